@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What every other crate may use: interned names, source spans and dense typed ids.
+
+mod intern;
+mod seed;
+mod span;
+
+pub use intern::{Interner, Sym};
+pub use seed::SplitMix64;
+pub use span::Span;
+
+/// Declares a dense `u32` id, so that an index into one arena cannot be used for another.
+#[macro_export]
+macro_rules! typed_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub struct $name(pub u32);
+        impl $name {
+            #[inline(always)]
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+        impl From<usize> for $name {
+            fn from(index: usize) -> Self {
+                $name(u32::try_from(index).expect("arena index fits 32 bits"))
+            }
+        }
+    };
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// K-means clustering. The points come one after the other and are first turned into one array a feature, so that
+// neighbouring threads read neighbouring words; then each round finds the nearest centre of every point. The
+// centres are in constant memory; the host moves them between rounds.
+
+#define MAX_CENTRES 32
+#define MAX_FEATURES 64
+
+__constant__ float centres[MAX_CENTRES * MAX_FEATURES];
+
+extern "C" __global__ void kmeans_invert(const float *__restrict__ in, float *__restrict__ out, int points,
+                                         int features)
+{
+    int point = blockIdx.x * blockDim.x + threadIdx.x;
+    if (point < points)
+#pragma unroll 1
+        for (int f = 0; f < features; f++)
+            out[f * points + point] = in[point * features + f];
+}
+
+extern "C" __global__ void kmeans_assign(const float *__restrict__ features, int points, int feature_count,
+                                         int centre_count, int *__restrict__ membership,
+                                         float *__restrict__ distance)
+{
+    int point = blockIdx.x * blockDim.x + threadIdx.x;
+    if (point >= points)
+        return;
+    int nearest = -1;
+    float least = 3.4e38f;
+#pragma unroll 1
+    for (int c = 0; c < centre_count; c++) {
+        float sum = 0.0f;
+#pragma unroll 2
+        for (int f = 0; f < feature_count; f++) {
+            float apart = features[f * points + point] - centres[c * feature_count + f];
+            sum += apart * apart;
+        }
+        if (sum < least) {
+            least = sum;
+            nearest = c;
+        }
+    }
+    membership[point] = nearest;
+    distance[point] = least;
+}

@@ -86,7 +86,9 @@ impl Uop {
         match self.class() {
             Class::Fp64 => Unit::Fp64,
             Class::Special | Class::Convert | Class::BitCount => Unit::Sfu,
-            Class::Shuffle | Class::Load | Class::Store | Class::Atomic | Class::Fence | Class::Surface => Unit::LdSt,
+            Class::Shuffle | Class::Load | Class::Store | Class::Atomic | Class::Fence | Class::Surface => {
+                Unit::LdSt
+            }
             Class::Texture => Unit::Tex,
             Class::Branch | Class::Barrier | Class::System | Class::Vote => Unit::Control,
             Class::Move if matches!(self.sub, Sub::SReg(_)) => Unit::Control,

@@ -96,7 +96,21 @@ pub fn suffixes(op: Op, ty: Ty, ty2: Ty, rnd: Round, sub: Sub, flags: Flags, mem
         Sub::Part(i) => put(&format!("{i}")),
     }
     const NAMES: [&str; 16] = [
-        "FTZ", "SAT", "RELU", "NAN", "XORSIGN", "X", "W", "R", "SH", "H1", "SYNC", "UNI", "INT", "SATFINITE", "SPILL",
+        "FTZ",
+        "SAT",
+        "RELU",
+        "NAN",
+        "XORSIGN",
+        "X",
+        "W",
+        "R",
+        "SH",
+        "H1",
+        "SYNC",
+        "UNI",
+        "INT",
+        "SATFINITE",
+        "SPILL",
         "OOB",
     ];
     for (bit, name) in NAMES.iter().enumerate() {

@@ -15,6 +15,7 @@ mod ty;
 mod uop;
 
 pub use class::{Class, Unit};
+pub use display::suffixes;
 pub use mods::*;
 pub use op::Op;
 pub use program::*;

@@ -42,7 +42,10 @@ pub enum Src {
     /// 32 bits. For a 64-bit float operand: its high word, the low word being 0. For a 64-bit integer operand: sign-extended.
     Imm(u32),
     /// Word (or pair) of a constant bank: an access to the constant cache.
-    Const { bank: u8, offset: u16 },
+    Const {
+        bank: u8,
+        offset: u16,
+    },
 }
 
 /// No branch target, or no reconvergence point before the thread ends.
@@ -112,7 +115,11 @@ impl Uop {
 
     /// Registers read by source `i`, were it a register; 0 if the operation has no such source.
     pub fn src_words(&self, i: usize) -> u32 {
-        if self.src[i] == Src::None { 0 } else { src_words(self.op, self.ty, self.ty2, self.sub, &self.mem, i) }
+        if self.src[i] == Src::None {
+            0
+        } else {
+            src_words(self.op, self.ty, self.ty2, self.sub, &self.mem, i)
+        }
     }
 }
 
@@ -120,8 +127,8 @@ impl Uop {
 pub fn dst_words(op: Op, ty: Ty, sub: Sub, mem: &MemAttr) -> u32 {
     use Op::*;
     match op {
-        Isetp | IsetpX | Plop3 | Fsetp | Fchk | Testp | IsSpace | St | Red | Sust | Sured | Membar | Cctl | Nop | Bra
-        | Brx | Call | CallInd | Ret | Exit | WarpSync | Nanosleep | Trap | Brkpt => 0,
+        Isetp | IsetpX | Plop3 | Fsetp | Fchk | Testp | IsSpace | St | Red | Sust | Sured | Membar | Cctl
+        | Nop | Bra | Brx | Call | CallInd | Ret | Exit | WarpSync | Nanosleep | Trap | Brkpt => 0,
         Vote => u32::from(sub == Sub::Vote(crate::VoteMode::Ballot)),
         Bar => u32::from(sub == Sub::Bar(crate::BarKind::RedPopc)),
         ImadWide => 2,

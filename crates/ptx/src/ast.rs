@@ -47,7 +47,11 @@ pub enum Item {
     Var(Variable),
     Function(Function),
     /// `.alias new, old;`
-    Alias { new: Sym, old: Sym, span: Span },
+    Alias {
+        new: Sym,
+        old: Sym,
+        span: Span,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -75,13 +79,34 @@ pub enum Space {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Scalar {
-    U8, U16, U32, U64,
-    S8, S16, S32, S64,
-    B8, B16, B32, B64, B128,
-    F16, F16x2, Bf16, Bf16x2, Tf32, F32, F64,
-    E4m3, E5m2, E4m3x2, E5m2x2,
+    U8,
+    U16,
+    U32,
+    U64,
+    S8,
+    S16,
+    S32,
+    S64,
+    B8,
+    B16,
+    B32,
+    B64,
+    B128,
+    F16,
+    F16x2,
+    Bf16,
+    Bf16x2,
+    Tf32,
+    F32,
+    F64,
+    E4m3,
+    E5m2,
+    E4m3x2,
+    E5m2x2,
     Pred,
-    Texref, Samplerref, Surfref,
+    Texref,
+    Samplerref,
+    Surfref,
 }
 
 /// `.v4 .f32`, and so on. `lanes` is 1 for a scalar.
@@ -126,9 +151,18 @@ pub enum Init {
     /// Bits of an `f64` (`0d…`, decimal).
     F64(u64),
     /// `symbol + addend`, `generic(symbol) + addend`, `0xFF00(symbol)`.
-    Symbol { name: Sym, addend: i64, generic: bool, mask: Option<u64>, span: Span },
+    Symbol {
+        name: Sym,
+        addend: i64,
+        generic: bool,
+        mask: Option<u64>,
+        span: Span,
+    },
     /// Texture or sampler attributes `{ name = value, … }` and string initialisers are kept as words.
-    Field { name: Sym, value: Box<Init> },
+    Field {
+        name: Sym,
+        value: Box<Init>,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -145,6 +179,10 @@ pub struct Function {
     pub noreturn: bool,
     /// `None` for a prototype.
     pub body: Option<Vec<Stmt>>,
+    /// An error was reported in it: the tree holds what could be read, which must not be run.
+    pub broken: bool,
+    /// From the first directive to the closing brace: an error of this function has its span in here.
+    pub extent: Span,
 }
 
 /// Performance-tuning directives of a function.
@@ -154,6 +192,7 @@ pub struct Limits {
     pub reqntid: Option<[u32; 3]>,
     pub maxnreg: Option<u32>,
     pub minnctapersm: Option<u32>,
+    pub maxnctapersm: Option<u32>,
     /// `.reqnctapercluster`, `.explicitcluster`, …: the kernel needs thread block clusters.
     pub cluster: Option<[u32; 3]>,
 }
@@ -168,11 +207,25 @@ pub enum Stmt {
     Pragma(String, Span),
     Block(Vec<Stmt>),
     /// `label: .callprototype (…) _ (…);`
-    CallPrototype { label: Sym, returns: Vec<Variable>, params: Vec<Variable>, noreturn: bool, span: Span },
+    CallPrototype {
+        label: Sym,
+        returns: Vec<Variable>,
+        params: Vec<Variable>,
+        noreturn: bool,
+        span: Span,
+    },
     /// `label: .branchtargets a, b;`
-    BranchTargets { label: Sym, targets: Vec<Sym>, span: Span },
+    BranchTargets {
+        label: Sym,
+        targets: Vec<Sym>,
+        span: Span,
+    },
     /// `label: .calltargets f, g;`
-    CallTargets { label: Sym, targets: Vec<Sym>, span: Span },
+    CallTargets {
+        label: Sym,
+        targets: Vec<Sym>,
+        span: Span,
+    },
 }
 
 /// `.reg .b32 %r<10>;` declares `%r0` to `%r9`; `.reg .b32 a, b;` is two declarations with `count: None`.
@@ -219,7 +272,8 @@ pub struct Operand {
 pub enum OperandKind {
     /// A register, special register, variable, label or function. `%tid.x` is `Member`.
     Name(Sym),
-    /// `name.x`, `.y`, `.z`, `.w`, `.r`, `.g`, `.b`, `.a` as 0 to 3.
+    /// `name.x`, `.y`, `.z`, `.w`, `.r`, `.g`, `.b`, `.a` as 0 to 3; the selectors of video instructions follow:
+    /// `.b0` to `.b3` as 4 to 7, `.h0` and `.h1` as 8 and 9.
     Member(Sym, u8),
     /// `name + imm` outside brackets.
     NameOffset(Sym, i64),

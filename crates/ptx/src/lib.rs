@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! PTX as text: lexer, parser, typed syntax tree, diagnostics.
+//! PTX as text: lexer, parser, typed syntax tree, printer, diagnostics.
+//!
+//! [`parse`] always gives a tree. What it could not read is told by diagnostics; a function that holds an error is marked
+//! [`broken`](ast::Function::broken), and the rest of the module stays usable.
 
 pub mod ast;
 pub mod diagnostic;
+mod lexer;
+mod parser;
+pub mod print;
+pub mod suggest;
 pub mod words;
 
-pub use diagnostic::{Diagnostic, Severity};
+pub use diagnostic::{Diagnostic, Severity, line_col};
+pub use parser::{Parsed, parse};

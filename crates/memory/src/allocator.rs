@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which ranges of device memory are in use: a next-fit allocator, so that a freed range is reused as late as possible and
+//! a stale pointer is noticed rather than silently reading somebody else's data.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::{ALIGNMENT, BASE};
+
+/// Freed ranges that are remembered for reports.
+const REMEMBERED: usize = 4096;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Allocation {
+    pub base: u64,
+    /// Bytes asked for.
+    pub size: u64,
+    /// What it is, in words for a report: a variable's name, "buffer x", "device malloc".
+    pub name: String,
+}
+
+impl Allocation {
+    pub fn end(&self) -> u64 {
+        self.base + self.size
+    }
+
+    /// Bytes it takes from the region: at least one unit, so that no two allocations share an address.
+    fn footprint(&self) -> u64 {
+        self.size.max(1).next_multiple_of(ALIGNMENT)
+    }
+}
+
+/// Where an address lies with respect to an allocation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Relation {
+    /// This many bytes from its start.
+    Inside(u64),
+    /// This many bytes past its last byte (0: the very next one).
+    After(u64),
+    /// This many bytes before its first byte.
+    Before(u64),
+}
+
+/// The allocation that an address most likely was meant for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Nearest {
+    pub allocation: Allocation,
+    pub relation: Relation,
+    /// It was freed before the access.
+    pub freed: bool,
+}
+
+#[derive(Default)]
+pub(crate) struct Allocator {
+    live: BTreeMap<u64, Allocation>,
+    freed: VecDeque<Allocation>,
+    cursor: u64,
+    capacity: u64,
+    in_use: u64,
+}
+
+impl Allocator {
+    pub(crate) fn new(capacity: u64) -> Allocator {
+        Allocator { cursor: BASE, capacity, ..Allocator::default() }
+    }
+
+    pub(crate) fn in_use(&self) -> u64 {
+        self.in_use
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Allocation> {
+        self.live.values()
+    }
+
+    /// Takes a range, searching from just behind the previous one and wrapping round once.
+    pub(crate) fn alloc(&mut self, size: u64, name: &str) -> Option<u64> {
+        let end = BASE + self.capacity;
+        let footprint = size.max(1).checked_next_multiple_of(ALIGNMENT)?;
+        let base = self
+            .gap(self.cursor, end, footprint)
+            .or_else(|| self.gap(BASE, end.min(self.cursor + footprint), footprint))?;
+        self.freed.retain(|old| old.base + old.footprint() <= base || base + footprint <= old.base);
+        self.live.insert(base, Allocation { base, size, name: name.to_string() });
+        self.in_use += size;
+        self.cursor = base + footprint;
+        Some(base)
+    }
+
+    /// First gap of `need` bytes inside of `[from, to)`.
+    fn gap(&self, from: u64, to: u64, need: u64) -> Option<u64> {
+        let mut at = match self.live.range(..from).next_back() {
+            Some((_, before)) => from.max(before.base + before.footprint()),
+            None => from,
+        };
+        for (&base, next) in self.live.range(from..) {
+            if at.checked_add(need)? <= base.min(to) {
+                return Some(at);
+            }
+            at = at.max(base + next.footprint());
+            if at >= to {
+                return None;
+            }
+        }
+        (at.checked_add(need)? <= to).then_some(at)
+    }
+
+    pub(crate) fn free(&mut self, base: u64) -> Option<Allocation> {
+        let allocation = self.live.remove(&base)?;
+        self.in_use -= allocation.size;
+        if self.freed.len() == REMEMBERED {
+            self.freed.pop_front();
+        }
+        self.freed.push_back(allocation.clone());
+        Some(allocation)
+    }
+
+    pub(crate) fn at(&self, base: u64) -> Option<&Allocation> {
+        self.live.get(&base)
+    }
+
+    /// The live allocation that holds the byte at `address`.
+    pub(crate) fn find(&self, address: u64) -> Option<&Allocation> {
+        let (_, candidate) = self.live.range(..=address).next_back()?;
+        (address < candidate.end()).then_some(candidate)
+    }
+
+    pub(crate) fn find_freed(&self, address: u64) -> Option<&Allocation> {
+        self.freed.iter().rev().find(|old| old.base <= address && address < old.end())
+    }
+
+    pub(crate) fn nearest(&self, address: u64) -> Option<Nearest> {
+        if let Some(found) = self.find(address) {
+            let relation = Relation::Inside(address - found.base);
+            return Some(Nearest { allocation: found.clone(), relation, freed: false });
+        }
+        if let Some(found) = self.find_freed(address) {
+            let relation = Relation::Inside(address - found.base);
+            return Some(Nearest { allocation: found.clone(), relation, freed: true });
+        }
+        let below = self.live.range(..=address).next_back().map(|(_, a)| (address - a.end(), a));
+        let above = self.live.range(address..).next().map(|(_, a)| (a.base - address, a));
+        let nearest = |relation, allocation: &Allocation| Nearest {
+            allocation: allocation.clone(),
+            relation,
+            freed: false,
+        };
+        match (below, above) {
+            (Some((past, low)), Some((before, _))) if past <= before => {
+                Some(nearest(Relation::After(past), low))
+            }
+            (_, Some((before, high))) => Some(nearest(Relation::Before(before), high)),
+            (Some((past, low)), None) => Some(nearest(Relation::After(past), low)),
+            (None, None) => None,
+        }
+    }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Device memory as the runtime and the executor use it.
+
+use thiserror::Error;
+
+use crate::allocator::Allocator;
+use crate::region::Region;
+use crate::{Allocation, BASE, DEFAULT_CAPACITY, DEFAULT_HEAP, Nearest};
+
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum MemoryError {
+    #[error("cannot reserve {capacity} bytes of address space for device memory: {reason}")]
+    Reserve { capacity: u64, reason: String },
+    #[error("device memory is full: {size} bytes wanted, {in_use} of {capacity} bytes in use")]
+    Full { size: u64, in_use: u64, capacity: u64 },
+    #[error("0x{address:x} is not the start of a live allocation")]
+    NotAllocated { address: u64 },
+    #[error("{len} bytes at 0x{address:x} do not lie inside of one live allocation")]
+    OutOfBounds { address: u64, len: u64 },
+}
+
+/// All memory of one device. Fresh memory reads as zero.
+pub struct DeviceMemory {
+    region: Region,
+    allocator: Allocator,
+    /// Highest address ever handed out: above it pages are still zero.
+    touched: u64,
+    heap_limit: u64,
+    heap_used: u64,
+    /// Changes whenever a range becomes valid or invalid.
+    generation: u64,
+}
+
+impl DeviceMemory {
+    pub fn new(capacity: u64) -> Result<DeviceMemory, MemoryError> {
+        let region = Region::reserve(capacity)
+            .map_err(|error| MemoryError::Reserve { capacity, reason: error.to_string() })?;
+        let allocator = Allocator::new(region.capacity());
+        Ok(DeviceMemory {
+            region,
+            allocator,
+            touched: BASE,
+            heap_limit: DEFAULT_HEAP,
+            heap_used: 0,
+            generation: 0,
+        })
+    }
+
+    /// A device with the usual capacity.
+    pub fn with_default_capacity() -> Result<DeviceMemory, MemoryError> {
+        DeviceMemory::new(DEFAULT_CAPACITY)
+    }
+
+    pub fn capacity(&self) -> u64 {
+        self.region.capacity()
+    }
+
+    /// Sum of the sizes of live allocations.
+    pub fn in_use(&self) -> u64 {
+        self.allocator.in_use()
+    }
+
+    /// Takes `size` zeroed bytes; `name` is what reports call them.
+    pub fn alloc(&mut self, size: u64, name: &str) -> Result<u64, MemoryError> {
+        let full = MemoryError::Full { size, in_use: self.in_use(), capacity: self.capacity() };
+        let base = self.allocator.alloc(size, name).ok_or(full.clone())?;
+        let end = base + size;
+        if self.region.commit(end - BASE).is_err() {
+            self.allocator.free(base);
+            return Err(full);
+        }
+        if base < self.touched {
+            let stale = (end.min(self.touched) - base) as usize;
+            // SAFETY: `[base, end)` is committed and was just taken.
+            unsafe { self.region.host(base).write_bytes(0, stale) };
+        }
+        self.touched = self.touched.max(end);
+        self.generation += 1;
+        Ok(base)
+    }
+
+    pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
+        self.allocator.free(address).ok_or(MemoryError::NotAllocated { address })?;
+        self.generation += 1;
+        Ok(())
+    }
+
+    /// Limit of what kernels may take with `malloc`.
+    pub fn set_heap_limit(&mut self, bytes: u64) {
+        self.heap_limit = bytes;
+    }
+
+    pub fn heap_limit(&self) -> u64 {
+        self.heap_limit
+    }
+
+    /// `malloc` in a kernel: 0 when the heap is exhausted.
+    pub fn heap_alloc(&mut self, size: u64) -> u64 {
+        if size == 0 || size > self.heap_limit - self.heap_used.min(self.heap_limit) {
+            return 0;
+        }
+        match self.alloc(size, HEAP_NAME) {
+            Ok(base) => {
+                self.heap_used += size;
+                base
+            }
+            Err(_) => 0,
+        }
+    }
+
+    /// `free` in a kernel. A null pointer is fine; anything else must come from [`DeviceMemory::heap_alloc`].
+    pub fn heap_free(&mut self, address: u64) -> Result<(), MemoryError> {
+        if address == 0 {
+            return Ok(());
+        }
+        match self.allocator.at(address) {
+            Some(found) if found.name == HEAP_NAME => {
+                self.heap_used -= found.size;
+                self.free(address)
+            }
+            _ => Err(MemoryError::NotAllocated { address }),
+        }
+    }
+
+    pub fn find(&self, address: u64) -> Option<&Allocation> {
+        self.allocator.find(address)
+    }
+
+    /// The freed allocation that once held `address`, if it is still remembered.
+    pub fn find_freed(&self, address: u64) -> Option<&Allocation> {
+        self.allocator.find_freed(address)
+    }
+
+    pub fn nearest(&self, address: u64) -> Option<Nearest> {
+        self.allocator.nearest(address)
+    }
+
+    /// Live allocations in address order.
+    pub fn allocations(&self) -> impl Iterator<Item = &Allocation> {
+        self.allocator.iter()
+    }
+
+    /// Changes whenever an allocation is made or freed: cached ranges of an older generation are void.
+    #[inline(always)]
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Host address of a guest address. It may be dereferenced only inside of a live allocation.
+    #[inline(always)]
+    pub fn host(&self, address: u64) -> *mut u8 {
+        self.region.host(address)
+    }
+
+    /// `len` bytes from `address` on, when they lie inside of one live allocation.
+    fn span(&self, address: u64, len: u64) -> Result<*mut u8, MemoryError> {
+        let bad = MemoryError::OutOfBounds { address, len };
+        let end = address.checked_add(len).ok_or(bad.clone())?;
+        match self.allocator.find(address) {
+            Some(found) if end <= found.end() => Ok(self.region.host(address)),
+            _ if len == 0 => Ok(self.region.host(BASE)),
+            _ => Err(bad),
+        }
+    }
+
+    pub fn bytes(&self, address: u64, len: u64) -> Result<&[u8], MemoryError> {
+        let host = self.span(address, len)?;
+        // SAFETY: `span` proved the range live, and the borrow of `self` keeps it so.
+        Ok(unsafe { std::slice::from_raw_parts(host, len as usize) })
+    }
+
+    pub fn bytes_mut(&mut self, address: u64, len: u64) -> Result<&mut [u8], MemoryError> {
+        let host = self.span(address, len)?;
+        // SAFETY: as in `bytes`; the exclusive borrow makes it the only view.
+        Ok(unsafe { std::slice::from_raw_parts_mut(host, len as usize) })
+    }
+
+    pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), MemoryError> {
+        out.copy_from_slice(self.bytes(address, out.len() as u64)?);
+        Ok(())
+    }
+
+    pub fn write(&mut self, address: u64, data: &[u8]) -> Result<(), MemoryError> {
+        self.bytes_mut(address, data.len() as u64)?.copy_from_slice(data);
+        Ok(())
+    }
+
+    pub fn fill(&mut self, address: u64, value: u8, len: u64) -> Result<(), MemoryError> {
+        self.bytes_mut(address, len)?.fill(value);
+        Ok(())
+    }
+
+    /// Copies between two places in device memory, which may overlap.
+    pub fn copy(&mut self, to: u64, from: u64, len: u64) -> Result<(), MemoryError> {
+        let source = self.span(from, len)?;
+        let target = self.span(to, len)?;
+        // SAFETY: both ranges are live; `copy` allows overlap.
+        unsafe { std::ptr::copy(source, target, len as usize) };
+        Ok(())
+    }
+}
+
+const HEAP_NAME: &str = "device malloc";

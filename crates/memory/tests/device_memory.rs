@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Allocation, exact bounds and reports of device memory.
+
+use proptest::prelude::*;
+use warpwatt_memory::{ALIGNMENT, BASE, DeviceMemory, MemoryError, Relation};
+
+fn memory() -> DeviceMemory {
+    DeviceMemory::new(64 << 20).unwrap()
+}
+
+#[test]
+fn addresses_follow_from_the_order_of_allocations_alone() {
+    let run = || {
+        let mut m = memory();
+        let a = m.alloc(10, "a").unwrap();
+        let b = m.alloc(300, "b").unwrap();
+        m.free(a).unwrap();
+        let c = m.alloc(5, "c").unwrap();
+        (a, b, c)
+    };
+    assert_eq!(run(), run());
+    assert_eq!(run(), (BASE, BASE + 256, BASE + 768));
+}
+
+#[test]
+fn two_devices_of_one_process_give_the_same_guest_addresses() {
+    let (mut one, mut two) = (memory(), memory());
+    let (a, b) = (one.alloc(64, "x").unwrap(), two.alloc(64, "x").unwrap());
+    assert_eq!(a, b);
+    one.write(a, &[1; 64]).unwrap();
+    two.write(b, &[2; 64]).unwrap();
+    assert_eq!(one.bytes(a, 64).unwrap(), [1; 64]);
+    assert_eq!(two.bytes(b, 64).unwrap(), [2; 64]);
+}
+
+#[test]
+fn the_byte_after_the_last_one_is_out_of_bounds() {
+    let mut m = memory();
+    let a = m.alloc(10, "a").unwrap();
+    assert!(m.write(a, &[0; 10]).is_ok());
+    assert_eq!(m.write(a + 1, &[0; 10]), Err(MemoryError::OutOfBounds { address: a + 1, len: 10 }));
+    assert!(m.find(a + 9).is_some());
+    assert!(m.find(a + 10).is_none());
+    let near = m.nearest(a + 12).unwrap();
+    assert_eq!((near.allocation.base, near.relation, near.freed), (a, Relation::After(2), false));
+}
+
+#[test]
+fn a_freed_range_is_remembered_and_reused_last_and_comes_back_zeroed() {
+    let mut m = memory();
+    let a = m.alloc(16 << 20, "a").unwrap();
+    m.fill(a, 7, 16 << 20).unwrap();
+    m.free(a).unwrap();
+    assert_eq!(m.free(a), Err(MemoryError::NotAllocated { address: a }));
+    assert!(m.nearest(a + 5).unwrap().freed);
+    let b = m.alloc(16 << 20, "b").unwrap();
+    assert_ne!(a, b);
+    let _rest = m.alloc(32 << 20, "c").unwrap();
+    let d = m.alloc(16 << 20, "d").unwrap();
+    assert_eq!(d, a);
+    assert!(m.bytes(d, 16 << 20).unwrap().iter().all(|&byte| byte == 0));
+    assert!(m.find_freed(a).is_none());
+}
+
+#[test]
+fn a_full_memory_says_so() {
+    let mut m = memory();
+    assert!(matches!(m.alloc(65 << 20, "big"), Err(MemoryError::Full { size: 68157440, in_use: 0, .. })));
+    assert!(m.alloc(u64::MAX - 3, "huge").is_err());
+}
+
+#[test]
+fn the_heap_of_kernels_has_a_limit_and_checks_what_is_freed() {
+    let mut m = memory();
+    let host = m.alloc(8, "host").unwrap();
+    m.set_heap_limit(1000);
+    let a = m.heap_alloc(600);
+    assert_ne!(a, 0);
+    assert_eq!(m.heap_alloc(600), 0);
+    assert!(m.heap_free(host).is_err());
+    assert!(m.heap_free(0).is_ok());
+    m.heap_free(a).unwrap();
+    assert_ne!(m.heap_alloc(600), 0);
+}
+
+proptest! {
+    #[test]
+    fn live_allocations_never_overlap(steps in prop::collection::vec((any::<bool>(), 0u64..3_000_000), 1..200)) {
+        let mut m = memory();
+        let mut live: Vec<(u64, u64)> = Vec::new();
+        for (free, size) in steps {
+            if free && !live.is_empty() {
+                let (base, _) = live.remove(size as usize % live.len());
+                m.free(base).unwrap();
+            } else if let Ok(base) = m.alloc(size, "x") {
+                prop_assert_eq!(base % ALIGNMENT, 0);
+                for &(other, len) in &live {
+                    prop_assert!(base + size.max(1) <= other || other + len.max(1) <= base);
+                }
+                live.push((base, size));
+            }
+        }
+        prop_assert_eq!(m.in_use(), live.iter().map(|l| l.1).sum::<u64>());
+    }
+}

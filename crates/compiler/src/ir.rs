@@ -185,7 +185,7 @@ impl Inst {
 
     /// Every register operand read, the stack pointer apart.
     pub fn for_each_use(&self, mut f: impl FnMut(Part)) {
-        let mut pred = |p: PredUse, f: &mut dyn FnMut(Part)| {
+        let pred = |p: PredUse, f: &mut dyn FnMut(Part)| {
             if let Some(value) = p.value {
                 f(Part { value, lane: 0, words: 0 });
             }

@@ -5,4 +5,5 @@
 
 pub mod cfg;
 pub mod ir;
+pub mod opt;
 pub mod print;

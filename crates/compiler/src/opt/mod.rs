@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Clean-up of the SSA form, up to what ptxas would hand to its register allocator.
+//!
+//! Order: simplify (constants, copies, algebra) and merge equal computations until nothing changes; fold addresses; fuse pairs of operations
+//! into the machine's three-input ones; predicate short branches; finally give every operand a legal form.
+
+mod address;
+mod blocks;
+mod cse;
+mod dce;
+mod defs;
+mod evaluate;
+mod fuse;
+mod operands;
+mod predicate;
+mod simplify;
+
+pub use operands::accepts;
+
+use crate::ir::Function;
+
+/// Rounds of simplification after which we stop even if something still changes; real programs need three or four.
+const MAX_ROUNDS: usize = 12;
+
+pub fn run(f: &mut Function) {
+    blocks::clean(f);
+    settle(f);
+    address::fold(f);
+    fuse::run(f);
+    settle(f);
+    address::fold(f);
+    dce::run(f);
+    if predicate::run(f) {
+        blocks::clean(f);
+        settle(f);
+    }
+    operands::materialize(f);
+    cse::run(f);
+    dce::run(f);
+}
+
+fn settle(f: &mut Function) {
+    for _ in 0..MAX_ROUNDS {
+        let mut changed = simplify::run(f);
+        changed |= blocks::clean(f);
+        changed |= cse::run(f);
+        dce::run(f);
+        if !changed {
+            break;
+        }
+    }
+}

@@ -48,8 +48,9 @@ def compile_source(nvrtc, name, source):
     options = (ctypes.c_char_p * len(OPTIONS))(*OPTIONS)
     status = nvrtc.nvrtcCompileProgram(program, len(OPTIONS), options)
     log = text_of(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).strip()
+    log = [line for line in log.splitlines() if "are deprecated" not in line]
     if log:
-        print(log)
+        print("\n".join(log))
     if status != 0:
         sys.exit(f"{name}.cu does not compile")
     ptx = text_of(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)

@@ -18,7 +18,8 @@ extern "C" __global__ void fan2(const float *__restrict__ m, float *a, float *b,
     if (i >= size - 1 - t || j >= size - t)
         return;
     int row = size * (i + t + 1);
-    a[row + j + t] -= m[row + t] * a[size * t + j + t];
+    float multiplier = -m[row + t];
+    a[row + j + t] = fmaf(multiplier, a[size * t + j + t], a[row + j + t]);
     if (j == 0)
-        b[i + t + 1] -= m[row + t] * b[t];
+        b[i + t + 1] = fmaf(multiplier, b[t], b[i + t + 1]);
 }

@@ -6,12 +6,10 @@
 #define SIDE 16
 
 extern "C" __global__ void hotspot(int steps, const float *__restrict__ power, const float *__restrict__ from,
-                                   float *__restrict__ to, int cols, int rows, int halo, float cap, float rx,
-                                   float ry, float rz, float step)
+                                   float *__restrict__ to, int cols, int rows, float cap, float rx, float ry,
+                                   float rz, float step)
 {
     __shared__ float now[SIDE][SIDE];
-    __shared__ float heat[SIDE][SIDE];
-    __shared__ float then[SIDE][SIDE];
 
     const float ambient = 80.0f;
     float step_div_cap = step / cap;
@@ -19,7 +17,7 @@ extern "C" __global__ void hotspot(int steps, const float *__restrict__ power, c
 
     int tx = threadIdx.x, ty = threadIdx.y;
     int own = SIDE - steps * 2;
-    int block_x = own * (int)blockIdx.x - halo, block_y = own * (int)blockIdx.y - halo;
+    int block_x = own * (int)blockIdx.x - steps, block_y = own * (int)blockIdx.y - steps;
     int x = block_x + tx, y = block_y + ty;
     int at = cols * y + x;
 
@@ -30,31 +28,34 @@ extern "C" __global__ void hotspot(int steps, const float *__restrict__ power, c
     int west = max(tx - 1, min_x), east = min(tx + 1, max_x);
     int north = max(ty - 1, min_y), south = min(ty + 1, max_y);
 
+    int off_centre = max(abs(2 * tx - (SIDE - 1)), abs(2 * ty - (SIDE - 1)));
+
+    float heat = 0.0f, then = 0.0f;
     if (valid) {
         now[ty][tx] = from[at];
-        heat[ty][tx] = power[at];
+        heat = power[at];
     }
     __syncthreads();
 
-    bool computed = false;
 #pragma unroll 1
-    for (int i = 0; i < steps; i++) {
-        computed = valid && tx > i && tx < SIDE - 1 - i && ty > i && ty < SIDE - 1 - i;
+    for (int i = 0;;) {
+        // Each step loses one cell on every side of the square.
+        bool computed = valid && off_centre < SIDE - 1 - 2 * i;
         if (computed) {
             float here = now[ty][tx];
             float vertical = now[south][tx] + now[north][tx] - 2.0f * here;
             float horizontal = now[ty][east] + now[ty][west] - 2.0f * here;
-            then[ty][tx] = here + step_div_cap * (heat[ty][tx] + vertical * per_ry + horizontal * per_rx +
-                                                  (ambient - here) * per_rz);
+            then = here + step_div_cap * (heat + vertical * per_ry + horizontal * per_rx +
+                                          (ambient - here) * per_rz);
         }
         __syncthreads();
-        if (i == steps - 1)
+        if (++i == steps) {
+            if (computed)
+                to[at] = then;
             break;
+        }
         if (computed)
-            now[ty][tx] = then[ty][tx];
+            now[ty][tx] = then;
         __syncthreads();
     }
-
-    if (computed)
-        to[at] = then[ty][tx];
 }

@@ -4,23 +4,21 @@
 // centres are in constant memory; the host moves them between rounds.
 
 #define MAX_CENTRES 32
-#define MAX_FEATURES 64
+#define FEATURES 34
 
-__constant__ float centres[MAX_CENTRES * MAX_FEATURES];
+__constant__ float centres[MAX_CENTRES * FEATURES];
 
-extern "C" __global__ void kmeans_invert(const float *__restrict__ in, float *__restrict__ out, int points,
-                                         int features)
+extern "C" __global__ void kmeans_invert(const float *__restrict__ in, float *__restrict__ out, int points)
 {
     int point = blockIdx.x * blockDim.x + threadIdx.x;
     if (point < points)
 #pragma unroll 1
-        for (int f = 0; f < features; f++)
-            out[f * points + point] = in[point * features + f];
+        for (int f = 0; f < FEATURES; f++)
+            out[f * points + point] = in[point * FEATURES + f];
 }
 
-extern "C" __global__ void kmeans_assign(const float *__restrict__ features, int points, int feature_count,
-                                         int centre_count, int *__restrict__ membership,
-                                         float *__restrict__ distance)
+extern "C" __global__ void kmeans_assign(const float *__restrict__ features, int points, int centre_count,
+                                         int *__restrict__ membership, float *__restrict__ distance)
 {
     int point = blockIdx.x * blockDim.x + threadIdx.x;
     if (point >= points)
@@ -31,8 +29,8 @@ extern "C" __global__ void kmeans_assign(const float *__restrict__ features, int
     for (int c = 0; c < centre_count; c++) {
         float sum = 0.0f;
 #pragma unroll 2
-        for (int f = 0; f < feature_count; f++) {
-            float apart = features[f * points + point] - centres[c * feature_count + f];
+        for (int f = 0; f < FEATURES; f++) {
+            float apart = features[f * points + point] - centres[c * FEATURES + f];
             sum += apart * apart;
         }
         if (sum < least) {

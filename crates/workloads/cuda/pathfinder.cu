@@ -6,15 +6,14 @@
 #define BLOCK 256
 
 extern "C" __global__ void pathfinder(int rows_now, const int *__restrict__ wall, const int *__restrict__ from,
-                                      int *__restrict__ to, int cols, int first_row, int halo)
+                                      int *__restrict__ to, int cols, int first_row)
 {
     __shared__ int prev[BLOCK];
-    __shared__ int next[BLOCK];
 
     int tx = threadIdx.x;
     // The columns this block is for, and the wider stretch it starts from.
     int own = BLOCK - rows_now * 2;
-    int block_x = own * (int)blockIdx.x - halo;
+    int block_x = own * (int)blockIdx.x - rows_now;
     int x = block_x + tx;
 
     // The stretch may hang over the grid at either end.
@@ -24,26 +23,27 @@ extern "C" __global__ void pathfinder(int rows_now, const int *__restrict__ wall
     int west = max(tx - 1, valid_min);
     int east = min(tx + 1, valid_max);
 
+    int off_centre = abs(2 * tx - (BLOCK - 1));
+
     if (valid)
         prev[tx] = from[x];
     __syncthreads();
 
-    bool computed = false;
+    int next = 0;
 #pragma unroll 1
-    for (int i = 0; i < rows_now; i++) {
-        computed = valid && tx > i && tx < BLOCK - 1 - i;
-        if (computed) {
-            int best = min(min(prev[west], prev[tx]), prev[east]);
-            next[tx] = best + wall[cols * (first_row + i) + x];
-        }
-        __syncthreads();
-        if (i == rows_now - 1)
-            break;
+    for (int row = 0;;) {
+        // Each row loses one column at either end of the stretch.
+        bool computed = valid && off_centre < BLOCK - 1 - 2 * row;
         if (computed)
-            prev[tx] = next[tx];
+            next = min(min(prev[west], prev[tx]), prev[east]) + wall[cols * (first_row + row) + x];
+        __syncthreads();
+        if (++row == rows_now) {
+            if (computed)
+                to[x] = next;
+            break;
+        }
+        if (computed)
+            prev[tx] = next;
         __syncthreads();
     }
-
-    if (computed)
-        to[x] = next[tx];
 }

@@ -11,26 +11,26 @@
 
 extern "C" __global__ __launch_bounds__(SIDE *SIDE) void sgemm(const float *__restrict__ a,
                                                                const float *__restrict__ b,
-                                                               float *__restrict__ c, int n, int k, float alpha,
-                                                               float beta)
+                                                               float *__restrict__ c, unsigned n, unsigned k,
+                                                               float alpha, float beta)
 {
     __shared__ __align__(16) float a_tile[DEPTH][TILE]; // transposed: [k][row]
     __shared__ __align__(16) float b_tile[DEPTH][TILE]; // [k][column]
 
-    int tx = threadIdx.x, ty = threadIdx.y;
-    int id = ty * SIDE + tx;
-    int row0 = blockIdx.y * TILE, col0 = blockIdx.x * TILE;
+    unsigned tx = threadIdx.x, ty = threadIdx.y;
+    unsigned id = ty * SIDE + tx;
+    unsigned row0 = blockIdx.y * TILE, col0 = blockIdx.x * TILE;
 
     // Each thread copies four consecutive floats of either tile.
-    int a_row = id / 4, a_k = id % 4 * 4;
-    int b_k = id / 16, b_col = id % 16 * 4;
+    unsigned a_row = id / 4, a_k = id % 4 * 4;
+    unsigned b_k = id / 16, b_col = id % 16 * 4;
     const float *a_from = a + (row0 + a_row) * k + a_k;
     const float *b_from = b + b_k * n + col0 + b_col;
 
     float sum[4][4] = {};
 
 #pragma unroll 1
-    for (int k0 = 0; k0 < k; k0 += DEPTH) {
+    for (unsigned k0 = 0; k0 < k; k0 += DEPTH) {
         float4 from_a = *(const float4 *)a_from;
         float4 from_b = *(const float4 *)b_from;
         a_tile[a_k + 0][a_row] = from_a.x;

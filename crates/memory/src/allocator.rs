@@ -85,6 +85,19 @@ impl Allocator {
         Some(base)
     }
 
+    /// Takes a given range, if it is free. The search for other ranges goes on where it was.
+    pub(crate) fn alloc_at(&mut self, base: u64, size: u64, name: &str) -> Option<()> {
+        let footprint = size.max(1).checked_next_multiple_of(ALIGNMENT)?;
+        let end = base.checked_add(footprint)?;
+        if base < BASE || end > BASE + self.capacity || self.gap(base, end, footprint) != Some(base) {
+            return None;
+        }
+        self.freed.retain(|old| old.base + old.footprint() <= base || end <= old.base);
+        self.live.insert(base, Allocation { base, size, name: name.to_string() });
+        self.in_use += size;
+        Some(())
+    }
+
     /// First gap of `need` bytes inside of `[from, to)`.
     fn gap(&self, from: u64, to: u64, need: u64) -> Option<u64> {
         let mut at = match self.live.range(..from).next_back() {

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::allocator::Allocator;
 use crate::region::Region;
-use crate::{Allocation, BASE, DEFAULT_CAPACITY, DEFAULT_HEAP, Nearest};
+use crate::{ALIGNMENT, Allocation, BASE, DEFAULT_CAPACITY, DEFAULT_HEAP, Nearest};
 
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum MemoryError {
@@ -13,6 +13,8 @@ pub enum MemoryError {
     Reserve { capacity: u64, reason: String },
     #[error("device memory is full: {size} bytes wanted, {in_use} of {capacity} bytes in use")]
     Full { size: u64, in_use: u64, capacity: u64 },
+    #[error("{size} bytes at 0x{address:x} cannot be taken: the range is in use or outside of device memory")]
+    Taken { address: u64, size: u64 },
     #[error("0x{address:x} is not the start of a live allocation")]
     NotAllocated { address: u64 },
     #[error("{len} bytes at 0x{address:x} do not lie inside of one live allocation")]
@@ -64,11 +66,31 @@ impl DeviceMemory {
     pub fn alloc(&mut self, size: u64, name: &str) -> Result<u64, MemoryError> {
         let full = MemoryError::Full { size, in_use: self.in_use(), capacity: self.capacity() };
         let base = self.allocator.alloc(size, name).ok_or(full.clone())?;
-        let end = base + size;
-        if self.region.commit(end - BASE).is_err() {
+        if self.ready(base, size).is_err() {
             self.allocator.free(base);
             return Err(full);
         }
+        Ok(base)
+    }
+
+    /// Takes `size` zeroed bytes at an address that another run had them at.
+    pub fn alloc_at(&mut self, base: u64, size: u64, name: &str) -> Result<(), MemoryError> {
+        let taken = MemoryError::Taken { address: base, size };
+        if !base.is_multiple_of(ALIGNMENT) {
+            return Err(taken);
+        }
+        self.allocator.alloc_at(base, size, name).ok_or(taken.clone())?;
+        if self.ready(base, size).is_err() {
+            self.allocator.free(base);
+            return Err(taken);
+        }
+        Ok(())
+    }
+
+    /// Makes a range that was just taken usable, and zero.
+    fn ready(&mut self, base: u64, size: u64) -> std::io::Result<()> {
+        let end = base + size;
+        self.region.commit(end - BASE)?;
         if base < self.touched {
             let stale = (end.min(self.touched) - base) as usize;
             // SAFETY: `[base, end)` is committed and was just taken.
@@ -76,7 +98,7 @@ impl DeviceMemory {
         }
         self.touched = self.touched.max(end);
         self.generation += 1;
-        Ok(base)
+        Ok(())
     }
 
     pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {

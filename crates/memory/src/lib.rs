@@ -7,6 +7,7 @@
 mod allocator;
 mod device;
 mod region;
+pub mod texture;
 
 pub use allocator::{Allocation, Nearest, Relation};
 pub use device::{DeviceMemory, MemoryError};

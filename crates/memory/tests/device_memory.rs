@@ -110,7 +110,14 @@ fn a_range_can_be_taken_where_another_run_had_it() {
     let first = memory.alloc(100, "first").expect("room");
     memory.alloc_at(first + 1024, 300, "recorded").expect("the range is free");
     assert_eq!(memory.find(first + 1024 + 299).expect("live").name, "recorded");
-    for (base, size) in [(first, 1), (first + 768, 257), (first + 1280, 1), (first + 1, 1), (0, 1), (first + (1 << 20), 1)] {
+    for (base, size) in [
+        (first, 1),
+        (first + 768, 257),
+        (first + 1280, 1),
+        (first + 1, 1),
+        (0, 1),
+        (BASE + memory.capacity(), 1),
+    ] {
         assert!(memory.alloc_at(base, size, "no").is_err(), "{size} bytes at {base:#x}");
     }
     let next = memory.alloc(1024, "next").expect("room");

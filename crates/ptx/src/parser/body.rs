@@ -52,10 +52,7 @@ impl Parser<'_> {
             let before = self.at;
             self.open_braces = 0;
             if self.statement(stmts).is_err() {
-                self.recover_statement();
-            }
-            if self.at == before {
-                self.bump();
+                self.recover_statement(before);
             }
         }
     }
@@ -239,7 +236,8 @@ impl Parser<'_> {
         }
         let next_line =
             self.starts_line() && matches!(self.peek(), Kind::Ident | Kind::Dotted | Kind::At | Kind::RBrace);
-        let reported = self.unexpected("`;`");
+        let expected = if next_line || self.peek() == Kind::RBrace { "`;`" } else { "`,` or `;`" };
+        let reported = self.unexpected(expected);
         if next_line { Ok(()) } else { Err(reported) }
     }
 
@@ -267,7 +265,7 @@ impl Parser<'_> {
             mods.push(Mod::parse(word).unwrap_or_else(|| Mod::Other(self.names.intern(word))));
         }
         let mut operands = SmallVec::new();
-        if self.peek() != Kind::Semicolon {
+        if !self.ends_instruction(op) {
             loop {
                 operands.push(self.operand(op)?);
                 if !self.eat(Kind::Comma) {
@@ -278,6 +276,13 @@ impl Parser<'_> {
         let span = self.since(start);
         self.end_of_statement()?;
         Ok(Instr { span, guard, op, mods, operands })
+    }
+
+    /// Whether no operand follows: at the `;`, or where it is missing. The function of a `call` may be named like an
+    /// instruction and stand on the next line.
+    fn ends_instruction(&self, op: Opcode) -> bool {
+        matches!(self.peek(), Kind::Semicolon | Kind::RBrace | Kind::End)
+            || (op != Opcode::Call && self.starts_line() && self.reads_like_statement())
     }
 
     fn unknown_instruction(&mut self, span: Span) {
@@ -293,10 +298,10 @@ impl Parser<'_> {
     }
 
     /// Skips to where the next statement can start: after a `;`, or before a `}` that is not a vector's, a function, or a
-    /// line that reads like a statement.
-    fn recover_statement(&mut self) {
+    /// line that reads like a statement. At least one token after `start` is taken, unless it is one of those braces.
+    fn recover_statement(&mut self, start: usize) {
         while !self.at_end() && !self.at_function() {
-            if self.starts_line() && self.reads_like_statement() {
+            if self.at > start && self.starts_line() && self.reads_like_statement() {
                 return;
             }
             match self.peek() {

@@ -31,28 +31,28 @@ const DIRECTIVES: &[&str] = &[
 
 impl Parser<'_> {
     pub(super) fn module(&mut self, mut module: Module) -> Module {
-        self.expect_version();
+        if !self.starts_with_version() && self.peek() != Kind::Dotted {
+            self.recover_item(0);
+        }
         while !self.at_end() {
             let before = self.at;
             self.open_braces = 0;
             if self.item(&mut module).is_err() {
-                self.recover_item();
-            }
-            if self.at == before {
-                self.bump();
+                self.recover_item(before);
             }
         }
         module
     }
 
     /// Every module starts with `.version`; without it the rest is read all the same.
-    fn expect_version(&mut self) {
+    fn starts_with_version(&mut self) -> bool {
         if self.peek() == Kind::Dotted && self.word() == ".version" {
-            return;
+            return true;
         }
         let error = Diagnostic::error("ptx-version", self.span(), "a PTX module starts with `.version`")
             .with_help("add lines such as `.version 7.8`, `.target sm_75` and `.address_size 64`; is this a PTX file?");
         self.report(error);
+        false
     }
 
     fn item(&mut self, module: &mut Module) -> Parse<()> {
@@ -236,10 +236,12 @@ impl Parser<'_> {
     }
 
     /// Skips to where the next item can start: after a `;` or a closed `{…}`, or before a function.
-    fn recover_item(&mut self) {
+    /// At least one token after `start` is taken.
+    fn recover_item(&mut self, start: usize) {
         let mut open = self.open_braces;
-        while !self.at_end() && !self.at_function() {
+        while !self.at_end() && (self.at == start || !self.at_function()) {
             if open == 0
+                && self.at > start
                 && self.starts_line()
                 && self.peek() == Kind::Dotted
                 && DIRECTIVES.contains(&self.word())

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What real compilers write is read without a word, and printing it gives the same tree again.
 
-mod common;
-
-use common::{corpus, tree};
+use crate::common::{corpus, tree};
 use warpwatt_ptx::ast::{Function, Instr, Item, Stmt};
 use warpwatt_ptx::words::Opcode;
 use warpwatt_ptx::{parse, print};

@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use crate::allocator::Allocator;
 use crate::region::Region;
+use crate::texture::Images;
 use crate::{ALIGNMENT, Allocation, BASE, DEFAULT_CAPACITY, DEFAULT_HEAP, Nearest};
 
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -31,6 +32,8 @@ pub struct DeviceMemory {
     heap_used: u64,
     /// Changes whenever a range becomes valid or invalid.
     generation: u64,
+    /// Texture and surface objects.
+    pub images: Images,
 }
 
 impl DeviceMemory {
@@ -45,6 +48,7 @@ impl DeviceMemory {
             heap_limit: DEFAULT_HEAP,
             heap_used: 0,
             generation: 0,
+            images: Images::default(),
         })
     }
 

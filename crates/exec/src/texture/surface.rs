@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Surfaces: raw or formatted reads, writes and reductions of texels. The x coordinate of raw accesses counts bytes.
+
+use warpwatt_isa::{AtomOp, SurfClamp, TexGeom, Ty, Uop};
+use warpwatt_memory::DeviceMemory;
+use warpwatt_memory::texture::{ChannelKind, Image, Sampler};
+
+use super::texel::{self, Texel};
+
+/// Where an access goes; `None` is outside, where reads give zero and writes are dropped.
+#[derive(Clone, Copy)]
+pub struct Place(Option<u64>);
+
+impl Place {
+    /// The error is (address, bytes, what is wrong).
+    pub fn of(
+        image: &Image,
+        geom: TexGeom,
+        clamp: SurfClamp,
+        formatted: bool,
+        uop: &Uop,
+        word: &dyn Fn(usize) -> u32,
+    ) -> Result<Place, (u64, u32, String)> {
+        let level = &image.storage.levels[0];
+        let first = usize::from(geom.layered());
+        let texel = image.storage.format.texel_bytes();
+        let bytes = if formatted { texel } else { uop.ty.bytes() * u32::from(uop.mem.vec.max(1)) };
+        let unit = if formatted { texel } else { 1 };
+        let row_bytes = i64::from(level.width) * i64::from(texel);
+        let mut outside = false;
+        // Clamping moves to the nearest whole access inside.
+        let mut fit = |v: i64, most: i64| {
+            if v < 0 || v > most {
+                outside = true;
+            }
+            v.clamp(0, most.max(0)) as u64
+        };
+        let signed = |k: usize| i64::from(word(first + k) as i32);
+        let x = fit(signed(0) * i64::from(unit), row_bytes - i64::from(bytes));
+        let two_d = !matches!(geom, TexGeom::D1 | TexGeom::A1d);
+        let y = if two_d { fit(signed(1), i64::from(level.height) - 1) } else { 0 };
+        let z = match geom {
+            TexGeom::D3 => fit(signed(2), i64::from(level.depth) - 1),
+            _ if geom.layered() => fit(i64::from(word(0) as i32), i64::from(level.depth) - 1),
+            _ => 0,
+        };
+        let address = level.address + z * level.slice + y * level.pitch + x;
+        if !outside {
+            if !formatted && address % u64::from(bytes.min(16)) != 0 {
+                return Err((address, bytes, format!("a {bytes}-byte surface access needs an x coordinate that is a multiple of {bytes}")));
+            }
+            return Ok(Place(Some(address)));
+        }
+        match clamp {
+            SurfClamp::Clamp => Ok(Place(Some(address))),
+            SurfClamp::Zero => Ok(Place(None)),
+            SurfClamp::Trap => Err((
+                address,
+                bytes,
+                format!("outside of the {} x {} x {} surface, and the instruction asks to trap", level.width, level.height, level.depth),
+            )),
+        }
+    }
+}
+
+pub fn load(memory: &DeviceMemory, place: Place, image: &Image, formatted: bool, uop: &Uop) -> Result<[u32; 4], u64> {
+    let mut out = [0; 4];
+    let Some(address) = place.0 else { return Ok(out) };
+    if formatted {
+        let bytes = u64::from(image.storage.format.texel_bytes());
+        let raw = memory.bytes(address, bytes).map_err(|_| address)?;
+        return Ok(texel::to_bits(texel::decode(raw, image.storage.format, &Sampler::default()), image, uop.ty));
+    }
+    let size = uop.ty.bytes() as usize;
+    let raw = memory.bytes(address, (size * usize::from(uop.mem.vec.max(1))) as u64).map_err(|_| address)?;
+    let words = uop.ty.words().max(1) as usize;
+    for (k, element) in raw.chunks_exact(size).enumerate() {
+        let mut padded = [0u8; 16];
+        padded[..size].copy_from_slice(element);
+        for w in 0..words {
+            out[k * words + w] = u32::from_le_bytes([padded[4 * w], padded[4 * w + 1], padded[4 * w + 2], padded[4 * w + 3]]);
+        }
+    }
+    Ok(out)
+}
+
+pub fn store(memory: &mut DeviceMemory, place: Place, image: &Image, formatted: bool, uop: &Uop, data: &[u32; 4]) -> Result<(), u64> {
+    let Some(address) = place.0 else { return Ok(()) };
+    let mut bytes = Vec::with_capacity(16);
+    if formatted {
+        let format = image.storage.format;
+        for value in &data[..usize::from(format.channels)] {
+            bytes.extend_from_slice(&encode(*value, format.kind, format.bits));
+        }
+    } else {
+        let size = uop.ty.bytes() as usize;
+        let words = uop.ty.words().max(1) as usize;
+        for k in 0..usize::from(uop.mem.vec.max(1)) {
+            let element: Vec<u8> = data[k * words..(k + 1) * words].iter().flat_map(|w| w.to_le_bytes()).collect();
+            bytes.extend_from_slice(&element[..size]);
+        }
+    }
+    memory.write(address, &bytes).map_err(|_| address)
+}
+
+/// A 32-bit register as a channel: integers saturate to the channel's range, floats convert.
+fn encode(value: u32, kind: ChannelKind, bits: u8) -> Vec<u8> {
+    match (kind, bits) {
+        (ChannelKind::Float, 16) => half::f16::from_f32(f32::from_bits(value)).to_bits().to_le_bytes().to_vec(),
+        (ChannelKind::Unsigned, 8) => vec![value.min(0xff) as u8],
+        (ChannelKind::Unsigned, 16) => (value.min(0xffff) as u16).to_le_bytes().to_vec(),
+        (ChannelKind::Signed, 8) => vec![(value as i32).clamp(-128, 127) as i8 as u8],
+        (ChannelKind::Signed, 16) => ((value as i32).clamp(-32768, 32767) as i16).to_le_bytes().to_vec(),
+        _ => value.to_le_bytes().to_vec(),
+    }
+}
+
+pub fn reduce(memory: &mut DeviceMemory, place: Place, op: AtomOp, ty: Ty, data: u64) -> Result<(), u64> {
+    let Some(address) = place.0 else { return Ok(()) };
+    let size = ty.bytes() as usize;
+    let slot = memory.bytes_mut(address, size as u64).map_err(|_| address)?;
+    let mut raw = [0u8; 8];
+    raw[..size].copy_from_slice(slot);
+    let old = u64::from_le_bytes(raw);
+    let narrow = size == 4;
+    let (a, b) = if ty.is_signed() && narrow {
+        (i64::from(old as u32 as i32), i64::from(data as u32 as i32))
+    } else {
+        (old as i64, data as i64)
+    };
+    let less = if ty.is_signed() { a < b } else { (a as u64) < (b as u64) };
+    let new = match op {
+        AtomOp::Add => a.wrapping_add(b),
+        AtomOp::Min => if less { a } else { b },
+        AtomOp::Max => if less { b } else { a },
+        AtomOp::And => a & b,
+        AtomOp::Or => a | b,
+        AtomOp::Xor => a ^ b,
+        AtomOp::Exch => b,
+        AtomOp::Inc | AtomOp::Dec | AtomOp::Cas => return Ok(()),
+    };
+    slot.copy_from_slice(&new.to_le_bytes()[..size]);
+    Ok(())
+}
+
+/// Kept beside the formatted path: what a texel of a surface is.
+#[cfg(test)]
+pub fn decoded(memory: &DeviceMemory, address: u64, image: &Image) -> Texel {
+    let raw = memory.bytes(address, u64::from(image.storage.format.texel_bytes())).expect("inside the surface");
+    texel::decode(raw, image.storage.format, &Sampler::default())
+}

@@ -12,44 +12,50 @@ use warpwatt_isa::{LodMode, Op, Query, Sub, TexGeom, Ty, Uop};
 use warpwatt_memory::DeviceMemory;
 use warpwatt_memory::texture::{AddressMode, ChannelKind, Filter, Image, Shape};
 
-use crate::FaultKind;
+use crate::fault::FaultKind;
 use crate::lanes::Row;
 
-/// Why a texture or surface instruction could not be done for a lane.
-pub struct TextureError {
-    pub lane: u32,
+/// Operands of a texture or surface operation.
+pub(crate) struct TextureArgs {
+    pub dst: *mut Row,
+    pub src: [*const Row; 4],
+    pub mask: u32,
+}
+
+/// What went wrong, for which lane.
+pub(crate) struct TextureFault {
     pub kind: FaultKind,
-    /// The handle, or the address of the texel.
-    pub address: u64,
-    pub bytes: u32,
+    pub lane: usize,
     pub detail: String,
 }
 
-/// Executes `Tex`, `Tld4`, `Txq`, `Suld`, `Sust` or `Sured` for the lanes of `mask`.
+/// Executes `Tex`, `Tld4`, `Txq`, `Suld`, `Sust` or `Sured` for the lanes of the mask. Tells whether memory was written.
 ///
 /// # Safety
-/// `dst` and the `src` rows that the operation uses must be valid for the runs that `Uop::dst_words` and `Uop::src_words` give.
-pub unsafe fn execute(
-    uop: &Uop,
-    dst: *mut Row,
-    src: &[*const Row; 4],
-    mask: u32,
+/// The rows must span what the micro-op reads and writes.
+pub(crate) unsafe fn execute(
     memory: &mut DeviceMemory,
-) -> Result<(), TextureError> {
-    let mut lanes = mask;
+    uop: &Uop,
+    args: &TextureArgs,
+) -> Result<bool, TextureFault> {
+    let (dst, src) = (args.dst, &args.src);
+    let mut lanes = args.mask;
     while lanes != 0 {
-        let lane = lanes.trailing_zeros();
+        let lane = lanes.trailing_zeros() as usize;
         lanes &= lanes - 1;
         // SAFETY: the caller vouches for the rows; `word` reads only the words an operand has.
-        let word = |operand: usize, k: usize| unsafe { (*src[operand].add(k)).0[lane as usize] };
+        let word = |operand: usize, k: usize| unsafe { (*src[operand].add(k)).0[lane] };
         let handle = u64::from(word(0, 0)) | u64::from(word(0, 1)) << 32;
-        let fail = |kind, address, bytes, detail: String| TextureError { lane, kind, address, bytes, detail };
-        let Some(image) = memory.images.get(handle) else {
-            let detail = format!("0x{handle:x} is not a texture or surface object of this device, or it was destroyed");
-            return Err(fail(FaultKind::WrongSpace, handle, 0, detail));
+        let fail = |kind, detail: String| TextureFault { lane, kind, detail };
+        let outside = |detail: String| fail(FaultKind::OutOfBounds, detail);
+        let gone = |address: u64| {
+            outside(format!("the memory behind the texture or surface is gone (texel at 0x{address:x})"))
         };
-        let out_of_memory = |address: u64| {
-            fail(FaultKind::OutOfBounds, address, image.storage.format.texel_bytes(), "the memory behind the texture is gone".into())
+        let Some(image) = memory.images.get(handle) else {
+            let detail = format!(
+                "0x{handle:x} is not a texture or surface object of this device, or it was destroyed"
+            );
+            return Err(fail(FaultKind::WrongSpace, detail));
         };
         let mut result = [0u32; 4];
         let mut words = 0;
@@ -66,13 +72,13 @@ pub unsafe fn execute(
                         Some(sample::gradient_level(image, &dx, &dy))
                     }
                 };
-                let texel = sample::sample(memory, image, &at, level).map_err(out_of_memory)?;
-                result = texel::to_bits(texel, image, uop.ty);
+                let texel = sample::sample(memory, image, &at, level).map_err(gone)?;
+                result = texel::to_bits(texel, uop.ty);
                 words = 4;
             }
             (Op::Tld4, Sub::Tld4(geom, component)) => {
                 let at = coordinates(uop, geom, &|k| word(1, k));
-                result = sample::gather(memory, image, &at, component, uop.ty).map_err(out_of_memory)?;
+                result = sample::gather(memory, image, &at, component, uop.ty).map_err(gone)?;
                 words = 4;
             }
             (Op::Txq, Sub::Query(query)) => {
@@ -81,41 +87,40 @@ pub unsafe fn execute(
             }
             (Op::Suld, Sub::Surf(geom, clamp, formatted)) => {
                 let at = surface::Place::of(image, geom, clamp, formatted, uop, &|k| word(1, k))
-                    .map_err(|(address, bytes, detail)| fail(FaultKind::OutOfBounds, address, bytes, detail))?;
-                let read = surface::load(memory, at, image, formatted, uop).map_err(out_of_memory)?;
+                    .map_err(outside)?;
+                let read = surface::load(memory, at, image, formatted, uop).map_err(gone)?;
                 words = uop.dst_words() as usize;
                 result[..words].copy_from_slice(&read[..words]);
             }
             (Op::Sust, Sub::Surf(geom, clamp, formatted)) => {
                 let at = surface::Place::of(image, geom, clamp, formatted, uop, &|k| word(1, k))
-                    .map_err(|(address, bytes, detail)| fail(FaultKind::OutOfBounds, address, bytes, detail))?;
+                    .map_err(outside)?;
                 let n = uop.src_words(2) as usize;
                 let mut data = [0u32; 4];
                 for (k, d) in data.iter_mut().enumerate().take(n) {
                     *d = word(2, k);
                 }
-                let (image, address) = (image.clone(), handle);
-                surface::store(memory, at, &image, formatted, uop, &data)
-                    .map_err(|at| fail(FaultKind::OutOfBounds, at, 4, format!("surface 0x{address:x} has lost its memory")))?;
+                let format = image.storage.format;
+                surface::store(memory, at, format, formatted, uop, &data).map_err(gone)?;
             }
             (Op::Sured, Sub::SurfRed(geom, clamp, op)) => {
-                let at = surface::Place::of(image, geom, clamp, false, uop, &|k| word(1, k))
-                    .map_err(|(address, bytes, detail)| fail(FaultKind::OutOfBounds, address, bytes, detail))?;
-                let data = u64::from(word(2, 0)) | if uop.ty.words() == 2 { u64::from(word(2, 1)) << 32 } else { 0 };
-                surface::reduce(memory, at, op, uop.ty, data)
-                    .map_err(|at| fail(FaultKind::OutOfBounds, at, 4, "the memory behind the surface is gone".into()))?;
+                let at =
+                    surface::Place::of(image, geom, clamp, false, uop, &|k| word(1, k)).map_err(outside)?;
+                let data =
+                    u64::from(word(2, 0)) | if uop.ty.words() == 2 { u64::from(word(2, 1)) << 32 } else { 0 };
+                surface::reduce(memory, at, op, uop.ty, data).map_err(gone)?;
             }
             _ => {
                 let detail = format!("{} is not a texture instruction", uop.op.name());
-                return Err(fail(FaultKind::Unsupported, handle, 0, detail));
+                return Err(fail(FaultKind::Unsupported, detail));
             }
         }
         for (k, value) in result.iter().enumerate().take(words) {
             // SAFETY: `words` is at most what `dst_words` says, for which the caller vouches.
-            unsafe { (*dst.add(k)).0[lane as usize] = *value };
+            unsafe { (*dst.add(k)).0[lane] = *value };
         }
     }
-    Ok(())
+    Ok(matches!(uop.op, Op::Sust | Op::Sured))
 }
 
 /// Where a texture is sampled. Integer coordinates address texels directly.

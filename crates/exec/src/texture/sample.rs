@@ -11,7 +11,12 @@ use super::{Coordinates, cube};
 /// The address of a texel that could not be read.
 type Lost = u64;
 
-pub fn sample(memory: &DeviceMemory, image: &Image, at: &Coordinates, lod: Option<f32>) -> Result<Texel, Lost> {
+pub fn sample(
+    memory: &DeviceMemory,
+    image: &Image,
+    at: &Coordinates,
+    lod: Option<f32>,
+) -> Result<Texel, Lost> {
     let last = image.storage.levels.len() - 1;
     let lod = lod.map_or(0.0, |l| {
         let s = &image.sampler;
@@ -124,12 +129,20 @@ fn axis(x: f32, n: u32, image: &Image, which: usize, filter: Filter) -> Axis {
     }
 }
 
-fn read(memory: &DeviceMemory, image: &Image, level: &Level, x: Option<u32>, y: Option<u32>, z: Option<u32>) -> Result<Texel, Lost> {
+fn read(
+    memory: &DeviceMemory,
+    image: &Image,
+    level: &Level,
+    x: Option<u32>,
+    y: Option<u32>,
+    z: Option<u32>,
+) -> Result<Texel, Lost> {
     let (Some(x), Some(y), Some(z)) = (x, y, z) else {
         return Ok(border(image));
     };
     let bytes = u64::from(image.storage.format.texel_bytes());
-    let address = level.address + u64::from(z) * level.slice + u64::from(y) * level.pitch + u64::from(x) * bytes;
+    let address =
+        level.address + u64::from(z) * level.slice + u64::from(y) * level.pitch + u64::from(x) * bytes;
     let raw = memory.bytes(address, bytes).map_err(|_| address)?;
     Ok(texel::decode(raw, image.storage.format, &image.sampler))
 }
@@ -137,7 +150,9 @@ fn read(memory: &DeviceMemory, image: &Image, level: &Level, x: Option<u32>, y: 
 fn border(image: &Image) -> Texel {
     use warpwatt_memory::texture::ChannelKind;
     let s = &image.sampler;
-    if image.storage.format.kind == ChannelKind::Float || (s.read_normalized && image.storage.format.bits < 32) {
+    if image.storage.format.kind == ChannelKind::Float
+        || (s.read_normalized && image.storage.format.bits < 32)
+    {
         Texel::Float(s.border)
     } else {
         Texel::Int(s.border.map(|v| v as i32 as u32))
@@ -146,7 +161,8 @@ fn border(image: &Image) -> Texel {
 
 fn filter_of(image: &Image) -> Filter {
     use warpwatt_memory::texture::ChannelKind;
-    let filterable = image.storage.format.kind == ChannelKind::Float || (image.sampler.read_normalized && image.storage.format.bits < 32);
+    let filterable = image.storage.format.kind == ChannelKind::Float
+        || (image.sampler.read_normalized && image.storage.format.bits < 32);
     if filterable { image.sampler.filter } else { Filter::Point }
 }
 
@@ -225,13 +241,19 @@ fn sample_level(memory: &DeviceMemory, image: &Image, at: &Coordinates, level: u
 }
 
 /// The component of the four texels around a place, counter-clockwise from the lower left.
-pub fn gather(memory: &DeviceMemory, image: &Image, at: &Coordinates, component: u8, ty: Ty) -> Result<[u32; 4], Lost> {
+pub fn gather(
+    memory: &DeviceMemory,
+    image: &Image,
+    at: &Coordinates,
+    component: u8,
+    ty: Ty,
+) -> Result<[u32; 4], Lost> {
     let level = &image.storage.levels[0];
     let [x, y, z] = place(image, at, level, Filter::Linear);
     let mut out = [0; 4];
     for (k, (i, j)) in [(0, 1), (1, 1), (1, 0), (0, 0)].into_iter().enumerate() {
         let texel = read(memory, image, level, x.index[i], y.index[j], z.index[0])?;
-        out[k] = texel::to_bits(texel, image, ty)[usize::from(component & 3)];
+        out[k] = texel::to_bits(texel, ty)[usize::from(component & 3)];
     }
     Ok(out)
 }

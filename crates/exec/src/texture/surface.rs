@@ -3,16 +3,16 @@
 
 use warpwatt_isa::{AtomOp, SurfClamp, TexGeom, Ty, Uop};
 use warpwatt_memory::DeviceMemory;
-use warpwatt_memory::texture::{ChannelKind, Image, Sampler};
+use warpwatt_memory::texture::{ChannelKind, Format, Image, Sampler};
 
-use super::texel::{self, Texel};
+use super::texel;
 
 /// Where an access goes; `None` is outside, where reads give zero and writes are dropped.
 #[derive(Clone, Copy)]
 pub struct Place(Option<u64>);
 
 impl Place {
-    /// The error is (address, bytes, what is wrong).
+    /// The error says what is wrong.
     pub fn of(
         image: &Image,
         geom: TexGeom,
@@ -20,7 +20,7 @@ impl Place {
         formatted: bool,
         uop: &Uop,
         word: &dyn Fn(usize) -> u32,
-    ) -> Result<Place, (u64, u32, String)> {
+    ) -> Result<Place, String> {
         let level = &image.storage.levels[0];
         let first = usize::from(geom.layered());
         let texel = image.storage.format.texel_bytes();
@@ -47,29 +47,36 @@ impl Place {
         let address = level.address + z * level.slice + y * level.pitch + x;
         if !outside {
             if !formatted && address % u64::from(bytes.min(16)) != 0 {
-                return Err((address, bytes, format!("a {bytes}-byte surface access needs an x coordinate that is a multiple of {bytes}")));
+                return Err(format!(
+                    "a {bytes}-byte surface access needs an x coordinate that is a multiple of {bytes}"
+                ));
             }
             return Ok(Place(Some(address)));
         }
         match clamp {
             SurfClamp::Clamp => Ok(Place(Some(address))),
             SurfClamp::Zero => Ok(Place(None)),
-            SurfClamp::Trap => Err((
-                address,
-                bytes,
-                format!("outside of the {} x {} x {} surface, and the instruction asks to trap", level.width, level.height, level.depth),
+            SurfClamp::Trap => Err(format!(
+                "outside of the {} x {} x {} surface, and the instruction asks to trap",
+                level.width, level.height, level.depth
             )),
         }
     }
 }
 
-pub fn load(memory: &DeviceMemory, place: Place, image: &Image, formatted: bool, uop: &Uop) -> Result<[u32; 4], u64> {
+pub fn load(
+    memory: &DeviceMemory,
+    place: Place,
+    image: &Image,
+    formatted: bool,
+    uop: &Uop,
+) -> Result<[u32; 4], u64> {
     let mut out = [0; 4];
     let Some(address) = place.0 else { return Ok(out) };
     if formatted {
         let bytes = u64::from(image.storage.format.texel_bytes());
         let raw = memory.bytes(address, bytes).map_err(|_| address)?;
-        return Ok(texel::to_bits(texel::decode(raw, image.storage.format, &Sampler::default()), image, uop.ty));
+        return Ok(texel::to_bits(texel::decode(raw, image.storage.format, &Sampler::default()), uop.ty));
     }
     let size = uop.ty.bytes() as usize;
     let raw = memory.bytes(address, (size * usize::from(uop.mem.vec.max(1))) as u64).map_err(|_| address)?;
@@ -78,17 +85,24 @@ pub fn load(memory: &DeviceMemory, place: Place, image: &Image, formatted: bool,
         let mut padded = [0u8; 16];
         padded[..size].copy_from_slice(element);
         for w in 0..words {
-            out[k * words + w] = u32::from_le_bytes([padded[4 * w], padded[4 * w + 1], padded[4 * w + 2], padded[4 * w + 3]]);
+            out[k * words + w] =
+                u32::from_le_bytes([padded[4 * w], padded[4 * w + 1], padded[4 * w + 2], padded[4 * w + 3]]);
         }
     }
     Ok(out)
 }
 
-pub fn store(memory: &mut DeviceMemory, place: Place, image: &Image, formatted: bool, uop: &Uop, data: &[u32; 4]) -> Result<(), u64> {
+pub fn store(
+    memory: &mut DeviceMemory,
+    place: Place,
+    format: Format,
+    formatted: bool,
+    uop: &Uop,
+    data: &[u32; 4],
+) -> Result<(), u64> {
     let Some(address) = place.0 else { return Ok(()) };
     let mut bytes = Vec::with_capacity(16);
     if formatted {
-        let format = image.storage.format;
         for value in &data[..usize::from(format.channels)] {
             bytes.extend_from_slice(&encode(*value, format.kind, format.bits));
         }
@@ -96,7 +110,8 @@ pub fn store(memory: &mut DeviceMemory, place: Place, image: &Image, formatted: 
         let size = uop.ty.bytes() as usize;
         let words = uop.ty.words().max(1) as usize;
         for k in 0..usize::from(uop.mem.vec.max(1)) {
-            let element: Vec<u8> = data[k * words..(k + 1) * words].iter().flat_map(|w| w.to_le_bytes()).collect();
+            let element: Vec<u8> =
+                data[k * words..(k + 1) * words].iter().flat_map(|w| w.to_le_bytes()).collect();
             bytes.extend_from_slice(&element[..size]);
         }
     }
@@ -106,7 +121,9 @@ pub fn store(memory: &mut DeviceMemory, place: Place, image: &Image, formatted: 
 /// A 32-bit register as a channel: integers saturate to the channel's range, floats convert.
 fn encode(value: u32, kind: ChannelKind, bits: u8) -> Vec<u8> {
     match (kind, bits) {
-        (ChannelKind::Float, 16) => half::f16::from_f32(f32::from_bits(value)).to_bits().to_le_bytes().to_vec(),
+        (ChannelKind::Float, 16) => {
+            half::f16::from_f32(f32::from_bits(value)).to_bits().to_le_bytes().to_vec()
+        }
         (ChannelKind::Unsigned, 8) => vec![value.min(0xff) as u8],
         (ChannelKind::Unsigned, 16) => (value.min(0xffff) as u16).to_le_bytes().to_vec(),
         (ChannelKind::Signed, 8) => vec![(value as i32).clamp(-128, 127) as i8 as u8],
@@ -131,8 +148,20 @@ pub fn reduce(memory: &mut DeviceMemory, place: Place, op: AtomOp, ty: Ty, data:
     let less = if ty.is_signed() { a < b } else { (a as u64) < (b as u64) };
     let new = match op {
         AtomOp::Add => a.wrapping_add(b),
-        AtomOp::Min => if less { a } else { b },
-        AtomOp::Max => if less { b } else { a },
+        AtomOp::Min => {
+            if less {
+                a
+            } else {
+                b
+            }
+        }
+        AtomOp::Max => {
+            if less {
+                b
+            } else {
+                a
+            }
+        }
         AtomOp::And => a & b,
         AtomOp::Or => a | b,
         AtomOp::Xor => a ^ b,
@@ -141,11 +170,4 @@ pub fn reduce(memory: &mut DeviceMemory, place: Place, op: AtomOp, ty: Ty, data:
     };
     slot.copy_from_slice(&new.to_le_bytes()[..size]);
     Ok(())
-}
-
-/// Kept beside the formatted path: what a texel of a surface is.
-#[cfg(test)]
-pub fn decoded(memory: &DeviceMemory, address: u64, image: &Image) -> Texel {
-    let raw = memory.bytes(address, u64::from(image.storage.format.texel_bytes())).expect("inside the surface");
-    texel::decode(raw, image.storage.format, &Sampler::default())
 }

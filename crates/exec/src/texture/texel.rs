@@ -2,7 +2,7 @@
 //! One texel: from bytes to numbers and from numbers to what the instruction asked for.
 
 use warpwatt_isa::Ty;
-use warpwatt_memory::texture::{ChannelKind, Format, Image, Sampler};
+use warpwatt_memory::texture::{ChannelKind, Format, Sampler};
 
 /// Four channels: integers as read, or floats after normalisation.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -54,7 +54,11 @@ pub fn decode(bytes: &[u8], format: Format, sampler: &Sampler) -> Texel {
 
 fn normalized(raw: u32, bits: u8, signed: bool) -> f32 {
     if signed {
-        let (value, largest) = if bits == 8 { (i32::from(raw as u8 as i8), 127.0) } else { (i32::from(raw as u16 as i16), 32767.0) };
+        let (value, largest) = if bits == 8 {
+            (i32::from(raw as u8 as i8), 127.0)
+        } else {
+            (i32::from(raw as u16 as i16), 32767.0)
+        };
         (value as f32 / largest).max(-1.0)
     } else {
         raw as f32 / if bits == 8 { 255.0 } else { 65535.0 }
@@ -66,7 +70,7 @@ fn linear_from_srgb(v: f32) -> f32 {
 }
 
 /// The texel as result registers of type `ty`.
-pub fn to_bits(texel: Texel, image: &Image, ty: Ty) -> [u32; 4] {
+pub fn to_bits(texel: Texel, ty: Ty) -> [u32; 4] {
     match (texel, ty) {
         (Texel::Float(v), Ty::F16 | Ty::F16x2) => {
             let h = v.map(|x| u32::from(half::f16::from_f32(x).to_bits()));
@@ -74,9 +78,6 @@ pub fn to_bits(texel: Texel, image: &Image, ty: Ty) -> [u32; 4] {
         }
         (Texel::Float(v), _) => v.map(f32::to_bits),
         // Asking an integer texture for floats gives the bits: the caller reinterprets them, as hardware does.
-        (Texel::Int(v), _) => {
-            let _ = image;
-            v
-        }
+        (Texel::Int(v), _) => v,
     }
 }

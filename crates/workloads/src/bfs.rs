@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Breadth-first search over a random graph, one pair of launches a level, after Rodinia's bfs.
+
+use crate::check::Check;
+use crate::job::Job;
+use crate::rng::Rng;
+use crate::{Dim, Info, Size, Workload};
+use warpwatt_runtime::{Args, Device, Error};
+
+const BLOCK: u32 = 256;
+const NODES: Dim = Dim::new("nodes", [2_003, 15_005, 100_003, 700_001]);
+
+static INFO: Info = Info {
+    name: "bfs",
+    about: "breadth-first search of a random graph",
+    domain: "graphs",
+    suite: "Rodinia",
+    kernels: &["bfs_expand", "bfs_commit"],
+    order_dependent: false,
+    dims: &[NODES],
+    source: include_str!("../cuda/bfs.cu"),
+    ptx: include_str!("../ptx/bfs.ptx"),
+};
+
+pub struct Bfs;
+
+impl Workload for Bfs {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn run(&self, dev: &mut Device, ptx: &str, size: Size, seed: u64) -> Result<Check, Error> {
+        let n = NODES.at(size);
+        let graph = Graph::random(n, seed);
+        let spans: Vec<i32> = graph.spans.iter().flatten().copied().collect();
+        let mut flags = vec![0u8; n as usize];
+        flags[graph.root] = 1;
+        let mut costs = vec![-1; n as usize];
+        costs[graph.root] = 0;
+
+        let mut job = Job::new(dev, &INFO, ptx)?;
+        let nodes = job.upload("nodes", &spans)?;
+        let edges = job.upload("edges", &graph.edges)?;
+        let frontier = job.upload("frontier", &flags)?;
+        let updating = job.zeros::<u8>("updating", n as usize)?;
+        let visited = job.upload("visited", &flags)?;
+        let cost = job.upload("cost", &costs)?;
+        let again = job.zeros::<i32>("again", 1)?;
+        // A search has fewer levels than nodes, even if the kernels never say that they are done.
+        for _ in 0..n {
+            job.write(again, &[0i32])?;
+            let args = Args::new()
+                .ptr(nodes)
+                .ptr(edges)
+                .ptr(frontier)
+                .ptr(updating)
+                .ptr(visited)
+                .ptr(cost)
+                .i32(n as i32);
+            job.launch("bfs_expand", n.div_ceil(BLOCK), BLOCK, args)?;
+            let args = Args::new().ptr(frontier).ptr(updating).ptr(visited).ptr(again).i32(n as i32);
+            job.launch("bfs_commit", n.div_ceil(BLOCK), BLOCK, args)?;
+            if job.download::<i32>(again, 1)? == [0] {
+                break;
+            }
+        }
+        let costs = job.download(cost, n as usize)?;
+        let seen: Vec<u8> = job.download(visited, n as usize)?;
+        job.finish()?;
+
+        let expected = reference(&graph);
+        let reached: Vec<u8> = expected.iter().map(|cost| u8::from(*cost >= 0)).collect();
+        Ok(Check::exact().output("costs", &expected, &costs).output("visited", &reached, &seen))
+    }
+}
+
+struct Graph {
+    /// First edge and number of edges of each node.
+    spans: Vec<[i32; 2]>,
+    edges: Vec<i32>,
+    root: usize,
+}
+
+impl Graph {
+    /// Each node is joined to two to four others in both directions: six edges a node in the mean.
+    fn random(n: u32, seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let mut neighbours = vec![Vec::new(); n as usize];
+        for node in 0..n {
+            for _ in 0..rng.int(2, 5) {
+                let other = rng.below(n);
+                neighbours[node as usize].push(other as i32);
+                neighbours[other as usize].push(node as i32);
+            }
+        }
+        let mut graph = Graph { spans: Vec::with_capacity(n as usize), edges: Vec::new(), root: 0 };
+        for list in neighbours {
+            graph.spans.push([graph.edges.len() as i32, list.len() as i32]);
+            graph.edges.extend(list);
+        }
+        graph.root = rng.below(n) as usize;
+        graph
+    }
+
+    fn neighbours(&self, node: usize) -> &[i32] {
+        let [first, count] = self.spans[node];
+        &self.edges[first as usize..][..count as usize]
+    }
+}
+
+/// Edges on the shortest way from the root to each node, or -1.
+fn reference(graph: &Graph) -> Vec<i32> {
+    let mut cost = vec![-1; graph.spans.len()];
+    cost[graph.root] = 0;
+    let mut queue = std::collections::VecDeque::from([graph.root]);
+    while let Some(node) = queue.pop_front() {
+        for to in graph.neighbours(node) {
+            if cost[*to as usize] < 0 {
+                cost[*to as usize] = cost[node] + 1;
+                queue.push_back(*to as usize);
+            }
+        }
+    }
+    cost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn graphs_have_about_six_edges_a_node() {
+        let graph = Graph::random(5_000, 1);
+        let mean = graph.edges.len() as f64 / 5_000.0;
+        assert!((5.8..6.2).contains(&mean), "{mean} edges a node");
+    }
+
+    #[test]
+    fn reference_distances_are_those_of_relaxation() {
+        let graph = Graph::random(300, 9);
+        // Bellman-Ford with edges of length 1.
+        let mut far = vec![i32::MAX / 2; 300];
+        far[graph.root] = 0;
+        for _ in 0..300 {
+            for node in 0..300 {
+                for to in graph.neighbours(node) {
+                    far[*to as usize] = far[*to as usize].min(far[node] + 1);
+                }
+            }
+        }
+        let want: Vec<i32> = far.into_iter().map(|d| if d > 300 { -1 } else { d }).collect();
+        assert_eq!(reference(&graph), want);
+    }
+}

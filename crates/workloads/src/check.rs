@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Comparison of what a run left in memory with what its reference expects.
+
+/// The outcome of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// Something was compared and nothing was further off than the tolerance.
+    pub passed: bool,
+    /// The largest error: the distance of integers, the relative error of floats, infinite for a NaN.
+    pub max_error: f64,
+    /// The largest error that passes; 0 asks for equal values.
+    pub tolerance: f64,
+    /// How many values were compared.
+    pub compared: u64,
+    /// FNV-1a hash of all outputs, for comparing runs with each other.
+    pub digest: u64,
+    /// The value that is furthest off, if any is off at all.
+    pub worst: Option<Mismatch>,
+}
+
+/// One value that is not as expected.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mismatch {
+    pub output: &'static str,
+    pub index: usize,
+    pub expected: f64,
+    pub actual: f64,
+}
+
+impl Check {
+    /// A check that passes only equal values.
+    pub(crate) fn exact() -> Self {
+        Check::within(0.0)
+    }
+
+    /// A check that passes errors up to `tolerance`.
+    pub(crate) fn within(tolerance: f64) -> Self {
+        Check {
+            passed: false,
+            max_error: 0.0,
+            tolerance,
+            compared: 0,
+            digest: 0xcbf2_9ce4_8422_2325,
+            worst: None,
+        }
+    }
+
+    /// Compares one output array.
+    pub(crate) fn output<T: Element>(mut self, output: &'static str, expected: &[T], actual: &[T]) -> Self {
+        assert_eq!(expected.len(), actual.len(), "the reference of `{output}` has another length");
+        for (index, (want, got)) in expected.iter().zip(actual).enumerate() {
+            let error = T::error(*want, *got);
+            if error > self.max_error {
+                self.max_error = error;
+                self.worst = Some(Mismatch { output, index, expected: want.as_f64(), actual: got.as_f64() });
+            }
+            for byte in got.to_bytes().as_ref() {
+                self.digest = (self.digest ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+            }
+        }
+        self.compared += actual.len() as u64;
+        self.passed = self.compared > 0 && self.max_error <= self.tolerance;
+        self
+    }
+}
+
+/// A scalar as device memory holds it.
+pub trait Element: Copy {
+    type Bytes: AsRef<[u8]>;
+    fn to_bytes(self) -> Self::Bytes;
+    fn from_bytes(bytes: &[u8]) -> Self;
+    fn as_f64(self) -> f64;
+    fn error(expected: Self, actual: Self) -> f64;
+}
+
+macro_rules! integer {
+    ($($ty:ty),*) => {$(
+        impl Element for $ty {
+            type Bytes = [u8; size_of::<$ty>()];
+
+            fn to_bytes(self) -> Self::Bytes {
+                self.to_le_bytes()
+            }
+
+            fn from_bytes(bytes: &[u8]) -> Self {
+                let mut all = Self::Bytes::default();
+                all.copy_from_slice(bytes);
+                <$ty>::from_le_bytes(all)
+            }
+
+            fn as_f64(self) -> f64 {
+                f64::from(self)
+            }
+
+            fn error(expected: Self, actual: Self) -> f64 {
+                f64::from(expected.abs_diff(actual))
+            }
+        }
+    )*};
+}
+
+integer!(u8, u32, i32);
+
+impl Element for f32 {
+    type Bytes = [u8; 4];
+
+    fn to_bytes(self) -> [u8; 4] {
+        self.to_le_bytes()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        f32::from_bits(u32::from_bytes(bytes))
+    }
+
+    fn as_f64(self) -> f64 {
+        f64::from(self)
+    }
+
+    fn error(expected: f32, actual: f32) -> f64 {
+        if expected.to_bits() == actual.to_bits() {
+            return 0.0;
+        }
+        let error = (f64::from(expected) - f64::from(actual)).abs()
+            / f64::from(expected.abs().max(f32::MIN_POSITIVE));
+        if error.is_nan() { f64::INFINITY } else { error }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_outputs_pass_and_a_single_difference_fails() {
+        let check = Check::exact().output("ints", &[1, 2, 3], &[1, 2, 3]);
+        assert!(check.passed);
+        let check = check.output("bytes", &[9u8, 9], &[9u8, 7]);
+        assert!(!check.passed);
+        assert_eq!(check.worst, Some(Mismatch { output: "bytes", index: 1, expected: 9.0, actual: 7.0 }));
+    }
+
+    #[test]
+    fn nothing_compared_does_not_pass() {
+        assert!(!Check::exact().passed);
+        assert!(!Check::exact().output::<i32>("none", &[], &[]).passed);
+    }
+
+    #[test]
+    fn floats_are_compared_relatively_and_nan_never_passes() {
+        assert!(Check::within(1e-6).output("x", &[1000.0], &[1000.0005]).passed);
+        assert!(!Check::within(1e-6).output("x", &[1000.0], &[1000.005]).passed);
+        assert!(!Check::within(1e30).output("x", &[1.0], &[f32::NAN]).passed);
+        assert!(!Check::exact().output("x", &[1.0], &[1.0 + f32::EPSILON]).passed);
+    }
+
+    #[test]
+    fn digests_tell_outputs_apart() {
+        let one = Check::exact().output("x", &[1], &[1]);
+        let two = Check::exact().output("x", &[2], &[2]);
+        assert_ne!(one.digest, two.digest);
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Fused multiply-add in single precision, rounded once, from plain double-precision arithmetic. The references
+//! need it wherever the kernels fuse; unlike a call into the C library it is the same everywhere and vectorises.
+
+/// `a * b + c` with one rounding to nearest even.
+///
+/// The product of two singles is exact in double precision. Their sum with `c` is rounded to odd there (Boldo and
+/// Melquiond, "Emulation of a FMA and correctly rounded sums", 2008), which makes the last rounding right.
+#[inline]
+pub fn fma(a: f32, b: f32, c: f32) -> f32 {
+    let product = f64::from(a) * f64::from(b);
+    let c = f64::from(c);
+    let sum = product + c;
+    let bits = sum.to_bits();
+    // What the sum lost (Knuth's two-sum).
+    let part = sum - product;
+    let lost = (product - (sum - part)) + (c - part);
+    // An inexact sum with an even last bit becomes its odd neighbour on the side of what was lost.
+    let adjust = lost != 0.0 && bits & 1 == 0 && sum.is_finite();
+    let away = (lost > 0.0) == (sum > 0.0);
+    let odd = if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
+    f64::from_bits(if adjust { odd } else { bits }) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpwatt_base::SplitMix64;
+
+    #[test]
+    fn agrees_with_the_hardware_on_random_and_awkward_operands() {
+        let mut rng = SplitMix64::new(7);
+        for round in 0..400_000 {
+            let mut draw = || {
+                let bits = rng.next_u64();
+                match round % 4 {
+                    // Any bits at all.
+                    0 => f32::from_bits(bits as u32),
+                    // Few significant bits, so that sums fall on halfway points.
+                    1 => {
+                        f32::from_bits((bits as u32 & 0x8080_0000) | 0x3f00_0000 | (bits >> 40) as u32 & 0x1f)
+                    }
+                    // Exponents close together.
+                    2 => f32::from_bits((bits as u32 & 0x87ff_ffff) | 0x3800_0000),
+                    // Around the subnormals.
+                    _ => f32::from_bits((bits as u32 & 0x83ff_ffff) | 0x1000_0000),
+                }
+            };
+            let (a, b, c) = (draw(), draw(), draw());
+            let (want, got) = (a.mul_add(b, c), fma(a, b, c));
+            assert!(
+                want.to_bits() == got.to_bits() || (want.is_nan() && got.is_nan()),
+                "fma({a:e}, {b:e}, {c:e}) is {want:e}, not {got:e}"
+            );
+        }
+    }
+
+    #[test]
+    fn rounds_once_where_two_roundings_differ() {
+        // (1 + 2^-12)^2 lies halfway between two singles; 2^-60 more tips it upwards, but is lost in a double.
+        let a = 1.0 + f32::EPSILON * 2048.0;
+        let tiny = f32::from_bits(0x2180_0000);
+        assert_eq!(((f64::from(a) * f64::from(a)) + f64::from(tiny)) as f32, 1.0 + f32::EPSILON * 4096.0);
+        assert_eq!(fma(a, a, tiny), 1.0 + f32::EPSILON * 4097.0);
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Needleman-Wunsch alignment over diagonals of 16 x 16 tiles, after Rodinia's nw. Matches score as in BLOSUM62
+//! (Henikoff and Henikoff, PNAS 1992).
+
+use crate::check::Check;
+use crate::job::Job;
+use crate::rng::Rng;
+use crate::{Dim, Info, Size, Workload};
+use warpwatt_runtime::{Args, Device, Error};
+
+const SIDE: u32 = 16;
+/// Multiples of the tile's side.
+const LENGTH: Dim = Dim::new("length", [112, 336, 1_008, 2_896]);
+const PENALTY: i32 = 10;
+
+/// Scores between the amino acids A R N D C Q E G H I L K M F P S T W Y V, below the diagonal.
+const BLOSUM62: [&[i32]; 20] = [
+    &[4],
+    &[-1, 5],
+    &[-2, 0, 6],
+    &[-2, -2, 1, 6],
+    &[0, -3, -3, -3, 9],
+    &[-1, 1, 0, 0, -3, 5],
+    &[-1, 0, 0, 2, -4, 2, 5],
+    &[0, -2, 0, -1, -3, -2, -2, 6],
+    &[-2, 0, 1, -1, -3, 0, 0, -2, 8],
+    &[-1, -3, -3, -3, -1, -3, -3, -4, -3, 4],
+    &[-1, -2, -3, -4, -1, -2, -3, -4, -3, 2, 4],
+    &[-1, 2, 0, -1, -3, 1, 1, -2, -1, -3, -2, 5],
+    &[-1, -1, -2, -3, -1, 0, -2, -3, -2, 1, 2, -1, 5],
+    &[-2, -3, -3, -3, -2, -3, -3, -3, -1, 0, 0, -3, 0, 6],
+    &[-1, -2, -2, -1, -3, -1, -1, -2, -2, -3, -3, -1, -2, -4, 7],
+    &[1, -1, 1, 0, -1, 0, 0, 0, -1, -2, -2, 0, -1, -2, -1, 4],
+    &[0, -1, 0, -1, -1, -1, -1, -2, -2, -1, -1, -1, -1, -2, -1, 1, 5],
+    &[-3, -3, -4, -4, -2, -2, -3, -2, -2, -3, -2, -3, -1, 1, -4, -3, -2, 11],
+    &[-2, -2, -2, -3, -2, -1, -2, -3, 2, -1, -1, -2, -1, 3, -3, -2, -2, 2, 7],
+    &[0, -3, -3, -3, -1, -2, -2, -3, -3, 3, 1, -2, 1, -1, -2, -2, 0, -3, -1, 4],
+];
+
+static INFO: Info = Info {
+    name: "nw",
+    about: "global alignment of two protein sequences",
+    domain: "bioinformatics",
+    suite: "Rodinia",
+    kernels: &["nw_upper", "nw_lower"],
+    order_dependent: false,
+    dims: &[LENGTH],
+    source: include_str!("../cuda/nw.cu"),
+    ptx: include_str!("../ptx/nw.ptx"),
+};
+
+pub struct Nw;
+
+impl Workload for Nw {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn run(&self, dev: &mut Device, ptx: &str, size: Size, seed: u64) -> Result<Check, Error> {
+        let length = LENGTH.at(size);
+        let cols = length + 1;
+        let matches = matches(length as usize, seed);
+        let empty = edges(length as usize);
+
+        let mut job = Job::new(dev, &INFO, ptx)?;
+        let reference_ptr = job.upload("reference", &matches)?;
+        let scores = job.upload("scores", &empty)?;
+        let tiles = length / SIDE;
+        for diagonal in 1..=tiles {
+            let args =
+                Args::new().ptr(reference_ptr).ptr(scores).i32(cols as i32).i32(PENALTY).i32(diagonal as i32);
+            job.launch("nw_upper", diagonal, SIDE, args)?;
+        }
+        for diagonal in (1..tiles).rev() {
+            let args = Args::new()
+                .ptr(reference_ptr)
+                .ptr(scores)
+                .i32(cols as i32)
+                .i32(PENALTY)
+                .i32(diagonal as i32)
+                .i32(tiles as i32);
+            job.launch("nw_lower", diagonal, SIDE, args)?;
+        }
+        let got = job.download(scores, empty.len())?;
+        job.finish()?;
+
+        Ok(Check::exact().output("scores", &reference(&matches, empty, cols as usize), &got))
+    }
+}
+
+fn blosum62(a: usize, b: usize) -> i32 {
+    BLOSUM62[a.max(b)][a.min(b)]
+}
+
+/// The score of matching each pair of residues of two random sequences, with an unused first row and column.
+fn matches(length: usize, seed: u64) -> Vec<i32> {
+    let mut rng = Rng::new(seed);
+    let mut sequence = || (0..length).map(|_| rng.below(20) as usize).collect::<Vec<_>>();
+    let (down, across) = (sequence(), sequence());
+    let mut matches = vec![0; length + 1];
+    for a in &down {
+        matches.push(0);
+        matches.extend(across.iter().map(|b| blosum62(*a, *b)));
+    }
+    matches
+}
+
+/// The score matrix with its first row and column filled: gaps only.
+fn edges(length: usize) -> Vec<i32> {
+    let mut scores = vec![0; (length + 1) * (length + 1)];
+    for gap in 0..=length {
+        scores[gap] = -PENALTY * gap as i32;
+        scores[gap * (length + 1)] = -PENALTY * gap as i32;
+    }
+    scores
+}
+
+fn reference(matches: &[i32], mut scores: Vec<i32>, cols: usize) -> Vec<i32> {
+    for y in 1..cols {
+        for x in 1..cols {
+            let at = y * cols + x;
+            let gap = scores[at - 1].max(scores[at - cols]) - PENALTY;
+            scores[at] = gap.max(scores[at - cols - 1] + matches[at]);
+        }
+    }
+    scores
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The best score over all alignments of the first `y` and `x` residues.
+    fn best(matches: &[i32], cols: usize, y: usize, x: usize) -> i32 {
+        if y == 0 || x == 0 {
+            return -PENALTY * (y + x) as i32;
+        }
+        (best(matches, cols, y - 1, x - 1) + matches[y * cols + x])
+            .max(best(matches, cols, y - 1, x) - PENALTY)
+            .max(best(matches, cols, y, x - 1) - PENALTY)
+    }
+
+    #[test]
+    fn reference_finds_the_best_of_all_alignments() {
+        let matches = matches(6, 2);
+        let scores = reference(&matches, edges(6), 7);
+        for y in 0..=6 {
+            for x in 0..=6 {
+                assert_eq!(scores[y * 7 + x], best(&matches, 7, y, x));
+            }
+        }
+    }
+
+    #[test]
+    fn every_residue_matches_itself_best() {
+        for a in 0..20 {
+            assert_eq!(BLOSUM62[a].len(), a + 1);
+            assert!((0..20).all(|b| a == b || blosum62(a, b) < blosum62(a, a)));
+        }
+    }
+}

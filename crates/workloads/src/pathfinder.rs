@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Dynamic programming over a grid with a ghost-zone pyramid, after Rodinia's pathfinder.
+
+use crate::check::Check;
+use crate::job::Job;
+use crate::rng::Rng;
+use crate::{Dim, Info, Size, Workload};
+use warpwatt_runtime::{Args, Device, Error};
+
+const BLOCK: u32 = 256;
+/// Rows that a launch advances.
+const PYRAMID: u32 = 20;
+const COLS: Dim = Dim::new("columns", [1_000, 5_000, 20_000, 100_000]);
+const ROWS: Dim = Dim::new("rows", [34, 54, 94, 134]);
+
+static INFO: Info = Info {
+    name: "pathfinder",
+    about: "cheapest path through a grid of costs",
+    domain: "dynamic programming",
+    suite: "Rodinia",
+    kernels: &["pathfinder"],
+    order_dependent: false,
+    dims: &[COLS, ROWS],
+    source: include_str!("../cuda/pathfinder.cu"),
+    ptx: include_str!("../ptx/pathfinder.ptx"),
+};
+
+pub struct Pathfinder;
+
+impl Workload for Pathfinder {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn run(&self, dev: &mut Device, ptx: &str, size: Size, seed: u64) -> Result<Check, Error> {
+        let (cols, rows) = (COLS.at(size), ROWS.at(size));
+        let wall = Rng::new(seed).ints((cols * rows) as usize, 0, 10);
+
+        let mut job = Job::new(dev, &INFO, ptx)?;
+        let walls = job.upload("wall", &wall)?;
+        let mut from = job.upload("costs, even", &wall[..cols as usize])?;
+        let mut to = job.zeros::<i32>("costs, odd", cols as usize)?;
+        for first in (1..rows).step_by(PYRAMID as usize) {
+            let rows_now = PYRAMID.min(rows - first);
+            let blocks = cols.div_ceil(BLOCK - 2 * rows_now);
+            let args = Args::new()
+                .i32(rows_now as i32)
+                .ptr(walls)
+                .ptr(from)
+                .ptr(to)
+                .i32(cols as i32)
+                .i32(first as i32);
+            job.launch("pathfinder", blocks, BLOCK, args)?;
+            (from, to) = (to, from);
+        }
+        let costs = job.download(from, cols as usize)?;
+        job.finish()?;
+
+        Ok(Check::exact().output("costs", &reference(&wall, cols as usize), &costs))
+    }
+}
+
+/// Cost of the cheapest path from the first row to each cell of the last.
+fn reference(wall: &[i32], cols: usize) -> Vec<i32> {
+    let mut rows = wall.chunks_exact(cols);
+    let mut costs = rows.next().unwrap_or_default().to_vec();
+    for row in rows {
+        let below = costs.clone();
+        for (x, cost) in costs.iter_mut().enumerate() {
+            let (west, east) = (x.saturating_sub(1), (x + 1).min(cols - 1));
+            *cost = row[x] + below[west].min(below[x]).min(below[east]);
+        }
+    }
+    costs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Walks every path from the top down to a cell.
+    fn cheapest(wall: &[i32], cols: usize, row: usize, x: usize) -> i32 {
+        let here = wall[row * cols + x];
+        if row == 0 {
+            return here;
+        }
+        let steps = x.saturating_sub(1)..=(x + 1).min(cols - 1);
+        here + steps.map(|from| cheapest(wall, cols, row - 1, from)).min().unwrap_or(0)
+    }
+
+    #[test]
+    fn reference_finds_what_trying_all_paths_finds() {
+        let (cols, rows) = (6, 7);
+        let wall = Rng::new(5).ints(cols * rows, 0, 10);
+        let want: Vec<i32> = (0..cols).map(|x| cheapest(&wall, cols, rows - 1, x)).collect();
+        assert_eq!(reference(&wall, cols), want);
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The draws that input generators need, on top of the project's seeded generator.
+
+use warpwatt_base::SplitMix64;
+
+pub struct Rng(SplitMix64);
+
+impl Rng {
+    pub fn new(seed: u64) -> Self {
+        Rng(SplitMix64::new(seed))
+    }
+
+    /// A number below `bound`, which is not 0.
+    pub fn below(&mut self, bound: u32) -> u32 {
+        self.0.below(bound)
+    }
+
+    /// A number from `low` up to but not including `high`, which lies above it.
+    pub fn int(&mut self, low: i32, high: i32) -> i32 {
+        low + self.below(high.abs_diff(low)) as i32
+    }
+
+    /// From 0 up to but not including 1.
+    pub fn unit(&mut self) -> f32 {
+        self.0.unit_f32()
+    }
+
+    pub fn float(&mut self, low: f32, high: f32) -> f32 {
+        low + (high - low) * self.unit()
+    }
+
+    /// Roughly normal with mean 0 and deviation 1: the sum of twelve uniform numbers (Irwin-Hall).
+    pub fn bell(&mut self) -> f32 {
+        (0..12).map(|_| self.unit()).sum::<f32>() - 6.0
+    }
+
+    pub fn floats(&mut self, count: usize, low: f32, high: f32) -> Vec<f32> {
+        (0..count).map(|_| self.float(low, high)).collect()
+    }
+
+    pub fn ints(&mut self, count: usize, low: i32, high: i32) -> Vec<i32> {
+        (0..count).map(|_| self.int(low, high)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_kept_and_reached() {
+        let mut rng = Rng::new(1);
+        let ints = rng.ints(1000, -2, 3);
+        assert_eq!(ints.iter().min(), Some(&-2));
+        assert_eq!(ints.iter().max(), Some(&2));
+        assert!(rng.floats(1000, 0.0, 1.0).iter().all(|x| (0.0..1.0).contains(x)));
+    }
+
+    #[test]
+    fn the_bell_has_mean_zero_and_deviation_one() {
+        let mut rng = Rng::new(3);
+        let draws: Vec<f32> = (0..10_000).map(|_| rng.bell()).collect();
+        let mean = draws.iter().sum::<f32>() / 10_000.0;
+        let variance = draws.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / 10_000.0;
+        assert!(mean.abs() < 0.05 && (variance - 1.0).abs() < 0.05, "mean {mean}, variance {variance}");
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The checks are strong: change any one arithmetic instruction of a workload's PTX, and its check fails, or the
+//! run does. Each test does that for every arithmetic instruction of one workload in turn.
+
+use warpwatt_runtime::{Class, Device, Nobody, Options};
+use warpwatt_workloads::{Size, find};
+
+/// One instruction put in another's place.
+struct Mutant {
+    line: usize,
+    before: String,
+    after: String,
+    ptx: String,
+}
+
+/// Opcodes that compute nothing: they move, choose, compare or steer.
+const NOT_ARITHMETIC: [&str; 12] =
+    ["mov", "ld", "st", "cvta", "cvt", "setp", "selp", "bra", "bar", "ret", "shfl", "exit"];
+
+/// What an instruction becomes, or why there is nothing to change.
+enum Change {
+    To(String),
+    NotArithmetic,
+    /// Any change of it would have the same result.
+    Neutral,
+    Unknown,
+}
+
+fn change(opcode: &str, operands: &[&str]) -> Change {
+    let (stem, rest) = opcode.split_once('.').unwrap_or((opcode, ""));
+    let last = rest.rsplit('.').next().unwrap_or_default();
+    let with = |opcode: String, operands: &[&str]| Change::To(format!("{opcode} {};", operands.join(", ")));
+    match (stem, last) {
+        _ if NOT_ARITHMETIC.contains(&stem) || last == "pred" => Change::NotArithmetic,
+        ("add" | "sub", _) if operands.last() == Some(&"0") => Change::Neutral,
+        ("add", _) => with(format!("sub.{rest}"), operands),
+        ("sub", _) => with(format!("add.{rest}"), operands),
+        ("mul", _) if rest == "wide.s32" => with("cvt.s64.s32".into(), &operands[..2]),
+        ("mul", _) if rest == "wide.u32" => with("cvt.u64.u32".into(), &operands[..2]),
+        ("mul", _) => with(format!("add.{last}"), operands),
+        ("mad" | "fma", "f32") => with("mul.f32".into(), &operands[..3]),
+        ("mad", _) => with(format!("mul.lo.{last}"), &operands[..3]),
+        ("min", _) => with(format!("max.{rest}"), operands),
+        ("max", _) => with(format!("min.{rest}"), operands),
+        ("shl", bits) => with(format!("shr.{}", bits.replace('b', "u")), operands),
+        ("shr", bits) => with(format!("shl.{}", bits.replace(['u', 's'], "b")), operands),
+        ("and", _) => with(format!("or.{rest}"), operands),
+        ("or" | "xor", _) => with(format!("and.{rest}"), operands),
+        ("not" | "neg" | "abs" | "rcp" | "sqrt" | "ex2", _) => with(format!("mov.{last}"), operands),
+        ("div", "f32") => with("mul.f32".into(), operands),
+        ("rem", _) => with(format!("div.{rest}"), operands),
+        ("atom", _) if rest.contains(".add.") => with(opcode.replace(".add.", ".max."), operands),
+        ("atom", _) if rest.contains(".min.") => with(opcode.replace(".min.", ".max."), operands),
+        ("atom", _) if rest.contains(".max.") => with(opcode.replace(".max.", ".min."), operands),
+        _ => Change::Unknown,
+    }
+}
+
+/// Every arithmetic instruction changed in turn.
+fn mutants(ptx: &str) -> Vec<Mutant> {
+    let lines: Vec<&str> = ptx.lines().collect();
+    let mut mutants = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let text = line.trim();
+        // Instructions start with a letter, or with a guard; neither guards nor labels matter here.
+        let Some(body) =
+            text.strip_suffix(';').filter(|body| body.starts_with(|c: char| c.is_ascii_lowercase()))
+        else {
+            continue;
+        };
+        let (opcode, operands) = body.split_once(char::is_whitespace).unwrap_or((body, ""));
+        let operands: Vec<&str> = operands.split(',').map(str::trim).collect();
+        match change(opcode, &operands) {
+            Change::To(after) => {
+                let mut changed = lines.clone();
+                changed[index] = &after;
+                let ptx = changed.join("\n");
+                mutants.push(Mutant { line: index + 1, before: text.into(), after, ptx });
+            }
+            Change::NotArithmetic | Change::Neutral => {}
+            Change::Unknown => panic!("line {}: how to change `{text}`?", index + 1),
+        }
+    }
+    mutants
+}
+
+fn every_change_is_noticed(name: &str) {
+    let workload = find(name).expect("a workload of that name");
+    let mut device = Device::new().expect("a device");
+    let check = workload.run(&mut device, workload.ptx(), Size::Tiny, 1).expect("the workload runs");
+    assert!(check.passed);
+    let instructions: u64 = device.log().iter().map(|launch| launch.thread_instructions).sum();
+
+    let mutants = mutants(workload.ptx());
+    assert!(mutants.len() > 5, "only {} instructions to change", mutants.len());
+    let mut unnoticed = Vec::new();
+    for mutant in &mutants {
+        // A changed loop may never end.
+        let options = Options { max_thread_instructions: Some(4 * instructions), ..Options::default() };
+        let mut device = Device::with(options, Box::new(Nobody)).expect("a device");
+        let change = || format!("line {}: `{}` as `{}`", mutant.line, mutant.before, mutant.after);
+        match workload.run(&mut device, &mutant.ptx, Size::Tiny, 1) {
+            Ok(check) if check.passed => unnoticed.push(change()),
+            Ok(_) => {}
+            Err(error) if matches!(error.class(), Class::Fault | Class::Limit) => {}
+            Err(error) => panic!("{}: {error}", change()),
+        }
+    }
+    assert!(unnoticed.is_empty(), "{} of {}:\n{}", unnoticed.len(), mutants.len(), unnoticed.join("\n"));
+}
+
+macro_rules! workloads {
+    ($($name:ident)*) => {$(
+        #[test]
+        fn $name() {
+            every_change_is_noticed(stringify!($name));
+        }
+    )*};
+}
+
+workloads! { vecadd sgemm reduction scan transpose pathfinder bfs hotspot backprop nw kmeans histo gaussian lib }
+
+#[test]
+fn no_workload_is_left_out() {
+    let here = include_str!("mutation.rs");
+    let list = here.lines().find(|line| line.starts_with("workloads! {")).expect("the list above");
+    for workload in warpwatt_workloads::all() {
+        assert!(list.split_whitespace().any(|word| word == workload.info().name));
+    }
+}

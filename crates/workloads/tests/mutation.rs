@@ -62,7 +62,12 @@ fn mutants(ptx: &str) -> Vec<Mutant> {
     let mut mutants = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         let text = line.trim();
-        // Instructions start with a letter, or with a guard; neither guards nor labels matter here.
+        assert!(
+            !text.starts_with('@') || text.contains("bra"),
+            "line {}: only branches have guards",
+            index + 1
+        );
+        // Instructions start with a small letter; directives, labels and braces do not.
         let Some(body) =
             text.strip_suffix(';').filter(|body| body.starts_with(|c: char| c.is_ascii_lowercase()))
         else {

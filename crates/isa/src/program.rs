@@ -82,8 +82,10 @@ pub struct Program {
     pub spill_bytes: u32,
     pub spill_stores: u32,
     pub spill_loads: u32,
-    /// Static shared memory in bytes; dynamic shared memory follows at this offset, aligned to 16.
+    /// Static shared memory in bytes.
     pub shared_bytes: u32,
+    /// Where dynamic shared memory starts: `shared_bytes` rounded up to the alignment of what is declared there, 16 at least.
+    pub dynamic_shared: u32,
     /// Local memory per thread: the deepest chain of frames, plus the stack limit when there is recursion or an indirect call.
     pub local_bytes: u32,
     pub recursive: bool,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A diagnostic: what is wrong, where, and what to do; and how it is shown.
 
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 use warpwatt_base::Span;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,9 +51,15 @@ impl Diagnostic {
         let window = Window::around(text, self.span);
         let snippet = Snippet::source(&text[window.start..window.end])
             .line_start(window.line)
-            .path(name)
             .annotation(AnnotationKind::Primary.span(window.mark));
-        let mut report = level.primary_title(self.message.as_str()).id(self.code).element(snippet);
+        let report = level.primary_title(self.message.as_str()).id(self.code);
+        // The renderer counts columns from where the window starts: where that is inside of a line, they are given to it.
+        let mut report = if window.cut {
+            let (line, column) = line_col(text, self.span);
+            report.element(Origin::path(name).line(line).char_column(column)).element(snippet)
+        } else {
+            report.element(snippet.path(name))
+        };
         if let Some(help) = &self.help {
             report = report.element(Level::HELP.message(help.as_str()));
         }
@@ -79,10 +85,13 @@ fn boundary(text: &str, at: usize) -> usize {
     at
 }
 
-/// The lines that a span touches: only they are handed to the renderer, which would otherwise walk megabytes per message.
+/// The lines that a span touches, up to a few kilobytes: only they are handed to the renderer, which would otherwise walk
+/// megabytes per message.
 struct Window {
     start: usize,
     end: usize,
+    /// `start` is inside of a line.
+    cut: bool,
     /// Number of the first line.
     line: usize,
     /// The span, relative to `start`.
@@ -90,16 +99,20 @@ struct Window {
 }
 
 impl Window {
-    /// A message about a whole function shows its first lines.
+    /// On each side of the start of the span.
     const MOST_BYTES: usize = 4096;
 
     fn around(text: &str, span: Span) -> Window {
         let from = boundary(text, span.start as usize);
-        let to = boundary(text, (span.end as usize).clamp(from, from + Self::MOST_BYTES)).max(from);
-        let start = text[..from].rfind('\n').map_or(0, |newline| newline + 1);
-        let end = text[to..].find('\n').map_or(text.len(), |newline| to + newline);
+        let first = boundary(text, from.saturating_sub(Self::MOST_BYTES));
+        let last = boundary(text, from + Self::MOST_BYTES).max(from);
+        // A message about a whole function shows its first lines.
+        let to = boundary(text, span.end as usize).clamp(from, last);
+        let line_start = text[first..from].rfind('\n').map(|newline| first + newline + 1);
+        let start = line_start.unwrap_or(first);
+        let end = text[to..last].find('\n').map_or(last, |newline| to + newline);
         let line = text[..start].bytes().filter(|&byte| byte == b'\n').count() + 1;
-        Window { start, end, line, mark: from - start..to - start }
+        Window { start, end, cut: line_start.is_none() && first > 0, line, mark: from - start..to - start }
     }
 }
 
@@ -122,5 +135,15 @@ mod tests {
         let wild = Diagnostic::error("ptx-syntax", Span::new(90, 7), "odd").with_help("none");
         assert!(wild.render("x.ptx", "é", false).contains("odd"));
         assert!(wild.render("x.ptx", "", true).contains("odd"));
+    }
+
+    #[test]
+    fn long_lines_are_cut_and_keep_their_columns() {
+        let text = format!("first\n{}here{}", "é".repeat(10_000), " ".repeat(10_000));
+        let at = text.find("here").expect("it is there") as u32;
+        let shown =
+            Diagnostic::error("ptx-syntax", Span::new(at, at + 4), "odd").render("x.ptx", &text, false);
+        assert!(shown.contains("x.ptx:2:10001"), "{shown}");
+        assert!(shown.len() < 2000 && shown.contains("here"), "{shown}");
     }
 }

@@ -9,7 +9,6 @@ use super::{Parse, Parser, shorten};
 use crate::ast::{Guard, Instr, Loc, Stmt};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::Kind;
-use crate::suggest;
 use crate::words::{Mod, Opcode};
 
 const DIRECTIVES: &[&str] = &[
@@ -289,7 +288,7 @@ impl Parser<'_> {
         let word = self.text_of(span);
         let message = format!("unknown instruction `{}`", shorten(word));
         let error = Diagnostic::error("ptx-unknown-instruction", span, message);
-        let error = match suggest::nearest(word, Opcode::ALL) {
+        let error = match self.suggestion(word, Opcode::ALL) {
             Some(near) => error.with_help(format!("did you mean `{near}`?")),
             None => error
                 .with_help("PTX up to version 9.4 is known here; a kernel that uses this cannot be launched"),

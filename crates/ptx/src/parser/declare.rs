@@ -7,7 +7,6 @@ use super::{Parse, Parser};
 use crate::ast::{Linkage, Pointee, RegDecl, Scalar, Space, Stmt, Type, Variable};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::Kind;
-use crate::suggest;
 
 /// Names of one `%r<n>`: beyond this no compiler goes, and each name costs memory.
 const MOST_REGISTERS: u32 = 1 << 20;
@@ -129,11 +128,11 @@ impl Parser<'_> {
     }
 
     fn unknown_type(&mut self, word: &str) -> super::Reported {
-        let known: Vec<&str> =
+        let known: Vec<&'static str> =
             SCALARS.iter().map(|&(text, _)| text).chain([".align", ".ptr", ".v2", ".v4"]).collect();
         let mut error =
             Diagnostic::error("ptx-unknown-type", self.span(), format!("`{word}` is no type of a variable"));
-        if let Some(near) = suggest::nearest(word, &known) {
+        if let Some(near) = self.suggestion(word, &known) {
             error = error.with_help(format!("did you mean `{near}`?"));
         }
         self.report(error)

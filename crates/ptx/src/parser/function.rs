@@ -55,7 +55,7 @@ impl Parser<'_> {
             self.recover_header();
         }
         if self.peek() == Kind::LBrace {
-            let mut stmts = Vec::new();
+            let mut stmts = self.module_registers.clone();
             self.function_body(&mut stmts, span);
             function.body = Some(stmts);
         } else if !self.eat(Kind::Semicolon) {

@@ -15,9 +15,10 @@ mod operand;
 pub(crate) use declare::SCALARS;
 use warpwatt_base::{Interner, Span, Sym};
 
-use crate::ast::{Module, Target};
+use crate::ast::{Module, Stmt, Target};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::{Kind, Token, tokens};
+use crate::suggest;
 
 /// Deepest nesting of blocks, vectors, initialisers and parentheses. Compilers stay below ten.
 const MOST_NESTED: u32 = 100;
@@ -61,6 +62,7 @@ pub fn parse(name: &str, text: &str) -> Parsed {
         not_shown: 0,
         depth: 0,
         open_braces: 0,
+        module_registers: Vec::new(),
     };
     let mut module = parser.module(module);
     module.names = parser.names;
@@ -93,6 +95,8 @@ struct Parser<'t> {
     /// Braces of vectors opened and not yet closed in the current statement: recovery must not take their `}` for the end
     /// of a block.
     open_braces: u32,
+    /// Registers declared outside of functions, as PTX before 3.0 allows: every function gets them as its own.
+    module_registers: Vec<Stmt>,
 }
 
 impl<'t> Parser<'t> {
@@ -246,15 +250,23 @@ impl<'t> Parser<'t> {
 
     /// Whether a function starts here: `.entry` and `.func` never occur inside of one.
     fn at_function(&self) -> bool {
-        let mut at = self.at;
-        while self.tokens[at].kind == Kind::Dotted {
-            match self.text_of(self.tokens[at].span) {
+        // One linkage directive is usual; looking past any number of them would make recovery quadratic.
+        for token in self.tokens[self.at..].iter().take(3) {
+            if token.kind != Kind::Dotted {
+                return false;
+            }
+            match self.text_of(token.span) {
                 ".entry" | ".func" => return true,
-                ".visible" | ".extern" | ".weak" | ".common" => at += 1,
+                ".visible" | ".extern" | ".weak" | ".common" => {}
                 _ => return false,
             }
         }
         false
+    }
+
+    /// The known word that a misspelt one is nearest to. Not worth the time once messages are only counted.
+    fn suggestion(&self, word: &str, known: &[&'static str]) -> Option<&'static str> {
+        if self.diagnostics.len() < MOST_DIAGNOSTICS { suggest::nearest(word, known) } else { None }
     }
 }
 

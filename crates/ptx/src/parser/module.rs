@@ -6,7 +6,9 @@ use super::{NEWEST_VERSION, Parse, Parser, shorten};
 use crate::ast::{Item, Linkage, Module, SourceFile, Target};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::Kind;
-use crate::suggest;
+
+/// Every function copies these declarations, so that their number bounds what a small text can make of itself.
+const MOST_MODULE_REGISTERS: usize = 64;
 
 const DIRECTIVES: &[&str] = &[
     ".version",
@@ -81,22 +83,18 @@ impl Parser<'_> {
             ".pragma" => self.pragma(&mut Vec::new()),
             ".loc" => self.location().map(drop),
             ".alias" => self.alias(&mut module.items),
-            ".reg" => {
-                let error = Diagnostic::error("ptx-unsupported", self.span(), "registers of a whole module")
-                    .with_help("declare the registers inside of each function");
-                Err(self.report(error))
-            }
+            ".reg" => self.module_registers(),
             _ if self.at_function() => self.function(&mut module.items),
             _ if space(word).is_some() || linkage(word).is_some() => self.module_variables(&mut module.items),
             _ => Err(self.unknown_directive(DIRECTIVES)),
         }
     }
 
-    pub(super) fn unknown_directive(&mut self, known: &[&str]) -> super::Reported {
+    pub(super) fn unknown_directive(&mut self, known: &[&'static str]) -> super::Reported {
         let word = self.word();
         let message = format!("unknown directive `{}`", shorten(word));
         let error = Diagnostic::error("ptx-unknown-directive", self.span(), message);
-        let error = match suggest::nearest(word, known) {
+        let error = match self.suggestion(word, known) {
             Some(near) => error.with_help(format!("did you mean `{near}`?")),
             None => error.with_help("it is skipped: report it if a compiler wrote it"),
         };
@@ -222,6 +220,27 @@ impl Parser<'_> {
         }
         let result = self.variables(linkage, &mut variables);
         items.extend(variables.into_iter().map(Item::Var));
+        result
+    }
+
+    fn module_registers(&mut self) -> Parse<()> {
+        let start = self.span();
+        if self.module_registers.is_empty() {
+            let warning = Diagnostic::warning("ptx-module-registers", start, "registers of a whole module");
+            self.push(
+                warning.with_help(
+                    "each function gets its own: a value in them does not survive a call or return",
+                ),
+            );
+        }
+        let mut found = Vec::new();
+        let result = self.registers(&mut found);
+        if self.module_registers.len() + found.len() > MOST_MODULE_REGISTERS {
+            let message =
+                format!("more than {MOST_MODULE_REGISTERS} declarations of registers of the module");
+            return Err(self.error("ptx-limit", start, message));
+        }
+        self.module_registers.append(&mut found);
         result
     }
 

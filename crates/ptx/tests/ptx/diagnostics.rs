@@ -56,7 +56,7 @@ golden! {
     unfinished_comment: ".entry k() {\n\tret;\n}\n/* and so on";
     unfinished_string: ".file 1 \"abc\n.entry k() {\n\tret;\n}";
     register_offset: ".entry k() {\n\tld.global.f32 %f1, [%rd1+%r2];\n\tmov.u32 %r1, table[3];\n\tret;\n}";
-    register_of_module: ".reg .b32 %r<4>;\n.global .b8 s[4] = \"abc\";";
+    register_of_module: ".reg .b32 %r<4>;\n.reg .b32 x;\n.entry k() { mov.b32 %r1, x; }\n.global .b8 s[4] = \"abc\";";
     too_many_registers: ".entry k() {\n\t.reg .b32 %r<4000000000>;\n\tret;\n}";
     table_without_label: ".entry k() {\n\t.branchtargets A, B;\n\tret;\n}";
     bad_parameter: ".entry k(.param .u32 a, .parma .u32 b) {\n\tret;\n}";
@@ -136,6 +136,9 @@ fn deep_nesting_is_refused_not_fatal() {
         ".visible ".repeat(200_000),
         "}".repeat(200_000),
         ".extern .visible .weak\n".repeat(50_000),
+        format!(".entry k() {{ add , {}", ".visible ".repeat(200_000)),
+        format!(".entry k() {{ {} }}", "ad.s32 x; ".repeat(200_000)),
+        ".entyr ".repeat(200_000),
     ] {
         let parsed = with_header(&text);
         assert!(parsed.diagnostics.iter().any(|d| d.severity == Severity::Error), "{}…", &text[..40]);

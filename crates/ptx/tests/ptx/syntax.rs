@@ -3,7 +3,7 @@
 
 use crate::common::tree;
 use warpwatt_ptx::ast::*;
-use warpwatt_ptx::{Parsed, parse, print};
+use warpwatt_ptx::{Parsed, Severity, parse, print};
 
 const HEADER: &str = ".version 7.8\n.target sm_75\n.address_size 64\n";
 
@@ -316,4 +316,19 @@ fn names_of_any_length() {
     let name = format!("_Z{}", "N4very4long4nameE".repeat(1000));
     let module = read(&format!(".visible .entry {name}() {{ ret; }}"));
     assert!(module.names.find(&name).is_some());
+}
+
+#[test]
+fn registers_of_a_module_belong_to_each_function() {
+    let Parsed { module, diagnostics } = parse(
+        "old.ptx",
+        ".version 1.4\n.target sm_10, map_f64_to_f32\n.reg .u32 %ra<17>;\n.entry a { ret; }\n.entry b { exit; }",
+    );
+    assert!(diagnostics.iter().all(|d| d.severity == Severity::Warning), "{diagnostics:?}");
+    for item in &module.items {
+        let Item::Function(function) = item else { panic!("{item:?}") };
+        let body = function.body.as_deref().unwrap_or_default();
+        assert!(matches!(body, [Stmt::Reg(RegDecl { count: Some(17), .. }), Stmt::Instr(_)]), "{body:?}");
+    }
+    assert_eq!(module.items.len(), 2);
 }

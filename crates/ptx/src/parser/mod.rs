@@ -234,7 +234,7 @@ impl<'t> Parser<'t> {
         self.report(error)
     }
 
-    /// Runs `parse` one level deeper, or reports that there are too many levels and skips the bracketed text.
+    /// Runs `parse` one level deeper, or reports that there are too many levels.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.depth >= MOST_NESTED {
             let span = self.span();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::corpus;
 use warpwatt_base::SplitMix64;
-use warpwatt_ptx::parse;
+use warpwatt_ptx::{parse, print};
 
 /// Far above what a text of this size takes, far below what anything but linear time would.
 const MOST_PER_TEXT: Duration = Duration::from_secs(10);
@@ -145,6 +145,12 @@ fn garbled_text_gives_diagnostics_not_panics() {
             assert!(
                 diagnostic.span.start <= diagnostic.span.end && diagnostic.span.end as usize <= text.len()
             );
+        }
+        // What was read without a word is read the same after printing; what was not can be printed all the same.
+        let printed = print::module(&parsed.module);
+        if parsed.diagnostics.is_empty() {
+            let again = parse(name, &printed).module;
+            assert_eq!(printed, print::module(&again), "text {index}");
         }
         with_errors += u32::from(!parsed.diagnostics.is_empty());
         assert!(start.elapsed() < MOST_PER_TEXT, "text {index} took {:?}", start.elapsed());

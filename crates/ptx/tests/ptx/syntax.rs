@@ -332,3 +332,25 @@ fn registers_of_a_module_belong_to_each_function() {
     }
     assert_eq!(module.items.len(), 2);
 }
+
+/// The habits of compilers before 2012: no address size, parameters in the body, labels at the end, samplers apart.
+#[test]
+fn old_habits() {
+    let Parsed { module, diagnostics } = parse(
+        "old.ptx",
+        "\t.version 2.3\n\t.target sm_20\n\t.target texmode_independent\n\t.file\t1\t\"<command-line>\"\n\
+         .global .texref t = { height = 64, width = 32 };\n.const[2] .align 4 .b8 c[4] = {1,2,3,4};\n\
+         .entry k\n{\n.param .s32 a;\n.reg .u16 %rh<4>;\n.reg .f32 f, g;\n\t.loc\t1\t14\t0\n$LDWbegin_k:\n\
+         cvt.s32.u16 %r1, %tid.x;\nld.param.u32 %r2, [a];\nld.global.f32 f, [%r2+0];\nmov.f32 g, 3.0;\n\
+         tex.1d.v4.f32.f32 {f, g, f, g}, [t, s], {g};\nbar.sync 0;\n@%p1 bra $Lt_0_1;\n$Lt_0_1:\n //<loop> Loop body\n\
+         exit;\n$LDWend_k:\n} // k\n@@DWARF .section .debug_info, \"\", @progbits\n@@DWARF .byte 0x00\n",
+    );
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let Some(Item::Function(function)) = module.items.last() else { panic!("a kernel") };
+    let body = function.body.as_deref().unwrap_or_default();
+    assert!(matches!(
+        body,
+        [Stmt::Var(Variable { space: Space::Param, .. }), .., Stmt::Instr(_), Stmt::Label(..)]
+    ));
+    assert_eq!((module.target.sm, module.target.options.len()), (20, 1));
+}

@@ -98,9 +98,10 @@ impl Net {
     /// The first kernel: products, and sums over each 16 inputs in the order of its tree.
     fn forward(&self) -> (Vec<f32>, Vec<f32>) {
         let mut products = vec![0.0; self.weights.len()];
-        for (row, input) in self.input.iter().enumerate().skip(1) {
-            for at in row * ROW + 1..(row + 1) * ROW {
-                products[at] = self.weights[at] * input;
+        let rows = products.chunks_exact_mut(ROW).zip(self.weights.chunks_exact(ROW));
+        for ((products, weights), input) in rows.zip(&self.input).skip(1) {
+            for (product, weight) in products.iter_mut().zip(weights).skip(1) {
+                *product = weight * input;
             }
         }
         let mut partial = Vec::with_capacity(self.input.len() - 1);
@@ -115,11 +116,13 @@ impl Net {
     /// The host's part: hidden units, output, and what each hidden unit is to blame for.
     fn hidden_delta(&self, partial: &[f32]) -> Vec<f32> {
         let inputs = (self.input.len() - 1) as f32;
-        let mut hidden = vec![1.0; ROW];
-        for unit in 1..ROW {
-            let sum: f32 = partial.iter().skip(unit - 1).step_by(HIDDEN).sum();
-            hidden[unit] = squash((sum + self.weights[unit]) / inputs);
-        }
+        let hidden: [f32; ROW] = std::array::from_fn(|unit| match unit {
+            0 => 1.0,
+            _ => {
+                let sum: f32 = partial.iter().skip(unit - 1).step_by(HIDDEN).sum();
+                squash((sum + self.weights[unit]) / inputs)
+            }
+        });
         let output = squash(hidden.iter().zip(&self.out_weights).map(|(h, w)| h * w).sum());
         let delta = output * (1.0 - output) * (TARGET - output);
         hidden.iter().zip(&self.out_weights).map(|(h, w)| h * (1.0 - h) * delta * w).collect()
@@ -129,12 +132,12 @@ impl Net {
     fn adjust(&self, delta: &[f32]) -> (Vec<f32>, Vec<f32>) {
         let (mut weights, mut change) = (self.weights.clone(), self.change.clone());
         for (row, input) in self.input.iter().enumerate() {
-            for unit in 1..ROW {
+            for (unit, delta) in delta.iter().enumerate().skip(1) {
                 let at = row * ROW + unit;
                 let step = if row == 0 {
-                    fma(change[at], MOMENTUM, delta[unit] * ETA)
+                    fma(change[at], MOMENTUM, delta * ETA)
                 } else {
-                    fma(delta[unit] * ETA, *input, change[at] * MOMENTUM)
+                    fma(delta * ETA, *input, change[at] * MOMENTUM)
                 };
                 weights[at] += step;
                 change[at] = step;

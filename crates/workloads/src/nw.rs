@@ -153,8 +153,8 @@ mod tests {
 
     #[test]
     fn every_residue_matches_itself_best() {
-        for a in 0..20 {
-            assert_eq!(BLOSUM62[a].len(), a + 1);
+        for (a, row) in BLOSUM62.iter().enumerate() {
+            assert_eq!(row.len(), a + 1);
             assert!((0..20).all(|b| a == b || blosum62(a, b) < blosum62(a, a)));
         }
     }

@@ -67,8 +67,12 @@ impl PredUse {
         PredUse { value: Some(value), negated: false }
     }
 
-    #[must_use]
-    pub fn not(self) -> PredUse {
+}
+
+impl std::ops::Not for PredUse {
+    type Output = PredUse;
+
+    fn not(self) -> PredUse {
         PredUse { negated: !self.negated, ..self }
     }
 }

@@ -41,8 +41,8 @@ fn hammock(f: &Function, head: BlockId) -> Option<Hammock> {
     };
     let sides = match (side_to(taken), side_to(other)) {
         (Some(t), _) if t == other => vec![(taken, cond)],
-        (_, Some(o)) if o == taken => vec![(other, cond.not())],
-        (Some(t), Some(o)) if t == o => vec![(taken, cond), (other, cond.not())],
+        (_, Some(o)) if o == taken => vec![(other, !cond)],
+        (Some(t), Some(o)) if t == o => vec![(taken, cond), (other, !cond)],
         _ => return None,
     };
     let join = side_to(sides[0].0)?;

@@ -483,7 +483,7 @@ impl Pass<'_> {
             (true, true) => PredUse::TRUE,
             (false, false) => PredUse::FALSE,
             (true, false) => sel.psrc[0],
-            (false, true) => sel.psrc[0].not(),
+            (false, true) => !sel.psrc[0],
         })
     }
 }
@@ -670,9 +670,9 @@ fn predicate_logic(inst: &mut Inst, changed: &mut bool) -> Outcome {
         0xf0 => Outcome::Pred(inst.psrc[0]),
         0xcc => Outcome::Pred(inst.psrc[1]),
         0xaa => Outcome::Pred(inst.psrc[2]),
-        0x0f => Outcome::Pred(inst.psrc[0].not()),
-        0x33 => Outcome::Pred(inst.psrc[1].not()),
-        0x55 => Outcome::Pred(inst.psrc[2].not()),
+        0x0f => Outcome::Pred(!inst.psrc[0]),
+        0x33 => Outcome::Pred(!inst.psrc[1]),
+        0x55 => Outcome::Pred(!inst.psrc[2]),
         _ => Outcome::Stays,
     }
 }

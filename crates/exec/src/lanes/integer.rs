@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Integer addition and multiplication with carries in predicates.
+
+use warpwatt_isa::{Flags, Op, Pred, Sub, Ty, Uop};
+
+use super::maps::{map3, map3_pred, map3x, ones, pair, row, store};
+use super::shell::{Isa, kernel, pick};
+use super::{Args, Kernel, Level};
+
+pub(super) fn select(level: Level, uop: &Uop) -> Option<Kernel> {
+    let signed = match uop.ty {
+        Ty::U32 => false,
+        Ty::S32 => true,
+        _ => return None,
+    };
+    let saturate = uop.flags.has(Flags::SAT);
+    let carry_in = uop.flags.has(Flags::CARRY_IN);
+    let carry_out = uop.pdst[0] != Pred::TRUE;
+    let plain = uop.neg == 0 && !carry_in && !carry_out;
+    match uop.op {
+        Op::Iadd3 if saturate => match signed && !carry_in && !carry_out {
+            true => pick::<Iadd3Sat>(level),
+            false => None,
+        },
+        Op::ImadHi if saturate && signed => pick::<ImadHi<true, true>>(level),
+        _ if saturate => None,
+        Op::Iadd3 => match (plain, carry_out) {
+            (true, _) => pick::<Iadd3>(level),
+            (false, false) => pick::<Iadd3Neg>(level),
+            (false, true) => pick::<Iadd3Carry>(level),
+        },
+        Op::Imad if uop.neg == 0 => pick::<Imad<false>>(level),
+        Op::Imad => pick::<Imad<true>>(level),
+        Op::ImadHi if signed => pick::<ImadHi<true, false>>(level),
+        Op::ImadHi => pick::<ImadHi<false, false>>(level),
+        Op::ImadWide => match (signed, plain) {
+            (false, true) => pick::<ImadWide<false, true>>(level),
+            (false, false) => pick::<ImadWide<false, false>>(level),
+            (true, true) => pick::<ImadWide<true, true>>(level),
+            (true, false) => pick::<ImadWide<true, false>>(level),
+        },
+        Op::Lea | Op::LeaHi if !matches!(uop.sub, Sub::Shift(0..=31)) => None,
+        Op::Lea if plain => pick::<Lea>(level),
+        Op::Lea => pick::<LeaCarry>(level),
+        Op::LeaHi => pick::<LeaHi>(level),
+        _ => None,
+    }
+}
+
+/// All ones for a negated source.
+#[inline(always)]
+fn complement(uop: &Uop, source: u32) -> u32 {
+    u32::from(uop.neg >> source & 1).wrapping_neg()
+}
+
+/// How many sources are negated; a complemented source needs one more to be the negative, unless the carry brings it.
+#[inline(always)]
+fn corrections(uop: &Uop, sources: u8) -> u32 {
+    if uop.flags.has(Flags::CARRY_IN) { 0 } else { (uop.neg & sources).count_ones() }
+}
+
+#[inline(always)]
+fn carries(args: &Args, uop: &Uop) -> u32 {
+    if uop.flags.has(Flags::CARRY_IN) { args.psrc[0] } else { 0 }
+}
+
+kernel!(Iadd3, |L, args, _uop| { map3(args, |a, b, c| a.wrapping_add(b).wrapping_add(c)) });
+
+kernel!(Iadd3Neg, |L, args, uop| {
+    let [na, nb, nc] = [0, 1, 2].map(|i| complement(uop, i));
+    let (extra, x) = (corrections(uop, 7), carries(args, uop));
+    map3x(args, x, |a, b, c, x| {
+        (a ^ na).wrapping_add(b ^ nb).wrapping_add(c ^ nc).wrapping_add(extra).wrapping_add(x)
+    });
+});
+
+/// a + b, and all ones if that carried.
+#[inline(always)]
+fn add(a: u32, b: u32) -> (u32, u32) {
+    let sum = a.wrapping_add(b);
+    (sum, ones(sum < a))
+}
+
+kernel!(Iadd3Carry, |L, args, uop| {
+    let [na, nb, nc] = [0, 1, 2].map(|i| complement(uop, i));
+    let (extra, x) = (corrections(uop, 7), carries(args, uop));
+    map3_pred::<L>(args, x, |a, b, c, x| {
+        let (sum, p) = add(a ^ na, b ^ nb);
+        let (sum, q) = add(sum, extra + x);
+        let (sum, r) = add(sum, c ^ nc);
+        (sum, p | q | r)
+    });
+});
+
+kernel!(Iadd3Sat, |L, args, uop| {
+    let sign = |i: u32, v: u32| {
+        let v = i64::from(v as i32);
+        if uop.neg >> i & 1 == 1 { -v } else { v }
+    };
+    map3(args, |a, b, c| {
+        let sum = sign(0, a) + sign(1, b) + sign(2, c);
+        sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as u32
+    });
+});
+
+kernel!(Imad<const NEG: bool>, |L, args, uop| {
+    if NEG {
+        let [na, nb, nc] = [0, 1, 2].map(|i| complement(uop, i));
+        let negate = |v: u32, n: u32| (v ^ n).wrapping_sub(n);
+        map3(args, |a, b, c| negate(a, na).wrapping_mul(negate(b, nb)).wrapping_add(negate(c, nc)));
+    } else {
+        map3(args, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
+    }
+});
+
+/// The product of two 32-bit sources in 64 bits, with their negations.
+#[inline(always)]
+fn product(signed: bool, a: u32, b: u32, negative: u64) -> u64 {
+    let product = if signed {
+        i64::from(a as i32).wrapping_mul(i64::from(b as i32)) as u64
+    } else {
+        u64::from(a) * u64::from(b)
+    };
+    (product ^ negative).wrapping_sub(negative)
+}
+
+/// All ones if exactly one factor is negated.
+#[inline(always)]
+fn product_sign(uop: &Uop) -> u64 {
+    u64::from((uop.neg ^ uop.neg >> 1) & 1).wrapping_neg()
+}
+
+kernel!(ImadHi<const SIGNED: bool, const SAT: bool>, |L, args, uop| {
+    let (sign, nc) = (product_sign(uop), complement(uop, 2));
+    map3(args, |a, b, c| {
+        let high = (product(SIGNED, a, b, sign) >> 32) as u32;
+        let c = (c ^ nc).wrapping_sub(nc);
+        if SAT { (high as i32).saturating_add(c as i32) as u32 } else { high.wrapping_add(c) }
+    });
+});
+
+/// pair = a * b + pair c. `PLAIN`: no negation, no carries.
+struct ImadWide<const SIGNED: bool, const PLAIN: bool>;
+
+impl<const SIGNED: bool, const PLAIN: bool> super::shell::Body for ImadWide<SIGNED, PLAIN> {
+    #[inline(always)]
+    unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
+        let (a, b, c) = unsafe { (row(args, 0, 0), row(args, 1, 0), pair(args, 2)) };
+        let (mut low, mut high, mut carry) = ([0; 32], [0; 32], [0; 32]);
+        let (sign, nc) = (product_sign(uop), u64::from(uop.neg >> 2 & 1).wrapping_neg());
+        let (extra, x) = (u64::from(corrections(uop, 4)), carries(args, uop));
+        for lane in 0..32 {
+            let sum = if PLAIN {
+                product(SIGNED, a[lane], b[lane], 0).wrapping_add(c.get(lane))
+            } else {
+                let p = product(SIGNED, a[lane], b[lane], sign);
+                let sum = p.wrapping_add(c.get(lane) ^ nc);
+                let total = sum.wrapping_add(extra + u64::from(x >> lane & 1));
+                carry[lane] = ones(sum < p || total < sum);
+                total
+            };
+            low[lane] = sum as u32;
+            high[lane] = (sum >> 32) as u32;
+        }
+        if !PLAIN {
+            args.pdst[0] = L::signs(&carry);
+        }
+        unsafe {
+            store(args, 0, &low);
+            store(args, 1, &high);
+        }
+    }
+}
+
+#[inline(always)]
+fn shift_of(uop: &Uop) -> u32 {
+    match uop.sub {
+        Sub::Shift(n) => u32::from(n) & 31,
+        _ => 0,
+    }
+}
+
+kernel!(Lea, |L, args, uop| {
+    let shift = shift_of(uop);
+    super::maps::map2(args, |a, b| (a << shift).wrapping_add(b));
+});
+
+kernel!(LeaCarry, |L, args, uop| {
+    let (shift, na, nb) = (shift_of(uop), complement(uop, 0), complement(uop, 1));
+    let (extra, x) = (corrections(uop, 3), carries(args, uop));
+    map3_pred::<L>(args, x, |a, b, _, x| {
+        let (sum, p) = add((a << shift) ^ na, b ^ nb);
+        let (sum, q) = add(sum, extra + x);
+        (sum, p | q)
+    });
+});
+
+kernel!(LeaHi, |L, args, uop| {
+    let (shift, na, nb) = (shift_of(uop), complement(uop, 0), complement(uop, 1));
+    let (extra, x) = (corrections(uop, 3), carries(args, uop));
+    map3x(args, x, |a, b, c, x| {
+        let high = (((u64::from(c) << 32 | u64::from(a)) << shift) >> 32) as u32;
+        (high ^ na).wrapping_add(b ^ nb).wrapping_add(extra).wrapping_add(x)
+    });
+});

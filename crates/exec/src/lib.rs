@@ -1,1 +1,62 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a program does, 32 lanes at a time. Nothing here knows a cycle.
+//!
+//! An [`Image`] is a program decoded for execution; a [`GridLaunch`] names one together with its geometry and constants; [`run`] executes the grid
+//! over [`warpwatt_memory::DeviceMemory`] and gives its [`GridStats`], or a [`Failure`] with the [`Fault`] that stopped it.
+
+mod access;
+mod atomics;
+mod barrier;
+mod collective;
+mod control;
+mod cta;
+mod engine;
+mod fault;
+mod grid;
+mod image;
+pub mod lanes;
+mod local;
+mod machine;
+mod options;
+mod port;
+mod printf;
+mod resolve;
+mod rows;
+mod shadow;
+mod special;
+mod split;
+mod stats;
+mod system;
+mod texture;
+mod watchdog;
+
+pub use atomics::AtomicOp;
+pub use engine::run;
+pub use fault::{AccessKind, Fault, FaultAccess, FaultKind, Waiter};
+pub use image::{Image, ImageError};
+pub use options::{CheckOptions, Options, Quiet, Services, SmLimits, Watchdog};
+pub use port::{Direct, GlobalPort, Shape, Span};
+pub use stats::{Ending, GridStats, PcCount};
+
+/// A kernel with everything it is launched with.
+pub struct GridLaunch<'a> {
+    pub image: &'a Image,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    /// Bytes of shared memory on top of the program's own.
+    pub dynamic_shared: u32,
+    /// The parameter block, from `bank0::PARAMS` on in constant bank 0.
+    pub params: &'a [u8],
+    pub bank3: &'a [u8],
+    pub bank4: &'a [u8],
+    /// All blocks are resident at once, so that grid barriers can open.
+    pub cooperative: bool,
+    pub grid_id: u64,
+}
+
+/// A run that was stopped by a fault, with what had been counted until then.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Failure {
+    pub fault: Fault,
+    pub stats: GridStats,
+}

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Loads, stores and atomics: from lanes' addresses to checked spans.
+//!
+//! The common case, all lanes inside of the allocation that the micro-op met last (or of shared memory), is decided for 32 lanes at once
+//! without a branch per lane. Everything else, and every fault, takes the slow path in `resolve`.
+
+use warpwatt_isa::{AtomOp, Op, Space, Sub, window};
+
+use crate::atomics::AtomicOp;
+use crate::cta::{Block, Warp};
+use crate::fault::{AccessKind, FaultKind};
+use crate::image::Code;
+use crate::lanes::Row;
+use crate::machine::{Event, Machine, Offsets, Window};
+use crate::port::{GlobalPort, Span, gather, scatter, would_change};
+
+/// What decides whether all lanes are fine: bits that must be 0, and the highest offset.
+struct Extent {
+    high_bits: u32,
+    low_bits: u32,
+    highest: u32,
+}
+
+impl Extent {
+    #[inline(always)]
+    fn fits(&self, bytes: u32, len: u64) -> bool {
+        self.high_bits == 0
+            && self.low_bits & (bytes - 1) == 0
+            && u64::from(self.highest) + u64::from(bytes) <= len
+    }
+}
+
+#[inline(always)]
+fn lane_bits(mask: u32, lane: usize) -> u32 {
+    ((mask << (31 - lane)) as i32 >> 31) as u32
+}
+
+/// Offsets of 64-bit addresses plus a constant; what does not fit 32 bits shows in `high_bits`.
+#[inline(always)]
+unsafe fn offsets64(address: *const Row, add: u64, mask: u32, out: &mut Offsets) -> Extent {
+    let (low, high) = unsafe { (&(*address).0, &(*address.add(1)).0) };
+    let (add_low, add_high) = (add as u32, (add >> 32) as u32);
+    let mut extent = Extent { high_bits: 0, low_bits: 0, highest: 0 };
+    for lane in 0..32 {
+        let live = lane_bits(mask, lane);
+        let sum = low[lane].wrapping_add(add_low);
+        let carry = u32::from(sum < add_low);
+        let rest = high[lane].wrapping_add(add_high).wrapping_add(carry);
+        out.0[lane] = sum;
+        extent.high_bits |= rest & live;
+        extent.low_bits |= sum & live;
+        extent.highest = extent.highest.max(sum & live);
+    }
+    extent
+}
+
+/// Offsets of 32-bit addresses plus a constant.
+#[inline(always)]
+unsafe fn offsets32(address: *const Row, add: u32, mask: u32, out: &mut Offsets) -> Extent {
+    let address = unsafe { &(*address).0 };
+    let mut extent = Extent { high_bits: 0, low_bits: 0, highest: 0 };
+    for lane in 0..32 {
+        let live = lane_bits(mask, lane);
+        let sum = address[lane].wrapping_add(add);
+        out.0[lane] = sum;
+        extent.low_bits |= sum & live;
+        extent.highest = extent.highest.max(sum & live);
+    }
+    extent
+}
+
+impl<P: GlobalPort> Machine<'_, P> {
+    /// Fills in the lanes' offsets from the micro-op's window. `None`: not all of them are in it.
+    #[inline(always)]
+    unsafe fn in_window(&mut self, warp: &Warp, code: &Code, pc: u32, mask: u32) -> Option<Window> {
+        unsafe {
+            let window = *self.windows.get_unchecked(pc as usize);
+            let address = self.source(warp, code, 0);
+            let add = (i64::from(code.off) as u64).wrapping_sub(window.guest);
+            let extent = offsets64(address, add, mask, &mut self.offsets);
+            if extent.fits(u32::from(code.bytes), window.len) {
+                return Some(window);
+            }
+            self.find_window(warp, code, pc, mask)
+        }
+    }
+
+    /// Looks for the allocation of the lowest lane, and whether the others are in it too.
+    #[cold]
+    #[inline(never)]
+    unsafe fn find_window(&mut self, warp: &Warp, code: &Code, pc: u32, mask: u32) -> Option<Window> {
+        unsafe {
+            let address = self.source(warp, code, 0);
+            let lane = mask.trailing_zeros() as usize;
+            let first = u64::from((*address).0[lane]) | u64::from((*address.add(1)).0[lane]) << 32;
+            let first = first.wrapping_add(i64::from(code.off) as u64);
+            let memory = self.port.memory();
+            let found = memory.find(first)?;
+            let window =
+                Window { guest: found.base, host: memory.host(found.base), len: found.size.min(1 << 32) };
+            let add = (i64::from(code.off) as u64).wrapping_sub(window.guest);
+            let extent = offsets64(address, add, mask, &mut self.offsets);
+            if !extent.fits(u32::from(code.bytes), window.len) {
+                return None;
+            }
+            self.windows[pc as usize] = window;
+            Some(window)
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) unsafe fn load_global(&mut self, warp: &mut Warp, code: &Code, pc: u32, mask: u32) -> bool {
+        unsafe {
+            let Some(window) = self.in_window(warp, code, pc, mask) else { return false };
+            let offsets = &self.offsets.0;
+            let span =
+                Span { host: window.host, guest: window.guest, offsets, mask, bytes: u32::from(code.bytes) };
+            self.port.load(&span, code.shape, warp.rows.add(code.dst as usize));
+            true
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) unsafe fn store_global(&mut self, warp: &mut Warp, code: &Code, pc: u32, mask: u32) -> bool {
+        unsafe {
+            let Some(window) = self.in_window(warp, code, pc, mask) else { return false };
+            let src = self.source(warp, code, 1);
+            let offsets = &self.offsets.0;
+            let span =
+                Span { host: window.host, guest: window.guest, offsets, mask, bytes: u32::from(code.bytes) };
+            if self.watch.on {
+                self.watch.changed |= would_change(&span, code.shape, src);
+            }
+            self.port.store(&span, code.shape, src);
+            true
+        }
+    }
+
+    /// Fills in the lanes' offsets into shared memory. False: not all are in bounds, or somebody wants to be asked first.
+    #[inline(always)]
+    unsafe fn in_shared(&mut self, warp: &Warp, block: &Block, code: &Code, mask: u32) -> bool {
+        unsafe {
+            let address = self.source(warp, code, 0);
+            let extent = offsets32(address, code.off as u32, mask, &mut self.offsets);
+            extent.fits(u32::from(code.bytes), u64::from(block.shared_bytes)) && block.shadow.is_none()
+        }
+    }
+
+    #[inline(always)]
+    fn shared_span<'s>(offsets: &'s Offsets, block: &Block, code: &Code, mask: u32) -> Span<'s> {
+        Span {
+            host: block.shared(),
+            guest: window::SHARED,
+            offsets: &offsets.0,
+            mask,
+            bytes: u32::from(code.bytes),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) unsafe fn load_shared(
+        &mut self,
+        warp: &mut Warp,
+        block: &Block,
+        code: &Code,
+        mask: u32,
+    ) -> bool {
+        unsafe {
+            if !self.in_shared(warp, block, code, mask) {
+                return false;
+            }
+            let span = Self::shared_span(&self.offsets, block, code, mask);
+            gather(&span, code.shape, warp.rows.add(code.dst as usize));
+            true
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) unsafe fn store_shared(
+        &mut self,
+        warp: &mut Warp,
+        block: &Block,
+        code: &Code,
+        mask: u32,
+    ) -> bool {
+        unsafe {
+            if !self.in_shared(warp, block, code, mask) {
+                return false;
+            }
+            let src = self.source(warp, code, 1);
+            let span = Self::shared_span(&self.offsets, block, code, mask);
+            if self.watch.on {
+                self.watch.changed |= would_change(&span, code.shape, src);
+            }
+            scatter(&span, code.shape, src);
+            true
+        }
+    }
+
+    /// Loads and stores of local, constant and generic memory, and atomics.
+    pub(crate) unsafe fn other_access(
+        &mut self,
+        warp: &mut Warp,
+        block: &mut Block,
+        pc: u32,
+        mask: u32,
+    ) -> Event {
+        let image = self.grid.image;
+        let (code, uop) = (&image.code[pc as usize], &image.uops[pc as usize]);
+        let kind = match uop.op {
+            Op::Ld => AccessKind::Load,
+            Op::St => AccessKind::Store,
+            _ => AccessKind::Atomic,
+        };
+        if kind == AccessKind::Atomic {
+            let legal = matches!(uop.sub, Sub::Atom(op) if AtomicOp::is_legal(op, uop.ty))
+                && code.bytes as u32 == uop.ty.bytes();
+            if !legal {
+                let detail = format!("this machine does not have `{uop}`");
+                return self.raise(warp, block, pc, FaultKind::Unsupported, mask, detail);
+            }
+        }
+        // SAFETY: operands were checked when the program was decoded.
+        let done = unsafe {
+            match uop.mem.space {
+                Space::Local => self.fast_local(warp, code, kind, mask),
+                Space::Const => self.fast_const(warp, code, uop.mem.bank, kind, mask),
+                Space::Shared => {
+                    self.in_shared(warp, block, code, mask) && self.shared_atomic(warp, block, pc, mask)
+                }
+                Space::Global => self.fast_global(warp, pc, kind, mask),
+                Space::Generic => {
+                    let high = (*self.source(warp, code, 0).add(1)).0[mask.trailing_zeros() as usize];
+                    if u64::from(high) << 32 == window::SHARED {
+                        self.generic_shared(warp, block, pc, kind, mask)
+                    } else {
+                        u64::from(high) << 32 >= window::GLOBAL && self.fast_global(warp, pc, kind, mask)
+                    }
+                }
+            }
+        };
+        if done { self.advance(warp, pc) } else { self.access_slowly(warp, block, pc, mask, kind) }
+    }
+
+    unsafe fn fast_global(&mut self, warp: &mut Warp, pc: u32, kind: AccessKind, mask: u32) -> bool {
+        let code = &self.grid.image.code[pc as usize];
+        unsafe {
+            match kind {
+                AccessKind::Load => self.load_global(warp, code, pc, mask),
+                AccessKind::Store => self.store_global(warp, code, pc, mask),
+                AccessKind::Atomic => {
+                    let Some(window) = self.in_window(warp, code, pc, mask) else { return false };
+                    let (host, guest) = (window.host, window.guest);
+                    self.global_atomic(warp, pc, host, guest, mask);
+                    true
+                }
+            }
+        }
+    }
+
+    /// Applies the atomic of a micro-op to the lanes' offsets inside of an allocation.
+    pub(crate) unsafe fn global_atomic(
+        &mut self,
+        warp: &mut Warp,
+        pc: u32,
+        host: *mut u8,
+        guest: u64,
+        mask: u32,
+    ) {
+        unsafe {
+            let (op, operands) = self.atomic_operands(warp, pc, true);
+            let bytes = u32::from(self.grid.image.code[pc as usize].bytes);
+            let span = Span { host, guest, offsets: &self.offsets.0, mask, bytes };
+            self.watch.changed |= self.port.atomic(&span, &op, operands.0, operands.1, operands.2);
+        }
+    }
+
+    /// Applies the atomic of a micro-op to the lanes' offsets in shared memory.
+    pub(crate) unsafe fn shared_atomic(
+        &mut self,
+        warp: &mut Warp,
+        block: &Block,
+        pc: u32,
+        mask: u32,
+    ) -> bool {
+        unsafe {
+            let (op, operands) = self.atomic_operands(warp, pc, false);
+            let code = &self.grid.image.code[pc as usize];
+            let span = Self::shared_span(&self.offsets, block, code, mask);
+            self.watch.changed |= op.apply(&span, operands.0, operands.1, operands.2);
+            true
+        }
+    }
+
+    unsafe fn atomic_operands(
+        &self,
+        warp: &Warp,
+        pc: u32,
+        global: bool,
+    ) -> (AtomicOp, (*const Row, *const Row, Option<*mut Row>)) {
+        let image = self.grid.image;
+        let (code, uop) = (&image.code[pc as usize], &image.uops[pc as usize]);
+        let op = match uop.sub {
+            Sub::Atom(op) => op,
+            _ => AtomOp::Exch,
+        };
+        unsafe {
+            let dst = (uop.op == Op::Atom).then(|| warp.rows.add(code.dst as usize));
+            let operands = (self.source(warp, code, 1), self.source(warp, code, 2), dst);
+            (AtomicOp { op, ty: uop.ty, flush: global }, operands)
+        }
+    }
+
+    /// A generic access of lanes that all point into shared memory.
+    unsafe fn generic_shared(
+        &mut self,
+        warp: &mut Warp,
+        block: &Block,
+        pc: u32,
+        kind: AccessKind,
+        mask: u32,
+    ) -> bool {
+        let code = &self.grid.image.code[pc as usize];
+        unsafe {
+            let address = self.source(warp, code, 0);
+            let add = (i64::from(code.off) as u64).wrapping_sub(window::SHARED);
+            let extent = offsets64(address, add, mask, &mut self.offsets);
+            if !extent.fits(u32::from(code.bytes), u64::from(block.shared_bytes)) || block.shadow.is_some() {
+                return false;
+            }
+            self.shared_access(warp, block, pc, kind, mask);
+            true
+        }
+    }
+
+    /// Performs an access at the lanes' offsets in shared memory, which are in bounds.
+    pub(crate) unsafe fn shared_access(
+        &mut self,
+        warp: &mut Warp,
+        block: &Block,
+        pc: u32,
+        kind: AccessKind,
+        mask: u32,
+    ) {
+        let code = &self.grid.image.code[pc as usize];
+        unsafe {
+            let span = Self::shared_span(&self.offsets, block, code, mask);
+            match kind {
+                AccessKind::Load => gather(&span, code.shape, warp.rows.add(code.dst as usize)),
+                AccessKind::Store => {
+                    let src = self.source(warp, code, 1);
+                    self.watch.changed |= self.watch.on && would_change(&span, code.shape, src);
+                    scatter(&span, code.shape, src);
+                }
+                AccessKind::Atomic => {
+                    self.shared_atomic(warp, block, pc, mask);
+                }
+            }
+        }
+    }
+
+    unsafe fn fast_local(&mut self, warp: &mut Warp, code: &Code, kind: AccessKind, mask: u32) -> bool {
+        unsafe {
+            let address = self.source(warp, code, 0);
+            let extent = offsets32(address, code.off as u32, mask, &mut self.offsets);
+            if !extent.fits(u32::from(code.bytes), u64::from(warp.local.bytes()))
+                || kind == AccessKind::Atomic
+            {
+                return false;
+            }
+            self.local_access(warp, code, kind, mask);
+            true
+        }
+    }
+
+    /// Performs a load or store at the lanes' offsets in local memory, which are in bounds.
+    pub(crate) unsafe fn local_access(&mut self, warp: &mut Warp, code: &Code, kind: AccessKind, mask: u32) {
+        unsafe {
+            if kind == AccessKind::Load {
+                warp.local.load(&self.offsets.0, mask, code.shape, warp.rows.add(code.dst as usize));
+            } else {
+                let src = self.source(warp, code, 1);
+                self.watch.changed |= warp.local.store(&self.offsets.0, mask, code.shape, src);
+            }
+        }
+    }
+
+    unsafe fn fast_const(
+        &mut self,
+        warp: &mut Warp,
+        code: &Code,
+        bank: u8,
+        kind: AccessKind,
+        mask: u32,
+    ) -> bool {
+        let bytes = self.grid.bank(bank);
+        unsafe {
+            let address = self.source(warp, code, 0);
+            let extent = offsets32(address, code.off as u32, mask, &mut self.offsets);
+            if !extent.fits(u32::from(code.bytes), bytes.len() as u64) || kind != AccessKind::Load {
+                return false;
+            }
+            let host = bytes.as_ptr().cast_mut();
+            let span = Span { host, guest: 0, offsets: &self.offsets.0, mask, bytes: u32::from(code.bytes) };
+            gather(&span, code.shape, warp.rows.add(code.dst as usize));
+            true
+        }
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Operations between the lanes that a member mask names: from sm_70 on they wait until all of those are there (PTX ISA, "shfl.sync",
+//! "vote.sync", "match.sync", "redux.sync", "bar.warp.sync").
+
+use crate::cta::Warp;
+use crate::image::Kind;
+use crate::machine::{Event, Machine};
+use crate::port::GlobalPort;
+use crate::rows::lanes_of;
+use crate::split::{Split, Wait};
+
+impl<P: GlobalPort> Machine<'_, P> {
+    /// The member mask a lane gives; it always counts itself.
+    unsafe fn member(&self, warp: &Warp, pc: u32, lane: usize) -> u32 {
+        let code = &self.grid.image.code[pc as usize];
+        unsafe { (*self.source(warp, code, usize::from(code.member))).0[lane] | 1 << lane }
+    }
+
+    /// The lanes of `mask` that give the same members as its lowest one, and these members.
+    unsafe fn group(&self, warp: &Warp, pc: u32, mask: u32) -> (u32, u32) {
+        unsafe {
+            let members = self.member(warp, pc, mask.trailing_zeros() as usize);
+            let same = lanes_of(mask).filter(|&lane| self.member(warp, pc, lane) == members);
+            (same.fold(0, |group, lane| group | 1 << lane), members)
+        }
+    }
+
+    /// Executes a collective for each group of lanes that name the same members.
+    unsafe fn compute_groups(&mut self, warp: &mut Warp, pc: u32, mask: u32) {
+        let image = self.grid.image;
+        let mut rest = mask;
+        while rest != 0 {
+            unsafe {
+                let (group, _) = self.group(warp, pc, rest);
+                self.compute(warp, &image.code[pc as usize], &image.uops[pc as usize], group);
+                rest &= !group;
+            }
+        }
+    }
+
+    /// Whether every lane of the mask finds all lanes it names in it.
+    unsafe fn is_complete(&self, warp: &Warp, pc: u32, mask: u32) -> bool {
+        let live = warp.splits.live;
+        lanes_of(mask).all(|lane| unsafe { self.member(warp, pc, lane) & live & !mask == 0 })
+    }
+
+    pub(crate) unsafe fn collective(&mut self, warp: &mut Warp, pc: u32, mask: u32) -> Event {
+        unsafe {
+            if !warp.splits.independent || self.is_complete(warp, pc, mask) {
+                self.compute_groups(warp, pc, mask);
+                return self.advance(warp, pc);
+            }
+            self.wait_for_members(warp, pc, mask)
+        }
+    }
+
+    pub(crate) unsafe fn warp_sync(&mut self, warp: &mut Warp, pc: u32, mask: u32) -> Event {
+        unsafe {
+            if !warp.splits.independent || self.is_complete(warp, pc, mask) {
+                return self.advance(warp, pc);
+            }
+            self.wait_for_members(warp, pc, mask)
+        }
+    }
+
+    /// Lets one group of the current split wait for its members. Lanes whose guard fails, and other groups, become splits of their own.
+    unsafe fn wait_for_members(&mut self, warp: &mut Warp, pc: u32, mask: u32) -> Event {
+        let (group, members) = unsafe { self.group(warp, pc, mask) };
+        let others = mask & !group;
+        // What is not executed now is counted when it is.
+        let postponed = match self.grid.image.code[pc as usize].kind {
+            Kind::WarpSync => others,
+            _ => mask,
+        };
+        let count = &mut self.counts[pc as usize];
+        count.lanes -= u64::from(postponed.count_ones());
+        if postponed == mask {
+            count.issues -= 1;
+            warp.issued -= 1;
+        }
+        let skipping = warp.splits.cur.mask & !mask;
+        if skipping != 0 {
+            warp.splits.set_aside(skipping, pc + 1);
+        }
+        if others != 0 {
+            warp.splits.set_aside(others, pc);
+        }
+        match self.grid.image.code[pc as usize].kind {
+            Kind::WarpSync => warp.splits.block(pc + 1, Wait::WarpSync(members)),
+            _ => warp.splits.block(pc, Wait::Collective(members)),
+        }
+        self.grant_collectives(warp);
+        if warp.splits.cur.mask == 0 { Event::Blocked } else { Event::Go }
+    }
+
+    /// Lets go all groups of waiting lanes that have become complete: by an arrival, or because lanes they named have ended.
+    pub(crate) fn grant_collectives(&mut self, warp: &mut Warp) {
+        if !warp.splits.independent || !warp.splits.is_waiting() {
+            return;
+        }
+        let mut index = 0;
+        while index < warp.splits.others.len() {
+            let Split { pc, wait, .. } = warp.splits.others[index];
+            index += 1;
+            // Lanes meet at WARPSYNC wherever in the program each of them has one; other operations must be the same instruction.
+            let (members, anywhere) = match wait {
+                Wait::Collective(members) => (members, false),
+                Wait::WarpSync(members) => (members, true),
+                _ => continue,
+            };
+            let belongs = |split: &Split| split.wait == wait && (anywhere || split.pc == pc);
+            let present = warp
+                .splits
+                .others
+                .iter()
+                .filter(|split| belongs(split))
+                .fold(0, |all, split| all | split.mask);
+            if members & warp.splits.live & !present != 0 {
+                continue;
+            }
+            if !anywhere {
+                let image = self.grid.image;
+                // SAFETY: operands were checked when the program was decoded.
+                unsafe { self.compute(warp, &image.code[pc as usize], &image.uops[pc as usize], present) };
+                let count = &mut self.counts[pc as usize];
+                count.issues += 1;
+                count.lanes += u64::from(present.count_ones());
+                warp.issued += 1;
+            }
+            for split in warp.splits.others.iter_mut().filter(|split| belongs(split)) {
+                split.wait = Wait::Ready;
+                split.pc += u32::from(!anywhere);
+            }
+            merge_alike(&mut warp.splits.others);
+            index = 0;
+        }
+        warp.splits.resume();
+    }
+}
+
+/// Lanes that were set free at the same place, on the way to the same join, run together from there.
+fn merge_alike(splits: &mut Vec<Split>) {
+    let mut index = 0;
+    while index < splits.len() {
+        let (head, tail) = splits.split_at_mut(index);
+        let this = &tail[0];
+        let twin = head.iter_mut().find(|other| {
+            (other.pc, other.join, other.wait) == (this.pc, this.join, this.wait)
+                && other.wait == Wait::Ready
+                && other.frames == this.frames
+        });
+        match twin {
+            Some(other) => {
+                other.mask |= this.mask;
+                splits.remove(index);
+            }
+            None => index += 1,
+        }
+    }
+}

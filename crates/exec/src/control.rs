@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Calls, returns, indirect jumps, ends of threads, barriers of the block and waits of the warp.
+
+use smallvec::SmallVec;
+use warpwatt_isa::{BarKind, NO_PC, Sub};
+
+use crate::barrier::BARRIERS;
+use crate::cta::{Block, Warp};
+use crate::fault::FaultKind;
+use crate::image::Kind;
+use crate::machine::{Event, Machine};
+use crate::port::GlobalPort;
+use crate::rows::lanes_of;
+use crate::split::{Path, Step, Wait};
+
+impl<P: GlobalPort> Machine<'_, P> {
+    /// Executes a control operation for the lanes of `mask`, of which there are some.
+    pub(crate) unsafe fn control(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
+        let code = &self.grid.image.code[pc as usize];
+        let active = warp.splits.cur.mask;
+        let rest = Path { pc: pc + 1, mask: active & !mask, step: Step::Jump };
+        match code.kind {
+            Kind::Call if mask == active => {
+                warp.splits.call(code.target, pc + 1);
+            }
+            Kind::Call => {
+                let call = Path { pc: code.target, mask, step: Step::Call(pc + 1) };
+                warp.splits.fork(&[rest, call], pc + 1);
+            }
+            Kind::Ret if mask == active => {
+                if !warp.splits.ret() {
+                    return self.end_lanes(warp, block, pc, mask);
+                }
+            }
+            Kind::Ret => match warp.splits.cur.frames.last() {
+                Some(&to) => {
+                    self.divergent_branches += 1;
+                    warp.splits.fork(&[Path { pc: to, mask, step: Step::Return }, rest], NO_PC);
+                }
+                None => return self.end_lanes(warp, block, pc, mask),
+            },
+            Kind::Exit => return self.end_lanes(warp, block, pc, mask),
+            Kind::Brx | Kind::CallInd => return unsafe { self.indirect(warp, block, pc, mask) },
+            Kind::Bar => return unsafe { self.barrier(warp, block, pc, mask) },
+            Kind::WarpSync => return unsafe { self.warp_sync(warp, pc, mask) },
+            Kind::Nanosleep => {
+                warp.splits.go(pc + 1);
+                return Event::Yield;
+            }
+            _ => warp.splits.go(pc + 1),
+        }
+        if warp.splits.cur.mask == 0 { Event::Blocked } else { Event::Go }
+    }
+
+    fn end_lanes(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
+        warp.splits.exit(mask, pc + 1);
+        block.live_threads -= mask.count_ones();
+        block.live_warps -= u32::from(warp.is_done());
+        self.grant_collectives(warp);
+        Event::Exited
+    }
+
+    /// Jumps and calls whose target each lane has in a register: as many paths as there are targets.
+    unsafe fn indirect(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
+        let image = self.grid.image;
+        let code = &image.code[pc as usize];
+        let call = code.kind == Kind::CallInd;
+        let mut paths: SmallVec<[Path; 8]> = SmallVec::new();
+        let rest = warp.splits.cur.mask & !mask;
+        if rest != 0 {
+            paths.push(Path { pc: pc + 1, mask: rest, step: Step::Jump });
+        }
+        for lane in lanes_of(mask) {
+            // SAFETY: operands were checked when the program was decoded.
+            let (low, high) = unsafe {
+                let row = self.source(warp, code, 0);
+                ((*row).0[lane], if call { (*row.add(1)).0[lane] } else { 0 })
+            };
+            let value = u64::from(low) | u64::from(high) << 32;
+            let target = match call {
+                true => image.function_at(value),
+                false => image.program().tables[code.target as usize].get(low as usize).copied(),
+            };
+            let Some(target) = target else {
+                let detail = match call {
+                    true => format!("0x{value:x} is not the address of a function that this kernel can call"),
+                    false => format!("the jump table has no entry {value}"),
+                };
+                return self.raise(warp, block, pc, FaultKind::InvalidPc, 1 << lane, detail);
+            };
+            let step = if call { Step::Call(pc + 1) } else { Step::Jump };
+            match paths.iter_mut().find(|path| path.pc == target && path.step == step) {
+                Some(path) => path.mask |= 1 << lane,
+                None => paths.push(Path { pc: target, mask: 1 << lane, step }),
+            }
+        }
+        match (paths.as_slice(), call) {
+            ([path], true) => warp.splits.call(path.pc, pc + 1),
+            ([path], false) => warp.splits.go(path.pc),
+            _ => {
+                self.divergent_branches += 1;
+                warp.splits.fork(&paths, if call { pc + 1 } else { code.reconv });
+            }
+        }
+        if warp.splits.cur.mask == 0 { Event::Blocked } else { Event::Go }
+    }
+
+    unsafe fn barrier(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
+        let image = self.grid.image;
+        let (code, uop) = (&image.code[pc as usize], &image.uops[pc as usize]);
+        let lane = mask.trailing_zeros() as usize;
+        // SAFETY: operands were checked when the program was decoded.
+        let (number, threads) =
+            unsafe { ((*self.source(warp, code, 0)).0[lane], (*self.source(warp, code, 1)).0[lane]) };
+        if number as usize >= BARRIERS {
+            let detail = format!("barrier {number}; a block has {BARRIERS}");
+            return self.raise(warp, block, pc, FaultKind::InvalidBarrier, mask, detail);
+        }
+        if threads % 32 != 0 {
+            let detail =
+                format!("barrier {number} for {threads} threads, which is not a multiple of the warp size");
+            return self.raise(warp, block, pc, FaultKind::InvalidBarrier, mask, detail);
+        }
+        let Sub::Bar(kind) = uop.sub else {
+            let detail = format!("this machine does not have `{uop}`");
+            return self.raise(warp, block, pc, FaultKind::Unsupported, mask, detail);
+        };
+        let values = match kind {
+            BarKind::Sync | BarKind::Arrive => None,
+            _ => {
+                let flip = u32::from(code.psrc_neg & 1).wrapping_neg();
+                let holding = (warp.preds[usize::from(code.psrc[0])] ^ flip) & mask;
+                Some((holding.count_ones(), (mask & !holding).count_ones()))
+            }
+        };
+        let arriving = if warp.splits.independent { mask.count_ones() } else { 32 };
+        block.barriers[number as usize].arrive(arriving, threads, values);
+        if kind == BarKind::Arrive {
+            warp.splits.go(pc + 1);
+            return Event::Barrier;
+        }
+        let skipping = warp.splits.cur.mask & !mask;
+        if warp.splits.independent && skipping != 0 {
+            warp.splits.set_aside(skipping, pc + 1);
+        }
+        warp.splits.block(pc + 1, Wait::Barrier(number as u8));
+        Event::Barrier
+    }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A block that is being executed: its warps, their registers, its shared memory and barriers.
+
+use warpwatt_isa::{BarKind, Sub};
+
+use crate::barrier::{BARRIERS, Barrier};
+use crate::engine::JOIN_PATIENCE;
+use crate::grid::Grid;
+use crate::image::TRASH_PRED;
+use crate::lanes::Row;
+use crate::local::LocalMemory;
+use crate::options::CheckOptions;
+use crate::rows::{RowBuf, lanes_of};
+use crate::shadow::Shadow;
+use crate::split::{Splits, Wait};
+
+pub(crate) struct Warp {
+    pub splits: Splits,
+    /// P0 to P6, PT, and what is written to PT.
+    pub preds: [u32; 9],
+    /// The warp's registers inside of its block's.
+    pub rows: *mut Row,
+    pub index: u32,
+    /// Instructions issued.
+    pub issued: u64,
+    pub local: LocalMemory,
+    /// Instructions run while lanes waited at a join for the running ones.
+    pub kept_waiting: u32,
+    /// How many of them are taken without asking whether the running lanes spin.
+    pub join_patience: u32,
+}
+
+impl Warp {
+    pub(crate) fn is_done(&self) -> bool {
+        self.splits.live == 0
+    }
+
+    pub(crate) fn can_run(&self) -> bool {
+        self.splits.cur.mask != 0
+    }
+
+    pub(crate) fn registers(&self, grid: &Grid) -> &[Row] {
+        // SAFETY: `rows` points at `grid.rows` rows of the block this warp belongs to.
+        unsafe { std::slice::from_raw_parts(self.rows, grid.rows) }
+    }
+}
+
+/// What the warps of a block share.
+pub(crate) struct Block {
+    pub id: [u32; 3],
+    pub slot: u32,
+    shared: RowBuf,
+    pub shared_bytes: u32,
+    pub barriers: [Barrier; BARRIERS],
+    pub live_threads: u32,
+    pub live_warps: u32,
+    pub shadow: Option<Box<Shadow>>,
+}
+
+impl Block {
+    #[inline(always)]
+    pub(crate) fn shared(&self) -> *mut u8 {
+        self.shared.pointer().cast()
+    }
+
+    /// Threads, or warps times 32, whose arrival opens a barrier without a count.
+    fn live(&self, independent: bool) -> u32 {
+        if independent { self.live_threads } else { 32 * self.live_warps }
+    }
+}
+
+pub(crate) struct Cta {
+    pub block: Block,
+    pub warps: Vec<Warp>,
+    registers: RowBuf,
+}
+
+impl Cta {
+    pub(crate) fn new(grid: &Grid, slot: u32, checks: CheckOptions) -> Cta {
+        let registers = RowBuf::zeroed(grid.rows * grid.warps as usize);
+        let shared = RowBuf::zeroed((grid.shared_bytes as usize).div_ceil(size_of::<Row>()));
+        let wanted = checks.races || checks.uninit;
+        let shadow = wanted.then(|| Box::new(Shadow::new(checks, grid.shared_bytes as usize)));
+        let warps = (0..grid.warps)
+            .map(|index| Warp {
+                splits: Splits::new(0, grid.independent),
+                preds: [0; 9],
+                // SAFETY: inside of the block's registers, which live as long as the warp and never move.
+                rows: unsafe { registers.pointer().add(grid.rows * index as usize) },
+                index,
+                issued: 0,
+                local: LocalMemory::new(grid.local_bytes),
+                kept_waiting: 0,
+                join_patience: JOIN_PATIENCE,
+            })
+            .collect();
+        let block = Block {
+            id: [0; 3],
+            slot,
+            shared,
+            shared_bytes: grid.shared_bytes,
+            barriers: [Barrier::default(); BARRIERS],
+            live_threads: 0,
+            live_warps: 0,
+            shadow,
+        };
+        Cta { block, warps, registers }
+    }
+
+    /// Starts the block with the given number in this slot.
+    pub(crate) fn start(&mut self, grid: &Grid, linear: u64) {
+        self.registers.fill(Row([0; 32]));
+        self.block.shared.fill(Row([0; 32]));
+        self.block.id = grid.cta_id(linear);
+        self.block.barriers = [Barrier::default(); BARRIERS];
+        self.block.live_threads = grid.threads;
+        self.block.live_warps = grid.warps;
+        if let Some(shadow) = &mut self.block.shadow {
+            shadow.clear();
+        }
+        for warp in &mut self.warps {
+            let threads = (grid.threads - 32 * warp.index).min(32);
+            warp.splits = Splits::new(u32::MAX >> (32 - threads), grid.independent);
+            warp.preds = [0; 9];
+            warp.preds[7] = !0;
+            warp.issued = 0;
+            (warp.kept_waiting, warp.join_patience) = (0, JOIN_PATIENCE);
+            warp.local.clear();
+        }
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.block.live_warps == 0
+    }
+
+    /// Opens the barriers that are complete; gives how many.
+    pub(crate) fn open_barriers(&mut self, grid: &Grid) -> u64 {
+        let live = self.block.live(grid.independent);
+        let mut opened = 0;
+        for number in 0..BARRIERS {
+            let barrier = self.block.barriers[number];
+            if !barrier.is_complete(live) {
+                continue;
+            }
+            opened += 1;
+            self.block.barriers[number] = Barrier::default();
+            if let Some(shadow) = &mut self.block.shadow {
+                shadow.barrier_opened();
+            }
+            for warp in &mut self.warps {
+                release(grid, warp, number as u8, &barrier);
+            }
+        }
+        opened
+    }
+}
+
+/// Gives the lanes that wait at a barrier its result and lets them go on.
+fn release(grid: &Grid, warp: &mut Warp, number: u8, barrier: &Barrier) {
+    let wait = Wait::Barrier(number);
+    for split in warp.splits.others.iter().filter(|split| split.wait == wait) {
+        let pc = split.pc as usize - 1;
+        let (uop, code) = (&grid.image.uops[pc], &grid.image.code[pc]);
+        let Sub::Bar(kind) = uop.sub else { continue };
+        let result = barrier.result(kind);
+        if kind == BarKind::RedPopc {
+            // SAFETY: the destination was checked when the program was decoded.
+            let dst = unsafe { &mut (*warp.rows.add(code.dst as usize)).0 };
+            lanes_of(split.mask).for_each(|lane| dst[lane] = result);
+        }
+        if code.pdst[0] != TRASH_PRED {
+            let pred = &mut warp.preds[usize::from(code.pdst[0])];
+            *pred = if result != 0 { *pred | split.mask } else { *pred & !split.mask };
+        }
+    }
+    warp.splits.wake(wait);
+    warp.splits.resume();
+}

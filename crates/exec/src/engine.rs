@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The functional engine: keeps as many blocks alive as the machine could hold and rotates among them with fixed quanta, on one thread.
+//!
+//! Whatever spins across blocks (grid barriers, look-back scans, locks) therefore finishes, and the same way every time.
+
+use warpwatt_memory::DeviceMemory;
+
+use crate::cta::Cta;
+use crate::fault::{Fault, FaultKind};
+use crate::grid::Grid;
+use crate::machine::{Event, Machine, Watch};
+use crate::options::{Options, Services};
+use crate::port::{Direct, GlobalPort};
+use crate::split::Wait;
+use crate::stats::{Ending, GridStats};
+use crate::watchdog::{Look, stuck};
+use crate::{Failure, GridLaunch};
+
+/// Instructions a warp issues before its neighbours get their turn.
+const QUANTUM: u32 = 512;
+/// Rounds over the warps of a block before the next block gets its turn: while a block runs, its registers stay in the host's caches.
+const ROUNDS: u32 = 16;
+/// Instructions for which lanes wait at a join before it is asked whether the others spin.
+pub(crate) const JOIN_PATIENCE: u32 = 1024;
+/// Instructions after which the waiting lanes go on in any case.
+const JOIN_LIMIT: u32 = 1 << 22;
+
+/// Why the rotation stops before all blocks have ended.
+enum Stop {
+    Fault(Box<Fault>),
+    Ending(Ending),
+}
+
+/// Executes a grid to its end, or to the fault or limit that stops it.
+pub fn run(
+    launch: &GridLaunch,
+    memory: &mut DeviceMemory,
+    services: &mut dyn Services,
+    options: &Options,
+) -> Result<GridStats, Box<Failure>> {
+    let grid = Grid::new(launch, options.sm)
+        .map_err(|fault| Box::new(Failure { fault, stats: GridStats::default() }))?;
+    let mut engine = Engine {
+        machine: Machine::new(&grid, Direct(memory), services),
+        grid: &grid,
+        options,
+        ctas: Vec::new(),
+        next: 0,
+        finished: 0,
+        barriers: 0,
+        since_progress: 0,
+        since_look: 0,
+    };
+    let result = engine.run();
+    let stats = engine.stats();
+    match result {
+        Ok(()) => Ok(stats),
+        Err(Stop::Ending(ending)) => Ok(GridStats { ending, ..stats }),
+        Err(Stop::Fault(fault)) => Err(Box::new(Failure { fault: *fault, stats })),
+    }
+}
+
+struct Engine<'a, 'o, P> {
+    machine: Machine<'a, P>,
+    grid: &'a Grid<'a>,
+    options: &'o Options<'o>,
+    /// The resident blocks; a slot whose block ended and that got no other is done.
+    ctas: Vec<Cta>,
+    /// Number of the next block to start.
+    next: u64,
+    finished: u64,
+    barriers: u64,
+    /// Warp instructions since a warp ended or a barrier opened.
+    since_progress: u64,
+    /// The same, or since the watchdog looked.
+    since_look: u64,
+}
+
+impl<P: GlobalPort> Engine<'_, '_, P> {
+    fn run(&mut self) -> Result<(), Stop> {
+        for slot in 0..self.grid.resident {
+            let mut cta = Cta::new(self.grid, slot as u32, self.options.checks);
+            cta.start(self.grid, self.next);
+            self.next += 1;
+            self.ctas.push(cta);
+        }
+        while self.finished < self.grid.ctas {
+            let mut ran = false;
+            for slot in 0..self.ctas.len() {
+                if self.ctas[slot].is_done() {
+                    continue;
+                }
+                ran |= self.run_cta(slot)?;
+                if self.ctas[slot].is_done() {
+                    self.finished += 1;
+                    self.machine.services.progress(self.finished, self.grid.ctas);
+                    if self.next < self.grid.ctas {
+                        self.ctas[slot].start(self.grid, self.next);
+                        self.next += 1;
+                    }
+                }
+            }
+            self.open_grid_barrier(ran)?;
+            self.watch()?;
+        }
+        Ok(())
+    }
+
+    /// Gives the warps of a block their turns. False if none could run.
+    fn run_cta(&mut self, slot: usize) -> Result<bool, Stop> {
+        let mut ever = false;
+        for _ in 0..ROUNDS {
+            let mut ran = false;
+            for warp in 0..self.ctas[slot].warps.len() {
+                if self.ctas[slot].warps[warp].can_run() {
+                    ran = true;
+                    self.run_warp(slot, warp)?;
+                }
+            }
+            ever |= ran;
+            if !ran || self.ctas[slot].is_done() {
+                break;
+            }
+        }
+        let cta = &self.ctas[slot];
+        let waits_for_grid = |cta: &Cta| {
+            cta.warps.iter().flat_map(|warp| &warp.splits.others).any(|split| split.wait == Wait::Grid)
+        };
+        if !cta.is_done() && !cta.warps.iter().any(|warp| warp.can_run()) && !waits_for_grid(cta) {
+            let detail = "all warps of the block wait, and none of them can let the others go on".to_string();
+            let fault = stuck(self.grid, FaultKind::BarrierDeadlock, std::iter::once(cta), detail);
+            return Err(Stop::Fault(Box::new(fault)));
+        }
+        Ok(ever)
+    }
+
+    /// Gives one warp its quantum.
+    fn run_warp(&mut self, slot: usize, index: usize) -> Result<(), Stop> {
+        let mut left = self.allowance()?;
+        while left > 0 {
+            let Cta { block, warps, .. } = &mut self.ctas[slot];
+            let warp = &mut warps[index];
+            let before = warp.issued;
+            let event = self.machine.run_warp(warp, block, left);
+            let issued = warp.issued.saturating_sub(before);
+            left = left.saturating_sub((issued as u32).max(1));
+            self.machine.elapsed += issued;
+            self.since_progress += issued;
+            self.since_look += issued;
+            match event {
+                Event::Go => return self.end_of_quantum(slot, index),
+                Event::Yield => {
+                    warp.splits.rotate();
+                    return Ok(());
+                }
+                _ => self.handle(slot, event)?,
+            }
+            if !self.ctas[slot].warps[index].can_run() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a step of a warp means for its block and the grid.
+    fn handle(&mut self, slot: usize, event: Event) -> Result<(), Stop> {
+        match event {
+            Event::Go | Event::Yield | Event::Blocked => {}
+            Event::Exited | Event::Barrier => {
+                let opened = self.ctas[slot].open_barriers(self.grid);
+                self.barriers += opened;
+                if opened != 0 || event == Event::Exited {
+                    self.progress();
+                }
+            }
+            Event::Grid => self.progress(),
+            Event::Fault => {
+                let fault = self.machine.fault.take();
+                return Err(Stop::Fault(
+                    fault.unwrap_or_else(|| Box::new(Fault::bare(FaultKind::InvalidPc, 0, ""))),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn progress(&mut self) {
+        (self.since_progress, self.since_look) = (0, 0);
+    }
+
+    /// Instructions the next warp may issue; none are left when a limit is reached.
+    fn allowance(&self) -> Result<u32, Stop> {
+        if let Some(flag) = self.options.interrupt
+            && flag.load(std::sync::atomic::Ordering::Relaxed)
+        {
+            return Err(Stop::Ending(Ending::Interrupted));
+        }
+        let mut left = u64::from(QUANTUM);
+        if let Some(limit) = self.options.max_warp_instructions {
+            left = left.min(limit.saturating_sub(self.machine.elapsed));
+        }
+        if let Some(limit) = self.options.max_thread_instructions {
+            left = left.min(limit.saturating_sub(self.machine.lanes));
+        }
+        if left == 0 { Err(Stop::Ending(Ending::LimitReached)) } else { Ok(left as u32) }
+    }
+
+    /// A warp used its quantum up. From sm_70 on another split takes over, and lanes that wait at a join for lanes that spin are let go.
+    fn end_of_quantum(&mut self, slot: usize, index: usize) -> Result<(), Stop> {
+        let Cta { block, warps, .. } = &mut self.ctas[slot];
+        let warp = &mut warps[index];
+        if !warp.splits.independent {
+            return Ok(());
+        }
+        if warp.splits.keeps_others_waiting() {
+            warp.kept_waiting += QUANTUM;
+            if warp.kept_waiting >= warp.join_patience {
+                match self.machine.look_at(warp, block) {
+                    // A lane may have a long way to go: it is asked again after twice the time.
+                    Look::Moves if warp.kept_waiting < JOIN_LIMIT => {
+                        warp.join_patience = 2 * warp.kept_waiting
+                    }
+                    Look::Spins | Look::Moves => {
+                        warp.splits.release_waiting();
+                        (warp.kept_waiting, warp.join_patience) = (0, JOIN_PATIENCE);
+                    }
+                    Look::Waits => {}
+                    Look::Event(event) => return self.handle(slot, event),
+                }
+            }
+        } else {
+            (warp.kept_waiting, warp.join_patience) = (0, JOIN_PATIENCE);
+        }
+        warp.splits.rotate();
+        Ok(())
+    }
+
+    /// Opens the barrier of the grid when all threads are there. `ran` tells whether any warp could run in this rotation.
+    fn open_grid_barrier(&mut self, ran: bool) -> Result<(), Stop> {
+        if !self.grid.cooperative {
+            return Ok(());
+        }
+        let live: u64 = self.ctas.iter().map(|cta| u64::from(cta.block.live_threads)).sum();
+        let waiting = |cta: &Cta| -> u64 {
+            let splits = cta.warps.iter().flat_map(|warp| &warp.splits.others);
+            splits
+                .filter(|split| split.wait == Wait::Grid)
+                .map(|split| u64::from(split.mask.count_ones()))
+                .sum()
+        };
+        let waiting: u64 = self.ctas.iter().map(waiting).sum();
+        if live != 0 && waiting == live {
+            for warp in self.ctas.iter_mut().flat_map(|cta| &mut cta.warps) {
+                warp.splits.wake(Wait::Grid);
+                warp.splits.resume();
+            }
+            self.barriers += 1;
+            self.progress();
+        } else if !ran && live != 0 {
+            let detail = format!("{waiting} of {live} threads wait at the barrier of the grid");
+            let live_ctas = self.ctas.iter().filter(|cta| !cta.is_done());
+            let fault = stuck(self.grid, FaultKind::BarrierDeadlock, live_ctas, detail);
+            return Err(Stop::Fault(Box::new(fault)));
+        }
+        Ok(())
+    }
+
+    /// After a long time without progress: looks whether any warp still gets anywhere.
+    fn watch(&mut self) -> Result<(), Stop> {
+        let dog = self.options.watchdog;
+        if self.since_look < dog.patience {
+            return Ok(());
+        }
+        self.since_look = 0;
+        self.machine.watch = Watch { on: true, changed: false };
+        let moving = self.any_warp_moves();
+        let changed = self.machine.watch.changed;
+        self.machine.watch = Watch::default();
+        let waited = self.since_progress;
+        let warps: u64 = self.ctas.iter().map(|cta| u64::from(cta.block.live_warps)).sum();
+        let over_limit = waited / warps.max(1) >= dog.limit;
+        if changed {
+            self.since_progress = 0;
+        }
+        if moving? && !over_limit || changed {
+            return Ok(());
+        }
+        let detail =
+            format!("no memory changed, no warp ended and no barrier opened in {waited} warp instructions");
+        let live_ctas = self.ctas.iter().filter(|cta| !cta.is_done());
+        Err(Stop::Fault(Box::new(stuck(self.grid, FaultKind::NoProgress, live_ctas, detail))))
+    }
+
+    /// Looks at every split that can run until one is found that does not spin.
+    fn any_warp_moves(&mut self) -> Result<bool, Stop> {
+        for slot in 0..self.ctas.len() {
+            for index in 0..self.ctas[slot].warps.len() {
+                let splits = 1 + self.ctas[slot].warps[index].splits.others.len();
+                for _ in 0..splits {
+                    let Cta { block, warps, .. } = &mut self.ctas[slot];
+                    let warp = &mut warps[index];
+                    let look = self.machine.look_at(warp, block);
+                    match look {
+                        Look::Spins | Look::Waits => {}
+                        Look::Moves => return Ok(true),
+                        Look::Event(event) => {
+                            self.handle(slot, event)?;
+                            return Ok(true);
+                        }
+                    }
+                    let splits = &mut self.ctas[slot].warps[index].splits;
+                    if !splits.independent || !splits.rotate() {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn stats(&mut self) -> GridStats {
+        let mut per_pc = std::mem::take(&mut self.machine.counts);
+        per_pc.truncate(self.grid.image.program().uops.len());
+        GridStats {
+            ending: Ending::Finished,
+            warp_instructions: per_pc.iter().map(|count| count.issues).sum(),
+            thread_instructions: per_pc.iter().map(|count| count.lanes).sum(),
+            per_pc,
+            barriers: self.barriers,
+            divergent_branches: self.machine.divergent_branches,
+            ctas_finished: self.finished,
+            ctas: self.grid.ctas,
+            warps: self.grid.ctas * u64::from(self.grid.warps),
+            resident_ctas: self.grid.resident,
+        }
+    }
+}

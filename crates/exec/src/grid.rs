@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What all warps of a launch share and none of them changes: geometry, constant banks and the rows made from them.
+
+use warpwatt_isa::bank0;
+
+use crate::GridLaunch;
+use crate::fault::{Fault, FaultKind};
+use crate::image::{Image, TRASH_ROWS};
+use crate::lanes::Row;
+use crate::options::SmLimits;
+use crate::rows::RowBuf;
+
+/// Threads of a block, shared bytes and grid size that any of the machines has.
+const MAX_BLOCK_THREADS: u64 = 1024;
+const MAX_SHARED: u64 = 228 << 10;
+const MAX_GRID: [u32; 3] = [0x7fff_ffff, 65535, 65535];
+/// Local memory of all resident threads together.
+const MAX_LOCAL: u64 = 8 << 30;
+
+pub(crate) struct Grid<'a> {
+    pub image: &'a Image,
+    pub grid: [u32; 3],
+    pub grid_id: u64,
+    pub cooperative: bool,
+    pub ctas: u64,
+    pub threads: u32,
+    pub warps: u32,
+    pub shared_bytes: u32,
+    pub dynamic_shared: u32,
+    pub local_bytes: u32,
+    /// Rows of one warp: registers and trash.
+    pub rows: usize,
+    pub independent: bool,
+    pub sm: SmLimits,
+    /// Blocks alive at once.
+    pub resident: u64,
+    pool: RowBuf,
+    /// Thread ids of each warp of a block: x, y, z.
+    tids: RowBuf,
+    banks: [Bank; 5],
+}
+
+/// The bytes of a constant bank, aligned as any access wants them.
+struct Bank {
+    rows: RowBuf,
+    len: usize,
+}
+
+impl Bank {
+    fn new(bytes: &[u8]) -> Bank {
+        let rows = RowBuf::zeroed(bytes.len().div_ceil(size_of::<Row>()));
+        // SAFETY: the rows hold at least as many bytes, and were just made.
+        unsafe { bytes.as_ptr().copy_to_nonoverlapping(rows.pointer().cast(), bytes.len()) };
+        Bank { rows, len: bytes.len() }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: `len` bytes of the rows are the bank's.
+        unsafe { std::slice::from_raw_parts(self.rows.pointer().cast(), self.len) }
+    }
+}
+
+impl<'a> Grid<'a> {
+    pub(crate) fn new(launch: &GridLaunch<'a>, sm: SmLimits) -> Result<Grid<'a>, Fault> {
+        let invalid = |text: String| Fault::bare(FaultKind::InvalidLaunch, 0, text);
+        let program = launch.image.program();
+        let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+        if threads == 0 || threads > MAX_BLOCK_THREADS || launch.block.iter().any(|&n| n > 1024) {
+            return Err(invalid(format!(
+                "a block has 1 to {MAX_BLOCK_THREADS} threads, not {:?}",
+                launch.block
+            )));
+        }
+        if launch.grid.iter().zip(MAX_GRID).any(|(&n, max)| n == 0 || n > max) {
+            return Err(invalid(format!("a grid has 1 to {MAX_GRID:?} blocks, not {:?}", launch.grid)));
+        }
+        if launch.params.len() < program.param_bytes as usize {
+            return Err(invalid(format!(
+                "the kernel takes {} bytes of parameters, {} were given",
+                program.param_bytes,
+                launch.params.len()
+            )));
+        }
+        let shared = match launch.dynamic_shared {
+            0 => u64::from(program.shared_bytes),
+            dynamic => {
+                u64::from(program.dynamic_shared.max(program.shared_bytes)).next_multiple_of(16)
+                    + u64::from(dynamic)
+            }
+        };
+        if shared > MAX_SHARED {
+            return Err(invalid(format!("{shared} bytes of shared memory; a block can have {MAX_SHARED}")));
+        }
+        let (threads, shared_bytes) = (threads as u32, shared as u32);
+        let warps = threads.div_ceil(32);
+        let ctas = launch.grid.iter().map(|&n| u64::from(n)).product();
+        let per_sm = sm.ctas_per_sm(threads, program.registers, shared_bytes);
+        let mut resident = (u64::from(per_sm) * u64::from(sm.sms.max(1))).min(ctas);
+        if launch.cooperative {
+            if resident < ctas && ctas > 1 << 16 {
+                return Err(invalid(format!("{ctas} blocks of a cooperative launch cannot all be resident")));
+            }
+            resident = ctas;
+        }
+        let local = u64::from(program.local_bytes.next_multiple_of(16)) * 32 * u64::from(warps);
+        if local > MAX_LOCAL {
+            return Err(invalid(format!(
+                "{} bytes of local memory per thread are too much",
+                program.local_bytes
+            )));
+        }
+        if local > 0 {
+            resident = resident.min((MAX_LOCAL / local).max(1));
+        }
+
+        let mut bank0 = vec![0; usize::from(bank0::PARAMS)];
+        for axis in 0..3 {
+            let mut put = |at: u16, value: u32| {
+                let at = usize::from(at) + 4 * axis;
+                bank0[at..at + 4].copy_from_slice(&value.to_le_bytes());
+            };
+            put(bank0::BLOCK_DIM, launch.block[axis]);
+            put(bank0::GRID_DIM, launch.grid[axis]);
+        }
+        let stack = usize::from(bank0::STACK);
+        bank0[stack..stack + 4].copy_from_slice(&program.local_bytes.next_multiple_of(16).to_le_bytes());
+        bank0.extend_from_slice(launch.params);
+        let banks = [&bank0, &[][..], &[], launch.bank3, launch.bank4].map(Bank::new);
+
+        let mut pool = RowBuf::zeroed(launch.image.pool.len());
+        pool.copy_from_slice(&launch.image.pool);
+        for operand in &launch.image.consts {
+            for word in 0..operand.words {
+                let at = usize::from(operand.offset) + 4 * word as usize;
+                let bank = banks.get(usize::from(operand.bank));
+                let value = bank.and_then(|bank| read_word(bank.bytes(), at)).ok_or_else(|| {
+                    invalid(format!(
+                        "the program reads c[{}][0x{at:x}], which the launch does not have",
+                        operand.bank
+                    ))
+                })?;
+                pool[(operand.row + word) as usize] = Row([value; 32]);
+            }
+        }
+
+        let mut tids = RowBuf::zeroed(3 * warps as usize);
+        let [bx, by, _] = launch.block;
+        for thread in 0..threads {
+            let (warp, lane) = (thread as usize / 32, thread as usize % 32);
+            for (axis, id) in [thread % bx, thread / bx % by, thread / bx / by].into_iter().enumerate() {
+                tids[3 * warp + axis].0[lane] = id;
+            }
+        }
+        Ok(Grid {
+            image: launch.image,
+            grid: launch.grid,
+            grid_id: launch.grid_id,
+            cooperative: launch.cooperative,
+            ctas,
+            threads,
+            warps,
+            shared_bytes,
+            dynamic_shared: launch.dynamic_shared,
+            local_bytes: program.local_bytes.next_multiple_of(16),
+            rows: program.registers as usize + TRASH_ROWS,
+            independent: program.sm >= 70,
+            sm,
+            resident,
+            pool,
+            tids,
+            banks,
+        })
+    }
+
+    pub(crate) fn pool(&self) -> *mut Row {
+        self.pool.pointer()
+    }
+
+    pub(crate) fn tid(&self, warp: u32, axis: usize) -> &Row {
+        &self.tids[3 * warp as usize + axis]
+    }
+
+    pub(crate) fn thread(&self, warp: u32, lane: usize) -> [u32; 3] {
+        [0, 1, 2].map(|axis| self.tid(warp, axis).0[lane])
+    }
+
+    pub(crate) fn bank(&self, bank: u8) -> &[u8] {
+        self.banks.get(usize::from(bank)).map_or(&[], Bank::bytes)
+    }
+
+    /// Coordinates of a block; x varies fastest.
+    pub(crate) fn cta_id(&self, linear: u64) -> [u32; 3] {
+        let [gx, gy, _] = self.grid.map(u64::from);
+        [(linear % gx) as u32, (linear / gx % gy) as u32, (linear / gx / gy) as u32]
+    }
+}
+
+/// A word of a bank. The last, incomplete word of a bank is filled up with zeros.
+fn read_word(bytes: &[u8], at: usize) -> Option<u32> {
+    let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
+    let mut word = [0; 4];
+    let len = rest.len().min(4);
+    word[..len].copy_from_slice(&rest[..len]);
+    Some(u32::from_le_bytes(word))
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One step of one warp: fetch, guard, execute, advance. The frequent operations are here; the others in the modules this one calls.
+//!
+//! The stepping loop is compiled once per level of the host, so that what is inlined into it uses the level's instructions.
+
+use warpwatt_isa::Uop;
+
+use crate::cta::{Block, Warp};
+use crate::fault::{AccessKind, Fault, FaultAccess, FaultKind};
+use crate::grid::Grid;
+use crate::image::{Code, Kind};
+use crate::lanes::{Args, Level, Row};
+use crate::options::Services;
+use crate::port::GlobalPort;
+use crate::split::{Path, Step};
+use crate::stats::PcCount;
+
+/// What came of a step, beyond going on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Event {
+    Go,
+    /// No split of the warp can run.
+    Blocked,
+    /// Lanes ended: the warp may be done, barriers may open.
+    Exited,
+    /// Lanes arrived at a barrier of the block, which may open.
+    Barrier,
+    /// Lanes arrived at the barrier of the grid.
+    Grid,
+    /// The warp gives way.
+    Yield,
+    /// The fault is in [`Machine::fault`].
+    Fault,
+}
+
+/// The allocation that a micro-op found its addresses in last.
+#[derive(Clone, Copy)]
+pub(crate) struct Window {
+    pub guest: u64,
+    pub host: *mut u8,
+    /// Bytes, at most 2^32.
+    pub len: u64,
+}
+
+pub(crate) const NO_WINDOW: Window = Window { guest: 0, host: std::ptr::null_mut(), len: 0 };
+
+/// Whether memory changes is only asked for while the watchdog watches.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Watch {
+    pub on: bool,
+    pub changed: bool,
+}
+
+/// Byte offsets of the lanes of the latest memory access, relative to its space or allocation.
+#[repr(C, align(64))]
+pub(crate) struct Offsets(pub [u32; 32]);
+
+pub(crate) struct Machine<'a, P> {
+    pub grid: &'a Grid<'a>,
+    pub port: P,
+    pub services: &'a mut dyn Services,
+    pub counts: Vec<PcCount>,
+    pub windows: Vec<Window>,
+    pub offsets: Offsets,
+    pub watch: Watch,
+    pub fault: Option<Box<Fault>>,
+    pub divergent_branches: u64,
+    /// Thread instructions so far.
+    pub lanes: u64,
+    /// Warp instructions of the grid before the current quantum: the clock that `%globaltimer` shows.
+    pub elapsed: u64,
+}
+
+impl<'a, P: GlobalPort> Machine<'a, P> {
+    pub(crate) fn new(grid: &'a Grid<'a>, port: P, services: &'a mut dyn Services) -> Machine<'a, P> {
+        let len = grid.image.code.len();
+        Machine {
+            grid,
+            port,
+            services,
+            counts: vec![PcCount::default(); len],
+            windows: vec![NO_WINDOW; len],
+            offsets: Offsets([0; 32]),
+            watch: Watch::default(),
+            fault: None,
+            divergent_branches: 0,
+            lanes: 0,
+            elapsed: 0,
+        }
+    }
+
+    /// Steps a warp until something happens or `budget` instructions are issued.
+    pub(crate) fn run_warp(&mut self, warp: &mut Warp, block: &mut Block, budget: u32) -> Event {
+        if warp.splits.cur.mask == 0 {
+            return Event::Blocked;
+        }
+        match self.grid.image.level() {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the image was made for a level this host has.
+            Level::Avx2 | Level::Avx512 => unsafe { self.run_avx2(warp, block, budget) },
+            // SAFETY: no host features needed.
+            _ => unsafe { self.run(warp, block, budget) },
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn run_avx2(&mut self, warp: &mut Warp, block: &mut Block, budget: u32) -> Event {
+        unsafe { self.run(warp, block, budget) }
+    }
+
+    #[inline(always)]
+    unsafe fn run(&mut self, warp: &mut Warp, block: &mut Block, budget: u32) -> Event {
+        for _ in 0..budget {
+            let event = unsafe { self.step(warp, block) };
+            if event != Event::Go {
+                return event;
+            }
+        }
+        Event::Go
+    }
+
+    /// Executes the next instruction of a warp that can run.
+    #[inline(always)]
+    unsafe fn step(&mut self, warp: &mut Warp, block: &mut Block) -> Event {
+        // The image's constructor checked every register, target and table, and put an end marker behind the last
+        // micro-op, so that neither the pc nor an operand can leave its array.
+        unsafe {
+            let pc = warp.splits.cur.pc;
+            let image = self.grid.image;
+            let code = image.code.get_unchecked(pc as usize);
+            let active = warp.splits.cur.mask;
+            let mask = active & (warp.preds.get_unchecked(usize::from(code.guard)) ^ code.guard_flip);
+            let count = self.counts.get_unchecked_mut(pc as usize);
+            count.issues += 1;
+            let lanes = u64::from(mask.count_ones());
+            count.lanes += lanes;
+            self.lanes += lanes;
+            warp.issued += 1;
+            match code.kind {
+                Kind::Alu => {
+                    if mask != 0 {
+                        self.compute(warp, code, image.uops.get_unchecked(pc as usize), mask);
+                    }
+                }
+                Kind::Bra => {
+                    count.lanes += u64::from((active & !mask).count_ones());
+                    if mask == active {
+                        warp.splits.go(code.target);
+                    } else if mask == 0 {
+                        warp.splits.go(pc + 1);
+                    } else {
+                        self.divergent_branches += 1;
+                        let taken = Path { pc: code.target, mask, step: Step::Jump };
+                        let passed = Path { pc: pc + 1, mask: active & !mask, step: Step::Jump };
+                        warp.splits.fork(&[taken, passed], code.reconv);
+                    }
+                    return if warp.splits.cur.mask == 0 { Event::Blocked } else { Event::Go };
+                }
+                Kind::LdGlobal => {
+                    if mask != 0 && !self.load_global(warp, code, pc, mask) {
+                        return self.access_slowly(warp, block, pc, mask, AccessKind::Load);
+                    }
+                }
+                Kind::StGlobal => {
+                    if mask != 0 && !self.store_global(warp, code, pc, mask) {
+                        return self.access_slowly(warp, block, pc, mask, AccessKind::Store);
+                    }
+                }
+                Kind::LdShared => {
+                    if mask != 0 && !self.load_shared(warp, block, code, mask) {
+                        return self.access_slowly(warp, block, pc, mask, AccessKind::Load);
+                    }
+                }
+                Kind::StShared => {
+                    if mask != 0 && !self.store_shared(warp, block, code, mask) {
+                        return self.access_slowly(warp, block, pc, mask, AccessKind::Store);
+                    }
+                }
+                Kind::Nop => {}
+                _ => return self.step_other(warp, block, pc, mask),
+            }
+            warp.splits.go(pc + 1);
+            if warp.splits.cur.mask == 0 { Event::Blocked } else { Event::Go }
+        }
+    }
+
+    /// Operations that are rarer or longer.
+    #[inline(never)]
+    unsafe fn step_other(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
+        let image = self.grid.image;
+        let (code, uop) = (&image.code[pc as usize], &image.uops[pc as usize]);
+        if code.kind == Kind::End {
+            let detail = "execution ran past the last instruction";
+            return self.raise(warp, block, pc, FaultKind::InvalidPc, warp.splits.cur.mask, detail.into());
+        }
+        if mask == 0 {
+            return self.advance(warp, pc);
+        }
+        unsafe {
+            match code.kind {
+                Kind::LdOther | Kind::StOther | Kind::Atomic => self.other_access(warp, block, pc, mask),
+                Kind::Sync => self.collective(warp, pc, mask),
+                Kind::S2r => {
+                    self.special_register(warp, block, code, uop, mask);
+                    self.advance(warp, pc)
+                }
+                Kind::IsSpace => {
+                    self.is_space(warp, code, uop, mask);
+                    self.advance(warp, pc)
+                }
+                Kind::Texture => self.texture(warp, block, pc, mask),
+                Kind::Sys => self.system(warp, block, pc, mask),
+                Kind::Trap => self.raise(warp, block, pc, FaultKind::Trap, mask, String::new()),
+                Kind::Brkpt => self.raise(warp, block, pc, FaultKind::Breakpoint, mask, String::new()),
+                Kind::Unsupported => {
+                    let detail = format!("this machine does not have `{uop}`");
+                    self.raise(warp, block, pc, FaultKind::Unsupported, mask, detail)
+                }
+                _ => self.control(warp, block, pc, mask),
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, warp: &mut Warp, pc: u32) -> Event {
+        warp.splits.go(pc + 1);
+        if warp.splits.cur.mask == 0 { Event::Blocked } else { Event::Go }
+    }
+
+    /// The rows of a source operand.
+    #[inline(always)]
+    pub(crate) unsafe fn source(&self, warp: &Warp, code: &Code, i: usize) -> *const Row {
+        let bases = [warp.rows, self.grid.pool()];
+        let operand = code.src[i];
+        unsafe { bases.get_unchecked((operand >> 31) as usize).add((operand & 0x7fff_ffff) as usize) }
+    }
+
+    /// Executes a lane kernel and merges its predicate results.
+    #[inline(always)]
+    pub(crate) unsafe fn compute(&mut self, warp: &mut Warp, code: &Code, uop: &Uop, mask: u32) {
+        unsafe {
+            let mut args = Args {
+                dst: warp.rows.add(code.dst as usize),
+                src: [0, 1, 2, 3].map(|i| self.source(warp, code, i)),
+                psrc: [!0; 3],
+                pdst: [0; 2],
+                mask,
+            };
+            if code.uses_psrc {
+                for (i, psrc) in args.psrc.iter_mut().enumerate() {
+                    let flip = u32::from(code.psrc_neg >> i & 1).wrapping_neg();
+                    *psrc = warp.preds.get_unchecked(usize::from(code.psrc[i])) ^ flip;
+                }
+            }
+            (code.kernel)(&mut args, uop);
+            if code.writes_pred {
+                for (result, index) in args.pdst.into_iter().zip(code.pdst) {
+                    let pred = warp.preds.get_unchecked_mut(usize::from(index));
+                    *pred = *pred & !mask | result & mask;
+                }
+            }
+        }
+    }
+
+    /// Stops the run for the lowest lane of `mask`.
+    #[cold]
+    pub(crate) fn raise(
+        &mut self,
+        warp: &Warp,
+        block: &Block,
+        pc: u32,
+        kind: FaultKind,
+        mask: u32,
+        detail: String,
+    ) -> Event {
+        self.raise_access(warp, block, pc, kind, mask.trailing_zeros() as usize, None, detail)
+    }
+
+    #[cold]
+    #[expect(clippy::too_many_arguments, reason = "each is a field of the fault")]
+    pub(crate) fn raise_access(
+        &mut self,
+        warp: &Warp,
+        block: &Block,
+        pc: u32,
+        kind: FaultKind,
+        lane: usize,
+        access: Option<FaultAccess>,
+        detail: String,
+    ) -> Event {
+        let thread = self.grid.thread(warp.index, lane & 31);
+        self.fault =
+            Some(Box::new(Fault { kind, pc, cta: block.id, thread, access, detail, waiters: Vec::new() }));
+        Event::Fault
+    }
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The way from a warp to memory: checked accesses of up to 32 lanes inside of one stretch of bytes.
+//!
+//! Global memory is reached through a [`GlobalPort`]. In functional mode that is [`Direct`], where everything takes effect at once; a timed
+//! machine puts its own in between to hold stores and atomics back.
+
+use warpwatt_memory::DeviceMemory;
+
+use crate::atomics::AtomicOp;
+use crate::lanes::Row;
+use crate::rows::lanes_of;
+
+/// How the bytes of a lane's access map to registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// This many whole words, one row each.
+    Words(u8),
+    /// `count` elements of 1 or 2 bytes, one row each, extended.
+    Narrow { bytes: u8, count: u8, signed: bool },
+}
+
+/// Where the lanes of one access go: all of them inside of one allocation, in bounds and aligned.
+pub struct Span<'a> {
+    /// Host address of the start of the allocation.
+    pub host: *mut u8,
+    /// Its guest address.
+    pub guest: u64,
+    /// Byte offset of each lane from there; meaningless outside of `mask`.
+    pub offsets: &'a [u32; 32],
+    pub mask: u32,
+    /// Bytes each lane moves.
+    pub bytes: u32,
+}
+
+/// Global memory as a warp sees it.
+///
+/// # Safety of the methods
+/// Spans come checked: every lane's bytes lie inside of a live allocation. Rows must be valid for the words of the shape.
+pub trait GlobalPort {
+    fn memory(&self) -> &DeviceMemory;
+    fn memory_mut(&mut self) -> &mut DeviceMemory;
+
+    /// # Safety
+    /// See the trait.
+    unsafe fn load(&mut self, span: &Span, shape: Shape, dst: *mut Row);
+
+    /// # Safety
+    /// See the trait.
+    unsafe fn store(&mut self, span: &Span, shape: Shape, src: *const Row);
+
+    /// Lanes in ascending order; `dst` gets the old values. Tells whether memory changed.
+    ///
+    /// # Safety
+    /// See the trait.
+    unsafe fn atomic(
+        &mut self,
+        span: &Span,
+        op: &AtomicOp,
+        b: *const Row,
+        c: *const Row,
+        dst: Option<*mut Row>,
+    ) -> bool;
+}
+
+/// Every access takes effect at once.
+pub struct Direct<'a>(pub &'a mut DeviceMemory);
+
+impl GlobalPort for Direct<'_> {
+    fn memory(&self) -> &DeviceMemory {
+        self.0
+    }
+
+    fn memory_mut(&mut self) -> &mut DeviceMemory {
+        self.0
+    }
+
+    #[inline(always)]
+    unsafe fn load(&mut self, span: &Span, shape: Shape, dst: *mut Row) {
+        unsafe { gather(span, shape, dst) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(&mut self, span: &Span, shape: Shape, src: *const Row) {
+        unsafe { scatter(span, shape, src) }
+    }
+
+    unsafe fn atomic(
+        &mut self,
+        span: &Span,
+        op: &AtomicOp,
+        b: *const Row,
+        c: *const Row,
+        dst: Option<*mut Row>,
+    ) -> bool {
+        unsafe { op.apply(span, b, c, dst) }
+    }
+}
+
+/// Reads the lanes' bytes into registers.
+#[inline(always)]
+pub(crate) unsafe fn gather(span: &Span, shape: Shape, dst: *mut Row) {
+    unsafe {
+        match shape {
+            Shape::Words(1) => gather_word(span, dst),
+            Shape::Words(2) => gather_words::<2>(span, dst),
+            Shape::Words(4) => gather_words::<4>(span, dst),
+            Shape::Words(_) => gather_words::<8>(span, dst),
+            Shape::Narrow { bytes, count, signed } => gather_narrow(span, bytes, count, signed, dst),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn gather_word(span: &Span, dst: *mut Row) {
+    let at = span.offsets;
+    unsafe {
+        let out = &mut (*dst).0;
+        if span.mask == !0 {
+            let first = at[0];
+            let (mut strided, mut uniform) = (0, 0);
+            for lane in 0..32 {
+                strided |= at[lane] ^ first.wrapping_add(4 * lane as u32);
+                uniform |= at[lane] ^ first;
+            }
+            if strided == 0 {
+                span.host.add(first as usize).cast::<[u32; 32]>().copy_to_nonoverlapping(out, 1);
+            } else if uniform == 0 {
+                *out = [span.host.add(first as usize).cast::<u32>().read(); 32];
+            } else {
+                for lane in 0..32 {
+                    out[lane] = span.host.add(at[lane] as usize).cast::<u32>().read();
+                }
+            }
+        } else {
+            for lane in lanes_of(span.mask) {
+                out[lane] = span.host.add(at[lane] as usize).cast::<u32>().read();
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn gather_words<const W: usize>(span: &Span, dst: *mut Row) {
+    for lane in lanes_of(span.mask) {
+        unsafe {
+            let from = span.host.add(span.offsets[lane] as usize).cast::<[u32; W]>().read_unaligned();
+            for (word, value) in from.into_iter().enumerate() {
+                (*dst.add(word)).0[lane] = value;
+            }
+        }
+    }
+}
+
+#[inline(never)]
+unsafe fn gather_narrow(span: &Span, bytes: u8, count: u8, signed: bool, dst: *mut Row) {
+    for lane in lanes_of(span.mask) {
+        for element in 0..usize::from(count) {
+            unsafe {
+                let from = span.host.add(span.offsets[lane] as usize + element * usize::from(bytes));
+                let value = match (bytes, signed) {
+                    (1, false) => u32::from(from.read()),
+                    (1, true) => from.cast::<i8>().read() as i32 as u32,
+                    (_, false) => u32::from(from.cast::<u16>().read()),
+                    (_, true) => from.cast::<i16>().read() as i32 as u32,
+                };
+                (*dst.add(element)).0[lane] = value;
+            }
+        }
+    }
+}
+
+/// Writes registers to the lanes' bytes; of lanes that write the same byte, the highest wins.
+#[inline(always)]
+pub(crate) unsafe fn scatter(span: &Span, shape: Shape, src: *const Row) {
+    unsafe {
+        match shape {
+            Shape::Words(1) => scatter_word(span, src),
+            Shape::Words(2) => scatter_words::<2>(span, src),
+            Shape::Words(4) => scatter_words::<4>(span, src),
+            Shape::Words(_) => scatter_words::<8>(span, src),
+            Shape::Narrow { bytes, count, .. } => scatter_narrow(span, bytes, count, src),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn scatter_word(span: &Span, src: *const Row) {
+    let at = span.offsets;
+    unsafe {
+        let data = &(*src).0;
+        if span.mask == !0 {
+            let mut strided = 0;
+            for lane in 0..32 {
+                strided |= at[lane] ^ at[0].wrapping_add(4 * lane as u32);
+            }
+            if strided == 0 {
+                span.host.add(at[0] as usize).cast::<[u32; 32]>().copy_from_nonoverlapping(data, 1);
+                return;
+            }
+        }
+        for lane in lanes_of(span.mask) {
+            span.host.add(at[lane] as usize).cast::<u32>().write(data[lane]);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn scatter_words<const W: usize>(span: &Span, src: *const Row) {
+    for lane in lanes_of(span.mask) {
+        unsafe {
+            let mut data = [0u32; W];
+            for (word, value) in data.iter_mut().enumerate() {
+                *value = (*src.add(word)).0[lane];
+            }
+            span.host.add(span.offsets[lane] as usize).cast::<[u32; W]>().write_unaligned(data);
+        }
+    }
+}
+
+#[inline(never)]
+unsafe fn scatter_narrow(span: &Span, bytes: u8, count: u8, src: *const Row) {
+    for lane in lanes_of(span.mask) {
+        for element in 0..usize::from(count) {
+            unsafe {
+                let to = span.host.add(span.offsets[lane] as usize + element * usize::from(bytes));
+                let value = (*src.add(element)).0[lane];
+                if bytes == 1 { to.write(value as u8) } else { to.cast::<u16>().write(value as u16) }
+            }
+        }
+    }
+}
+
+/// Whether a store would change any byte. Lanes that write the same place count as a change when their values differ.
+pub(crate) unsafe fn would_change(span: &Span, shape: Shape, src: *const Row) -> bool {
+    let mut scratch = [Row([0; 32]); 8];
+    unsafe {
+        gather(span, shape, scratch.as_mut_ptr());
+        let (rows, keep) = match shape {
+            Shape::Words(words) => (words, !0),
+            Shape::Narrow { bytes, count, .. } => (count, if bytes == 1 { 0xff } else { 0xffff }),
+        };
+        (0..usize::from(rows)).any(|row| {
+            lanes_of(span.mask).any(|lane| (scratch[row].0[lane] ^ (*src.add(row)).0[lane]) & keep != 0)
+        })
+    }
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Accesses lane by lane: generic addresses of mixed spaces, lanes in several allocations, checks that want to see every access, and all faults.
+
+use warpwatt_isa::{Space, window};
+
+use crate::cta::{Block, Warp};
+use crate::fault::{AccessKind, FaultAccess, FaultKind};
+use crate::machine::{Event, Machine};
+use crate::port::{GlobalPort, Span, gather, would_change};
+use crate::rows::lanes_of;
+
+/// Where a lane's address leads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Region {
+    Global { host: *mut u8, guest: u64, len: u64 },
+    Shared,
+    Local,
+    Bank(u8),
+}
+
+/// A lane's access: the region, and the offset in it.
+struct Place {
+    region: Region,
+    offset: u64,
+}
+
+/// Why a lane's access cannot be made.
+struct Refusal {
+    kind: FaultKind,
+    space: Space,
+    address: u64,
+    detail: &'static str,
+}
+
+impl<P: GlobalPort> Machine<'_, P> {
+    /// Performs an access lane by lane, or finds the lowest lane that may not make it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn access_slowly(
+        &mut self,
+        warp: &mut Warp,
+        block: &mut Block,
+        pc: u32,
+        mask: u32,
+        kind: AccessKind,
+    ) -> Event {
+        let bytes = u32::from(self.grid.image.code[pc as usize].bytes);
+        let mut places: [Option<Place>; 32] = [const { None }; 32];
+        for lane in lanes_of(mask) {
+            match self.resolve(warp, block, pc, lane, kind) {
+                Ok(place) => places[lane] = Some(place),
+                Err(refusal) => {
+                    let nearest = match refusal.space {
+                        Space::Global => self.port.memory().nearest(refusal.address),
+                        _ => None,
+                    };
+                    let access =
+                        FaultAccess { address: refusal.address, bytes, space: refusal.space, kind, nearest };
+                    let detail = refusal.detail.to_string();
+                    return self.raise_access(warp, block, pc, refusal.kind, lane, Some(access), detail);
+                }
+            }
+        }
+        let mut rest = mask;
+        while rest != 0 {
+            let lowest = rest.trailing_zeros() as usize;
+            let Some(region) = places[lowest].as_ref().map(|place| place.region) else { break };
+            let mut group = 0;
+            for lane in lanes_of(rest) {
+                if let Some(place) = places[lane].as_ref().filter(|place| place.region == region) {
+                    // Offsets beyond 4 GiB into an allocation do not fit the lanes' words: such a lane goes alone.
+                    match (region, u32::try_from(place.offset)) {
+                        (_, Ok(offset)) => {
+                            self.offsets.0[lane] = offset;
+                            group |= 1 << lane;
+                        }
+                        (Region::Global { host, guest, .. }, Err(_)) => {
+                            self.offsets.0[lane] = 0;
+                            let at = place.offset;
+                            // SAFETY: the offset was found to be inside of the allocation.
+                            unsafe {
+                                self.global_group(
+                                    warp,
+                                    pc,
+                                    host.wrapping_add(at as usize),
+                                    guest + at,
+                                    1 << lane,
+                                    kind,
+                                )
+                            };
+                            rest &= !(1 << lane);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            rest &= !group;
+            if group == 0 {
+                continue;
+            }
+            let event = self.perform(warp, block, pc, group, kind, region);
+            if event == Event::Fault {
+                return event;
+            }
+        }
+        self.advance(warp, pc)
+    }
+
+    /// Performs an access of lanes whose places lie in one region, at `self.offsets`.
+    fn perform(
+        &mut self,
+        warp: &mut Warp,
+        block: &mut Block,
+        pc: u32,
+        mask: u32,
+        kind: AccessKind,
+        region: Region,
+    ) -> Event {
+        let code = &self.grid.image.code[pc as usize];
+        // SAFETY: `resolve` found every lane in bounds and aligned; rows were checked when the program was decoded.
+        unsafe {
+            match region {
+                Region::Global { host, guest, .. } => self.global_group(warp, pc, host, guest, mask, kind),
+                Region::Local => self.local_access(warp, code, kind, mask),
+                Region::Bank(bank) => {
+                    let host = self.grid.bank(bank).as_ptr().cast_mut();
+                    let span =
+                        Span { host, guest: 0, offsets: &self.offsets.0, mask, bytes: u32::from(code.bytes) };
+                    gather(&span, code.shape, warp.rows.add(code.dst as usize));
+                }
+                Region::Shared => {
+                    let bytes = u32::from(code.bytes);
+                    if let Some(shadow) = &mut block.shadow {
+                        let span = Span {
+                            host: std::ptr::null_mut(),
+                            guest: 0,
+                            offsets: &self.offsets.0,
+                            mask,
+                            bytes,
+                        };
+                        if let Err(found) = shadow.note(&span, warp.index, kind) {
+                            let address = u64::from(found.offset);
+                            let access =
+                                FaultAccess { address, bytes, space: Space::Shared, kind, nearest: None };
+                            return self.raise_access(
+                                warp,
+                                block,
+                                pc,
+                                found.kind,
+                                found.lane,
+                                Some(access),
+                                found.detail,
+                            );
+                        }
+                    }
+                    self.shared_access(warp, block, pc, kind, mask);
+                }
+            }
+        }
+        Event::Go
+    }
+
+    unsafe fn global_group(
+        &mut self,
+        warp: &mut Warp,
+        pc: u32,
+        host: *mut u8,
+        guest: u64,
+        mask: u32,
+        kind: AccessKind,
+    ) {
+        let code = &self.grid.image.code[pc as usize];
+        unsafe {
+            let span = Span { host, guest, offsets: &self.offsets.0, mask, bytes: u32::from(code.bytes) };
+            match kind {
+                AccessKind::Load => self.port.load(&span, code.shape, warp.rows.add(code.dst as usize)),
+                AccessKind::Store => {
+                    let src = self.source(warp, code, 1);
+                    self.watch.changed |= self.watch.on && would_change(&span, code.shape, src);
+                    self.port.store(&span, code.shape, src);
+                }
+                AccessKind::Atomic => self.global_atomic(warp, pc, host, guest, mask),
+            }
+        }
+    }
+
+    fn resolve(
+        &self,
+        warp: &Warp,
+        block: &Block,
+        pc: u32,
+        lane: usize,
+        kind: AccessKind,
+    ) -> Result<Place, Refusal> {
+        let image = self.grid.image;
+        let (code, uop) = (&image.code[pc as usize], &image.uops[pc as usize]);
+        let bytes = u64::from(code.bytes);
+        // SAFETY: operands were checked when the program was decoded.
+        let (low, high) = unsafe {
+            let row = self.source(warp, code, 0);
+            let wide = matches!(uop.mem.space, Space::Global | Space::Generic);
+            ((*row).0[lane], if wide { (*row.add(1)).0[lane] } else { 0 })
+        };
+        let wide = (u64::from(low) | u64::from(high) << 32).wrapping_add(i64::from(code.off) as u64);
+        let narrow = u64::from(low.wrapping_add(code.off as u32));
+        let in_window = |base: u64| wide >> 32 == base >> 32;
+        let (space, address, bank) = match uop.mem.space {
+            Space::Global => (Space::Global, wide, 0),
+            Space::Shared => (Space::Shared, narrow, 0),
+            Space::Local => (Space::Local, narrow, 0),
+            Space::Const => (Space::Const, narrow, uop.mem.bank),
+            Space::Generic if in_window(window::SHARED) => (Space::Shared, wide & 0xffff_ffff, 0),
+            Space::Generic if in_window(window::LOCAL) => (Space::Local, wide & 0xffff_ffff, 0),
+            Space::Generic if in_window(window::CONST) => (Space::Const, wide & 0xffff_ffff, 3),
+            Space::Generic if in_window(window::PARAM) => (Space::Const, wide & 0xffff_ffff, 0),
+            Space::Generic => (Space::Global, wide, 0),
+        };
+        let refuse = |kind, detail| Err(Refusal { kind, space, address, detail });
+        let inside = |len: u64| address.checked_add(bytes).is_some_and(|end| end <= len);
+        let region = match space {
+            Space::Shared if !inside(u64::from(block.shared_bytes)) => {
+                return refuse(FaultKind::OutOfBounds, "beyond the block's shared memory");
+            }
+            Space::Shared => Region::Shared,
+            Space::Local if kind == AccessKind::Atomic => {
+                return refuse(FaultKind::WrongSpace, "atomics work on global and shared memory only");
+            }
+            Space::Local if inside(u64::from(warp.local.bytes())) => Region::Local,
+            // The stack grows towards 0: below it, offsets wrap round.
+            Space::Local if address >= 1 << 31 => {
+                return refuse(FaultKind::StackOverflow, "the thread's stack is used up");
+            }
+            Space::Local => return refuse(FaultKind::OutOfBounds, "beyond the thread's local memory"),
+            Space::Const if kind != AccessKind::Load => {
+                return refuse(FaultKind::WrongSpace, "constant memory and parameters cannot be written");
+            }
+            Space::Const if inside(self.grid.bank(bank).len() as u64) => Region::Bank(bank),
+            Space::Const => return refuse(FaultKind::OutOfBounds, "beyond the constant bank"),
+            Space::Global | Space::Generic => match self.global_region(address, bytes) {
+                Ok(region) => region,
+                Err((kind, detail)) => return refuse(kind, detail),
+            },
+        };
+        if address % bytes != 0 {
+            return refuse(FaultKind::Misaligned, "the address is not a multiple of the size of the access");
+        }
+        let offset = match region {
+            Region::Global { guest, .. } => address - guest,
+            _ => address,
+        };
+        Ok(Place { region, offset })
+    }
+
+    fn global_region(&self, address: u64, bytes: u64) -> Result<Region, (FaultKind, &'static str)> {
+        let memory = self.port.memory();
+        if let Some(found) = memory.find(address) {
+            if found.end() - address < bytes {
+                return Err((FaultKind::OutOfBounds, "the last bytes lie past the end"));
+            }
+            let (guest, len) = (found.base, found.size);
+            return Ok(Region::Global { host: memory.host(guest), guest, len });
+        }
+        if memory.find_freed(address).is_some() {
+            return Err((FaultKind::UseAfterFree, ""));
+        }
+        Err(match address & !0xffff_ffff {
+            0 => (FaultKind::OutOfBounds, "a null pointer, or an offset from one"),
+            window::SHARED => (FaultKind::WrongSpace, "this is an address of shared memory"),
+            window::LOCAL => (FaultKind::WrongSpace, "this is an address of local memory"),
+            window::CONST => (FaultKind::WrongSpace, "this is an address of constant memory"),
+            window::PARAM => (FaultKind::WrongSpace, "this is the address of a parameter"),
+            window::FUNCTION => (FaultKind::WrongSpace, "this is the address of a function"),
+            window::TEXTURE => (FaultKind::WrongSpace, "this is the handle of a texture or surface"),
+            _ => (FaultKind::OutOfBounds, ""),
+        })
+    }
+
+    /// One byte at a generic address, as a lane sees it.
+    pub(crate) fn generic_byte(&self, warp: &Warp, block: &Block, lane: usize, address: u64) -> Option<u8> {
+        let low = address as u32;
+        match address & !0xffff_ffff {
+            // SAFETY: in bounds of the block's shared memory.
+            window::SHARED => {
+                (low < block.shared_bytes).then(|| unsafe { block.shared().add(low as usize).read() })
+            }
+            window::LOCAL => warp.local.byte(lane, low),
+            window::CONST => self.grid.bank(3).get(low as usize).copied(),
+            window::PARAM => self.grid.bank(0).get(low as usize).copied(),
+            _ => self.port.memory().bytes(address, 1).ok().map(|bytes| bytes[0]),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A run of registers of a warp, zeroed when made and aligned for vector access.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use crate::lanes::Row;
+
+/// As `Vec<Row>` of a fixed length, but large ones cost nothing until they are touched.
+pub(crate) struct RowBuf {
+    rows: NonNull<Row>,
+    len: usize,
+}
+
+// SAFETY: it owns plain memory.
+unsafe impl Send for RowBuf {}
+
+impl RowBuf {
+    pub(crate) fn zeroed(len: usize) -> RowBuf {
+        if len == 0 {
+            return RowBuf { rows: NonNull::dangling(), len };
+        }
+        let layout = RowBuf::layout(len);
+        // SAFETY: the layout is not empty, and zeros are valid rows.
+        let rows = unsafe { alloc_zeroed(layout) }.cast::<Row>();
+        RowBuf { rows: NonNull::new(rows).unwrap_or_else(|| handle_alloc_error(layout)), len }
+    }
+
+    fn layout(len: usize) -> Layout {
+        Layout::array::<Row>(len).expect("a length that is checked against the machine's limits")
+    }
+
+    pub(crate) fn pointer(&self) -> *mut Row {
+        self.rows.as_ptr()
+    }
+}
+
+impl Drop for RowBuf {
+    fn drop(&mut self) {
+        if self.len != 0 {
+            // SAFETY: allocated in `zeroed` with the same layout.
+            unsafe { dealloc(self.rows.as_ptr().cast(), RowBuf::layout(self.len)) };
+        }
+    }
+}
+
+impl Deref for RowBuf {
+    type Target = [Row];
+    fn deref(&self) -> &[Row] {
+        // SAFETY: `len` initialised rows, owned.
+        unsafe { std::slice::from_raw_parts(self.rows.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for RowBuf {
+    fn deref_mut(&mut self) -> &mut [Row] {
+        // SAFETY: as above, and borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.rows.as_ptr(), self.len) }
+    }
+}
+
+/// The lanes of a mask, lowest first.
+#[inline(always)]
+pub(crate) fn lanes_of(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        if mask == 0 {
+            return None;
+        }
+        let lane = mask.trailing_zeros() as usize;
+        mask &= mask - 1;
+        Some(lane)
+    })
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Special registers, questions about addresses, and the way to the texture unit.
+
+use warpwatt_isa::{SReg, Space, Sub, Uop, window};
+
+use crate::cta::{Block, Warp};
+use crate::fault::FaultKind;
+use crate::image::Code;
+use crate::lanes::Row;
+use crate::machine::{Event, Machine};
+use crate::port::GlobalPort;
+use crate::rows::lanes_of;
+use crate::texture::{self, TextureArgs};
+
+impl<P: GlobalPort> Machine<'_, P> {
+    pub(crate) unsafe fn special_register(
+        &mut self,
+        warp: &mut Warp,
+        block: &Block,
+        code: &Code,
+        uop: &Uop,
+        mask: u32,
+    ) {
+        let grid = self.grid;
+        let Sub::SReg(sreg) = uop.sub else { return };
+        let same = |value: u32| Row([value; 32]);
+        let per_lane = |f: fn(u32) -> u32| Row(std::array::from_fn(|lane| f(lane as u32)));
+        // One instruction is one nanosecond of device time: monotone, and the same in every run.
+        let timer = self.elapsed + warp.issued;
+        let row = match sreg {
+            SReg::TidX => *grid.tid(warp.index, 0),
+            SReg::TidY => *grid.tid(warp.index, 1),
+            SReg::TidZ => *grid.tid(warp.index, 2),
+            SReg::CtaidX => same(block.id[0]),
+            SReg::CtaidY => same(block.id[1]),
+            SReg::CtaidZ => same(block.id[2]),
+            SReg::LaneId => per_lane(|lane| lane),
+            SReg::WarpId => same(warp.index),
+            SReg::NWarpId => same(grid.sm.warps),
+            SReg::SmId => same(block.slot % grid.sm.sms.max(1)),
+            SReg::NSmId => same(grid.sm.sms),
+            SReg::GridIdLo => same(grid.grid_id as u32),
+            SReg::GridIdHi => same((grid.grid_id >> 32) as u32),
+            SReg::LaneMaskEq => per_lane(|lane| 1 << lane),
+            SReg::LaneMaskLt => per_lane(|lane| (1 << lane) - 1),
+            SReg::LaneMaskLe => per_lane(|lane| u32::MAX >> (31 - lane)),
+            SReg::LaneMaskGt => per_lane(|lane| !(u32::MAX >> (31 - lane))),
+            SReg::LaneMaskGe => per_lane(|lane| u32::MAX << lane),
+            SReg::ClockLo => same(warp.issued as u32),
+            SReg::ClockHi => same((warp.issued >> 32) as u32),
+            SReg::GlobalTimerLo => same(timer as u32),
+            SReg::GlobalTimerHi => same((timer >> 32) as u32),
+            SReg::DynamicSmemSize => same(grid.dynamic_shared),
+            SReg::TotalSmemSize => same(grid.shared_bytes),
+            SReg::Zero => same(0),
+        };
+        // SAFETY: the destination was checked when the program was decoded.
+        let dst = unsafe { &mut (*warp.rows.add(code.dst as usize)).0 };
+        if mask == !0 {
+            *dst = row.0;
+        } else {
+            lanes_of(mask).for_each(|lane| dst[lane] = row.0[lane]);
+        }
+    }
+
+    /// Which lanes' generic addresses lie in a space (`isspacep`).
+    pub(crate) unsafe fn is_space(&mut self, warp: &mut Warp, code: &Code, uop: &Uop, mask: u32) {
+        let mut inside = 0;
+        for lane in lanes_of(mask) {
+            // SAFETY: operands were checked when the program was decoded.
+            let high = unsafe { (*self.source(warp, code, 0).add(1)).0[lane] };
+            let space = match u64::from(high) << 32 {
+                window::SHARED => Space::Shared,
+                window::LOCAL => Space::Local,
+                window::CONST | window::PARAM => Space::Const,
+                base if base >= window::GLOBAL => Space::Global,
+                _ => Space::Generic,
+            };
+            let asks_param = uop.mem.space == Space::Const && uop.mem.bank == 0;
+            let is_param = u64::from(high) << 32 == window::PARAM;
+            let same = space == uop.mem.space && (space != Space::Const || asks_param == is_param);
+            inside |= u32::from(same) << lane;
+        }
+        let pred = &mut warp.preds[usize::from(code.pdst[0])];
+        *pred = *pred & !mask | inside;
+    }
+
+    pub(crate) unsafe fn texture(&mut self, warp: &mut Warp, block: &Block, pc: u32, mask: u32) -> Event {
+        let image = self.grid.image;
+        let (code, uop) = (&image.code[pc as usize], &image.uops[pc as usize]);
+        // SAFETY: operands were checked when the program was decoded.
+        let result = unsafe {
+            let args = TextureArgs {
+                dst: warp.rows.add(code.dst as usize),
+                src: [0, 1, 2, 3].map(|i| self.source(warp, code, i)),
+                mask,
+            };
+            texture::execute(self.port.memory_mut(), uop, &args)
+        };
+        match result {
+            Ok(changed) => {
+                self.watch.changed |= changed;
+                self.advance(warp, pc)
+            }
+            Err(fault) => self.raise_access(warp, block, pc, fault.kind, fault.lane, None, fault.detail),
+        }
+    }
+
+    /// Forgets which allocations micro-ops met: one of them is gone.
+    pub(crate) fn forget_windows(&mut self) {
+        self.windows.fill(crate::machine::NO_WINDOW);
+    }
+
+    /// Stops the run because a lane's arguments cannot be read.
+    pub(crate) fn raise_stack(&mut self, warp: &Warp, block: &Block, pc: u32, lane: usize) -> Event {
+        let detail = "the arguments of a system call lie outside of local memory".to_string();
+        self.raise_access(warp, block, pc, FaultKind::StackOverflow, lane, None, detail)
+    }
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Divergence: the lanes of a warp as a set of splits that part at branches and meet again at joins.
+//!
+//! One structure serves both models of semantics. Before sm_70 only the newest split runs, which makes the list of splits the classic
+//! reconvergence stack; from sm_70 on a split that waits or has run for a while lets the others go on. A join lies at the
+//! immediate post-dominator of the branch that made it, in the activation (call depth) of that branch.
+
+use warpwatt_isa::NO_PC;
+
+/// No join: these lanes meet nobody before they end.
+pub(crate) const NO_JOIN: u32 = u32::MAX;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wait {
+    Ready,
+    /// At a barrier of the block; `pc` is already behind it.
+    Barrier(u8),
+    /// At a collective operation, which is still to be executed, for the lanes of the mask.
+    Collective(u32),
+    /// At WARPSYNC, with `pc` behind it, for the lanes of the mask.
+    WarpSync(u32),
+    /// At the barrier of the whole grid.
+    Grid,
+}
+
+/// Lanes that run together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Split {
+    pub pc: u32,
+    pub mask: u32,
+    pub join: u32,
+    pub wait: Wait,
+    /// Return addresses, outermost first.
+    pub frames: Vec<u32>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Join {
+    pc: u32,
+    parent: u32,
+    /// Lanes that will come, without those that ended.
+    expected: u32,
+    arrived: u32,
+    /// Return addresses of the activation it belongs to.
+    frames: Vec<u32>,
+}
+
+/// What a path out of a fork does to the call stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    Jump,
+    /// Pushes this return address.
+    Call(u32),
+    Return,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Path {
+    pub pc: u32,
+    pub mask: u32,
+    pub step: Step,
+}
+
+pub(crate) struct Splits {
+    /// The split that runs; an empty mask when none can.
+    pub cur: Split,
+    /// Where `cur` meets others: the pc of its join if that belongs to the current activation.
+    pub stop: u32,
+    pub others: Vec<Split>,
+    joins: Vec<Join>,
+    unused: Vec<u32>,
+    /// Lanes that have not ended.
+    pub live: u32,
+    /// The rules of sm_70 and later.
+    pub independent: bool,
+}
+
+impl Splits {
+    pub(crate) fn new(mask: u32, independent: bool) -> Splits {
+        Splits {
+            cur: Split { pc: 0, mask, join: NO_JOIN, wait: Wait::Ready, frames: Vec::new() },
+            stop: NO_PC,
+            others: Vec::new(),
+            joins: Vec::new(),
+            unused: Vec::new(),
+            live: mask,
+            independent,
+        }
+    }
+
+    /// Goes on at `pc` with all lanes of the current split.
+    #[inline(always)]
+    pub(crate) fn go(&mut self, pc: u32) {
+        self.cur.pc = pc;
+        if pc == self.stop {
+            self.arrive();
+        }
+    }
+
+    fn refresh(&mut self) {
+        self.stop = match self.joins.get(self.cur.join as usize) {
+            Some(join) if join.frames.len() == self.cur.frames.len() => join.pc,
+            _ => NO_PC,
+        };
+    }
+
+    pub(crate) fn call(&mut self, target: u32, return_pc: u32) {
+        self.cur.frames.push(return_pc);
+        self.refresh();
+        self.go(target);
+    }
+
+    /// Returns to the caller; false when there is none.
+    pub(crate) fn ret(&mut self) -> bool {
+        let Some(pc) = self.cur.frames.pop() else { return false };
+        self.refresh();
+        self.go(pc);
+        true
+    }
+
+    /// Parts the current split into paths that meet at `reconv`; without one, where the current activation returns to.
+    /// The paths must cover the lanes of the split. The last of them that is not there already runs first.
+    #[cold]
+    pub(crate) fn fork(&mut self, paths: &[Path], reconv: u32) {
+        let depth = self.cur.frames.len();
+        let meet = match (reconv, depth) {
+            (NO_PC, 0) => None,
+            (NO_PC, _) => Some((self.cur.frames[depth - 1], depth - 1)),
+            _ => Some((reconv, depth)),
+        };
+        let join = match meet {
+            None => self.cur.join,
+            Some((pc, depth)) => self.join_at(pc, depth),
+        };
+        let frames = std::mem::take(&mut self.cur.frames);
+        self.cur.mask = 0;
+        for path in paths {
+            let mut frames = frames.clone();
+            match path.step {
+                Step::Jump => {}
+                Step::Call(return_pc) => frames.push(return_pc),
+                Step::Return => {
+                    frames.pop();
+                }
+            }
+            if meet == Some((path.pc, frames.len())) {
+                self.joins[join as usize].arrived |= path.mask;
+            } else {
+                self.others.push(Split { pc: path.pc, mask: path.mask, join, wait: Wait::Ready, frames });
+            }
+        }
+        if meet.is_some() {
+            self.settle(join);
+        }
+        self.pick();
+        self.arrive();
+    }
+
+    /// The join of the current split, if it is at that place, or else a new one inside of it. A loop that lanes leave one by one
+    /// finds the join of its first leaver, so that joins nest only as deep as the program does.
+    fn join_at(&mut self, pc: u32, depth: usize) -> u32 {
+        match self.joins.get(self.cur.join as usize) {
+            Some(join) if join.pc == pc && join.frames.len() == depth => return self.cur.join,
+            _ => {}
+        }
+        let frames = self.cur.frames[..depth].to_vec();
+        let join = Join { pc, parent: self.cur.join, expected: self.cur.mask, arrived: 0, frames };
+        match self.unused.pop() {
+            Some(slot) => {
+                self.joins[slot as usize] = join;
+                slot
+            }
+            None => {
+                self.joins.push(join);
+                self.joins.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Sends off the lanes of a join when no more are expected.
+    fn settle(&mut self, index: u32) {
+        let join = &mut self.joins[index as usize];
+        if join.expected != join.arrived {
+            return;
+        }
+        if join.arrived != 0 {
+            let frames = std::mem::take(&mut join.frames);
+            let (pc, mask, parent) = (join.pc, join.arrived, join.parent);
+            self.others.push(Split { pc, mask, join: parent, wait: Wait::Ready, frames });
+        }
+        self.unused.push(index);
+    }
+
+    /// Lets the current split wait at its join as long as it stands there, and takes up another one.
+    #[cold]
+    pub(crate) fn arrive(&mut self) {
+        while self.cur.mask != 0 && self.cur.pc == self.stop {
+            let join = &mut self.joins[self.cur.join as usize];
+            join.arrived |= self.cur.mask;
+            if join.arrived == join.expected {
+                self.cur.mask = join.arrived;
+                self.unused.push(self.cur.join);
+                self.cur.join = join.parent;
+                self.refresh();
+            } else {
+                self.cur.mask = 0;
+                self.pick();
+            }
+        }
+    }
+
+    /// Takes up the newest split that may run.
+    fn pick(&mut self) {
+        let found = match self.independent {
+            true => self.others.iter().rposition(|split| split.wait == Wait::Ready),
+            false => {
+                self.others.last().filter(|split| split.wait == Wait::Ready).map(|_| self.others.len() - 1)
+            }
+        };
+        match found {
+            Some(index) => {
+                self.cur = self.others.remove(index);
+                self.refresh();
+            }
+            None => self.stop = NO_PC,
+        }
+    }
+
+    /// Takes up a split if none runs and one can.
+    pub(crate) fn resume(&mut self) {
+        if self.cur.mask == 0 {
+            self.pick();
+            self.arrive();
+        }
+    }
+
+    /// The current split waits, at `pc`; another one may run.
+    pub(crate) fn block(&mut self, pc: u32, wait: Wait) {
+        let mut split = Split { mask: 0, frames: Vec::new(), ..self.cur };
+        std::mem::swap(&mut split, &mut self.cur);
+        split.pc = pc;
+        split.wait = wait;
+        self.others.push(split);
+        self.pick();
+        self.arrive();
+    }
+
+    /// Parts `mask` from the current split without a join of their own: it stays, at `pc`, ready to run later.
+    pub(crate) fn set_aside(&mut self, mask: u32, pc: u32) {
+        self.cur.mask &= !mask;
+        let split =
+            Split { pc, mask, join: self.cur.join, wait: Wait::Ready, frames: self.cur.frames.clone() };
+        self.others.push(split);
+    }
+
+    /// Lets the oldest of the others that is ready run instead of the current split. False if there is none.
+    pub(crate) fn rotate(&mut self) -> bool {
+        let Some(index) = self.others.iter().position(|split| split.wait == Wait::Ready) else {
+            return false;
+        };
+        let next = self.others.remove(index);
+        let old = std::mem::replace(&mut self.cur, next);
+        if old.mask != 0 {
+            self.others.push(old);
+        }
+        self.refresh();
+        self.arrive();
+        true
+    }
+
+    /// Ends the lanes of `mask`, all of them in the current split; the rest of it goes on at `pc`.
+    #[cold]
+    pub(crate) fn exit(&mut self, mask: u32, pc: u32) {
+        self.live &= !mask;
+        self.cur.mask &= !mask;
+        self.cur.pc = pc;
+        let mut index = self.cur.join;
+        while index != NO_JOIN {
+            let join = &mut self.joins[index as usize];
+            join.expected &= !mask;
+            let parent = join.parent;
+            self.settle(index);
+            index = parent;
+        }
+        if self.cur.mask == 0 {
+            self.pick();
+        }
+        self.arrive();
+    }
+
+    /// Whether lanes wait at a join that the current split is to reach.
+    pub(crate) fn keeps_others_waiting(&self) -> bool {
+        let mut index = self.cur.join;
+        while let Some(join) = self.joins.get(index as usize) {
+            if join.arrived != 0 {
+                return true;
+            }
+            index = join.parent;
+        }
+        false
+    }
+
+    /// Lets the lanes that wait for the current split go on without it: it spins, perhaps for something only they can do.
+    pub(crate) fn release_waiting(&mut self) {
+        let mut index = self.cur.join;
+        while let Some(join) = self.joins.get_mut(index as usize) {
+            let parent = join.parent;
+            if join.arrived != 0 {
+                let split = Split {
+                    pc: join.pc,
+                    mask: join.arrived,
+                    join: parent,
+                    wait: Wait::Ready,
+                    frames: join.frames.clone(),
+                };
+                join.expected &= !join.arrived;
+                join.arrived = 0;
+                self.others.push(split);
+                return;
+            }
+            index = parent;
+        }
+    }
+
+    /// Splits that wait for `wait` become ready; gives their lanes.
+    pub(crate) fn wake(&mut self, wait: Wait) -> u32 {
+        let mut woken = 0;
+        for split in self.others.iter_mut().filter(|split| split.wait == wait) {
+            split.wait = Wait::Ready;
+            woken |= split.mask;
+        }
+        woken
+    }
+
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.others.iter().any(|split| split.wait != Wait::Ready)
+    }
+}

@@ -1,1 +1,8 @@
-fn main() {}
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The `warpwatt` command. All of it is in the library beside it.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    warpwatt_cli::main()
+}

@@ -1,1 +1,40 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! A device as a program sees it: memory, modules, launches, and reports of what went wrong.
+//!
+//! ```no_run
+//! use warpwatt_runtime::{Args, Device, LaunchConfig};
+//!
+//! # fn main() -> Result<(), warpwatt_runtime::Error> {
+//! # let ptx = "";
+//! let mut device = Device::new()?;
+//! let module = device.load_module("saxpy.ptx", ptx)?;
+//! let y = device.alloc(4096)?;
+//! device.launch(module, "saxpy", &LaunchConfig::new(4, 256), &Args::new().ptr(y).f32(2.0).u32(1024))?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Nothing here reads or writes files, prints or starts threads: what a kernel prints and how far it is goes to an
+//! [`Observer`]. Kernels are compiled at their first launch and refused no earlier.
+
+mod demangle;
+mod device;
+mod error;
+mod launch;
+mod module;
+mod options;
+mod record;
+mod report;
+mod sources;
+mod types;
+
+pub use demangle::demangle;
+pub use device::{Device, KernelAttributes, Pending, Variable};
+pub use error::{Class, Error, Problem, Refusal, problems};
+pub use options::{Nobody, Observer, Options};
+pub use record::{LaunchRecord, LineCount};
+pub use report::{FaultReport, Place, Waiting};
+pub use types::{Args, DevicePtr, Dim3, LaunchConfig, ModuleId};
+pub use warpwatt_exec::lanes::Level;
+pub use warpwatt_exec::{CheckOptions, SmLimits, Watchdog};
+pub use warpwatt_memory::Allocation;

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The arguments of every command, and the help that teaches them.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use warpwatt_workloads::Size;
+
+#[derive(Parser, Debug)]
+#[command(
+    name = "warpwatt",
+    version,
+    about = "A GPU simulator: runs real PTX and tells what it did",
+    after_help = "\
+Examples:
+  warpwatt list workloads                        what can be run, and how large it is
+  warpwatt run sgemm --functional                run a built-in workload and check its result
+  warpwatt run sgemm@medium --functional --json -
+  warpwatt run --ptx k.ptx --launch k.toml --functional
+  warpwatt compile k.ptx                         registers, spills and instructions per kernel
+  warpwatt bench --functional                    simulation speed
+
+Exit codes: 0 ok, 1 a check failed, 2 usage, 3 bad PTX or launch file, 4 simulated fault,
+5 a limit was reached, 70 internal error, 74 input/output error, 130 interrupted."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// Print results only
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+
+    /// Say more about what is done
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// List what is built in
+    List(ListArgs),
+    /// Run a workload, or kernels of a PTX file
+    Run(RunArgs),
+    /// Compile a PTX file and show what each kernel needs
+    Compile(CompileArgs),
+    /// Measure simulation speed
+    Bench(BenchArgs),
+    /// Print the JSON schema of a file format
+    Schema(SchemaArgs),
+    /// Run a reproducer that a crash or `--save-reproducer` left
+    Replay(ReplayArgs),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Catalogue {
+    /// The built-in workloads with their sizes
+    Workloads,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  warpwatt list workloads --json -")]
+pub struct ListArgs {
+    #[arg(value_enum)]
+    pub what: Catalogue,
+
+    /// Write the list as JSON to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt run vecadd --functional                      the default size is small
+  warpwatt run bfs@large --functional --seed 2 --json run.json
+  warpwatt run --ptx saxpy.ptx --launch saxpy.toml --functional
+  warpwatt run scan --functional --check races,uninit   look for races in shared memory
+
+A launch file gives buffers and steps; docs/launch-file.md describes it.")]
+pub struct RunArgs {
+    /// A built-in workload, with or without a size: NAME or NAME@tiny|small|medium|large
+    #[arg(value_name = "NAME[@SIZE]", required_unless_present_any = ["ptx", "launch"], conflicts_with_all = ["ptx", "launch"])]
+    pub workload: Option<String>,
+
+    /// Size of the workload [default: small]
+    #[arg(long, value_parser = parse_size, conflicts_with_all = ["ptx", "launch"])]
+    pub size: Option<Size>,
+
+    /// A PTX file to take kernels from
+    #[arg(long, value_name = "FILE", requires = "launch")]
+    pub ptx: Option<PathBuf>,
+
+    /// A launch file: buffers, launches, comparisons
+    #[arg(long, value_name = "FILE")]
+    pub launch: Option<PathBuf>,
+
+    /// Values only, without time or energy
+    #[arg(long)]
+    pub functional: bool,
+
+    /// Seed of the workload's inputs
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+
+    #[command(flatten)]
+    pub execution: Execution,
+
+    /// Write the run record (schema warpwatt.run/1) to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+
+    /// Also save the last launch of the run, with its memory, for `replay`
+    #[arg(long, value_name = "DIR")]
+    pub save_reproducer: Option<PathBuf>,
+
+    /// Fail inside of launch N, to try out reproducers
+    #[arg(long, value_name = "N", hide = true)]
+    pub inject_panic: Option<u64>,
+}
+
+/// How kernels are executed.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Execution {
+    /// Stop after about this many thread instructions, with partial results
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    pub limit_instructions: Option<u64>,
+
+    /// Stop after this many seconds, with partial results
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub timeout: Option<f64>,
+
+    /// Extra checks of shared memory
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "races,uninit")]
+    pub check: Vec<Check>,
+
+    /// Warp instructions without a barrier opening or a warp ending after which warps are examined for being stuck
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    pub watchdog: Option<u64>,
+
+    /// Registers per thread, 16 to 255 [default: 63 for targets below sm_35, else 255]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(16..=255))]
+    pub max_registers: Option<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Check {
+    /// Shared memory that two warps touch between barriers, one of them writing
+    Races,
+    /// Shared memory that is read before it is written
+    Uninit,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Stage {
+    /// The control-flow graph with dominators
+    Cfg,
+    /// The intermediate form after optimisation
+    Ir,
+    /// The machine code
+    Asm,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt compile k.ptx
+  warpwatt compile k.ptx --kernel saxpy --emit asm
+  warpwatt compile k.ptx --max-registers 32 --json -")]
+pub struct CompileArgs {
+    /// The PTX file
+    #[arg(value_name = "FILE.ptx")]
+    pub file: PathBuf,
+
+    /// Only this kernel
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
+
+    /// Print a stage of compilation instead of the table
+    #[arg(long, value_enum)]
+    pub emit: Option<Stage>,
+
+    /// Registers per thread, 16 to 255 [default: 63 for targets below sm_35, else 255]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(16..=255))]
+    pub max_registers: Option<u32>,
+
+    /// Write the table as JSON to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-", conflicts_with = "emit")]
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt bench --functional                     all workloads at medium size
+  warpwatt bench --functional sgemm bfs --size large --repeat 5")]
+pub struct BenchArgs {
+    /// Workloads to measure; all when none is named
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+
+    /// Measure functional simulation
+    #[arg(long)]
+    pub functional: bool,
+
+    /// Size of the workloads
+    #[arg(long, value_parser = parse_size, default_value = "medium")]
+    pub size: Size,
+
+    /// Runs of each workload; the median counts
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+
+    /// Write the figures as JSON to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Format {
+    /// The run record, warpwatt.run/1
+    Run,
+    /// The launch file, warpwatt.launch/1
+    Launch,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  warpwatt schema run > run.schema.json")]
+pub struct SchemaArgs {
+    #[arg(value_enum)]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  warpwatt replay warpwatt-reproducer")]
+pub struct ReplayArgs {
+    /// The folder of the reproducer
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// Write the run record to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+}
+
+fn parse_size(text: &str) -> Result<Size, String> {
+    text.parse().map_err(|error: warpwatt_workloads::UnknownSize| error.to_string())
+}
+
+/// A whole number above 0, with underscores or a suffix k, M or G.
+fn parse_count(text: &str) -> Result<u64, String> {
+    let (digits, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'M')) => (&text[..at], 1_000_000),
+        Some((at, 'G')) => (&text[..at], 1_000_000_000),
+        _ => (text, 1),
+    };
+    match digits.replace('_', "").parse::<u64>().ok().and_then(|count| count.checked_mul(factor)) {
+        Some(count) if count > 0 => Ok(count),
+        _ => Err("give a whole number above 0, such as 5000000, 5_000_000 or 5M".to_owned()),
+    }
+}
+
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 1e9 => Ok(seconds),
+        _ => Err("give seconds above 0, such as 30 or 0.5".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn counts_take_suffixes() {
+        assert_eq!(parse_count("5M"), Ok(5_000_000));
+        assert_eq!(parse_count("1_000"), Ok(1000));
+        for bad in ["", "0", "-1", "5X", "M", "99999999999G"] {
+            assert!(parse_count(bad).is_err(), "{bad}");
+        }
+    }
+}

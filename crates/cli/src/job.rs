@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a run is about: a built-in workload, or a PTX text with a launch file. A job can be run any number of times and does
+//! the same every time.
+
+use std::path::{Path, PathBuf};
+
+use warpwatt_results::{Check, Inputs, sha256_hex};
+use warpwatt_runtime::{Device, Error};
+use warpwatt_workloads::{Size, Workload};
+
+use crate::console::Console;
+use crate::exit::{Exit, Failure};
+use crate::launch::{self, LaunchFile, Outcome, PlayError};
+
+pub enum Job {
+    Workload { workload: &'static dyn Workload, size: Size, seed: u64 },
+    File(FileJob),
+}
+
+pub struct FileJob {
+    pub launch: LaunchFile,
+    pub launch_path: PathBuf,
+    pub launch_text: String,
+    pub ptx_path: PathBuf,
+    pub ptx_text: String,
+    pub seed: u64,
+}
+
+/// What a job that ran to its end found.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    pub check: Option<Check>,
+    /// Why the check failed, in sentences.
+    pub failures: Vec<String>,
+}
+
+/// Why a job did not run to its end.
+#[derive(Debug)]
+pub enum Stop {
+    Device {
+        error: Error,
+        context: Option<String>,
+    },
+    Io(String),
+    /// The launch file asks for the impossible.
+    Request(String),
+}
+
+impl Job {
+    pub fn name(&self) -> String {
+        match self {
+            Job::Workload { workload, size, seed } => format!("{}@{size}, seed {seed}", workload.info().name),
+            Job::File(file) => format!("{} with {}", file.launch_path.display(), file.ptx_path.display()),
+        }
+    }
+
+    pub fn inputs(&self) -> Inputs {
+        let (workload, size, seed, ptx, launch) = match self {
+            Job::Workload { workload, size, seed } => {
+                (Some(workload.info().name.to_owned()), Some(size.to_string()), *seed, workload.ptx(), None)
+            }
+            Job::File(file) => {
+                (None, None, file.seed, file.ptx_text.as_str(), Some(sha256_hex(file.launch_text.as_bytes())))
+            }
+        };
+        Inputs {
+            workload,
+            size,
+            seed,
+            ptx_sha256: sha256_hex(ptx.as_bytes()),
+            launch_sha256: launch,
+            gpu: None,
+            techniques: Vec::new(),
+            technology: None,
+        }
+    }
+
+    /// Does the job on a fresh device.
+    pub fn execute(&self, device: &mut Device) -> Result<Verdict, Stop> {
+        match self {
+            Job::Workload { workload, size, seed } => {
+                let info = workload.info();
+                device.add_source(&format!("{}.cu", info.name), info.source);
+                let check = workload.run(device, info.ptx, *size, *seed);
+                let check = check.map_err(|error| Stop::Device { error, context: None })?;
+                let mut failures = Vec::new();
+                if !check.passed {
+                    failures.push(match &check.worst {
+                        Some(worst) => format!(
+                            "`{}[{}]` is {}, expected {} (error {:e}, tolerance {:e})",
+                            worst.output,
+                            worst.index,
+                            worst.actual,
+                            worst.expected,
+                            check.max_error,
+                            check.tolerance
+                        ),
+                        None => "nothing was compared".to_owned(),
+                    });
+                }
+                let max_error = check.max_error.is_finite().then_some(check.max_error);
+                let (passed, tolerance, compared) = (check.passed, check.tolerance, check.compared);
+                Ok(Verdict { check: Some(Check { passed, max_error, tolerance, compared }), failures })
+            }
+            Job::File(file) => file.execute(device),
+        }
+    }
+}
+
+impl FileJob {
+    /// Reads the launch file and the PTX text that it, or the command line, names.
+    pub fn load(
+        launch_path: &Path,
+        ptx: Option<&Path>,
+        seed: u64,
+        console: &Console,
+    ) -> Result<FileJob, Failure> {
+        let launch_text = read_text(launch_path)?;
+        let shown = launch_path.display().to_string();
+        let launch = launch::read(&launch_text).map_err(|diagnostics| {
+            let mut out: Vec<_> = diagnostics
+                .iter()
+                .map(|problem| problem.render(&shown, &launch_text, console.color))
+                .collect();
+            let count = diagnostics.len();
+            out.push(format!("{shown} cannot be used: {count} error{}", if count == 1 { "" } else { "s" }));
+            Failure::rendered(Exit::BadInput, out.join("\n\n"))
+        })?;
+        let folder = launch_path.parent().unwrap_or(Path::new(""));
+        let ptx_path = match (ptx, &launch.ptx) {
+            (Some(path), _) => path.to_owned(),
+            (None, Some(path)) => folder.join(path),
+            (None, None) => {
+                let failure = Failure::usage(format!("{shown} does not name a PTX file"));
+                return Err(failure
+                    .help("add `--ptx FILE`, or a line `ptx = \"FILE\"` at the top of the launch file"));
+            }
+        };
+        let ptx_text = read_text(&ptx_path)?;
+        Ok(FileJob { launch, launch_path: launch_path.to_owned(), launch_text, ptx_path, ptx_text, seed })
+    }
+
+    fn execute(&self, device: &mut Device) -> Result<Verdict, Stop> {
+        let folder = self.launch_path.parent().unwrap_or(Path::new(""));
+        let ptx_name = self.ptx_path.display().to_string();
+        let plain = |error| Stop::Device { error, context: None };
+        let module = device.load_module(&ptx_name, &self.ptx_text).map_err(plain)?;
+        self.add_sources(device);
+        let mut outcome = Outcome::default();
+        launch::play(&self.launch, folder, device, module, &mut outcome).map_err(|error| {
+            let place = format!("{}:{}", self.launch_path.display(), error.line());
+            match error {
+                PlayError::Device { error, .. } => Stop::Device { error, context: Some(place) },
+                PlayError::File { .. } => Stop::Io(format!("{place}: {error}")),
+                PlayError::Request { .. } => Stop::Request(format!("{place}: {error}")),
+            }
+        })?;
+        if outcome.comparisons == 0 {
+            return Ok(Verdict::default());
+        }
+        let check = Check {
+            passed: outcome.passed(),
+            max_error: outcome.max_error.is_finite().then_some(outcome.max_error),
+            tolerance: outcome.tolerance,
+            compared: outcome.compared,
+        };
+        let shown = self.launch_path.display();
+        let failures = outcome.failures.iter().map(|failure| format!("{shown}, {failure}")).collect();
+        Ok(Verdict { check: Some(check), failures })
+    }
+
+    /// Sources that the line table names and that lie beside the PTX file, so that reports can show their lines.
+    fn add_sources(&self, device: &mut Device) {
+        let folder = self.ptx_path.parent().unwrap_or(Path::new(""));
+        for line in self.ptx_text.lines().filter(|line| line.trim_start().starts_with(".file")) {
+            let Some(name) = line.split('"').nth(1) else { continue };
+            let Some(base) = Path::new(name).file_name() else { continue };
+            if let Ok(text) = std::fs::read_to_string(folder.join(base)) {
+                device.add_source(name, &text);
+            }
+        }
+    }
+}
+
+/// The text of an input file. Bytes that are no text are shown as such in diagnostics instead of being refused here.
+pub fn read_text(path: &Path) -> Result<String, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Every key of a launch file, declared once: the reader's advice about unknown keys, the JSON schema and the documentation
+//! all come from here.
+
+/// What a key's value may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Text,
+    /// Not negative.
+    Count,
+    Number,
+    Switch,
+    /// A number, or a list of one to three.
+    Extent,
+    Numbers,
+    Args,
+    Random,
+    Iota,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub doc: &'static str,
+}
+
+/// One kind of table.
+#[derive(Clone, Copy, Debug)]
+pub struct Section {
+    pub name: &'static str,
+    pub doc: &'static str,
+    pub keys: &'static [Key],
+}
+
+const fn key(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { name, kind, doc }
+}
+
+const TYPE: Key =
+    key("type", Kind::Text, "Element type: u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32 or f64.");
+const COUNT: Key = key("count", Kind::Count, "Number of elements.");
+const FILL: Key = key("fill", Kind::Number, "Every element has this value.");
+const VALUES: Key = key("values", Kind::Numbers, "The elements, one by one; those after the last are zero.");
+const FILE: Key =
+    key("file", Kind::Text, "A file with the raw little-endian elements, relative to the launch file.");
+const RANDOM: Key = key("random", Kind::Random, "Uniform random elements in [lo, hi): { seed, lo, hi }.");
+const IOTA: Key = key("iota", Kind::Iota, "start, start + step, start + 2 step and so on: { start, step }.");
+const OFFSET: Key = key("offset", Kind::Count, "Bytes from the start of the buffer or variable.");
+const BYTES: Key = key("bytes", Kind::Count, "How many bytes; to the end when left out.");
+
+pub const TOP: Section = Section {
+    name: "launch file",
+    doc: "The whole file.",
+    keys: &[
+        key("ptx", Kind::Text, "The PTX text to load, relative to this file; `--ptx` takes precedence."),
+        key("buffer", Kind::Args, "`[[buffer]]`: device memory, taken in this order before the first step."),
+        key("step", Kind::Args, "`[[step]]`: what the host does, in this order."),
+    ],
+};
+
+pub const BUFFER: Section = Section {
+    name: "buffer",
+    doc: "Device memory with its first contents: zero, or one of fill, values, file, random and iota.",
+    keys: &[
+        key("name", Kind::Text, "What steps and fault reports call it."),
+        TYPE,
+        COUNT,
+        key("bytes", Kind::Count, "Size in bytes, instead of type and count."),
+        FILL,
+        VALUES,
+        FILE,
+        RANDOM,
+        IOTA,
+        key("address", Kind::Count, "Device address that another run had it at; written by reproducers."),
+    ],
+};
+
+pub const LAUNCH: Section = Section {
+    name: "launch step",
+    doc: "Runs a kernel.",
+    keys: &[
+        key("launch", Kind::Text, "Name of the kernel, as in the PTX text."),
+        key("grid", Kind::Extent, "Blocks: a number or a list of up to three."),
+        key("block", Kind::Extent, "Threads per block: a number or a list of up to three."),
+        key("shared", Kind::Count, "Bytes of dynamic shared memory per block; 0 when left out."),
+        key("stream", Kind::Count, "Stream number; only recorded."),
+        key("cooperative", Kind::Switch, "All blocks resident at once, as grid-wide barriers need."),
+        key(
+            "args",
+            Kind::Args,
+            "One per parameter: \"buf:NAME\", { ptr = NAME, offset = N }, { symbol = NAME, offset = N }, { u32 = 5 } (any element type), { bytes = [..] }.",
+        ),
+    ],
+};
+
+pub const WRITE: Section = Section {
+    name: "write step",
+    doc: "Copies new contents into a buffer.",
+    keys: &[
+        key("write", Kind::Text, "Name of the buffer."),
+        OFFSET,
+        TYPE,
+        COUNT,
+        FILL,
+        VALUES,
+        FILE,
+        RANDOM,
+        IOTA,
+    ],
+};
+
+pub const SYMBOL: Section = Section {
+    name: "symbol step",
+    doc: "Sets a `.global` or `.const` variable of the module.",
+    keys: &[
+        key("symbol", Kind::Text, "Name of the variable, as in the PTX text."),
+        OFFSET,
+        TYPE,
+        COUNT,
+        FILL,
+        VALUES,
+        FILE,
+        RANDOM,
+        IOTA,
+    ],
+};
+
+pub const MEMSET: Section = Section {
+    name: "memset step",
+    doc: "Sets bytes of a buffer.",
+    keys: &[
+        key("memset", Kind::Text, "Name of the buffer."),
+        key("value", Kind::Count, "The byte, 0 to 255; 0 when left out."),
+        OFFSET,
+        BYTES,
+    ],
+};
+
+pub const COPY: Section = Section {
+    name: "copy step",
+    doc: "Copies from buffer to buffer.",
+    keys: &[
+        key("copy", Kind::Text, "Name of the buffer that is written."),
+        OFFSET,
+        key("from", Kind::Text, "Name of the buffer that is read."),
+        key("from_offset", Kind::Count, "Bytes from the start of the buffer that is read."),
+        BYTES,
+    ],
+};
+
+pub const DUMP: Section = Section {
+    name: "dump step",
+    doc: "Writes a buffer to a file.",
+    keys: &[
+        key("dump", Kind::Text, "Name of the buffer."),
+        OFFSET,
+        BYTES,
+        key("file", Kind::Text, "The file to write, relative to the launch file."),
+        key("format", Kind::Text, "`raw` (the bytes, the default) or `text` (one element a line)."),
+    ],
+};
+
+pub const COMPARE: Section = Section {
+    name: "compare step",
+    doc: "Compares a buffer with what it should hold. An element passes if it is equal, or off by at most abs + rel x |expected|.",
+    keys: &[
+        key("compare", Kind::Text, "Name of the buffer."),
+        OFFSET,
+        TYPE,
+        COUNT,
+        FILL,
+        VALUES,
+        FILE,
+        RANDOM,
+        IOTA,
+        key("abs", Kind::Number, "Absolute tolerance; 0 when left out."),
+        key("rel", Kind::Number, "Relative tolerance; 0 when left out."),
+    ],
+};
+
+pub const FREE: Section = Section {
+    name: "free step",
+    doc: "Gives a buffer back.",
+    keys: &[key("free", Kind::Text, "Name of the buffer.")],
+};
+
+/// The kinds of steps; the first key of each says which one a table is.
+pub const STEPS: &[Section] = &[LAUNCH, WRITE, SYMBOL, MEMSET, COPY, DUMP, COMPARE, FREE];
+
+/// All tables of a launch file.
+pub const SECTIONS: &[Section] = &[TOP, BUFFER, LAUNCH, WRITE, SYMBOL, MEMSET, COPY, DUMP, COMPARE, FREE];

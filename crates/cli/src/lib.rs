@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The command line: raw arguments are turned into validated ones once, a command is carried out, and its end becomes an exit
+//! code. stdout is the result, stderr the rest.
+
+pub mod args;
+mod bench;
+mod compile;
+mod console;
+mod exit;
+mod interrupt;
+mod job;
+pub mod launch;
+mod list;
+mod record;
+mod reproducer;
+mod run;
+mod schema;
+mod session;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use console::Console;
+pub use exit::Exit;
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // clap's own exit code for help and version is 0, and 2 for everything else, which is ours too.
+            let code = error.exit_code();
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(code).unwrap_or(2));
+        }
+    };
+    session::quiet_panics();
+    let console = Console::new(cli.quiet, cli.verbose);
+    let outcome = match &cli.command {
+        Command::List(args) => list::list(args, &console),
+        Command::Run(args) => run::run(args, &console),
+        Command::Compile(args) => compile::compile(args, &console),
+        Command::Bench(args) => bench::bench(args, &console),
+        Command::Schema(args) => schema::schema(args, &console),
+        Command::Replay(args) => reproducer::replay(args, &console),
+    };
+    let exit = outcome.unwrap_or_else(|failure| {
+        console.failure(&failure);
+        failure.exit
+    });
+    ExitCode::from(exit as u8)
+}

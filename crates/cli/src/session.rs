@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A run as seen from outside: in a thread of its own, so that a bug of ours is caught, with an observer that shows progress
+//! and passes on what kernels print.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use warpwatt_runtime::Observer;
+
+use crate::console::Console;
+
+/// Stack of the thread that does the work. Only touched pages cost anything.
+const STACK_BYTES: usize = 256 << 20;
+
+static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+/// Panics are ours to report: keep the message, print nothing.
+pub fn quiet_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        let text = info.payload_as_str().unwrap_or("no message");
+        let place = info.location().map_or(String::new(), |at| format!(" ({}:{})", at.file(), at.line()));
+        if let Ok(mut last) = LAST_PANIC.lock() {
+            *last = Some(format!("{text}{place}"));
+        }
+    }));
+}
+
+/// Runs `work` in a thread of its own. A panic becomes its message.
+pub fn isolated<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
+        let thread = thread.map_err(|error| format!("no thread could be started: {error}"))?;
+        thread.join().map_err(|_| {
+            let last = LAST_PANIC.lock().ok().and_then(|mut last| last.take());
+            last.unwrap_or_else(|| "no message".to_owned())
+        })
+    })
+}
+
+/// Shows what a device does. The number of the current launch outlives it.
+pub struct Watcher {
+    bar: Option<ProgressBar>,
+    current: Arc<AtomicU64>,
+    /// Kernels print to stdout, unless that carries the JSON record.
+    to_stderr: bool,
+    silent: bool,
+    panic_at: Option<u64>,
+}
+
+/// What the watcher of a run is told.
+#[derive(Clone, Copy, Default)]
+pub struct Watch {
+    pub live: bool,
+    pub to_stderr: bool,
+    /// Kernels print nothing: it was printed before.
+    pub silent: bool,
+    pub panic_at: Option<u64>,
+}
+
+impl Watch {
+    pub fn new(console: &Console, to_stderr: bool) -> Watch {
+        Watch { live: console.live, to_stderr, ..Watch::default() }
+    }
+}
+
+impl Watcher {
+    /// The watcher, and where it notes the launch that runs.
+    pub fn new(watch: Watch) -> (Watcher, Arc<AtomicU64>) {
+        let current = Arc::new(AtomicU64::new(0));
+        let bar = watch.live.then(|| {
+            let style = ProgressStyle::with_template("{elapsed:>4} {wide_msg} {bar:30} {percent:>3}%");
+            let bar = ProgressBar::new(1);
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        let Watch { to_stderr, silent, panic_at, .. } = watch;
+        (Watcher { bar, current: current.clone(), to_stderr, silent, panic_at }, current)
+    }
+}
+
+impl Observer for Watcher {
+    fn launch(&mut self, index: u64, kernel: &str) {
+        self.current.store(index, Ordering::Relaxed);
+        if let Some(bar) = &self.bar {
+            bar.set_position(0);
+            bar.set_message(format!("launch {index}: {kernel}"));
+        }
+        assert!(self.panic_at != Some(index), "a failure was asked for inside of launch {index}");
+    }
+
+    fn progress(&mut self, done: u64, total: u64) {
+        if let Some(bar) = &self.bar {
+            bar.set_length(total);
+            bar.set_position(done);
+        }
+    }
+
+    fn print(&mut self, text: &[u8]) {
+        if self.silent {
+            return;
+        }
+        let write = || {
+            if self.to_stderr {
+                let _ = std::io::stderr().write_all(text);
+            } else {
+                let _ = std::io::stdout().write_all(text);
+            }
+        };
+        match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

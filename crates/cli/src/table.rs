@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Plain tables: the first column reads from the left, numbers line up on the right, nothing is drawn around them.
+
+use comfy_table::{CellAlignment, ContentArrangement, presets};
+
+pub struct Table(comfy_table::Table);
+
+impl Table {
+    pub fn new(columns: &[&str]) -> Table {
+        let mut table = comfy_table::Table::new();
+        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        table.set_header(columns.to_vec());
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
+        Table(table)
+    }
+
+    /// A column of words rather than numbers.
+    pub fn left(mut self, column: usize) -> Table {
+        if let Some(column) = self.0.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Left);
+        }
+        self
+    }
+
+    pub fn row<const N: usize>(&mut self, cells: [String; N]) {
+        self.0.add_row(cells);
+    }
+
+    /// The table with no spaces at the ends of its lines, and a newline at its end.
+    pub fn render(&self) -> String {
+        self.0.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    }
+}
+
+/// A whole number with its digits in groups of three.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_234_567), "1 234 567");
+    }
+
+    #[test]
+    fn numbers_line_up_and_lines_end_without_spaces() {
+        let mut table = Table::new(&["name", "count"]);
+        table.row(["a".to_owned(), "1".to_owned()]);
+        table.row(["longer".to_owned(), "100".to_owned()]);
+        assert_eq!(table.render(), "name    count\na           1\nlonger    100\n");
+    }
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The device: its memory and modules, and what the host may do with them. Launching is in `launch`.
+
+use warpwatt_compiler::Compiled;
+use warpwatt_memory::{Allocation, DeviceMemory, MemoryError};
+use warpwatt_ptx::Diagnostic;
+
+use crate::error::Error;
+use crate::module::Module;
+use crate::options::{Nobody, Observer, Options};
+use crate::record::LaunchRecord;
+use crate::sources::Sources;
+use crate::types::{Args, DevicePtr, LaunchConfig, ModuleId};
+
+pub struct Device {
+    pub(crate) memory: DeviceMemory,
+    pub(crate) modules: Vec<Module>,
+    pub(crate) options: Options,
+    pub(crate) observer: Box<dyn Observer>,
+    pub(crate) sources: Sources,
+    pub(crate) log: Vec<LaunchRecord>,
+    pub(crate) pending: Option<Pending>,
+    /// Launches begun.
+    pub(crate) launches: u64,
+    pub(crate) thread_instructions: u64,
+    allocations: u64,
+}
+
+/// The launch before which a run was stopped; see [`Options::stop_before_launch`].
+#[derive(Clone, Debug)]
+pub struct Pending {
+    pub module: ModuleId,
+    pub kernel: String,
+    pub config: LaunchConfig,
+    pub args: Args,
+}
+
+/// What compilation found out about a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelAttributes {
+    pub registers: u32,
+    pub predicates: u32,
+    pub spill_bytes: u32,
+    pub shared_bytes: u32,
+    pub local_bytes: u32,
+    pub param_bytes: u32,
+    pub max_threads: u32,
+    pub instructions: u32,
+}
+
+/// A variable of a module in device memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Variable {
+    pub name: String,
+    pub at: DevicePtr,
+    pub bytes: u64,
+}
+
+impl Device {
+    pub fn new() -> Result<Device, Error> {
+        Device::with(Options::default(), Box::new(Nobody))
+    }
+
+    pub fn with(options: Options, observer: Box<dyn Observer>) -> Result<Device, Error> {
+        let mut memory =
+            DeviceMemory::new(options.memory_bytes).map_err(|error| Error::OutOfMemory(error.to_string()))?;
+        memory.set_heap_limit(options.heap_bytes);
+        Ok(Device {
+            memory,
+            modules: Vec::new(),
+            options,
+            observer,
+            sources: Sources::default(),
+            log: Vec::new(),
+            pending: None,
+            launches: 0,
+            thread_instructions: 0,
+            allocations: 0,
+        })
+    }
+
+    /// Makes the text of a source file known, so that reports can show its lines.
+    pub fn add_source(&mut self, file: &str, text: &str) {
+        self.sources.add(file, text);
+    }
+
+    /// Reads a PTX text, and gives its variables memory and their initial values. Its kernels are compiled later.
+    pub fn load_module(&mut self, name: &str, ptx: &str) -> Result<ModuleId, Error> {
+        let module = Module::load(name, ptx, &mut self.memory)?;
+        self.modules.push(module);
+        Ok(ModuleId(self.modules.len() as u32 - 1))
+    }
+
+    /// Takes zeroed memory.
+    pub fn alloc(&mut self, bytes: u64) -> Result<DevicePtr, Error> {
+        self.allocations += 1;
+        let name = format!("allocation {}", self.allocations);
+        self.alloc_named(bytes, &name)
+    }
+
+    /// Takes zeroed memory that reports call by a name.
+    pub fn alloc_named(&mut self, bytes: u64, name: &str) -> Result<DevicePtr, Error> {
+        match self.memory.alloc(bytes, name) {
+            Ok(base) => Ok(DevicePtr(base)),
+            Err(error) => Err(Error::OutOfMemory(error.to_string())),
+        }
+    }
+
+    /// Takes zeroed memory at a given address, as recorded in another run.
+    pub fn alloc_at(&mut self, at: DevicePtr, bytes: u64, name: &str) -> Result<(), Error> {
+        self.memory.alloc_at(at.0, bytes, name).map_err(|error| Error::OutOfMemory(error.to_string()))
+    }
+
+    pub fn free(&mut self, p: DevicePtr) -> Result<(), Error> {
+        self.memory.free(p.0).map_err(|error| self.bad_pointer("free", p, 0, &error))
+    }
+
+    pub fn write(&mut self, p: DevicePtr, data: &[u8]) -> Result<(), Error> {
+        let result = self.memory.write(p.0, data);
+        result.map_err(|error| self.bad_pointer("copy to the device", p, data.len() as u64, &error))
+    }
+
+    pub fn read(&mut self, p: DevicePtr, out: &mut [u8]) -> Result<(), Error> {
+        let result = self.memory.read(p.0, out);
+        result.map_err(|error| self.bad_pointer("copy from the device", p, out.len() as u64, &error))
+    }
+
+    pub fn memset(&mut self, p: DevicePtr, value: u8, bytes: u64) -> Result<(), Error> {
+        let result = self.memory.fill(p.0, value, bytes);
+        result.map_err(|error| self.bad_pointer("memset", p, bytes, &error))
+    }
+
+    /// Copies within the device; the ranges may overlap.
+    pub fn copy(&mut self, to: DevicePtr, from: DevicePtr, bytes: u64) -> Result<(), Error> {
+        if let Err(error) = self.memory.bytes(from.0, bytes) {
+            return Err(self.bad_pointer("copy on the device", from, bytes, &error));
+        }
+        let result = self.memory.copy(to.0, from.0, bytes);
+        result.map_err(|error| self.bad_pointer("copy on the device", to, bytes, &error))
+    }
+
+    /// Address and size of a `.global` or `.const` variable of a module.
+    pub fn symbol(&self, m: ModuleId, name: &str) -> Result<(DevicePtr, u64), Error> {
+        let module = self.module(m)?;
+        match module.variable(name) {
+            Some(variable) => Ok((variable.at, variable.bytes)),
+            None => Err(Error::UnknownSymbol {
+                module: module.name().to_owned(),
+                name: name.to_owned(),
+                hint: hint(
+                    name,
+                    &module.variables().map(|variable| variable.name.as_str()).collect::<Vec<_>>(),
+                ),
+            }),
+        }
+    }
+
+    /// The module's `.global` and `.const` variables.
+    pub fn variables(&self, m: ModuleId) -> Result<Vec<Variable>, Error> {
+        Ok(self.module(m)?.variables().cloned().collect())
+    }
+
+    /// Names of the module's kernels, in order of appearance.
+    pub fn kernels(&self, m: ModuleId) -> Result<Vec<String>, Error> {
+        Ok(self.module(m)?.kernels())
+    }
+
+    /// Name and text of a module.
+    pub fn module_text(&self, m: ModuleId) -> Result<(&str, &str), Error> {
+        let module = self.module(m)?;
+        Ok((module.name(), module.text()))
+    }
+
+    /// Compiles a kernel to look at it, with the text of the stages if wanted.
+    pub fn compile(&self, m: ModuleId, kernel: &str, keep_stages: bool) -> Result<Compiled, Error> {
+        self.module(m)?.compile(kernel, &self.options, keep_stages)
+    }
+
+    /// Warnings and notes about a module's text.
+    pub fn warnings(&self, m: ModuleId) -> Result<Vec<Diagnostic>, Error> {
+        Ok(self.module(m)?.warnings().cloned().collect())
+    }
+
+    /// Compiles a kernel, if it is not yet, and tells what it needs.
+    pub fn attributes(&mut self, m: ModuleId, kernel: &str) -> Result<KernelAttributes, Error> {
+        let image = self.image(m, kernel)?;
+        let program = image.program();
+        let max_threads = program.req_ntid.or(program.max_ntid).map_or(1024, |limit| limit.iter().product());
+        Ok(KernelAttributes {
+            registers: program.registers,
+            predicates: program.predicates,
+            spill_bytes: program.spill_bytes,
+            shared_bytes: program.shared_bytes,
+            local_bytes: program.local_bytes,
+            param_bytes: program.param_bytes,
+            max_threads: max_threads.min(1024),
+            instructions: program.uops.len() as u32,
+        })
+    }
+
+    /// Blocks of a kernel that are alive on one SM at a time.
+    pub fn occupancy(&mut self, m: ModuleId, kernel: &str, threads: u32, shared: u32) -> Result<u32, Error> {
+        let of = self.attributes(m, kernel)?;
+        Ok(self.options.sm.ctas_per_sm(threads, of.registers, of.shared_bytes.saturating_add(shared)))
+    }
+
+    /// Live allocations in address order, those of modules included.
+    pub fn allocations(&self) -> impl Iterator<Item = &Allocation> {
+        self.memory.allocations()
+    }
+
+    /// What the launches did so far; a launch that failed or was stopped is included.
+    pub fn log(&self) -> &[LaunchRecord] {
+        &self.log
+    }
+
+    /// The launch before which the run was stopped.
+    pub fn pending(&self) -> Option<&Pending> {
+        self.pending.as_ref()
+    }
+
+    pub(crate) fn module(&self, m: ModuleId) -> Result<&Module, Error> {
+        self.modules.get(m.0 as usize).ok_or(Error::UnknownModule(m.0))
+    }
+
+    fn bad_pointer(&self, what: &'static str, at: DevicePtr, bytes: u64, error: &MemoryError) -> Error {
+        let mut reason = error.to_string();
+        if let Some(near) = self.memory.nearest(at.0) {
+            let (allocation, freed) = (&near.allocation, if near.freed { ", which was freed" } else { "" });
+            reason += &format!(
+                "; the nearest is `{}` ({} bytes at {:#x}{freed})",
+                allocation.name, allocation.size, allocation.base
+            );
+        }
+        Error::Pointer { what, at, bytes, reason }
+    }
+}
+
+/// "; did you mean `x`?" or, for few names, all of them.
+pub(crate) fn hint(name: &str, known: &[&str]) -> String {
+    if let Some(nearest) = warpwatt_ptx::suggest::nearest(name, known) {
+        return format!("; did you mean `{nearest}`?");
+    }
+    match known.len() {
+        0 => "; it has none".to_owned(),
+        1..=8 => format!(
+            "; it has {}",
+            known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        ),
+        _ => String::new(),
+    }
+}

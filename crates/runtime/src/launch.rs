@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Launching a kernel: checks of the configuration, packing of the arguments, the run itself, its entry in the log.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use warpwatt_exec::{Ending, GridLaunch, GridStats, Image, Options as ExecOptions, Services};
+use warpwatt_isa::Program;
+
+use crate::demangle::demangle;
+use crate::device::{Device, Pending};
+use crate::error::Error;
+use crate::options::Observer;
+use crate::record::{LaunchRecord, by_line};
+use crate::report::{FaultReport, Scene};
+use crate::types::{Args, LaunchConfig, ModuleId};
+
+/// Threads of a block.
+const MAX_THREADS: u64 = 1024;
+const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+/// The most shared memory that a block has on any CUDA machine so far.
+const MAX_SHARED: u32 = 227 << 10;
+const AXES: [char; 3] = ['x', 'y', 'z'];
+
+impl Device {
+    /// Runs a kernel to its end.
+    pub fn launch(
+        &mut self,
+        m: ModuleId,
+        kernel: &str,
+        config: &LaunchConfig,
+        args: &Args,
+    ) -> Result<(), Error> {
+        let index = self.launches;
+        self.module(m)?.check_kernel(kernel)?;
+        if self.options.stop_before_launch == Some(index) {
+            self.pending =
+                Some(Pending { module: m, kernel: kernel.to_owned(), config: *config, args: args.clone() });
+            return Err(Error::StoppedBefore(index));
+        }
+        self.observer.launch(index, kernel);
+        self.launches += 1;
+        let image = self.image(m, kernel)?;
+        let program = image.program();
+        check_config(program, config).map_err(|reason| refused(kernel, reason))?;
+        let params = pack(program, args).map_err(|reason| refused(kernel, reason))?;
+        let bank4 = self.addresses(m, program).map_err(|reason| refused(kernel, reason))?;
+        let module = &self.modules[m.0 as usize];
+        let bank3 = module.constants(&self.memory)?;
+
+        let grid = GridLaunch {
+            image: &image,
+            grid: config.grid.to_array(),
+            block: config.block.to_array(),
+            dynamic_shared: config.dynamic_shared,
+            params: &params,
+            bank3: &bank3,
+            bank4: &bank4,
+            cooperative: config.cooperative || program.grid_sync,
+            grid_id: index,
+        };
+        let left =
+            self.options.max_thread_instructions.map(|most| most.saturating_sub(self.thread_instructions));
+        let options = ExecOptions {
+            sm: self.options.sm,
+            checks: self.options.checks,
+            watchdog: self.options.watchdog,
+            max_warp_instructions: None,
+            max_thread_instructions: left,
+            interrupt: Some(&self.options.interrupt),
+        };
+        let mut services = Forward(self.observer.as_mut());
+        let started = Instant::now();
+        let outcome = warpwatt_exec::run(&grid, &mut self.memory, &mut services, &options);
+        let (stats, fault) = match outcome {
+            Ok(stats) => (stats, None),
+            Err(failure) => (failure.stats, Some(failure.fault)),
+        };
+        let complete = fault.is_none() && stats.ending == Ending::Finished;
+        let mut record = entry(index, program, module.name(), config, &stats, complete);
+        record.host_seconds = started.elapsed().as_secs_f64();
+        self.thread_instructions += stats.thread_instructions;
+        self.log.push(record);
+
+        if let Some(fault) = fault {
+            let scene = Scene {
+                program,
+                ptx_file: module.name(),
+                ptx_text: module.text(),
+                sources: &self.sources,
+                launch: index,
+                config,
+            };
+            return Err(Error::Fault(Box::new(FaultReport::new(&fault, &scene))));
+        }
+        let kernel = kernel.to_owned();
+        match stats.ending {
+            Ending::Finished => Ok(()),
+            Ending::LimitReached => Err(Error::Limit {
+                kernel,
+                limit: self.options.max_thread_instructions.unwrap_or_default(),
+                unit: "thread instructions",
+            }),
+            Ending::Interrupted => Err(Error::Interrupted { kernel }),
+        }
+    }
+
+    /// The kernel, compiled and decoded; at the first call this is where it is refused.
+    pub(crate) fn image(&mut self, m: ModuleId, kernel: &str) -> Result<Arc<Image>, Error> {
+        let Some(module) = self.modules.get_mut(m.0 as usize) else { return Err(Error::UnknownModule(m.0)) };
+        module.image(kernel, &self.options)
+    }
+
+    /// Constant bank 4: the addresses of the variables that the program names, here or in another module.
+    fn addresses(&self, m: ModuleId, program: &Program) -> Result<Vec<u8>, String> {
+        let mut bank = Vec::with_capacity(8 * program.globals.len());
+        for name in &program.globals {
+            let own = self.modules[m.0 as usize].variable(name);
+            let found = own.or_else(|| self.modules.iter().find_map(|module| module.variable(name)));
+            let Some(variable) = found else {
+                return Err(format!("it uses `{name}`, which no loaded module defines"));
+            };
+            bank.extend_from_slice(&variable.at.0.to_le_bytes());
+        }
+        Ok(bank)
+    }
+}
+
+fn refused(kernel: &str, reason: String) -> Error {
+    Error::Launch { kernel: kernel.to_owned(), reason }
+}
+
+fn check_config(program: &Program, config: &LaunchConfig) -> Result<(), String> {
+    let (grid, block) = (config.grid.to_array(), config.block.to_array());
+    for (what, extent, most) in [("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)] {
+        for axis in 0..3 {
+            if extent[axis] == 0 {
+                return Err(format!("the {what} has an extent of 0 in {}", AXES[axis]));
+            }
+            if extent[axis] > most[axis] {
+                return Err(format!(
+                    "the {what} has an extent of {} in {}; at most {} is possible",
+                    extent[axis], AXES[axis], most[axis]
+                ));
+            }
+        }
+    }
+    let threads = config.block.count();
+    if threads > MAX_THREADS {
+        return Err(format!("a block of {threads} threads; at most {MAX_THREADS} are possible"));
+    }
+    if let Some(required) = program.req_ntid.filter(|&required| required != block) {
+        return Err(format!(
+            "the kernel requires blocks of {} (`.reqntid`), not {}",
+            triple(required),
+            triple(block)
+        ));
+    }
+    if let Some(most) = program.max_ntid {
+        let allowed: u64 = most.iter().map(|&extent| u64::from(extent)).product();
+        if threads > allowed {
+            return Err(format!("a block of {threads} threads; the kernel allows {allowed} (`.maxntid`)"));
+        }
+    }
+    let shared = shared_bytes(program, config);
+    if shared > u64::from(MAX_SHARED) {
+        return Err(format!("{shared} bytes of shared memory per block; at most {MAX_SHARED} are possible"));
+    }
+    Ok(())
+}
+
+/// Static and dynamic shared memory of a block, with what alignment puts between them.
+fn shared_bytes(program: &Program, config: &LaunchConfig) -> u64 {
+    match config.dynamic_shared {
+        0 => u64::from(program.shared_bytes),
+        dynamic => u64::from(program.dynamic_shared) + u64::from(dynamic),
+    }
+}
+
+fn triple([x, y, z]: [u32; 3]) -> String {
+    format!("({x}, {y}, {z})")
+}
+
+/// The parameter block: every argument at its parameter's offset.
+fn pack(program: &Program, args: &Args) -> Result<Vec<u8>, String> {
+    let (given, wanted) = (args.values(), &program.params);
+    if given.len() != wanted.len() {
+        return Err(format!(
+            "the kernel has {} parameter{}, but {} argument{} given",
+            wanted.len(),
+            if wanted.len() == 1 { "" } else { "s" },
+            given.len(),
+            if given.len() == 1 { " is" } else { "s are" },
+        ));
+    }
+    let mut block = vec![0; program.param_bytes as usize];
+    for (number, (value, param)) in given.iter().zip(wanted).enumerate() {
+        let size = param.size as usize;
+        let Some(target) = block.get_mut(param.offset as usize..param.offset as usize + size) else {
+            return Err(format!("parameter {} lies outside of the parameter block", number + 1));
+        };
+        if value.len() != size {
+            let ty = param.ty.map_or("an aggregate".to_owned(), |ty| format!("{ty:?}").to_lowercase());
+            return Err(format!(
+                "argument {} has {} bytes, but the parameter is {ty} of {size} bytes",
+                number + 1,
+                value.len()
+            ));
+        }
+        target.copy_from_slice(value);
+    }
+    Ok(block)
+}
+
+fn entry(
+    index: u64,
+    program: &Program,
+    ptx_file: &str,
+    config: &LaunchConfig,
+    stats: &GridStats,
+    complete: bool,
+) -> LaunchRecord {
+    LaunchRecord {
+        index,
+        kernel: program.name.clone(),
+        demangled: demangle(&program.name),
+        grid: config.grid.to_array(),
+        block: config.block.to_array(),
+        stream: config.stream,
+        registers: program.registers,
+        shared_bytes: shared_bytes(program, config) as u32,
+        local_bytes: program.local_bytes,
+        warp_instructions: stats.warp_instructions,
+        thread_instructions: stats.thread_instructions,
+        barriers: stats.barriers,
+        divergent_branches: stats.divergent_branches,
+        complete,
+        host_seconds: 0.0,
+        lines: by_line(program, ptx_file, stats),
+    }
+}
+
+/// Hands what the executor has to tell to the device's observer.
+struct Forward<'a>(&'a mut dyn Observer);
+
+impl Services for Forward<'_> {
+    fn print(&mut self, text: &[u8]) {
+        self.0.print(text);
+    }
+
+    fn progress(&mut self, done: u64, total: u64) {
+        self.0.progress(done, total);
+    }
+}

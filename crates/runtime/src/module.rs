@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A loaded module: its tree, its variables in device memory, its kernels once they are compiled.
+//!
+//! `.const` variables live in device memory too, as on hardware, where constant bank 3 is a view of it: the host writes them
+//! like any other memory, and a launch takes the bank's bytes as they stand.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use warpwatt_base::Span;
+use warpwatt_compiler::Compiled;
+use warpwatt_compiler::front::{self, ModuleLayout, ModuleVar, Reloc};
+use warpwatt_exec::Image;
+use warpwatt_isa::window;
+use warpwatt_memory::DeviceMemory;
+use warpwatt_ptx::ast::{self, Item};
+use warpwatt_ptx::{Diagnostic, Severity};
+
+use crate::device::{Variable, hint};
+use crate::error::{Error, Refusal};
+use crate::options::Options;
+use crate::types::DevicePtr;
+
+pub(crate) struct Module {
+    tree: ast::Module,
+    text: Arc<str>,
+    layout: ModuleLayout,
+    /// What the reader and the layout found wrong, in the order of the text.
+    diagnostics: Vec<Diagnostic>,
+    variables: Vec<Variable>,
+    by_name: FxHashMap<String, usize>,
+    /// Start and size of bank 3's bytes in device memory.
+    bank3: (u64, u64),
+    images: FxHashMap<String, Arc<Image>>,
+}
+
+/// Targets from this on have 255 registers a thread, earlier ones 63 (CUDA programming guide, compute capabilities).
+const FIRST_WITH_255: u32 = 35;
+
+impl Module {
+    pub fn load(name: &str, ptx: &str, memory: &mut DeviceMemory) -> Result<Module, Error> {
+        let parsed = warpwatt_ptx::parse(name, ptx);
+        let layout = front::layout(&parsed.module);
+        let mut diagnostics = parsed.diagnostics;
+        diagnostics.extend(layout.diagnostics.iter().cloned());
+        diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+        let mut module = Module {
+            tree: parsed.module,
+            text: ptx.into(),
+            layout,
+            diagnostics,
+            variables: Vec::new(),
+            by_name: FxHashMap::default(),
+            bank3: (0, 0),
+            images: FxHashMap::default(),
+        };
+        let fatal = module.module_errors();
+        if !fatal.is_empty() {
+            return Err(module.refusal(None, fatal));
+        }
+        module.place(memory)?;
+        Ok(module)
+    }
+
+    /// Errors outside of every function: nothing of such a module can be trusted.
+    fn module_errors(&self) -> Vec<Diagnostic> {
+        let inside = |span: Span| self.functions().any(|f| within(span, f.extent));
+        self.diagnostics.iter().filter(|d| is_error(d) && !inside(d.span)).cloned().collect()
+    }
+
+    /// Gives the variables memory and their initial values.
+    fn place(&mut self, memory: &mut DeviceMemory) -> Result<(), Error> {
+        let full = |error: warpwatt_memory::MemoryError| Error::OutOfMemory(error.to_string());
+        let name = &self.tree.name;
+        let bank_bytes = u64::from(self.layout.const_bytes);
+        if bank_bytes > 0 {
+            let base = memory.alloc(bank_bytes, &format!("constants of {name}")).map_err(full)?;
+            self.bank3 = (base, bank_bytes);
+        }
+        let mut variables = Vec::new();
+        for var in self.layout.consts.iter().filter(|var| !var.is_extern) {
+            let at = DevicePtr(self.bank3.0 + u64::from(var.offset));
+            variables.push(Variable { name: var.name.clone(), at, bytes: var.size });
+        }
+        for var in self.layout.globals.iter().filter(|var| !var.is_extern) {
+            let at = DevicePtr(memory.alloc(var.size, &var.name).map_err(full)?);
+            variables.push(Variable { name: var.name.clone(), at, bytes: var.size });
+        }
+        self.by_name = variables.iter().enumerate().map(|(k, var)| (var.name.clone(), k)).collect();
+        self.variables = variables;
+        for var in self.layout.consts.iter().chain(&self.layout.globals).filter(|var| !var.is_extern) {
+            let at = self.variables[self.by_name[&var.name]].at.0;
+            let bytes = self.initial_bytes(var)?;
+            memory.write(at, &bytes).map_err(|error| Error::Internal(error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    fn initial_bytes(&self, var: &ModuleVar) -> Result<Vec<u8>, Error> {
+        let mut bytes = var.init.clone();
+        for reloc in &var.relocs {
+            let value = self.resolve(var, reloc)?.to_le_bytes();
+            let (start, count) = (reloc.offset as usize, reloc.bytes.min(8) as usize);
+            if let Some(target) = bytes.get_mut(start..start + count) {
+                target.copy_from_slice(&value[..count]);
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn resolve(&self, var: &ModuleVar, reloc: &Reloc) -> Result<u64, Error> {
+        let constant = self.layout.consts.iter().find(|var| var.name == reloc.symbol);
+        let address = if let Some(constant) = constant {
+            u64::from(constant.offset) + if reloc.generic { window::CONST } else { 0 }
+        } else if let Some(global) = self.variable(&reloc.symbol) {
+            global.at.0
+        } else if let Some(function) = self.layout.function(&reloc.symbol) {
+            window::FUNCTION + 16 * u64::from(function.id)
+        } else {
+            let span = self.span_of(&var.name);
+            let message = format!(
+                "the initial value of `{}` names `{}`, which this module does not define",
+                var.name, reloc.symbol
+            );
+            let problem = Diagnostic::error("ptx-unknown-name", span, message)
+                .with_help("only variables and functions of the same module can be named in an initialiser");
+            return Err(self.refusal(None, vec![problem]));
+        };
+        let address = address.wrapping_add_signed(reloc.addend);
+        Ok(match reloc.mask {
+            Some(mask) if mask != 0 => (address & mask) >> mask.trailing_zeros(),
+            _ => address,
+        })
+    }
+
+    fn span_of(&self, variable: &str) -> Span {
+        let is_it = |item: &Item| match item {
+            Item::Var(var) if self.tree.names.get(var.name) == variable => Some(var.span),
+            _ => None,
+        };
+        self.tree.items.iter().find_map(is_it).unwrap_or_default()
+    }
+
+    pub fn name(&self) -> &str {
+        &self.tree.name
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn variable(&self, name: &str) -> Option<&Variable> {
+        self.by_name.get(name).map(|&k| &self.variables[k])
+    }
+
+    pub fn variables(&self) -> impl Iterator<Item = &Variable> {
+        self.variables.iter()
+    }
+
+    /// The bytes of constant bank 3.
+    pub fn constants(&self, memory: &DeviceMemory) -> Result<Vec<u8>, Error> {
+        let (base, bytes) = self.bank3;
+        let bytes = memory.bytes(base, bytes).map_err(|error| Error::Internal(error.to_string()))?;
+        Ok(bytes.to_vec())
+    }
+
+    pub fn kernels(&self) -> Vec<String> {
+        let kernels = self.functions().filter(|f| f.is_kernel && f.body.is_some());
+        kernels.map(|f| self.tree.names.get(f.name).to_owned()).collect()
+    }
+
+    pub fn check_kernel(&self, kernel: &str) -> Result<(), Error> {
+        if self.kernel(kernel).is_some() {
+            return Ok(());
+        }
+        let known = self.kernels();
+        let known: Vec<_> = known.iter().map(String::as_str).collect();
+        Err(Error::UnknownKernel {
+            module: self.name().to_owned(),
+            name: kernel.to_owned(),
+            hint: hint(kernel, &known),
+        })
+    }
+
+    pub fn image(&mut self, kernel: &str, options: &Options) -> Result<Arc<Image>, Error> {
+        if let Some(image) = self.images.get(kernel) {
+            return Ok(image.clone());
+        }
+        let compiled = self.compile(kernel, options, false)?;
+        let image = Image::new(Arc::new(compiled.program), options.level)
+            .map_err(|error| Error::Internal(format!("`{kernel}` cannot be decoded: {error}")))?;
+        let image = Arc::new(image);
+        self.images.insert(kernel.to_owned(), image.clone());
+        Ok(image)
+    }
+
+    pub fn compile(&self, kernel: &str, options: &Options, keep_stages: bool) -> Result<Compiled, Error> {
+        self.check_kernel(kernel)?;
+        let broken = self.errors_of(kernel);
+        if !broken.is_empty() {
+            return Err(self.refusal(Some(kernel), broken));
+        }
+        let budget = if self.tree.target.sm < FIRST_WITH_255 { 63 } else { 255 };
+        let settings = warpwatt_compiler::Options {
+            max_registers: options.max_registers.unwrap_or(budget),
+            keep_stages,
+            verify: options.verify,
+            ..Default::default()
+        };
+        warpwatt_compiler::compile(&self.tree, &self.layout, kernel, &settings)
+            .map_err(|problems| self.refusal(Some(kernel), problems))
+    }
+
+    /// Warnings and notes about the text.
+    pub fn warnings(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.diagnostics.iter().filter(|diagnostic| !is_error(diagnostic))
+    }
+
+    /// What the reader found wrong in a kernel and in the functions that could not be read, which it may call.
+    fn errors_of(&self, kernel: &str) -> Vec<Diagnostic> {
+        let Some(function) = self.kernel(kernel).filter(|f| f.broken || self.has_layout_error(f)) else {
+            return Vec::new();
+        };
+        let inside = |span: Span| {
+            within(span, function.extent)
+                || self.functions().any(|f| !f.is_kernel && f.broken && within(span, f.extent))
+        };
+        self.diagnostics.iter().filter(|d| is_error(d) && inside(d.span)).cloned().collect()
+    }
+
+    fn has_layout_error(&self, function: &ast::Function) -> bool {
+        self.layout.diagnostics.iter().any(|d| is_error(d) && within(d.span, function.extent))
+    }
+
+    fn kernel(&self, name: &str) -> Option<&ast::Function> {
+        self.functions().find(|f| f.is_kernel && f.body.is_some() && self.tree.names.get(f.name) == name)
+    }
+
+    fn functions(&self) -> impl Iterator<Item = &ast::Function> {
+        self.tree.items.iter().filter_map(|item| match item {
+            Item::Function(function) => Some(function),
+            _ => None,
+        })
+    }
+
+    fn refusal(&self, kernel: Option<&str>, diagnostics: Vec<Diagnostic>) -> Error {
+        Error::Ptx(Box::new(Refusal {
+            kernel: kernel.map(str::to_owned),
+            file: self.tree.name.clone(),
+            text: self.text.clone(),
+            diagnostics,
+        }))
+    }
+}
+
+fn is_error(diagnostic: &Diagnostic) -> bool {
+    diagnostic.severity == Severity::Error
+}
+
+fn within(span: Span, extent: Span) -> bool {
+    extent.start <= span.start && span.start < extent.end.max(extent.start + 1)
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What one launch did: the entry of a device's log.
+
+use std::collections::BTreeMap;
+
+use warpwatt_exec::GridStats;
+use warpwatt_isa::{Location, Program};
+
+/// Instructions issued for one source line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LineCount {
+    pub file: String,
+    pub line: u32,
+    pub warp_instructions: u64,
+    pub thread_instructions: u64,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct LaunchRecord {
+    /// Counted from 0 over the launches of the device.
+    pub index: u64,
+    pub kernel: String,
+    pub demangled: String,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub stream: u32,
+    pub registers: u32,
+    /// Static and dynamic shared memory per block.
+    pub shared_bytes: u32,
+    /// Local memory per thread.
+    pub local_bytes: u32,
+    pub warp_instructions: u64,
+    pub thread_instructions: u64,
+    pub barriers: u64,
+    pub divergent_branches: u64,
+    /// Whether all blocks ran to their end.
+    pub complete: bool,
+    /// Time that the host took to execute it; the one figure that differs from run to run.
+    pub host_seconds: f64,
+    /// In order of file and line.
+    pub lines: Vec<LineCount>,
+}
+
+/// Adds up the counts of micro-ops by source line. Where there is no line table, the PTX text is the source.
+pub(crate) fn by_line(program: &Program, ptx_file: &str, stats: &GridStats) -> Vec<LineCount> {
+    let mut sums = BTreeMap::<(&str, u32), (u64, u64)>::new();
+    for (uop, count) in program.uops.iter().zip(&stats.per_pc) {
+        if count.issues == 0 {
+            continue;
+        }
+        let at = program.locs.get(uop.loc as usize).copied().unwrap_or_default();
+        let key = match program.files.get(at.file as usize) {
+            Some(file) if at.file != Location::NO_FILE && at.line > 0 => (file.as_str(), at.line),
+            _ => (ptx_file, at.ptx_line),
+        };
+        let sum = sums.entry(key).or_default();
+        sum.0 += count.issues;
+        sum.1 += count.lanes;
+    }
+    sums.into_iter()
+        .map(|((file, line), (warp_instructions, thread_instructions))| LineCount {
+            file: file.to_owned(),
+            line,
+            warp_instructions,
+            thread_instructions,
+        })
+        .collect()
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A fault as a person wants to read it: what was done, by which thread, from which line, and what it hit.
+//!
+//! After compute-sanitizer's reports: the access, the thread and block, the nearest allocation and the distance to it.
+
+use std::fmt::{self, Write};
+
+use warpwatt_exec::{AccessKind, Fault, FaultAccess, FaultKind};
+use warpwatt_isa::{Location, Program, Space};
+use warpwatt_memory::{Nearest, Relation};
+
+use crate::demangle::demangle;
+use crate::sources::Sources;
+use crate::types::LaunchConfig;
+
+/// A line of a text, with its words where the text is known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    pub file: String,
+    pub line: u32,
+    /// 0 when not known.
+    pub column: u32,
+    pub text: Option<String>,
+}
+
+/// Where a warp stood that waits for something that will not come.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    pub block: [u32; 3],
+    pub warp: u32,
+    pub lanes: u32,
+    pub source: Option<Place>,
+    pub reason: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FaultReport {
+    /// Stable short name of the kind of fault, such as `out-of-bounds`.
+    pub code: &'static str,
+    /// One sentence: what happened.
+    pub headline: String,
+    /// What the access hit, or more about it.
+    pub details: Vec<String>,
+    pub kernel: String,
+    pub demangled: String,
+    /// Counted from 0 over the launches of the device.
+    pub launch: u64,
+    pub grid: [u32; 3],
+    pub block_dim: [u32; 3],
+    pub block: [u32; 3],
+    pub thread: [u32; 3],
+    pub address: Option<u64>,
+    pub bytes: Option<u32>,
+    /// Line of the source the kernel was compiled from, by its line table.
+    pub source: Option<Place>,
+    pub ptx: Option<Place>,
+    pub waiting: Vec<Waiting>,
+    pub help: String,
+}
+
+/// What a report is made from besides the fault.
+pub(crate) struct Scene<'a> {
+    pub program: &'a Program,
+    pub ptx_file: &'a str,
+    pub ptx_text: &'a str,
+    pub sources: &'a Sources,
+    pub launch: u64,
+    pub config: &'a LaunchConfig,
+}
+
+impl FaultReport {
+    pub(crate) fn new(fault: &Fault, scene: &Scene) -> FaultReport {
+        let location = location(scene.program, fault.pc);
+        let mut details = Vec::new();
+        if let Some(near) = fault.access.as_ref().and_then(|access| access.nearest.as_ref()) {
+            details.push(nearness(near));
+        }
+        if !fault.detail.is_empty() {
+            details.push(fault.detail.clone());
+        }
+        FaultReport {
+            code: fault.kind.name(),
+            headline: headline(fault),
+            details,
+            kernel: scene.program.name.clone(),
+            demangled: demangle(&scene.program.name),
+            launch: scene.launch,
+            grid: scene.config.grid.to_array(),
+            block_dim: scene.config.block.to_array(),
+            block: fault.cta,
+            thread: fault.thread,
+            address: fault.access.as_ref().map(|access| access.address),
+            bytes: fault.access.as_ref().map(|access| access.bytes),
+            source: location.and_then(|location| source_place(location, scene)),
+            ptx: location.and_then(|location| ptx_place(location, scene)),
+            waiting: fault
+                .waiters
+                .iter()
+                .map(|waiter| Waiting {
+                    block: waiter.cta,
+                    warp: waiter.warp,
+                    lanes: waiter.lanes,
+                    source: self::location(scene.program, waiter.pc)
+                        .and_then(|at| source_place(at, scene).or_else(|| ptx_place(at, scene))),
+                    reason: waiter.reason.clone(),
+                })
+                .collect(),
+            help: help(fault),
+        }
+    }
+}
+
+fn location(program: &Program, pc: u32) -> Option<Location> {
+    let uop = program.uops.get(pc as usize)?;
+    program.locs.get(uop.loc as usize).copied()
+}
+
+fn source_place(at: Location, scene: &Scene) -> Option<Place> {
+    let file = scene.program.files.get(at.file as usize).filter(|_| at.line > 0)?;
+    Some(Place {
+        file: file.clone(),
+        line: at.line,
+        column: at.column,
+        text: scene.sources.line(file, at.line).map(str::to_owned),
+    })
+}
+
+fn ptx_place(at: Location, scene: &Scene) -> Option<Place> {
+    let text = scene.ptx_text.lines().nth((at.ptx_line as usize).checked_sub(1)?)?;
+    Some(Place {
+        file: scene.ptx_file.to_owned(),
+        line: at.ptx_line,
+        column: 0,
+        text: Some(text.trim().to_owned()),
+    })
+}
+
+fn headline(fault: &Fault) -> String {
+    let what = match fault.kind {
+        FaultKind::OutOfBounds => "out-of-bounds access",
+        FaultKind::Misaligned => "misaligned access",
+        FaultKind::UseAfterFree => "use of freed memory",
+        FaultKind::WrongSpace => "access to the wrong memory space",
+        FaultKind::BarrierDeadlock => "barrier deadlock: every warp that is left waits",
+        FaultKind::NoProgress => "no progress: the warps that are left run, but change nothing",
+        FaultKind::StackOverflow => "stack overflow",
+        FaultKind::Trap => "the kernel executed `trap`",
+        FaultKind::Breakpoint => "the kernel executed `brkpt`, and there is no debugger",
+        FaultKind::Assert => "a device-side assertion failed",
+        FaultKind::InvalidPc => "a jump or call that leads nowhere",
+        FaultKind::InvalidBarrier => "a barrier that cannot be",
+        FaultKind::InvalidFree => "`free` of memory that `malloc` did not give",
+        FaultKind::Unsupported => "an operation that is not supported",
+        FaultKind::InvalidLaunch => "a launch that does not fit its kernel",
+        FaultKind::SharedRace => "race on shared memory",
+        FaultKind::UninitializedShared => "read of shared memory that nobody wrote",
+    };
+    match &fault.access {
+        Some(access) => format!("{what}: {}", describe(access)),
+        None => what.to_owned(),
+    }
+}
+
+fn describe(access: &FaultAccess) -> String {
+    let (verb, preposition) = match access.kind {
+        AccessKind::Load => ("load", "from"),
+        AccessKind::Store => ("store", "to"),
+        AccessKind::Atomic => ("atomic operation", "on"),
+    };
+    let bytes = if access.bytes == 1 { "1 byte".to_owned() } else { format!("{} bytes", access.bytes) };
+    let space = match access.space {
+        Space::Generic => "generic".to_owned(),
+        other => format!("{other:?}").to_lowercase(),
+    };
+    format!("{verb} of {bytes} {preposition} {space} memory at {:#x}", access.address)
+}
+
+fn nearness(near: &Nearest) -> String {
+    let allocation = &near.allocation;
+    let what = format!("`{}` ({} bytes at {:#x})", allocation.name, allocation.size, allocation.base);
+    match (near.relation, near.freed) {
+        (Relation::Inside(at), true) => format!("{at} bytes into {what}, which was freed"),
+        (Relation::Inside(at), false) => format!("{at} bytes into {what}"),
+        (Relation::After(0), _) => format!("right past the end of {what}"),
+        (Relation::After(past), _) => format!("{past} bytes past the end of {what}"),
+        (Relation::Before(ahead), _) => format!("{ahead} bytes before the start of {what}"),
+    }
+}
+
+fn help(fault: &Fault) -> String {
+    let near = fault.access.as_ref().and_then(|access| access.nearest.as_ref());
+    match fault.kind {
+        FaultKind::OutOfBounds if near.is_some_and(|near| matches!(near.relation, Relation::After(_))) => {
+            "compare the index with the number of elements before the access, or allocate more"
+        }
+        FaultKind::OutOfBounds => "check how the address is computed: an index may be negative, or a pointer of another kind",
+        FaultKind::Misaligned => "an access of n bytes needs an address that is a multiple of n; check casts to wider types",
+        FaultKind::UseAfterFree => "free the memory only after the last kernel that uses it",
+        FaultKind::WrongSpace => "the pointer belongs to another memory space than the instruction; check casts and `cvta`",
+        FaultKind::BarrierDeadlock => {
+            "all threads of a block have to reach the same barrier: move it out of code that only some of them run"
+        }
+        FaultKind::NoProgress => {
+            "something is waited for that nobody will do. On targets below sm_70 lanes of one warp cannot wait for each \
+             other; across blocks only blocks that are resident at the same time can. `--watchdog` sets the patience"
+        }
+        FaultKind::StackOverflow => "reduce the depth of the recursion or the size of local arrays",
+        FaultKind::Trap | FaultKind::Breakpoint | FaultKind::Assert => "the kernel asked for this; look at the condition before it",
+        FaultKind::InvalidPc => "a function pointer holds something that is not the address of a function",
+        FaultKind::InvalidBarrier => "barriers have numbers 0 to 15, and thread counts that are multiples of 32",
+        FaultKind::InvalidFree => "give `free` exactly what `malloc` returned, once",
+        FaultKind::Unsupported => "docs/what-is-not-modelled.md lists what is missing",
+        FaultKind::InvalidLaunch => "check grid, block and shared memory of the launch",
+        FaultKind::SharedRace => "put a barrier between the write and the other access",
+        FaultKind::UninitializedShared => "write the shared memory, then pass a barrier, before it is read",
+    }
+    .to_owned()
+}
+
+fn triple([x, y, z]: [u32; 3]) -> String {
+    format!("({x}, {y}, {z})")
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)?;
+        if self.column > 0 {
+            write!(f, ":{}", self.column)?;
+        }
+        match &self.text {
+            Some(text) => write!(f, ": {text}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for FaultReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = self.headline.clone();
+        for detail in &self.details {
+            write!(out, "\n  {detail}")?;
+        }
+        write!(out, "\n  by thread {} of block {}", triple(self.thread), triple(self.block))?;
+        write!(out, "\n  in kernel `{}`", self.demangled)?;
+        write!(
+            out,
+            ", launch {}, grid {}, block {}",
+            self.launch,
+            triple(self.grid),
+            triple(self.block_dim)
+        )?;
+        for place in [&self.source, &self.ptx].into_iter().flatten() {
+            write!(out, "\n  at {place}")?;
+        }
+        for waiting in &self.waiting {
+            write!(out, "\n  block {} warp {}", triple(waiting.block), waiting.warp)?;
+            write!(out, " (lanes {:08x}) {}", waiting.lanes, waiting.reason)?;
+            if let Some(place) = &waiting.source {
+                write!(out, "\n    at {place}")?;
+            }
+        }
+        f.write_str(&out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpwatt_memory::Allocation;
+
+    fn near(relation: Relation, freed: bool) -> String {
+        let allocation = Allocation { base: 0x1000, size: 64, name: "out".into() };
+        nearness(&Nearest { allocation, relation, freed })
+    }
+
+    #[test]
+    fn distances_are_said_in_words() {
+        assert_eq!(near(Relation::After(0), false), "right past the end of `out` (64 bytes at 0x1000)");
+        assert_eq!(near(Relation::After(4), false), "4 bytes past the end of `out` (64 bytes at 0x1000)");
+        assert_eq!(
+            near(Relation::Before(8), false),
+            "8 bytes before the start of `out` (64 bytes at 0x1000)"
+        );
+        assert_eq!(
+            near(Relation::Inside(12), true),
+            "12 bytes into `out` (64 bytes at 0x1000), which was freed"
+        );
+    }
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Register allocation on live segments: every physical register has the union of the segments of what is placed in it; a class goes to the lowest aligned
+//! run that is free wherever it is live, or takes the place of cheaper ones, or is spilled (after LLVM's greedy allocator).
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use super::BackError;
+use super::liveness::Liveness;
+use super::machine::{MFunc, term_uses};
+use super::spill;
+use crate::ir::{Part, Value};
+
+/// Registers of predicates.
+const PREDICATES: u32 = 7;
+/// The stack pointer is never given away.
+const STACK_POINTER: u32 = 1;
+
+/// Lowest register (or predicate) of every value; values that are never live have none.
+#[derive(Clone, Debug)]
+pub(super) struct Assignment {
+    pub place: Vec<Option<u8>>,
+}
+
+/// In which order classes look for a place. Which one packs best differs from kernel to kernel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Strategy {
+    ByStart,
+    WideFirst,
+    LongFirst,
+}
+
+/// Allocates registers below `budget`, spilling as needed; rewrites `f` when it spills.
+pub(super) fn run(f: &mut MFunc, budget: u32) -> Result<Assignment, BackError> {
+    loop {
+        let live = Liveness::of(f);
+        let weights = weights(f, &live);
+        let predicates = Solver::new(f, &live, &weights, true, PREDICATES).solve(Strategy::ByStart);
+        let predicates = match predicates {
+            Ok(found) => found,
+            Err(Failure::Spill(list)) => {
+                spill::predicates(f, &list);
+                continue;
+            }
+            Err(Failure::Impossible(at)) => return Err(too_many(f, &live, at)),
+        };
+        let mut best: Option<(u32, Vec<Option<u8>>)> = None;
+        let mut failure = None;
+        for strategy in [Strategy::ByStart, Strategy::WideFirst, Strategy::LongFirst] {
+            let solver = Solver::new(f, &live, &weights, false, budget);
+            match solver.solve(strategy) {
+                Ok(place) => {
+                    let top = highest(f, &place);
+                    if best.as_ref().is_none_or(|b| top < b.0) {
+                        best = Some((top, place));
+                    }
+                }
+                // An order that gets by without spilling is better than any that does not.
+                Err(Failure::Spill(list)) => {
+                    let fewer = |old: &Failure| matches!(old, Failure::Spill(o) if o.len() <= list.len());
+                    if !failure.as_ref().is_some_and(fewer) {
+                        failure = Some(Failure::Spill(list));
+                    }
+                }
+                Err(impossible) => {
+                    failure.get_or_insert(impossible);
+                }
+            }
+        }
+        match (best, failure) {
+            (Some((_, mut place)), _) => {
+                for (slot, p) in place.iter_mut().zip(predicates) {
+                    *slot = slot.or(p);
+                }
+                return Ok(Assignment { place });
+            }
+            (None, Some(Failure::Spill(list))) => spill::registers(f, &list),
+            (None, Some(Failure::Impossible(at))) => return Err(too_many(f, &live, at)),
+            (None, None) => return Ok(Assignment { place: predicates }),
+        }
+    }
+}
+
+fn highest(f: &MFunc, place: &[Option<u8>]) -> u32 {
+    let top =
+        |(p, v): (&Option<u8>, &crate::ir::ValueInfo)| p.map_or(0, |p| u32::from(p) + u32::from(v.words));
+    place.iter().zip(&f.values).map(top).max().unwrap_or(0)
+}
+
+fn too_many(f: &MFunc, live: &Liveness, point: u32) -> BackError {
+    let at = point / 2;
+    let block = f.order.iter().find(|b| {
+        let span = live.spans[b.index()];
+        (span.first..=span.term).contains(&at)
+    });
+    let text = block
+        .and_then(|b| {
+            let span = live.spans[b.index()];
+            f.blocks[b.index()].insts.get((at - span.first) as usize)
+        })
+        .map_or_else(String::new, |m| m.inst.op.name().to_string());
+    BackError::TooManyOperands { function: f.name.clone(), instruction: text }
+}
+
+/// How much spilling a value would cost: reads and writes, more in loops, per point that it occupies.
+fn weights(f: &MFunc, live: &Liveness) -> Vec<f32> {
+    let mut cost = vec![0f32; f.values.len()];
+    for &b in &f.order {
+        let unit = 10f32.powi(f.loop_depth.get(b.index()).copied().unwrap_or(0).min(6) as i32);
+        let mut add = |p: Part| cost[p.value.index()] += unit;
+        let block = &f.blocks[b.index()];
+        for m in &block.insts {
+            m.inst.for_each_use(&mut add);
+            m.inst.for_each_def(&mut add);
+        }
+        term_uses(&block.term, &mut add);
+    }
+    let cheap = spill::rematerialisable(f);
+    (0..f.values.len())
+        .map(|i| {
+            let value = Value::from(i);
+            if f.pinned[i] {
+                return 1e30 * (1.0 + f32::from(f.values[i].words));
+            }
+            let length: u32 =
+                live.map.all_of(value).flat_map(|s| &live.segments[s]).map(|s| s.to - s.from).sum();
+            let factor = if cheap[i].is_some() { 0.3 } else { 1.0 };
+            cost[i] * factor / (length as f32 + 4.0)
+        })
+        .collect()
+}
+
+enum Failure {
+    /// These have to leave the registers.
+    Spill(Vec<Value>),
+    /// One instruction takes more than there is: the point.
+    Impossible(u32),
+}
+
+struct Solver<'a> {
+    f: &'a MFunc,
+    live: &'a Liveness,
+    weights: &'a [f32],
+    predicates: bool,
+    budget: u32,
+    /// Per physical register: start of a segment to its end and whose it is.
+    unions: Vec<BTreeMap<u32, (u32, u32)>>,
+    place: Vec<Option<u8>>,
+}
+
+impl<'a> Solver<'a> {
+    fn new(f: &'a MFunc, live: &'a Liveness, weights: &'a [f32], predicates: bool, budget: u32) -> Self {
+        Solver {
+            f,
+            live,
+            weights,
+            predicates,
+            budget,
+            unions: vec![BTreeMap::new(); budget as usize],
+            place: vec![None; f.values.len()],
+        }
+    }
+
+    fn width(&self, v: Value) -> u32 {
+        u32::from(self.f.values[v.index()].words).max(1)
+    }
+
+    fn start_of(&self, v: Value) -> Option<u32> {
+        self.live.map.all_of(v).filter_map(|s| self.live.segments[s].first().map(|s| s.from)).min()
+    }
+
+    fn length_of(&self, v: Value) -> u32 {
+        self.live.map.all_of(v).flat_map(|s| &self.live.segments[s]).map(|s| s.to - s.from).sum()
+    }
+
+    fn solve(mut self, strategy: Strategy) -> Result<Vec<Option<u8>>, Failure> {
+        let mut queue = BinaryHeap::new();
+        let mut keys = vec![(0, 0); self.f.values.len()];
+        for i in 0..self.f.values.len() {
+            let v = Value::from(i);
+            if (self.f.values[i].words == 0) != self.predicates {
+                continue;
+            }
+            let Some(start) = self.start_of(v) else { continue };
+            let first = match strategy {
+                Strategy::ByStart => 0,
+                Strategy::WideFirst => 4 - self.width(v).min(4),
+                Strategy::LongFirst => u32::MAX - self.length_of(v),
+            };
+            keys[i] = (first, start);
+            queue.push(Reverse((keys[i], i as u32)));
+        }
+        let mut spilled = Vec::new();
+        while let Some(Reverse((_, i))) = queue.pop() {
+            let v = Value(i);
+            if let Some(base) = self.bases(v).find(|&base| self.is_free(v, base)) {
+                self.put(v, base);
+                continue;
+            }
+            match self.cheapest_eviction(v) {
+                Some((base, evicted)) => {
+                    for e in evicted {
+                        self.remove(Value(e));
+                        queue.push(Reverse((keys[e as usize], e)));
+                    }
+                    self.put(v, base);
+                }
+                None if self.f.pinned[v.index()] => {
+                    return Err(Failure::Impossible(self.start_of(v).unwrap_or(0)));
+                }
+                None => spilled.push(v),
+            }
+        }
+        if spilled.is_empty() { Ok(self.place) } else { Err(Failure::Spill(spilled)) }
+    }
+
+    /// Where a run may start, lowest first.
+    fn bases(&self, v: Value) -> impl Iterator<Item = u32> + use<> {
+        let width = self.width(v);
+        let step = match width {
+            1 => 1,
+            2 => 2,
+            _ => 4,
+        };
+        let predicates = self.predicates;
+        (0..(self.budget + 1).saturating_sub(width))
+            .step_by(step)
+            .filter(move |base| predicates || !(*base..base + width).contains(&STACK_POINTER))
+    }
+
+    fn is_free(&self, v: Value, base: u32) -> bool {
+        self.live.map.all_of(v).enumerate().all(|(w, slot)| {
+            let union = &self.unions[base as usize + w];
+            self.live.segments[slot]
+                .iter()
+                .all(|s| union.range(..s.to).next_back().is_none_or(|(_, &(to, _))| to <= s.from))
+        })
+    }
+
+    fn in_the_way(&self, v: Value, base: u32) -> Vec<u32> {
+        let mut found = Vec::new();
+        for (w, slot) in self.live.map.all_of(v).enumerate() {
+            let union = &self.unions[base as usize + w];
+            for s in &self.live.segments[slot] {
+                for (_, &(to, who)) in union.range(..s.to).rev() {
+                    if to <= s.from {
+                        break;
+                    }
+                    if !found.contains(&who) {
+                        found.push(who);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The place whose dearest occupant is cheapest, if all of them are cheaper than `v`.
+    fn cheapest_eviction(&self, v: Value) -> Option<(u32, Vec<u32>)> {
+        let mine = self.weights[v.index()];
+        let mut best: Option<(f32, u32, Vec<u32>)> = None;
+        for base in self.bases(v) {
+            let others = self.in_the_way(v, base);
+            let dearest = others.iter().map(|&o| self.weights[o as usize]).fold(0f32, f32::max);
+            if dearest < mine && best.as_ref().is_none_or(|b| dearest < b.0) {
+                best = Some((dearest, base, others));
+            }
+        }
+        best.map(|(_, base, others)| (base, others))
+    }
+
+    fn put(&mut self, v: Value, base: u32) {
+        for (w, slot) in self.live.map.all_of(v).enumerate() {
+            for s in &self.live.segments[slot] {
+                self.unions[base as usize + w].insert(s.from, (s.to, v.0));
+            }
+        }
+        self.place[v.index()] = Some(base as u8);
+    }
+
+    fn remove(&mut self, v: Value) {
+        let Some(base) = self.place[v.index()].take() else { return };
+        for (w, slot) in self.live.map.all_of(v).enumerate() {
+            for s in &self.live.segments[slot] {
+                self.unions[usize::from(base) + w].remove(&s.from);
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Atomic operations and reductions on memory (PTX ISA, "atom", "red").
+
+use warpwatt_isa::{AtomOp, MemAttr, Op, Order, Scope};
+use warpwatt_ptx::Diagnostic;
+use warpwatt_ptx::ast::{OperandKind, Scalar};
+use warpwatt_ptx::words::{Mod, Opcode};
+
+use super::build::{Dst, Lowerer, imm, inst};
+use super::form::{Form, Lower};
+use super::memory::{Place, space_of};
+use super::types;
+use crate::ir::Inst;
+
+pub fn atom_op(m: Mod) -> Option<AtomOp> {
+    Some(match m {
+        Mod::Add => AtomOp::Add,
+        Mod::Min => AtomOp::Min,
+        Mod::Max => AtomOp::Max,
+        Mod::Inc => AtomOp::Inc,
+        Mod::Dec => AtomOp::Dec,
+        Mod::And => AtomOp::And,
+        Mod::Or => AtomOp::Or,
+        Mod::Xor => AtomOp::Xor,
+        Mod::Exch => AtomOp::Exch,
+        Mod::Cas => AtomOp::Cas,
+        _ => return None,
+    })
+}
+
+/// Which operations exist for which types.
+fn exists(op: AtomOp, ty: Scalar) -> bool {
+    use Scalar::*;
+    match op {
+        AtomOp::Add => matches!(ty, U32 | S32 | U64 | S64 | F32 | F64 | F16 | F16x2 | Bf16 | Bf16x2),
+        AtomOp::Min | AtomOp::Max => {
+            matches!(ty, U32 | S32 | U64 | S64 | F16 | F16x2 | Bf16 | Bf16x2)
+        }
+        AtomOp::Inc | AtomOp::Dec => ty == U32,
+        AtomOp::And | AtomOp::Or | AtomOp::Xor => matches!(ty, B32 | B64 | U32 | S32 | U64 | S64),
+        AtomOp::Exch => matches!(ty, B32 | B64 | U32 | S32 | U64 | S64 | F32 | F64),
+        AtomOp::Cas => matches!(ty, B16 | U16 | S16 | B32 | B64 | U32 | S32 | U64 | S64 | F32 | F64),
+    }
+}
+
+impl<'a> Lowerer<'a, '_> {
+    pub fn atomic(&mut self, form: &mut Form<'a>) -> Lower {
+        let has_result = form.instr.op == Opcode::Atom;
+        if form.has(Mod::Async) {
+            return Err(form.unsupported());
+        }
+        let order = form.pick(|m| match m {
+            Mod::Relaxed => Some(Order::Relaxed),
+            Mod::Acquire => Some(Order::Acquire),
+            Mod::Release => Some(Order::Release),
+            Mod::AcqRel => Some(Order::AcqRel),
+            _ => None,
+        });
+        let scope = form.scope();
+        let space = form.pick(space_of);
+        let op = form.pick(atom_op).ok_or_else(|| form.unsupported())?;
+        form.take(Mod::Noftz);
+        while form.take_other(&["L1::", "L2::"]) {}
+        let ty = form.ty()?;
+        form.end()?;
+        if !exists(op, ty) || (!has_result && matches!(op, AtomOp::Exch | AtomOp::Cas)) {
+            return Err(form.unsupported());
+        }
+        let sources = if op == AtomOp::Cas { 2 } else { 1 };
+        let first = usize::from(has_result);
+        let operands = form.operands(first + 1 + sources, first + 2 + sources)?;
+        let place = self.place(&operands[first], space)?;
+        let Place::Memory { base, off, frame, space, bank } = place else {
+            return Err(Diagnostic::error(
+                "ptx-space",
+                operands[first].span,
+                "parameters have no atomic operations",
+            )
+            .with_help("use global or shared memory"));
+        };
+        if matches!(space, warpwatt_isa::Space::Const | warpwatt_isa::Space::Local) {
+            return Err(form.unsupported());
+        }
+        let mut srcs = vec![base];
+        for o in &operands[first + 1..first + 1 + sources] {
+            srcs.push(self.src(o, ty)?);
+        }
+        let mem = MemAttr {
+            space,
+            bank,
+            vec: 1,
+            order: order.unwrap_or(Order::Relaxed),
+            scope: scope.unwrap_or(Scope::Gpu),
+            ..MemAttr::default()
+        };
+        let sub = warpwatt_isa::Sub::Atom(op);
+        let d = match has_result {
+            true => self.dst(&operands[0], ty)?,
+            false => Dst::Sink,
+        };
+        let guard = self.guard;
+        let machine = types::ty(ty);
+        let unused = matches!(operands[0].kind, OperandKind::Sink);
+        if !has_result || (unused && !matches!(op, AtomOp::Exch | AtomOp::Cas)) {
+            self.push(Inst { mem, sub, off, frame, guard, ..inst(Op::Red, machine, &srcs) });
+        } else {
+            let old = self.put(Inst { mem, sub, off, frame, guard, ..inst(Op::Atom, machine, &srcs) });
+            self.set(d, old);
+        }
+        Ok(())
+    }
+
+    /// `alloca`: the frame has a fixed size, so only constant sizes outside of loops could be had; nobody emits those.
+    pub fn alloca(&mut self, form: &mut Form<'a>) -> Lower {
+        Err(form.unsupported())
+    }
+
+    /// Without `alloca` the stack pointer never moves inside of a function: saving gives some number, restoring does nothing.
+    pub fn stack_pointer(&mut self, form: &mut Form<'a>) -> Lower {
+        let ty = form.ty_of(&[Scalar::U32, Scalar::U64, Scalar::B32, Scalar::B64])?;
+        form.end()?;
+        let [operand] = form.exactly()?;
+        if form.instr.op == Opcode::Stackrestore {
+            self.src(operand, ty)?;
+        } else {
+            let d = self.dst(operand, ty)?;
+            self.set(d, imm(0));
+        }
+        Ok(())
+    }
+}

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use warpwatt_base::Span;
 use warpwatt_isa::Program;
 use warpwatt_ptx::Diagnostic;
-use warpwatt_ptx::ast::{Limits, Module};
+use warpwatt_ptx::ast::{Item, Limits, Module};
 
 use crate::back::{self, BackOptions};
 use crate::cfg::Cfg;
@@ -80,7 +80,10 @@ pub fn compile(
     let budget = register_budget(options.max_registers, &lowered.limits, lowered.sm);
     let settings = BackOptions { budget, schedule: options.optimize, verify: options.verify };
     let code = back::generate(lowered.functions, &settings).map_err(|error| {
-        let span = layout.function(kernel).map_or(Span::default(), |f| f.span);
+        let span = match layout.function(kernel).and_then(|f| module.items.get(f.item)) {
+            Some(Item::Function(f)) => f.span,
+            _ => Span::default(),
+        };
         vec![Diagnostic::error("registers", span, format!("`{kernel}`: {error}")).with_help(format!(
             "the limit is {budget} registers a thread (from --max-registers, .maxnreg or launch bounds); raise it"
         ))]

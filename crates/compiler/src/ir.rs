@@ -66,7 +66,6 @@ impl PredUse {
     pub fn of(value: Value) -> PredUse {
         PredUse { value: Some(value), negated: false }
     }
-
 }
 
 impl std::ops::Not for PredUse {

@@ -3,7 +3,13 @@
 //!
 //! `front` lowers PTX to SSA, `opt` cleans it up, `back` legalises, schedules, allocates registers (with an independent checker) and emits micro-ops.
 
+pub mod back;
 pub mod cfg;
+mod compile;
+pub mod front;
 pub mod ir;
 pub mod opt;
 pub mod print;
+pub mod verify;
+
+pub use compile::{Compiled, DEFAULT_STACK_LIMIT, Options, Stages, compile};

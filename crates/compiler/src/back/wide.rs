@@ -93,6 +93,17 @@ impl Legalizer<'_> {
             }
             return;
         }
+        if neg == 0b11 {
+            // -a - b would carry two: -(a + b) carries one.
+            let sum = self.f.new_value(2);
+            let whole = self.f.whole(sum);
+            let plain = self.make(inst, Op::Iadd3, inst.ty, Some(whole), &inst.srcs[..2]);
+            self.wide_add(&plain);
+            let mut minus = inst.clone();
+            minus.srcs = [ZERO, Opnd::Value(whole)].into_iter().collect();
+            minus.neg = 0b10;
+            return self.wide_add(&minus);
+        }
         self.add_words(inst, a, b, neg, false);
     }
 

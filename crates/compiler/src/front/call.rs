@@ -28,8 +28,9 @@ enum Callee {
 fn system(name: &str) -> Option<SysFn> {
     Some(match name {
         "vprintf" => SysFn::Vprintf,
-        "malloc" => SysFn::Malloc,
-        "free" => SysFn::Free,
+        // `operator new` and `operator delete` of the device runtime are these.
+        "malloc" | "_Znwm" | "_Znam" => SysFn::Malloc,
+        "free" | "_ZdlPv" | "_ZdaPv" | "_ZdlPvm" | "_ZdaPvm" => SysFn::Free,
         "__assertfail" => SysFn::AssertFail,
         "cudaCGGetIntrinsicHandle" => SysFn::GridHandle,
         "cudaCGSynchronize" => SysFn::GridSync,

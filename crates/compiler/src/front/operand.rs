@@ -155,6 +155,8 @@ impl<'a> Lowerer<'a, '_> {
             }
             Some(_) => Ok((self.address_of(name, span, want)?, want)),
             None => match self.special_register(name, member, want) {
+                // The first versions of PTX had 16-bit thread and block indices: their programs read the low half.
+                Some((value, Scalar::U32)) if types::bits(want) == 16 => Ok((self.low_bits(value, 16), want)),
                 Some((value, scalar)) => {
                     if types::bits(scalar) != types::bits(want) {
                         return Err(mismatch(span, self.text_of(name), scalar, want));

@@ -82,7 +82,6 @@ impl Lowerer<'_, '_> {
                 return Some((imm(0), scalar));
             }
             "%cluster_nctarank" => return word(imm(1)),
-            // Old programs read the 16-bit forms without a component.
             _ => return None,
         };
         word(self.special(sreg))

@@ -15,8 +15,6 @@ mod operands;
 mod predicate;
 mod simplify;
 
-pub use operands::accepts;
-
 use crate::ir::Function;
 
 /// Rounds of simplification after which we stop even if something still changes; real programs need three or four.

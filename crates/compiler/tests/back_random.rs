@@ -19,11 +19,16 @@ fn compare(seeds: std::ops::Range<u64>, shape: &Shape) {
                 .unwrap_or_else(|e| panic!("seed {seed}, budget {budget}: {e}\n{}", print::function(&f)));
             assert!(made.registers <= budget, "seed {seed}: {} registers of {budget}", made.registers);
             let got = run_uops(&made.uops);
-            assert!(
-                got == meant,
-                "seed {seed}, budget {budget}, schedule {schedule}: other results\n{}",
-                print::function(&f)
-            );
+            let differs = meant.iter().find(|(at, word)| got.get(at) != Some(word));
+            if got != meant {
+                let code: Vec<String> =
+                    made.uops.iter().enumerate().map(|(i, u)| format!("L{i}: {u}")).collect();
+                panic!(
+                    "seed {seed}, budget {budget}, schedule {schedule}: other results, first at {differs:x?}\n{}\n{}",
+                    print::function(&f),
+                    code.join("\n")
+                );
+            }
         }
     }
 }

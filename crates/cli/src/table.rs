@@ -8,7 +8,7 @@ pub struct Table(comfy_table::Table);
 impl Table {
     pub fn new(columns: &[&str]) -> Table {
         let mut table = comfy_table::Table::new();
-        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
         table.set_header(columns.to_vec());
         for column in table.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);

@@ -9,6 +9,7 @@ mod check;
 mod coalesce;
 mod code;
 mod dce;
+mod depend;
 mod emit;
 mod lastuse;
 mod leave_ssa;
@@ -17,6 +18,7 @@ mod liveness;
 mod machine;
 pub(crate) mod operands;
 mod order;
+mod schedule;
 mod spill;
 mod wide;
 mod words;
@@ -169,6 +171,9 @@ fn compile(mut f: Function, options: &BackOptions) -> Result<code::CodedFunction
     let cfg = Cfg::of(&f);
     legalize::run(&mut f, &cfg);
     let live = dce::run(&mut f);
+    if options.schedule {
+        schedule::run(&mut f, options.budget);
+    }
     leave_ssa::run(&mut f, &cfg, &live);
     let cfg = Cfg::of(&f);
     let order = order::layout(&f, &cfg);

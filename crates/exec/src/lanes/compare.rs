@@ -3,7 +3,7 @@
 
 use warpwatt_isa::{BoolOp, Cmp, Flags, Op, Sub, Ty, Uop};
 
-use super::float32::{flush, sources};
+use super::float32::{Modifier, flush, sources};
 use super::half::{Brain, Half, HalfFormat};
 use super::maps::{ones, row, test2, test2_wide};
 use super::shell::{Body, Isa, kernel, pick};
@@ -16,8 +16,12 @@ pub(super) fn select(level: Level, uop: &Uop) -> Option<Kernel> {
         (Op::Isetp, Ty::U32) => compare::<Unsigned>(level, cmp),
         (Op::Isetp, Ty::S32) => compare::<Signed>(level, cmp),
         (Op::IsetpX, Ty::U32 | Ty::S32) if (cmp as u8) < 6 => pick::<IsetpX>(level),
-        (Op::Fsetp, Ty::F32) if uop.flags.has(Flags::FTZ) => compare::<Single<true>>(level, cmp),
-        (Op::Fsetp, Ty::F32) => compare::<Single<false>>(level, cmp),
+        (Op::Fsetp, Ty::F32) => match (uop.flags.has(Flags::FTZ), uop.neg | uop.abs != 0) {
+            (false, false) => compare::<Single<false, false>>(level, cmp),
+            (false, true) => compare::<Single<false, true>>(level, cmp),
+            (true, false) => compare::<Single<true, false>>(level, cmp),
+            (true, true) => compare::<Single<true, true>>(level, cmp),
+        },
         (Op::Fsetp, Ty::F64) => compare::<Double>(level, cmp),
         (Op::Fsetp, Ty::F16) => compare::<Narrow<Half>>(level, cmp),
         (Op::Fsetp, Ty::Bf16) => compare::<Narrow<Brain>>(level, cmp),
@@ -41,66 +45,84 @@ fn finish(args: &mut Args, uop: &Uop, holds: u32) {
 /// How a type's sources are compared, all lanes at once.
 trait Comparison {
     const FLOAT: bool;
-    unsafe fn test<L: Isa, const CMP: u8>(args: &Args, uop: &Uop) -> u32;
+    unsafe fn test<L: Isa, const RELATION: u8>(args: &Args, uop: &Uop) -> u32;
 }
 
-struct Compare<C, const CMP: u8>(std::marker::PhantomData<C>);
+// Half of the comparisons; the others are their negations.
+const EQUAL: u8 = 0;
+const LESS: u8 = 1;
+const LESS_EQUAL: u8 = 2;
+const GREATER: u8 = 3;
+const GREATER_EQUAL: u8 = 4;
+const LESS_GREATER: u8 = 5;
+const ORDERED: u8 = 6;
 
-impl<C: Comparison, const CMP: u8> Body for Compare<C, CMP> {
+/// The relation of a comparison of floats, and whether it is negated.
+fn relation(cmp: Cmp) -> (u8, bool) {
+    match cmp {
+        Cmp::Eq => (EQUAL, false),
+        Cmp::Neu => (EQUAL, true),
+        Cmp::Lt => (LESS, false),
+        Cmp::Geu => (LESS, true),
+        Cmp::Le => (LESS_EQUAL, false),
+        Cmp::Gtu => (LESS_EQUAL, true),
+        Cmp::Gt => (GREATER, false),
+        Cmp::Leu => (GREATER, true),
+        Cmp::Ge => (GREATER_EQUAL, false),
+        Cmp::Ltu => (GREATER_EQUAL, true),
+        Cmp::Ne => (LESS_GREATER, false),
+        Cmp::Equ => (LESS_GREATER, true),
+        Cmp::Num => (ORDERED, false),
+        Cmp::Nan => (ORDERED, true),
+    }
+}
+
+/// The same for integers, which are always ordered.
+fn integer_relation(cmp: Cmp) -> Option<(u8, bool)> {
+    match cmp {
+        Cmp::Eq => Some((EQUAL, false)),
+        Cmp::Ne => Some((EQUAL, true)),
+        Cmp::Lt => Some((LESS, false)),
+        Cmp::Ge => Some((LESS, true)),
+        Cmp::Gt => Some((GREATER, false)),
+        Cmp::Le => Some((GREATER, true)),
+        _ => None,
+    }
+}
+
+struct Compare<C, const RELATION: u8, const NEGATED: bool>(std::marker::PhantomData<C>);
+
+impl<C: Comparison, const RELATION: u8, const NEGATED: bool> Body for Compare<C, RELATION, NEGATED> {
     #[inline(always)]
     unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
-        let holds = unsafe { C::test::<L, CMP>(args, uop) };
-        finish(args, uop, holds);
+        let holds = unsafe { C::test::<L, RELATION>(args, uop) };
+        finish(args, uop, if NEGATED { !holds } else { holds });
     }
 }
 
 fn compare<C: Comparison>(level: Level, cmp: Cmp) -> Option<Kernel> {
     macro_rules! cases {
-        ($($name:ident)*) => {
-            match cmp { $(Cmp::$name => pick::<Compare<C, { Cmp::$name as u8 }>>(level),)* }
+        ($negated:literal, $relation:expr, $($name:ident)*) => {
+            match $relation { $($name => pick::<Compare<C, $name, $negated>>(level),)* _ => None }
         };
     }
-    if !C::FLOAT && cmp as u8 >= 6 {
-        return None;
+    let (relation, negated) = if C::FLOAT { relation(cmp) } else { integer_relation(cmp)? };
+    match negated {
+        false => cases!(false, relation, EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL LESS_GREATER ORDERED),
+        true => cases!(true, relation, EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL LESS_GREATER ORDERED),
     }
-    cases!(Eq Ne Lt Le Gt Ge Equ Neu Ltu Leu Gtu Geu Num Nan)
 }
 
-/// A comparison by its number in [`Cmp`], for ordered values and floats. The unordered forms are the negations of the opposite ordered ones.
 #[inline(always)]
-fn holds<T: PartialOrd>(cmp: u8, a: T, b: T) -> bool {
-    const EQ: u8 = Cmp::Eq as u8;
-    const NE: u8 = Cmp::Ne as u8;
-    const LT: u8 = Cmp::Lt as u8;
-    const LE: u8 = Cmp::Le as u8;
-    const GT: u8 = Cmp::Gt as u8;
-    const GE: u8 = Cmp::Ge as u8;
-    const EQU: u8 = Cmp::Equ as u8;
-    const NEU: u8 = Cmp::Neu as u8;
-    const LTU: u8 = Cmp::Ltu as u8;
-    const LEU: u8 = Cmp::Leu as u8;
-    const GTU: u8 = Cmp::Gtu as u8;
-    const GEU: u8 = Cmp::Geu as u8;
-    const NUM: u8 = Cmp::Num as u8;
-    // `x == x` is false for NaN alone; PartialOrd says so for any T.
-    #[allow(clippy::eq_op)]
-    let number = (a == a) & (b == b);
-    #[allow(clippy::neg_cmp_op_on_partial_ord)]
-    match cmp {
-        EQ => a == b,
-        NE => (a != b) & number,
-        LT => a < b,
-        LE => a <= b,
-        GT => a > b,
-        GE => a >= b,
-        EQU => (a == b) | !number,
-        NEU => a != b,
-        LTU => !(a >= b),
-        LEU => !(a > b),
-        GTU => !(a <= b),
-        GEU => !(a < b),
-        NUM => number,
-        _ => !number,
+fn holds<T: PartialOrd>(relation: u8, a: T, b: T) -> bool {
+    match relation {
+        EQUAL => a == b,
+        LESS => a < b,
+        LESS_EQUAL => a <= b,
+        GREATER => a > b,
+        GREATER_EQUAL => a >= b,
+        LESS_GREATER => (a < b) | (a > b),
+        _ => (a <= b) | (a > b),
     }
 }
 
@@ -108,8 +130,8 @@ struct Unsigned;
 impl Comparison for Unsigned {
     const FLOAT: bool = false;
     #[inline(always)]
-    unsafe fn test<L: Isa, const CMP: u8>(args: &Args, _: &Uop) -> u32 {
-        unsafe { test2::<L>(args, |a, b| ones(holds(CMP, a, b))) }
+    unsafe fn test<L: Isa, const RELATION: u8>(args: &Args, _: &Uop) -> u32 {
+        unsafe { test2::<L>(args, |a, b| ones(holds(RELATION, a, b))) }
     }
 }
 
@@ -117,19 +139,22 @@ struct Signed;
 impl Comparison for Signed {
     const FLOAT: bool = false;
     #[inline(always)]
-    unsafe fn test<L: Isa, const CMP: u8>(args: &Args, _: &Uop) -> u32 {
-        unsafe { test2::<L>(args, |a, b| ones(holds(CMP, a as i32, b as i32))) }
+    unsafe fn test<L: Isa, const RELATION: u8>(args: &Args, _: &Uop) -> u32 {
+        unsafe { test2::<L>(args, |a, b| ones(holds(RELATION, a as i32, b as i32))) }
     }
 }
 
-struct Single<const FTZ: bool>;
-impl<const FTZ: bool> Comparison for Single<FTZ> {
+struct Single<const FTZ: bool, const MODIFIED: bool>;
+impl<const FTZ: bool, const MODIFIED: bool> Comparison for Single<FTZ, MODIFIED> {
     const FLOAT: bool = true;
     #[inline(always)]
-    unsafe fn test<L: Isa, const CMP: u8>(args: &Args, uop: &Uop) -> u32 {
+    unsafe fn test<L: Isa, const RELATION: u8>(args: &Args, uop: &Uop) -> u32 {
         let [a, b, _] = sources(uop);
-        let read = |v: u32| f32::from_bits(if FTZ { flush(v) } else { v });
-        unsafe { test2::<L>(args, |x, y| ones(holds(CMP, read(a.apply(x)), read(b.apply(y))))) }
+        let read = |m: Modifier<u32>, v: u32| {
+            let v = if MODIFIED { m.apply(v) } else { v };
+            f32::from_bits(if FTZ { flush(v) } else { v })
+        };
+        unsafe { test2::<L>(args, |x, y| ones(holds(RELATION, read(a, x), read(b, y)))) }
     }
 }
 
@@ -137,10 +162,10 @@ struct Double;
 impl Comparison for Double {
     const FLOAT: bool = true;
     #[inline(always)]
-    unsafe fn test<L: Isa, const CMP: u8>(args: &Args, uop: &Uop) -> u32 {
+    unsafe fn test<L: Isa, const RELATION: u8>(args: &Args, uop: &Uop) -> u32 {
         let [a, b, _] = super::float64::sources(uop);
         let read = f64::from_bits;
-        unsafe { test2_wide::<L>(args, |x, y| ones(holds(CMP, read(a.apply(x)), read(b.apply(y))))) }
+        unsafe { test2_wide::<L>(args, |x, y| ones(holds(RELATION, read(a.apply(x)), read(b.apply(y))))) }
     }
 }
 
@@ -148,11 +173,11 @@ struct Narrow<F>(std::marker::PhantomData<F>);
 impl<F: HalfFormat> Comparison for Narrow<F> {
     const FLOAT: bool = true;
     #[inline(always)]
-    unsafe fn test<L: Isa, const CMP: u8>(args: &Args, uop: &Uop) -> u32 {
+    unsafe fn test<L: Isa, const RELATION: u8>(args: &Args, uop: &Uop) -> u32 {
         let [a, b, _] = super::half::sources(uop);
         let ftz = uop.flags.has(Flags::FTZ);
         let read = |v: u32| F::read(v & 0xffff, ftz);
-        unsafe { test2::<L>(args, |x, y| ones(holds(CMP, read(a.apply(x)), read(b.apply(y))))) }
+        unsafe { test2::<L>(args, |x, y| ones(holds(RELATION, read(a.apply(x)), read(b.apply(y))))) }
     }
 }
 
@@ -162,12 +187,13 @@ impl<F: HalfFormat> Body for Packed<F> {
     #[inline(always)]
     unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
         let Sub::Cmp(cmp, combine) = uop.sub else { return };
+        let (relation, negated) = relation(cmp);
         let [a, b, _] = super::half::sources(uop);
         let ftz = uop.flags.has(Flags::FTZ);
         for half in 0..2 {
             let read = |v: u32| F::read(v >> (16 * half) & 0xffff, ftz);
-            let test = |x: u32, y: u32| ones(holds(cmp as u8, read(a.apply(x)), read(b.apply(y))));
-            let holds = unsafe { test2::<L>(args, test) };
+            let test = |x: u32, y: u32| ones(holds(relation, read(a.apply(x)), read(b.apply(y))));
+            let holds = unsafe { test2::<L>(args, test) } ^ ones(negated);
             args.pdst[half] = match combine {
                 BoolOp::And => holds & args.psrc[0],
                 BoolOp::Or => holds | args.psrc[0],

@@ -5,13 +5,18 @@
 
 use warpwatt_isa::{AtomOp, MatchMode, Op, ShflMode, Sub, Ty, Uop, VoteMode};
 
-use super::maps::{fill, pair, row, store};
+use super::maps::{fill, ones, pair, row, store};
 use super::shell::{kernel, pick};
 use super::{Args, Kernel, Level};
 
 pub(super) fn select(level: Level, uop: &Uop) -> Option<Kernel> {
     match (uop.op, uop.sub) {
-        (Op::Shfl, Sub::Shfl(_)) => pick::<Shfl>(level),
+        (Op::Shfl, Sub::Shfl(mode)) => match mode {
+            ShflMode::Up => pick::<Shfl<UP>>(level),
+            ShflMode::Down => pick::<Shfl<DOWN>>(level),
+            ShflMode::Bfly => pick::<Shfl<BUTTERFLY>>(level),
+            ShflMode::Idx => pick::<Shfl<{ ShflMode::Idx as u8 }>>(level),
+        },
         (Op::Vote, Sub::Vote(_)) => pick::<Vote>(level),
         (Op::Match, Sub::Match(_)) => match uop.ty.words() {
             1 => pick::<Match<false>>(level),
@@ -29,30 +34,33 @@ pub(super) fn select(level: Level, uop: &Uop) -> Option<Kernel> {
     }
 }
 
-kernel!(Shfl, |L, args, uop| {
-    let Sub::Shfl(mode) = uop.sub else { return };
+const UP: u8 = ShflMode::Up as u8;
+const DOWN: u8 = ShflMode::Down as u8;
+const BUTTERFLY: u8 = ShflMode::Bfly as u8;
+
+kernel!(Shfl<const MODE: u8>, |L, args, _uop| {
     let (a, b, c) = (row(args, 0, 0), row(args, 1, 0), row(args, 2, 0));
-    let (mut out, mut inside) = ([0; 32], 0);
+    let (mut from, mut inside) = ([0; 32], [0; 32]);
     for lane in 0..32u32 {
         let (shift, clamp) = (b[lane as usize] & 31, c[lane as usize] & 31);
         let segment = c[lane as usize] >> 8 & 31;
-        let (first, last) = (lane & segment, lane & segment | clamp & !segment);
-        let (from, valid) = match mode {
+        let last = lane & segment | clamp & !segment;
+        let (source, valid) = match MODE {
             // With `up` the clamp is the segment's lowest lane.
-            ShflMode::Up => (lane.wrapping_sub(shift), lane as i32 - shift as i32 >= last as i32),
-            ShflMode::Down => (lane + shift, lane + shift <= last),
-            ShflMode::Bfly => (lane ^ shift, lane ^ shift <= last),
-            ShflMode::Idx => {
-                let from = first | shift & !segment;
-                (from, from <= last)
+            UP => (lane.wrapping_sub(shift), lane as i32 - shift as i32 >= last as i32),
+            DOWN => (lane + shift, lane + shift <= last),
+            BUTTERFLY => (lane ^ shift, lane ^ shift <= last),
+            _ => {
+                let source = lane & segment | shift & !segment;
+                (source, source <= last)
             }
         };
-        let from = if valid { from } else { lane };
-        out[lane as usize] = a[(from & 31) as usize];
-        inside |= u32::from(valid) << lane;
+        from[lane as usize] = if valid { source & 31 } else { lane };
+        inside[lane as usize] = ones(valid);
     }
+    let inside = L::signs(&inside);
     args.pdst = [inside, !inside];
-    store(args, 0, &out);
+    fill::<L>(args, |lane| a[(from[lane] & 31) as usize]);
 });
 
 kernel!(Vote, |L, args, uop| {
@@ -64,7 +72,7 @@ kernel!(Vote, |L, args, uop| {
         VoteMode::Any => any,
         VoteMode::Uni => all || !any,
         VoteMode::Ballot => {
-            store(args, 0, &[holds; 32]);
+            store::<L>(args, 0, &[holds; 32]);
             any
         }
     };
@@ -100,7 +108,7 @@ kernel!(Match<const WIDE: bool>, |L, args, uop| {
         };
     }
     args.pdst = [p, !p];
-    store(args, 0, &out);
+    store::<L>(args, 0, &out);
 });
 
 kernel!(Redux, |L, args, uop| {
@@ -127,10 +135,10 @@ kernel!(Redux, |L, args, uop| {
         }
         out[lane] = if members == 0 { 0 } else { result };
     }
-    store(args, 0, &out);
+    store::<L>(args, 0, &out);
 });
 
-kernel!(ActiveMask, |L, args, _uop| { store(args, 0, &[args.mask; 32]) });
+kernel!(ActiveMask, |L, args, _uop| { store::<L>(args, 0, &[args.mask; 32]) });
 
 kernel!(Elect, |L, args, _uop| {
     let mut p = 0;
@@ -141,5 +149,5 @@ kernel!(Elect, |L, args, _uop| {
         p |= u32::from(members != 0 && *out == lane as u32) << lane;
     }
     args.pdst = [p, !p];
-    fill(args, |lane| out[lane]);
+    fill::<L>(args, |lane| out[lane]);
 });

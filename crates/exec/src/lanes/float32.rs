@@ -5,7 +5,7 @@
 
 use warpwatt_isa::{Flags, MinMax, Op, Round, Sub, Uop};
 
-use super::maps::{map2, map3};
+use super::maps::{map2, map3, row, store};
 use super::shell::{Isa, kernel, pick};
 use super::{Kernel, Level, soft};
 
@@ -129,35 +129,47 @@ kernel!(Nearest<const OP: u8, const MODIFIED: bool, const FTZ: bool, const SAT: 
         f32::from_bits(if FTZ { flush(v) } else { v })
     };
     if OP == FMA {
-        map3(args, |a, b, c| {
+        map3::<L>(args, |a, b, c| {
             finish(compute::<L, OP>(read(ma, a), read(mb, b), read(mc, c)), FTZ, SAT)
         });
     } else {
-        map2(args, |a, b| finish(compute::<L, OP>(read(ma, a), read(mb, b), 0.0), FTZ, SAT));
+        map2::<L>(args, |a, b| finish(compute::<L, OP>(read(ma, a), read(mb, b), 0.0), FTZ, SAT));
     }
 });
+
+/// p + c in F32, rounded in a mode. Opposite addends that cancel give -0 when rounding down.
+#[inline(always)]
+fn round_sum(p: f64, c: f64, mode: Round) -> f32 {
+    let sum = soft::add_odd(p, c);
+    let cancelled = (sum == 0.0) & (p.is_sign_negative() != c.is_sign_negative());
+    let sum = if cancelled & (mode == Round::Rm) { -0.0 } else { sum };
+    soft::narrow_directed(sum, mode)
+}
+
+/// A source in F64, which holds it exactly.
+#[inline(always)]
+fn read_double(modifier: Modifier<u32>, ftz: bool, bits: u32) -> f64 {
+    let bits = modifier.apply(bits);
+    f64::from(f32::from_bits(if ftz { flush(bits) } else { bits }))
+}
 
 kernel!(Directed<const OP: u8>, |L, args, uop| {
     let [ma, mb, mc] = sources(uop);
     let (mode, ftz, sat) = (uop.rnd, uop.flags.has(Flags::FTZ), uop.flags.has(Flags::SAT));
-    let read = |m: Modifier<u32>, v: u32| {
-        let v = m.apply(v);
-        f64::from(f32::from_bits(if ftz { flush(v) } else { v }))
-    };
-    let round = |p: f64, c: f64| {
-        let sum = soft::add_odd(p, c);
-        // Opposite addends that cancel give -0 when rounding down.
-        let cancelled = sum == 0.0 && (p.is_sign_negative() != c.is_sign_negative());
-        let sum = if cancelled && mode == Round::Rm { -0.0 } else { sum };
-        finish(soft::narrow_directed(sum, mode), ftz, sat)
-    };
-    match OP {
-        ADD => map2(args, |a, b| round(read(ma, a), read(mb, b))),
-        MUL => map2(args, |a, b| {
-            finish(soft::narrow_directed(read(ma, a) * read(mb, b), mode), ftz, sat)
-        }),
-        _ => map3(args, |a, b, c| round(read(ma, a) * read(mb, b), read(mc, c))),
+    // A loop rather than a closure, which is too long for the compiler to inline everywhere.
+    let (a, b) = (row(args, 0, 0), row(args, 1, 0));
+    let c = if OP == FMA { row(args, 2, 0) } else { a };
+    let mut out = [0; 32];
+    for lane in 0..32 {
+        let (a, b) = (read_double(ma, ftz, a[lane]), read_double(mb, ftz, b[lane]));
+        let value = match OP {
+            ADD => round_sum(a, b, mode),
+            MUL => soft::narrow_directed(a * b, mode),
+            _ => round_sum(a * b, read_double(mc, ftz, c[lane]), mode),
+        };
+        out[lane] = finish(value, ftz, sat);
     }
+    store::<L>(args, 0, &out);
 });
 
 fn minmax(level: Level, uop: &Uop) -> Option<Kernel> {
@@ -189,13 +201,13 @@ kernel!(MinMaxF32<const MAX: bool, const PLAIN: bool>, |L, args, uop| {
         if is_nan(b) { a } else { best }
     };
     if PLAIN {
-        map2(args, |a, b| {
+        map2::<L>(args, |a, b| {
             let best = choose(a, b);
             if is_nan(best) { NAN } else { best }
         });
         return;
     }
-    map2(args, |a, b| {
+    map2::<L>(args, |a, b| {
         let read = |m: Modifier<u32>, v: u32| {
             let v = m.apply(v);
             if ftz { flush(v) } else { v }
@@ -206,7 +218,7 @@ kernel!(MinMaxF32<const MAX: bool, const PLAIN: bool>, |L, args, uop| {
         let (a, b) = (a & magnitude, b & magnitude);
         let best = choose(a, b);
         let best = if xorsign { best | sign } else { best };
-        let nan = is_nan(best) || propagate && (is_nan(a) || is_nan(b));
+        let nan = is_nan(best) | (propagate & (is_nan(a) | is_nan(b)));
         if nan { NAN } else { best }
     });
 });

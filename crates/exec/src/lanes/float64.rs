@@ -59,11 +59,11 @@ kernel!(Nearest<const OP: u8, const MODIFIED: bool>, |L, args, uop| {
     let (a, b) = (pair(args, 0), pair(args, 1));
     let read = |i: usize, v: u64| f64::from_bits(if MODIFIED { m[i].apply(v) } else { v });
     match OP {
-        ADD => fill_wide(args, |i| canonical((read(0, a.get(i)) + read(1, b.get(i))).to_bits())),
-        MUL => fill_wide(args, |i| canonical((read(0, a.get(i)) * read(1, b.get(i))).to_bits())),
+        ADD => fill_wide::<L>(args, |i| canonical((read(0, a.get(i)) + read(1, b.get(i))).to_bits())),
+        MUL => fill_wide::<L>(args, |i| canonical((read(0, a.get(i)) * read(1, b.get(i))).to_bits())),
         _ => {
             let c = pair(args, 2);
-            fill_wide(args, |i| {
+            fill_wide::<L>(args, |i| {
                 canonical(L::fma64(read(0, a.get(i)), read(1, b.get(i)), read(2, c.get(i))).to_bits())
             });
         }
@@ -74,17 +74,17 @@ kernel!(Directed<const OP: u8>, |L, args, uop| {
     let (m, mode) = (sources(uop), uop.rnd);
     let (a, b) = (pair(args, 0), pair(args, 1));
     match OP {
-        ADD => fill_wide(args, |i| {
+        ADD => fill_wide::<L>(args, |i| {
             canonical(soft::fma64(m[0].apply(a.get(i)), 1f64.to_bits(), m[1].apply(b.get(i)), mode))
         }),
         // Adding a zero of the product's own sign changes nothing.
-        MUL => fill_wide(args, |i| {
+        MUL => fill_wide::<L>(args, |i| {
             let (a, b) = (m[0].apply(a.get(i)), m[1].apply(b.get(i)));
             canonical(soft::fma64(a, b, (a ^ b) & SIGN, mode))
         }),
         _ => {
             let c = pair(args, 2);
-            fill_wide(args, |i| {
+            fill_wide::<L>(args, |i| {
                 canonical(soft::fma64(m[0].apply(a.get(i)), m[1].apply(b.get(i)), m[2].apply(c.get(i)), mode))
             });
         }
@@ -100,7 +100,7 @@ fn order(bits: u64) -> i64 {
 kernel!(MinMaxF64<const MAX: bool>, |L, args, uop| {
     let m = sources(uop);
     let (a, b) = (pair(args, 0), pair(args, 1));
-    fill_wide(args, |lane| {
+    fill_wide::<L>(args, |lane| {
         let (a, b) = (m[0].apply(a.get(lane)), m[1].apply(b.get(lane)));
         let first = if MAX { order(a) > order(b) } else { order(a) < order(b) };
         let best = if first { a } else { b };

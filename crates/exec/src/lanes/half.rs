@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Half precision and bfloat16, single and packed in pairs.
 //!
-//! Every operation is a × b + c in F64, where the product is exact; the sum and its narrowing to F32 are rounded to odd, so that the last rounding, to 16 bits,
-//! is the only one that counts.
+//! Every operation is a × b + c in a wider format, where the product is exact and the sum is rounded to odd, so that the last rounding, to 16 bits, is the only
+//! one that counts.
 
 use std::marker::PhantomData;
 
 use warpwatt_isa::{Flags, MinMax, Op, Round, Sub, Ty, Uop};
 
 use super::float32::{self, Modifier};
-use super::maps::{map2, map3};
+use super::maps::{row, store};
 use super::shell::{Body, Isa, pick};
 use super::{Args, Kernel, Level, soft};
 
@@ -24,6 +24,8 @@ pub(super) trait HalfFormat {
     fn widen(bits: u32) -> f32;
     /// To nearest even; any NaN becomes some NaN.
     fn narrow(value: f32) -> u32;
+    /// p × q + c, rounded to odd in F32.
+    fn fma_odd(p: f32, q: f32, c: f32) -> f32;
 
     #[inline(always)]
     fn flush(bits: u32) -> u32 {
@@ -68,6 +70,12 @@ impl HalfFormat for Half {
         let large = if magnitude > 0x7f80_0000 { NAN } else { 0x7c00 };
         sign | if magnitude >= 0x4780_0000 { large } else { finite }
     }
+
+    #[inline(always)]
+    fn fma_odd(p: f32, q: f32, c: f32) -> f32 {
+        // 22 bits of product, far from the limits of F32: exact.
+        soft::add_odd32(p * q, c)
+    }
 }
 
 pub(super) struct Brain;
@@ -87,6 +95,12 @@ impl HalfFormat for Brain {
         let rounded = (bits & 0x7fff_ffff).wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
         bits >> 16 & 0x8000 | if value.is_nan() { NAN } else { rounded }
     }
+
+    #[inline(always)]
+    fn fma_odd(p: f32, q: f32, c: f32) -> f32 {
+        // The exponents of products go beyond F32.
+        soft::narrow_odd(soft::add_odd(f64::from(p) * f64::from(q), f64::from(c)))
+    }
 }
 
 /// Modifiers that act on both halves of a word.
@@ -101,9 +115,9 @@ pub(super) fn finish<F: HalfFormat>(bits: u32, ftz: bool, sat: bool, relu: bool)
     let bits = if ftz { F::flush(bits) } else { bits };
     let nan = F::is_nan(bits);
     let negative = bits & 0x8000 != 0;
-    let relu_bits = if relu && negative { 0 } else { bits };
+    let relu_bits = if relu & negative { 0 } else { bits };
     let capped = if bits > F::ONE { F::ONE } else { bits };
-    let sat_bits = if negative || nan { 0 } else { capped };
+    let sat_bits = if negative | nan { 0 } else { capped };
     let number = if nan { NAN } else { relu_bits };
     if sat { sat_bits } else { number }
 }
@@ -131,43 +145,86 @@ fn select_for<F: HalfFormat, const PACKED: bool>(level: Level, uop: &Uop) -> Opt
         return None;
     }
     match (uop.op, uop.sub) {
-        (Op::Fadd, _) => pick::<Arithmetic<F, PACKED, ADD>>(level),
-        (Op::Fmul, _) => pick::<Arithmetic<F, PACKED, MUL>>(level),
-        (Op::Ffma, _) => pick::<Arithmetic<F, PACKED, FMA>>(level),
+        (Op::Fadd, _) => arithmetic_for::<F, PACKED, ADD>(level, uop),
+        (Op::Fmul, _) => arithmetic_for::<F, PACKED, MUL>(level, uop),
+        (Op::Ffma, _) => arithmetic_for::<F, PACKED, FMA>(level, uop),
         (Op::Fmnmx, Sub::MinMax(_)) => pick::<MinMaxHalf<F, PACKED>>(level),
         _ => None,
     }
 }
 
-struct Arithmetic<F, const PACKED: bool, const OP: u8>(PhantomData<F>);
+fn arithmetic_for<F: HalfFormat, const PACKED: bool, const OP: u8>(
+    level: Level,
+    uop: &Uop,
+) -> Option<Kernel> {
+    match uop.flags.without(Flags::SPILL) {
+        Flags::NONE => pick::<Arithmetic<F, PACKED, OP, true>>(level),
+        _ => pick::<Arithmetic<F, PACKED, OP, false>>(level),
+    }
+}
 
-impl<F: HalfFormat, const PACKED: bool, const OP: u8> Body for Arithmetic<F, PACKED, OP> {
+/// Which modifiers of the result an operation has.
+#[derive(Clone, Copy)]
+struct Mode {
+    ftz: bool,
+    sat: bool,
+    relu: bool,
+}
+
+#[inline(always)]
+fn arithmetic<F: HalfFormat, const OP: u8>(a: u32, b: u32, c: u32, mode: Mode) -> u32 {
+    let [a, b, c] = [a, b, c].map(|v| F::read(v & 0xffff, mode.ftz));
+    let (p, q, c) = match OP {
+        ADD => (a, 1.0, b),
+        MUL => (a, b, -0.0),
+        _ => (a, b, c),
+    };
+    finish::<F>(F::narrow(F::fma_odd(p, q, c)), mode.ftz, mode.sat, mode.relu)
+}
+
+/// `PLAIN`: no modifiers of the result.
+struct Arithmetic<F, const PACKED: bool, const OP: u8, const PLAIN: bool>(PhantomData<F>);
+
+impl<F: HalfFormat, const PACKED: bool, const OP: u8, const PLAIN: bool> Body
+    for Arithmetic<F, PACKED, OP, PLAIN>
+{
     #[inline(always)]
     unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
         let [ma, mb, mc] = sources(uop);
-        let flags = uop.flags;
-        let (ftz, sat, relu) = (flags.has(Flags::FTZ), flags.has(Flags::SAT), flags.has(Flags::RELU));
-        let one = |a: u32, b: u32, c: u32| {
-            let read = |v: u32| f64::from(F::read(v & 0xffff, ftz));
-            let (p, c) = match OP {
-                ADD => (read(a), read(b)),
-                MUL => (read(a) * read(b), -0.0),
-                _ => (read(a) * read(b), read(c)),
-            };
-            finish::<F>(F::narrow(soft::narrow_odd(soft::add_odd(p, c))), ftz, sat, relu)
-        };
-        let all = |a: u32, b: u32, c: u32| {
-            let (a, b, c) = (ma.apply(a), mb.apply(b), mc.apply(c));
-            let low = one(a, b, c);
-            if PACKED { low | one(a >> 16, b >> 16, c >> 16) << 16 } else { low }
-        };
-        unsafe {
-            match OP {
-                FMA => map3(args, all),
-                _ => map2(args, |a, b| all(a, b, 0)),
+        let flags = if PLAIN { Flags::NONE } else { uop.flags };
+        let mode =
+            Mode { ftz: flags.has(Flags::FTZ), sat: flags.has(Flags::SAT), relu: flags.has(Flags::RELU) };
+        // A loop rather than a closure, which is too long for the compiler to inline everywhere.
+        let (a, b) = unsafe { (row(args, 0, 0), row(args, 1, 0)) };
+        let c = if OP == FMA { unsafe { row(args, 2, 0) } } else { a };
+        let mut out = [0; 32];
+        for lane in 0..32 {
+            let (a, b, c) = (ma.apply(a[lane]), mb.apply(b[lane]), mc.apply(c[lane]));
+            out[lane] = arithmetic::<F, OP>(a, b, c, mode);
+            if PACKED {
+                out[lane] |= arithmetic::<F, OP>(a >> 16, b >> 16, c >> 16, mode) << 16;
             }
         }
+        unsafe { store::<L>(args, 0, &out) };
     }
+}
+
+/// Minimum or maximum of two numbers in 16 bits.
+#[inline(always)]
+fn choose<F: HalfFormat>(a: u32, b: u32, max: bool, flags: Flags) -> u32 {
+    let (ftz, propagate) = (flags.has(Flags::FTZ), flags.has(Flags::NAN));
+    let xorsign = flags.has(Flags::XORSIGN_ABS);
+    let [a, b] = [a & 0xffff, b & 0xffff].map(|v| if ftz { F::flush(v) } else { v });
+    let sign = (a ^ b) & 0x8000;
+    let magnitude = if xorsign { 0x7fff } else { 0xffff };
+    let (a, b) = (a & magnitude, b & magnitude);
+    // Integers ordered as the floats are, -0 below +0.
+    let [oa, ob] = [a, b].map(|v| if v & 0x8000 != 0 { !(v as i32 & 0x7fff) } else { v as i32 });
+    let best = if (oa > ob) == max { a } else { b };
+    let best = if F::is_nan(a) { b } else { best };
+    let best = if F::is_nan(b) { a } else { best };
+    let nan = F::is_nan(best) | (propagate & (F::is_nan(a) | F::is_nan(b)));
+    if nan { NAN } else { best | if xorsign { sign } else { 0 } }
 }
 
 struct MinMaxHalf<F, const PACKED: bool>(PhantomData<F>);
@@ -175,30 +232,17 @@ struct MinMaxHalf<F, const PACKED: bool>(PhantomData<F>);
 impl<F: HalfFormat, const PACKED: bool> Body for MinMaxHalf<F, PACKED> {
     #[inline(always)]
     unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
-        let [ma, mb, _] = sources(uop);
-        let flags = uop.flags;
-        let (ftz, propagate) = (flags.has(Flags::FTZ), flags.has(Flags::NAN));
-        let (xorsign, max) = (flags.has(Flags::XORSIGN_ABS), uop.sub == Sub::MinMax(MinMax::Max));
-        // Integers ordered as the floats are, -0 below +0.
-        let order = |v: u32| if v & 0x8000 != 0 { !(v as i32 & 0x7fff) } else { v as i32 };
-        let one = |a: u32, b: u32| {
-            let read = |v: u32| if ftz { F::flush(v & 0xffff) } else { v & 0xffff };
-            let (a, b) = (read(a), read(b));
-            let sign = (a ^ b) & 0x8000;
-            let magnitude = if xorsign { 0x7fff } else { 0xffff };
-            let (a, b) = (a & magnitude, b & magnitude);
-            let best = if (order(a) > order(b)) == max { a } else { b };
-            let best = if F::is_nan(a) { b } else { best };
-            let best = if F::is_nan(b) { a } else { best };
-            let nan = F::is_nan(best) || propagate && (F::is_nan(a) || F::is_nan(b));
-            if nan { NAN } else { best | if xorsign { sign } else { 0 } }
-        };
-        unsafe {
-            map2(args, |a, b| {
-                let (a, b) = (ma.apply(a), mb.apply(b));
-                let low = one(a, b);
-                if PACKED { low | one(a >> 16, b >> 16) << 16 } else { low }
-            });
+        let ([ma, mb, _], flags) = (sources(uop), uop.flags);
+        let max = uop.sub == Sub::MinMax(MinMax::Max);
+        let (a, b) = unsafe { (row(args, 0, 0), row(args, 1, 0)) };
+        let mut out = [0; 32];
+        for lane in 0..32 {
+            let (a, b) = (ma.apply(a[lane]), mb.apply(b[lane]));
+            out[lane] = choose::<F>(a, b, max, flags);
+            if PACKED {
+                out[lane] |= choose::<F>(a >> 16, b >> 16, max, flags) << 16;
+            }
         }
+        unsafe { store::<L>(args, 0, &out) };
     }
 }

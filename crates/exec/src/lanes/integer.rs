@@ -24,10 +24,12 @@ pub(super) fn select(level: Level, uop: &Uop) -> Option<Kernel> {
         },
         Op::ImadHi if saturate && signed => pick::<ImadHi<true, true>>(level),
         _ if saturate => None,
-        Op::Iadd3 => match (plain, carry_out) {
-            (true, _) => pick::<Iadd3>(level),
-            (false, false) => pick::<Iadd3Neg>(level),
-            (false, true) => pick::<Iadd3Carry>(level),
+        Op::Iadd3 => match (plain, carry_out, carry_in) {
+            (true, ..) => pick::<Iadd3>(level),
+            (false, false, false) => pick::<Iadd3Neg<false>>(level),
+            (false, false, true) => pick::<Iadd3Neg<true>>(level),
+            (false, true, false) => pick::<Iadd3Carry<false>>(level),
+            (false, true, true) => pick::<Iadd3Carry<true>>(level),
         },
         Op::Imad if uop.neg == 0 => pick::<Imad<false>>(level),
         Op::Imad => pick::<Imad<true>>(level),
@@ -64,14 +66,17 @@ fn carries(args: &Args, uop: &Uop) -> u32 {
     if uop.flags.has(Flags::CARRY_IN) { args.psrc[0] } else { 0 }
 }
 
-kernel!(Iadd3, |L, args, _uop| { map3(args, |a, b, c| a.wrapping_add(b).wrapping_add(c)) });
+kernel!(Iadd3, |L, args, _uop| { map3::<L>(args, |a, b, c| a.wrapping_add(b).wrapping_add(c)) });
 
-kernel!(Iadd3Neg, |L, args, uop| {
+kernel!(Iadd3Neg<const CARRY_IN: bool>, |L, args, uop| {
     let [na, nb, nc] = [0, 1, 2].map(|i| complement(uop, i));
-    let (extra, x) = (corrections(uop, 7), carries(args, uop));
-    map3x(args, x, |a, b, c, x| {
-        (a ^ na).wrapping_add(b ^ nb).wrapping_add(c ^ nc).wrapping_add(extra).wrapping_add(x)
-    });
+    let sum = |a: u32, b: u32, c: u32| (a ^ na).wrapping_add(b ^ nb).wrapping_add(c ^ nc);
+    if CARRY_IN {
+        map3x::<L>(args, args.psrc[0], |a, b, c, x| sum(a, b, c).wrapping_add(x));
+    } else {
+        let extra = corrections(uop, 7);
+        map3::<L>(args, |a, b, c| sum(a, b, c).wrapping_add(extra));
+    }
 });
 
 /// a + b, and all ones if that carried.
@@ -81,12 +86,13 @@ fn add(a: u32, b: u32) -> (u32, u32) {
     (sum, ones(sum < a))
 }
 
-kernel!(Iadd3Carry, |L, args, uop| {
+kernel!(Iadd3Carry<const CARRY_IN: bool>, |L, args, uop| {
     let [na, nb, nc] = [0, 1, 2].map(|i| complement(uop, i));
-    let (extra, x) = (corrections(uop, 7), carries(args, uop));
+    let extra = corrections(uop, 7);
+    let x = if CARRY_IN { args.psrc[0] } else { 0 };
     map3_pred::<L>(args, x, |a, b, c, x| {
         let (sum, p) = add(a ^ na, b ^ nb);
-        let (sum, q) = add(sum, extra + x);
+        let (sum, q) = add(sum, if CARRY_IN { x } else { extra });
         let (sum, r) = add(sum, c ^ nc);
         (sum, p | q | r)
     });
@@ -97,7 +103,7 @@ kernel!(Iadd3Sat, |L, args, uop| {
         let v = i64::from(v as i32);
         if uop.neg >> i & 1 == 1 { -v } else { v }
     };
-    map3(args, |a, b, c| {
+    map3::<L>(args, |a, b, c| {
         let sum = sign(0, a) + sign(1, b) + sign(2, c);
         sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as u32
     });
@@ -107,9 +113,9 @@ kernel!(Imad<const NEG: bool>, |L, args, uop| {
     if NEG {
         let [na, nb, nc] = [0, 1, 2].map(|i| complement(uop, i));
         let negate = |v: u32, n: u32| (v ^ n).wrapping_sub(n);
-        map3(args, |a, b, c| negate(a, na).wrapping_mul(negate(b, nb)).wrapping_add(negate(c, nc)));
+        map3::<L>(args, |a, b, c| negate(a, na).wrapping_mul(negate(b, nb)).wrapping_add(negate(c, nc)));
     } else {
-        map3(args, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
+        map3::<L>(args, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
     }
 });
 
@@ -132,7 +138,7 @@ fn product_sign(uop: &Uop) -> u64 {
 
 kernel!(ImadHi<const SIGNED: bool, const SAT: bool>, |L, args, uop| {
     let (sign, nc) = (product_sign(uop), complement(uop, 2));
-    map3(args, |a, b, c| {
+    map3::<L>(args, |a, b, c| {
         let high = (product(SIGNED, a, b, sign) >> 32) as u32;
         let c = (c ^ nc).wrapping_sub(nc);
         if SAT { (high as i32).saturating_add(c as i32) as u32 } else { high.wrapping_add(c) }
@@ -166,8 +172,8 @@ impl<const SIGNED: bool, const PLAIN: bool> super::shell::Body for ImadWide<SIGN
             args.pdst[0] = L::signs(&carry);
         }
         unsafe {
-            store(args, 0, &low);
-            store(args, 1, &high);
+            store::<L>(args, 0, &low);
+            store::<L>(args, 1, &high);
         }
     }
 }
@@ -182,7 +188,7 @@ fn shift_of(uop: &Uop) -> u32 {
 
 kernel!(Lea, |L, args, uop| {
     let shift = shift_of(uop);
-    super::maps::map2(args, |a, b| (a << shift).wrapping_add(b));
+    super::maps::map2::<L>(args, |a, b| (a << shift).wrapping_add(b));
 });
 
 kernel!(LeaCarry, |L, args, uop| {
@@ -198,7 +204,7 @@ kernel!(LeaCarry, |L, args, uop| {
 kernel!(LeaHi, |L, args, uop| {
     let (shift, na, nb) = (shift_of(uop), complement(uop, 0), complement(uop, 1));
     let (extra, x) = (corrections(uop, 3), carries(args, uop));
-    map3x(args, x, |a, b, c, x| {
+    map3x::<L>(args, x, |a, b, c, x| {
         let high = (((u64::from(c) << 32 | u64::from(a)) << shift) >> 32) as u32;
         (high ^ na).wrapping_add(b ^ nb).wrapping_add(extra).wrapping_add(x)
     });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Moves, selection, byte permutation and three-input logic on registers and predicates.
 
-use warpwatt_isa::{Op, PrmtMode, Sub, Uop};
+use warpwatt_isa::{Op, PrmtMode, Src, Sub, Uop};
 
 use super::maps::{map2, map3, row, store};
 use super::shell::{kernel, pick};
@@ -21,6 +21,7 @@ pub(super) fn select(level: Level, uop: &Uop) -> Option<Kernel> {
             2 => pick::<Sel<2>>(level),
             _ => None,
         },
+        (Op::Prmt, Sub::None) if matches!(uop.src[2], Src::Imm(_)) => pick::<PrmtImmediate>(level),
         (Op::Prmt, Sub::None) => pick::<Prmt>(level),
         (Op::Prmt, Sub::Prmt(_)) => pick::<PrmtNamed>(level),
         (Op::Lop3, Sub::Lut(lut)) => lop3(level, lut),
@@ -35,7 +36,7 @@ kernel!(Mov<const WORDS: usize>, |L, args, _uop| {
         *out = *row(args, 0, word);
     }
     for (word, out) in out.iter().enumerate() {
-        store(args, word, out);
+        store::<L>(args, word, out);
     }
 });
 
@@ -50,7 +51,7 @@ kernel!(Sel<const WORDS: usize>, |L, args, _uop| {
         }
     }
     for (word, out) in out.iter().enumerate() {
-        store(args, word, out);
+        store::<L>(args, word, out);
     }
 });
 
@@ -68,7 +69,31 @@ fn permute(a: u32, b: u32, selector: u32) -> u32 {
     (0..4).fold(0, |out, i| out | pick_byte(value, selector >> (4 * i) & 15) << (8 * i))
 }
 
-kernel!(Prmt, |L, args, _uop| { map3(args, permute) });
+kernel!(Prmt, |L, args, _uop| { map3::<L>(args, permute) });
+
+kernel!(
+    /// The selector is the same in all lanes, so that every byte is a shift by the same amount.
+    PrmtImmediate,
+    |L, args, uop| {
+        let Src::Imm(selector) = uop.src[2] else { return };
+        let bytes = [0, 1, 2, 3].map(|i| {
+            let nibble = selector >> (4 * i) & 15;
+            // Shift the byte to the top, then down to bit 0, with its sign alone if that is asked for.
+            let from_b = (nibble >> 2 & 1).wrapping_neg();
+            let sign = (nibble >> 3 & 1).wrapping_neg();
+            (from_b, sign, 24 - (nibble & 3) * 8, 8 * i)
+        });
+        map2::<L>(args, |a, b| {
+            let mut out = 0;
+            for (from_b, sign, up, place) in bytes {
+                let top = (a ^ (a ^ b) & from_b) << up;
+                let byte = (top >> 24) & !sign | (top as i32 >> 31) as u32 & sign;
+                out |= (byte & 0xff) << place;
+            }
+            out
+        });
+    }
+);
 
 kernel!(
     /// The modes that PTX names: selectors by c[1:0] (PTX ISA, "prmt").
@@ -83,7 +108,7 @@ kernel!(
             PrmtMode::Ecr => [0x0000, 0x1110, 0x2210, 0x3210],
             PrmtMode::Rc16 => [0x1010, 0x3232, 0x1010, 0x3232],
         };
-        map3(args, |a, b, c| permute(a, b, selectors[(c & 3) as usize]));
+        map3::<L>(args, |a, b, c| permute(a, b, selectors[(c & 3) as usize]));
     }
 );
 
@@ -100,7 +125,7 @@ fn table(lut: u32, a: u32, b: u32, c: u32) -> u32 {
 
 kernel!(Lop3Table, |L, args, uop| {
     let Sub::Lut(lut) = uop.sub else { return };
-    map3(args, |a, b, c| table(u32::from(lut), a, b, c));
+    map3::<L>(args, |a, b, c| table(u32::from(lut), a, b, c));
 });
 
 kernel!(Plop3, |L, args, uop| {
@@ -113,7 +138,7 @@ kernel!(Plop3, |L, args, uop| {
 /// Kernels for the functions that compilers use most; the others share one.
 macro_rules! functions {
     ($($name:ident $lut:literal $map:ident($($x:ident),*) $value:expr;)*) => {
-        $(kernel!($name, |L, args, _uop| { $map(args, |$($x: u32),*| $value) });)*
+        $(kernel!($name, |L, args, _uop| { $map::<L>(args, |$($x: u32),*| $value) });)*
 
         fn lop3(level: Level, lut: u8) -> Option<Kernel> {
             match lut {

@@ -2,8 +2,7 @@
 //! Applying a function of one lane to all 32 of them.
 //!
 //! Results are collected in local arrays before anything is stored: sources may overlap the destination, and the compiler sees that the loop has no
-//! aliases and vectorises it. With a full mask the result is stored as it is; otherwise it is blended with and/andnot/or, since what compilers make of
-//! `if active { store }` is several times slower.
+//! aliases and vectorises it. With a full mask the result is stored as it is; otherwise it is blended with the old value.
 
 use super::shell::Isa;
 use super::{Args, Row};
@@ -24,58 +23,54 @@ pub(super) unsafe fn row<'a>(args: &Args, i: usize, word: usize) -> &'a Words {
 /// # Safety
 /// The destination must have that many rows.
 #[inline(always)]
-pub(super) unsafe fn store(args: &mut Args, word: usize, value: &Words) {
+pub(super) unsafe fn store<L: Isa>(args: &mut Args, word: usize, value: &Words) {
     let dst = unsafe { &mut *args.dst.add(word) };
     if args.mask == u32::MAX {
         *dst = Row(*value);
     } else {
-        let mask = args.mask;
-        for lane in 0..32 {
-            let keep = (mask >> lane & 1).wrapping_sub(1);
-            dst.0[lane] = dst.0[lane] & keep | value[lane] & !keep;
-        }
+        L::blend(dst, value, args.mask);
     }
 }
 
 #[inline(always)]
-pub(super) unsafe fn map1(args: &mut Args, f: impl Fn(u32) -> u32) {
+pub(super) unsafe fn map1<L: Isa>(args: &mut Args, f: impl Fn(u32) -> u32) {
     let a = unsafe { row(args, 0, 0) };
     let mut out = [0; 32];
     for lane in 0..32 {
         out[lane] = f(a[lane]);
     }
-    unsafe { store(args, 0, &out) };
+    unsafe { store::<L>(args, 0, &out) };
 }
 
 #[inline(always)]
-pub(super) unsafe fn map2(args: &mut Args, f: impl Fn(u32, u32) -> u32) {
+pub(super) unsafe fn map2<L: Isa>(args: &mut Args, f: impl Fn(u32, u32) -> u32) {
     let (a, b) = unsafe { (row(args, 0, 0), row(args, 1, 0)) };
     let mut out = [0; 32];
     for lane in 0..32 {
         out[lane] = f(a[lane], b[lane]);
     }
-    unsafe { store(args, 0, &out) };
+    unsafe { store::<L>(args, 0, &out) };
 }
 
 #[inline(always)]
-pub(super) unsafe fn map3(args: &mut Args, f: impl Fn(u32, u32, u32) -> u32) {
+pub(super) unsafe fn map3<L: Isa>(args: &mut Args, f: impl Fn(u32, u32, u32) -> u32) {
     let (a, b, c) = unsafe { (row(args, 0, 0), row(args, 1, 0), row(args, 2, 0)) };
     let mut out = [0; 32];
     for lane in 0..32 {
         out[lane] = f(a[lane], b[lane], c[lane]);
     }
-    unsafe { store(args, 0, &out) };
+    unsafe { store::<L>(args, 0, &out) };
 }
 
 /// As [`map3`], with a carry into each lane.
 #[inline(always)]
-pub(super) unsafe fn map3x(args: &mut Args, x: u32, f: impl Fn(u32, u32, u32, u32) -> u32) {
+pub(super) unsafe fn map3x<L: Isa>(args: &mut Args, x: u32, f: impl Fn(u32, u32, u32, u32) -> u32) {
     let (a, b, c) = unsafe { (row(args, 0, 0), row(args, 1, 0), row(args, 2, 0)) };
     let mut out = [0; 32];
     for lane in 0..32 {
         out[lane] = f(a[lane], b[lane], c[lane], x >> lane & 1);
     }
-    unsafe { store(args, 0, &out) };
+    unsafe { store::<L>(args, 0, &out) };
 }
 
 /// As [`map3x`]; the second result is a word whose top bit is the lane's predicate result.
@@ -91,7 +86,7 @@ pub(super) unsafe fn map3_pred<L: Isa>(
         (out[lane], top[lane]) = f(a[lane], b[lane], c[lane], x >> lane & 1);
     }
     args.pdst[0] = L::signs(&top);
-    unsafe { store(args, 0, &out) };
+    unsafe { store::<L>(args, 0, &out) };
 }
 
 /// The lanes for which a comparison of sources 0 and 1 holds; `f` gives all ones or zero.
@@ -134,7 +129,7 @@ pub(super) unsafe fn pair<'a>(args: &Args, i: usize) -> Pair<'a> {
 
 /// Stores a 64-bit result computed lane by lane.
 #[inline(always)]
-pub(super) unsafe fn fill_wide(args: &mut Args, f: impl Fn(usize) -> u64) {
+pub(super) unsafe fn fill_wide<L: Isa>(args: &mut Args, f: impl Fn(usize) -> u64) {
     let (mut low, mut high) = ([0; 32], [0; 32]);
     for lane in 0..32 {
         let value = f(lane);
@@ -142,19 +137,19 @@ pub(super) unsafe fn fill_wide(args: &mut Args, f: impl Fn(usize) -> u64) {
         high[lane] = (value >> 32) as u32;
     }
     unsafe {
-        store(args, 0, &low);
-        store(args, 1, &high);
+        store::<L>(args, 0, &low);
+        store::<L>(args, 1, &high);
     }
 }
 
 /// Stores a 32-bit result computed lane by lane.
 #[inline(always)]
-pub(super) unsafe fn fill(args: &mut Args, f: impl Fn(usize) -> u32) {
+pub(super) unsafe fn fill<L: Isa>(args: &mut Args, f: impl Fn(usize) -> u32) {
     let mut out = [0; 32];
     for (lane, word) in out.iter_mut().enumerate() {
         *word = f(lane);
     }
-    unsafe { store(args, 0, &out) };
+    unsafe { store::<L>(args, 0, &out) };
 }
 
 /// All ones if the condition holds.

@@ -36,7 +36,7 @@ macro_rules! functions {
     ($($name:ident $function:expr;)*) => {
         $(kernel!($name, |L, args, uop| {
             let modifier = sources(uop)[0];
-            map1(args, |a| finish($function(f32::from_bits(flush(modifier.apply(a)))), true, false));
+            map1::<L>(args, |a| finish($function(f32::from_bits(flush(modifier.apply(a)))), true, false));
         });)*
     };
 }
@@ -53,7 +53,7 @@ functions! {
 
 kernel!(Tanh, |L, args, uop| {
     let modifier = sources(uop)[0];
-    map1(args, |a| finish(tanh(f32::from_bits(modifier.apply(a))), false, false));
+    map1::<L>(args, |a| finish(tanh(f32::from_bits(modifier.apply(a))), false, false));
 });
 
 /// The polynomial with the given coefficients, highest first.
@@ -184,12 +184,12 @@ fn from_high_word(high: u32) -> f64 {
 
 kernel!(Rcp64h, |L, args, uop| {
     let modifier = sources(uop)[0];
-    map1(args, |a| high_word(1.0 / from_high_word(modifier.apply(a))));
+    map1::<L>(args, |a| high_word(1.0 / from_high_word(modifier.apply(a))));
 });
 
 kernel!(Rsq64h, |L, args, uop| {
     let modifier = sources(uop)[0];
-    map1(args, |a| {
+    map1::<L>(args, |a| {
         let value = from_high_word(modifier.apply(a));
         let root = 1.0 / value.sqrt();
         high_word(root)

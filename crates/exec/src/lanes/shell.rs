@@ -6,7 +6,7 @@
 
 use warpwatt_isa::Uop;
 
-use super::{Args, Kernel, soft};
+use super::{Args, Kernel, Row, soft};
 
 /// How much of the host's instruction set the kernels use. Results do not depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -78,6 +78,8 @@ pub(super) trait Isa {
     fn fma64(a: f64, b: f64, c: f64) -> f64;
     /// Bit i of the result is the top bit of word i.
     fn signs(words: &[u32; 32]) -> u32;
+    /// Replaces the words of `dst` that the mask names.
+    fn blend(dst: &mut Row, value: &[u32; 32], mask: u32);
 }
 
 pub(super) struct Portable;
@@ -101,6 +103,14 @@ impl Isa for Portable {
             mask |= word >> 31 << lane;
         }
         mask
+    }
+
+    #[inline(always)]
+    fn blend(dst: &mut Row, value: &[u32; 32], mask: u32) {
+        for lane in 0..32 {
+            let keep = (mask >> lane & 1).wrapping_sub(1);
+            dst.0[lane] = dst.0[lane] & keep | value[lane] & !keep;
+        }
     }
 }
 
@@ -138,6 +148,23 @@ impl Isa for Wide {
             mask |= (sign as u32) << (part * 8);
         }
         mask
+    }
+
+    #[inline(always)]
+    fn blend(dst: &mut Row, value: &[u32; 32], mask: u32) {
+        use std::arch::x86_64::*;
+        for part in 0..4 {
+            // SAFETY: as above. Each lane's bit is shifted to the top of its word, which is all that the blend looks at. The old value is read as
+            // volatile, or else the compiler makes a masked store of it, which costs several times as much.
+            unsafe {
+                let at = dst.0.as_mut_ptr().add(part * 8).cast::<__m256>();
+                let old = at.read_volatile();
+                let shifts = _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24);
+                let bits = _mm256_sllv_epi32(_mm256_set1_epi32((mask >> (part * 8)) as i32), shifts);
+                let new = _mm256_loadu_ps(value.as_ptr().add(part * 8).cast());
+                at.write(_mm256_blendv_ps(old, new, _mm256_castsi256_ps(bits)));
+            }
+        }
     }
 }
 

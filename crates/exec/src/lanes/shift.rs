@@ -30,15 +30,15 @@ pub(super) fn select(level: Level, uop: &Uop) -> Option<Kernel> {
     }
 }
 
-kernel!(Shl, |L, args, _uop| { map2(args, |a, b| if b < 32 { a << (b & 31) } else { 0 }) });
-kernel!(ShlWrap, |L, args, _uop| { map2(args, |a, b| a << (b & 31)) });
-kernel!(Shr, |L, args, _uop| { map2(args, |a, b| if b < 32 { a >> (b & 31) } else { 0 }) });
-kernel!(ShrWrap, |L, args, _uop| { map2(args, |a, b| a >> (b & 31)) });
-kernel!(Sar, |L, args, _uop| { map2(args, |a, b| (a as i32 >> b.min(31)) as u32) });
-kernel!(SarWrap, |L, args, _uop| { map2(args, |a, b| (a as i32 >> (b & 31)) as u32) });
+kernel!(Shl, |L, args, _uop| { map2::<L>(args, |a, b| if b < 32 { a << (b & 31) } else { 0 }) });
+kernel!(ShlWrap, |L, args, _uop| { map2::<L>(args, |a, b| a << (b & 31)) });
+kernel!(Shr, |L, args, _uop| { map2::<L>(args, |a, b| if b < 32 { a >> (b & 31) } else { 0 }) });
+kernel!(ShrWrap, |L, args, _uop| { map2::<L>(args, |a, b| a >> (b & 31)) });
+kernel!(Sar, |L, args, _uop| { map2::<L>(args, |a, b| (a as i32 >> b.min(31)) as u32) });
+kernel!(SarWrap, |L, args, _uop| { map2::<L>(args, |a, b| (a as i32 >> (b & 31)) as u32) });
 
 kernel!(Shf<const RIGHT: bool, const WRAP: bool>, |L, args, _uop| {
-    map3(args, |a, b, c| {
+    map3::<L>(args, |a, b, c| {
         let value = u64::from(b) << 32 | u64::from(a);
         let amount = if WRAP { c & 31 } else { c.min(32) };
         if RIGHT { (value >> amount) as u32 } else { ((value << amount) >> 32) as u32 }

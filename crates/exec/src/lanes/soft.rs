@@ -168,10 +168,23 @@ pub(super) fn add_odd(p: f64, c: f64) -> f64 {
     let t = sum - p;
     let error = (p - (sum - t)) + (c - t);
     let bits = sum.to_bits();
-    let adjust = error.abs() > 0.0 && sum.abs() < f64::INFINITY && bits & 1 == 0;
+    let adjust = (error.abs() > 0.0) & (sum.abs() < f64::INFINITY) & (bits & 1 == 0);
     let away = (error > 0.0) == (sum > 0.0);
     let step = if away { 1 } else { u64::MAX };
     f64::from_bits(bits.wrapping_add(if adjust { step } else { 0 }))
+}
+
+/// As [`add_odd`] in F32.
+#[inline(always)]
+pub(super) fn add_odd32(p: f32, c: f32) -> f32 {
+    let sum = p + c;
+    let t = sum - p;
+    let error = (p - (sum - t)) + (c - t);
+    let bits = sum.to_bits();
+    let adjust = (error.abs() > 0.0) & (sum.abs() < f32::INFINITY) & (bits & 1 == 0);
+    let away = (error > 0.0) == (sum > 0.0);
+    let step = if away { 1 } else { u32::MAX };
+    f32::from_bits(bits.wrapping_add(if adjust { step } else { 0 }))
 }
 
 /// F64 to F32, rounded to odd.
@@ -179,7 +192,7 @@ pub(super) fn add_odd(p: f64, c: f64) -> f64 {
 pub(super) fn narrow_odd(value: f64) -> f32 {
     let near = value as f32;
     let (bits, back) = (near.to_bits(), f64::from(near));
-    let adjust = back != value && bits & 1 == 0;
+    let adjust = (back != value) & (bits & 1 == 0);
     let away = back.abs() < value.abs();
     let step = if away { 1 } else { u32::MAX };
     f32::from_bits(bits.wrapping_add(if adjust { step } else { 0 }))
@@ -190,23 +203,14 @@ pub(super) fn narrow_odd(value: f64) -> f32 {
 pub(super) fn narrow_directed(value: f64, mode: Round) -> f32 {
     let near = value as f32;
     let (bits, back) = (near.to_bits(), f64::from(near));
-    let step = match mode {
-        Round::Rz if back.abs() > value.abs() => u32::MAX,
-        Round::Rm if back > value => {
-            if near.is_sign_negative() {
-                1
-            } else {
-                u32::MAX
-            }
-        }
-        Round::Rp if back < value => {
-            if near.is_sign_negative() {
-                u32::MAX
-            } else {
-                1
-            }
-        }
-        _ => 0,
+    let negative = near.is_sign_negative();
+    let (larger, smaller) = (back.abs() < value.abs(), back.abs() > value.abs());
+    let (inward, outward) = match mode {
+        Round::Rz => (smaller, false),
+        Round::Rm => (smaller & !negative, larger & negative),
+        Round::Rp => (smaller & negative, larger & !negative),
+        _ => (false, false),
     };
+    let step = u32::from(outward).wrapping_sub(u32::from(inward));
     f32::from_bits(bits.wrapping_add(step))
 }

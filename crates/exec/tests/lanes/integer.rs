@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Integer, logic, shift and bit operations against wide integers.
 
-use warpwatt_isa::{BoolOp, Cmp, Flags, MinMax, Op, PrmtMode, Sub, Ty};
+use warpwatt_isa::{BoolOp, Cmp, Flags, MinMax, Op, PrmtMode, Src, Sub, Ty};
 
 use crate::model::integer;
 use crate::support::*;
@@ -218,20 +218,26 @@ fn logic_follows_every_truth_table() {
 #[test]
 fn bytes_are_permuted_by_selector_and_by_mode() {
     let bytes = |c: &Case| -> [u8; 8] { (c.src[1] << 32 | u64::from(c.src[0] as u32)).to_le_bytes() };
-    check(&uop(Op::Prmt, Ty::U32), words(), |c| {
+    let permuted = |c: &Case| {
         let pick = |i: u32| {
             let nibble = c.src[2] >> (4 * i) & 15;
             let byte = bytes(c)[nibble as usize & 7];
-            u64::from(if nibble < 8 {
-                byte
-            } else if byte >= 128 {
-                255
-            } else {
-                0
-            }) << (8 * i)
+            let sign = if byte >= 128 { 255 } else { 0 };
+            u64::from(if nibble < 8 { byte } else { sign }) << (8 * i)
         };
         value(pick(0) | pick(1) | pick(2) | pick(3))
-    });
+    };
+    check(&uop(Op::Prmt, Ty::U32), words(), permuted);
+    // The same with an immediate selector, which has a kernel of its own.
+    for selector in [0x3210, 0x7654, 0x0123, 0x5410, 0xba98, 0x7632, 0x4440, 0x89f1, 0x2c6e] {
+        let mut op = uop(Op::Prmt, Ty::U32);
+        op.src[2] = Src::Imm(selector);
+        let all = words().into_iter().map(|mut c| {
+            c.src[2] = u64::from(selector);
+            c
+        });
+        check(&op, all, permuted);
+    }
     // Tables of the PTX ISA, bytes from the highest down, for selectors 0 to 3.
     let modes = [
         (PrmtMode::F4e, [[3, 2, 1, 0], [4, 3, 2, 1], [5, 4, 3, 2], [6, 5, 4, 3]]),

@@ -9,7 +9,7 @@ use super::{code, mode, read_float};
 use crate::lanes::float32::{self, flush, sources};
 use crate::lanes::half::{self, Brain, Half, HalfFormat};
 use crate::lanes::integral::{round32, round64};
-use crate::lanes::maps::{fill, fill_wide, map1, map2, pair, row};
+use crate::lanes::maps::{fill, fill_wide, map1, pair, row, store};
 use crate::lanes::shell::{Body, Isa, kernel, pick};
 use crate::lanes::soft::{self, Format};
 use crate::lanes::{Args, Kernel, Level};
@@ -44,7 +44,7 @@ pub(super) fn select(level: Level, uop: &Uop) -> Option<Kernel> {
 
 kernel!(Integral<const MODE: u8>, |L, args, uop| {
     let (modifier, ftz) = (sources(uop)[0], uop.flags.has(Flags::FTZ));
-    map1(args, |a| {
+    map1::<L>(args, |a| {
         let a = modifier.apply(a);
         let value = f32::from_bits(if ftz { flush(a) } else { a });
         float32::finish(round32(value, mode(MODE)), false, false)
@@ -53,7 +53,7 @@ kernel!(Integral<const MODE: u8>, |L, args, uop| {
 
 kernel!(SingleDouble, |L, args, uop| {
     let (modifier, ftz, a) = (sources(uop)[0], uop.flags.has(Flags::FTZ), row(args, 0, 0));
-    fill_wide(args, |lane| {
+    fill_wide::<L>(args, |lane| {
         let a = modifier.apply(a[lane]);
         let value = f64::from(f32::from_bits(if ftz { flush(a) } else { a }));
         if value.is_nan() { crate::lanes::float64::NAN } else { value.to_bits() }
@@ -63,7 +63,7 @@ kernel!(SingleDouble, |L, args, uop| {
 kernel!(DoubleSingle, |L, args, uop| {
     let (modifier, ftz) = (crate::lanes::float64::sources(uop)[0], uop.flags.has(Flags::FTZ));
     let a = pair(args, 0);
-    fill(args, |lane| float32::finish(f64::from_bits(modifier.apply(a.get(lane))) as f32, ftz, false));
+    fill::<L>(args, |lane| float32::finish(f64::from_bits(modifier.apply(a.get(lane))) as f32, ftz, false));
 });
 
 struct Widen<F>(PhantomData<F>);
@@ -72,7 +72,7 @@ impl<F: HalfFormat> Body for Widen<F> {
     #[inline(always)]
     unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
         let (modifier, ftz) = (half::sources(uop)[0], uop.flags.has(Flags::FTZ));
-        unsafe { map1(args, |a| float32::finish(F::widen(modifier.apply(a) & 0xffff), ftz, false)) };
+        unsafe { map1::<L>(args, |a| float32::finish(F::widen(modifier.apply(a) & 0xffff), ftz, false)) };
     }
 }
 
@@ -89,7 +89,7 @@ impl<F: HalfFormat> Body for Narrow<F> {
     #[inline(always)]
     unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
         let (modifier, ftz) = (sources(uop)[0], uop.flags.has(Flags::FTZ));
-        unsafe { map1(args, |a| to_half::<F>(modifier.apply(a), ftz)) };
+        unsafe { map1::<L>(args, |a| to_half::<F>(modifier.apply(a), ftz)) };
     }
 }
 
@@ -99,7 +99,13 @@ impl<F: HalfFormat> Body for Pack<F> {
     #[inline(always)]
     unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
         let ([ma, mb, _], ftz) = (sources(uop), uop.flags.has(Flags::FTZ));
-        unsafe { map2(args, |a, b| to_half::<F>(ma.apply(a), ftz) << 16 | to_half::<F>(mb.apply(b), ftz)) };
+        let (a, b) = unsafe { (row(args, 0, 0), row(args, 1, 0)) };
+        let mut out = [0; 32];
+        for lane in 0..32 {
+            let (high, low) = (ma.apply(a[lane]), mb.apply(b[lane]));
+            out[lane] = to_half::<F>(high, ftz) << 16 | to_half::<F>(low, ftz);
+        }
+        unsafe { store::<L>(args, 0, &out) };
     }
 }
 
@@ -129,8 +135,8 @@ kernel!(General, |L, args, uop| {
         *out = convert(read_float(args, uop, 0, lane), to, uop);
     }
     match uop.ty {
-        Ty::F64 => fill_wide(args, |lane| values[lane]),
-        _ => fill(args, |lane| values[lane] as u32),
+        Ty::F64 => fill_wide::<L>(args, |lane| values[lane]),
+        _ => fill::<L>(args, |lane| values[lane] as u32),
     }
 });
 
@@ -141,5 +147,5 @@ kernel!(PackGeneral, |L, args, uop| {
         let [high, low] = [0, 1].map(|source| convert(read_float(args, uop, source, lane), to, uop) as u32);
         *out = high << 16 | low;
     }
-    fill(args, |lane| out[lane]);
+    fill::<L>(args, |lane| out[lane]);
 });

@@ -61,7 +61,7 @@ fn unsigned(value: f32) -> u32 {
 
 kernel!(Single<const SIGNED: bool, const MODE: u8>, |L, args, uop| {
     let (modifier, ftz) = (sources(uop)[0], uop.flags.has(Flags::FTZ));
-    map1(args, |a| {
+    map1::<L>(args, |a| {
         let a = modifier.apply(a);
         let value = f32::from_bits(if ftz { flush(a) } else { a });
         // The conversion itself truncates.
@@ -72,7 +72,7 @@ kernel!(Single<const SIGNED: bool, const MODE: u8>, |L, args, uop| {
 
 kernel!(Double<const SIGNED: bool, const MODE: u8>, |L, args, uop| {
     let (modifier, a) = (crate::lanes::float64::sources(uop)[0], pair(args, 0));
-    fill(args, |lane| {
+    fill::<L>(args, |lane| {
         let value = round64(f64::from_bits(modifier.apply(a.get(lane))), mode(MODE));
         let (least, greatest) = (f64::from(i32::MIN), f64::from(i32::MAX));
         let inside = if value > least { value } else { least };
@@ -99,8 +99,8 @@ kernel!(General, |L, args, uop| {
         low[lane] = whole as u32;
         high[lane] = (whole >> 32) as u32;
     }
-    store(args, 0, &low);
+    store::<L>(args, 0, &low);
     if to.words() == 2 {
-        store(args, 1, &high);
+        store::<L>(args, 1, &high);
     }
 });

@@ -38,7 +38,7 @@ fn unused(ty: Ty) -> u32 {
 
 kernel!(Narrow<const FROM: bool, const TO: bool>, |L, args, uop| {
     let (from, to) = (unused(uop.ty2), unused(uop.ty));
-    crate::lanes::maps::map1(args, |a| extend(extend(a, from, FROM), to, TO));
+    crate::lanes::maps::map1::<L>(args, |a| extend(extend(a, from, FROM), to, TO));
 });
 
 kernel!(Widen<const SIGNED: bool>, |L, args, uop| {
@@ -49,14 +49,14 @@ kernel!(Widen<const SIGNED: bool>, |L, args, uop| {
         low[lane] = extend(a[lane], from, SIGNED);
         high[lane] = if SIGNED { (low[lane] as i32 >> 31) as u32 } else { 0 };
     }
-    store(args, 0, &low);
-    store(args, 1, &high);
+    store::<L>(args, 0, &low);
+    store::<L>(args, 1, &high);
 });
 
 kernel!(Copy64, |L, args, _uop| {
     let (low, high) = (*row(args, 0, 0), *row(args, 0, 1));
-    store(args, 0, &low);
-    store(args, 1, &high);
+    store::<L>(args, 0, &low);
+    store::<L>(args, 1, &high);
 });
 
 /// A source lane as the number it stands for.
@@ -87,8 +87,8 @@ kernel!(Saturate, |L, args, uop| {
         low[lane] = value as u32;
         high[lane] = (value >> 32) as u32;
     }
-    store(args, 0, &low);
+    store::<L>(args, 0, &low);
     if uop.ty.words() == 2 {
-        store(args, 1, &high);
+        store::<L>(args, 1, &high);
     }
 });

@@ -23,17 +23,17 @@ pub(super) fn select(level: Level, uop: &Uop) -> Option<Kernel> {
     }
 }
 
-kernel!(SignedSingle, |L, args, _uop| { map1(args, |a| (a as i32 as f32).to_bits()) });
-kernel!(UnsignedSingle, |L, args, _uop| { map1(args, |a| (a as f32).to_bits()) });
+kernel!(SignedSingle, |L, args, _uop| { map1::<L>(args, |a| (a as i32 as f32).to_bits()) });
+kernel!(UnsignedSingle, |L, args, _uop| { map1::<L>(args, |a| (a as f32).to_bits()) });
 
 kernel!(SignedDouble, |L, args, _uop| {
     let a = row(args, 0, 0);
-    fill_wide(args, |lane| f64::from(a[lane] as i32).to_bits());
+    fill_wide::<L>(args, |lane| f64::from(a[lane] as i32).to_bits());
 });
 
 kernel!(UnsignedDouble, |L, args, _uop| {
     let a = row(args, 0, 0);
-    fill_wide(args, |lane| f64::from(a[lane]).to_bits());
+    fill_wide::<L>(args, |lane| f64::from(a[lane]).to_bits());
 });
 
 kernel!(General, |L, args, uop| {
@@ -49,7 +49,7 @@ kernel!(General, |L, args, uop| {
         *out = convert(read(args, from, lane));
     }
     match uop.ty {
-        Ty::F64 => fill_wide(args, |lane| values[lane]),
-        _ => fill(args, |lane| values[lane] as u32),
+        Ty::F64 => fill_wide::<L>(args, |lane| values[lane]),
+        _ => fill::<L>(args, |lane| values[lane] as u32),
     }
 });

@@ -4,7 +4,7 @@
 use warpwatt_isa::{BarKind, Sub};
 
 use crate::barrier::{BARRIERS, Barrier};
-use crate::engine::JOIN_PATIENCE;
+use crate::engine::FIRST_LOOK;
 use crate::grid::Grid;
 use crate::image::TRASH_PRED;
 use crate::lanes::Row;
@@ -24,10 +24,11 @@ pub(crate) struct Warp {
     /// Instructions issued.
     pub issued: u64,
     pub local: LocalMemory,
-    /// Instructions run while lanes waited at a join for the running ones.
-    pub kept_waiting: u32,
-    /// How many of them are taken without asking whether the running lanes spin.
-    pub join_patience: u32,
+    /// Quanta used up in a row without an event, and after how many the warp is looked at.
+    pub quanta: u32,
+    pub look_after: u32,
+    /// It spins: its turn comes after the other blocks'.
+    pub resting: bool,
 }
 
 impl Warp {
@@ -90,8 +91,9 @@ impl Cta {
                 index,
                 issued: 0,
                 local: LocalMemory::new(grid.local_bytes),
-                kept_waiting: 0,
-                join_patience: JOIN_PATIENCE,
+                quanta: 0,
+                look_after: FIRST_LOOK,
+                resting: false,
             })
             .collect();
         let block = Block {
@@ -124,7 +126,7 @@ impl Cta {
             warp.preds = [0; 9];
             warp.preds[7] = !0;
             warp.issued = 0;
-            (warp.kept_waiting, warp.join_patience) = (0, JOIN_PATIENCE);
+            (warp.quanta, warp.look_after, warp.resting) = (0, FIRST_LOOK, false);
             warp.local.clear();
         }
     }

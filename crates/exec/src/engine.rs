@@ -13,17 +13,16 @@ use crate::options::{Options, Services};
 use crate::port::{Direct, GlobalPort};
 use crate::split::Wait;
 use crate::stats::{Ending, GridStats};
-use crate::watchdog::{Look, stuck};
+use crate::watchdog::{Look, SPIN_PERIOD, stuck};
 use crate::{Failure, GridLaunch};
 
 /// Instructions a warp issues before its neighbours get their turn.
 const QUANTUM: u32 = 512;
 /// Rounds over the warps of a block before the next block gets its turn: while a block runs, its registers stay in the host's caches.
 const ROUNDS: u32 = 16;
-/// Instructions for which lanes wait at a join before it is asked whether the others spin.
-pub(crate) const JOIN_PATIENCE: u32 = 1024;
-/// Instructions after which the waiting lanes go on in any case.
-const JOIN_LIMIT: u32 = 1 << 22;
+/// Quanta in a row after which a warp is first looked at, and at most.
+pub(crate) const FIRST_LOOK: u32 = 2;
+const LAST_LOOK: u32 = 1 << 13;
 
 /// Why the rotation stops before all blocks have ended.
 enum Stop {
@@ -109,10 +108,14 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
     /// Gives the warps of a block their turns. False if none could run.
     fn run_cta(&mut self, slot: usize) -> Result<bool, Stop> {
         let mut ever = false;
+        for warp in &mut self.ctas[slot].warps {
+            warp.resting = false;
+        }
         for _ in 0..ROUNDS {
             let mut ran = false;
             for warp in 0..self.ctas[slot].warps.len() {
-                if self.ctas[slot].warps[warp].can_run() {
+                let state = &self.ctas[slot].warps[warp];
+                if state.can_run() && !state.resting {
                     ran = true;
                     self.run_warp(slot, warp)?;
                 }
@@ -153,7 +156,10 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
                     warp.splits.rotate();
                     return Ok(());
                 }
-                _ => self.handle(slot, event)?,
+                _ => {
+                    (warp.quanta, warp.look_after) = (0, FIRST_LOOK);
+                    self.handle(slot, event)?;
+                }
             }
             if !self.ctas[slot].warps[index].can_run() {
                 break;
@@ -205,33 +211,35 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
         if left == 0 { Err(Stop::Ending(Ending::LimitReached)) } else { Ok(left as u32) }
     }
 
-    /// A warp used its quantum up. From sm_70 on another split takes over, and lanes that wait at a join for lanes that spin are let go.
+    /// A warp used its quantum up. Now and then it is looked at: one that spins rests until the other blocks had their turn, and from sm_70
+    /// on lanes that wait at a join for lanes that spin are let go. Then another split takes over.
     fn end_of_quantum(&mut self, slot: usize, index: usize) -> Result<(), Stop> {
         let Cta { block, warps, .. } = &mut self.ctas[slot];
         let warp = &mut warps[index];
-        if !warp.splits.independent {
-            return Ok(());
-        }
-        if warp.splits.keeps_others_waiting() {
-            warp.kept_waiting += QUANTUM;
-            if warp.kept_waiting >= warp.join_patience {
-                match self.machine.look_at(warp, block) {
-                    // A lane may have a long way to go: it is asked again after twice the time.
-                    Look::Moves if warp.kept_waiting < JOIN_LIMIT => {
-                        warp.join_patience = 2 * warp.kept_waiting
-                    }
-                    Look::Spins | Look::Moves => {
-                        warp.splits.release_waiting();
-                        (warp.kept_waiting, warp.join_patience) = (0, JOIN_PATIENCE);
-                    }
-                    Look::Waits => {}
-                    Look::Event(event) => return self.handle(slot, event),
-                }
+        warp.quanta += 1;
+        let room = |limit: u64| self.machine.elapsed + u64::from(SPIN_PERIOD) <= limit;
+        if warp.quanta >= warp.look_after && self.options.max_warp_instructions.is_none_or(room) {
+            let look = self.machine.look_at(warp, block);
+            // A warp that computes is asked again after twice the time; one that spins is asked at once.
+            warp.look_after = match look {
+                Look::Spins => 1,
+                _ => (2 * warp.look_after).clamp(FIRST_LOOK, LAST_LOOK),
+            };
+            warp.quanta = 0;
+            match look {
+                Look::Event(event) => return self.handle(slot, event),
+                Look::Waits => return Ok(()),
+                Look::Spins => warp.resting = true,
+                Look::Moves => {}
             }
-        } else {
-            (warp.kept_waiting, warp.join_patience) = (0, JOIN_PATIENCE);
+            // However long the way of the running lanes is, the others do not wait for ever.
+            if warp.splits.independent && (look == Look::Spins || warp.look_after == LAST_LOOK) {
+                warp.splits.release_waiting();
+            }
         }
-        warp.splits.rotate();
+        if warp.splits.independent {
+            warp.splits.rotate();
+        }
         Ok(())
     }
 

@@ -84,8 +84,8 @@ impl<'a> Grid<'a> {
         let shared = match launch.dynamic_shared {
             0 => u64::from(program.shared_bytes),
             dynamic => {
-                u64::from(program.dynamic_shared.max(program.shared_bytes)).next_multiple_of(16)
-                    + u64::from(dynamic)
+                let start = program.shared_bytes.next_multiple_of(16).max(program.dynamic_shared);
+                u64::from(start) + u64::from(dynamic)
             }
         };
         if shared > MAX_SHARED {
@@ -111,6 +111,9 @@ impl<'a> Grid<'a> {
         }
         if local > 0 {
             resident = resident.min((MAX_LOCAL / local).max(1));
+        }
+        if launch.cooperative && resident < ctas {
+            return Err(invalid("the blocks of a cooperative launch take too much local memory".to_string()));
         }
 
         let mut bank0 = vec![0; usize::from(bank0::PARAMS)];

@@ -57,6 +57,8 @@ pub(crate) struct Offsets(pub [u32; 32]);
 
 pub(crate) struct Machine<'a, P> {
     pub grid: &'a Grid<'a>,
+    /// Rows of immediates and constants.
+    pool: *mut Row,
     pub port: P,
     pub services: &'a mut dyn Services,
     pub counts: Vec<PcCount>,
@@ -76,6 +78,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         let len = grid.image.code.len();
         Machine {
             grid,
+            pool: grid.pool(),
             port,
             services,
             counts: vec![PcCount::default(); len],
@@ -231,9 +234,9 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
     /// The rows of a source operand.
     #[inline(always)]
     pub(crate) unsafe fn source(&self, warp: &Warp, code: &Code, i: usize) -> *const Row {
-        let bases = [warp.rows, self.grid.pool()];
         let operand = code.src[i];
-        unsafe { bases.get_unchecked((operand >> 31) as usize).add((operand & 0x7fff_ffff) as usize) }
+        let base = if operand >> 31 == 0 { warp.rows } else { self.pool };
+        unsafe { base.add((operand & 0x7fff_ffff) as usize) }
     }
 
     /// Executes a lane kernel and merges its predicate results.
@@ -242,7 +245,12 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         unsafe {
             let mut args = Args {
                 dst: warp.rows.add(code.dst as usize),
-                src: [0, 1, 2, 3].map(|i| self.source(warp, code, i)),
+                src: [
+                    self.source(warp, code, 0),
+                    self.source(warp, code, 1),
+                    self.source(warp, code, 2),
+                    self.source(warp, code, 3),
+                ],
                 psrc: [!0; 3],
                 pdst: [0; 2],
                 mask,

@@ -288,18 +288,6 @@ impl Splits {
         self.arrive();
     }
 
-    /// Whether lanes wait at a join that the current split is to reach.
-    pub(crate) fn keeps_others_waiting(&self) -> bool {
-        let mut index = self.cur.join;
-        while let Some(join) = self.joins.get(index as usize) {
-            if join.arrived != 0 {
-                return true;
-            }
-            index = join.parent;
-        }
-        false
-    }
-
     /// Lets the lanes that wait for the current split go on without it: it spins, perhaps for something only they can do.
     pub(crate) fn release_waiting(&mut self) {
         let mut index = self.cur.join;

@@ -13,7 +13,7 @@ use crate::port::GlobalPort;
 use crate::split::{Split, Wait};
 
 /// Longest loop that is recognised as spinning.
-const SPIN_PERIOD: u32 = 1024;
+pub(crate) const SPIN_PERIOD: u32 = 1024;
 /// Waiting warps that a report names.
 const REPORTED: usize = 8;
 
@@ -120,7 +120,7 @@ fn describe(grid: &Grid, cta: &Cta, warp: &Warp, split: &Split) -> Waiter {
         }
         Wait::WarpSync(members) => (behind, format!("waits in WARPSYNC for the lanes of 0x{members:08x}")),
         Wait::Grid => (behind, "waits at the barrier of the grid".to_string()),
-        Wait::Ready => (split.pc, "runs in a loop that changes nothing".to_string()),
+        Wait::Ready => (split.pc, "runs in a loop without changing memory".to_string()),
     };
     Waiter { cta: cta.block.id, warp: warp.index, pc, lanes: split.mask, reason }
 }

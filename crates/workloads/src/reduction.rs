@@ -34,7 +34,7 @@ impl Workload for Reduction {
     fn run(&self, dev: &mut Device, ptx: &str, size: Size, seed: u64) -> Result<Check, Error> {
         let n = ELEMENTS.at(size);
         let blocks = n.div_ceil(BLOCK * SHARE);
-        let input = Rng::new(seed).ints(n as usize, 0, 256);
+        let input = Rng::new(seed).ints(n as usize, 0, 128);
 
         let mut job = Job::new(dev, &INFO, ptx)?;
         let from = job.upload("input", &input)?;

@@ -226,8 +226,9 @@ impl<'a> Lowerer<'a, '_> {
         let mut at = 0;
         while at < size {
             let left = size - at;
-            let piece =
-                [8, 4, 2, 1].into_iter().find(|&p| p <= left && p <= align.max(1) && (offset + at) % p == 0);
+            let piece = [8, 4, 2, 1]
+                .into_iter()
+                .find(|&p| p <= left && p <= align.max(1) && (offset + at).is_multiple_of(p));
             let piece = piece.unwrap_or(1);
             let word = self.whole(Value(first.0 + at / 4));
             let (ty, value) = match piece {
@@ -284,7 +285,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     fn load_bytes(&mut self, count: u32, offset: u32) -> Opnd {
-        if count == 2 && offset % 2 == 0 {
+        if count == 2 && offset.is_multiple_of(2) {
             return self.load_piece(Ty::U16, offset);
         }
         let mut value = self.load_piece(Ty::U8, offset);

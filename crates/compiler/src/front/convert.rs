@@ -86,7 +86,7 @@ impl<'a> Lowerer<'a, '_> {
                     result
                 }
             }
-            (true, true) if to == Scalar::Tf32 => self.to_tf32(form, a, from, rnd, flags)?,
+            (true, true) if to == Scalar::Tf32 => self.tf32(form, a, from, rnd, flags)?,
             (true, true) => {
                 if from == Scalar::Tf32
                     || matches!(from, Scalar::F16x2 | Scalar::Bf16x2)
@@ -184,7 +184,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// Ten bits of mantissa: rounded on the integer image, infinities and NaN as they are.
-    fn to_tf32(
+    fn tf32(
         &mut self,
         form: &Form<'a>,
         a: Opnd,

@@ -281,8 +281,7 @@ impl<'a> Lowerer<'a, '_> {
             Place::Words { first, size, off } => {
                 let mut values = Vec::new();
                 for k in 0..dsts.len() {
-                    let v = self.read_words(first, size, off + bytes * k as i64, ty, form)?;
-                    values.push(self.stable(v));
+                    values.push(self.read_words(first, size, off + bytes * k as i64, ty, form)?);
                 }
                 for (d, v) in dsts.into_iter().zip(values) {
                     self.set_loaded(d, v, ty);
@@ -298,7 +297,7 @@ impl<'a> Lowerer<'a, '_> {
         let Place::Memory { base, off, frame, space, bank } = place else { return };
         let bytes = types::bytes(ty);
         let words = types::words(ty);
-        let per_load = (16 / bytes).min(4).max(1) as usize;
+        let per_load = (16 / bytes).clamp(1, 4) as usize;
         let mut values = Vec::new();
         for (k, chunk) in dsts.chunks(per_load).enumerate() {
             let mem = MemAttr { space, bank, vec: chunk.len() as u8, ..mem };
@@ -467,7 +466,7 @@ impl<'a> Lowerer<'a, '_> {
                 Ok(())
             }
             Place::Memory { base, off, frame, space, bank } => {
-                let per_store = (16 / types::bytes(ty)).min(4).max(1) as usize;
+                let per_store = (16 / types::bytes(ty)).clamp(1, 4) as usize;
                 for (k, chunk) in values.chunks(per_store).enumerate() {
                     let run = if chunk.len() == 1 { chunk[0] } else { self.run(chunk, types::words(ty)) };
                     let mem = MemAttr { space, bank, vec: chunk.len() as u8, ..mem };

@@ -58,7 +58,7 @@ impl<'a> Lowerer<'a, '_> {
         let part = Self::part_type(form, ty, parts)?;
         let bits = types::bits(part);
         let a = self.src(a, ty)?;
-        // A destination may be (part of) the source: all parts are read before any is written.
+        // No destination can be the source: it is wider than they are.
         let mut writes: Vec<(Dst, Opnd)> = Vec::new();
         for (k, o) in parts.iter().enumerate() {
             let d = self.dst(o, part)?;
@@ -76,7 +76,6 @@ impl<'a> Lowerer<'a, '_> {
                     self.field(word, at % 32, bits)
                 }
             };
-            let value = self.stable(value);
             writes.push((d, value));
         }
         for (d, value) in writes {
@@ -92,21 +91,6 @@ impl<'a> Lowerer<'a, '_> {
             word if at + bits == 32 => self.shr(Ty::U32, word, imm(u64::from(at))),
             word if at == 0 => self.low_bits(word, bits),
             word => self.op(Op::Bfe, Ty::U32, &[word, imm(u64::from(at)), imm(u64::from(bits))]),
-        }
-    }
-
-    /// A copy of a register's present content; what is no register does not change.
-    pub fn stable(&mut self, value: Opnd) -> Opnd {
-        match value {
-            Opnd::Value(p) if self.is_register[p.value.index()] => {
-                let ty = match p.words {
-                    1 => Ty::U32,
-                    2 => Ty::U64,
-                    _ => Ty::B128,
-                };
-                self.op(Op::Mov, ty, &[value])
-            }
-            other => other,
         }
     }
 

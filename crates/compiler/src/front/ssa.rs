@@ -48,10 +48,8 @@ fn clean(f: &mut Function) {
         }
     }
     let mut new_ids = vec![0u32; n];
-    let mut count = 0;
-    for b in (0..n).filter(|&b| reached[b]) {
-        new_ids[b] = count;
-        count += 1;
+    for (new, b) in (0..n).filter(|&b| reached[b]).enumerate() {
+        new_ids[b] = new as u32;
     }
     let mut keep = reached.iter();
     f.blocks.retain(|_| *keep.next().unwrap_or(&false));

@@ -311,7 +311,7 @@ impl Flags {
     pub const FTZ: Flags = Flags(1);
     /// Saturate to [0, 1] for floats, to the type's range for integers.
     pub const SAT: Flags = Flags(2);
-    /// Clamp negative results and NaN to 0.
+    /// Clamp negative results to 0; NaN stays NaN (PTX `.relu`).
     pub const RELU: Flags = Flags(4);
     /// min/max give NaN when an operand is NaN.
     pub const NAN: Flags = Flags(8);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Comparisons of integers and floats into predicates.
 
+use std::marker::PhantomData;
+
 use warpwatt_isa::{BoolOp, Cmp, Flags, Op, Sub, Ty, Uop};
 
 use super::float32::{Modifier, flush, sources};
@@ -12,21 +14,21 @@ use super::{Args, Kernel, Level};
 pub(super) fn select(level: Level, uop: &Uop) -> Option<Kernel> {
     let Sub::Cmp(cmp, _) = uop.sub else { return None };
     match (uop.op, uop.ty) {
-        (Op::Isetp | Op::IsetpX, Ty::U32 | Ty::S32) if uop.neg | uop.abs != 0 => None,
-        (Op::Isetp, Ty::U32) => compare::<Unsigned>(level, cmp),
-        (Op::Isetp, Ty::S32) => compare::<Signed>(level, cmp),
-        (Op::IsetpX, Ty::U32 | Ty::S32) if (cmp as u8) < 6 => pick::<IsetpX>(level),
+        (Op::Isetp | Op::IsetpX, _) if uop.neg | uop.abs != 0 || cmp as u8 > Cmp::Ge as u8 => None,
+        (Op::Isetp, Ty::U32) => integers::<Unsigned>(level, cmp),
+        (Op::Isetp, Ty::S32) => integers::<Signed>(level, cmp),
+        (Op::IsetpX, Ty::U32 | Ty::S32) => pick::<IsetpX>(level),
         (Op::Fsetp, Ty::F32) => match (uop.flags.has(Flags::FTZ), uop.neg | uop.abs != 0) {
-            (false, false) => compare::<Single<false, false>>(level, cmp),
-            (false, true) => compare::<Single<false, true>>(level, cmp),
-            (true, false) => compare::<Single<true, false>>(level, cmp),
-            (true, true) => compare::<Single<true, true>>(level, cmp),
+            (false, false) => floats::<Single<false, false>>(level, cmp),
+            (false, true) => floats::<Single<false, true>>(level, cmp),
+            (true, false) => floats::<Single<true, false>>(level, cmp),
+            (true, true) => floats::<Single<true, true>>(level, cmp),
         },
-        (Op::Fsetp, Ty::F64) => compare::<Double>(level, cmp),
-        (Op::Fsetp, Ty::F16) => compare::<Narrow<Half>>(level, cmp),
-        (Op::Fsetp, Ty::Bf16) => compare::<Narrow<Brain>>(level, cmp),
-        (Op::Fsetp, Ty::F16x2) => pick::<Packed<Half>>(level),
-        (Op::Fsetp, Ty::Bf16x2) => pick::<Packed<Brain>>(level),
+        (Op::Fsetp, Ty::F64) => floats::<Double>(level, cmp),
+        (Op::Fsetp, Ty::F16) => pick::<Halves<Half, false>>(level),
+        (Op::Fsetp, Ty::Bf16) => pick::<Halves<Brain, false>>(level),
+        (Op::Fsetp, Ty::F16x2) => pick::<Halves<Half, true>>(level),
+        (Op::Fsetp, Ty::Bf16x2) => pick::<Halves<Brain, true>>(level),
         _ => None,
     }
 }
@@ -58,6 +60,7 @@ const LESS_GREATER: u8 = 5;
 const ORDERED: u8 = 6;
 
 /// The relation of a comparison of floats, and whether it is negated.
+#[inline(always)]
 fn relation(cmp: Cmp) -> (u8, bool) {
     match cmp {
         Cmp::Eq => (EQUAL, false),
@@ -78,38 +81,47 @@ fn relation(cmp: Cmp) -> (u8, bool) {
 }
 
 /// The same for integers, which are always ordered.
-fn integer_relation(cmp: Cmp) -> Option<(u8, bool)> {
+#[inline(always)]
+fn integer_relation(cmp: Cmp) -> (u8, bool) {
     match cmp {
-        Cmp::Eq => Some((EQUAL, false)),
-        Cmp::Ne => Some((EQUAL, true)),
-        Cmp::Lt => Some((LESS, false)),
-        Cmp::Ge => Some((LESS, true)),
-        Cmp::Gt => Some((GREATER, false)),
-        Cmp::Le => Some((GREATER, true)),
-        _ => None,
+        Cmp::Ne => (EQUAL, true),
+        Cmp::Lt => (LESS, false),
+        Cmp::Ge => (LESS, true),
+        Cmp::Gt => (GREATER, false),
+        Cmp::Le => (GREATER, true),
+        _ => (EQUAL, false),
     }
 }
 
-struct Compare<C, const RELATION: u8, const NEGATED: bool>(std::marker::PhantomData<C>);
+struct Compare<C, const RELATION: u8>(PhantomData<C>);
 
-impl<C: Comparison, const RELATION: u8, const NEGATED: bool> Body for Compare<C, RELATION, NEGATED> {
+impl<C: Comparison, const RELATION: u8> Body for Compare<C, RELATION> {
     #[inline(always)]
     unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
+        let Sub::Cmp(cmp, _) = uop.sub else { return };
+        let (_, negated) = if C::FLOAT { relation(cmp) } else { integer_relation(cmp) };
         let holds = unsafe { C::test::<L, RELATION>(args, uop) };
-        finish(args, uop, if NEGATED { !holds } else { holds });
+        finish(args, uop, holds ^ ones(negated));
     }
 }
 
-fn compare<C: Comparison>(level: Level, cmp: Cmp) -> Option<Kernel> {
-    macro_rules! cases {
-        ($negated:literal, $relation:expr, $($name:ident)*) => {
-            match $relation { $($name => pick::<Compare<C, $name, $negated>>(level),)* _ => None }
-        };
+fn integers<C: Comparison>(level: Level, cmp: Cmp) -> Option<Kernel> {
+    match integer_relation(cmp).0 {
+        LESS => pick::<Compare<C, LESS>>(level),
+        GREATER => pick::<Compare<C, GREATER>>(level),
+        _ => pick::<Compare<C, EQUAL>>(level),
     }
-    let (relation, negated) = if C::FLOAT { relation(cmp) } else { integer_relation(cmp)? };
-    match negated {
-        false => cases!(false, relation, EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL LESS_GREATER ORDERED),
-        true => cases!(true, relation, EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL LESS_GREATER ORDERED),
+}
+
+fn floats<C: Comparison>(level: Level, cmp: Cmp) -> Option<Kernel> {
+    match relation(cmp).0 {
+        EQUAL => pick::<Compare<C, EQUAL>>(level),
+        LESS => pick::<Compare<C, LESS>>(level),
+        LESS_EQUAL => pick::<Compare<C, LESS_EQUAL>>(level),
+        GREATER => pick::<Compare<C, GREATER>>(level),
+        GREATER_EQUAL => pick::<Compare<C, GREATER_EQUAL>>(level),
+        LESS_GREATER => pick::<Compare<C, LESS_GREATER>>(level),
+        _ => pick::<Compare<C, ORDERED>>(level),
     }
 }
 
@@ -169,36 +181,29 @@ impl Comparison for Double {
     }
 }
 
-struct Narrow<F>(std::marker::PhantomData<F>);
-impl<F: HalfFormat> Comparison for Narrow<F> {
-    const FLOAT: bool = true;
-    #[inline(always)]
-    unsafe fn test<L: Isa, const RELATION: u8>(args: &Args, uop: &Uop) -> u32 {
-        let [a, b, _] = super::half::sources(uop);
-        let ftz = uop.flags.has(Flags::FTZ);
-        let read = |v: u32| F::read(v & 0xffff, ftz);
-        unsafe { test2::<L>(args, |x, y| ones(holds(RELATION, read(a.apply(x)), read(b.apply(y))))) }
-    }
-}
+/// One half or both: packed, p is the low one's result and q the high one's.
+struct Halves<F, const PACKED: bool>(PhantomData<F>);
 
-/// Both halves: p is the low one's result, q the high one's.
-struct Packed<F>(std::marker::PhantomData<F>);
-impl<F: HalfFormat> Body for Packed<F> {
+impl<F: HalfFormat, const PACKED: bool> Body for Halves<F, PACKED> {
     #[inline(always)]
     unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
-        let Sub::Cmp(cmp, combine) = uop.sub else { return };
+        let Sub::Cmp(cmp, _) = uop.sub else { return };
         let (relation, negated) = relation(cmp);
-        let [a, b, _] = super::half::sources(uop);
-        let ftz = uop.flags.has(Flags::FTZ);
-        for half in 0..2 {
-            let read = |v: u32| F::read(v >> (16 * half) & 0xffff, ftz);
-            let test = |x: u32, y: u32| ones(holds(relation, read(a.apply(x)), read(b.apply(y))));
-            let holds = unsafe { test2::<L>(args, test) } ^ ones(negated);
-            args.pdst[half] = match combine {
-                BoolOp::And => holds & args.psrc[0],
-                BoolOp::Or => holds | args.psrc[0],
-                BoolOp::Xor => holds ^ args.psrc[0],
-            };
+        let ([ma, mb, _], ftz) = (super::half::sources(uop), uop.flags.has(Flags::FTZ));
+        let (a, b) = unsafe { (row(args, 0, 0), row(args, 1, 0)) };
+        let mut result = [0; 2];
+        for half in 0..if PACKED { 2 } else { 1 } {
+            let mut top = [0; 32];
+            for lane in 0..32 {
+                let [a, b] =
+                    [ma.apply(a[lane]), mb.apply(b[lane])].map(|v| F::read(v >> (16 * half) & 0xffff, ftz));
+                top[lane] = ones(holds(relation, a, b));
+            }
+            finish(args, uop, L::signs(&top) ^ ones(negated));
+            result[half] = args.pdst[0];
+        }
+        if PACKED {
+            args.pdst = result;
         }
     }
 }

@@ -5,6 +5,9 @@
 //! operation is compiled once per instruction-set level of the host (`shell`); all levels give the same bits. Values follow the PTX ISA: its NaN
 //! rules, saturation and flush-to-zero, which is done in software and never by the host's control register.
 
+// A lane number indexes several rows at once; iterating over one of them would only hide that.
+#![allow(clippy::needless_range_loop)]
+
 use warpwatt_isa::{Op, Uop};
 
 mod bits;

@@ -79,12 +79,12 @@ fn multiplications_take_low_high_and_wide_products() {
             op.neg = neg;
             check(&op, words(), |c| value(low(v(c, 0) * v(c, 1) + v(c, 2))));
             op.op = Op::ImadHi;
-            check(&op, words(), |c| value(low((v(c, 0) * v(c, 1) >> 32) + v(c, 2))));
+            check(&op, words(), |c| value(low(((v(c, 0) * v(c, 1)) >> 32) + v(c, 2))));
             if ty == Ty::S32 {
                 op.flags = Flags::SAT;
                 check(&op, words().into_iter().filter(|c| neg & 4 == 0 || c.src[2] != 1 << 31), |c| {
                     // The high word is cut to 32 bits before the addition.
-                    let high = integer(Ty::S32, (v(c, 0) * v(c, 1) >> 32) as u64);
+                    let high = integer(Ty::S32, ((v(c, 0) * v(c, 1)) >> 32) as u64);
                     value(low((high + v(c, 2)).clamp(-(1 << 31), (1 << 31) - 1)))
                 });
             }
@@ -265,7 +265,7 @@ fn bit_fields_are_taken_out_and_put_in() {
         let mut random = Random(3);
         all.iter_mut().for_each(|c| {
             for i in 1..4 {
-                if random.next() % 4 != 0 && (ty != Ty::U64 || i > 1) {
+                if !random.next().is_multiple_of(4) && (ty != Ty::U64 || i > 1) {
                     c.src[i] = random.next() % 70;
                 }
             }

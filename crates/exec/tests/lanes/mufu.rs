@@ -201,7 +201,7 @@ fn double_seeds_are_good_to_twenty_bits() {
     {
         for (&x, y) in highs.iter().zip(run(&function(mufu), &highs)) {
             let want = reference(number(x));
-            if number(x).is_normal() && want.is_normal() && !(want < 2.3e-308) {
+            if number(x).is_normal() && want >= 2.3e-308 {
                 assert!(
                     relative(number(y), want) <= two(-20.0),
                     "{mufu:?}({:e}) = {:e}",

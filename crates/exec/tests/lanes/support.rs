@@ -83,8 +83,8 @@ pub fn execute(
                 rows[2 + 4 * i].0[lane] = (case.src[i] >> 32) as u32;
             }
         }
-        for i in 0..3 {
-            psrc[i] |= u32::from(case.x[i]) << lane;
+        for (mask, x) in psrc.iter_mut().zip(case.x) {
+            *mask |= u32::from(x) << lane;
         }
     }
     let before = rows.clone();

@@ -11,6 +11,7 @@ mod dce;
 mod defs;
 mod evaluate;
 mod fuse;
+mod narrow;
 mod operands;
 mod predicate;
 mod simplify;
@@ -23,6 +24,9 @@ const MAX_ROUNDS: usize = 12;
 pub fn run(f: &mut Function) {
     blocks::clean(f);
     settle(f);
+    if narrow::run(f) {
+        settle(f);
+    }
     address::fold(f);
     fuse::run(f);
     settle(f);

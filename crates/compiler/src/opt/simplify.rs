@@ -4,7 +4,7 @@
 //! Instructions are only rewritten in place: one whose result became a copy stays behind without users and is removed later.
 
 use smallvec::smallvec;
-use warpwatt_isa::{BoolOp, Cmp, Flags, Op, Sub, Ty};
+use warpwatt_isa::{BoolOp, Cmp, Flags, Op, Order, Space, Sub, Ty};
 
 use super::defs::{Defs, whole};
 use super::evaluate;
@@ -282,6 +282,7 @@ impl Pass<'_> {
             Op::Isetp => self.compare(inst, changed),
             Op::Plop3 => predicate_logic(inst, changed),
             Op::Cvt => convert(inst, changed),
+            Op::Ld => constant_load(inst),
             _ => Outcome::Stays,
         }
     }
@@ -673,6 +674,23 @@ fn predicate_logic(inst: &mut Inst, changed: &mut bool) -> Outcome {
         0x0f => Outcome::Pred(!inst.psrc[0]),
         0x33 => Outcome::Pred(!inst.psrc[1]),
         0x55 => Outcome::Pred(!inst.psrc[2]),
+        _ => Outcome::Stays,
+    }
+}
+
+/// A load from a known place in a constant bank is a constant operand.
+fn constant_load(inst: &Inst) -> Outcome {
+    let (ty, mem) = (inst.ty, inst.mem);
+    let known = mem.space == Space::Const
+        && mem.order == Order::Weak
+        && mem.vec == 1
+        && ty.bytes() >= 4
+        && ty.words() <= 2;
+    let Opnd::Imm(base) = inst.srcs[0] else { return Outcome::Stays };
+    match u16::try_from(base.wrapping_add_signed(i64::from(inst.off))) {
+        Ok(offset) if known && u32::from(offset) % ty.bytes() == 0 => {
+            Outcome::Copy(Opnd::Const { bank: mem.bank, offset })
+        }
         _ => Outcome::Stays,
     }
 }

@@ -222,7 +222,8 @@ pub fn property(word: Mod, raw: u64, ty: Ty) -> Option<bool> {
         Mod::Infinite => size == infinity(ty),
         Mod::Number => size <= infinity(ty),
         Mod::Notanumber => size > infinity(ty),
-        Mod::Normal => exponent != 0 && exponent != infinity(ty),
+        // Zeros count as normal.
+        Mod::Normal => size == 0 || exponent != 0 && exponent != infinity(ty),
         Mod::Subnormal => exponent == 0 && size != 0,
         _ => return None,
     })

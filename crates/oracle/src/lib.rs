@@ -14,6 +14,7 @@ mod form;
 pub mod integer;
 mod meet;
 mod memory;
+pub mod random;
 mod thread;
 
 pub use form::{Kind, Ty};

@@ -25,7 +25,13 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    pub(super) fn of(body: &[Inst], map: &WordMap, latency: impl Fn(&Inst) -> u32) -> Graph {
+    /// `carried`: words that replace others at the end of the block, because a phi says so.
+    pub(super) fn of(
+        body: &[Inst],
+        map: &WordMap,
+        carried: &[(usize, usize)],
+        latency: impl Fn(&Inst) -> u32,
+    ) -> Graph {
         let mut nodes: Vec<Node> = body
             .iter()
             .map(|inst| Node {
@@ -57,12 +63,72 @@ impl Graph {
                 ordered.push((i, access));
             }
         }
-        for i in (0..nodes.len()).rev() {
+        for (i, readers) in successions(body, carried, map) {
+            // A value that goes around a loop is replaced when nobody in the block needs the old one any more, so that both share a register.
+            if !readers.iter().any(|&r| reaches(&nodes, i, r)) {
+                readers.iter().filter(|&&r| r != i).for_each(|&r| edge(&mut nodes, r, i, 0));
+            }
+        }
+        for i in backwards(&nodes) {
             let below = nodes[i].after.iter().map(|&(to, delay)| nodes[to as usize].height + delay).max();
             nodes[i].height = below.unwrap_or_else(|| latency(&body[i]));
         }
         Graph { nodes }
     }
+}
+
+/// For every carried word that the block computes: who computes it, and who reads the word that it replaces.
+fn successions(body: &[Inst], carried: &[(usize, usize)], map: &WordMap) -> Vec<(usize, Vec<usize>)> {
+    let reads = |inst: &Inst, slot: usize| {
+        let mut found = false;
+        inst.for_each_use(|p| found |= map.slots(p).contains(&slot));
+        found
+    };
+    let writes = |inst: &Inst, slot: usize| {
+        let mut found = false;
+        inst.for_each_def(|p| found |= map.slots(p).contains(&slot));
+        found
+    };
+    carried
+        .iter()
+        .filter_map(|&(new, old)| {
+            let by = body.iter().position(|inst| writes(inst, new))?;
+            let readers = (0..body.len()).filter(|&i| i != by && reads(&body[i], old)).collect();
+            Some((by, readers))
+        })
+        .collect()
+}
+
+fn reaches(nodes: &[Node], from: usize, to: usize) -> bool {
+    let mut seen = vec![false; nodes.len()];
+    let mut work = vec![from];
+    while let Some(i) = work.pop() {
+        if i == to {
+            return true;
+        }
+        if !std::mem::replace(&mut seen[i], true) {
+            work.extend(nodes[i].after.iter().map(|&(t, _)| t as usize));
+        }
+    }
+    false
+}
+
+/// Every node after all that wait for it.
+fn backwards(nodes: &[Node]) -> Vec<usize> {
+    let mut waiting: Vec<u32> = nodes.iter().map(|n| n.before).collect();
+    let mut order: Vec<usize> = (0..nodes.len()).filter(|&i| waiting[i] == 0).collect();
+    let mut next = 0;
+    while let Some(&i) = order.get(next) {
+        next += 1;
+        for &(to, _) in &nodes[i].after {
+            waiting[to as usize] -= 1;
+            if waiting[to as usize] == 0 {
+                order.push(to as usize);
+            }
+        }
+    }
+    order.reverse();
+    order
 }
 
 fn edge(nodes: &mut [Node], from: usize, to: usize, delay: u32) {

@@ -27,8 +27,19 @@ struct Emitter<'a> {
 pub(super) fn run(f: &CodedFunction) -> Emitted {
     let threaded = thread(f);
     let cfg = skeleton(f, &threaded);
-    let order: Vec<BlockId> =
-        f.order.iter().copied().filter(|&b| cfg.reachable(b) && !skipped(f, &threaded, b)).collect();
+    let in_table = |b: BlockId| {
+        f.blocks.iter().any(|x| match &x.term {
+            Term::Table { targets, .. } => targets.iter().any(|t| threaded[t.index()] == b),
+            _ => false,
+        })
+    };
+    let order: Vec<BlockId> = f
+        .order
+        .iter()
+        .copied()
+        .filter(|&b| cfg.reachable(b) && !skipped(f, &threaded, b))
+        .filter(|&b| b.0 == 0 || ends(&f.blocks[b.index()]).is_none() || in_table(b))
+        .collect();
     let mut e = Emitter {
         blocks: &f.blocks,
         out: Emitted { uops: Vec::new(), tables: Vec::new(), calls: Vec::new() },
@@ -104,14 +115,17 @@ fn skeleton(f: &CodedFunction, threaded: &[BlockId]) -> Cfg {
     })
 }
 
+/// A block that only ends the thread is not needed: ending it on the spot is as short as jumping there.
+fn ends(block: &CodedBlock) -> Option<u32> {
+    match block.term {
+        Term::Exit { loc } if block.uops.is_empty() => Some(loc),
+        _ => None,
+    }
+}
+
 impl Emitter<'_> {
-    /// A block that only ends the thread: ending it on the spot is as short as jumping there.
     fn ends(&self, b: BlockId) -> Option<u32> {
-        let block = &self.blocks[b.index()];
-        match block.term {
-            Term::Exit { loc } if block.uops.is_empty() => Some(loc),
-            _ => None,
-        }
+        ends(&self.blocks[b.index()])
     }
 
     fn push(&mut self, op: Op, guard: PredSrc, loc: u32) -> u32 {
@@ -146,12 +160,14 @@ impl Emitter<'_> {
                     return self.jump(taken, next, loc);
                 }
                 let not = PredSrc { negated: !block.cond.negated, ..block.cond };
-                let (guard, target, rest) = if self.ends(taken).is_some() {
-                    (block.cond, taken, other)
-                } else if self.ends(other).is_some() || next == Some(taken) {
-                    (not, other, taken)
-                } else {
-                    (block.cond, taken, other)
+                // The jump away comes first, unless its lanes would only end: they end on the way to the next block.
+                let (guard, target, rest) = match (self.ends(taken).is_some(), self.ends(other).is_some()) {
+                    (true, false) if next == Some(other) => (block.cond, taken, other),
+                    (true, false) => (not, other, taken),
+                    (false, true) if next != Some(taken) => (block.cond, taken, other),
+                    (false, true) => (not, other, taken),
+                    _ if next == Some(taken) => (not, other, taken),
+                    _ => (block.cond, taken, other),
                 };
                 if let Some(loc) = self.ends(target) {
                     self.push(Op::Exit, guard, loc);

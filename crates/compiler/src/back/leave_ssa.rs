@@ -15,7 +15,7 @@ use crate::ir::{Block, BlockId, Function, Inst, Opnd, Part, PredUse, Term, Value
 pub(super) fn run(f: &mut Function, cfg: &Cfg, live: &FixedBitSet) {
     let map = WordMap::of(&f.values);
     let is_live = |part: Part| map.slots(part).any(|s| live.contains(s));
-    split_edges(f, cfg);
+    split_edges(f, &loops(f, cfg));
     let mut at_end: Vec<Vec<Inst>> = vec![Vec::new(); f.blocks.len()];
     for b in f.block_ids() {
         let insts = std::mem::take(&mut f.block_mut(b).insts);
@@ -132,7 +132,7 @@ fn keep(inst: &mut Inst, out: &mut Vec<Inst>) {
 
 /// Gives an edge a block of its own where copies for it could not stand at the end of the predecessor: when the predecessor has another edge to the
 /// same block with other phi sources, or would run the copies in a loop that the edge leaves.
-fn split_edges(f: &mut Function, cfg: &Cfg) {
+fn split_edges(f: &mut Function, loops: &[FixedBitSet]) {
     for b in f.block_ids() {
         if !f.block(b).insts.first().is_some_and(|i| i.op == Op::Phi) {
             continue;
@@ -150,7 +150,7 @@ fn split_edges(f: &mut Function, cfg: &Cfg) {
             let single = earlier.is_none() && f.block(b).preds.iter().filter(|&&p| p == from).count() == 1;
             let leaves = single
                 && f.block(from).term.targets().len() > 1
-                && cfg.loop_depth[from.index()] > cfg.loop_depth[b.index()];
+                && loops.iter().any(|l| l.contains(from.index()) && !l.contains(b.index()));
             if !differs && !leaves {
                 continue;
             }
@@ -161,6 +161,28 @@ fn split_edges(f: &mut Function, cfg: &Cfg) {
             f.block_mut(b).preds[edge] = between;
         }
     }
+}
+
+/// The blocks of every natural loop.
+fn loops(f: &Function, cfg: &Cfg) -> Vec<FixedBitSet> {
+    let mut loops = Vec::new();
+    for &header in &cfg.order {
+        let latches = f.block(header).preds.iter().copied();
+        let mut work: Vec<BlockId> =
+            latches.filter(|&p| cfg.reachable(p) && cfg.dominates(header, p)).collect();
+        if work.is_empty() {
+            continue;
+        }
+        let mut inside = FixedBitSet::with_capacity(f.blocks.len());
+        inside.insert(header.index());
+        while let Some(b) = work.pop() {
+            if !inside.put(b.index()) {
+                work.extend(f.block(b).preds.iter().copied().filter(|&p| cfg.reachable(p)));
+            }
+        }
+        loops.push(inside);
+    }
+    loops
 }
 
 /// Redirects the `n`th edge to `old`, counting only those that still lead there.

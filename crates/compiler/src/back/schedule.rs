@@ -208,11 +208,8 @@ fn peak(f: &Function, live: &LiveOut, b: usize, body: &[Inst], order: impl Itera
 /// Reorders every block. `budget` is the number of registers per thread.
 pub(super) fn run(f: &mut Function, budget: u32) {
     let live = LiveOut::of(f);
-    let bodies: Vec<Vec<Inst>> = f
-        .blocks
-        .iter()
-        .map(|b| b.insts.iter().filter(|i| i.op != Op::Phi).cloned().collect())
-        .collect();
+    let bodies: Vec<Vec<Inst>> =
+        f.blocks.iter().map(|b| b.insts.iter().filter(|i| i.op != Op::Phi).cloned().collect()).collect();
     let peaks: Vec<i32> =
         bodies.iter().enumerate().map(|(b, body)| peak(f, &live, b, body, 0..body.len())).collect();
     let highest = peaks.iter().copied().max().unwrap_or(0);
@@ -238,7 +235,7 @@ fn limit(highest: i32, budget: u32) -> i32 {
 }
 
 fn order(f: &Function, live: &LiveOut, b: usize, body: &[Inst], limit: i32) -> Vec<usize> {
-    let graph = Graph::of(body, &live.map, latency);
+    let graph = Graph::of(body, &live.map, &carried(f, &live.map, b), latency);
     let mut waiting: Vec<u32> = graph.nodes.iter().map(|n| n.before).collect();
     let mut earliest = vec![0u32; body.len()];
     let mut ready: Vec<usize> = (0..body.len()).filter(|&i| waiting[i] == 0).collect();
@@ -275,6 +272,24 @@ fn order(f: &Function, live: &LiveOut, b: usize, body: &[Inst], limit: i32) -> V
         }
     }
     order
+}
+
+/// Words that phis of the block's successors take from it, and the words that they become.
+fn carried(f: &Function, map: &WordMap, b: usize) -> Vec<(usize, usize)> {
+    let mut pairs = Vec::new();
+    for t in f.blocks[b].term.targets() {
+        let block = f.block(t);
+        let edges = block.preds.iter().enumerate().filter(|(_, p)| p.index() == b);
+        for (edge, _) in edges {
+            for phi in block.insts.iter().take_while(|i| i.op == Op::Phi) {
+                let dst = phi.dst.or_else(|| phi.pdst[0].map(|value| Part { value, lane: 0, words: 0 }));
+                if let (Some(&Opnd::Value(src)), Some(dst)) = (phi.srcs.get(edge), dst) {
+                    pairs.extend(map.slots(src).zip(map.slots(dst)));
+                }
+            }
+        }
+    }
+    pairs
 }
 
 /// A constant is put into a register only when someone else waits for nothing but constants.

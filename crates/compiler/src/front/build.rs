@@ -364,7 +364,8 @@ impl<'a> Lowerer<'a, '_> {
                 let sign = if signed { self.shr(Ty::S32, word, imm(31)) } else { imm(0) };
                 self.pack(&[word, sign, sign, sign])
             }
-            bits => self.low_bits(word, bits),
+            bits if signed => self.low_bits(word, bits),
+            _ => word,
         };
         self.set(dst, result);
     }

@@ -17,7 +17,7 @@ use super::types;
 use crate::ir::{Frame, Inst, Opnd, PredUse, Value};
 
 /// Most bytes of arguments that a call may pass on the stack.
-const MOST_ARGUMENT_BYTES: u64 = 65_536;
+pub const MOST_ARGUMENT_BYTES: u64 = 65_536;
 
 enum Callee {
     Direct(u32),

@@ -79,8 +79,8 @@ impl<'a> Lowerer<'a, '_> {
                 self.push(crate::ir::Inst { guard, ..inst(Op::Brkpt, Ty::U32, &[]) });
                 Ok(())
             }
-            // Counters, dependent launches: nothing that a program can see.
-            Pmevent | Griddepcontrol => Ok(()),
+            // Counters, dependent launches, register budgets: nothing that a program can see.
+            Pmevent | Griddepcontrol | Setmaxnreg => Ok(()),
             Alloca => self.alloca(form),
             Stacksave | Stackrestore => self.stack_pointer(form),
             _ => Err(form.unsupported()),

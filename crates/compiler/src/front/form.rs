@@ -170,7 +170,7 @@ fn advice(op: Opcode) -> &'static str {
         Cp | Mbarrier | Tensormap | Clusterlaunchcontrol => {
             "asynchronous copies are not simulated yet; use plain loads and `bar.sync`"
         }
-        Mapa | Getctarank | Multimem | Setmaxnreg => "thread block clusters are not simulated",
+        Mapa | Getctarank | Multimem => "thread block clusters are not simulated",
         Vadd | Vadd2 | Vadd4 | Vsub | Vsub2 | Vsub4 | Vabsdiff | Vabsdiff2 | Vabsdiff4 | Vmin | Vmin2
         | Vmin4 | Vmax | Vmax2 | Vmax4 | Vmad | Vset | Vset2 | Vset4 | Vshl | Vshr | Vavrg2 | Vavrg4 => {
             "video instructions are not simulated; write the operation with `bfe`, `prmt` and plain arithmetic"

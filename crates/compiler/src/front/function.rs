@@ -90,7 +90,14 @@ impl<'a> Lowerer<'a, '_> {
         }
         let mut returns = Vec::new();
         let (ret_offsets, end) = place(&tree.returns, 0);
-        let (offsets, _) = place(&tree.params, end);
+        let (offsets, end) = place(&tree.params, end);
+        if end > super::call::MOST_ARGUMENT_BYTES {
+            let problem =
+                Diagnostic::error("ptx-limit", tree.span, format!("the function takes {end} bytes"))
+                    .with_help("pass large objects by address");
+            self.unit.diagnostics.push(problem);
+            return Vec::new();
+        }
         for (v, offset) in tree.returns.iter().zip(ret_offsets) {
             let entity = match v.space {
                 Space::Reg => self.new_register(v.ty.scalar, 1),
@@ -165,6 +172,7 @@ impl<'a> Lowerer<'a, '_> {
                     self.start(block);
                 }
             }
+            Stmt::Instr(_) if self.unit.diagnostics.len() >= super::MOST_DIAGNOSTICS => {}
             Stmt::Instr(i) => {
                 let result = self.instruction(i);
                 self.guard = PredUse::TRUE;

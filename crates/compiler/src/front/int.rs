@@ -218,7 +218,11 @@ impl<'a> Lowerer<'a, '_> {
         let wide = types::wide_ty(ty);
         match (types::bits(ty), half) {
             (16, _) => {
-                let (a, b) = (self.extended(a, ty), self.extended(b, ty));
+                // The low half does not depend on how the factors are extended.
+                let (a, b) = match half {
+                    Half::Lo => (a, b),
+                    _ => (self.extended(a, ty), self.extended(b, ty)),
+                };
                 match half {
                     Half::Wide => self.op(Op::Imad, wide, &[a, b, c]),
                     Half::Lo => {
@@ -362,11 +366,11 @@ impl<'a> Lowerer<'a, '_> {
                 self.modified(types::ty(ty), a, is_neg, !is_neg, flags)
             }
             types::Kind::Signed if types::bits(ty) >= 16 && flags == Flags::NONE => {
-                let a = self.extended(a, ty);
                 let wide = types::wide_ty(ty);
                 let result = if is_neg {
                     self.put(Inst { neg: 1, ..inst(Op::Iadd3, wide, &[a, imm(0), imm(0)]) })
                 } else {
+                    let a = self.extended(a, ty);
                     self.op(Op::Iabs, wide, &[a])
                 };
                 self.narrowed(result, ty)

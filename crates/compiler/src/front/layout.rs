@@ -45,8 +45,10 @@ pub struct ModuleVar {
     pub managed: bool,
     pub is_extern: bool,
     pub linkage: Linkage,
-    /// Offset in bank 3; 0 for a global.
+    /// Offset in bank 3, once placed; 0 for a global.
     pub offset: u32,
+    /// A constant that has its place in bank 3: not one that is only declared, or that found no room.
+    pub placed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -187,6 +189,11 @@ pub fn layout(module: &Module) -> ModuleLayout {
     out
 }
 
+pub fn too_many_params(f: &Function, name: &str, end: u64) -> Diagnostic {
+    Diagnostic::error("ptx-limit", f.span, format!("`{name}` has {end} bytes of parameters"))
+        .with_help(format!("at most {MOST_PARAM_BYTES} fit into the parameter bank"))
+}
+
 fn function(module: &Module, out: &mut ModuleLayout, index: usize, f: &Function) {
     let name = module.names.get(f.name);
     if let Some(Symbol::Function(id)) = out.symbols.get(&f.name) {
@@ -209,10 +216,7 @@ fn function(module: &Module, out: &mut ModuleLayout, index: usize, f: &Function)
     if f.is_kernel && f.body.is_some() && out.kernel(name).is_none() {
         let (params, end) = kernel_params(f);
         if end > MOST_PARAM_BYTES {
-            out.diagnostics.push(
-                Diagnostic::error("ptx-limit", f.span, format!("`{name}` has {end} bytes of parameters"))
-                    .with_help(format!("at most {MOST_PARAM_BYTES} fit into the parameter bank")),
-            );
+            out.diagnostics.push(too_many_params(f, name, end));
         }
         let param_bytes = end.min(MOST_PARAM_BYTES) as u32;
         debug_assert!(u64::from(bank0::PARAMS) + MOST_PARAM_BYTES <= 1 << 16);
@@ -266,6 +270,7 @@ fn variable(module: &Module, out: &mut ModuleLayout, v: &Variable) {
                 is_extern,
                 linkage: v.linkage,
                 offset: 0,
+                placed: false,
             };
             match redeclared {
                 // A definition replaces an earlier `.extern` declaration.
@@ -327,6 +332,7 @@ fn place_const(out: &mut ModuleLayout, k: usize, span: Span) {
         return;
     }
     var.offset = offset as u32;
+    var.placed = true;
     out.const_bytes = (offset + var.size) as u32;
 }
 

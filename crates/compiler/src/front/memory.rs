@@ -120,7 +120,7 @@ impl<'a> Lowerer<'a, '_> {
             }
             Some(Symbol::Global(_)) => Err(wrong(".global")),
             Some(Symbol::Const(k)) if matches!(space, None | Some(Space::Const)) => {
-                let at = self.unit.layout.consts[k as usize].offset;
+                let at = self.const_offset(k, span)?;
                 Ok(self.fixed(MachineSpace::Const, CONST_BANK, at, offset))
             }
             Some(Symbol::Const(_)) => Err(wrong(".const")),

@@ -43,6 +43,8 @@ use crate::ir;
 
 /// Shared memory that any device has, with room to spare: offsets stay within 32 bits.
 const MOST_SHARED_BYTES: u64 = 1 << 24;
+/// Messages about one kernel; what comes after them is not looked at.
+const MOST_DIAGNOSTICS: usize = 100;
 
 /// A kernel in SSA, with what the machine needs to know to run it.
 #[derive(Clone, Debug)]
@@ -74,6 +76,12 @@ pub fn lower(module: &Module, layout: &ModuleLayout, kernel: &str) -> Result<Low
     let (Some(info), Some(signature)) = (info, layout.kernel(kernel)) else {
         return Err(vec![no_kernel(layout, kernel)]);
     };
+    if let Some(f) = reach::function_of(module, layout, info.id)
+        && let (_, end) = layout::kernel_params(f)
+        && end > layout::MOST_PARAM_BYTES
+    {
+        return Err(vec![layout::too_many_params(f, kernel, end)]);
+    }
     let reach = reach::reach(module, layout, info.id);
     let mut unit = unit::Unit::new(module, layout);
     let (shared_bytes, dynamic_shared) = place_shared(&mut unit, &reach);

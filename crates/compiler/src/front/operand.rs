@@ -220,10 +220,24 @@ impl<'a> Lowerer<'a, '_> {
                 let bank = self.unit.global_slot(text);
                 self.op(Op::Mov, Ty::U64, &[bank])
             }
-            Symbol::Const(k) => imm(u64::from(self.unit.layout.consts[k as usize].offset)),
+            Symbol::Const(k) => imm(u64::from(self.const_offset(k, span)?)),
             Symbol::Shared(k) => imm(u64::from(self.unit.shared_offset(k))),
             Symbol::Function(id) => imm(window::FUNCTION + 16 * u64::from(id)),
         })
+    }
+
+    /// Where a `.const` variable stands in its bank.
+    pub fn const_offset(&self, k: u32, span: Span) -> Lower<u32> {
+        let var = &self.unit.layout.consts[k as usize];
+        if var.placed {
+            return Ok(var.offset);
+        }
+        Err(Diagnostic::error(
+            "ptx-undefined",
+            span,
+            "this `.const` variable has no place in constant memory",
+        )
+        .with_help("it is declared `.extern` and defined nowhere, or constant memory is full"))
     }
 
     pub fn module_symbol(&self, name: Sym) -> Option<Symbol> {

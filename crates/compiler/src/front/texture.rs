@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Textures and surfaces (PTX ISA, "Texture Instructions", "Surface Instructions"): references by name, objects by 64-bit handle.
 
-use warpwatt_isa::{LodMode, MemAttr, Op, Query, Sub, SurfClamp, TexGeom, Ty};
+use warpwatt_isa::{LodMode, MemAttr, Op, Query, Sub, SurfClamp, TexGeom, Ty, bank0};
 use warpwatt_ptx::Diagnostic;
 use warpwatt_ptx::ast::{AddressBase, Operand, OperandKind, Scalar};
 use warpwatt_ptx::words::Mod;
@@ -45,9 +45,10 @@ impl<'a> Lowerer<'a, '_> {
         if let Some(entity) = self.local_name(name) {
             return match entity {
                 Entity::Reg { value, scalar } if types::bits(scalar) == 64 => Ok(self.whole(value)),
-                Entity::KernelParam(offset) => {
-                    let slot = Opnd::Const { bank: 0, offset: warpwatt_isa::bank0::PARAMS + offset as u16 };
-                    Ok(self.op(Op::Mov, Ty::U64, &[slot]))
+                // Lowering refuses kernels whose parameters do not fit into the bank.
+                Entity::KernelParam(at) if at % 8 == 0 => {
+                    let offset = u16::try_from(u32::from(bank0::PARAMS) + at).map_err(|_| no_texture(o))?;
+                    Ok(self.op(Op::Mov, Ty::U64, &[Opnd::Const { bank: 0, offset }]))
                 }
                 _ => Err(no_texture(o)),
             };

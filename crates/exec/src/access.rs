@@ -30,6 +30,7 @@ impl Extent {
     }
 }
 
+/// All ones for a lane of the mask.
 #[inline(always)]
 fn lane_bits(mask: u32, lane: usize) -> u32 {
     ((mask << (31 - lane)) as i32 >> 31) as u32
@@ -41,11 +42,11 @@ unsafe fn offsets64(address: *const Row, add: u64, mask: u32, out: &mut Offsets)
     let (low, high) = unsafe { (&(*address).0, &(*address.add(1)).0) };
     let (add_low, add_high) = (add as u32, (add >> 32) as u32);
     let mut extent = Extent { high_bits: 0, low_bits: 0, highest: 0 };
-    for lane in 0..32 {
+    for (lane, (low, high)) in low.iter().zip(high).enumerate() {
         let live = lane_bits(mask, lane);
-        let sum = low[lane].wrapping_add(add_low);
+        let sum = low.wrapping_add(add_low);
         let carry = u32::from(sum < add_low);
-        let rest = high[lane].wrapping_add(add_high).wrapping_add(carry);
+        let rest = high.wrapping_add(add_high).wrapping_add(carry);
         out.0[lane] = sum;
         extent.high_bits |= rest & live;
         extent.low_bits |= sum & live;
@@ -59,9 +60,9 @@ unsafe fn offsets64(address: *const Row, add: u64, mask: u32, out: &mut Offsets)
 unsafe fn offsets32(address: *const Row, add: u32, mask: u32, out: &mut Offsets) -> Extent {
     let address = unsafe { &(*address).0 };
     let mut extent = Extent { high_bits: 0, low_bits: 0, highest: 0 };
-    for lane in 0..32 {
+    for (lane, address) in address.iter().enumerate() {
         let live = lane_bits(mask, lane);
-        let sum = address[lane].wrapping_add(add);
+        let sum = address.wrapping_add(add);
         out.0[lane] = sum;
         extent.low_bits |= sum & live;
         extent.highest = extent.highest.max(sum & live);

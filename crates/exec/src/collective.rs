@@ -46,6 +46,12 @@ impl<P: GlobalPort> Machine<'_, P> {
 
     pub(crate) unsafe fn collective(&mut self, warp: &mut Warp, pc: u32, mask: u32) -> Event {
         unsafe {
+            let code = &self.grid.image.code[pc as usize];
+            let members = &(*self.source(warp, code, usize::from(code.member))).0;
+            if mask == !0 && members.iter().all(|&members| members == !0) {
+                self.compute(warp, code, &self.grid.image.uops[pc as usize], mask);
+                return self.advance(warp, pc);
+            }
             if !warp.splits.independent || self.is_complete(warp, pc, mask) {
                 self.compute_groups(warp, pc, mask);
                 return self.advance(warp, pc);

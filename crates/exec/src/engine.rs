@@ -20,9 +20,12 @@ use crate::{Failure, GridLaunch};
 const QUANTUM: u32 = 512;
 /// Rounds over the warps of a block before the next block gets its turn: while a block runs, its registers stay in the host's caches.
 const ROUNDS: u32 = 16;
+/// Instructions a warp gets that was found spinning.
+const SHORT_QUANTUM: u32 = 64;
 /// Quanta in a row after which a warp is first looked at, and at most.
 pub(crate) const FIRST_LOOK: u32 = 2;
 const LAST_LOOK: u32 = 1 << 13;
+const SPINNING: u32 = 1;
 
 /// Why the rotation stops before all blocks have ended.
 enum Stop {
@@ -38,7 +41,7 @@ pub fn run(
     options: &Options,
 ) -> Result<GridStats, Box<Failure>> {
     let grid = Grid::new(launch, options.sm)
-        .map_err(|fault| Box::new(Failure { fault, stats: GridStats::default() }))?;
+        .map_err(|fault| Box::new(Failure { fault: *fault, stats: GridStats::default() }))?;
     let mut engine = Engine {
         machine: Machine::new(&grid, Direct(memory), services),
         grid: &grid,
@@ -139,7 +142,8 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
 
     /// Gives one warp its quantum.
     fn run_warp(&mut self, slot: usize, index: usize) -> Result<(), Stop> {
-        let mut left = self.allowance()?;
+        let spins = self.ctas[slot].warps[index].look_after == SPINNING;
+        let mut left = self.allowance(if spins { SHORT_QUANTUM } else { QUANTUM })?;
         while left > 0 {
             let Cta { block, warps, .. } = &mut self.ctas[slot];
             let warp = &mut warps[index];
@@ -195,13 +199,13 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
     }
 
     /// Instructions the next warp may issue; none are left when a limit is reached.
-    fn allowance(&self) -> Result<u32, Stop> {
+    fn allowance(&self, quantum: u32) -> Result<u32, Stop> {
         if let Some(flag) = self.options.interrupt
             && flag.load(std::sync::atomic::Ordering::Relaxed)
         {
             return Err(Stop::Ending(Ending::Interrupted));
         }
-        let mut left = u64::from(QUANTUM);
+        let mut left = u64::from(quantum);
         if let Some(limit) = self.options.max_warp_instructions {
             left = left.min(limit.saturating_sub(self.machine.elapsed));
         }
@@ -222,23 +226,23 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
             let look = self.machine.look_at(warp, block);
             // A warp that computes is asked again after twice the time; one that spins is asked at once.
             warp.look_after = match look {
-                Look::Spins => 1,
+                Look::Spins => SPINNING,
                 _ => (2 * warp.look_after).clamp(FIRST_LOOK, LAST_LOOK),
             };
             warp.quanta = 0;
             match look {
                 Look::Event(event) => return self.handle(slot, event),
                 Look::Waits => return Ok(()),
-                Look::Spins => warp.resting = true,
-                Look::Moves => {}
+                Look::Spins | Look::Moves => {}
             }
             // However long the way of the running lanes is, the others do not wait for ever.
             if warp.splits.independent && (look == Look::Spins || warp.look_after == LAST_LOOK) {
                 warp.splits.release_waiting();
             }
+            warp.resting = look == Look::Spins;
         }
-        if warp.splits.independent {
-            warp.splits.rotate();
+        if warp.splits.independent && warp.splits.rotate() {
+            warp.resting = false;
         }
         Ok(())
     }

@@ -61,8 +61,8 @@ impl Bank {
 }
 
 impl<'a> Grid<'a> {
-    pub(crate) fn new(launch: &GridLaunch<'a>, sm: SmLimits) -> Result<Grid<'a>, Fault> {
-        let invalid = |text: String| Fault::bare(FaultKind::InvalidLaunch, 0, text);
+    pub(crate) fn new(launch: &GridLaunch<'a>, sm: SmLimits) -> Result<Grid<'a>, Box<Fault>> {
+        let invalid = |text: String| Box::new(Fault::bare(FaultKind::InvalidLaunch, 0, text));
         let program = launch.image.program();
         let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
         if threads == 0 || threads > MAX_BLOCK_THREADS || launch.block.iter().any(|&n| n > 1024) {
@@ -109,9 +109,7 @@ impl<'a> Grid<'a> {
                 program.local_bytes
             )));
         }
-        if local > 0 {
-            resident = resident.min((MAX_LOCAL / local).max(1));
-        }
+        resident = resident.min(MAX_LOCAL.checked_div(local).unwrap_or(u64::MAX).max(1));
         if launch.cooperative && resident < ctas {
             return Err(invalid("the blocks of a cooperative launch take too much local memory".to_string()));
         }

@@ -118,17 +118,17 @@ unsafe fn gather_word(span: &Span, dst: *mut Row) {
         if span.mask == !0 {
             let first = at[0];
             let (mut strided, mut uniform) = (0, 0);
-            for lane in 0..32 {
-                strided |= at[lane] ^ first.wrapping_add(4 * lane as u32);
-                uniform |= at[lane] ^ first;
+            for (lane, at) in at.iter().enumerate() {
+                strided |= at ^ first.wrapping_add(4 * lane as u32);
+                uniform |= at ^ first;
             }
             if strided == 0 {
                 span.host.add(first as usize).cast::<[u32; 32]>().copy_to_nonoverlapping(out, 1);
             } else if uniform == 0 {
                 *out = [span.host.add(first as usize).cast::<u32>().read(); 32];
             } else {
-                for lane in 0..32 {
-                    out[lane] = span.host.add(at[lane] as usize).cast::<u32>().read();
+                for (out, at) in out.iter_mut().zip(at) {
+                    *out = span.host.add(*at as usize).cast::<u32>().read();
                 }
             }
         } else {
@@ -190,8 +190,8 @@ unsafe fn scatter_word(span: &Span, src: *const Row) {
         let data = &(*src).0;
         if span.mask == !0 {
             let mut strided = 0;
-            for lane in 0..32 {
-                strided |= at[lane] ^ at[0].wrapping_add(4 * lane as u32);
+            for (lane, offset) in at.iter().enumerate() {
+                strided |= offset ^ at[0].wrapping_add(4 * lane as u32);
             }
             if strided == 0 {
                 span.host.add(at[0] as usize).cast::<[u32; 32]>().copy_from_nonoverlapping(data, 1);

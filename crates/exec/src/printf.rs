@@ -277,7 +277,7 @@ fn general(spec: &Spec, value: f64, precision: usize) -> String {
 /// `h.hhhp+d`, without the leading `0x`.
 fn hexadecimal(spec: &Spec, value: f64) -> String {
     let bits = value.to_bits();
-    let (mut mantissa, biased) = (bits & (1 << 52) - 1, (bits >> 52) as i32);
+    let (mut mantissa, biased) = (bits & ((1 << 52) - 1), (bits >> 52) as i32);
     let power = if value == 0.0 { 0 } else { biased.max(1) - 1023 };
     if biased != 0 {
         mantissa |= 1 << 52;
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn reals_follow_c() {
-        assert_eq!(real("%f", 3.14159265), "3.141593");
+        assert_eq!(real("%f", 1234.5678915), "1234.567892");
         assert_eq!(real("%.2f|", 2.675), "2.67|");
         assert_eq!(real("%8.3f|", -1.5), "  -1.500|");
         assert_eq!(real("%08.3f|", -1.5), "-001.500|");

@@ -46,7 +46,7 @@ impl Place {
         };
         let address = level.address + z * level.slice + y * level.pitch + x;
         if !outside {
-            if !formatted && address % u64::from(bytes.min(16)) != 0 {
+            if !formatted && !address.is_multiple_of(u64::from(bytes.min(16))) {
                 return Err(format!(
                     "a {bytes}-byte surface access needs an x coordinate that is a multiple of {bytes}"
                 ));

@@ -143,7 +143,7 @@ fn surfaces_store_load_clamp_and_trap() {
     let value = 99.0f32.to_bits();
     run(&uop, &mut memory, s, &[8, 1], &[value]).ok().expect("inside");
     assert_eq!(tex2d(&mut memory, s, 2.5, 1.5), 99.0, "x counts bytes");
-    let fault = run(&uop, &mut memory, s, &[16, 1], &[value]).err().expect("outside traps");
+    let fault = run(&uop, &mut memory, s, &[16, 1], &[value]).expect_err("outside traps");
     assert_eq!((fault.lane, fault.kind), (5, FaultKind::OutOfBounds));
     let mut load = Uop::new(Op::Suld, Ty::U32);
     load.sub = Sub::Surf(TexGeom::D2, SurfClamp::Zero, false);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A small assembler for programs that tests build by hand, and a device to run them on.
-#![allow(dead_code, reason = "every test file uses another part of it")]
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,7 +34,10 @@ pub struct Asm {
 
 impl Asm {
     pub fn new(sm: u32) -> Asm {
-        Asm { program: Program { name: "test".into(), registers: 32, sm, ..Program::default() }, ..Asm::default() }
+        Asm {
+            program: Program { name: "test".into(), registers: 32, sm, ..Program::default() },
+            ..Asm::default()
+        }
     }
 
     pub fn here(&self) -> u32 {
@@ -177,12 +179,12 @@ impl Asm {
         self.put(uop)
     }
 
-    pub fn atom(&mut self, op: AtomOp, space: Space, ty: Ty, dst: u8, a: Src, b: Src, c: Src) -> &mut Asm {
+    pub fn atom(&mut self, op: AtomOp, space: Space, ty: Ty, dst: u8, src: [Src; 3]) -> &mut Asm {
         let mut uop = Uop::new(Op::Atom, ty);
         uop.mem.space = space;
         uop.sub = Sub::Atom(op);
         uop.dst = Reg(dst);
-        uop.src = [a, b, c, Src::None];
+        uop.src[..3].copy_from_slice(&src);
         self.put(uop)
     }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lanes part and meet again: nested branches, loops, jump tables, calls, and how often each instruction is issued.
 
-mod common;
-use common::*;
+use crate::common::*;
 use warpwatt_isa::*;
 
 const OLD: u32 = 50;
@@ -89,7 +88,12 @@ fn a_break_out_of_a_loop_meets_behind_it() {
 fn lanes_that_end_inside_of_a_branch_are_not_waited_for() {
     for sm in [OLD, NEW] {
         let mut a = Asm::new(sm);
-        a.s2r(0, SReg::TidX).address(4, 0, r(0), 4).setp(0, r(0), Cmp::Lt, imm(8)).setp(1, r(0), Cmp::Lt, imm(4));
+        a.s2r(0, SReg::TidX).address(4, 0, r(0), 4).setp(0, r(0), Cmp::Lt, imm(8)).setp(
+            1,
+            r(0),
+            Cmp::Lt,
+            imm(4),
+        );
         a.when(0).bra("some", Some("end"));
         a.bra("end", None);
         a.label("some").when(1).exit();
@@ -97,7 +101,17 @@ fn lanes_that_end_inside_of_a_branch_are_not_waited_for() {
         a.label("end").add(2, r(2), imm(1)).st(Space::Global, Ty::U32, r(4), 0, r(2)).exit();
         let mut bench = Bench::new(32);
         let stats = bench.run(&a).unwrap();
-        let expected: Vec<u32> = (0..32).map(|tid| if tid < 4 { 0 } else if tid < 8 { 6 } else { 1 }).collect();
+        let expected: Vec<u32> = (0..32)
+            .map(|tid| {
+                if tid < 4 {
+                    0
+                } else if tid < 8 {
+                    6
+                } else {
+                    1
+                }
+            })
+            .collect();
         assert_eq!(bench.words(), expected);
         assert_eq!(stats.per_pc[a.pc("end") as usize].issues, 1);
         assert_eq!(stats.per_pc[a.pc("end") as usize].lanes, 28);
@@ -189,7 +203,8 @@ fn indirect_calls_part_by_function_and_meet_at_the_return() {
         a.label("back").st(Space::Global, Ty::U32, r(4), 0, r(6)).exit();
         a.label("f").mov(6, imm(100)).plain(Op::Ret);
         a.label("g").mov(6, imm(200)).plain(Op::Ret);
-        let function = |name: &str, id, entry| FunctionEntry { name: name.into(), id, entry, end: entry + 2, frame: 0 };
+        let function =
+            |name: &str, id, entry| FunctionEntry { name: name.into(), id, entry, end: entry + 2, frame: 0 };
         a.program.functions = vec![function("f", 2, a.pc("f")), function("g", 3, a.pc("g"))];
         let mut bench = Bench::new(32);
         let stats = bench.run(&a).unwrap();

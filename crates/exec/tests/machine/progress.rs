@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Barriers, locks, spinning across lanes and blocks, and what is reported when nothing can go on.
 
-mod common;
-use common::*;
+use crate::common::*;
 use std::sync::atomic::AtomicBool;
 use warpwatt_exec::{Ending, FaultKind, Options, Watchdog};
 use warpwatt_isa::*;
@@ -48,7 +47,11 @@ fn barrier_reductions_count_and_combine_predicates() {
             uop.pdst[0] = Pred(pdst);
             uop
         };
-        a.put(reduce(BarKind::RedPopc, 6, 7)).put(reduce(BarKind::RedAnd, 255, 1)).put(reduce(BarKind::RedOr, 255, 2));
+        a.put(reduce(BarKind::RedPopc, 6, 7)).put(reduce(BarKind::RedAnd, 255, 1)).put(reduce(
+            BarKind::RedOr,
+            255,
+            2,
+        ));
         a.mov(7, imm(0)).mov(8, imm(0)).when(1).mov(7, imm(1)).when(2).mov(8, imm(1));
         a.stv(Space::Global, Ty::U32, 4, r(4), 0, r(6)).exit();
         let mut bench = Bench::new(4 * 96);
@@ -68,7 +71,10 @@ fn a_named_barrier_with_a_count_lets_a_producer_arrive_and_a_consumer_wait() {
         a.program.shared_bytes = 4;
         a.s2r(0, SReg::TidX).address(4, 0, r(0), 4).setp(0, r(0), Cmp::Lt, imm(32));
         a.when(0).bra("consumer", Some("end"));
-        a.mov(2, imm(77)).st(Space::Shared, Ty::U32, RZ, 0, r(2)).bar(3, 64, BarKind::Arrive).bra("end", None);
+        a.mov(2, imm(77))
+            .st(Space::Shared, Ty::U32, RZ, 0, r(2))
+            .bar(3, 64, BarKind::Arrive)
+            .bra("end", None);
         a.label("consumer").bar(3, 64, BarKind::Sync).ld(Space::Shared, Ty::U32, 3, RZ, 0);
         a.st(Space::Global, Ty::U32, r(4), 0, r(3));
         a.label("end").exit();
@@ -137,10 +143,16 @@ fn bad_barriers_are_reported() {
 fn spin_lock(sm: u32) -> Asm {
     let mut a = Asm::new(sm);
     a.mov(4, param(0)).mov(5, param(1));
-    a.label("try").atom(AtomOp::Cas, Space::Global, Ty::U32, 2, r(4), RZ, imm(1));
+    a.label("try").atom(AtomOp::Cas, Space::Global, Ty::U32, 2, [r(4), RZ, imm(1)]);
     a.setp(0, r(2), Cmp::Ne, imm(0)).when(0).bra("try", Some("have"));
-    a.label("have").ld(Space::Global, Ty::U32, 3, r(4), 4).add(3, r(3), imm(1)).st(Space::Global, Ty::U32, r(4), 4, r(3));
-    a.atom(AtomOp::Exch, Space::Global, Ty::U32, 2, r(4), RZ, Src::None).exit();
+    a.label("have").ld(Space::Global, Ty::U32, 3, r(4), 4).add(3, r(3), imm(1)).st(
+        Space::Global,
+        Ty::U32,
+        r(4),
+        4,
+        r(3),
+    );
+    a.atom(AtomOp::Exch, Space::Global, Ty::U32, 2, [r(4), RZ, Src::None]).exit();
     a
 }
 
@@ -175,7 +187,11 @@ fn a_lock_that_can_never_be_had_is_reported() {
 fn a_long_loop_that_computes_is_not_taken_for_a_hang() {
     let mut a = Asm::new(NEW);
     a.mov(4, param(0)).mov(5, param(1)).mov(2, imm(0));
-    a.label("loop").add(2, r(2), imm(1)).setp(0, r(2), Cmp::Lt, imm(200_000)).when(0).bra("loop", Some("end"));
+    a.label("loop")
+        .add(2, r(2), imm(1))
+        .setp(0, r(2), Cmp::Lt, imm(200_000))
+        .when(0)
+        .bra("loop", Some("end"));
     a.label("end").st(Space::Global, Ty::U32, r(4), 0, r(2)).exit();
     let mut bench = Bench::new(1);
     bench.block = [1, 1, 1];
@@ -188,11 +204,14 @@ fn a_barrier_of_all_blocks_made_of_atomics_opens() {
     let mut a = Asm::new(NEW);
     a.s2r(0, SReg::TidX).s2r(1, SReg::CtaidX).mov(4, param(0)).mov(5, param(1));
     a.setp(0, r(0), Cmp::Ne, imm(0)).when(0).bra("wait", Some("wait"));
-    a.atom(AtomOp::Add, Space::Global, Ty::U32, 2, r(4), imm(1), Src::None);
+    a.atom(AtomOp::Add, Space::Global, Ty::U32, 2, [r(4), imm(1), Src::None]);
     a.label("spin").ld(Space::Global, Ty::U32, 3, r(4), 0).setp(1, r(3), Cmp::Lt, imm(100));
     a.when(1).bra("spin", Some("wait"));
     a.label("wait").sync();
-    a.ld(Space::Global, Ty::U32, 3, r(4), 0).address(6, 0, r(1), 4).st(Space::Global, Ty::U32, r(6), 4, r(3)).exit();
+    a.ld(Space::Global, Ty::U32, 3, r(4), 0)
+        .address(6, 0, r(1), 4)
+        .st(Space::Global, Ty::U32, r(6), 4, r(3))
+        .exit();
     let mut bench = Bench::new(101);
     bench.grid = [100, 1, 1];
     bench.block = [64, 1, 1];
@@ -229,7 +248,7 @@ fn a_cooperative_grid_has_a_barrier() {
     };
     a.program.local_bytes = 16;
     a.s2r(0, SReg::TidX).s2r(1, SReg::CtaidX).mov(4, param(0)).mov(5, param(1));
-    a.atom(AtomOp::Add, Space::Global, Ty::U32, 2, r(4), imm(1), Src::None).put(sys(SysFn::GridSync, 8));
+    a.atom(AtomOp::Add, Space::Global, Ty::U32, 2, [r(4), imm(1), Src::None]).put(sys(SysFn::GridSync, 8));
     a.ld(Space::Global, Ty::U32, 3, r(4), 0).mad(9, r(1), imm(40), r(0)).address(6, 0, r(9), 4);
     a.add(3, r(3), r(8)).st(Space::Global, Ty::U32, r(6), 4, r(3)).exit();
     let mut bench = Bench::new(401);
@@ -313,7 +332,11 @@ fn ended_lanes_are_not_waited_for_by_a_vote() {
         uop.src[0] = imm(-1);
         uop
     };
-    a.s2r(0, SReg::LaneId).address(4, 0, r(0), 4).setp(0, r(0), Cmp::Lt, imm(16)).when(0).bra("low", Some("end"));
+    a.s2r(0, SReg::LaneId)
+        .address(4, 0, r(0), 4)
+        .setp(0, r(0), Cmp::Lt, imm(16))
+        .when(0)
+        .bra("low", Some("end"));
     a.put(vote).st(Space::Global, Ty::U32, r(4), 0, r(2)).bra("end", None);
     a.label("low").mov(3, imm(1)).exit();
     a.label("end").exit();
@@ -327,9 +350,11 @@ fn limits_and_interrupts_stop_a_run_with_partial_counts() {
     let mut a = Asm::new(NEW);
     a.label("loop").add(2, r(2), imm(1)).bra("loop", None);
     let mut bench = Bench::new(1);
-    let stats = bench.run_with(&a, &Options { max_warp_instructions: Some(1001), ..Options::default() }).unwrap();
+    let stats =
+        bench.run_with(&a, &Options { max_warp_instructions: Some(1001), ..Options::default() }).unwrap();
     assert_eq!((stats.ending, stats.warp_instructions), (Ending::LimitReached, 1001));
-    let stats = bench.run_with(&a, &Options { max_thread_instructions: Some(64_000), ..Options::default() }).unwrap();
+    let stats =
+        bench.run_with(&a, &Options { max_thread_instructions: Some(64_000), ..Options::default() }).unwrap();
     assert_eq!(stats.ending, Ending::LimitReached);
     assert!((64_000..96_000).contains(&stats.thread_instructions), "{}", stats.thread_instructions);
     let flag = AtomicBool::new(true);

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The machine by its behaviour, on programs built by hand.
+
+mod common;
+mod divergence;
+mod memory;
+mod progress;
+mod system;

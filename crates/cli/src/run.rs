@@ -293,12 +293,17 @@ fn summary(job: &Job, attempt: &Attempt, document: &RunRecord) -> String {
     let mut out = format!("{}, functional\n\n{}", job.name(), table.render());
     if let Some(check) = &document.check {
         let verdict = if check.passed { "passed" } else { "FAILED" };
-        let error = check.max_error.map_or("not a number".to_owned(), |error| format!("{error:e}"));
+        let error = check.max_error.map_or("not finite".to_owned(), short);
         out += &format!(
-            "\ncheck {verdict}: {} values compared, largest error {error}, tolerance {:e}\n",
+            "\ncheck {verdict}: {} values compared, largest error {error}, tolerance {}\n",
             grouped(check.compared),
-            check.tolerance
+            short(check.tolerance)
         );
     }
     out
+}
+
+/// An error or a tolerance: 0, or in scientific notation with the digits that matter.
+fn short(value: f64) -> String {
+    if value == 0.0 { "0".to_owned() } else { format!("{value:.3e}") }
 }

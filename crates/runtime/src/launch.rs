@@ -116,12 +116,19 @@ impl Device {
     fn addresses(&self, m: ModuleId, program: &Program) -> Result<Vec<u8>, String> {
         let mut bank = Vec::with_capacity(8 * program.globals.len());
         for name in &program.globals {
-            let own = self.modules[m.0 as usize].variable(name);
-            let found = own.or_else(|| self.modules.iter().find_map(|module| module.variable(name)));
-            let Some(variable) = found else {
-                return Err(format!("it uses `{name}`, which no loaded module defines"));
+            let own = &self.modules[m.0 as usize];
+            let address = match own.reference(name) {
+                Some(Some(handle)) => handle,
+                Some(None) => return Err(format!("the texture or surface reference `{name}` is not bound")),
+                None => {
+                    let all = std::iter::once(own).chain(&self.modules);
+                    let Some(variable) = all.into_iter().find_map(|module| module.variable(name)) else {
+                        return Err(format!("it uses `{name}`, which no loaded module defines"));
+                    };
+                    variable.at.0
+                }
             };
-            bank.extend_from_slice(&variable.at.0.to_le_bytes());
+            bank.extend_from_slice(&address.to_le_bytes());
         }
         Ok(bank)
     }

@@ -26,6 +26,7 @@ mod options;
 mod record;
 mod report;
 mod sources;
+mod textures;
 mod types;
 
 pub use demangle::demangle;
@@ -37,4 +38,4 @@ pub use report::{FaultReport, Place, Waiting};
 pub use types::{Args, DevicePtr, Dim3, LaunchConfig, ModuleId};
 pub use warpwatt_exec::lanes::Level;
 pub use warpwatt_exec::{CheckOptions, SmLimits, Watchdog};
-pub use warpwatt_memory::Allocation;
+pub use warpwatt_memory::{Allocation, texture};

@@ -4,6 +4,7 @@
 //! `.const` variables live in device memory too, as on hardware, where constant bank 3 is a view of it: the host writes them
 //! like any other memory, and a launch takes the bank's bytes as they stand.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -29,6 +30,8 @@ pub(crate) struct Module {
     diagnostics: Vec<Diagnostic>,
     variables: Vec<Variable>,
     by_name: FxHashMap<String, usize>,
+    /// Texture and surface references, with their handles once they are bound.
+    references: BTreeMap<String, Option<u64>>,
     /// Start and size of bank 3's bytes in device memory.
     bank3: (u64, u64),
     images: FxHashMap<String, Arc<Image>>,
@@ -51,6 +54,7 @@ impl Module {
             diagnostics,
             variables: Vec::new(),
             by_name: FxHashMap::default(),
+            references: BTreeMap::new(),
             bank3: (0, 0),
             images: FxHashMap::default(),
         };
@@ -58,6 +62,7 @@ impl Module {
         if !fatal.is_empty() {
             return Err(module.refusal(None, fatal));
         }
+        module.references = module.layout.references.iter().map(|found| (found.name.clone(), None)).collect();
         module.place(memory)?;
         Ok(module)
     }
@@ -155,6 +160,20 @@ impl Module {
 
     pub fn variables(&self) -> impl Iterator<Item = &Variable> {
         self.variables.iter()
+    }
+
+    /// Names of the texture and surface references.
+    pub fn references(&self) -> impl Iterator<Item = &str> {
+        self.references.keys().map(String::as_str)
+    }
+
+    /// A texture or surface reference, and the handle that it is bound to.
+    pub fn reference(&self, name: &str) -> Option<Option<u64>> {
+        self.references.get(name).copied()
+    }
+
+    pub fn reference_mut(&mut self, name: &str) -> Option<&mut Option<u64>> {
+        self.references.get_mut(name)
     }
 
     /// The bytes of constant bank 3.

@@ -131,7 +131,7 @@ fn ptx_place(at: Location, scene: &Scene) -> Option<Place> {
         file: scene.ptx_file.to_owned(),
         line: at.ptx_line,
         column: 0,
-        text: Some(text.trim().to_owned()),
+        text: Some(text.split_whitespace().collect::<Vec<_>>().join(" ")),
     })
 }
 
@@ -167,7 +167,7 @@ fn describe(access: &FaultAccess) -> String {
         AccessKind::Store => ("store", "to"),
         AccessKind::Atomic => ("atomic operation", "on"),
     };
-    let bytes = if access.bytes == 1 { "1 byte".to_owned() } else { format!("{} bytes", access.bytes) };
+    let bytes = count_bytes(access.bytes.into());
     let space = match access.space {
         Space::Generic => "generic".to_owned(),
         other => format!("{other:?}").to_lowercase(),
@@ -175,15 +175,19 @@ fn describe(access: &FaultAccess) -> String {
     format!("{verb} of {bytes} {preposition} {space} memory at {:#x}", access.address)
 }
 
+fn count_bytes(bytes: u64) -> String {
+    if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") }
+}
+
 fn nearness(near: &Nearest) -> String {
     let allocation = &near.allocation;
     let what = format!("`{}` ({} bytes at {:#x})", allocation.name, allocation.size, allocation.base);
     match (near.relation, near.freed) {
-        (Relation::Inside(at), true) => format!("{at} bytes into {what}, which was freed"),
-        (Relation::Inside(at), false) => format!("{at} bytes into {what}"),
+        (Relation::Inside(at), true) => format!("{} into {what}, which was freed", count_bytes(at)),
+        (Relation::Inside(at), false) => format!("{} into {what}", count_bytes(at)),
         (Relation::After(0), _) => format!("right past the end of {what}"),
-        (Relation::After(past), _) => format!("{past} bytes past the end of {what}"),
-        (Relation::Before(ahead), _) => format!("{ahead} bytes before the start of {what}"),
+        (Relation::After(past), _) => format!("{} past the end of {what}", count_bytes(past)),
+        (Relation::Before(ahead), _) => format!("{} before the start of {what}", count_bytes(ahead)),
     }
 }
 

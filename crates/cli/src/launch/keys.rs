@@ -55,6 +55,7 @@ pub const TOP: Section = Section {
     keys: &[
         key("ptx", Kind::Text, "The PTX text to load, relative to this file; `--ptx` takes precedence."),
         key("buffer", Kind::Args, "`[[buffer]]`: device memory, taken in this order before the first step."),
+        key("texture", Kind::Args, "`[[texture]]`: textures and surfaces over buffers."),
         key("step", Kind::Args, "`[[step]]`: what the host does, in this order."),
     ],
 };
@@ -76,6 +77,31 @@ pub const BUFFER: Section = Section {
     ],
 };
 
+pub const TEXTURE: Section = Section {
+    name: "texture",
+    doc: "A texture or surface whose texels are the contents of a buffer, row by row.",
+    keys: &[
+        key("name", Kind::Text, "What arguments call it."),
+        key("buffer", Kind::Text, "The buffer that holds its texels."),
+        key(
+            "shape",
+            Kind::Text,
+            "`linear`, `1d`, `2d`, `3d`, `layered-1d`, `layered-2d` or `cube`; `2d` when left out.",
+        ),
+        key("extent", Kind::Extent, "Width, height, and depth, layers or faces."),
+        key("format", Kind::Text, "Channel type and number of channels, such as `f32`, `u8x4` or `f16x2`."),
+        key("filter", Kind::Text, "`point` (the default) or `linear`."),
+        key(
+            "address",
+            Kind::Text,
+            "Outside of the texture: `clamp` (the default), `wrap`, `mirror` or `border`.",
+        ),
+        key("normalized", Kind::Switch, "Coordinates run from 0 to 1."),
+        key("unit_range", Kind::Switch, "8- and 16-bit integers read as floats in [0, 1] or [-1, 1]."),
+        key("reference", Kind::Text, "The `.texref` or `.surfref` of the module that it is bound to."),
+    ],
+};
+
 pub const LAUNCH: Section = Section {
     name: "launch step",
     doc: "Runs a kernel.",
@@ -89,7 +115,7 @@ pub const LAUNCH: Section = Section {
         key(
             "args",
             Kind::Args,
-            "One per parameter: \"buf:NAME\", { ptr = NAME, offset = N }, { symbol = NAME, offset = N }, { u32 = 5 } (any element type), { bytes = [..] }.",
+            "One per parameter: \"buf:NAME\", { ptr = NAME, offset = N }, { symbol = NAME, offset = N }, { texture = NAME }, { u32 = 5 } (any element type), { bytes = [..] }.",
         ),
     ],
 };
@@ -189,4 +215,5 @@ pub const FREE: Section = Section {
 pub const STEPS: &[Section] = &[LAUNCH, WRITE, SYMBOL, MEMSET, COPY, DUMP, COMPARE, FREE];
 
 /// All tables of a launch file.
-pub const SECTIONS: &[Section] = &[TOP, BUFFER, LAUNCH, WRITE, SYMBOL, MEMSET, COPY, DUMP, COMPARE, FREE];
+pub const SECTIONS: &[Section] =
+    &[TOP, BUFFER, TEXTURE, LAUNCH, WRITE, SYMBOL, MEMSET, COPY, DUMP, COMPARE, FREE];

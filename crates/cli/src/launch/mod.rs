@@ -10,8 +10,11 @@ mod play;
 mod read;
 mod schema;
 mod table;
+mod texture;
 
 use std::path::PathBuf;
+
+use warpwatt_runtime::texture::{Format, Sampler, Shape};
 
 pub use content::{Content, Element, Number};
 pub use keys::{SECTIONS, Section};
@@ -24,6 +27,7 @@ pub struct LaunchFile {
     /// The PTX text to load, unless the command line names one.
     pub ptx: Option<PathBuf>,
     pub buffers: Vec<Buffer>,
+    pub textures: Vec<Texture>,
     pub steps: Vec<Step>,
 }
 
@@ -37,6 +41,21 @@ pub struct Buffer {
     pub content: Content,
     /// The address that another run had it at.
     pub address: Option<u64>,
+    /// Line in the launch file.
+    pub line: u32,
+}
+
+/// A texture or surface over a buffer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Texture {
+    pub name: String,
+    pub buffer: String,
+    pub shape: Shape,
+    pub extent: [u32; 3],
+    pub format: Format,
+    pub sampler: Sampler,
+    /// The reference of the module that it is bound to.
+    pub reference: Option<String>,
     /// Line in the launch file.
     pub line: u32,
 }
@@ -120,5 +139,7 @@ pub enum Arg {
         name: String,
         offset: u64,
     },
+    /// The handle of a texture or surface.
+    Texture(String),
     Bytes(Vec<u8>),
 }

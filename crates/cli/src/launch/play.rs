@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use warpwatt_memory::ALIGNMENT;
+use warpwatt_runtime::texture::{Image, Shape, Storage};
 use warpwatt_runtime::{Args, Device, DevicePtr, Error, LaunchConfig, ModuleId};
 
 use super::content::{Content, Element, Number};
-use super::{Action, Arg, Buffer, LaunchFile, Place};
+use super::{Action, Arg, Buffer, LaunchFile, Place, Texture};
 
 /// What the comparisons of a launch file found.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -62,10 +63,15 @@ pub fn play(
     module: ModuleId,
     outcome: &mut Outcome,
 ) -> Result<(), PlayError> {
-    let mut player = Player { folder, device, module, buffers: HashMap::new(), line: 0 };
+    let mut player =
+        Player { folder, device, module, buffers: HashMap::new(), textures: HashMap::new(), line: 0 };
     for buffer in &file.buffers {
         player.line = buffer.line;
         player.take(buffer)?;
+    }
+    for texture in &file.textures {
+        player.line = texture.line;
+        player.texture(texture)?;
     }
     for step in &file.steps {
         player.line = step.line;
@@ -86,6 +92,8 @@ struct Player<'a> {
     device: &'a mut Device,
     module: ModuleId,
     buffers: HashMap<String, Taken>,
+    /// Handles of textures and surfaces.
+    textures: HashMap<String, u64>,
     /// Line of the launch file that is being carried out.
     line: u32,
 }
@@ -109,6 +117,27 @@ impl Player<'_> {
         Ok(())
     }
 
+    fn texture(&mut self, texture: &Texture) -> Result<(), PlayError> {
+        let taken = self.taken(&texture.buffer)?;
+        let (storage, _) = match texture.shape {
+            Shape::Linear => {
+                let bytes = u64::from(texture.extent[0]) * u64::from(texture.format.texel_bytes());
+                (Storage::linear(0, bytes, texture.format), bytes)
+            }
+            shape => Storage::array(shape, texture.extent, 1, texture.format),
+        };
+        let needed = storage.levels.iter().map(|level| level.slice * u64::from(level.depth)).sum();
+        self.fits(needed, taken.bytes, &texture.buffer)?;
+        let image = Image { storage: storage.at(taken.at.0), sampler: texture.sampler };
+        if let Some(reference) = &texture.reference {
+            let (module, image) = (self.module, image.clone());
+            self.ok(|device| device.bind(module, reference, image))?;
+        }
+        let handle = self.device.create_image(image);
+        self.textures.insert(texture.name.clone(), handle);
+        Ok(())
+    }
+
     fn step(&mut self, action: &Action, outcome: &mut Outcome) -> Result<(), PlayError> {
         match action {
             Action::Launch(launch) => {
@@ -120,6 +149,7 @@ impl Player<'_> {
                             let module = self.module;
                             args.ptr(self.ok(|device| device.symbol(module, name))?.0.offset(*offset))
                         }
+                        Arg::Texture(name) => args.u64(self.textures.get(name).copied().unwrap_or_default()),
                         Arg::Bytes(bytes) => args.bytes(bytes),
                     };
                 }

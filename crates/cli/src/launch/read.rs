@@ -36,7 +36,8 @@ const IOTA: Section = Section {
 
 /// Reads a launch file. On failure, the diagnostics point into `text`.
 pub fn read(text: &str) -> Result<LaunchFile, Vec<Diagnostic>> {
-    let mut reader = Reader { text, buffers: Vec::new(), problems: Problems::default() };
+    let mut reader =
+        Reader { text, buffers: Vec::new(), textures: Vec::new(), problems: Problems::default() };
     let file = match DeTable::parse(text) {
         Ok(table) => reader.file(table.get_ref()),
         Err(error) => {
@@ -54,11 +55,13 @@ pub fn read(text: &str) -> Result<LaunchFile, Vec<Diagnostic>> {
     }
 }
 
-struct Reader<'t> {
-    text: &'t str,
+pub(super) struct Reader<'t> {
+    pub(super) text: &'t str,
     /// Names and types of the buffers read so far.
-    buffers: Vec<(String, Element)>,
-    problems: Problems,
+    pub(super) buffers: Vec<(String, Element)>,
+    /// Names of the textures read so far.
+    pub(super) textures: Vec<String>,
+    pub(super) problems: Problems,
 }
 
 impl Reader<'_> {
@@ -79,6 +82,12 @@ impl Reader<'_> {
             let message = format!("the buffers take {total} bytes together; the device has {MOST_BYTES}");
             let _: Read<()> = self.problems.error(top.at(), message, "make them smaller");
         }
+        for entry in self.tables(&top, "texture") {
+            if let Ok(texture) = self.texture(&entry) {
+                self.textures.push(texture.name.clone());
+                file.textures.push(texture);
+            }
+        }
         for entry in self.tables(&top, "step") {
             if let Ok(step) = self.step(&entry) {
                 file.steps.push(step);
@@ -92,7 +101,7 @@ impl Reader<'_> {
         list.ok().flatten().unwrap_or_default()
     }
 
-    fn line(&self, at: Span) -> u32 {
+    pub(super) fn line(&self, at: Span) -> u32 {
         line_col(self.text, at).0 as u32
     }
 
@@ -332,7 +341,7 @@ impl Reader<'_> {
         Ok(Place { buffer, offset: self.count(table, offset)?.unwrap_or(0) })
     }
 
-    fn known_buffer(&mut self, name: &str, at: Span) -> Read<String> {
+    pub(super) fn known_buffer(&mut self, name: &str, at: Span) -> Read<String> {
         let known: Vec<_> = self.buffers.iter().map(|(name, _)| name.as_str()).collect();
         if known.contains(&name) {
             return Ok(name.to_owned());
@@ -372,7 +381,7 @@ impl Reader<'_> {
         Ok(Launch { kernel, grid: grid?, block: block?, shared, stream, cooperative, args })
     }
 
-    fn extent(&mut self, table: &Table, key: &str) -> Read<[u32; 3]> {
+    pub(super) fn extent(&mut self, table: &Table, key: &str) -> Read<[u32; 3]> {
         let entry = table.need(key, &mut self.problems)?;
         let list = match entry.value.as_array() {
             Some(_) => entry.list(&mut self.problems)?,
@@ -425,6 +434,14 @@ impl Reader<'_> {
                 Ok(Arg::Buffer(Place { buffer: self.known_buffer(name, value.span)?, offset }))
             }
             "symbol" => Ok(Arg::Symbol { name: value.text(&mut self.problems)?.to_owned(), offset }),
+            "texture" => {
+                let name = value.text(&mut self.problems)?;
+                if self.textures.iter().any(|known| known == name) {
+                    return Ok(Arg::Texture(name.to_owned()));
+                }
+                let message = format!("there is no texture `{}`", shorten(name));
+                self.problems.error(value.span, message, "declare it with `[[texture]]`")
+            }
             "bytes" => {
                 let list = value.list(&mut self.problems)?;
                 let bytes =

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::content::Element;
-use super::keys::{BUFFER, Kind, STEPS, Section};
+use super::keys::{BUFFER, Kind, STEPS, Section, TEXTURE};
 
 /// The schema of `warpwatt.launch/1` as a JSON document.
 pub fn launch_schema() -> Value {
@@ -19,6 +19,7 @@ pub fn launch_schema() -> Value {
         "properties": {
             "ptx": { "type": "string", "description": super::keys::TOP.keys[0].doc },
             "buffer": { "type": "array", "items": object(&BUFFER, &["name"]) },
+            "texture": { "type": "array", "items": object(&TEXTURE, &["name", "buffer", "extent", "format"]) },
             "step": { "type": "array", "items": { "anyOf": steps } },
         },
     })
@@ -58,7 +59,13 @@ fn kind(kind: Kind) -> Value {
 }
 
 fn argument() -> Value {
-    let mut names = vec![("ptr", "string"), ("symbol", "string"), ("offset", "integer"), ("bytes", "array")];
+    let mut names = vec![
+        ("ptr", "string"),
+        ("symbol", "string"),
+        ("texture", "string"),
+        ("offset", "integer"),
+        ("bytes", "array"),
+    ];
     names.extend(Element::ALL.map(|(name, _)| (name, "number")));
     fields(&names)
 }

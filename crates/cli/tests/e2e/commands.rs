@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Commands that need no simulation, and what is said to mistakes on the command line.
+
+use crate::common::{Folder, STORE_PTX, warpwatt};
+
+#[test]
+fn help_teaches_by_example() {
+    for command in [&["--help"][..], &["run", "--help"], &["compile", "--help"], &["bench", "--help"]] {
+        let help = warpwatt(command).expect(0).out;
+        assert!(help.contains("Examples:"), "{help}");
+    }
+    assert!(warpwatt(&["--version"]).expect(0).out.starts_with("warpwatt 0."));
+}
+
+#[test]
+fn the_list_has_every_workload_with_its_sizes() {
+    let list = warpwatt(&["list", "workloads"]).expect(0).out;
+    for name in ["vecadd", "sgemm", "reduction", "scan", "transpose", "pathfinder", "bfs"] {
+        assert!(list.contains(name), "{list}");
+    }
+    for name in ["hotspot", "backprop", "nw", "kmeans", "histo", "gaussian", "lib"] {
+        assert!(list.contains(name), "{list}");
+    }
+}
+
+#[test]
+fn usage_errors_end_with_code_2_and_say_what_to_do() {
+    warpwatt(&["run", "vecadd"]).expect(2).says("--functional");
+    warpwatt(&["bench"]).expect(2).says("--functional");
+    warpwatt(&["run", "--functional"]).expect(2);
+    warpwatt(&["run", "vecadd@huge", "--functional"]).expect(2).says("tiny, small, medium and large");
+    warpwatt(&["run", "vecad", "--functional"]).expect(2).says("did you mean `vecadd`?");
+    warpwatt(&["run", "nothing-like-it", "--functional"]).expect(2).says("there are vecadd");
+    warpwatt(&["run", "vecadd@tiny", "--size", "small", "--functional"]).expect(2).says("different sizes");
+    warpwatt(&["run", "vecadd", "--ptx", "x.ptx", "--functional"]).expect(2);
+    warpwatt(&["run", "vecadd", "--functional", "--max-registers", "300"]).expect(2).says("300");
+    warpwatt(&["run", "vecadd", "--functional", "--limit-instructions", "none"]).expect(2).says("5M");
+    warpwatt(&["run", "vecadd", "--functional", "--check", "rases"]).expect(2).says("races");
+    warpwatt(&["list", "everything"]).expect(2).says("workloads");
+    warpwatt(&["frobnicate"]).expect(2);
+    warpwatt(&[]).expect(2);
+}
+
+#[test]
+fn files_that_are_not_there_end_with_code_74() {
+    warpwatt(&["compile", "not/there.ptx"]).expect(74).says("cannot read not/there.ptx");
+    warpwatt(&["run", "--launch", "not/there.toml", "--functional"]).expect(74).says("not/there.toml");
+    warpwatt(&["run", "vecadd@tiny", "--functional", "--json", "not/there/run.json"])
+        .expect(74)
+        .says("run.json");
+    warpwatt(&["replay", "not/there"]).expect(2).says("is not a reproducer");
+}
+
+#[test]
+fn compile_shows_what_kernels_need() {
+    let folder = Folder::new();
+    let file = folder.file("store.ptx", STORE_PTX);
+    let table = warpwatt(&["compile", &file]).expect(0).out;
+    assert!(table.contains("registers") && table.contains("store"), "{table}");
+    let json = warpwatt(&["compile", &file, "--json", "-"]).expect(0).json();
+    let kernel = &json["kernels"][0];
+    assert_eq!(kernel["name"], "store");
+    assert_eq!(kernel["param_bytes"], 16);
+    assert!(kernel["registers"].as_u64().is_some_and(|registers| (4..=16).contains(&registers)), "{kernel}");
+    assert!(kernel["instructions"].as_u64().is_some_and(|count| (8..=20).contains(&count)), "{kernel}");
+    for (stage, word) in [("cfg", "b0"), ("ir", "store"), ("asm", "EXIT")] {
+        let text = warpwatt(&["compile", &file, "--kernel", "store", "--emit", stage]).expect(0).out;
+        assert!(text.contains(word), "{stage}: {text}");
+    }
+    warpwatt(&["compile", &file, "--kernel", "stoer"]).expect(2).says("did you mean `store`?");
+}
+
+#[test]
+fn all_workload_sources_compile_within_a_budget() {
+    let folder = crate::common::root().join("crates/workloads/ptx");
+    for entry in std::fs::read_dir(folder).expect("the PTX of the workloads") {
+        let path = entry.expect("an entry").path().display().to_string();
+        for budget in ["16", "63"] {
+            let json =
+                warpwatt(&["compile", &path, "--max-registers", budget, "--json", "-"]).expect(0).json();
+            for kernel in json["kernels"].as_array().expect("kernels") {
+                let registers = kernel["registers"].as_u64().expect("a count");
+                assert!(registers <= budget.parse().expect("a number"), "{path}: {kernel}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_schema_describes_every_format() {
+    let run = warpwatt(&["schema", "run"]).expect(0).json();
+    assert_eq!(run["$id"], "warpwatt.run/1");
+    let launch = warpwatt(&["schema", "launch"]).expect(0).json();
+    assert_eq!(launch["$id"], "warpwatt.launch/1");
+    assert!(launch["properties"]["buffer"]["items"]["properties"]["random"].is_object());
+}

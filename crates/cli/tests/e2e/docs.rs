@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The generated parts of the documentation are what the program says today. `WARPWATT_BLESS=1` writes them anew.
+
+use std::fmt::Write;
+
+use warpwatt_cli::launch::SECTIONS;
+
+use crate::common::{root, warpwatt};
+
+fn current(path: &str, wanted: &str) {
+    let path = root().join(path);
+    if std::env::var_os("WARPWATT_BLESS").is_some() {
+        std::fs::write(&path, wanted).expect("the document can be written");
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == wanted, "{} is out of date: run the tests with WARPWATT_BLESS=1", path.display());
+}
+
+#[test]
+fn the_command_reference_is_what_help_says() {
+    let mut page = String::from("# Commands\n\nGenerated from `warpwatt help`.\n");
+    for command in [&[][..], &["list"], &["run"], &["compile"], &["bench"], &["schema"], &["replay"]] {
+        let mut args = command.to_vec();
+        args.push("--help");
+        let help = warpwatt(&args).expect(0).out;
+        let title = std::iter::once("warpwatt").chain(command.iter().copied()).collect::<Vec<_>>().join(" ");
+        let help: String = help.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        let _ = write!(page, "\n## {title}\n\n```text\n{}\n```\n", help.trim_end());
+    }
+    current("docs/reference-cli.md", &page);
+}
+
+#[test]
+fn the_record_reference_has_every_field_and_counter() {
+    let schema = warpwatt(&["schema", "run"]).expect(0).json();
+    let mut page = String::from(
+        "# The run record\n\nGenerated from the program's own schema, `warpwatt schema run`. Fields marked optional are absent when a run \
+         does not produce them: a functional run has no time and no energy. Everything outside of `host` is byte-identical from \
+         run to run of the same inputs.\n",
+    );
+    let mut section = |name: &str, part: &serde_json::Value| {
+        let Some(fields) = part["properties"].as_object() else { return };
+        let _ = writeln!(page, "\n## {name}\n");
+        if let Some(text) = part["description"].as_str() {
+            let _ = writeln!(page, "{text}\n");
+        }
+        let _ = writeln!(page, "| field | | meaning |\n|---|---|---|");
+        let required = part["required"].as_array().cloned().unwrap_or_default();
+        for (field, rule) in fields {
+            let presence = if required.contains(&field.as_str().into()) { "" } else { "optional" };
+            let text = rule["description"].as_str().unwrap_or_default();
+            let _ = writeln!(page, "| `{field}` | {presence} | {text} |");
+        }
+    };
+    section("The document", &schema);
+    for (name, part) in schema["$defs"].as_object().expect("definitions") {
+        section(name, part);
+    }
+    page.push_str("\n## Counters\n\n| counter | what it counts |\n|---|---|\n");
+    for counter in warpwatt_results::COUNTERS {
+        let _ = writeln!(page, "| `{}` | {} |", counter.name, counter.doc);
+    }
+    current("docs/reference-run-record.md", &page);
+}
+
+#[test]
+fn the_launch_file_guide_lists_every_key() {
+    let mut tables = String::new();
+    for section in SECTIONS {
+        let _ = writeln!(tables, "\n### {}\n\n{}\n\n| key | meaning |\n|---|---|", section.name, section.doc);
+        for key in section.keys {
+            let _ = writeln!(tables, "| `{}` | {} |", key.name, key.doc);
+        }
+    }
+    let guide = std::fs::read_to_string(root().join("docs/launch-file.md")).expect("the guide");
+    let (before, rest) = guide.split_once("<!-- keys -->\n").expect("the place of the tables");
+    let (_, after) = rest.split_once("<!-- end -->").expect("the end of the tables");
+    current("docs/launch-file.md", &format!("{before}<!-- keys -->\n{tables}\n<!-- end -->{after}"));
+}
+
+#[test]
+fn the_guide_and_the_example_show_the_same_file() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).expect("the file");
+    let strip = |text: &str| -> Vec<String> {
+        let code = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim_end().to_owned());
+        code.filter(|line| !line.is_empty()).collect()
+    };
+    let guide = read("docs/launch-file.md");
+    let shown =
+        guide.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("the example");
+    assert_eq!(strip(shown), strip(&read("examples/saxpy/saxpy.toml")));
+}

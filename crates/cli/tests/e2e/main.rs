@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! End to end: the program is run as a person runs it, and judged by what it prints, writes and returns.
+
+mod commands;
+mod common;
+mod docs;
+mod faults;
+mod fuzz;
+mod launch_files;
+mod reproducers;
+mod validate;
+mod workloads;

@@ -127,11 +127,11 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     fn range(s: Scalar) -> (i64, i64) {
-        let n = types::bits(s);
+        let spare = 64 - types::bits(s);
         if types::is_signed(s) {
-            (-1 << (n - 1), (1 << (n - 1)) - 1)
+            (i64::MIN >> spare, i64::MAX >> spare)
         } else {
-            (0, types::mask(n.min(63)) as i64)
+            (0, (u64::MAX >> spare).min(i64::MAX as u64) as i64)
         }
     }
 

@@ -16,6 +16,11 @@ const PREDICATES: u32 = 7;
 /// The stack pointer is never given away.
 const STACK_POINTER: u32 = 1;
 
+/// For how many instructions the sources of a late-reading operation are left alone where registers are plenty.
+const LATE_READS: u32 = 4;
+/// Registers that cost no occupancy on the machines we model; beyond it every register counts.
+const COMFORT: u32 = 64;
+
 /// Lowest register (or predicate) of every value; values that are never live have none.
 #[derive(Clone, Debug)]
 pub(super) struct Assignment {
@@ -44,40 +49,53 @@ pub(super) fn run(f: &mut MFunc, budget: u32) -> Result<Assignment, BackError> {
             }
             Err(Failure::Impossible(at)) => return Err(too_many(f, &live, at)),
         };
-        let mut best: Option<(u32, Vec<Option<u8>>)> = None;
-        let mut failure = None;
-        for strategy in [Strategy::ByStart, Strategy::WideFirst, Strategy::LongFirst] {
-            let solver = Solver::new(f, &live, &weights, false, budget);
-            match solver.solve(strategy) {
-                Ok(place) => {
-                    let top = highest(f, &place);
-                    if best.as_ref().is_none_or(|b| top < b.0) {
-                        best = Some((top, place));
-                    }
-                }
-                // An order that gets by without spilling is better than any that does not.
-                Err(Failure::Spill(list)) => {
-                    let fewer = |old: &Failure| matches!(old, Failure::Spill(o) if o.len() <= list.len());
-                    if !failure.as_ref().is_some_and(fewer) {
-                        failure = Some(Failure::Spill(list));
-                    }
-                }
-                Err(impossible) => {
-                    failure.get_or_insert(impossible);
-                }
-            }
-        }
-        match (best, failure) {
-            (Some((_, mut place)), _) => {
+        let strict = best_of(f, &live, &weights, budget);
+        let late = live.with_late_reads(f, LATE_READS);
+        let relaxed = best_of(f, &late, &weights, budget.min(COMFORT));
+        let found = match (strict, relaxed) {
+            (Ok(_), Ok(relaxed)) => Ok(relaxed),
+            (strict, _) => strict,
+        };
+        match found {
+            Ok(mut place) => {
                 for (slot, p) in place.iter_mut().zip(predicates) {
                     *slot = slot.or(p);
                 }
                 return Ok(Assignment { place });
             }
-            (None, Some(Failure::Spill(list))) => spill::registers(f, &list),
-            (None, Some(Failure::Impossible(at))) => return Err(too_many(f, &live, at)),
-            (None, None) => return Ok(Assignment { place: predicates }),
+            Err(Failure::Spill(list)) => spill::registers(f, &list),
+            Err(Failure::Impossible(at)) => return Err(too_many(f, &live, at)),
         }
+    }
+}
+
+/// The packing with the fewest registers, or else the one with the fewest spills.
+fn best_of(f: &MFunc, live: &Liveness, weights: &[f32], budget: u32) -> Result<Vec<Option<u8>>, Failure> {
+    let mut best: Option<(u32, Vec<Option<u8>>)> = None;
+    let mut failure: Option<Failure> = None;
+    for strategy in [Strategy::ByStart, Strategy::WideFirst, Strategy::LongFirst] {
+        match Solver::new(f, live, weights, false, budget).solve(strategy) {
+            Ok(place) => {
+                let top = highest(f, &place);
+                if best.as_ref().is_none_or(|b| top < b.0) {
+                    best = Some((top, place));
+                }
+            }
+            Err(Failure::Spill(list)) => {
+                let fewer = |old: &Failure| matches!(old, Failure::Spill(o) if o.len() <= list.len());
+                if !failure.as_ref().is_some_and(fewer) {
+                    failure = Some(Failure::Spill(list));
+                }
+            }
+            Err(impossible) => {
+                failure.get_or_insert(impossible);
+            }
+        }
+    }
+    match (best, failure) {
+        (Some((_, place)), _) => Ok(place),
+        (None, Some(failure)) => Err(failure),
+        (None, None) => Ok(vec![None; f.values.len()]),
     }
 }
 

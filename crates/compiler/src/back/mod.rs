@@ -6,6 +6,8 @@
 
 mod alloc;
 mod check;
+#[cfg(test)]
+mod check_tests;
 mod coalesce;
 mod code;
 mod dce;
@@ -167,7 +169,17 @@ fn deepest(at: usize, frames: &[u32], edges: &[Vec<usize>], seen: &mut Vec<Visit
     bytes
 }
 
-fn compile(mut f: Function, options: &BackOptions) -> Result<code::CodedFunction, BackError> {
+fn compile(f: Function, options: &BackOptions) -> Result<code::CodedFunction, BackError> {
+    let (reference, coded) = allocate(f, options)?;
+    if options.verify || cfg!(debug_assertions) {
+        check::run(&reference, &coded)
+            .map_err(|what| BackError::Unsound { function: reference.name.clone(), what })?;
+    }
+    Ok(coded)
+}
+
+/// The function as it was before coalescing, and its code.
+fn allocate(mut f: Function, options: &BackOptions) -> Result<(Function, code::CodedFunction), BackError> {
     let cfg = Cfg::of(&f);
     legalize::run(&mut f, &cfg);
     let live = dce::run(&mut f);
@@ -181,8 +193,5 @@ fn compile(mut f: Function, options: &BackOptions) -> Result<code::CodedFunction
     coalesce::run(&mut machine);
     let assignment = alloc::run(&mut machine, options.budget.min(255))?;
     let coded = code::run(&machine, &assignment);
-    if options.verify || cfg!(debug_assertions) {
-        check::run(&f, &coded).map_err(|what| BackError::Unsound { function: f.name.clone(), what })?;
-    }
-    Ok(coded)
+    Ok((f, coded))
 }

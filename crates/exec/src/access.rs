@@ -199,6 +199,7 @@ impl<P: GlobalPort> Machine<'_, P> {
     }
 
     /// Loads and stores of local, constant and generic memory, and atomics.
+    #[inline(always)]
     pub(crate) unsafe fn other_access(
         &mut self,
         warp: &mut Warp,
@@ -243,6 +244,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         if done { self.advance(warp, pc) } else { self.access_slowly(warp, block, pc, mask, kind) }
     }
 
+    #[inline(always)]
     unsafe fn fast_global(&mut self, warp: &mut Warp, pc: u32, kind: AccessKind, mask: u32) -> bool {
         let code = &self.grid.image.code[pc as usize];
         unsafe {
@@ -313,6 +315,7 @@ impl<P: GlobalPort> Machine<'_, P> {
     }
 
     /// A generic access of lanes that all point into shared memory.
+    #[inline(always)]
     unsafe fn generic_shared(
         &mut self,
         warp: &mut Warp,
@@ -360,6 +363,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         }
     }
 
+    #[inline(always)]
     unsafe fn fast_local(&mut self, warp: &mut Warp, code: &Code, kind: AccessKind, mask: u32) -> bool {
         unsafe {
             let address = self.source(warp, code, 0);
@@ -386,6 +390,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         }
     }
 
+    #[inline(always)]
     unsafe fn fast_const(
         &mut self,
         warp: &mut Warp,

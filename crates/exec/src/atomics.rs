@@ -38,6 +38,9 @@ impl AtomicOp {
     /// # Safety
     /// The span's lanes must lie in writable memory and be aligned; the rows must span the type's words.
     pub unsafe fn apply(&self, span: &Span, b: *const Row, c: *const Row, dst: Option<*mut Row>) -> bool {
+        if let Some(changed) = unsafe { self.apply_words(span, b, c, dst) } {
+            return changed;
+        }
         let mut changed = false;
         let words = self.ty.words() as usize;
         for lane in lanes_of(span.mask) {
@@ -69,6 +72,48 @@ impl AtomicOp {
             }
         }
         changed
+    }
+
+    /// The frequent case, 32-bit integers, with a loop of its own for each operation.
+    unsafe fn apply_words(
+        &self,
+        span: &Span,
+        b: *const Row,
+        c: *const Row,
+        dst: Option<*mut Row>,
+    ) -> Option<bool> {
+        use AtomOp::*;
+        macro_rules! all_lanes {
+            (|$old:ident, $b:ident, $c:ident| $new:expr) => {{
+                let mut changed = 0;
+                for lane in lanes_of(span.mask) {
+                    unsafe {
+                        let at = span.host.add(span.offsets[lane] as usize).cast::<u32>();
+                        let ($old, $b, $c) = (at.read(), (*b).0[lane], (*c).0[lane]);
+                        let new: u32 = $new;
+                        at.write(new);
+                        changed |= new ^ $old;
+                        if let Some(dst) = dst {
+                            (*dst).0[lane] = $old;
+                        }
+                    }
+                }
+                Some(changed != 0)
+            }};
+        }
+        match (self.op, self.ty) {
+            (Add, Ty::U32 | Ty::S32) => all_lanes!(|old, b, _c| old.wrapping_add(b)),
+            (Min, Ty::U32) => all_lanes!(|old, b, _c| old.min(b)),
+            (Max, Ty::U32) => all_lanes!(|old, b, _c| old.max(b)),
+            (Min, Ty::S32) => all_lanes!(|old, b, _c| (old as i32).min(b as i32) as u32),
+            (Max, Ty::S32) => all_lanes!(|old, b, _c| (old as i32).max(b as i32) as u32),
+            (And, Ty::U32 | Ty::S32) => all_lanes!(|old, b, _c| old & b),
+            (Or, Ty::U32 | Ty::S32) => all_lanes!(|old, b, _c| old | b),
+            (Xor, Ty::U32 | Ty::S32) => all_lanes!(|old, b, _c| old ^ b),
+            (Exch, Ty::U32 | Ty::S32) => all_lanes!(|_old, b, _c| b),
+            (Cas, Ty::U32 | Ty::S32) => all_lanes!(|old, b, c| if old == b { c } else { old }),
+            _ => None,
+        }
     }
 
     /// The new value; operands are the type's bits, zero-extended.

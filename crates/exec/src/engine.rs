@@ -157,7 +157,8 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
             match event {
                 Event::Go => return self.end_of_quantum(slot, index),
                 Event::Yield => {
-                    warp.splits.rotate();
+                    self.end_of_quantum(slot, index)?;
+                    self.ctas[slot].warps[index].resting = true;
                     return Ok(());
                 }
                 _ => {

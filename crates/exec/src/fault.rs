@@ -150,6 +150,7 @@ impl fmt::Display for FaultAccess {
         match (near.relation, near.freed) {
             (Relation::Inside(at), true) => write!(f, ": {at} bytes into {what}, which was freed"),
             (Relation::Inside(at), false) => write!(f, ": {at} bytes into {what}"),
+            (Relation::After(0), _) => write!(f, ": just past the end of {what}"),
             (Relation::After(past), _) => write!(f, ": {past} bytes past the end of {what}"),
             (Relation::Before(ahead), _) => write!(f, ": {ahead} bytes before {what}"),
         }

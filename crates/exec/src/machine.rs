@@ -102,20 +102,21 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
             // SAFETY: the image was made for a level this host has.
             Level::Avx2 | Level::Avx512 => unsafe { self.run_avx2(warp, block, budget) },
             // SAFETY: no host features needed.
-            _ => unsafe { self.run(warp, block, budget) },
+            _ => unsafe { self.run::<false>(warp, block, budget) },
         }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn run_avx2(&mut self, warp: &mut Warp, block: &mut Block, budget: u32) -> Event {
-        unsafe { self.run(warp, block, budget) }
+        unsafe { self.run::<true>(warp, block, budget) }
     }
 
+    /// `WIDE`: inside of a function that has the host's vector instructions.
     #[inline(always)]
-    unsafe fn run(&mut self, warp: &mut Warp, block: &mut Block, budget: u32) -> Event {
+    unsafe fn run<const WIDE: bool>(&mut self, warp: &mut Warp, block: &mut Block, budget: u32) -> Event {
         for _ in 0..budget {
-            let event = unsafe { self.step(warp, block) };
+            let event = unsafe { self.step::<WIDE>(warp, block) };
             if event != Event::Go {
                 return event;
             }
@@ -125,7 +126,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
 
     /// Executes the next instruction of a warp that can run.
     #[inline(always)]
-    unsafe fn step(&mut self, warp: &mut Warp, block: &mut Block) -> Event {
+    unsafe fn step<const WIDE: bool>(&mut self, warp: &mut Warp, block: &mut Block) -> Event {
         // The image's constructor checked every register, target and table, and put an end marker behind the last
         // micro-op, so that neither the pc nor an operand can leave its array.
         unsafe {
@@ -181,11 +182,24 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     }
                 }
                 Kind::Nop => {}
+                Kind::LdOther | Kind::StOther | Kind::Atomic if mask != 0 => {
+                    #[cfg(target_arch = "x86_64")]
+                    if WIDE {
+                        return self.other_access_avx2(warp, block, pc, mask);
+                    }
+                    return self.other_access(warp, block, pc, mask);
+                }
                 _ => return self.step_other(warp, block, pc, mask),
             }
             warp.splits.go(pc + 1);
             if warp.splits.cur.mask == 0 { Event::Blocked } else { Event::Go }
         }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn other_access_avx2(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
+        unsafe { self.other_access(warp, block, pc, mask) }
     }
 
     /// Operations that are rarer or longer.
@@ -202,7 +216,6 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         }
         unsafe {
             match code.kind {
-                Kind::LdOther | Kind::StOther | Kind::Atomic => self.other_access(warp, block, pc, mask),
                 Kind::Sync => self.collective(warp, pc, mask),
                 Kind::S2r => {
                     self.special_register(warp, block, code, uop, mask);

@@ -283,7 +283,7 @@ fn one_element_past_the_buffer_is_reported_with_thread_and_allocation() {
         ("out", Relation::After(0), false)
     );
     let text = fault.to_string();
-    assert!(text.contains("0 bytes past the end of the 400-byte allocation `out`"), "{text}");
+    assert!(text.contains("just past the end of the 400-byte allocation `out`"), "{text}");
     assert!(text.contains("block 1,0,0, thread 36,0,0"), "{text}");
 }
 

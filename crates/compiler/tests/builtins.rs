@@ -205,6 +205,22 @@ fn inverse(a: i128, modulus: i128) -> Option<i128> {
     (r == 1).then(|| t.rem_euclid(modulus))
 }
 
+/// Quotients and roots that are floats themselves: in no mode may they be left. The first of each pair is a product or a square.
+fn exact(ty: Ty, square: bool) -> Vec<(u64, u64)> {
+    let mut rng = SplitMix64::new(77);
+    let half = (float::infinity(ty).trailing_zeros() + 1) / 2;
+    let short = |rng: &mut SplitMix64| rng.next_u64() >> (64 - half) | 1;
+    let pack = |value: u64| float::from_integer(i128::from(value), ty, NearestTiesToEven);
+    (0..cases() / 2)
+        .flat_map(|_| {
+            let (x, y) = (short(&mut rng), short(&mut rng));
+            let whole = rng.next_u64() & float::nan(ty);
+            let y = if square { x } else { y };
+            [(pack(x * y), pack(x)), (whole, whole)]
+        })
+        .collect()
+}
+
 /// Quotients within a few units of 2^-(2p) of a representable number or of the middle between two: a * 2^k leaves a tiny remainder modulo b.
 fn hard_quotients(ty: Ty) -> Vec<(u64, u64)> {
     let places = float::infinity(ty).trailing_zeros();
@@ -243,6 +259,7 @@ fn hard_quotients(ty: Ty) -> Vec<(u64, u64)> {
 #[test]
 fn float_division_is_exactly_rounded() {
     let mut operands = pairs(&float_edges(Ty::F32), &hard_quotients(Ty::F32), Ty::F32, 7);
+    operands.extend(exact(Ty::F32, false));
     // Divisors as large as can be make the quotient subnormal.
     let mut rng = SplitMix64::new(5);
     for _ in 0..cases() {
@@ -268,7 +285,7 @@ fn float_division_is_exactly_rounded() {
 
 #[test]
 fn float_square_roots_are_exactly_rounded() {
-    let mut operands = pairs(&float_edges(Ty::F32), &[], Ty::F32, 8);
+    let mut operands = pairs(&float_edges(Ty::F32), &exact(Ty::F32, true), Ty::F32, 8);
     // Squares and their neighbours.
     let mut rng = SplitMix64::new(6);
     for _ in 0..cases() {
@@ -286,6 +303,7 @@ fn float_square_roots_are_exactly_rounded() {
 #[test]
 fn double_division_is_exactly_rounded() {
     let mut operands = pairs(&float_edges(Ty::F64), &hard_quotients(Ty::F64), Ty::F64, 9);
+    operands.extend(exact(Ty::F64, false));
     let mut rng = SplitMix64::new(4);
     for _ in 0..cases() {
         let exponent = u64::from(900 + rng.below(200));
@@ -305,7 +323,7 @@ fn double_division_is_exactly_rounded() {
 
 #[test]
 fn double_square_roots_are_exactly_rounded() {
-    let mut operands = pairs(&float_edges(Ty::F64), &[], Ty::F64, 10);
+    let mut operands = pairs(&float_edges(Ty::F64), &exact(Ty::F64, true), Ty::F64, 10);
     let mut rng = SplitMix64::new(3);
     for _ in 0..cases() {
         let root = f64::from_bits(float::one(Ty::F64) + (rng.next_u64() >> 12));

@@ -15,7 +15,7 @@ use warpwatt_runtime::{Args, Device, Error};
 const HIDDEN: usize = 16;
 /// Weights in a row: the bias and the hidden units.
 const ROW: usize = HIDDEN + 1;
-const INPUTS: Dim = Dim::new("inputs", [384, 3_072, 24_576, 196_608]);
+const INPUTS: Dim = Dim::new("inputs", [320, 2_560, 20_480, 163_840]);
 const ETA: f32 = 0.3;
 const MOMENTUM: f32 = 0.3;
 const TARGET: f32 = 0.1;

@@ -8,7 +8,7 @@ use crate::{Dim, Info, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
-const NODES: Dim = Dim::new("nodes", [2_003, 15_005, 100_003, 700_001]);
+const NODES: Dim = Dim::new("nodes", [2_503, 18_005, 125_003, 900_001]);
 
 static INFO: Info = Info {
     name: "bfs",

@@ -14,7 +14,7 @@ const WINDOW: u32 = 1024;
 const BINS: u32 = 4_001;
 /// Pixels that a thread counts.
 const SHARE: u32 = 16;
-const PIXELS: Dim = Dim::new("pixels", [9_003, 80_001, 640_003, 5_500_001]);
+const PIXELS: Dim = Dim::new("pixels", [9_003, 95_003, 800_003, 6_800_001]);
 
 static INFO: Info = Info {
     name: "histo",

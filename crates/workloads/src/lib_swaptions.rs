@@ -24,7 +24,7 @@ const SHOCK: f32 = 0.3;
 /// Periods to each swaption's end, for 40 periods after the last step.
 const MATURITIES: [i32; 15] = [4, 4, 4, 8, 8, 8, 20, 20, 20, 28, 28, 28, 40, 40, 40];
 const SWAP_RATES: [f32; 3] = [0.045, 0.05, 0.055];
-const TOLERANCE: f64 = 1e-4;
+const TOLERANCE: f64 = 3e-5;
 
 static INFO: Info = Info {
     name: "lib",

@@ -9,7 +9,7 @@ use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
 // Never a multiple of the block, so that the guard matters.
-const ELEMENTS: Dim = Dim::new("elements", [50_001, 400_003, 2_800_005, 20_000_007]);
+const ELEMENTS: Dim = Dim::new("elements", [50_001, 400_003, 2_800_005, 22_000_007]);
 
 static INFO: Info = Info {
     name: "vecadd",

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Compile crates/workloads/cuda/*.cu to crates/workloads/ptx/*.ptx with NVRTC 12.9 for compute_50, with line info.
+"""Compile our CUDA sources to the PTX beside them with NVRTC 12.9, with line info.
+
+    crates/workloads/cuda/*.cu     -> crates/workloads/ptx/*.ptx        for compute_50
+    crates/runtime/tests/cuda/*.cu -> crates/runtime/tests/cuda/*.ptx   for compute_75
 
 NVRTC comes from PyPI and needs neither a GPU nor a driver:
 
     python3 -m venv venv && venv/bin/pip install 'nvidia-cuda-nvrtc-cu12==12.9.*'
     venv/bin/python tools/build-ptx.py [NAME ...]
 
-The PTX is committed, so this is only run when a source changes; crates/workloads/tests check that each PTX
-was made from the source beside it.
+The PTX is committed, so this is only run when a source changes; tests check that each PTX was made from the
+source beside it.
 """
 
 import ctypes
@@ -18,8 +21,12 @@ import re
 import sys
 from pathlib import Path
 
-CRATE = Path(__file__).resolve().parent.parent / "crates" / "workloads"
-OPTIONS = [b"--gpu-architecture=compute_50", b"-lineinfo", b"--std=c++17"]
+CRATES = Path(__file__).resolve().parent.parent / "crates"
+# (sources, results, architecture)
+SETS = [
+    (CRATES / "workloads" / "cuda", CRATES / "workloads" / "ptx", "compute_50"),
+    (CRATES / "runtime" / "tests" / "cuda", CRATES / "runtime" / "tests" / "cuda", "compute_75"),
+]
 
 
 def load_nvrtc():
@@ -42,11 +49,12 @@ def text_of(size_call, get_call, program):
     return buffer.value.decode()
 
 
-def compile_source(nvrtc, name, source):
+def compile_source(nvrtc, name, source, architecture):
     program = ctypes.c_void_p()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, f"{name}.cu".encode(), 0, None, None)
-    options = (ctypes.c_char_p * len(OPTIONS))(*OPTIONS)
-    status = nvrtc.nvrtcCompileProgram(program, len(OPTIONS), options)
+    words = [f"--gpu-architecture={architecture}".encode(), b"-lineinfo", b"--std=c++17"]
+    options = (ctypes.c_char_p * len(words))(*words)
+    status = nvrtc.nvrtcCompileProgram(program, len(words), options)
     log = text_of(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).strip()
     log = [line for line in log.splitlines() if "are deprecated" not in line]
     if log:
@@ -67,12 +75,19 @@ def tidy(ptx, name, source):
 
 def main():
     nvrtc = load_nvrtc()
-    names = sys.argv[1:] or sorted(path.stem for path in (CRATE / "cuda").glob("*.cu"))
-    for name in names:
-        source = (CRATE / "cuda" / f"{name}.cu").read_bytes()
-        ptx = tidy(compile_source(nvrtc, name, source), name, source)
-        (CRATE / "ptx" / f"{name}.ptx").write_text(ptx)
-        print(f"{name}.ptx: {len(ptx.splitlines())} lines")
+    wanted = set(sys.argv[1:])
+    for sources, results, architecture in SETS:
+        for path in sorted(sources.glob("*.cu")):
+            name = path.stem
+            if wanted and name not in wanted:
+                continue
+            wanted.discard(name)
+            source = path.read_bytes()
+            ptx = tidy(compile_source(nvrtc, name, source, architecture), name, source)
+            (results / f"{name}.ptx").write_text(ptx)
+            print(f"{name}.ptx: {len(ptx.splitlines())} lines")
+    if len(sys.argv) > 1 and wanted:
+        sys.exit(f"no such source: {' '.join(sorted(wanted))}")
 
 
 main()

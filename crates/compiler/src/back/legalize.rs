@@ -264,27 +264,28 @@ impl Legalizer<'_> {
             inst.srcs.push(Opnd::Imm(0));
         }
         canonicalise(&mut inst);
-        let (mask, mut left) = match rule(inst.op) {
-            Rule::One(mask) => (mask, 1),
-            Rule::Any(mask) => (mask, usize::MAX),
+        let width =
+            |inst: &Inst, i: usize| src_words(inst.op, inst.ty, inst.ty2, inst.sub, &inst.mem, i).max(1);
+        let (mask, one) = match rule(inst.op) {
+            Rule::One(mask) => (mask, true),
+            Rule::Any(mask) => (mask, false),
         };
-        for i in 0..inst.srcs.len() {
-            let src = inst.srcs[i];
-            if is_register(src) {
-                continue;
-            }
-            let words = src_words(inst.op, inst.ty, inst.ty2, inst.sub, &inst.mem, i).max(1);
-            let fits = match src {
+        let stays = |inst: &Inst, i: usize| {
+            let ty = if inst.op == Op::Cvt { inst.ty2 } else { inst.ty };
+            let fits = match inst.srcs[i] {
                 Opnd::Imm(bits) => {
-                    let ty = if inst.op == Op::Cvt { inst.ty2 } else { inst.ty };
-                    encode_imm(bits, words, ty).is_some() && !(inst.op == Op::ImadWide && i == 2)
+                    encode_imm(bits, width(inst, i), ty).is_some() && !(inst.op == Op::ImadWide && i == 2)
                 }
                 _ => true,
             };
-            if mask >> i & 1 == 1 && left > 0 && fits {
-                left -= 1;
-            } else {
-                inst.srcs[i] = self.in_register(src, words);
+            mask >> i & 1 == 1 && fits && !is_register(inst.srcs[i])
+        };
+        // The widest stays: it would take the most moves.
+        let kept = (0..inst.srcs.len()).rev().filter(|&i| stays(&inst, i)).max_by_key(|&i| width(&inst, i));
+        for i in 0..inst.srcs.len() {
+            let free = stays(&inst, i) && (!one || kept == Some(i));
+            if !is_register(inst.srcs[i]) && !free {
+                inst.srcs[i] = self.in_register(inst.srcs[i], width(&inst, i));
             }
         }
         self.out.push(inst);

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use warpwatt_results::{Diagnostic, Host, Kernel, Line, Mode, Severity, Tool, counters};
+use warpwatt_results::{Diagnostic, Host, Kernel, Line, Mode, Reading, Severity, Tool, counters};
 use warpwatt_runtime::{Error, LaunchRecord, Level, Problem};
 
 pub fn tool() -> Tool {
@@ -12,11 +12,12 @@ pub fn tool() -> Tool {
 
 pub fn kernel(launch: &LaunchRecord) -> Kernel {
     let mut values = counters::Values::new();
-    let mut put = |counter: counters::Counter, value: f64| values.insert(counter.name.to_owned(), value);
-    put(counters::BARRIERS, launch.barriers as f64);
-    put(counters::DIVERGENT_BRANCHES, launch.divergent_branches as f64);
+    let mut put = |counter: counters::Counter, value| values.insert(counter.name.to_owned(), value);
+    put(counters::BARRIERS, Reading::Count(launch.barriers));
+    put(counters::DIVERGENT_BRANCHES, Reading::Count(launch.divergent_branches));
     if launch.warp_instructions > 0 {
-        put(counters::LANES, launch.thread_instructions as f64 / launch.warp_instructions as f64);
+        let lanes = launch.thread_instructions as f64 / launch.warp_instructions as f64;
+        put(counters::LANES, Reading::Ratio(lanes));
     }
     let lines = launch.lines.iter().map(|line| Line {
         file: line.file.clone(),

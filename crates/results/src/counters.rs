@@ -4,6 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counter {
     /// Dotted, the last word is the unit.
@@ -25,8 +28,16 @@ counters! {
     LANES = "exec.lanes_per_warp_instruction.ratio", "Thread instructions per warp instruction: how full the warps were.";
 }
 
+/// The value of a counter.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Reading {
+    Count(u64),
+    Ratio(f64),
+}
+
 /// Counter values of one kernel or of a whole run, in name order.
-pub type Values = BTreeMap<String, f64>;
+pub type Values = BTreeMap<String, Reading>;
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@ pub mod counters;
 mod record;
 mod schema;
 
-pub use counters::{COUNTERS, Counter};
+pub use counters::{COUNTERS, Counter, Reading};
 pub use record::{
     Check, Diagnostic, Gpu, Host, Inputs, Kernel, Line, Mode, RunRecord, Severity, Status, Tool, Totals,
     sha256_hex,

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::counters::Values;
+use crate::counters::{Reading, Values};
 use crate::{MODEL_VERSION, RUN_SCHEMA};
 
 /// One run of a workload or of a launch file.
@@ -14,16 +14,22 @@ use crate::{MODEL_VERSION, RUN_SCHEMA};
 pub struct RunRecord {
     /// Always `warpwatt.run/1`.
     pub schema: String,
+    /// What made the record.
     pub tool: Tool,
+    /// What was simulated.
     pub mode: Mode,
+    /// Whether the run came to its end.
     pub status: Status,
+    /// All that decides the result.
     pub inputs: Inputs,
     /// One entry per launch, in launch order.
     pub kernels: Vec<Kernel>,
+    /// Sums over all launches.
     pub totals: Totals,
     /// The comparison with the reference, or the launch file's own comparisons.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub check: Option<Check>,
+    /// What went wrong, and warnings.
     pub diagnostics: Vec<Diagnostic>,
     /// The only part that differs from run to run.
     pub host: Host,
@@ -33,6 +39,7 @@ pub struct RunRecord {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tool {
+    /// Version of the program.
     pub version: String,
     /// Commit that the program was built from, or `unknown`.
     pub commit: String,
@@ -57,15 +64,19 @@ pub enum Status {
     Failed,
 }
 
+/// What was run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Inputs {
     /// Name of a built-in workload.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub workload: Option<String>,
+    /// Its size: tiny, small, medium or large.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub size: Option<String>,
+    /// Seed of its inputs.
     pub seed: u64,
+    /// Of the PTX text.
     pub ptx_sha256: String,
     /// Of the launch file, when there is one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -75,6 +86,7 @@ pub struct Inputs {
     pub gpu: Option<Gpu>,
     /// Canonical strings of the techniques that were on.
     pub techniques: Vec<String>,
+    /// The technology that energy was computed for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub technology: Option<String>,
 }
@@ -82,8 +94,11 @@ pub struct Inputs {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gpu {
+    /// Its preset.
     pub name: String,
+    /// Every parameter with its value.
     pub parameters: std::collections::BTreeMap<String, String>,
+    /// Of the parameters.
     pub sha256: String,
 }
 
@@ -93,10 +108,15 @@ pub struct Gpu {
 pub struct Kernel {
     /// Counted from 0 over the launches of the run.
     pub index: u64,
+    /// As in the PTX text.
     pub name: String,
+    /// As in the source.
     pub demangled: String,
+    /// Blocks in x, y and z.
     pub grid: [u32; 3],
+    /// Threads per block in x, y and z.
     pub block: [u32; 3],
+    /// Stream that it was launched on.
     pub stream: u32,
     /// Per thread.
     pub registers: u32,
@@ -104,9 +124,13 @@ pub struct Kernel {
     pub shared_bytes: u32,
     /// Local memory per thread: stack and spills.
     pub local_bytes: u32,
+    /// How it was simulated.
     pub mode: Mode,
+    /// Instructions issued, each for a whole warp.
     pub warp_instructions: u64,
+    /// The same times the lanes that took part.
     pub thread_instructions: u64,
+    /// By name; the counters are listed below.
     pub counters: Values,
     /// By source line, in order of file and line.
     pub lines: Vec<Line>,
@@ -118,8 +142,11 @@ pub struct Kernel {
 pub struct Line {
     /// The file of the line table; the PTX text itself where there is no line table.
     pub file: String,
+    /// From 1; 0 for what belongs to no line.
     pub line: u32,
+    /// Instructions issued for it.
     pub warp_instructions: u64,
+    /// The same times the lanes that took part.
     pub thread_instructions: u64,
 }
 
@@ -127,20 +154,27 @@ pub struct Line {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Totals {
+    /// Number of launches.
     pub launches: u64,
+    /// Instructions issued, each for a whole warp.
     pub warp_instructions: u64,
+    /// The same times the lanes that took part.
     pub thread_instructions: u64,
+    /// Counts added up, ratios of the sums.
     pub counters: Values,
+    /// By source line, over all launches.
     pub lines: Vec<Line>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
+    /// Whether no value was further off than the tolerance.
     pub passed: bool,
     /// Largest error of any value compared; absent when it is not finite.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max_error: Option<f64>,
+    /// Largest error that passes.
     pub tolerance: f64,
     /// Values compared.
     pub compared: u64,
@@ -159,14 +193,20 @@ pub enum Severity {
 pub struct Diagnostic {
     /// Stable short code.
     pub code: String,
+    /// How bad it is.
     pub severity: Severity,
+    /// The file it is about.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub file: Option<String>,
+    /// From 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub line: Option<u32>,
+    /// From 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub column: Option<u32>,
+    /// What is wrong.
     pub message: String,
+    /// What can be done about it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub help: Option<String>,
 }
@@ -175,9 +215,13 @@ pub struct Diagnostic {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
+    /// Elapsed time.
     pub wall_seconds: f64,
+    /// Processor time of all threads.
     pub cpu_seconds: f64,
+    /// Most memory that was resident.
     pub peak_rss_bytes: u64,
+    /// Threads that simulated.
     pub threads: u32,
     /// Instruction set that the lanes were computed with: `plain`, `avx2` or `avx512`.
     pub isa_level: String,
@@ -227,8 +271,12 @@ impl Totals {
         for kernel in kernels {
             totals.warp_instructions += kernel.warp_instructions;
             totals.thread_instructions += kernel.thread_instructions;
-            for (name, value) in kernel.counters.iter().filter(|(name, _)| !name.ends_with(".ratio")) {
-                *totals.counters.entry(name.clone()).or_default() += value;
+            for (name, reading) in &kernel.counters {
+                let Reading::Count(count) = reading else { continue };
+                let sum = totals.counters.entry(name.clone()).or_insert(Reading::Count(0));
+                if let Reading::Count(sum) = sum {
+                    *sum += count;
+                }
             }
             for line in &kernel.lines {
                 let sum = lines.entry((&line.file, line.line)).or_default();
@@ -238,7 +286,7 @@ impl Totals {
         }
         if totals.warp_instructions > 0 {
             let lanes = totals.thread_instructions as f64 / totals.warp_instructions as f64;
-            totals.counters.insert(crate::counters::LANES.name.to_owned(), lanes);
+            totals.counters.insert(crate::counters::LANES.name.to_owned(), Reading::Ratio(lanes));
         }
         totals.lines = lines
             .into_iter()
@@ -264,8 +312,8 @@ mod tests {
 
     fn kernel(index: u64, line: u32, warps: u64) -> Kernel {
         let mut counters = Values::new();
-        counters.insert(crate::counters::BARRIERS.name.to_owned(), 2.0);
-        counters.insert(crate::counters::LANES.name.to_owned(), 32.0);
+        counters.insert(crate::counters::BARRIERS.name.to_owned(), Reading::Count(2));
+        counters.insert(crate::counters::LANES.name.to_owned(), Reading::Ratio(32.0));
         Kernel {
             index,
             name: "k".into(),
@@ -317,8 +365,8 @@ mod tests {
         assert_eq!((totals.launches, totals.warp_instructions), (3, 31));
         let lines: Vec<_> = totals.lines.iter().map(|line| (line.line, line.warp_instructions)).collect();
         assert_eq!(lines, [(3, 30), (7, 1)]);
-        assert_eq!(totals.counters["exec.barriers.count"], 6.0);
-        assert_eq!(totals.counters["exec.lanes_per_warp_instruction.ratio"], 16.0);
+        assert_eq!(totals.counters["exec.barriers.count"], Reading::Count(6));
+        assert_eq!(totals.counters["exec.lanes_per_warp_instruction.ratio"], Reading::Ratio(16.0));
     }
 
     #[test]

@@ -194,7 +194,7 @@ impl<'a> Solver<'a> {
     fn solve(mut self, strategy: Strategy) -> Result<Vec<Option<u8>>, Failure> {
         let mut queue = BinaryHeap::new();
         let mut keys = vec![(0, 0); self.f.values.len()];
-        for i in 0..self.f.values.len() {
+        for (i, key) in keys.iter_mut().enumerate() {
             let v = Value::from(i);
             if (self.f.values[i].words == 0) != self.predicates {
                 continue;
@@ -205,8 +205,8 @@ impl<'a> Solver<'a> {
                 Strategy::WideFirst => 4 - self.width(v).min(4),
                 Strategy::LongFirst => u32::MAX - self.length_of(v),
             };
-            keys[i] = (first, start);
-            queue.push(Reverse((keys[i], i as u32)));
+            *key = (first, start);
+            queue.push(Reverse((*key, i as u32)));
         }
         let mut spilled = Vec::new();
         while let Some(Reverse((_, i))) = queue.pop() {

@@ -450,9 +450,9 @@ impl Gen {
             Term::Branch { cond: PredUse::of(again), taken: head, other: after, uniform: false, loc: 0 };
         // What the loop computed may be used behind it; from inside inner branches only what dominates.
         let inside = std::mem::replace(&mut self.known, saved);
-        for class in 0..3 {
-            let from = self.known[class].len();
-            self.known[class].extend(inside[class][from..].iter().copied());
+        for (known, inside) in self.known.iter_mut().zip(inside) {
+            let from = known.len();
+            known.extend_from_slice(&inside[from..]);
         }
         self.at = after;
     }

@@ -215,8 +215,8 @@ fn ssa_step(f: &Function, inst: &Inst, words: &mut [Run], preds: &mut [bool], me
             words[d.value.index()] = read(inst.keep, u32::from(d.words), words);
         }
         let kept = [0, 1].map(|k| inst.pkeep[k].map(|p| truth(p, preds)));
-        for k in 0..2 {
-            if let (Some(p), Some(v)) = (inst.pdst[k], kept[k]) {
+        for (p, v) in inst.pdst.into_iter().zip(kept) {
+            if let (Some(p), Some(v)) = (p, v) {
                 preds[p.index()] = v;
             }
         }
@@ -265,9 +265,9 @@ fn ssa_step(f: &Function, inst: &Inst, words: &mut [Run], preds: &mut [bool], me
                 words[d.value.index()].0[0] = value as u32;
                 words[d.value.index()].0[1] = (value >> 32) as u32;
             }
-            for k in 0..2 {
-                if let Some(p) = inst.pdst[k] {
-                    preds[p.index()] = hits[k];
+            for (p, hit) in inst.pdst.into_iter().zip(hits) {
+                if let Some(p) = p {
+                    preds[p.index()] = hit;
                 }
             }
         }

@@ -135,7 +135,8 @@ fn describe(device: &mut Device, pending: &Pending) -> Result<Files, Error> {
         device.allocations().filter(|allocation| !inside(allocation.base)).cloned().collect();
     for (number, buffer) in buffers.iter().enumerate() {
         let file = read(device, warpwatt_runtime::DevicePtr(buffer.base), buffer.size)?;
-        let name = quote(&format!("{} #{number}", buffer.name));
+        let twin = buffers[..number].iter().any(|other| other.name == buffer.name);
+        let name = quote(&if twin { format!("{} #{number}", buffer.name) } else { buffer.name.clone() });
         let (bytes, base) = (buffer.size, buffer.base);
         let _ = write!(toml, "\n[[buffer]]\nname = {name}\nbytes = {bytes}\naddress = {base:#x}\n");
         let _ = writeln!(toml, "file = {}", quote(&file));

@@ -2,7 +2,7 @@
 //! The back end: from optimised SSA to micro-ops with registers.
 //!
 //! `legalize` (with `wide`, `operands`) leaves only operations of the machine, `dce` what is read, `schedule` orders each block, `leave_ssa` turns phis into copies,
-//! `coalesce` removes nearly all of those, `alloc` (with `liveness`, `spill`) finds registers, `code` writes micro-ops, `check` proves them, `emit` links blocks.
+//! `coalesce` removes nearly all of those, `redundant` constants that are in place already, `alloc` (with `liveness`, `spill`) finds registers, `code` writes micro-ops, `check` proves them, `emit` links blocks.
 
 mod alloc;
 mod check;
@@ -20,6 +20,7 @@ mod liveness;
 mod machine;
 pub(crate) mod operands;
 mod order;
+mod redundant;
 mod schedule;
 mod spill;
 mod wide;
@@ -170,7 +171,15 @@ fn deepest(at: usize, frames: &[u32], edges: &[Vec<usize>], seen: &mut Vec<Visit
 }
 
 fn compile(f: Function, options: &BackOptions) -> Result<code::CodedFunction, BackError> {
-    let (reference, coded) = allocate(f, options)?;
+    let plain = options.schedule.then(|| f.clone());
+    let (mut reference, mut coded) = allocate(f, options)?;
+    if let (Some(f), true) = (plain, coded.spill_bytes > 0) {
+        // Where registers are scarce, the order the program came in may need fewer.
+        let (other, unscheduled) = allocate(f, &BackOptions { schedule: false, ..*options })?;
+        if unscheduled.spill_bytes < coded.spill_bytes {
+            (reference, coded) = (other, unscheduled);
+        }
+    }
     if options.verify || cfg!(debug_assertions) {
         check::run(&reference, &coded)
             .map_err(|what| BackError::Unsound { function: reference.name.clone(), what })?;
@@ -191,6 +200,7 @@ fn allocate(mut f: Function, options: &BackOptions) -> Result<(Function, code::C
     let order = order::layout(&f, &cfg);
     let mut machine = machine::MFunc::of(&f, order, cfg.loop_depth);
     coalesce::run(&mut machine);
+    redundant::run(&mut machine);
     let assignment = alloc::run(&mut machine, options.budget.min(255))?;
     let coded = code::run(&machine, &assignment);
     Ok((f, coded))

@@ -3,6 +3,7 @@
 
 mod common;
 mod divergence;
+mod graphs;
 mod memory;
 mod progress;
 mod system;

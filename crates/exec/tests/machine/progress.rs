@@ -166,6 +166,55 @@ fn lanes_of_one_warp_share_a_spin_lock_from_sm_70_on() {
 }
 
 #[test]
+fn a_lock_whose_waiters_sleep_is_shared_too() {
+    let mut a = Asm::new(NEW);
+    a.mov(4, param(0)).mov(5, param(1));
+    a.label("try").atom(AtomOp::Cas, Space::Global, Ty::U32, 2, [r(4), RZ, imm(1)]);
+    a.setp(0, r(2), Cmp::Eq, imm(0)).when(0).bra("have", Some("have"));
+    a.op(Op::Nanosleep, Ty::U32, 255, &[imm(100)]).bra("try", None);
+    a.label("have").ld(Space::Global, Ty::U32, 3, r(4), 4).add(3, r(3), imm(1));
+    a.st(Space::Global, Ty::U32, r(4), 4, r(3));
+    a.atom(AtomOp::Exch, Space::Global, Ty::U32, 2, [r(4), RZ, Src::None]).exit();
+    let mut bench = Bench::new(2);
+    bench.grid = [3, 1, 1];
+    bench.run(&a).unwrap();
+    assert_eq!(bench.words(), [0, 96]);
+}
+
+#[test]
+fn collectives_of_groups_with_their_own_masks_do_not_wait_for_each_other() {
+    // Even and odd lanes each vote among themselves, in one instruction.
+    let mut a = Asm::new(NEW);
+    let mut and1 = Uop::new(Op::Lop3, Ty::U32);
+    (and1.dst, and1.sub) = (Reg(1), Sub::Lut(0xc0));
+    and1.src = [r(0), imm(1), RZ, Src::None];
+    a.s2r(0, SReg::LaneId).address(4, 0, r(0), 4).put(and1).op(
+        Op::Shl,
+        Ty::U32,
+        2,
+        &[imm(0x5555_5555), r(1)],
+    );
+    let mut vote = Uop::new(Op::Vote, Ty::U32);
+    (vote.sub, vote.flags, vote.dst) = (Sub::Vote(VoteMode::Ballot), Flags::SYNC, Reg(3));
+    vote.src[0] = r(2);
+    a.put(vote).st(Space::Global, Ty::U32, r(4), 0, r(3)).exit();
+    let mut bench = Bench::new(32);
+    bench.run(&a).unwrap();
+    assert_eq!(bench.words(), (0..32).map(|lane| 0x5555_5555 << (lane % 2)).collect::<Vec<u32>>());
+}
+
+#[test]
+fn residency_follows_the_scarcest_resource() {
+    let sm = warpwatt_exec::SmLimits::GTX480;
+    assert_eq!(sm.ctas_per_sm(256, 20, 0), 6);
+    assert_eq!(sm.ctas_per_sm(32, 20, 0), 8);
+    assert_eq!(sm.ctas_per_sm(256, 63, 0), 2);
+    assert_eq!(sm.ctas_per_sm(256, 20, 20 << 10), 2);
+    // More than there is: the block gets the SM to itself.
+    assert_eq!(sm.ctas_per_sm(1024, 255, 100 << 10), 1);
+}
+
+#[test]
 fn before_sm_70_such_a_lock_is_reported() {
     let mut bench = Bench::new(2);
     let fault = bench.run_with(&spin_lock(OLD), &impatient()).unwrap_err().fault;

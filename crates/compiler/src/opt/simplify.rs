@@ -109,6 +109,8 @@ pub fn run(f: &mut Function) -> bool {
         for inst in &mut insts {
             pass.rewrite_plain(inst);
         }
+        // A phi that became a copy may stand before others, which must be first for whoever changes the block's edges.
+        insts.sort_by_key(|i| i.op != Op::Phi);
         pass.f.block_mut(b).insts = insts;
         let mut term = pass.f.block(b).term.clone();
         pass.rewrite_term(&mut term);

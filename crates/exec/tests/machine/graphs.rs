@@ -8,7 +8,7 @@ use warpwatt_isa::*;
 use crate::common::*;
 
 /// Micro-ops of one block of the graph.
-const SIZE: u32 = 7;
+const SIZE: u32 = 8;
 const START: u32 = 4;
 
 /// Two successors of each block; the last block leads to the end or back.
@@ -52,7 +52,8 @@ impl Graph {
 
     /// Which way a thread turns at its `count`th block.
     fn turn(thread: u32, count: u32) -> usize {
-        (thread.wrapping_mul(0x9e37_79b9).wrapping_add(count.wrapping_mul(0x85eb_ca6b)) >> 13 & 1) as usize
+        let mixed = thread.wrapping_mul(0x9e37_79b9).wrapping_add(count.wrapping_mul(0x85eb_ca6b));
+        (mixed.wrapping_mul(mixed) >> 20 & 1) as usize
     }
 
     fn program(&self, sm: u32) -> Asm {
@@ -64,9 +65,10 @@ impl Graph {
             // hash of the path, count, direction
             a.mad(2, r(2), imm(31), imm(block as i32 + 1)).add(3, r(3), imm(1));
             a.mad(6, r(3), imm(0x85eb_ca6bu32 as i32), RZ).mad(6, r(0), imm(0x9e37_79b9u32 as i32), r(6));
+            a.mad(6, r(6), r(6), RZ);
             let mut bit = Uop::new(Op::Lop3, Ty::U32);
             (bit.dst, bit.sub) = (Reg(6), Sub::Lut(0xc0));
-            bit.src = [r(6), imm(1 << 13), RZ, Src::None];
+            bit.src = [r(6), imm(1 << 20), RZ, Src::None];
             a.put(bit).setp(0, r(6), Cmp::Ne, imm(0));
             // One branch to the second successor; blocks that lead to the next one need no other.
             let mut branch = Uop::new(Op::Bra, Ty::U32);

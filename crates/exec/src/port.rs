@@ -148,6 +148,11 @@ unsafe fn gather_words<const W: usize>(span: &Span, dst: *mut Row) {
         if span.mask == !0 {
             // Four lanes at a time: the host turns them round in vector registers.
             for lane in (0..32).step_by(4) {
+                #[cfg(target_arch = "x86_64")]
+                if W == 4 {
+                    turn_round(span, lane, dst);
+                    continue;
+                }
                 let from = [read(lane), read(lane + 1), read(lane + 2), read(lane + 3)];
                 for word in 0..W {
                     let out = (*dst.add(word)).0.as_mut_ptr().add(lane).cast::<[u32; 4]>();
@@ -161,6 +166,26 @@ unsafe fn gather_words<const W: usize>(span: &Span, dst: *mut Row) {
                 }
             }
         }
+    }
+}
+
+/// Four words of each of four lanes, as four rows get them.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn turn_round(span: &Span, lane: usize, dst: *mut Row) {
+    use std::arch::x86_64::*;
+    // SAFETY: SSE2 is part of the architecture; the caller vouches for the addresses.
+    unsafe {
+        let read = |i: usize| _mm_loadu_si128(span.host.add(span.offsets[lane + i] as usize).cast());
+        let write =
+            |word: usize, value| _mm_store_si128((*dst.add(word)).0.as_mut_ptr().add(lane).cast(), value);
+        let (a, b, c, d) = (read(0), read(1), read(2), read(3));
+        let (ab_low, ab_high) = (_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+        let (cd_low, cd_high) = (_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
+        write(0, _mm_unpacklo_epi64(ab_low, cd_low));
+        write(1, _mm_unpackhi_epi64(ab_low, cd_low));
+        write(2, _mm_unpacklo_epi64(ab_high, cd_high));
+        write(3, _mm_unpackhi_epi64(ab_high, cd_high));
     }
 }
 

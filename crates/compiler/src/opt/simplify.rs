@@ -3,7 +3,7 @@
 //!
 //! Instructions are only rewritten in place: one whose result became a copy stays behind without users and is removed later.
 
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 use warpwatt_isa::{BoolOp, Cmp, Flags, Op, Order, Space, Sub, Ty};
 
 use super::defs::{Defs, whole};
@@ -134,11 +134,36 @@ impl Pass<'_> {
         for p in inst.psrc.iter_mut().chain([&mut inst.guard]).chain(inst.pkeep.iter_mut().flatten()) {
             changed |= self.replace_pred(p);
         }
+        if inst.op == Op::Pack {
+            changed |= self.rewrite_pack(inst);
+        }
         for src in inst.srcs.iter_mut().chain([&mut inst.keep]) {
             changed |= self.replace(src);
         }
-        if inst.op == Op::Phi && inst.ty == Ty::Pred {
-            return changed;
+        changed
+    }
+
+    /// A constant fills one word of a pack: a wide one goes in word by word.
+    fn rewrite_pack(&self, inst: &mut Inst) -> bool {
+        let mut changed = false;
+        let mut at = 0;
+        while at < inst.srcs.len() {
+            let Opnd::Value(Part { words, .. }) = inst.srcs[at] else {
+                at += 1;
+                continue;
+            };
+            let mut whole = inst.srcs[at];
+            let parts = |o| (0..words).map(|lane| slice(o, lane, 1)).collect::<Option<SmallVec<[Opnd; 4]>>>();
+            if words > 1
+                && self.replace(&mut whole)
+                && !matches!(whole, Opnd::Value(_))
+                && let Some(parts) = parts(whole)
+            {
+                inst.srcs.remove(at);
+                inst.srcs.insert_many(at, parts);
+                changed = true;
+            }
+            at += 1;
         }
         changed
     }

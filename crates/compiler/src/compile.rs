@@ -77,7 +77,9 @@ pub fn compile(
         ir: lowered.functions.iter().map(print::function).collect::<Vec<_>>().join("\n"),
         asm: String::new(),
     });
-    let budget = register_budget(options.max_registers, &lowered.limits, lowered.sm);
+    let allowed = register_budget(options.max_registers, &lowered.limits, lowered.sm);
+    let reserved = reserved_registers(lowered.sm);
+    let budget = allowed - reserved;
     let settings = BackOptions { budget, schedule: options.optimize, verify: options.verify };
     let code = back::generate(lowered.functions, &settings).map_err(|error| {
         let span = match layout.function(kernel).and_then(|f| module.items.get(f.item)) {
@@ -85,7 +87,7 @@ pub fn compile(
             _ => Span::default(),
         };
         vec![Diagnostic::error("registers", span, format!("`{kernel}`: {error}")).with_help(format!(
-            "the limit is {budget} registers a thread (from --max-registers, .maxnreg or launch bounds); raise it"
+            "the limit is {allowed} registers a thread (from --max-registers, .maxnreg or launch bounds); raise it"
         ))]
     })?;
     let program = Program {
@@ -93,7 +95,7 @@ pub fn compile(
         uops: code.uops,
         locs: code.locs,
         files: lowered.files,
-        registers: code.registers,
+        registers: code.registers + reserved,
         predicates: code.predicates,
         spill_bytes: code.spill_bytes,
         spill_stores: code.spill_stores,
@@ -134,7 +136,15 @@ fn register_budget(most: u32, limits: &Limits, sm: u32) -> u32 {
         let blocks = limits.minnctapersm.unwrap_or(1).max(1);
         budget = budget.min((file / (threads.saturating_mul(blocks)).max(1)) & !7);
     }
-    budget.clamp(16, 255)
+    budget.clamp(FEWEST_REGISTERS, 255)
+}
+
+/// What any kernel can be compiled to.
+const FEWEST_REGISTERS: u32 = 16;
+
+/// Registers that every thread is given beyond those its code names: from Volta on two, which `ptxas -v` counts as well.
+fn reserved_registers(sm: u32) -> u32 {
+    if sm >= 70 { 2 } else { 0 }
 }
 
 fn flow_graph(f: &Function) -> String {

@@ -104,7 +104,8 @@ pub fn generate(functions: Vec<Function>, options: &BackOptions) -> Result<Gener
             if uop.reconv != warpwatt_isa::NO_PC {
                 uop.reconv += entry;
             }
-            if uop.flags.has(Flags::SPILL) {
+            // What a function saves for its caller lies above the spill slots.
+            if uop.flags.has(Flags::SPILL) && (uop.off as u32) < coded.frame.saved {
                 all.spill_stores += u32::from(uop.op == Op::St);
                 all.spill_loads += u32::from(uop.op == Op::Ld);
             }

@@ -30,6 +30,7 @@ pub fn run(f: &mut Function) {
     address::fold(f);
     fuse::run(f);
     settle(f);
+    address::reassociate(f);
     address::fold(f);
     dce::run(f);
     if predicate::run(f) {

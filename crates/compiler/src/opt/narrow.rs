@@ -97,8 +97,9 @@ fn high_words_needed(f: &Function) -> Vec<bool> {
             for inst in &block.insts {
                 let low_only = passes_low_word(inst) && inst.dst.is_some_and(|d| !needed[d.value.index()]);
                 inst.for_each_use(|p| {
-                    let reads_high = p.lane > 0 || p.words > 1;
-                    if reads_high && !low_only && !std::mem::replace(&mut needed[p.value.index()], true) {
+                    // A pair can be read by its low word alone; a high word that is named is read.
+                    let reads_high = p.lane > 0 || (p.words > 1 && !low_only);
+                    if reads_high && !std::mem::replace(&mut needed[p.value.index()], true) {
                         changed = true;
                     }
                 });

@@ -99,7 +99,7 @@ impl Thread {
         let c = ops.get(first + 2).map(|operand| self.read(world, operand, ty)).transpose()?;
         let bytes = self.bytes(world, space, at, ty.bytes())?;
         let old = load(bytes);
-        store(bytes, update(instr, ty, old, b, c)?);
+        store(bytes, update(instr, ty, space, old, b, c)?);
         if instr.op == Opcode::Atom {
             self.write(world, &ops[0], old, ty)?;
         }
@@ -108,14 +108,16 @@ impl Thread {
 }
 
 /// What an atomic operation leaves in memory.
-fn update(instr: &Instr, ty: Ty, old: u64, b: u64, c: Option<u64>) -> Result<u64, String> {
+fn update(instr: &Instr, ty: Ty, space: Space, old: u64, b: u64, c: Option<u64>) -> Result<u64, String> {
     const WORDS: [Mod; 10] =
         [Mod::Add, Mod::Min, Mod::Max, Mod::Inc, Mod::Dec, Mod::And, Mod::Or, Mod::Xor, Mod::Exch, Mod::Cas];
     let word = instr.form.one_of(&WORDS).ok_or("an atomic without its operation")?;
     if ty.float() {
         let mut result = 0;
         for lane in 0..ty.lanes {
-            let part = |raw: u64| raw >> (lane * ty.bits) & ty.lane().mask();
+            // Additions of single precision in global memory flush, those in shared memory do not.
+            let ftz = ty == Ty::F32 && word == Mod::Add && space == Space::Global;
+            let part = |raw: u64| float::flush(raw >> (lane * ty.bits) & ty.lane().mask(), ty.lane(), ftz);
             let nearest = rustc_apfloat::Round::NearestTiesToEven;
             let value = match word {
                 Mod::Add => float::arith(Arith::Add, part(old), part(b), 0, ty.lane(), nearest),
@@ -125,7 +127,7 @@ fn update(instr: &Instr, ty: Ty, old: u64, b: u64, c: Option<u64>) -> Result<u64
                 Mod::Exch => part(b),
                 _ => return Err(format!("atomic {word:?} on floats")),
             };
-            result |= float::canonical(value, ty.lane()) << (lane * ty.bits);
+            result |= float::finish(value, ty.lane(), ftz, false) << (lane * ty.bits);
         }
         return Ok(result);
     }

@@ -154,7 +154,10 @@ impl Maker {
             0..4 => format!("{}.{round}{ftz}{sat}.f32 {d}, {a}, {b};", self.pick(&["add", "sub"])),
             4..7 => format!("mul.{round}{ftz}{sat}.f32 {d}, {a}, {b};"),
             7..11 => format!("fma.{round}{ftz}{sat}.f32 {d}, {a}, {b}, {c};"),
-            11 => format!("{}{ftz}.f32 {d}, {a}, {b};", self.pick(&["min", "max"])),
+            11 => {
+                let nan = if self.target >= 90 { self.pick(&["", ".NaN", ".xorsign.abs"]) } else { "" };
+                format!("{}{ftz}{nan}.f32 {d}, {a}, {b};", self.pick(&["min", "max"]))
+            }
             12 => format!("{}{ftz}.f32 {d}, {a};", self.pick(&["abs", "neg"])),
             13 => format!("copysign.f32 {d}, {a}, {c};"),
             14 if self.one_in(2) => match self.below(3) {
@@ -262,7 +265,13 @@ impl Maker {
             18 => format!("cvt.{t32}.{t8} {w}, {v};"),
             19 => format!("cvt.{whole}.{t16}.f16 {h}, {h};"),
             20 => format!("cvt.{}.f16.{t16} {h}, {h};", self.pick(&["rn", "rz"])),
-            _ if self.target >= 80 => format!("cvt.rn{}.f16x2.f32 {w}, {f}, {g};", self.pick(&["", ".relu"])),
+            _ if self.target >= 80 => match self.below(5) {
+                0 => format!("cvt.rn{}.bf16.f32 {h}, {f};", self.pick(&["", ".relu"])),
+                1 => format!("cvt.{}.bf16x2.f32 {w}, {f}, {g};", self.pick(&["rn", "rz"])),
+                2 => format!("cvt.rna.tf32.f32 {w}, {f};"),
+                3 if self.target >= 90 => format!("cvt.f32.bf16 {f}, {h};"),
+                _ => format!("cvt.rn{}.f16x2.f32 {w}, {f}, {g};", self.pick(&["", ".relu"])),
+            },
             _ => format!("cvt.sat{ftz}.f32.f32 {f}, {g};"),
         };
         self.guarded(text)
@@ -292,7 +301,10 @@ impl Maker {
             }
             8 => {
                 let (x, y) = (self.short(), self.short());
-                format!("setp.{ordered}.{} {p}, {x}, {y};", self.pick(&["u16", "s16"]))
+                match self.below(3) {
+                    0 => format!("setp.{floating}{ftz}.f16 {p}, {x}, {y};"),
+                    _ => format!("setp.{ordered}.{} {p}, {x}, {y};", self.pick(&["u16", "s16"])),
+                }
             }
             9 => match self.below(2) {
                 0 => format!("set.{ordered}.{}.{t} {w}, {a}, {b};", self.pick(&["u32", "s32"])),

@@ -121,6 +121,14 @@ impl Maker {
                 "{{ .param .b32 q0; .param .b32 q1; .param .b32 v; st.param.b32 [q0], {a}; and.b32 %ai, {a}, 7;\n    \
                  st.param.b32 [q1], %ai; call (v), descend, (q0, q1); ld.param.b32 {d}, [v]; }}"
             ),
+            1 if self.one_in(3) => {
+                // The comma after the name in the comment keeps the function in the module.
+                let label = self.label();
+                format!(
+                    "{label}: .callprototype (.reg .u32 _, .reg .f32 _) _ (.reg .u32 _, .reg .u32 _, .reg .f32 _);\n    \
+                     mov.u64 %ad, mix; /* mix, */ call ({d}, {f}), %ad, ({a}, {b}, {f}), {label};"
+                )
+            }
             1 => format!("call ({d}, {f}), mix, ({a}, {b}, {f});"),
             _ => {
                 let (x, y) = (self.long(), self.long());
@@ -156,11 +164,13 @@ impl Maker {
             let text = match which {
                 0 => format!(
                     ".func (.param .b32 out) descend (.param .b32 value, .param .b32 depth)\n{{\n    {registers}    \
+                     .local .align 8 .b8 kept[32]; .reg .u64 %k;\n    \
                      ld.param.u32 %r0, [value]; ld.param.u32 %r1, [depth];\n    mov.u32 %c0, %r1; mov.u32 %c1, %r0;\n    \
-                     setp.eq.u32 %go, %c0, 0; @%go bra $END;\n{body}    sub.u32 %c0, %c0, 1;\n    \
+                     setp.eq.u32 %go, %c0, 0; @%go bra $END;\n{body}    sub.u32 %c0, %c0, 1; and.b32 %ai, %c0, 7; mul.lo.u32 %ai, %ai, 4; mov.u64 %k, kept;\n    \
+                     cvt.u64.u32 %ad, %ai; add.u64 %k, %k, %ad; st.local.u32 [%k], %r3;\n    \
                      {{ .param .b32 q0; .param .b32 q1; .param .b32 v; st.param.b32 [q0], %r2; st.param.b32 [q1], %c0;\n    \
                      call (v), descend, (q0, q1); ld.param.b32 %c2, [v]; }}\n    \
-                     mad.lo.u32 %c1, %c1, 31, %c2;\n$END:\n    add.u32 %c1, %c1, %r3; st.param.b32 [out], %c1;\n    ret;\n}}\n"
+                     ld.local.u32 %c3, [%k]; xor.b32 %c2, %c2, %c3; mad.lo.u32 %c1, %c1, 31, %c2;\n$END:\n    add.u32 %c1, %c1, %r3; st.param.b32 [out], %c1;\n    ret;\n}}\n"
                 ),
                 1 => format!(
                     ".func (.reg .u32 sum, .reg .f32 scaled) mix (.reg .u32 a, .reg .u32 b, .reg .f32 x)\n{{\n    {registers}    \

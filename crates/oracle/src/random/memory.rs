@@ -46,6 +46,16 @@ impl Maker {
             if self.one_in(3) && bytes <= 8 { format!("+{}", window - bytes) } else { String::new() };
         // An offset past the window is legal only from its start.
         let address = if offset.is_empty() { address } else { format!("mov.u64 %ad, {base};") };
+        let order = if space == ".global" {
+            self.pick(&["", "", "", ".volatile", ".cg", ".relaxed.gpu"])
+        } else {
+            ""
+        };
+        let space = if order.starts_with(".volatile") || order.starts_with(".relaxed") {
+            format!("{order}{space}")
+        } else {
+            format!("{space}{order}")
+        };
         let moved = if store {
             format!("st{space}{ty} [%ad{offset}], {regs};")
         } else {
@@ -77,6 +87,10 @@ impl Maker {
                 let regs = self.distinct(4, store);
                 (".v4.u8".to_owned(), 4, vector(regs))
             }
+            11 if store && self.one_in(3) => {
+                let (first, second) = (self.literal(), self.long());
+                (".v2.u64".to_owned(), 16, format!("{{{first}, {second}}}"))
+            }
             11 if self.pools.longs >= 2 => {
                 let first = self.below(self.pools.longs);
                 let second = (first + 1) % self.pools.longs;
@@ -94,6 +108,41 @@ impl Maker {
                 |index| if store { self.word() } else { format!("%r{}", (first + index) % self.pools.words) },
             )
             .collect()
+    }
+
+    /// An atomic operation on memory that no other thread touches, whose old value is therefore known.
+    pub(super) fn own_atomic(&mut self) -> String {
+        let (d, w, v) = (self.word(), self.word(), self.word_or_literal());
+        let (f, g) = (self.float(), self.float());
+        let (x, y, z) = (self.long(), self.long(), self.long());
+        let (space, base, window) = match self.below(4) {
+            0 => ("", "%mine", SCRATCH_BYTES),
+            1 => (".shared", "%sown", 8),
+            _ => (".global", "%mine", SCRATCH_BYTES),
+        };
+        let setup = if space == ".shared" { format!("st.shared.u64 [%own], {y}; ") } else { String::new() };
+        let (text, bytes) = match self.below(8) {
+            0 => (
+                format!(
+                    "atom{space}.{}.u32 {d}, [%ad], {v};",
+                    self.pick(&["add", "inc", "dec", "min", "max"])
+                ),
+                4,
+            ),
+            1 => (format!("atom{space}.{}.s32 {d}, [%ad], {v};", self.pick(&["add", "min", "max"])), 4),
+            2 => {
+                (format!("atom{space}.{}.b32 {d}, [%ad], {v};", self.pick(&["and", "or", "xor", "exch"])), 4)
+            }
+            3 => (format!("atom{space}.cas.b32 {d}, [%ad], {w}, {v};"), 4),
+            4 => (format!("atom{space}.add.f32 {f}, [%ad], {g};"), 4),
+            5 => (format!("atom{space}.{}.u64 {x}, [%ad], {y};", self.pick(&["add", "min", "max"])), 8),
+            6 => {
+                (format!("atom{space}.{}.b64 {x}, [%ad], {y};", self.pick(&["and", "or", "xor", "exch"])), 8)
+            }
+            _ => (format!("atom{space}.cas.b64 {x}, [%ad], {y}, {z};"), 8),
+        };
+        let address = self.address(base, window, bytes);
+        format!("{setup}{address} {}", self.guarded(text))
     }
 
     /// Adds to an accumulator: every slot has one operation, which does not care about order.
@@ -155,6 +204,10 @@ impl Maker {
                 let lane = if self.one_in(2) { self.below(32).to_string() } else { self.word() };
                 format!("shfl.sync.{mode}.b32 {w}|{p}, {v}, {lane}, {clamp}, 0xffffffff;")
             }
+            7 if self.target < 70 && self.one_in(2) => match self.below(2) {
+                0 => format!("vote.ballot.b32 {w}, {p};"),
+                _ => format!("shfl.bfly.b32 {w}|{p}, {v}, {}, 31;", self.below(32)),
+            },
             7 => {
                 let mode = self.pick(&["all", "any", "uni"]);
                 match self.below(2) {
@@ -182,7 +235,7 @@ impl Kernel {
         let mut text = format!(
             "    .reg .b32 %r<{}>;\n    .reg .b64 %d<{}>;\n    .reg .f32 %f<{}>;\n    .reg .f64 %e<{}>;\n    .reg .b16 %h<{}>;\n    \
              .reg .pred %p<{}>;\n    .reg .u32 %ai, %own, %base, %me, %n, %c<8>;\n    \
-             .reg .u64 %ad, %in, %mine, %sums, %tab, %dat, %loc, %gloc;\n    .reg .pred %go;\n    \
+             .reg .u64 %ad, %sown, %in, %mine, %sums, %tab, %dat, %loc, %gloc;\n    .reg .pred %go;\n    \
              .local .align 16 .b8 depot[{LOCAL_BYTES}];\n",
             pools.words, pools.longs, pools.floats, pools.doubles, pools.shorts, pools.preds
         );
@@ -191,7 +244,7 @@ impl Kernel {
              cvta.to.global.u64 %in, %in;\n    \
              mov.u32 %ai, %tid.z; mov.u32 %me, %ntid.y; mul.lo.u32 %ai, %ai, %me; mov.u32 %me, %tid.y; add.u32 %ai, %ai, %me;\n    \
              mov.u32 %me, %ntid.x; mul.lo.u32 %ai, %ai, %me; mov.u32 %me, %tid.x; add.u32 %ai, %ai, %me;\n    \
-             mov.u32 %base, slots; mad.lo.u32 %own, %ai, 8, %base;\n    \
+             mov.u32 %base, slots; mad.lo.u32 %own, %ai, 8, %base; cvt.u64.u32 %sown, %own;\n    \
              mov.u32 %me, %ctaid.z; mov.u32 %c0, %nctaid.y; mul.lo.u32 %me, %me, %c0; mov.u32 %c0, %ctaid.y; add.u32 %me, %me, %c0;\n    \
              mov.u32 %c0, %nctaid.x; mul.lo.u32 %me, %me, %c0; mov.u32 %c0, %ctaid.x; add.u32 %me, %me, %c0;\n    \
              mad.lo.u32 %me, %me, {}, %ai; mad.wide.u32 %mine, %me, {OUTPUT_BYTES}, %mine;\n    \

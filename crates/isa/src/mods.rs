@@ -35,6 +35,24 @@ pub enum Cmp {
     Nan,
 }
 
+impl Cmp {
+    /// The comparison that holds for (b, a) when this one holds for (a, b).
+    #[must_use]
+    pub fn mirrored(self) -> Cmp {
+        match self {
+            Cmp::Lt => Cmp::Gt,
+            Cmp::Le => Cmp::Ge,
+            Cmp::Gt => Cmp::Lt,
+            Cmp::Ge => Cmp::Le,
+            Cmp::Ltu => Cmp::Gtu,
+            Cmp::Leu => Cmp::Geu,
+            Cmp::Gtu => Cmp::Ltu,
+            Cmp::Geu => Cmp::Leu,
+            same => same,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BoolOp {
     And,

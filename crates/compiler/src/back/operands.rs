@@ -57,20 +57,6 @@ fn commutes(inst: &Inst) -> bool {
         || (inst.op == IsetpX && matches!(inst.sub, Sub::Cmp(Cmp::Eq | Cmp::Ne, _)))
 }
 
-fn turned(cmp: Cmp) -> Cmp {
-    match cmp {
-        Cmp::Lt => Cmp::Gt,
-        Cmp::Le => Cmp::Ge,
-        Cmp::Gt => Cmp::Lt,
-        Cmp::Ge => Cmp::Le,
-        Cmp::Ltu => Cmp::Gtu,
-        Cmp::Leu => Cmp::Geu,
-        Cmp::Gtu => Cmp::Ltu,
-        Cmp::Geu => Cmp::Leu,
-        same => same,
-    }
-}
-
 /// Moves a non-register from slot 0 to slot 1 where that does not change the result.
 pub(crate) fn canonicalise(inst: &mut Inst) {
     if inst.srcs.len() < 2 || is_register(inst.srcs[0]) || !is_register(inst.srcs[1]) || !commutes(inst) {
@@ -81,7 +67,7 @@ pub(crate) fn canonicalise(inst: &mut Inst) {
     inst.neg = swap_bits(inst.neg);
     inst.abs = swap_bits(inst.abs);
     match (&mut inst.sub, inst.op) {
-        (Sub::Cmp(cmp, _), _) => *cmp = turned(*cmp),
+        (Sub::Cmp(cmp, _), _) => *cmp = cmp.mirrored(),
         (_, Op::Sel) => inst.psrc[0] = !inst.psrc[0],
         _ => {}
     }

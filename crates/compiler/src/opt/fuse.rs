@@ -6,7 +6,7 @@ use smallvec::smallvec;
 use warpwatt_isa::{BoolOp, Flags, Op, Sub, Ty};
 
 use super::defs::{Defs, whole};
-use super::simplify::depends;
+use super::logic::depends;
 use crate::ir::{Frame, Function, Inst, Opnd, PredUse, Value};
 
 pub fn run(f: &mut Function) {

@@ -6,11 +6,13 @@
 
 mod address;
 mod blocks;
+mod convert;
 mod cse;
 mod dce;
 mod defs;
 mod evaluate;
 mod fuse;
+mod logic;
 mod narrow;
 mod operands;
 mod predicate;

@@ -6,8 +6,10 @@
 use smallvec::{SmallVec, smallvec};
 use warpwatt_isa::{BoolOp, Cmp, Flags, Op, Order, Space, Sub, Ty};
 
+use super::convert::convert;
 use super::defs::{Defs, whole};
 use super::evaluate;
+use super::logic::{lop3, predicate_logic};
 use crate::cfg::Cfg;
 use crate::ir::{Frame, Function, Inst, Opnd, Part, PredUse, Term, Value};
 
@@ -34,7 +36,7 @@ pub fn for_each_term_value_mut(term: &mut Term, mut f: impl FnMut(&mut Value)) {
 }
 
 /// What an instruction turned out to be.
-enum Outcome {
+pub enum Outcome {
     Stays,
     /// `dst` is a copy of this operand.
     Copy(Opnd),
@@ -472,7 +474,7 @@ impl Pass<'_> {
         }
         if let (Opnd::Imm(_), false) = (inst.srcs[0], matches!(inst.srcs[1], Opnd::Imm(_))) {
             inst.srcs.swap(0, 1);
-            inst.sub = Sub::Cmp(mirror(cmp), combine);
+            inst.sub = Sub::Cmp(cmp.mirrored(), combine);
             *changed = true;
         }
         let Sub::Cmp(cmp, combine) = inst.sub else { return Outcome::Stays };
@@ -517,7 +519,7 @@ impl Pass<'_> {
 }
 
 /// Words `lane..lane + words` of an operand.
-fn slice(o: Opnd, lane: u8, words: u8) -> Option<Opnd> {
+pub fn slice(o: Opnd, lane: u8, words: u8) -> Option<Opnd> {
     match o {
         Opnd::Value(p) if lane + words <= p.words => {
             Some(Opnd::Value(Part { value: p.value, lane: p.lane + lane, words }))
@@ -537,20 +539,6 @@ fn slice_of(f: &Function, whole_of: Opnd, part: Part) -> Option<Opnd> {
         return Some(whole_of);
     }
     slice(whole_of, part.lane, part.words)
-}
-
-fn mirror(cmp: Cmp) -> Cmp {
-    match cmp {
-        Cmp::Lt => Cmp::Gt,
-        Cmp::Le => Cmp::Ge,
-        Cmp::Gt => Cmp::Lt,
-        Cmp::Ge => Cmp::Le,
-        Cmp::Ltu => Cmp::Gtu,
-        Cmp::Leu => Cmp::Geu,
-        Cmp::Gtu => Cmp::Ltu,
-        Cmp::Geu => Cmp::Leu,
-        other => other,
-    }
 }
 
 fn multiply(inst: &mut Inst, changed: &mut bool) -> Outcome {
@@ -582,129 +570,6 @@ fn multiply(inst: &mut Inst, changed: &mut bool) -> Outcome {
     }
 }
 
-/// Removes known and repeated inputs from a truth table; unused inputs become zero.
-fn lop3(inst: &mut Inst, changed: &mut bool) -> Outcome {
-    let Sub::Lut(old) = inst.sub else { return Outcome::Stays };
-    if inst.neg != 0 {
-        return Outcome::Stays;
-    }
-    let ones = evaluate::mask(inst.ty.words());
-    while inst.srcs.len() < 3 {
-        inst.srcs.push(Opnd::Imm(0));
-    }
-    let mut lut = old;
-    for k in 0..3 {
-        lut = match inst.srcs[k] {
-            Opnd::Imm(0) | Opnd::None => fix_input(lut, k, false),
-            Opnd::Imm(v) if v & ones == ones => fix_input(lut, k, true),
-            _ => lut,
-        };
-    }
-    for (a, b) in [(0, 1), (0, 2), (1, 2)] {
-        if inst.srcs[a] == inst.srcs[b] && !matches!(inst.srcs[a], Opnd::Imm(_) | Opnd::None) {
-            // Rows where the two differ cannot occur: make the table ignore the second.
-            let (bit_a, bit_b) = (2 - a, 2 - b);
-            let mut merged = 0u8;
-            for row in 0..8u8 {
-                let value = row >> bit_a & 1;
-                let source = row & !(1 << bit_b) | value << bit_b;
-                merged |= (lut >> source & 1) << row;
-            }
-            lut = merged;
-        }
-    }
-    for k in 0..3 {
-        if !depends(lut, k) && inst.srcs[k] != Opnd::Imm(0) {
-            inst.srcs[k] = Opnd::Imm(0);
-            *changed = true;
-        }
-    }
-    match lut {
-        0x00 => return Outcome::Copy(Opnd::Imm(0)),
-        0xff => return Outcome::Copy(Opnd::Imm(ones)),
-        0xf0 => return Outcome::Copy(inst.srcs[0]),
-        0xcc => return Outcome::Copy(inst.srcs[1]),
-        0xaa => return Outcome::Copy(inst.srcs[2]),
-        _ => {}
-    }
-    if lut != old {
-        inst.sub = Sub::Lut(lut);
-        *changed = true;
-    }
-    Outcome::Stays
-}
-
-/// The table when input `k` is known.
-fn fix_input(lut: u8, k: usize, value: bool) -> u8 {
-    let bit = 2 - k;
-    let mut out = 0;
-    for row in 0..8u8 {
-        let source = if value { row | 1 << bit } else { row & !(1 << bit) };
-        out |= (lut >> source & 1) << row;
-    }
-    out
-}
-
-pub fn depends(lut: u8, k: usize) -> bool {
-    fix_input(lut, k, false) != fix_input(lut, k, true)
-}
-
-fn predicate_logic(inst: &mut Inst, changed: &mut bool) -> Outcome {
-    let Sub::Lut(old) = inst.sub else { return Outcome::Stays };
-    let mut lut = old;
-    // Negated sources move into the table, constants and repetitions out of it.
-    for k in 0..3 {
-        let p = inst.psrc[k];
-        match p.value {
-            None => lut = fix_input(lut, k, !p.negated),
-            Some(_) if p.negated => {
-                let bit = 2 - k;
-                let mut flipped = 0;
-                for row in 0..8u8 {
-                    flipped |= (lut >> (row ^ 1 << bit) & 1) << row;
-                }
-                lut = flipped;
-                inst.psrc[k].negated = false;
-            }
-            Some(_) => {}
-        }
-    }
-    for (a, b) in [(0, 1), (0, 2), (1, 2)] {
-        if inst.psrc[a].value.is_some() && inst.psrc[a].value == inst.psrc[b].value {
-            let (bit_a, bit_b) = (2 - a, 2 - b);
-            let mut merged = 0u8;
-            for row in 0..8u8 {
-                let source = row & !(1 << bit_b) | (row >> bit_a & 1) << bit_b;
-                merged |= (lut >> source & 1) << row;
-            }
-            lut = merged;
-        }
-    }
-    for k in 0..3 {
-        if !depends(lut, k) {
-            inst.psrc[k] = PredUse::TRUE;
-        }
-    }
-    if lut != old {
-        inst.sub = Sub::Lut(lut);
-        *changed = true;
-    }
-    if inst.pdst[1].is_some() {
-        return Outcome::Stays;
-    }
-    match lut {
-        0x00 => Outcome::Pred(PredUse::FALSE),
-        0xff => Outcome::Pred(PredUse::TRUE),
-        0xf0 => Outcome::Pred(inst.psrc[0]),
-        0xcc => Outcome::Pred(inst.psrc[1]),
-        0xaa => Outcome::Pred(inst.psrc[2]),
-        0x0f => Outcome::Pred(!inst.psrc[0]),
-        0x33 => Outcome::Pred(!inst.psrc[1]),
-        0x55 => Outcome::Pred(!inst.psrc[2]),
-        _ => Outcome::Stays,
-    }
-}
-
 /// A load from a known place in a constant bank is a constant operand.
 fn constant_load(inst: &Inst) -> Outcome {
     let (ty, mem) = (inst.ty, inst.mem);
@@ -717,56 +582,6 @@ fn constant_load(inst: &Inst) -> Outcome {
     match u16::try_from(base.wrapping_add_signed(i64::from(inst.off))) {
         Ok(offset) if known && u32::from(offset) % ty.bytes() == 0 => {
             Outcome::Copy(Opnd::Const { bank: mem.bank, offset })
-        }
-        _ => Outcome::Stays,
-    }
-}
-
-/// Conversions between integers as moves, masks and bit fields.
-fn convert(inst: &mut Inst, changed: &mut bool) -> Outcome {
-    if !inst.ty.is_int() || !inst.ty2.is_int() || inst.flags.has(Flags::SAT) || inst.neg | inst.abs != 0 {
-        return Outcome::Stays;
-    }
-    if inst.ty == Ty::B128 || inst.ty2 == Ty::B128 {
-        return Outcome::Stays;
-    }
-    let low = |o: Opnd| if inst.ty2.words() == 2 { slice(o, 0, 1) } else { Some(o) };
-    let Some(source) = low(inst.srcs[0]) else { return Outcome::Stays };
-    // The type that decides which bits survive: the narrower one.
-    let narrow = if inst.ty.bytes() < inst.ty2.bytes() { inst.ty } else { inst.ty2 };
-    match (inst.ty.words(), narrow) {
-        (2, n) if n.words() == 2 => Outcome::Copy(inst.srcs[0]),
-        (2, Ty::U32) => {
-            inst.op = Op::Pack;
-            inst.ty = Ty::U64;
-            inst.ty2 = Ty::U64;
-            inst.srcs = smallvec![source, Opnd::Imm(0)];
-            *changed = true;
-            Outcome::Stays
-        }
-        (1, Ty::U32 | Ty::S32) => Outcome::Copy(source),
-        (1, Ty::U8 | Ty::U16) => {
-            inst.op = Op::Lop3;
-            let bits = if narrow == Ty::U8 { 0xff } else { 0xffff };
-            inst.ty = Ty::U32;
-            inst.ty2 = Ty::U32;
-            inst.sub = Sub::Lut(0xc0);
-            inst.srcs = smallvec![source, Opnd::Imm(bits), Opnd::Imm(0)];
-            *changed = true;
-            Outcome::Stays
-        }
-        // A sign-extended narrow value kept in an unsigned type is extended like the source type says.
-        (1, Ty::S8 | Ty::S16) if inst.ty.bytes() >= inst.ty2.bytes() || inst.ty.is_signed() => {
-            let bits = if narrow == Ty::S8 { 8 } else { 16 };
-            if inst.ty.bytes() < 4 && !inst.ty.is_signed() {
-                return Outcome::Stays;
-            }
-            inst.op = Op::Bfe;
-            inst.ty = Ty::S32;
-            inst.ty2 = Ty::S32;
-            inst.srcs = smallvec![source, Opnd::Imm(0), Opnd::Imm(bits)];
-            *changed = true;
-            Outcome::Stays
         }
         _ => Outcome::Stays,
     }

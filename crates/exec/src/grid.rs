@@ -125,6 +125,12 @@ impl<'a> Grid<'a> {
         }
         let stack = usize::from(bank0::STACK);
         bank0[stack..stack + 4].copy_from_slice(&program.local_bytes.next_multiple_of(16).to_le_bytes());
+        for (at, word) in
+            [(bank0::WORKSPACE_HI, launch.workspace >> 32), (bank0::WORKSPACE_LO, launch.workspace)]
+        {
+            let at = usize::from(at);
+            bank0[at..at + 4].copy_from_slice(&(word as u32).to_le_bytes());
+        }
         bank0.extend_from_slice(launch.params);
         let banks = [&bank0, &[][..], &[], launch.bank3, launch.bank4].map(Bank::new);
 

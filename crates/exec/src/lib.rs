@@ -51,6 +51,8 @@ pub struct GridLaunch<'a> {
     pub bank4: &'a [u8],
     /// All blocks are resident at once, so that grid barriers can open.
     pub cooperative: bool,
+    /// Device memory in which the blocks of a cooperative launch meet; 0 for none.
+    pub workspace: u64,
     pub grid_id: u64,
 }
 

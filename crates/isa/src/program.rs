@@ -9,6 +9,9 @@ pub mod bank0 {
     pub const GRID_DIM: u16 = 0x0c;
     /// Initial stack pointer: bytes of local memory a thread has.
     pub const STACK: u16 = 0x28;
+    /// What `%envreg1` (upper word) and `%envreg2` read: the address of a cooperative launch's workspace, zero otherwise.
+    pub const WORKSPACE_HI: u16 = 0x30;
+    pub const WORKSPACE_LO: u16 = 0x34;
     pub const PARAMS: u16 = 0x160;
 }
 

@@ -28,6 +28,6 @@ sregs! {
     ClockLo = "SR_CLOCKLO", ClockHi = "SR_CLOCKHI",
     GlobalTimerLo = "SR_GLOBALTIMERLO", GlobalTimerHi = "SR_GLOBALTIMERHI",
     DynamicSmemSize = "SR_DYNAMIC_SMEM_SIZE", TotalSmemSize = "SR_TOTAL_SMEM_SIZE",
-    /// `%envreg` and `%pm` read as zero.
+    /// `%pm` and `%envreg` but for the workspace (`bank0`) read as zero.
     Zero = "SR_ZERO",
 }

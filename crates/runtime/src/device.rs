@@ -24,6 +24,8 @@ pub struct Device {
     pub(crate) launches: u64,
     pub(crate) thread_instructions: u64,
     allocations: u64,
+    /// Taken by the first cooperative launch.
+    pub(crate) workspace: Option<DevicePtr>,
 }
 
 /// The launch before which a run was stopped; see [`Options::stop_before_launch`].
@@ -76,6 +78,7 @@ impl Device {
             launches: 0,
             thread_instructions: 0,
             allocations: 0,
+            workspace: None,
         })
     }
 

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::options::Observer;
 use crate::record::{LaunchRecord, by_line};
 use crate::report::{FaultReport, Scene};
-use crate::types::{Args, LaunchConfig, ModuleId};
+use crate::types::{Args, DevicePtr, LaunchConfig, ModuleId};
 
 /// Threads of a block.
 const MAX_THREADS: u64 = 1024;
@@ -21,6 +21,7 @@ const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 /// The most shared memory that a block has on any CUDA machine so far.
 const MAX_SHARED: u32 = 227 << 10;
+const WORKSPACE_BYTES: u32 = 64;
 const AXES: [char; 3] = ['x', 'y', 'z'];
 
 impl Device {
@@ -46,6 +47,7 @@ impl Device {
         check_config(program, config).map_err(|reason| refused(kernel, reason))?;
         let params = pack(program, args).map_err(|reason| refused(kernel, reason))?;
         let bank4 = self.addresses(m, program).map_err(|reason| refused(kernel, reason))?;
+        let workspace = if config.cooperative { self.workspace()?.0 } else { 0 };
         let module = &self.modules[m.0 as usize];
         let bank3 = module.constants(&self.memory)?;
 
@@ -58,6 +60,7 @@ impl Device {
             bank3: &bank3,
             bank4: &bank4,
             cooperative: config.cooperative || program.grid_sync,
+            workspace,
             grid_id: index,
         };
         let left =
@@ -104,6 +107,19 @@ impl Device {
             }),
             Ending::Interrupted => Err(Error::Interrupted { kernel }),
         }
+    }
+
+    /// Where the blocks of a cooperative launch count themselves (cooperative groups' `grid_group`): its size and the barrier, which starts at zero.
+    fn workspace(&mut self) -> Result<DevicePtr, Error> {
+        let at = match self.workspace {
+            Some(at) => at,
+            None => self.alloc_named(WORKSPACE_BYTES.into(), "grid workspace")?,
+        };
+        self.workspace = Some(at);
+        let mut start = [0; WORKSPACE_BYTES as usize];
+        start[..4].copy_from_slice(&WORKSPACE_BYTES.to_le_bytes());
+        self.write(at, &start)?;
+        Ok(at)
     }
 
     /// The kernel, compiled and decoded; at the first call this is where it is refused.

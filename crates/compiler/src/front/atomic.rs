@@ -38,8 +38,10 @@ fn exists(op: AtomOp, ty: Scalar) -> bool {
         }
         AtomOp::Inc | AtomOp::Dec => ty == U32,
         AtomOp::And | AtomOp::Or | AtomOp::Xor => matches!(ty, B32 | B64 | U32 | S32 | U64 | S64),
-        AtomOp::Exch => matches!(ty, B32 | B64 | U32 | S32 | U64 | S64 | F32 | F64),
-        AtomOp::Cas => matches!(ty, B16 | U16 | S16 | B32 | B64 | U32 | S32 | U64 | S64 | F32 | F64),
+        AtomOp::Exch => matches!(ty, B32 | B64 | U32 | S32 | U64 | S64 | F32 | F64 | B128),
+        AtomOp::Cas => {
+            matches!(ty, B16 | U16 | S16 | B32 | B64 | U32 | S32 | U64 | S64 | F32 | F64 | B128)
+        }
     }
 }
 
@@ -61,8 +63,20 @@ impl<'a> Lowerer<'a, '_> {
         let op = form.pick(atom_op).ok_or_else(|| form.unsupported())?;
         form.take(Mod::Noftz);
         while form.take_other(&["L1::", "L2::"]) {}
+        let vec = form.pick(|m| match m {
+            Mod::V2 => Some(2),
+            Mod::V4 => Some(4),
+            Mod::V8 => Some(8),
+            _ => None,
+        });
         let ty = form.ty()?;
         form.end()?;
+        let vec: u32 = vec.unwrap_or(1);
+        // Vectors are a later addition: floats of global memory, up to 16 bytes.
+        let float = types::is_float(ty) && ty != Scalar::F64 && !matches!(op, AtomOp::Exch | AtomOp::Cas);
+        if vec > 1 && (!float || vec * types::bytes(ty) > 16) {
+            return Err(form.unsupported());
+        }
         if !exists(op, ty) || (!has_result && matches!(op, AtomOp::Exch | AtomOp::Cas)) {
             return Err(form.unsupported());
         }
@@ -81,10 +95,6 @@ impl<'a> Lowerer<'a, '_> {
         if matches!(space, warpwatt_isa::Space::Const | warpwatt_isa::Space::Local) {
             return Err(form.unsupported());
         }
-        let mut srcs = vec![base];
-        for o in &operands[first + 1..first + 1 + sources] {
-            srcs.push(self.src(o, ty)?);
-        }
         let mem = MemAttr {
             space,
             bank,
@@ -94,14 +104,38 @@ impl<'a> Lowerer<'a, '_> {
             ..MemAttr::default()
         };
         let sub = warpwatt_isa::Sub::Atom(op);
+        let guard = self.guard;
+        let machine = types::ty(ty);
+        let unused = matches!(operands[0].kind, OperandKind::Sink);
+        let plain = !has_result || (unused && !matches!(op, AtomOp::Exch | AtomOp::Cas));
+        if vec > 1 {
+            // Every element is atomic by itself, not the vector.
+            let values = self.vector(&operands[first + 1], vec)?;
+            let results = if plain { Vec::new() } else { self.vector(&operands[0], vec)? };
+            for (k, value) in values.iter().enumerate() {
+                let value = self.src(value, ty)?;
+                let off = off.saturating_add(k as i32 * types::bytes(ty) as i32);
+                let each = Inst { mem, sub, off, frame, guard, ..inst(Op::Red, machine, &[base, value]) };
+                match results.get(k) {
+                    Some(result) => {
+                        let d = self.dst(result, ty)?;
+                        let old = self.put(Inst { op: Op::Atom, ..each });
+                        self.set(d, old);
+                    }
+                    None => self.push(each),
+                }
+            }
+            return Ok(());
+        }
+        let mut srcs = vec![base];
+        for o in &operands[first + 1..first + 1 + sources] {
+            srcs.push(self.src(o, ty)?);
+        }
         let d = match has_result {
             true => self.dst(&operands[0], ty)?,
             false => Dst::Sink,
         };
-        let guard = self.guard;
-        let machine = types::ty(ty);
-        let unused = matches!(operands[0].kind, OperandKind::Sink);
-        if !has_result || (unused && !matches!(op, AtomOp::Exch | AtomOp::Cas)) {
+        if plain {
             self.push(Inst { mem, sub, off, frame, guard, ..inst(Op::Red, machine, &srcs) });
         } else {
             let old = self.put(Inst { mem, sub, off, frame, guard, ..inst(Op::Atom, machine, &srcs) });

@@ -32,6 +32,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("div_f32.ptx", include_str!("builtins/div_f32.ptx")),
     ("div_f64.ptx", include_str!("builtins/div_f64.ptx")),
     ("fns.ptx", include_str!("builtins/fns.ptx")),
+    ("fp8.ptx", include_str!("builtins/fp8.ptx")),
     ("half.ptx", include_str!("builtins/half.ptx")),
     ("int16.ptx", include_str!("builtins/int16.ptx")),
     ("int32.ptx", include_str!("builtins/int32.ptx")),

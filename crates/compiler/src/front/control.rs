@@ -39,6 +39,11 @@ impl<'a> Lowerer<'a, '_> {
             Selp => self.selp(form),
             Slct => self.slct(form),
 
+            Vadd | Vsub | Vabsdiff | Vmin | Vmax | Vshl | Vshr | Vset => self.video(form),
+            Vmad => self.video_mad(form),
+            Vadd2 | Vadd4 | Vsub2 | Vsub4 | Vavrg2 | Vavrg4 | Vabsdiff2 | Vabsdiff4 | Vmin2 | Vmin4
+            | Vmax2 | Vmax4 | Vset2 | Vset4 => self.video_simd(form),
+
             Cvt => self.convert(form),
             Mov => self.mov(form),
             Cvta => self.cvta(form),

@@ -17,6 +17,9 @@ impl<'a> Lowerer<'a, '_> {
         if form.take_other(&["pack"]) {
             return self.convert_pack(form);
         }
+        if form.instr.mods.iter().any(|m| matches!(m, Mod::E4m3x2 | Mod::E5m2x2)) {
+            return self.library_call(form);
+        }
         let to_int = form.pick(|m| match m {
             Mod::Rni => Some(Round::Rn),
             Mod::Rzi => Some(Round::Rz),
@@ -192,7 +195,7 @@ impl<'a> Lowerer<'a, '_> {
         rnd: Option<Round>,
         flags: Flags,
     ) -> Lower<Opnd> {
-        if from != Scalar::F32 || flags != Flags::NONE {
+        if from != Scalar::F32 || flags.without(Flags::SATFINITE | Flags::RELU) != Flags::NONE {
             return Err(form.unsupported());
         }
         let bump = match rnd {
@@ -210,7 +213,19 @@ impl<'a> Lowerer<'a, '_> {
         let special = self.compare(Ty::U32, Cmp::Ge, magnitude, imm(0x7f80_0000));
         let nan = self.compare(Ty::U32, Cmp::Gt, magnitude, imm(0x7f80_0000));
         let kept = self.select(Ty::U32, nan, imm(0x7fff_ffff), a);
-        Ok(self.select(Ty::U32, special, kept, rounded))
+        let mut result = self.select(Ty::U32, special, kept, rounded);
+        if flags.has(Flags::SATFINITE) {
+            // Infinities, given or rounded to, become the largest number of their sign; NaN stays.
+            let largest = self.lop(Ty::U32, 0xf8, imm(0x7f7f_e000), a, imm(0x8000_0000));
+            let magnitude = self.and(Ty::U32, result, imm(0x7fff_ffff));
+            let infinite = self.compare(Ty::U32, Cmp::Eq, magnitude, imm(0x7f80_0000));
+            result = self.select(Ty::U32, infinite, largest, result);
+        }
+        if flags.has(Flags::RELU) {
+            let negative = self.compare(Ty::S32, Cmp::Lt, result, imm(0));
+            result = self.select(Ty::U32, negative, imm(0), result);
+        }
+        Ok(result)
     }
 
     /// `cvt.rn.f16x2.f32 d, a, b`: a becomes the upper half.

@@ -171,9 +171,9 @@ fn advice(op: Opcode) -> &'static str {
             "asynchronous copies are not simulated yet; use plain loads and `bar.sync`"
         }
         Mapa | Getctarank | Multimem => "thread block clusters are not simulated",
-        Vadd | Vadd2 | Vadd4 | Vsub | Vsub2 | Vsub4 | Vabsdiff | Vabsdiff2 | Vabsdiff4 | Vmin | Vmin2
-        | Vmin4 | Vmax | Vmax2 | Vmax4 | Vmad | Vset | Vset2 | Vset4 | Vshl | Vshr | Vavrg2 | Vavrg4 => {
-            "video instructions are not simulated; write the operation with `bfe`, `prmt` and plain arithmetic"
+        Vadd2 | Vadd4 | Vsub2 | Vsub4 | Vavrg2 | Vavrg4 | Vabsdiff2 | Vabsdiff4 | Vmin2 | Vmin4 | Vmax2
+        | Vmax4 | Vset2 | Vset4 => {
+            "parts of operands cannot be chosen here; rearrange them with `prmt` first"
         }
         Unknown(_) => "this name is no PTX instruction that we know",
         _ => "check the suffixes and types against the PTX ISA, or write it with simpler instructions",

@@ -28,6 +28,7 @@ mod ssa;
 mod texture;
 mod types;
 mod unit;
+mod video;
 mod warp;
 
 pub use layout::{

@@ -38,9 +38,13 @@ impl Lowerer<'_, '_> {
             });
         }
         if let Some(number) = text.strip_prefix("%envreg")
-            && number.parse::<u32>().is_ok_and(|n| n < 32)
+            && let Ok(number @ 0..32) = number.parse::<u32>()
         {
-            return word(imm(0));
+            return word(match number {
+                1 => self.bank0(bank0::WORKSPACE_HI),
+                2 => self.bank0(bank0::WORKSPACE_LO),
+                _ => imm(0),
+            });
         }
         if let Some(number) = text.strip_prefix("%pm") {
             let (number, wide) = number.strip_suffix("_64").map_or((number, false), |n| (n, true));

@@ -7,7 +7,7 @@ use warpwatt_ptx::ast::{AddressBase, Operand, OperandKind, Scalar};
 use warpwatt_ptx::words::Mod;
 
 use super::atomic::atom_op;
-use super::build::{Dst, Lowerer, inst};
+use super::build::{Dst, Lowerer, imm, inst};
 use super::form::{Form, Lower};
 use super::layout::{ReferenceKind, Symbol};
 use super::names::Entity;
@@ -121,10 +121,15 @@ impl<'a> Lowerer<'a, '_> {
         });
         let mode = mode.unwrap_or(LodMode::Base);
         let geom = geometry(form)?;
-        if !form.take(Mod::V4) {
+        // `.v2.f16x2` is `.v4.f16` in two registers.
+        let pairs = form.take(Mod::V2);
+        if !pairs && !form.take(Mod::V4) {
             return Err(form.unsupported());
         }
-        let ty = form.ty_of(&[Scalar::U32, Scalar::S32, Scalar::F32, Scalar::F16])?;
+        let ty = match pairs {
+            true => form.ty_of(&[Scalar::F16x2])?,
+            false => form.ty_of(&[Scalar::U32, Scalar::S32, Scalar::F32, Scalar::F16])?,
+        };
         let at_ty = form.ty_of(&[Scalar::S32, Scalar::F32])?;
         form.end()?;
         let more = match mode {
@@ -134,7 +139,7 @@ impl<'a> Lowerer<'a, '_> {
         };
         // Offsets and depth references behind these are not simulated.
         let operands = form.operands(2 + more, 2 + more).map_err(|_| form.unsupported())?;
-        let elements = self.vector(&operands[0], 4)?;
+        let elements = self.vector(&operands[0], if pairs { 2 } else { 4 })?;
         let mut dsts = Vec::new();
         for o in &elements {
             dsts.push(self.dst(o, ty)?);
@@ -163,9 +168,20 @@ impl<'a> Lowerer<'a, '_> {
             ty2: types::ty(at_ty),
             sub: Sub::Tex(geom, mode),
             guard: self.guard,
-            ..inst(Op::Tex, types::ty(ty), &srcs)
+            ..inst(Op::Tex, if pairs { Ty::F16 } else { types::ty(ty) }, &srcs)
         };
         let loaded = self.put(i);
+        if pairs {
+            let half = |lane| match loaded {
+                Opnd::Value(p) => Opnd::Value(Part { value: p.value, lane, words: 1 }),
+                other => other,
+            };
+            for (d, lane) in dsts.into_iter().zip([0, 2]) {
+                let pair = self.op(Op::Prmt, Ty::U32, &[half(lane), half(lane + 1), imm(0x5410)]);
+                self.set(d, pair);
+            }
+            return Ok(());
+        }
         self.set_run(&dsts, loaded, 1, ty);
         Ok(())
     }

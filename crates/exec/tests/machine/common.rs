@@ -255,6 +255,7 @@ impl Bench {
             bank3: &self.bank3,
             bank4: &[],
             cooperative: self.cooperative,
+            workspace: 0,
             grid_id: 7,
         };
         let services: &mut dyn Services = &mut self.printed;

@@ -208,7 +208,7 @@ fn inverse(a: i128, modulus: i128) -> Option<i128> {
 /// Quotients and roots that are floats themselves: in no mode may they be left. The first of each pair is a product or a square.
 fn exact(ty: Ty, square: bool) -> Vec<(u64, u64)> {
     let mut rng = SplitMix64::new(77);
-    let half = (float::infinity(ty).trailing_zeros() + 1) / 2;
+    let half = float::infinity(ty).trailing_zeros().div_ceil(2);
     let short = |rng: &mut SplitMix64| rng.next_u64() >> (64 - half) | 1;
     let pack = |value: u64| float::from_integer(i128::from(value), ty, NearestTiesToEven);
     (0..cases() / 2)
@@ -241,14 +241,12 @@ fn hard_quotients(ty: Ty) -> Vec<(u64, u64)> {
                     a <<= 1;
                 }
                 if (hidden..2 * hidden).contains(&a) {
-                    let fraction = |value: i128| float::one(ty) + (value - hidden) as u64;
+                    let at = |value: i128, exponent: u64| exponent << places | (value - hidden) as u64;
+                    let bias = float::one(ty) >> places;
+                    let below = u64::from(rng.below(places));
                     // At scale one, and where the quotient is subnormal.
-                    found.push((fraction(a), fraction(b)));
-                    let down = float::one(ty) - (u64::from(rng.below(24)) + 2 << places);
-                    found.push((
-                        fraction(a) - down,
-                        fraction(b) + (float::one(ty) / 2 & float::infinity(ty)) / 64,
-                    ));
+                    found.push((at(a, bias), at(b, bias)));
+                    found.push((at(a, 60), at(b, 60 + bias + below)));
                 }
             }
         }

@@ -12,7 +12,10 @@ use crate::exit::{Exit, Failure};
 use crate::job::read_text;
 use crate::record;
 use crate::session::isolated;
-use crate::table::{Table, grouped};
+use crate::table::{Table, grouped, shortened};
+
+/// Characters of a kernel's name in the table; JSON has the whole.
+const NAME_WIDTH: usize = 80;
 
 /// One kernel in the result.
 #[derive(Serialize)]
@@ -158,7 +161,7 @@ fn table(rows: &[Row]) -> String {
             }
         };
         let [a, b, c, d, e, f, g, h] = cells;
-        table.row([row.demangled.clone(), a, b, c, d, e, f, g, h]);
+        table.row([shortened(&row.demangled, NAME_WIDTH), a, b, c, d, e, f, g, h]);
     }
     table.render()
 }

@@ -50,6 +50,17 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
+/// A name cut in the middle to at most `most` characters: templates have names of thousands, whose ends differ.
+pub fn shortened(name: &str, most: usize) -> String {
+    let count = name.chars().count();
+    if count <= most {
+        return name.to_owned();
+    }
+    let tail = most / 3;
+    let head = most - tail - 1;
+    name.chars().take(head).chain(['…']).chain(name.chars().skip(count - tail)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +70,12 @@ mod tests {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_234_567), "1 234 567");
+    }
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        assert_eq!(shortened("short", 9), "short");
+        assert_eq!(shortened("sort<int, long>(int*)", 12), "sort<in…nt*)");
     }
 
     #[test]

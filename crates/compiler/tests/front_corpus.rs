@@ -17,7 +17,7 @@ fn files(dir: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Words that an expected refusal contains: tensor cores, asynchronous copies, clusters, video instructions, functions of other modules.
+/// Words that an expected refusal contains: tensor cores, asynchronous copies, clusters, functions of other modules.
 const REFUSED: &[&str] = &[
     "`wmma.",
     "`mma.",
@@ -28,11 +28,6 @@ const REFUSED: &[&str] = &[
     "`barrier.cluster",
     "clusters",
     "`mapa.",
-    "`vmad.",
-    "`vadd",
-    "`vset",
-    "`vmax",
-    "`vabsdiff",
     "defined in no module",
     "`tcgen05",
 ];

@@ -493,3 +493,69 @@ fn vectors_of_atomics_and_sixteen_byte_exchanges() {
     device.read(place, &mut bytes).expect("a copy");
     assert_eq!(u128::from_le_bytes(bytes), 256 << 64 | 4 * 2016);
 }
+
+const PACKED: &str = r#".version 8.0
+.target sm_75
+.address_size 64
+// Of nine bytes: the word at 1, the word at 5, the half at 3; gives the difference at 3, the half at 7, the sum of bytes at 0.
+.func (.param .align 1 .b8 result[9]) mix(.param .align 1 .b8 given[9])
+{
+    .reg .b32 %r<4>;
+    .reg .b16 %h<2>;
+    ld.param.b32 %r0, [given+1];
+    ld.param.b32 %r1, [given+5];
+    ld.param.s16 %h0, [given+3];
+    ld.param.u8 %r3, [given];
+    sub.u32 %r2, %r1, %r0;
+    st.param.b32 [result+3], %r2;
+    st.param.b16 [result+7], %h0;
+    st.param.v2.b8 [result+1], {%r3, %r1};
+    st.param.b8 [result], %r0;
+    ret;
+}
+
+.visible .entry packed(.param .align 1 .b8 input[9], .param .u64 out)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<4>;
+    ld.param.b32 %r0, [input+1];
+    ld.param.b32 %r1, [input+5];
+    ld.param.u8 %r2, [input];
+    {
+    .param .align 1 .b8 argument[9];
+    .param .align 1 .b8 answer[9];
+    st.param.b32 [argument+1], %r0;
+    st.param.b32 [argument+5], %r1;
+    st.param.b8 [argument], %r2;
+    call (answer), mix, (argument);
+    ld.param.b64 %rd1, [answer+1];
+    ld.param.s16 %rd2, [answer+7];
+    ld.param.b8 %r3, [answer];
+    }
+    ld.param.u64 %rd3, [out];
+    st.global.u64 [%rd3], %rd1;
+    st.global.u64 [%rd3+8], %rd2;
+    st.global.u32 [%rd3+16], %r3;
+    ret;
+}
+"#;
+
+#[test]
+fn fields_of_packed_structures_are_passed_byte_by_byte() {
+    let mut device = Device::new().expect("a device");
+    let module = device.load_module("packed.ptx", PACKED).expect("it loads");
+    let out = device.alloc(24).expect("room");
+    let given = [0x11, 0x22, 0x33, 0x44, 0x85, 0x66, 0x77, 0x88, 0x99];
+    let args = Args::new().bytes(&given).ptr(out);
+    device.launch(module, "packed", &LaunchConfig::new(1, 32), &args).expect("it runs");
+    let word = |at: usize| u32::from_le_bytes([given[at], given[at + 1], given[at + 2], given[at + 3]]);
+    let mut answer = vec![given[1], given[0], given[5]];
+    answer.extend(word(5).wrapping_sub(word(1)).to_le_bytes());
+    answer.extend([given[3], given[4]]);
+    let mut bytes = [0; 24];
+    device.read(out, &mut bytes).expect("a copy");
+    assert_eq!(bytes[..8], answer[1..9]);
+    let half = i64::from(i16::from_le_bytes([answer[7], answer[8]]));
+    assert_eq!(bytes[8..16], half.to_le_bytes());
+    assert_eq!(bytes[16..20], u32::from(answer[0]).to_le_bytes());
+}

@@ -287,9 +287,54 @@ impl<'a> Lowerer<'a, '_> {
                     self.set_loaded(d, v, ty);
                 }
             }
+            Place::Memory { base, off, frame: Frame::In, space, bank }
+                if i64::from(off) % (bytes * i64::from(lanes)).min(16) != 0 =>
+            {
+                let mem = MemAttr { space, bank, vec: 1, ..mem };
+                let mut values = Vec::new();
+                for k in 0..dsts.len() {
+                    let start = off + k as i32 * bytes as i32;
+                    let mut part = |this: &mut Self, ty: Scalar, at: i64| {
+                        let (off, guard) = (start + at as i32, this.guard);
+                        let load = inst(Op::Ld, types::ty(ty), &[base]);
+                        Ok(this.put(Inst { mem, frame: Frame::In, off, guard, ..load }))
+                    };
+                    values.push(match i64::from(start) % bytes {
+                        0 => part(self, ty, 0)?,
+                        _ => self.from_bytes(ty, |this, at| part(this, Scalar::U8, at))?,
+                    });
+                }
+                for (d, v) in dsts.into_iter().zip(values) {
+                    self.set_loaded(d, v, ty);
+                }
+            }
             Place::Memory { .. } => self.load_run(&dsts, ty, place, mem),
         }
         Ok(())
+    }
+
+    /// An element of a packed structure that is passed by value: nothing but its bytes is aligned.
+    fn from_bytes(&mut self, ty: Scalar, mut byte: impl FnMut(&mut Self, i64) -> Lower<Opnd>) -> Lower<Opnd> {
+        let bytes = i64::from(types::bytes(ty));
+        let mut words = Vec::new();
+        for start in (0..bytes).step_by(4) {
+            let mut word = byte(self, start)?;
+            for k in 1..(bytes - start).min(4) {
+                let next = byte(self, start + k)?;
+                word = self.op(Op::Bfi, Ty::U32, &[next, word, imm(8 * k as u64), imm(8)]);
+            }
+            words.push(word);
+        }
+        Ok(match words[..] {
+            [word] => self.extended(word, ty),
+            _ => self.pack(&words),
+        })
+    }
+
+    /// One byte of a value, in the low bits of a word.
+    fn byte_of(&mut self, value: Opnd, at: i64) -> Opnd {
+        let word = self.word(value, (at / 4) as u8);
+        if at % 4 == 0 { word } else { self.shr(Ty::U32, word, imm(8 * (at % 4) as u64)) }
     }
 
     /// As many loads as the machine's sixteen bytes make of it.
@@ -344,6 +389,9 @@ impl<'a> Lowerer<'a, '_> {
         if at < i64::from(bank0::PARAMS) || end > 1 << 16 {
             return Err(outside(form));
         }
+        if at % i64::from(types::bytes(ty).min(4)) != 0 {
+            return self.from_bytes(ty, |this, k| this.kernel_param(at + k, Scalar::U8, form));
+        }
         let word = |offset: i64| Opnd::Const { bank: 0, offset: offset as u16 };
         Ok(match types::bytes(ty) {
             4 if at % 4 == 0 => self.op(Op::Mov, Ty::U32, &[word(at)]),
@@ -375,8 +423,11 @@ impl<'a> Lowerer<'a, '_> {
     /// Some bytes of a `.param` variable that lives in registers.
     fn read_words(&mut self, first: Value, size: u32, off: i64, ty: Scalar, form: &Form<'a>) -> Lower<Opnd> {
         let bytes = types::bytes(ty);
-        if off < 0 || off + i64::from(bytes) > i64::from(size) || off % i64::from(bytes.min(4)) != 0 {
+        if off < 0 || off + i64::from(bytes) > i64::from(size) {
             return Err(outside(form));
+        }
+        if off % i64::from(bytes.min(4)) != 0 {
+            return self.from_bytes(ty, |this, k| this.read_words(first, size, off + k, Scalar::U8, form));
         }
         let word = |k: i64| Value(first.0 + (off / 4 + k) as u32);
         Ok(match bytes {
@@ -403,8 +454,15 @@ impl<'a> Lowerer<'a, '_> {
         form: &Form<'a>,
     ) -> Lower {
         let bytes = types::bytes(ty);
-        if off < 0 || off + i64::from(bytes) > i64::from(size) || off % i64::from(bytes.min(4)) != 0 {
+        if off < 0 || off + i64::from(bytes) > i64::from(size) {
             return Err(outside(form));
+        }
+        if off % i64::from(bytes.min(4)) != 0 {
+            for k in 0..i64::from(bytes) {
+                let byte = self.byte_of(value, k);
+                self.write_words(first, size, off + k, Scalar::U8, byte, form)?;
+            }
+            return Ok(());
         }
         let word = |k: i64| Value(first.0 + (off / 4 + k) as u32);
         if bytes < 4 {
@@ -462,6 +520,23 @@ impl<'a> Lowerer<'a, '_> {
             Place::Words { first, size, off } => {
                 for (k, &v) in values.iter().enumerate() {
                     self.write_words(first, size, off + bytes * k as i64, ty, v, form)?;
+                }
+                Ok(())
+            }
+            Place::Memory { base, off, frame: Frame::In, space, bank }
+                if i64::from(off) % (bytes * i64::from(lanes)).min(16) != 0 =>
+            {
+                for (k, &v) in values.iter().enumerate() {
+                    let mem = MemAttr { space, bank, vec: 1, ..mem };
+                    let start = off + k as i32 * bytes as i32;
+                    let (piece, piece_ty) =
+                        if i64::from(start) % bytes == 0 { (bytes, types::ty(ty)) } else { (1, Ty::U8) };
+                    for at in (0..bytes).step_by(piece as usize) {
+                        let part = if piece == bytes { v } else { self.byte_of(v, at) };
+                        let (off, guard) = (start + at as i32, self.guard);
+                        let store = inst(Op::St, piece_ty, &[base, part]);
+                        self.push(Inst { mem, frame: Frame::In, off, guard, ..store });
+                    }
                 }
                 Ok(())
             }
@@ -539,10 +614,6 @@ impl<'a> Lowerer<'a, '_> {
 }
 
 fn outside(form: &Form) -> Diagnostic {
-    Diagnostic::error(
-        "ptx-operand",
-        form.instr.span,
-        "this access lies outside of the parameter, or across its words",
-    )
-    .with_help("check the offset against the parameter's declaration")
+    Diagnostic::error("ptx-operand", form.instr.span, "this access lies outside of the parameter")
+        .with_help("check the offset against the parameter's declaration")
 }

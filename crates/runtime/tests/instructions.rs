@@ -389,6 +389,30 @@ fn of_half(bits: u32) -> f32 {
 }
 
 #[test]
+fn comparisons_of_two_halves_give_two_masks() {
+    let mut cases: Vec<(String, Model)> = Vec::new();
+    for (cmp, unordered) in [("gt", false), ("eq", false), ("le", false), ("neu", true), ("ltu", true)] {
+        let text = format!("set.{cmp}.u32.f16x2 %d, %a, %b;");
+        let model = move |a: u32, b: u32, _: u32| {
+            let one = |x: u32, y: u32| {
+                let (x, y) = (of_half(x), of_half(y));
+                let holds = match cmp {
+                    "gt" => x > y,
+                    "eq" => x == y,
+                    "le" => x <= y,
+                    "neu" => x != y,
+                    _ => x < y,
+                };
+                if holds || unordered && (x.is_nan() || y.is_nan()) { 0xffff } else { 0 }
+            };
+            one(a >> 16, b >> 16) << 16 | one(a & 0xffff, b & 0xffff)
+        };
+        cases.push((text, Box::new(model)));
+    }
+    compare(cases);
+}
+
+#[test]
 fn tf32_keeps_ten_bits_and_may_stay_finite() {
     let mut cases: Vec<(String, Model)> = Vec::new();
     for (suffix, finite, relu) in [("", false, false), (".satfinite", true, false), (".relu", false, true)] {
@@ -491,7 +515,7 @@ fn vectors_of_atomics_and_sixteen_byte_exchanges() {
     device.launch(module, "wide", &LaunchConfig::new(4, 64), &Args::new().ptr(place)).expect("it runs");
     let mut bytes = [0; 16];
     device.read(place, &mut bytes).expect("a copy");
-    assert_eq!(u128::from_le_bytes(bytes), 256 << 64 | 4 * 2016);
+    assert_eq!(u128::from_le_bytes(bytes), (256 << 64) + 4 * 2016);
 }
 
 const PACKED: &str = r#".version 8.0

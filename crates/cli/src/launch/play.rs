@@ -100,8 +100,13 @@ struct Player<'a> {
 
 impl Player<'_> {
     fn take(&mut self, buffer: &Buffer) -> Result<(), PlayError> {
-        let (data, _) = self.bytes(&buffer.content, buffer.element, buffer.count)?;
-        let bytes = data.len() as u64;
+        // Memory is zero when it is taken; not touching it keeps large buffers cheap.
+        let data = match buffer.content {
+            Content::Zero => None,
+            _ => Some(self.bytes(&buffer.content, buffer.element, buffer.count)?.0),
+        };
+        let zeros = buffer.count.unwrap_or(0).saturating_mul(buffer.element.bytes());
+        let bytes = data.as_ref().map_or(zeros, |data| data.len() as u64);
         let at = match buffer.address {
             None => self.ok(|device| device.alloc_named(bytes, &buffer.name))?,
             Some(address) if address % ALIGNMENT != 0 => {
@@ -112,8 +117,7 @@ impl Player<'_> {
                 DevicePtr(address)
             }
         };
-        // Memory is zero when it is taken; not touching it keeps large buffers cheap.
-        if buffer.content != Content::Zero {
+        if let Some(data) = data {
             self.ok(|device| device.write(at, &data))?;
         }
         self.buffers.insert(buffer.name.clone(), Taken { at, bytes, element: buffer.element });

@@ -115,6 +115,8 @@ impl<'a> Lowerer<'a, '_> {
             let (yes, d) = match to {
                 Scalar::F16x2 => (0x3c00, self.dst(&operands[0], to)?),
                 Scalar::Bf16x2 => (0x3f80, self.dst(&operands[0], to)?),
+                // A mask for each half.
+                Scalar::U32 | Scalar::S32 => (0xffff, self.dst(&operands[0], to)?),
                 _ => return Err(form.unsupported()),
             };
             let (low, high): (Value, Value) = (self.temp(0), self.temp(0));

@@ -294,14 +294,14 @@ impl<'a> Lowerer<'a, '_> {
                 let mut values = Vec::new();
                 for k in 0..dsts.len() {
                     let start = off + k as i32 * bytes as i32;
-                    let mut part = |this: &mut Self, ty: Scalar, at: i64| {
+                    let part = |this: &mut Self, ty: Scalar, at: i64| {
                         let (off, guard) = (start + at as i32, this.guard);
                         let load = inst(Op::Ld, types::ty(ty), &[base]);
                         Ok(this.put(Inst { mem, frame: Frame::In, off, guard, ..load }))
                     };
                     values.push(match i64::from(start) % bytes {
                         0 => part(self, ty, 0)?,
-                        _ => self.from_bytes(ty, |this, at| part(this, Scalar::U8, at))?,
+                        _ => self.by_bytes(ty, |this, at| part(this, Scalar::U8, at))?,
                     });
                 }
                 for (d, v) in dsts.into_iter().zip(values) {
@@ -314,7 +314,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// An element of a packed structure that is passed by value: nothing but its bytes is aligned.
-    fn from_bytes(&mut self, ty: Scalar, mut byte: impl FnMut(&mut Self, i64) -> Lower<Opnd>) -> Lower<Opnd> {
+    fn by_bytes(&mut self, ty: Scalar, mut byte: impl FnMut(&mut Self, i64) -> Lower<Opnd>) -> Lower<Opnd> {
         let bytes = i64::from(types::bytes(ty));
         let mut words = Vec::new();
         for start in (0..bytes).step_by(4) {
@@ -390,7 +390,7 @@ impl<'a> Lowerer<'a, '_> {
             return Err(outside(form));
         }
         if at % i64::from(types::bytes(ty).min(4)) != 0 {
-            return self.from_bytes(ty, |this, k| this.kernel_param(at + k, Scalar::U8, form));
+            return self.by_bytes(ty, |this, k| this.kernel_param(at + k, Scalar::U8, form));
         }
         let word = |offset: i64| Opnd::Const { bank: 0, offset: offset as u16 };
         Ok(match types::bytes(ty) {
@@ -427,7 +427,7 @@ impl<'a> Lowerer<'a, '_> {
             return Err(outside(form));
         }
         if off % i64::from(bytes.min(4)) != 0 {
-            return self.from_bytes(ty, |this, k| this.read_words(first, size, off + k, Scalar::U8, form));
+            return self.by_bytes(ty, |this, k| this.read_words(first, size, off + k, Scalar::U8, form));
         }
         let word = |k: i64| Value(first.0 + (off / 4 + k) as u32);
         Ok(match bytes {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Instructions that run as sequences, compared with plain arithmetic: video instructions, eight-bit floats, vectors of atomics.
 
+use warpwatt_runtime::texture::{ChannelKind, Format, Image, Sampler, Storage};
 use warpwatt_runtime::{Args, Device, LaunchConfig, Options};
 
 const EDGES: [u32; 16] = [
@@ -582,4 +583,39 @@ fn fields_of_packed_structures_are_passed_byte_by_byte() {
     let half = i64::from(i16::from_le_bytes([answer[7], answer[8]]));
     assert_eq!(bytes[8..16], half.to_le_bytes());
     assert_eq!(bytes[16..20], u32::from(answer[0]).to_le_bytes());
+}
+
+const PAIRS: &str = r#".version 8.0
+.target sm_75
+.address_size 64
+.visible .entry pairs(.param .u64 texture, .param .u64 out)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [texture];
+    ld.param.u64 %rd2, [out];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd3, %r1, 8;
+    add.u64 %rd2, %rd2, %rd3;
+    tex.1d.v2.f16x2.s32 {%r2, %r3}, [%rd1, {%r1}];
+    st.global.v2.b32 [%rd2], {%r2, %r3};
+    ret;
+}
+"#;
+
+#[test]
+fn texels_of_four_halves_come_in_two_words() {
+    let mut device = Device::new().expect("a device");
+    let module = device.load_module("pairs.ptx", PAIRS).expect("it loads");
+    let [texels, out] = [64, 64].map(|bytes| device.alloc(bytes).expect("room"));
+    let bytes: Vec<u8> = (0..32u16).flat_map(|k| (0x3c00 + 7 * k).to_le_bytes()).collect();
+    device.write(texels, &bytes).expect("a copy");
+    let format = Format { kind: ChannelKind::Float, bits: 16, channels: 4 };
+    let storage = Storage::linear(texels.0, 64, format);
+    let texture = device.create_image(Image { storage, sampler: Sampler::default() });
+    let args = Args::new().u64(texture).ptr(out);
+    device.launch(module, "pairs", &LaunchConfig::new(1, 8), &args).expect("it runs");
+    let mut found = vec![0; 64];
+    device.read(out, &mut found).expect("a copy");
+    assert_eq!(found, bytes);
 }

@@ -3,14 +3,10 @@
 //!
 //! `WARPWATT_FUZZ` sets how many texts are tried. The same number tries the same texts.
 
-use std::time::{Duration, Instant};
-
 use crate::common::corpus;
 use warpwatt_base::SplitMix64;
 use warpwatt_ptx::{parse, print};
 
-/// Far above what a text of this size takes, far below what anything but linear time would.
-const MOST_PER_TEXT: Duration = Duration::from_secs(10);
 /// Texts are pieces of the corpus of up to this size, so that many are tried.
 const PIECE: u32 = 3000;
 
@@ -137,7 +133,6 @@ fn garbled_text_gives_diagnostics_not_panics() {
         for _ in 0..=random.below(4) {
             mutate(&mut text, &mut random);
         }
-        let start = Instant::now();
         let parsed = parse(name, &text);
         for diagnostic in parsed.diagnostics.iter().take(3) {
             let shown = diagnostic.render(name, &text, false);
@@ -153,7 +148,6 @@ fn garbled_text_gives_diagnostics_not_panics() {
             assert_eq!(printed, print::module(&again), "text {index}");
         }
         with_errors += u32::from(!parsed.diagnostics.is_empty());
-        assert!(start.elapsed() < MOST_PER_TEXT, "text {index} took {:?}", start.elapsed());
     }
     assert!(with_errors > count / 2, "{with_errors} of {count} texts were found wrong");
 }

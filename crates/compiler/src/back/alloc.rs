@@ -16,11 +16,6 @@ const PREDICATES: u32 = 7;
 /// The stack pointer is never given away.
 const STACK_POINTER: u32 = 1;
 
-/// For how many instructions the sources of a late-reading operation are left alone where registers are plenty.
-const LATE_READS: u32 = 4;
-/// Registers that cost no occupancy on the machines we model; beyond it every register counts.
-const COMFORT: u32 = 64;
-
 /// Lowest register (or predicate) of every value; values that are never live have none.
 #[derive(Clone, Debug)]
 pub(super) struct Assignment {
@@ -49,14 +44,7 @@ pub(super) fn run(f: &mut MFunc, budget: u32) -> Result<Assignment, BackError> {
             }
             Err(Failure::Impossible(at)) => return Err(too_many(f, &live, at)),
         };
-        let strict = best_of(f, &live, &weights, budget);
-        let late = live.with_late_reads(f, LATE_READS);
-        let relaxed = best_of(f, &late, &weights, budget.min(COMFORT));
-        let found = match (strict, relaxed) {
-            (Ok(_), Ok(relaxed)) => Ok(relaxed),
-            (strict, _) => strict,
-        };
-        match found {
+        match best_of(f, &live, &weights, budget) {
             Ok(mut place) => {
                 for (slot, p) in place.iter_mut().zip(predicates) {
                     *slot = slot.or(p);

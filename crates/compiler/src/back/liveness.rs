@@ -4,7 +4,6 @@
 //! Instruction `i` reads at point `2i` and writes at `2i + 1`, so a result may take the register of a source that is read for the last time.
 
 use fixedbitset::FixedBitSet;
-use warpwatt_isa::{Class, Uop};
 
 use super::machine::{MFunc, Span, term_uses};
 use super::words::WordMap;
@@ -66,50 +65,6 @@ impl Liveness {
         }
         segments.iter_mut().for_each(|list| list.reverse());
         Liveness { map, segments, spans }
-    }
-}
-
-impl Liveness {
-    /// The same with the sources of memory and special-function operations held for `distance` more instructions: such operations read their
-    /// registers late, and whoever writes one of them too soon has to wait.
-    pub(super) fn with_late_reads(&self, f: &MFunc, distance: u32) -> Liveness {
-        let mut segments = self.segments.clone();
-        for &b in &f.order {
-            let span = self.spans[b.index()];
-            for (k, m) in f.blocks[b.index()].insts.iter().enumerate() {
-                if !reads_late(&m.inst) {
-                    continue;
-                }
-                let at = span.first + k as u32;
-                let end = (2 * (at + distance) + 1).min(2 * span.term);
-                m.inst.for_each_use(|p| {
-                    if p.words == 0 {
-                        return;
-                    }
-                    for s in self.map.slots(p) {
-                        hold(&mut segments[s], 2 * at + 1, end);
-                    }
-                });
-            }
-        }
-        Liveness { map: WordMap::of(&f.values), segments, spans: self.spans.clone() }
-    }
-}
-
-fn reads_late(inst: &Inst) -> bool {
-    use Class::*;
-    let mut uop = Uop::new(inst.op, inst.ty);
-    uop.sub = inst.sub;
-    matches!(uop.class(), Load | Atomic | Texture | Surface | Shuffle | Special | Convert | BitCount)
-}
-
-/// Lets the segment that ends at `point` go on to `end`.
-fn hold(list: &mut Vec<Segment>, point: u32, end: u32) {
-    let Some(i) = list.iter().position(|s| s.to == point) else { return };
-    list[i].to = list[i].to.max(end);
-    while i + 1 < list.len() && list[i + 1].from <= list[i].to {
-        list[i].to = list[i].to.max(list[i + 1].to);
-        list.remove(i + 1);
     }
 }
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What every other crate may use: interned names, source spans and dense typed ids.
+//! What every other crate may use: interned names, source spans, dense typed ids, counters, and the simulator's calendars and clocks.
 
+pub mod calendar;
+pub mod clock;
+pub mod counters;
 mod intern;
 mod seed;
 mod span;
+pub mod wheel;
 
 pub use intern::{Interner, Sym};
 pub use seed::SplitMix64;

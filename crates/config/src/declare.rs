@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The macro that declares parameters: each once, with type, default, range, unit and meaning. Structures, reading, writing and
+//! documentation all come from the declaration.
+
+use crate::value::Kind;
+
+/// What is known about a parameter besides its value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Parameter {
+    /// Dotted, as in files and on the command line.
+    pub key: &'static str,
+    pub kind: Kind,
+    pub unit: &'static str,
+    pub doc: &'static str,
+}
+
+/// Why a value was not taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    UnknownKey,
+    /// Not a value of the parameter's kind, or out of its range.
+    BadValue(Kind),
+}
+
+macro_rules! parameters {
+    ($(
+        $(#[$meta:meta])*
+        $section:ident: $name:ident = $prefix:literal {
+            $($field:ident: $ty:ty = $default:expr, $range:expr, $unit:literal, $doc:literal;)*
+        }
+    )*) => {
+        $(
+            $(#[$meta])*
+            #[derive(Clone, PartialEq, Eq, Debug)]
+            pub struct $name { $(#[doc = $doc] pub $field: $ty,)* }
+
+            impl Default for $name {
+                fn default() -> Self {
+                    $name { $($field: $default,)* }
+                }
+            }
+        )*
+
+        /// Every parameter of a GPU.
+        #[derive(Clone, PartialEq, Eq, Debug, Default)]
+        pub struct Config { $(pub $section: $name,)* }
+
+        impl Config {
+            /// All parameters, in the order of their declaration.
+            pub fn parameters() -> Vec<Parameter> {
+                let range = |range: std::ops::RangeInclusive<u32>| (*range.start(), *range.end());
+                vec![$($(Parameter {
+                    key: concat!($prefix, ".", stringify!($field)),
+                    kind: <$ty as Value>::kind(range($range)),
+                    unit: $unit,
+                    doc: $doc,
+                },)*)*]
+            }
+
+            /// The value of a parameter, as it is written.
+            pub fn get(&self, key: &str) -> Option<String> {
+                match key {
+                    $($(concat!($prefix, ".", stringify!($field)) => Some(self.$section.$field.show()),)*)*
+                    _ => None,
+                }
+            }
+
+            /// Gives a parameter a value, if it is one of its kind and in its range.
+            pub fn set(&mut self, key: &str, text: &str) -> Result<(), Refusal> {
+                match key {
+                    $($(concat!($prefix, ".", stringify!($field)) => {
+                        let range = $range;
+                        let kind = <$ty as Value>::kind((*range.start(), *range.end()));
+                        let value = <$ty as Value>::read(text.trim()).ok_or(Refusal::BadValue(kind))?;
+                        if value.number().is_some_and(|number| !range.contains(&number)) {
+                            return Err(Refusal::BadValue(kind));
+                        }
+                        self.$section.$field = value;
+                        Ok(())
+                    })*)*
+                    _ => Err(Refusal::UnknownKey),
+                }
+            }
+        }
+    };
+}
+pub(crate) use parameters;

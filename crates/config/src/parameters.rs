@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Every parameter of the timed GPU. Defaults are those of a GTX 480 (GF100).
+//!
+//! Cycles without a domain are core cycles: 700 MHz on a GTX 480, at which each scheduler issues one warp instruction a cycle.
+
+use crate::declare::{Parameter, Refusal, parameters};
+use crate::value::{Value, choice};
+
+choice! {
+    /// Which ready warp a scheduler issues from.
+    Policy {
+        /// The warp issued from last as long as it is ready, then the oldest.
+        Gto = "gto",
+        /// Round robin.
+        Lrr = "lrr",
+        /// Round robin among few active warps; those that wait for memory make room for pending ones.
+        TwoLevel = "two-level",
+    }
+}
+
+choice! {
+    /// How SMs and memory partitions are connected.
+    Topology {
+        Crossbar = "crossbar",
+        /// A grid of routers with XY routing.
+        Mesh = "mesh",
+    }
+}
+
+choice! {
+    /// Which request a memory controller serves first.
+    DramPolicy {
+        /// The oldest that hits an open row, then the oldest.
+        FrFcfs = "fr-fcfs",
+        /// The oldest.
+        Fcfs = "fcfs",
+    }
+}
+
+parameters! {
+    /// The whole GPU and its work distributor.
+    gpu: Gpu = "gpu" {
+        sms: u32 = 15, 1..=64, "", "Streaming multiprocessors.";
+        partitions: u32 = 6, 1..=16, "", "Memory partitions: an L2 slice with its memory controller each.";
+        concurrent_kernels: u32 = 16, 1..=32, "", "Kernels of different streams that run at the same time.";
+        kernel_launch_cycles: u32 = 2800, 1..=1000000, "cycles", "From the launch of a kernel to the dispatch of its first block.";
+        cta_launch_cycles: u32 = 40, 1..=10000, "cycles", "From the dispatch of a block to its first instruction fetch.";
+        cta_done_cycles: u32 = 40, 1..=10000, "cycles", "From the end of a block until the work distributor knows.";
+        cta_interval: u32 = 1, 1..=1000, "cycles", "Between two dispatches of the work distributor.";
+    }
+    /// Frequencies of the clock domains.
+    clock: Clocks = "clock" {
+        core_mhz: u32 = 700, 100..=4000, "MHz", "SMs: schedulers issue at this rate.";
+        noc_mhz: u32 = 1400, 100..=4000, "MHz", "Network between SMs and memory partitions.";
+        l2_mhz: u32 = 700, 100..=4000, "MHz", "L2 slices.";
+        dram_mhz: u32 = 924, 100..=4000, "MHz", "Command clock of the memory; GDDR5 moves four data beats per command clock.";
+    }
+    /// Copies between host and device.
+    pcie: Pcie = "pcie" {
+        latency_ns: u32 = 8000, 1..=10000000, "ns", "Fixed time of a copy.";
+        bandwidth_mbs: u32 = 5600, 1..=1000000, "MB/s", "Rate of a copy.";
+    }
+    /// A streaming multiprocessor.
+    sm: Sm = "sm" {
+        warps: u32 = 48, 1..=64, "warps", "Resident warps.";
+        threads: u32 = 1536, 32..=2048, "threads", "Resident threads.";
+        ctas: u32 = 8, 1..=32, "blocks", "Resident blocks.";
+        registers: u32 = 32768, 1024..=262144, "registers", "32-bit registers.";
+        register_unit: u32 = 64, 32..=1024, "registers", "Registers are given to a warp in multiples of this.";
+        onchip_bytes: u32 = 65536, 8192..=262144, "bytes", "On-chip memory that shared memory and the L1 data cache divide.";
+        schedulers: u32 = 2, 1..=4, "", "Warp schedulers; each issues at most one instruction a cycle.";
+        scheduler: Policy = Policy::Gto, 0..=0, "", "Which ready warp is issued from.";
+        active_warps: u32 = 8, 1..=64, "warps", "Active warps of each scheduler with the two-level policy.";
+        branch_cycles: u32 = 6, 0..=100, "cycles", "From the issue of a branch until the warp fetches again.";
+        barrier_cycles: u32 = 6, 0..=100, "cycles", "From the last arrival at a barrier until its warps go on.";
+        yield_instructions: u32 = 256, 1..=1000000, "instructions", "After this many, another part of a diverged warp gets its turn (programs for sm_70 and later).";
+    }
+    /// Instruction fetch.
+    fetch: Fetch = "sm.fetch" {
+        warps: u32 = 1, 1..=8, "warps", "Warps that are fetched for in one cycle.";
+        width: u32 = 2, 1..=8, "instructions", "Instructions that one fetch brings, within a cache line.";
+        buffer: u32 = 4, 1..=16, "instructions", "Instruction buffer of a warp.";
+        cycles: u32 = 2, 1..=50, "cycles", "From fetch to a decoded instruction on a hit.";
+        instruction_bytes: u32 = 8, 4..=16, "bytes", "Size of an instruction in memory.";
+    }
+    /// L1 instruction cache.
+    icache: Icache = "sm.icache" {
+        sets: u32 = 16, 1..=1024, "", "Sets.";
+        ways: u32 = 4, 1..=32, "", "Ways.";
+        line_bytes: u32 = 128, 32..=128, "bytes", "Line size; a power of two.";
+        mshrs: u32 = 4, 1..=64, "", "Misses under way.";
+    }
+    /// Register file and operand collectors.
+    rf: RegisterFile = "sm.rf" {
+        banks: u32 = 16, 1..=64, "", "Banks that work independently; each gives one operand of a warp (128 bytes) a cycle.";
+        sub_banks: u32 = 8, 1..=32, "", "SRAM arrays that make up a bank; an access of a whole warp activates all of them.";
+        shared_port: bool = true, 0..=0, "", "Reads and writes of a bank share its port; otherwise it has one for each.";
+        collectors_sp: u32 = 6, 1..=64, "", "Operand collectors of the SP units and of control instructions.";
+        collectors_sfu: u32 = 8, 1..=64, "", "Operand collectors of the SFU.";
+        collectors_fp64: u32 = 6, 1..=64, "", "Operand collectors of the double-precision unit.";
+        collectors_mem: u32 = 4, 1..=64, "", "Operand collectors of the load/store and texture units.";
+        collector_ports: u32 = 2, 1..=8, "", "Operands that a collector takes in a cycle.";
+        write_back: u32 = 2, 1..=8, "results", "Results that leave the execution units in one cycle.";
+    }
+    /// Number of execution units.
+    units: Units = "sm.units" {
+        sp: u32 = 2, 1..=8, "", "Integer and single-precision units of 32 lanes a cycle.";
+        sfu: u32 = 1, 1..=8, "", "Special function units.";
+        fp64: u32 = 1, 1..=8, "", "Double-precision units.";
+        ldst: u32 = 1, 1..=4, "", "Instructions that the load/store unit takes in a cycle.";
+    }
+    /// Cycles from dispatch to result, by class of instruction.
+    latency: Latency = "sm.latency" {
+        int_add: u32 = 6, 1..=500, "cycles", "Integer addition.";
+        int_mul: u32 = 6, 1..=500, "cycles", "Integer multiplication.";
+        int_wide: u32 = 8, 1..=500, "cycles", "32 by 32 to 64 bit multiply-add.";
+        logic: u32 = 6, 1..=500, "cycles", "Logic, permutation, bit fields.";
+        shift: u32 = 6, 1..=500, "cycles", "Shifts.";
+        min_max: u32 = 6, 1..=500, "cycles", "Integer minimum and maximum.";
+        compare: u32 = 6, 1..=500, "cycles", "Integer comparison.";
+        moves: u32 = 6, 1..=500, "cycles", "Moves, selections, special registers.";
+        fp32: u32 = 6, 1..=500, "cycles", "Single precision.";
+        fp16: u32 = 6, 1..=500, "cycles", "Half precision.";
+        fp64: u32 = 12, 1..=500, "cycles", "Double precision.";
+        convert: u32 = 8, 1..=500, "cycles", "Conversions.";
+        special: u32 = 16, 1..=500, "cycles", "Reciprocal, square root, logarithm, exponential, sine and cosine.";
+        bit_count: u32 = 8, 1..=500, "cycles", "Counting and finding bits.";
+        dot: u32 = 6, 1..=500, "cycles", "Dot products of bytes.";
+        shuffle: u32 = 12, 1..=500, "cycles", "Shuffles between lanes.";
+        vote: u32 = 6, 1..=500, "cycles", "Votes and other collectives.";
+    }
+    /// Cycles between two warps in one unit, by class of instruction.
+    initiation: Initiation = "sm.initiation" {
+        int_add: u32 = 1, 1..=64, "cycles", "Integer addition.";
+        int_mul: u32 = 2, 1..=64, "cycles", "Integer multiplication.";
+        int_wide: u32 = 2, 1..=64, "cycles", "32 by 32 to 64 bit multiply-add.";
+        logic: u32 = 1, 1..=64, "cycles", "Logic, permutation, bit fields.";
+        shift: u32 = 2, 1..=64, "cycles", "Shifts.";
+        min_max: u32 = 2, 1..=64, "cycles", "Integer minimum and maximum.";
+        compare: u32 = 1, 1..=64, "cycles", "Integer comparison.";
+        moves: u32 = 1, 1..=64, "cycles", "Moves, selections, special registers.";
+        fp32: u32 = 1, 1..=64, "cycles", "Single precision.";
+        fp16: u32 = 1, 1..=64, "cycles", "Half precision.";
+        fp64: u32 = 4, 1..=64, "cycles", "Double precision.";
+        convert: u32 = 4, 1..=64, "cycles", "Conversions.";
+        special: u32 = 4, 1..=64, "cycles", "Reciprocal, square root, logarithm, exponential, sine and cosine.";
+        bit_count: u32 = 2, 1..=64, "cycles", "Counting and finding bits.";
+        dot: u32 = 2, 1..=64, "cycles", "Dot products of bytes.";
+        shuffle: u32 = 2, 1..=64, "cycles", "Shuffles between lanes.";
+        vote: u32 = 1, 1..=64, "cycles", "Votes and other collectives.";
+    }
+    /// Shared memory.
+    shared: Shared = "sm.shared" {
+        bytes: u32 = 49152, 1024..=233472, "bytes", "Shared memory; the rest of the on-chip memory is the L1 data cache.";
+        banks: u32 = 32, 1..=64, "", "Banks of 4 bytes a cycle.";
+        cycles: u32 = 12, 1..=500, "cycles", "From the access to its result, without conflicts.";
+        atomic_cycles: u32 = 4, 1..=500, "cycles", "Each round of an atomic operation on shared memory.";
+    }
+    /// L1 data cache, with lines of 128 bytes.
+    l1d: L1d = "sm.l1d" {
+        ways: u32 = 4, 1..=32, "", "Ways; the sets follow from the size.";
+        cycles: u32 = 26, 1..=500, "cycles", "From the access to its result on a hit.";
+        mshrs: u32 = 32, 1..=256, "", "Lines being fetched.";
+        merges: u32 = 8, 1..=64, "", "Accesses that wait for one line.";
+        miss_queue: u32 = 8, 1..=64, "", "Requests that wait for the network.";
+        global: bool = true, 0..=0, "", "Loads of global memory are cached here; otherwise only those of local memory.";
+    }
+    /// Constant cache; parameters and constant operands go through it.
+    constant: Constant = "sm.constant" {
+        sets: u32 = 64, 1..=1024, "", "Sets.";
+        ways: u32 = 2, 1..=32, "", "Ways.";
+        line_bytes: u32 = 64, 32..=128, "bytes", "Line size; a power of two.";
+        cycles: u32 = 12, 1..=500, "cycles", "From an indexed load to its result on a hit; a constant operand that hits costs no time.";
+        mshrs: u32 = 2, 1..=64, "", "Misses under way.";
+    }
+    /// Texture cache with a fragment queue.
+    texture: Texture = "sm.texture" {
+        sets: u32 = 4, 1..=1024, "", "Sets.";
+        ways: u32 = 24, 1..=64, "", "Ways.";
+        line_bytes: u32 = 128, 32..=128, "bytes", "Line size; a power of two.";
+        cycles: u32 = 60, 1..=1000, "cycles", "Addressing and filtering of a hit.";
+        fragments: u32 = 128, 1..=1024, "", "Fragment queue: texture accesses that wait, in order, for their lines.";
+        mshrs: u32 = 32, 1..=256, "", "Lines being fetched.";
+    }
+    /// Network between SMs and memory partitions: one for requests, one for replies.
+    noc: Noc = "noc" {
+        topology: Topology = Topology::Crossbar, 0..=0, "", "How actors are connected.";
+        cycles: u32 = 32, 4..=1000, "cycles", "From sender to receiver without contention, hops of a mesh apart; no shorter than an epoch.";
+        flit_bytes: u32 = 32, 4..=256, "bytes", "What a link moves in a network cycle.";
+        header_bytes: u32 = 8, 1..=64, "bytes", "Of each packet.";
+        buffer_flits: u32 = 40, 4..=1024, "flits", "Buffer of a receiver for each sender; no smaller than the largest packet.";
+        hop_cycles: u32 = 4, 1..=100, "network cycles", "Router and link of a mesh.";
+        mesh_columns: u32 = 5, 1..=32, "", "Width of the mesh.";
+    }
+    /// An L2 slice, with lines of 128 bytes.
+    l2: L2 = "l2" {
+        sets: u32 = 64, 1..=8192, "", "Sets.";
+        ways: u32 = 16, 1..=64, "", "Ways.";
+        cycles: u32 = 60, 1..=1000, "L2 cycles", "From the acceptance of a request to its reply on a hit.";
+        mshrs: u32 = 32, 1..=256, "", "Lines being fetched.";
+        merges: u32 = 4, 1..=64, "", "Requests that wait for one line.";
+        queue: u32 = 8, 1..=64, "", "Requests that wait for the memory controller.";
+        atomic_cycles: u32 = 2, 1..=100, "L2 cycles", "Each different word of an atomic operation; lanes on the same word take this long one after the other.";
+        port_bytes: u32 = 64, 8..=128, "bytes", "Data that a slice reads or writes in an L2 cycle.";
+    }
+    /// Memory controllers and GDDR5. Timing constraints are in command clocks.
+    dram: Dram = "dram" {
+        policy: DramPolicy = DramPolicy::FrFcfs, 0..=0, "", "Which request goes first.";
+        channels: u32 = 1, 1..=4, "", "Independent channels of a controller.";
+        bus_bytes: u32 = 8, 1..=32, "bytes", "Data bus of a channel.";
+        burst: u32 = 8, 2..=16, "beats", "Beats of one access: with the bus it gives the access granularity.";
+        banks: u32 = 16, 1..=64, "", "Banks of a channel; a power of two.";
+        groups: u32 = 4, 1..=16, "", "Bank groups; they divide the banks.";
+        row_bytes: u32 = 4096, 256..=65536, "bytes", "Row of a bank over all chips of a channel; a power of two.";
+        interleave_bytes: u32 = 256, 128..=65536, "bytes", "Consecutive addresses in one partition; a power of two.";
+        bank_hash: bool = true, 0..=0, "", "Bank numbers are hashed with row bits.";
+        queue: u32 = 64, 1..=256, "", "Accesses that the scheduler looks at.";
+        return_queue: u32 = 16, 1..=256, "", "Lines read that wait for the L2 slice.";
+        cycles: u32 = 40, 1..=1000, "cycles", "Fixed part of the latency, on the way to the memory and back.";
+        t_ccd: u32 = 2, 1..=64, "clocks", "Between accesses of different bank groups.";
+        t_ccdl: u32 = 3, 1..=64, "clocks", "Between accesses of one bank group.";
+        t_rrd: u32 = 6, 1..=64, "clocks", "Between activations.";
+        t_faw: u32 = 24, 1..=256, "clocks", "In which at most four activations happen.";
+        t_rcd: u32 = 12, 1..=64, "clocks", "From activation to access.";
+        t_ras: u32 = 28, 1..=128, "clocks", "From activation to precharge.";
+        t_rp: u32 = 12, 1..=64, "clocks", "From precharge to activation.";
+        t_rc: u32 = 40, 1..=256, "clocks", "Between activations of one bank.";
+        t_cl: u32 = 12, 1..=64, "clocks", "From a read to its data.";
+        t_wl: u32 = 4, 1..=64, "clocks", "From a write to its data.";
+        t_cdlr: u32 = 5, 1..=64, "clocks", "From the end of write data to a read.";
+        t_wr: u32 = 12, 1..=64, "clocks", "From the end of write data to a precharge.";
+        t_rtp: u32 = 2, 1..=64, "clocks", "From a read to a precharge.";
+        t_refi: u32 = 3600, 100..=1000000, "clocks", "Between refreshes.";
+        t_rfc: u32 = 96, 1..=4096, "clocks", "A refresh.";
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The kinds of value that a parameter can have, and how each is written.
+
+/// What a parameter takes, for messages, the schema and the documentation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A whole number from `min` to `max`.
+    Integer { min: u32, max: u32 },
+    /// `true` or `false`.
+    Switch,
+    /// One of some words.
+    Choice(&'static [&'static str]),
+}
+
+/// A value that a parameter can have.
+pub trait Value: Copy + PartialEq {
+    /// What is legal, given the range of the declaration.
+    fn kind(range: (u32, u32)) -> Kind;
+    /// Reads a value; `None` if the text is none of this kind.
+    fn read(text: &str) -> Option<Self>;
+    fn show(self) -> String;
+    /// As a number, for the range check.
+    fn number(self) -> Option<u32>;
+}
+
+impl Value for u32 {
+    fn kind((min, max): (u32, u32)) -> Kind {
+        Kind::Integer { min, max }
+    }
+
+    fn read(text: &str) -> Option<u32> {
+        text.replace('_', "").parse().ok()
+    }
+
+    fn show(self) -> String {
+        self.to_string()
+    }
+
+    fn number(self) -> Option<u32> {
+        Some(self)
+    }
+}
+
+impl Value for bool {
+    fn kind(_: (u32, u32)) -> Kind {
+        Kind::Switch
+    }
+
+    fn read(text: &str) -> Option<bool> {
+        match text {
+            "true" | "on" => Some(true),
+            "false" | "off" => Some(false),
+            _ => None,
+        }
+    }
+
+    fn show(self) -> String {
+        self.to_string()
+    }
+
+    fn number(self) -> Option<u32> {
+        None
+    }
+}
+
+/// Declares an enumeration whose variants are words in files and on the command line.
+macro_rules! choice {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum $name { $($(#[$doc])* $variant,)* }
+
+        impl $crate::value::Value for $name {
+            fn kind(_: (u32, u32)) -> $crate::value::Kind {
+                $crate::value::Kind::Choice(&[$($word),*])
+            }
+            fn read(text: &str) -> Option<Self> {
+                match text { $($word => Some($name::$variant),)* _ => None }
+            }
+            fn show(self) -> String {
+                match self { $($name::$variant => $word,)* }.to_owned()
+            }
+            fn number(self) -> Option<u32> {
+                None
+            }
+        }
+    };
+}
+pub(crate) use choice;

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The tags of a set-associative cache with least-recently-used replacement.
+
+/// Number of a line in its cache: set times ways plus way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LineId(pub u32);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum State {
+    Invalid,
+    /// Given to a line that is being fetched.
+    Reserved,
+    Clean,
+    Dirty,
+}
+
+/// What a line made room for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Evicted {
+    /// Number of the line that was there.
+    pub line: u64,
+    pub dirty: bool,
+}
+
+const NO_LINE: u64 = u64::MAX;
+
+#[derive(Clone, Debug)]
+pub struct Tags {
+    sets: u32,
+    ways: u32,
+    /// Line numbers by line id: set after set.
+    lines: Vec<u64>,
+    states: Vec<State>,
+    /// When a line was used last, in uses of the cache.
+    used: Vec<u64>,
+    uses: u64,
+}
+
+impl Tags {
+    pub fn new(sets: u32, ways: u32) -> Tags {
+        let count = (sets * ways) as usize;
+        Tags {
+            sets,
+            ways,
+            lines: vec![NO_LINE; count],
+            states: vec![State::Invalid; count],
+            used: vec![0; count],
+            uses: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn set(&self, line: u64) -> std::ops::Range<usize> {
+        let sets = u64::from(self.sets);
+        let set = if sets.is_power_of_two() { line & (sets - 1) } else { line % sets };
+        let first = set as usize * self.ways as usize;
+        first..first + self.ways as usize
+    }
+
+    /// Where a line number is, valid or reserved.
+    #[inline(always)]
+    pub fn find(&self, line: u64) -> Option<LineId> {
+        let set = self.set(line);
+        let first = set.start;
+        self.lines[set].iter().position(|&tag| tag == line).map(|way| LineId((first + way) as u32))
+    }
+
+    #[inline(always)]
+    pub fn state(&self, id: LineId) -> State {
+        self.states[id.0 as usize]
+    }
+
+    /// Notes a use, for the replacement.
+    #[inline(always)]
+    pub fn touch(&mut self, id: LineId) {
+        self.uses += 1;
+        self.used[id.0 as usize] = self.uses;
+    }
+
+    /// Takes the least recently used place of the line's set that is not reserved. `None` when all are.
+    pub fn reserve(&mut self, line: u64) -> Option<(LineId, Option<Evicted>)> {
+        let set = self.set(line);
+        let place = set
+            .filter(|&i| self.states[i] != State::Reserved)
+            .min_by_key(|&i| if self.states[i] == State::Invalid { 0 } else { self.used[i] })?;
+        let evicted = match self.states[place] {
+            State::Clean => Some(Evicted { line: self.lines[place], dirty: false }),
+            State::Dirty => Some(Evicted { line: self.lines[place], dirty: true }),
+            State::Invalid | State::Reserved => None,
+        };
+        self.lines[place] = line;
+        self.states[place] = State::Reserved;
+        let id = LineId(place as u32);
+        self.touch(id);
+        Some((id, evicted))
+    }
+
+    /// Whether `reserve` would find a place, and whether a dirty line would have to go.
+    pub fn victim(&self, line: u64) -> Option<Option<Evicted>> {
+        let place = self
+            .set(line)
+            .filter(|&i| self.states[i] != State::Reserved)
+            .min_by_key(|&i| if self.states[i] == State::Invalid { 0 } else { self.used[i] })?;
+        Some(match self.states[place] {
+            State::Clean => Some(Evicted { line: self.lines[place], dirty: false }),
+            State::Dirty => Some(Evicted { line: self.lines[place], dirty: true }),
+            State::Invalid | State::Reserved => None,
+        })
+    }
+
+    /// The data of a reserved line is there, or a line is written.
+    #[inline(always)]
+    pub fn set_state(&mut self, id: LineId, state: State) {
+        self.states[id.0 as usize] = state;
+        if state == State::Invalid {
+            self.lines[id.0 as usize] = NO_LINE;
+        }
+    }
+
+    /// Forgets all lines but those that are being fetched. Dirty ones are handed to `write_back` first, in order of line id.
+    pub fn flush(&mut self, mut write_back: impl FnMut(u64)) {
+        for i in 0..self.lines.len() {
+            match self.states[i] {
+                State::Reserved => continue,
+                State::Dirty => write_back(self.lines[i]),
+                State::Clean | State::Invalid => {}
+            }
+            self.lines[i] = NO_LINE;
+            self.states[i] = State::Invalid;
+        }
+    }
+
+    pub fn len(&self) -> u32 {
+        self.sets * self.ways
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.states.iter().all(|&state| state == State::Invalid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill(tags: &mut Tags, line: u64) -> Option<Evicted> {
+        let (id, evicted) = tags.reserve(line).expect("a place");
+        tags.set_state(id, State::Clean);
+        evicted
+    }
+
+    #[test]
+    fn the_least_recently_used_line_makes_room() {
+        let mut tags = Tags::new(2, 2);
+        assert_eq!(fill(&mut tags, 0), None);
+        assert_eq!(fill(&mut tags, 2), None);
+        tags.touch(tags.find(0).expect("there"));
+        assert_eq!(fill(&mut tags, 4), Some(Evicted { line: 2, dirty: false }));
+        assert!(tags.find(0).is_some() && tags.find(2).is_none());
+    }
+
+    #[test]
+    fn reserved_places_are_not_given_away() {
+        let mut tags = Tags::new(1, 2);
+        let (first, _) = tags.reserve(7).expect("a place");
+        tags.reserve(8).expect("a place");
+        assert_eq!(tags.reserve(9), None);
+        assert_eq!(tags.victim(9), None);
+        tags.set_state(first, State::Dirty);
+        assert_eq!(tags.victim(9), Some(Some(Evicted { line: 7, dirty: true })));
+        assert_eq!(tags.reserve(9).expect("a place").1, Some(Evicted { line: 7, dirty: true }));
+    }
+
+    #[test]
+    fn flushing_writes_dirty_lines_back_and_keeps_what_is_under_way() {
+        let mut tags = Tags::new(3, 1);
+        fill(&mut tags, 0);
+        fill(&mut tags, 1);
+        tags.set_state(tags.find(1).expect("there"), State::Dirty);
+        tags.reserve(2).expect("a place");
+        let mut written = Vec::new();
+        tags.flush(|line| written.push(line));
+        assert_eq!(written, [1]);
+        assert!(tags.find(0).is_none() && tags.find(2).is_some());
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What travels between SMs and memory partitions.
+
+/// Bytes of a line of the L1 data cache and of the L2 slices: what one packet is about.
+pub const LINE_BYTES: u64 = 128;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    /// Wants the words of a line.
+    Read,
+    /// Brings words of a line.
+    Write,
+    /// Brings operands of an atomic operation; wants old values if it is to be answered with data.
+    Atomic,
+    /// An atomic operation whose old values nobody wants.
+    Reduction,
+    /// Answers `Read` and `Atomic`.
+    Data,
+    /// Answers `Write` and `Reduction`.
+    Ack,
+}
+
+/// Who in an SM asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Client {
+    L1d,
+    Constant,
+    Texture,
+    Instruction,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packet {
+    /// Of the line, a multiple of [`LINE_BYTES`].
+    pub address: u64,
+    /// Which of the line's 32 words of 4 bytes are meant.
+    pub words: u32,
+    /// Lanes of the warp instruction behind it; 32 for instruction fetches and write-backs.
+    pub lanes: u8,
+    /// Atomics: the most lanes that work on one word.
+    pub rounds: u8,
+    pub kind: Kind,
+    pub client: Client,
+    pub sm: u8,
+    pub partition: u8,
+    /// Set when it is sent.
+    pub flits: u8,
+    /// The asker's own note, which comes back with the answer.
+    pub tag: u32,
+    /// Cycle in which the request was made.
+    pub born: u64,
+    /// Cycle in which it is whole at the receiver; set by the network.
+    pub arrive: u64,
+}
+
+impl Packet {
+    /// Bytes besides the header.
+    pub fn payload(&self) -> u32 {
+        match self.kind {
+            Kind::Read | Kind::Ack => 0,
+            Kind::Write | Kind::Data | Kind::Atomic | Kind::Reduction => 4 * self.words.count_ones(),
+        }
+    }
+
+    /// The answer to a request.
+    pub fn answer(&self) -> Packet {
+        let kind = match self.kind {
+            Kind::Read | Kind::Atomic => Kind::Data,
+            _ => Kind::Ack,
+        };
+        Packet { kind, ..*self }
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where things lie in the memory that L2 and DRAM serve. Global memory is at its guest addresses; local memory, constants and code
+//! lie above it, where no allocation is.
+
+use warpwatt_config::Config;
+
+const LOCAL: u64 = 0x200_0000_0000;
+const CONSTANT: u64 = 0x300_0000_0000;
+const CODE: u64 = 0x400_0000_0000;
+
+/// Local memory of a warp slot: `bytes` per lane, words of the 32 lanes side by side.
+pub fn local_base(sm: u32, warp_slot: u32, bytes: u32) -> u64 {
+    LOCAL + (u64::from(sm) * 64 + u64::from(warp_slot)) * u64::from(bytes.next_multiple_of(4)) * 32
+}
+
+/// A byte of a lane's local memory.
+pub fn local(base: u64, lane: u32, offset: u32) -> u64 {
+    base + u64::from(offset / 4) * 128 + u64::from(lane) * 4 + u64::from(offset % 4)
+}
+
+/// A byte of a constant bank of a kernel.
+pub fn constant(kernel: u32, bank: u8, offset: u32) -> u64 {
+    CONSTANT + (u64::from(kernel) << 24) + (u64::from(bank) << 20) + u64::from(offset)
+}
+
+/// An instruction of a kernel's code.
+pub fn code(kernel: u32, pc: u32, instruction_bytes: u32) -> u64 {
+    CODE + (u64::from(kernel) << 24) + u64::from(pc) * u64::from(instruction_bytes)
+}
+
+/// How addresses are spread over memory partitions: a stretch each, in turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Interleave {
+    partitions: u64,
+    shift: u32,
+}
+
+impl Interleave {
+    pub fn new(config: &Config) -> Interleave {
+        Interleave {
+            partitions: u64::from(config.gpu.partitions),
+            shift: config.dram.interleave_bytes.trailing_zeros(),
+        }
+    }
+
+    #[inline(always)]
+    pub fn partition(self, address: u64) -> usize {
+        ((address >> self.shift) % self.partitions) as usize
+    }
+
+    /// The address inside of its partition, without the holes that belong to the others.
+    #[inline(always)]
+    pub fn local(self, address: u64) -> u64 {
+        let stretch = (address >> self.shift) / self.partitions;
+        (stretch << self.shift) | address & ((1 << self.shift) - 1)
+    }
+
+    /// The address that `local` came from.
+    pub fn global(self, partition: usize, local: u64) -> u64 {
+        let stretch = (local >> self.shift) * self.partitions + partition as u64;
+        (stretch << self.shift) | local & ((1 << self.shift) - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_address_has_its_place_in_one_partition() {
+        let interleave = Interleave::new(&Config::default());
+        let mut seen = std::collections::BTreeSet::new();
+        for address in (0..1 << 16).step_by(64) {
+            let (partition, local) = (interleave.partition(address), interleave.local(address));
+            assert!(seen.insert((partition, local)));
+            assert_eq!(interleave.global(partition, local), address);
+        }
+    }
+}

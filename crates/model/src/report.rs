@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What goes into a timed run and what comes out of it.
+
+use std::sync::atomic::AtomicBool;
+
+use warpwatt_base::counters::Count;
+use warpwatt_exec::{CheckOptions, Fault, GridLaunch, GridStats, Services, Watchdog};
+
+use crate::sm::Stalls;
+
+/// A kernel to be run.
+pub struct Launch<'a> {
+    pub grid: GridLaunch<'a>,
+    /// Kernels of one stream run one after the other; those of different streams may run together.
+    pub stream: u32,
+    pub checks: CheckOptions,
+}
+
+#[derive(Clone, Copy)]
+pub struct RunOptions<'a> {
+    /// Host threads that simulate.
+    pub threads: u32,
+    /// Never skip idle cycles: slower, with the same result.
+    pub step_every_cycle: bool,
+    /// Stop when the device's clock reaches this cycle.
+    pub max_cycle: Option<u64>,
+    /// Stop after about this many thread instructions, all kernels of the call together.
+    pub max_thread_instructions: Option<u64>,
+    pub watchdog: Watchdog,
+    /// Looked at every epoch; true stops the run.
+    pub interrupt: Option<&'a AtomicBool>,
+    /// Take a sample of the counters about every so many cycles.
+    pub interval: Option<u64>,
+}
+
+impl Default for RunOptions<'_> {
+    fn default() -> Self {
+        RunOptions {
+            threads: 1,
+            step_every_cycle: false,
+            max_cycle: None,
+            max_thread_instructions: None,
+            watchdog: Watchdog::default(),
+            interrupt: None,
+            interval: None,
+        }
+    }
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Progress {
+    /// Index of the oldest kernel that still runs, in the order of the call.
+    pub launch: usize,
+    /// Blocks of that kernel.
+    pub ctas_done: u64,
+    pub ctas: u64,
+    /// The device's clock.
+    pub cycle: u64,
+    /// Cycle in which that kernel started.
+    pub start_cycle: u64,
+    /// Of all kernels of the call.
+    pub warp_instructions: u64,
+    pub thread_instructions: u64,
+}
+
+/// Whoever watches a run.
+pub trait Monitor: Services {
+    /// Called every few thousand cycles.
+    fn tick(&mut self, _progress: &Progress) {}
+}
+
+impl Monitor for warpwatt_exec::Quiet {}
+impl Monitor for Vec<u8> {}
+
+/// What one kernel did.
+#[derive(Clone, PartialEq, Debug)]
+pub struct KernelReport {
+    /// Instructions by micro-op, and how the kernel ended.
+    pub stats: GridStats,
+    /// When it was launched, on the device's clock, and how long it took from there to the end of its last block.
+    pub start_cycle: u64,
+    pub cycles: u64,
+    /// Counters of the whole GPU while the kernel ran; kernels that ran at the same time share them.
+    pub counters: crate::Counters,
+    /// The same for each SM.
+    pub per_sm: Vec<crate::SmCounters>,
+    /// Scheduler cycles without issue, by reason, charged to this kernel's micro-ops.
+    pub stalls_per_pc: Vec<Stalls>,
+    /// Samples over time; empty unless asked for.
+    pub series: Vec<Sample>,
+}
+
+/// What was counted in one interval.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sample {
+    /// End of the interval on the device's clock.
+    pub cycle: u64,
+    pub counters: crate::Counters,
+}
+
+/// A run that a fault ended, with what had been counted until then.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Failure {
+    pub fault: Fault,
+    /// Index of the kernel in the call.
+    pub launch: usize,
+    pub reports: Vec<KernelReport>,
+}
+
+/// Visits a counter as a number: histograms bucket by bucket.
+pub fn flatten(name: &str, count: Count, f: &mut dyn FnMut(String, u64)) {
+    match count {
+        Count::Sum(sum) => f(name.to_owned(), sum),
+        Count::Histogram(buckets) => {
+            for (bucket, &count) in buckets.iter().enumerate() {
+                f(format!("{name}.{bucket}"), count);
+            }
+        }
+    }
+}

@@ -7,6 +7,7 @@ pub mod counters;
 mod intern;
 mod seed;
 mod span;
+pub mod suggest;
 pub mod wheel;
 
 pub use intern::{Interner, Sym};

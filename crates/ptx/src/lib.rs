@@ -9,8 +9,8 @@ pub mod diagnostic;
 mod lexer;
 mod parser;
 pub mod print;
-pub mod suggest;
 pub mod words;
 
 pub use diagnostic::{Diagnostic, Severity, line_col};
 pub use parser::{Parsed, parse};
+pub use warpwatt_base::suggest;

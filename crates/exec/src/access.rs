@@ -13,6 +13,7 @@ use crate::image::Code;
 use crate::lanes::Row;
 use crate::machine::{Event, Machine, Offsets, Window};
 use crate::port::{GlobalPort, Span, gather, scatter, would_change};
+use crate::record::{Access, Lanes};
 
 /// What decides whether all lanes are fine: bits that must be 0, and the highest offset.
 struct Extent {
@@ -71,6 +72,15 @@ unsafe fn offsets32(address: *const Row, add: u32, mask: u32, out: &mut Offsets)
 }
 
 impl<P: GlobalPort> Machine<'_, P> {
+    /// Records that the lanes of `mask` go to `self.offsets` in one place.
+    #[inline(always)]
+    fn note(&mut self, (space, bank): (Space, u8), base: u64, mask: u32, code: &Code, kind: AccessKind) {
+        if P::RECORDS {
+            let lanes = Lanes { space, bank, base, mask, bytes: u32::from(code.bytes), kind };
+            self.tally.record.access = Access::Lanes(lanes);
+        }
+    }
+
     /// Fills in the lanes' offsets from the micro-op's window. `None`: not all of them are in it.
     #[inline(always)]
     unsafe fn in_window(&mut self, warp: &Warp, code: &Code, pc: u32, mask: u32) -> Option<Window> {
@@ -78,7 +88,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             let window = *self.windows.get_unchecked(pc as usize);
             let address = self.source(warp, code, 0);
             let add = (i64::from(code.off) as u64).wrapping_sub(window.guest);
-            let extent = offsets64(address, add, mask, &mut self.offsets);
+            let extent = offsets64(address, add, mask, self.offsets);
             if extent.fits(u32::from(code.bytes), window.len) {
                 return Some(window);
             }
@@ -100,7 +110,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             let window =
                 Window { guest: found.base, host: memory.host(found.base), len: found.size.min(1 << 32) };
             let add = (i64::from(code.off) as u64).wrapping_sub(window.guest);
-            let extent = offsets64(address, add, mask, &mut self.offsets);
+            let extent = offsets64(address, add, mask, self.offsets);
             if !extent.fits(u32::from(code.bytes), window.len) {
                 return None;
             }
@@ -116,7 +126,11 @@ impl<P: GlobalPort> Machine<'_, P> {
             let offsets = &self.offsets.0;
             let span =
                 Span { host: window.host, guest: window.guest, offsets, mask, bytes: u32::from(code.bytes) };
+            if self.port.must_wait(&span) {
+                return false;
+            }
             self.port.load(&span, code.shape, warp.rows.add(code.dst as usize));
+            self.note((Space::Global, 0), window.guest, mask, code, AccessKind::Load);
             true
         }
     }
@@ -129,10 +143,11 @@ impl<P: GlobalPort> Machine<'_, P> {
             let offsets = &self.offsets.0;
             let span =
                 Span { host: window.host, guest: window.guest, offsets, mask, bytes: u32::from(code.bytes) };
-            if self.watch.on {
-                self.watch.changed |= would_change(&span, code.shape, src);
+            if self.tally.watch.on {
+                self.tally.watch.changed |= would_change(&span, code.shape, src);
             }
             self.port.store(&span, code.shape, src);
+            self.note((Space::Global, 0), window.guest, mask, code, AccessKind::Store);
             true
         }
     }
@@ -142,7 +157,7 @@ impl<P: GlobalPort> Machine<'_, P> {
     unsafe fn in_shared(&mut self, warp: &Warp, block: &Block, code: &Code, mask: u32) -> bool {
         unsafe {
             let address = self.source(warp, code, 0);
-            let extent = offsets32(address, code.off as u32, mask, &mut self.offsets);
+            let extent = offsets32(address, code.off as u32, mask, self.offsets);
             extent.fits(u32::from(code.bytes), u64::from(block.shared_bytes)) && block.shadow.is_none()
         }
     }
@@ -170,8 +185,9 @@ impl<P: GlobalPort> Machine<'_, P> {
             if !self.in_shared(warp, block, code, mask) {
                 return false;
             }
-            let span = Self::shared_span(&self.offsets, block, code, mask);
+            let span = Self::shared_span(self.offsets, block, code, mask);
             gather(&span, code.shape, warp.rows.add(code.dst as usize));
+            self.note((Space::Shared, 0), 0, mask, code, AccessKind::Load);
             true
         }
     }
@@ -189,11 +205,12 @@ impl<P: GlobalPort> Machine<'_, P> {
                 return false;
             }
             let src = self.source(warp, code, 1);
-            let span = Self::shared_span(&self.offsets, block, code, mask);
-            if self.watch.on {
-                self.watch.changed |= would_change(&span, code.shape, src);
+            let span = Self::shared_span(self.offsets, block, code, mask);
+            if self.tally.watch.on {
+                self.tally.watch.changed |= would_change(&span, code.shape, src);
             }
             scatter(&span, code.shape, src);
+            self.note((Space::Shared, 0), 0, mask, code, AccessKind::Store);
             true
         }
     }
@@ -228,7 +245,12 @@ impl<P: GlobalPort> Machine<'_, P> {
                 Space::Local => self.fast_local(warp, code, kind, mask),
                 Space::Const => self.fast_const(warp, code, uop.mem.bank, kind, mask),
                 Space::Shared => {
-                    self.in_shared(warp, block, code, mask) && self.shared_atomic(warp, block, pc, mask)
+                    let inside = self.in_shared(warp, block, code, mask);
+                    if inside {
+                        self.shared_atomic(warp, block, pc, mask);
+                        self.note((Space::Shared, 0), 0, mask, code, kind);
+                    }
+                    inside
                 }
                 Space::Global => self.fast_global(warp, pc, kind, mask),
                 Space::Generic => {
@@ -255,6 +277,7 @@ impl<P: GlobalPort> Machine<'_, P> {
                     let Some(window) = self.in_window(warp, code, pc, mask) else { return false };
                     let (host, guest) = (window.host, window.guest);
                     self.global_atomic(warp, pc, host, guest, mask);
+                    self.note((Space::Global, 0), guest, mask, code, kind);
                     true
                 }
             }
@@ -274,24 +297,17 @@ impl<P: GlobalPort> Machine<'_, P> {
             let (op, operands) = self.atomic_operands(warp, pc, true);
             let bytes = u32::from(self.grid.image.code[pc as usize].bytes);
             let span = Span { host, guest, offsets: &self.offsets.0, mask, bytes };
-            self.watch.changed |= self.port.atomic(&span, &op, operands.0, operands.1, operands.2);
+            self.tally.watch.changed |= self.port.atomic(&span, &op, operands.0, operands.1, operands.2);
         }
     }
 
     /// Applies the atomic of a micro-op to the lanes' offsets in shared memory.
-    pub(crate) unsafe fn shared_atomic(
-        &mut self,
-        warp: &mut Warp,
-        block: &Block,
-        pc: u32,
-        mask: u32,
-    ) -> bool {
+    pub(crate) unsafe fn shared_atomic(&mut self, warp: &mut Warp, block: &Block, pc: u32, mask: u32) {
         unsafe {
             let (op, operands) = self.atomic_operands(warp, pc, false);
             let code = &self.grid.image.code[pc as usize];
-            let span = Self::shared_span(&self.offsets, block, code, mask);
-            self.watch.changed |= op.apply(&span, operands.0, operands.1, operands.2);
-            true
+            let span = Self::shared_span(self.offsets, block, code, mask);
+            self.tally.watch.changed |= op.apply(&span, operands.0, operands.1, operands.2);
         }
     }
 
@@ -328,11 +344,12 @@ impl<P: GlobalPort> Machine<'_, P> {
         unsafe {
             let address = self.source(warp, code, 0);
             let add = (i64::from(code.off) as u64).wrapping_sub(window::SHARED);
-            let extent = offsets64(address, add, mask, &mut self.offsets);
+            let extent = offsets64(address, add, mask, self.offsets);
             if !extent.fits(u32::from(code.bytes), u64::from(block.shared_bytes)) || block.shadow.is_some() {
                 return false;
             }
             self.shared_access(warp, block, pc, kind, mask);
+            self.note((Space::Shared, 0), 0, mask, code, kind);
             true
         }
     }
@@ -348,17 +365,15 @@ impl<P: GlobalPort> Machine<'_, P> {
     ) {
         let code = &self.grid.image.code[pc as usize];
         unsafe {
-            let span = Self::shared_span(&self.offsets, block, code, mask);
+            let span = Self::shared_span(self.offsets, block, code, mask);
             match kind {
                 AccessKind::Load => gather(&span, code.shape, warp.rows.add(code.dst as usize)),
                 AccessKind::Store => {
                     let src = self.source(warp, code, 1);
-                    self.watch.changed |= self.watch.on && would_change(&span, code.shape, src);
+                    self.tally.watch.changed |= self.tally.watch.on && would_change(&span, code.shape, src);
                     scatter(&span, code.shape, src);
                 }
-                AccessKind::Atomic => {
-                    self.shared_atomic(warp, block, pc, mask);
-                }
+                AccessKind::Atomic => self.shared_atomic(warp, block, pc, mask),
             }
         }
     }
@@ -367,13 +382,14 @@ impl<P: GlobalPort> Machine<'_, P> {
     unsafe fn fast_local(&mut self, warp: &mut Warp, code: &Code, kind: AccessKind, mask: u32) -> bool {
         unsafe {
             let address = self.source(warp, code, 0);
-            let extent = offsets32(address, code.off as u32, mask, &mut self.offsets);
+            let extent = offsets32(address, code.off as u32, mask, self.offsets);
             if !extent.fits(u32::from(code.bytes), u64::from(warp.local.bytes()))
                 || kind == AccessKind::Atomic
             {
                 return false;
             }
             self.local_access(warp, code, kind, mask);
+            self.note((Space::Local, 0), 0, mask, code, kind);
             true
         }
     }
@@ -385,7 +401,7 @@ impl<P: GlobalPort> Machine<'_, P> {
                 warp.local.load(&self.offsets.0, mask, code.shape, warp.rows.add(code.dst as usize));
             } else {
                 let src = self.source(warp, code, 1);
-                self.watch.changed |= warp.local.store(&self.offsets.0, mask, code.shape, src);
+                self.tally.watch.changed |= warp.local.store(&self.offsets.0, mask, code.shape, src);
             }
         }
     }
@@ -402,13 +418,14 @@ impl<P: GlobalPort> Machine<'_, P> {
         let bytes = self.grid.bank(bank);
         unsafe {
             let address = self.source(warp, code, 0);
-            let extent = offsets32(address, code.off as u32, mask, &mut self.offsets);
+            let extent = offsets32(address, code.off as u32, mask, self.offsets);
             if !extent.fits(u32::from(code.bytes), bytes.len() as u64) || kind != AccessKind::Load {
                 return false;
             }
             let host = bytes.as_ptr().cast_mut();
             let span = Span { host, guest: 0, offsets: &self.offsets.0, mask, bytes: u32::from(code.bytes) };
             gather(&span, code.shape, warp.rows.add(code.dst as usize));
+            self.note((Space::Const, bank), 0, mask, code, kind);
             true
         }
     }

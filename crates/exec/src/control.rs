@@ -34,7 +34,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             }
             Kind::Ret => match warp.splits.cur.frames.last() {
                 Some(&to) => {
-                    self.divergent_branches += 1;
+                    self.tally.divergent_branches += 1;
                     warp.splits.fork(&[Path { pc: to, mask, step: Step::Return }, rest], NO_PC);
                 }
                 None => return self.end_lanes(warp, block, pc, mask),
@@ -98,7 +98,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             ([path], true) => warp.splits.call(path.pc, pc + 1),
             ([path], false) => warp.splits.go(path.pc),
             _ => {
-                self.divergent_branches += 1;
+                self.tally.divergent_branches += 1;
                 warp.splits.fork(&paths, if call { pc + 1 } else { code.reconv });
             }
         }

@@ -50,6 +50,8 @@ impl Warp {
 pub(crate) struct Block {
     pub id: [u32; 3],
     pub slot: u32,
+    /// The SM's number for the block's first warp.
+    pub first_warp: u32,
     shared: RowBuf,
     pub shared_bytes: u32,
     pub barriers: [Barrier; BARRIERS],
@@ -73,7 +75,7 @@ impl Block {
 pub(crate) struct Cta {
     pub block: Block,
     pub warps: Vec<Warp>,
-    registers: RowBuf,
+    pub registers: RowBuf,
 }
 
 impl Cta {
@@ -99,6 +101,7 @@ impl Cta {
         let block = Block {
             id: [0; 3],
             slot,
+            first_warp: 0,
             shared,
             shared_bytes: grid.shared_bytes,
             barriers: [Barrier::default(); BARRIERS],
@@ -122,7 +125,7 @@ impl Cta {
         }
         for warp in &mut self.warps {
             let threads = (grid.threads - 32 * warp.index).min(32);
-            warp.splits = Splits::new(u32::MAX >> (32 - threads), grid.independent);
+            warp.splits.restart(u32::MAX >> (32 - threads));
             warp.preds = [0; 9];
             warp.preds[7] = !0;
             warp.issued = 0;

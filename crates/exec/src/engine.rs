@@ -8,7 +8,7 @@ use warpwatt_memory::DeviceMemory;
 use crate::cta::Cta;
 use crate::fault::{Fault, FaultKind};
 use crate::grid::Grid;
-use crate::machine::{Event, Machine, Watch};
+use crate::machine::{Event, Machine, State, Watch};
 use crate::options::{Options, Services};
 use crate::port::{Direct, GlobalPort};
 use crate::split::Wait;
@@ -42,8 +42,9 @@ pub fn run(
 ) -> Result<GridStats, Box<Failure>> {
     let grid = Grid::new(launch, options.sm)
         .map_err(|fault| Box::new(Failure { fault: *fault, stats: GridStats::default() }))?;
+    let mut state = State::new(&grid);
     let mut engine = Engine {
-        machine: Machine::new(&grid, Direct(memory), services),
+        machine: Machine::new(&grid, Direct(memory), services, &mut state),
         grid: &grid,
         options,
         ctas: Vec::new(),
@@ -151,7 +152,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
             let event = self.machine.run_warp(warp, block, left);
             let issued = warp.issued.saturating_sub(before);
             left = left.saturating_sub((issued as u32).max(1));
-            self.machine.elapsed += issued;
+            self.machine.tally.elapsed += issued;
             self.since_progress += issued;
             self.since_look += issued;
             match event {
@@ -176,7 +177,8 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
     /// What a step of a warp means for its block and the grid.
     fn handle(&mut self, slot: usize, event: Event) -> Result<(), Stop> {
         match event {
-            Event::Go | Event::Yield | Event::Blocked => {}
+            // The last two are answers of ports that hold something back, which `Direct` does not.
+            Event::Go | Event::Yield | Event::Blocked | Event::Retry | Event::Deferred => {}
             Event::Exited | Event::Barrier => {
                 let opened = self.ctas[slot].open_barriers(self.grid);
                 self.barriers += opened;
@@ -186,7 +188,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
             }
             Event::Grid => self.progress(),
             Event::Fault => {
-                let fault = self.machine.fault.take();
+                let fault = self.machine.tally.fault.take();
                 return Err(Stop::Fault(
                     fault.unwrap_or_else(|| Box::new(Fault::bare(FaultKind::InvalidPc, 0, ""))),
                 ));
@@ -208,10 +210,10 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
         }
         let mut left = u64::from(quantum);
         if let Some(limit) = self.options.max_warp_instructions {
-            left = left.min(limit.saturating_sub(self.machine.elapsed));
+            left = left.min(limit.saturating_sub(self.machine.tally.elapsed));
         }
         if let Some(limit) = self.options.max_thread_instructions {
-            left = left.min(limit.saturating_sub(self.machine.lanes));
+            left = left.min(limit.saturating_sub(self.machine.tally.lanes));
         }
         if left == 0 { Err(Stop::Ending(Ending::LimitReached)) } else { Ok(left as u32) }
     }
@@ -222,7 +224,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
         let Cta { block, warps, .. } = &mut self.ctas[slot];
         let warp = &mut warps[index];
         warp.quanta += 1;
-        let room = |limit: u64| self.machine.elapsed + u64::from(SPIN_PERIOD) <= limit;
+        let room = |limit: u64| self.machine.tally.elapsed + u64::from(SPIN_PERIOD) <= limit;
         if warp.quanta >= warp.look_after && self.options.max_warp_instructions.is_none_or(room) {
             let look = self.machine.look_at(warp, block);
             // A warp that computes is asked again after twice the time; one that spins is asked at once.
@@ -285,10 +287,10 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
             return Ok(());
         }
         self.since_look = 0;
-        self.machine.watch = Watch { on: true, changed: false };
+        self.machine.tally.watch = Watch { on: true, changed: false };
         let moving = self.any_warp_moves();
-        let changed = self.machine.watch.changed;
-        self.machine.watch = Watch::default();
+        let changed = self.machine.tally.watch.changed;
+        self.machine.tally.watch = Watch::default();
         let waited = self.since_progress;
         let warps: u64 = self.ctas.iter().map(|cta| u64::from(cta.block.live_warps)).sum();
         let over_limit = waited / warps.max(1) >= dog.limit;
@@ -331,16 +333,15 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
         Ok(false)
     }
 
-    fn stats(&mut self) -> GridStats {
-        let mut per_pc = std::mem::take(&mut self.machine.counts);
-        per_pc.truncate(self.grid.image.program().uops.len());
+    fn stats(&self) -> GridStats {
+        let per_pc = self.machine.counts[..self.grid.image.program().uops.len()].to_vec();
         GridStats {
             ending: Ending::Finished,
             warp_instructions: per_pc.iter().map(|count| count.issues).sum(),
             thread_instructions: per_pc.iter().map(|count| count.lanes).sum(),
             per_pc,
             barriers: self.barriers,
-            divergent_branches: self.machine.divergent_branches,
+            divergent_branches: self.machine.tally.divergent_branches,
             ctas_finished: self.finished,
             ctas: self.grid.ctas,
             warps: self.grid.ctas * u64::from(self.grid.warps),

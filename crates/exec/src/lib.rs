@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a program does, 32 lanes at a time. Nothing here knows a cycle.
+//! What a program does, 32 lanes at a time. Nothing here knows how long anything takes.
 //!
 //! An [`Image`] is a program decoded for execution; a [`GridLaunch`] names one together with its geometry and constants; [`run`] executes the grid
-//! over [`warpwatt_memory::DeviceMemory`] and gives its [`GridStats`], or a [`Failure`] with the [`Fault`] that stopped it.
+//! over [`warpwatt_memory::DeviceMemory`] and gives its [`GridStats`], or a [`Failure`] with the [`Fault`] that stopped it. A machine that has a time
+//! of its own executes instruction by instruction instead, with [`stepping`].
 
 mod access;
 mod atomics;
@@ -20,12 +21,14 @@ mod machine;
 mod options;
 mod port;
 mod printf;
+mod record;
 mod resolve;
 mod rows;
 mod shadow;
 mod special;
 mod split;
 mod stats;
+pub mod stepping;
 mod system;
 mod texture;
 mod watchdog;

@@ -12,12 +12,13 @@ use crate::image::{Code, Kind};
 use crate::lanes::{Args, Level, Row};
 use crate::options::Services;
 use crate::port::GlobalPort;
+use crate::record::Record;
 use crate::split::{Path, Step};
 use crate::stats::PcCount;
 
 /// What came of a step, beyond going on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Event {
+pub enum Event {
     Go,
     /// No split of the warp can run.
     Blocked,
@@ -29,8 +30,12 @@ pub(crate) enum Event {
     Grid,
     /// The warp gives way.
     Yield,
-    /// The fault is in [`Machine::fault`].
+    /// The kernel is stopped; the fault says why.
     Fault,
+    /// Nothing happened: the load must wait until the atomics before it have taken effect.
+    Retry,
+    /// The instruction is issued, but needs memory that may be changed: it is executed later, and the warp stands still until then.
+    Deferred,
 }
 
 /// The allocation that a micro-op found its addresses in last.
@@ -55,41 +60,72 @@ pub(crate) struct Watch {
 #[repr(C, align(64))]
 pub(crate) struct Offsets(pub [u32; 32]);
 
+/// When an instruction issues, in a machine that has a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Now {
+    /// What `%clock` reads.
+    pub cycle: u64,
+    /// What `%globaltimer` reads.
+    pub nanoseconds: u64,
+}
+
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub watch: Watch,
+    pub fault: Option<Box<Fault>>,
+    pub divergent_branches: u64,
+    /// Thread instructions so far.
+    pub lanes: u64,
+    /// Warp instructions of the grid before the current quantum: the clock that `%globaltimer` shows without a time.
+    pub elapsed: u64,
+    pub now: Option<Now>,
+    pub record: Record,
+}
+
+/// What a machine keeps from one step to the next.
+pub(crate) struct State {
+    pub counts: Vec<PcCount>,
+    pub windows: Vec<Window>,
+    pub offsets: Offsets,
+    pub tally: Tally,
+}
+
+impl State {
+    pub(crate) fn new(grid: &Grid) -> State {
+        let len = grid.image.code.len();
+        State {
+            counts: vec![PcCount::default(); len],
+            windows: vec![NO_WINDOW; len],
+            offsets: Offsets([0; 32]),
+            tally: Tally::default(),
+        }
+    }
+}
+
+/// Everything a step needs, borrowed together: cheap enough to be put up for a single one.
 pub(crate) struct Machine<'a, P> {
     pub grid: &'a Grid<'a>,
     /// Rows of immediates and constants.
     pool: *mut Row,
     pub port: P,
     pub services: &'a mut dyn Services,
-    pub counts: Vec<PcCount>,
-    pub windows: Vec<Window>,
-    pub offsets: Offsets,
-    pub watch: Watch,
-    pub fault: Option<Box<Fault>>,
-    pub divergent_branches: u64,
-    /// Thread instructions so far.
-    pub lanes: u64,
-    /// Warp instructions of the grid before the current quantum: the clock that `%globaltimer` shows.
-    pub elapsed: u64,
+    pub counts: &'a mut [PcCount],
+    pub windows: &'a mut [Window],
+    pub offsets: &'a mut Offsets,
+    pub tally: &'a mut Tally,
 }
 
 impl<'a, P: GlobalPort> Machine<'a, P> {
-    pub(crate) fn new(grid: &'a Grid<'a>, port: P, services: &'a mut dyn Services) -> Machine<'a, P> {
-        let len = grid.image.code.len();
-        Machine {
-            grid,
-            pool: grid.pool(),
-            port,
-            services,
-            counts: vec![PcCount::default(); len],
-            windows: vec![NO_WINDOW; len],
-            offsets: Offsets([0; 32]),
-            watch: Watch::default(),
-            fault: None,
-            divergent_branches: 0,
-            lanes: 0,
-            elapsed: 0,
-        }
+    /// The state must have been made for the grid's image.
+    #[inline(always)]
+    pub(crate) fn new(
+        grid: &'a Grid<'a>,
+        port: P,
+        services: &'a mut dyn Services,
+        state: &'a mut State,
+    ) -> Machine<'a, P> {
+        let State { counts, windows, offsets, tally } = state;
+        Machine { grid, pool: grid.pool(), port, services, counts, windows, offsets, tally }
     }
 
     /// Steps a warp until something happens or `budget` instructions are issued.
@@ -139,7 +175,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
             count.issues += 1;
             let lanes = u64::from(mask.count_ones());
             count.lanes += lanes;
-            self.lanes += lanes;
+            self.tally.lanes += lanes;
             warp.issued += 1;
             match code.kind {
                 Kind::Alu => {
@@ -154,7 +190,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     } else if mask == 0 {
                         warp.splits.go(pc + 1);
                     } else {
-                        self.divergent_branches += 1;
+                        self.tally.divergent_branches += 1;
                         let taken = Path { pc: code.target, mask, step: Step::Jump };
                         let passed = Path { pc: pc + 1, mask: active & !mask, step: Step::Jump };
                         warp.splits.fork(&[taken, passed], code.reconv);
@@ -204,7 +240,13 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
 
     /// Operations that are rarer or longer.
     #[inline(never)]
-    unsafe fn step_other(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
+    pub(crate) unsafe fn step_other(
+        &mut self,
+        warp: &mut Warp,
+        block: &mut Block,
+        pc: u32,
+        mask: u32,
+    ) -> Event {
         let image = self.grid.image;
         let (code, uop) = (&image.code[pc as usize], &image.uops[pc as usize]);
         if code.kind == Kind::End {
@@ -311,7 +353,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         detail: String,
     ) -> Event {
         let thread = self.grid.thread(warp.index, lane & 31);
-        self.fault =
+        self.tally.fault =
             Some(Box::new(Fault { kind, pc, cta: block.id, thread, access, detail, waiters: Vec::new() }));
         Event::Fault
     }

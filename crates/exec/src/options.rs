@@ -13,25 +13,66 @@ pub struct SmLimits {
     /// 32-bit registers.
     pub registers: u32,
     pub shared_bytes: u32,
+    /// Registers are handed out to a warp in multiples of this.
+    pub register_unit: u32,
 }
+
+/// Shared memory is handed out to a block in multiples of this.
+const SHARED_UNIT: u32 = 128;
 
 impl SmLimits {
     /// GTX 480 (GF100, compute capability 2.0).
-    pub const GTX480: SmLimits =
-        SmLimits { sms: 15, warps: 48, threads: 1536, ctas: 8, registers: 32768, shared_bytes: 48 << 10 };
+    pub const GTX480: SmLimits = SmLimits {
+        sms: 15,
+        warps: 48,
+        threads: 1536,
+        ctas: 8,
+        registers: 32768,
+        shared_bytes: 48 << 10,
+        register_unit: 64,
+    };
+
+    /// Registers that one warp takes.
+    pub fn registers_per_warp(&self, registers_per_thread: u32) -> u32 {
+        (registers_per_thread.max(1) * 32).next_multiple_of(self.register_unit.max(1))
+    }
 
     /// Blocks that fit on one SM. A block beyond the limits of registers or shared memory still gets an SM to itself.
     pub fn ctas_per_sm(&self, threads: u32, registers_per_thread: u32, shared_bytes: u32) -> u32 {
+        self.fits(threads, registers_per_thread, shared_bytes).unwrap_or(1)
+    }
+
+    /// Blocks that fit on one SM; `None` when not even one does.
+    pub fn fits(&self, threads: u32, registers_per_thread: u32, shared_bytes: u32) -> Option<u32> {
         let warps = threads.div_ceil(32).max(1);
-        // Registers are handed out per warp in units of 64, as on Fermi.
-        let registers = (registers_per_thread.max(1) * 32).next_multiple_of(64) * warps;
-        let shared = shared_bytes.next_multiple_of(128).max(1);
-        self.ctas
+        let registers = self.registers_per_warp(registers_per_thread) * warps;
+        let shared = shared_bytes.next_multiple_of(SHARED_UNIT).max(1);
+        let fitting = self
+            .ctas
             .min(self.warps / warps)
             .min(self.threads / threads.max(1))
             .min(self.registers / registers)
-            .min(self.shared_bytes / shared)
-            .max(1)
+            .min(self.shared_bytes / shared);
+        (fitting != 0).then_some(fitting)
+    }
+
+    /// What a block wants more of than an SM has, in words; `None` when one fits.
+    pub fn shortage(&self, threads: u32, registers_per_thread: u32, shared_bytes: u32) -> Option<String> {
+        let warps = threads.div_ceil(32).max(1);
+        let registers = self.registers_per_warp(registers_per_thread) * warps;
+        let short = |wanted: u32, there: u32, what: &str| {
+            (wanted > there).then(|| format!("a block takes {wanted} {what}, an SM has {there}"))
+        };
+        short(threads, self.threads, "threads")
+            .or_else(|| short(warps, self.warps, "warps"))
+            .or_else(|| {
+                let text = short(registers, self.registers, "registers")?;
+                Some(format!("{text} ({registers_per_thread} for each of {threads} threads)"))
+            })
+            .or_else(|| {
+                short(shared_bytes.next_multiple_of(SHARED_UNIT), self.shared_bytes, "bytes of shared memory")
+            })
+            .or_else(|| short(1, self.ctas, "slot for blocks"))
     }
 }
 

@@ -37,8 +37,19 @@ pub struct Span<'a> {
 /// # Safety of the methods
 /// Spans come checked: every lane's bytes lie inside of a live allocation. Rows must be valid for the words of the shape.
 pub trait GlobalPort {
+    /// Whether each instruction's access is to be recorded.
+    const RECORDS: bool = false;
+
     fn memory(&self) -> &DeviceMemory;
-    fn memory_mut(&mut self) -> &mut DeviceMemory;
+
+    /// `None` while memory may not be changed: what needs it is deferred.
+    fn memory_mut(&mut self) -> Option<&mut DeviceMemory>;
+
+    /// Whether a load must wait for something that has not taken effect yet.
+    #[inline(always)]
+    fn must_wait(&self, _span: &Span) -> bool {
+        false
+    }
 
     /// # Safety
     /// See the trait.
@@ -70,8 +81,8 @@ impl GlobalPort for Direct<'_> {
         self.0
     }
 
-    fn memory_mut(&mut self) -> &mut DeviceMemory {
-        self.0
+    fn memory_mut(&mut self) -> Option<&mut DeviceMemory> {
+        Some(self.0)
     }
 
     #[inline(always)]

@@ -7,6 +7,7 @@ use crate::cta::{Block, Warp};
 use crate::fault::{AccessKind, FaultAccess, FaultKind};
 use crate::machine::{Event, Machine};
 use crate::port::{GlobalPort, Span, gather, would_change};
+use crate::record::{AccessGroup, Lanes};
 use crate::rows::lanes_of;
 
 /// Where a lane's address leads.
@@ -61,6 +62,12 @@ impl<P: GlobalPort> Machine<'_, P> {
                 }
             }
         }
+        if P::RECORDS {
+            if kind == AccessKind::Load && self.any_must_wait(&places, bytes) {
+                return Event::Retry;
+            }
+            self.tally.record.groups.clear();
+        }
         let mut rest = mask;
         while rest != 0 {
             let lowest = rest.trailing_zeros() as usize;
@@ -77,6 +84,8 @@ impl<P: GlobalPort> Machine<'_, P> {
                         (Region::Global { host, guest, .. }, Err(_)) => {
                             self.offsets.0[lane] = 0;
                             let at = place.offset;
+                            let single = Region::Global { host, guest: guest + at, len: u64::from(bytes) };
+                            self.note_group(single, 1 << lane, bytes, kind);
                             // SAFETY: the offset was found to be inside of the allocation.
                             unsafe {
                                 self.global_group(
@@ -98,12 +107,42 @@ impl<P: GlobalPort> Machine<'_, P> {
             if group == 0 {
                 continue;
             }
+            self.note_group(region, group, bytes, kind);
             let event = self.perform(warp, block, pc, group, kind, region);
             if event == Event::Fault {
                 return event;
             }
         }
+        if P::RECORDS {
+            self.tally.record.settle_groups();
+        }
         self.advance(warp, pc)
+    }
+
+    /// Whether any lane of a load goes to bytes that it must wait for.
+    fn any_must_wait(&self, places: &[Option<Place>; 32], bytes: u32) -> bool {
+        places.iter().flatten().any(|place| match place.region {
+            Region::Global { host, guest, .. } => {
+                let host = host.wrapping_add(place.offset as usize);
+                self.port.must_wait(&Span { host, guest, offsets: &[0; 32], mask: 1, bytes })
+            }
+            _ => false,
+        })
+    }
+
+    /// Records that the lanes of `mask` go to `self.offsets` in one region.
+    fn note_group(&mut self, region: Region, mask: u32, bytes: u32, kind: AccessKind) {
+        if !P::RECORDS {
+            return;
+        }
+        let (space, bank, base) = match region {
+            Region::Global { guest, .. } => (Space::Global, 0, guest),
+            Region::Shared => (Space::Shared, 0, 0),
+            Region::Local => (Space::Local, 0, 0),
+            Region::Bank(bank) => (Space::Const, bank, 0),
+        };
+        let lanes = Lanes { space, bank, base, mask, bytes, kind };
+        self.tally.record.groups.push(AccessGroup { lanes, offsets: self.offsets.0 });
     }
 
     /// Performs an access of lanes whose places lie in one region, at `self.offsets`.
@@ -176,7 +215,7 @@ impl<P: GlobalPort> Machine<'_, P> {
                 AccessKind::Load => self.port.load(&span, code.shape, warp.rows.add(code.dst as usize)),
                 AccessKind::Store => {
                     let src = self.source(warp, code, 1);
-                    self.watch.changed |= self.watch.on && would_change(&span, code.shape, src);
+                    self.tally.watch.changed |= self.tally.watch.on && would_change(&span, code.shape, src);
                     self.port.store(&span, code.shape, src);
                 }
                 AccessKind::Atomic => self.global_atomic(warp, pc, host, guest, mask),

@@ -15,6 +15,8 @@ pub(crate) struct RowBuf {
 
 // SAFETY: it owns plain memory.
 unsafe impl Send for RowBuf {}
+// SAFETY: a shared borrow only reads; who writes through `pointer` vouches for being alone.
+unsafe impl Sync for RowBuf {}
 
 impl RowBuf {
     pub(crate) fn zeroed(len: usize) -> RowBuf {

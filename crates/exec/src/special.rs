@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Special registers, questions about addresses, and the way to the texture unit.
 
-use warpwatt_isa::{SReg, Space, Sub, Uop, window};
+use warpwatt_isa::{Op, SReg, Space, Sub, Uop, window};
 
 use crate::cta::{Block, Warp};
-use crate::fault::FaultKind;
+use crate::fault::{AccessKind, FaultKind};
 use crate::image::Code;
 use crate::lanes::Row;
-use crate::machine::{Event, Machine};
+use crate::machine::{Event, Machine, Now};
 use crate::port::GlobalPort;
+use crate::record::Access;
 use crate::rows::lanes_of;
-use crate::texture::{self, TextureArgs};
+use crate::texture::{self, TextureArgs, TextureFault, Trace, Untraced};
 
 impl<P: GlobalPort> Machine<'_, P> {
     pub(crate) unsafe fn special_register(
@@ -25,8 +26,10 @@ impl<P: GlobalPort> Machine<'_, P> {
         let Sub::SReg(sreg) = uop.sub else { return };
         let same = |value: u32| Row([value; 32]);
         let per_lane = |f: fn(u32) -> u32| Row(std::array::from_fn(|lane| f(lane as u32)));
-        // One instruction is one nanosecond of device time: monotone, and the same in every run.
-        let timer = self.elapsed + warp.issued;
+        let Now { cycle, nanoseconds } = self.tally.now.unwrap_or_else(|| {
+            // One instruction is one nanosecond of device time: monotone, and the same in every run.
+            Now { cycle: warp.issued, nanoseconds: self.tally.elapsed + warp.issued }
+        });
         let row = match sreg {
             SReg::TidX => *grid.tid(warp.index, 0),
             SReg::TidY => *grid.tid(warp.index, 1),
@@ -35,7 +38,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             SReg::CtaidY => same(block.id[1]),
             SReg::CtaidZ => same(block.id[2]),
             SReg::LaneId => per_lane(|lane| lane),
-            SReg::WarpId => same(warp.index),
+            SReg::WarpId => same(block.first_warp + warp.index),
             SReg::NWarpId => same(grid.sm.warps),
             SReg::SmId => same(block.slot % grid.sm.sms.max(1)),
             SReg::NSmId => same(grid.sm.sms),
@@ -46,10 +49,10 @@ impl<P: GlobalPort> Machine<'_, P> {
             SReg::LaneMaskLe => per_lane(|lane| u32::MAX >> (31 - lane)),
             SReg::LaneMaskGt => per_lane(|lane| !(u32::MAX >> (31 - lane))),
             SReg::LaneMaskGe => per_lane(|lane| u32::MAX << lane),
-            SReg::ClockLo => same(warp.issued as u32),
-            SReg::ClockHi => same((warp.issued >> 32) as u32),
-            SReg::GlobalTimerLo => same(timer as u32),
-            SReg::GlobalTimerHi => same((timer >> 32) as u32),
+            SReg::ClockLo => same(cycle as u32),
+            SReg::ClockHi => same((cycle >> 32) as u32),
+            SReg::GlobalTimerLo => same(nanoseconds as u32),
+            SReg::GlobalTimerHi => same((nanoseconds >> 32) as u32),
             SReg::DynamicSmemSize => same(grid.dynamic_shared),
             SReg::TotalSmemSize => same(grid.shared_bytes),
             SReg::Zero => same(0),
@@ -89,20 +92,54 @@ impl<P: GlobalPort> Machine<'_, P> {
         let image = self.grid.image;
         let (code, uop) = (&image.code[pc as usize], &image.uops[pc as usize]);
         // SAFETY: operands were checked when the program was decoded.
-        let result = unsafe {
-            let args = TextureArgs {
+        let args = unsafe {
+            TextureArgs {
                 dst: warp.rows.add(code.dst as usize),
                 src: [0, 1, 2, 3].map(|i| self.source(warp, code, i)),
                 mask,
+            }
+        };
+        let result = if P::RECORDS {
+            let mut texels = std::mem::take(&mut self.tally.record.texels);
+            texels.clear();
+            let result = unsafe { self.texels(uop, &args, &mut texels) };
+            let kind = match uop.op {
+                Op::Sust => AccessKind::Store,
+                Op::Sured => AccessKind::Atomic,
+                _ => AccessKind::Load,
             };
-            texture::execute(self.port.memory_mut(), uop, &args)
+            if result.is_some() {
+                self.tally.record.access = Access::Texture { texels: texels.count, kind };
+            }
+            self.tally.record.texels = texels;
+            result
+        } else {
+            unsafe { self.texels(uop, &args, &mut Untraced) }
         };
         match result {
-            Ok(changed) => {
-                self.watch.changed |= changed;
-                self.advance(warp, pc)
+            Some(Ok(())) => self.advance(warp, pc),
+            Some(Err(fault)) => {
+                self.raise_access(warp, block, pc, fault.kind, fault.lane, None, fault.detail)
             }
-            Err(fault) => self.raise_access(warp, block, pc, fault.kind, fault.lane, None, fault.detail),
+            None => Event::Deferred,
+        }
+    }
+
+    /// Reads or writes the texels of an operation; `None` if it writes and memory may not be changed now.
+    unsafe fn texels(
+        &mut self,
+        uop: &Uop,
+        args: &TextureArgs,
+        trace: &mut impl Trace,
+    ) -> Option<Result<(), TextureFault>> {
+        // SAFETY: the caller vouches for the rows.
+        unsafe {
+            if !texture::writes(uop) {
+                return Some(texture::read(self.port.memory(), uop, args, trace));
+            }
+            let result = texture::write(self.port.memory_mut()?, uop, args, trace);
+            self.tally.watch.changed = true;
+            Some(result)
         }
     }
 

@@ -88,6 +88,18 @@ impl Splits {
         }
     }
 
+    /// As new, with the room it has taken so far.
+    pub(crate) fn restart(&mut self, mask: u32) {
+        self.cur.frames.clear();
+        let frames = std::mem::take(&mut self.cur.frames);
+        self.cur = Split { pc: 0, mask, join: NO_JOIN, wait: Wait::Ready, frames };
+        self.stop = NO_PC;
+        self.others.clear();
+        self.joins.clear();
+        self.unused.clear();
+        self.live = mask;
+    }
+
     /// Goes on at `pc` with all lanes of the current split.
     #[inline(always)]
     pub(crate) fn go(&mut self, pc: u32) {

@@ -79,6 +79,10 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         if function == SysFn::GridSync {
             return self.grid_sync(warp, pc, mask);
         }
+        // The others read or change memory as it is after everything that was issued before them.
+        if function != SysFn::GridHandle && self.port.memory_mut().is_none() {
+            return Event::Deferred;
+        }
         for lane in lanes_of(mask) {
             let event = match function {
                 SysFn::Vprintf => self.print(warp, block, pc, lane),
@@ -86,8 +90,8 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     let Some(size) = self.argument(warp, pc, lane, 0, 8) else {
                         return self.raise_stack(warp, block, pc, lane);
                     };
-                    let address = self.port.memory_mut().heap_alloc(size);
-                    self.watch.changed = true;
+                    let address = self.port.memory_mut().map_or(0, |memory| memory.heap_alloc(size));
+                    self.tally.watch.changed = true;
                     self.answer(warp, pc, lane, address);
                     Event::Go
                 }
@@ -96,10 +100,10 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                         return self.raise_stack(warp, block, pc, lane);
                     };
                     self.forget_windows();
-                    self.watch.changed = true;
-                    match self.port.memory_mut().heap_free(address) {
-                        Ok(()) => Event::Go,
-                        Err(error) => {
+                    self.tally.watch.changed = true;
+                    match self.port.memory_mut().map(|memory| memory.heap_free(address)) {
+                        Some(Ok(())) | None => Event::Go,
+                        Some(Err(error)) => {
                             let detail = format!("free: {error}");
                             self.raise(warp, block, pc, FaultKind::InvalidFree, 1 << lane, detail)
                         }
@@ -132,7 +136,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
             return self.raise(warp, block, pc, FaultKind::OutOfBounds, 1 << lane, detail);
         };
         self.services.print(&text);
-        self.watch.changed = true;
+        self.tally.watch.changed = true;
         self.answer(warp, pc, lane, used);
         Event::Go
     }

@@ -30,18 +30,19 @@ pub(crate) enum Look {
     Event(Event),
 }
 
-struct Snapshot {
-    split: Split,
+/// All that decides where a warp goes from here, but for memory.
+pub(crate) struct Snapshot {
+    pub split: Split,
     preds: [u32; 9],
     rows: Vec<Row>,
 }
 
 impl Snapshot {
-    fn of(grid: &Grid, warp: &Warp) -> Snapshot {
+    pub(crate) fn of(grid: &Grid, warp: &Warp) -> Snapshot {
         Snapshot { split: warp.splits.cur.clone(), preds: warp.preds, rows: warp.registers(grid).to_vec() }
     }
 
-    fn equals(&self, grid: &Grid, warp: &Warp) -> bool {
+    pub(crate) fn equals(&self, grid: &Grid, warp: &Warp) -> bool {
         let registers = grid.image.program().registers as usize;
         self.split == warp.splits.cur
             && self.preds[..7] == warp.preds[..7]
@@ -57,7 +58,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         }
         let before = Snapshot::of(self.grid, warp);
         for _ in 0..SPIN_PERIOD {
-            self.elapsed += 1;
+            self.tally.elapsed += 1;
             match self.run_warp(warp, block, 1) {
                 Event::Go | Event::Yield => {}
                 Event::Blocked => return Look::Waits,

@@ -19,6 +19,8 @@ pub(crate) struct Region {
 
 // SAFETY: the region is plain memory owned by this value; access goes through `&self`/`&mut self` of its owner.
 unsafe impl Send for Region {}
+// SAFETY: `host` only computes an address; who follows it vouches for what others do there meanwhile.
+unsafe impl Sync for Region {}
 
 impl Region {
     pub(crate) fn reserve(capacity: u64) -> io::Result<Region> {

@@ -14,6 +14,7 @@ use warpwatt_memory::texture::{AddressMode, ChannelKind, Filter, Image, Shape};
 
 use crate::fault::FaultKind;
 use crate::lanes::Row;
+use crate::rows::lanes_of;
 
 /// Operands of a texture or surface operation.
 pub(crate) struct TextureArgs {
@@ -29,39 +30,83 @@ pub(crate) struct TextureFault {
     pub detail: String,
 }
 
-/// Executes `Tex`, `Tld4`, `Txq`, `Suld`, `Sust` or `Sured` for the lanes of the mask. Tells whether memory was written.
-///
-/// # Safety
-/// The rows must span what the micro-op reads and writes.
-pub(crate) unsafe fn execute(
-    memory: &mut DeviceMemory,
-    uop: &Uop,
-    args: &TextureArgs,
-) -> Result<bool, TextureFault> {
-    let (dst, src) = (args.dst, &args.src);
-    let mut lanes = args.mask;
-    while lanes != 0 {
-        let lane = lanes.trailing_zeros() as usize;
-        lanes &= lanes - 1;
-        // SAFETY: the caller vouches for the rows; `word` reads only the words an operand has.
-        let word = |operand: usize, k: usize| unsafe { (*src[operand].add(k)).0[lane] };
-        let handle = u64::from(word(0, 0)) | u64::from(word(0, 1)) << 32;
-        let fail = |kind, detail: String| TextureFault { lane, kind, detail };
-        let outside = |detail: String| fail(FaultKind::OutOfBounds, detail);
-        let gone = |address: u64| {
-            outside(format!("the memory behind the texture or surface is gone (texel at 0x{address:x})"))
-        };
-        let Some(image) = memory.images.get(handle) else {
+/// Somebody who wants to know which texels an operation touches.
+pub(crate) trait Trace {
+    fn texel(&mut self, address: u64, bytes: u64);
+}
+
+/// Nobody does.
+pub(crate) struct Untraced;
+
+impl Trace for Untraced {
+    #[inline(always)]
+    fn texel(&mut self, _address: u64, _bytes: u64) {}
+}
+
+/// Whether the operation changes memory.
+pub(crate) fn writes(uop: &Uop) -> bool {
+    matches!(uop.op, Op::Sust | Op::Sured)
+}
+
+/// One lane of an operation.
+struct Lane<'a> {
+    args: &'a TextureArgs,
+    lane: usize,
+}
+
+impl Lane<'_> {
+    /// Word `k` of an operand.
+    ///
+    /// # Safety
+    /// The operand must have it.
+    unsafe fn word(&self, operand: usize, k: usize) -> u32 {
+        unsafe { (*self.args.src[operand].add(k)).0[self.lane] }
+    }
+
+    fn fail(&self, kind: FaultKind, detail: String) -> TextureFault {
+        TextureFault { lane: self.lane, kind, detail }
+    }
+
+    fn outside(&self, detail: String) -> TextureFault {
+        self.fail(FaultKind::OutOfBounds, detail)
+    }
+
+    fn gone(&self, address: u64) -> TextureFault {
+        self.outside(format!("the memory behind the texture or surface is gone (texel at 0x{address:x})"))
+    }
+
+    unsafe fn image<'m>(&self, memory: &'m DeviceMemory) -> Result<&'m Image, TextureFault> {
+        let handle = unsafe { u64::from(self.word(0, 0)) | u64::from(self.word(0, 1)) << 32 };
+        memory.images.get(handle).ok_or_else(|| {
             let detail = format!(
                 "0x{handle:x} is not a texture or surface object of this device, or it was destroyed"
             );
-            return Err(fail(FaultKind::WrongSpace, detail));
-        };
+            self.fail(FaultKind::WrongSpace, detail)
+        })
+    }
+}
+
+/// Executes `Tex`, `Tld4`, `Txq` or `Suld` for the lanes of the mask.
+///
+/// # Safety
+/// The rows must span what the micro-op reads and writes.
+pub(crate) unsafe fn read(
+    memory: &DeviceMemory,
+    uop: &Uop,
+    args: &TextureArgs,
+    trace: &mut impl Trace,
+) -> Result<(), TextureFault> {
+    for lane in lanes_of(args.mask) {
+        let at = Lane { args, lane };
+        // SAFETY: the caller vouches for the rows; `word` reads only the words an operand has.
+        let image = unsafe { at.image(memory)? };
+        let word = |operand: usize, k: usize| unsafe { at.word(operand, k) };
+        let gone = |address| at.gone(address);
         let mut result = [0u32; 4];
-        let mut words = 0;
+        let words;
         match (uop.op, uop.sub) {
             (Op::Tex, Sub::Tex(geom, lod)) => {
-                let at = coordinates(uop, geom, &|k| word(1, k));
+                let place = coordinates(uop, geom, &|k| word(1, k));
                 let level = match lod {
                     LodMode::Base => None,
                     LodMode::Level => Some(lod_operand(uop.ty2, word(2, 0))),
@@ -72,13 +117,13 @@ pub(crate) unsafe fn execute(
                         Some(sample::gradient_level(image, &dx, &dy))
                     }
                 };
-                let texel = sample::sample(memory, image, &at, level).map_err(gone)?;
+                let texel = sample::sample(memory, image, &place, level, trace).map_err(gone)?;
                 result = texel::to_bits(texel, uop.ty);
                 words = 4;
             }
             (Op::Tld4, Sub::Tld4(geom, component)) => {
-                let at = coordinates(uop, geom, &|k| word(1, k));
-                result = sample::gather(memory, image, &at, component, uop.ty).map_err(gone)?;
+                let place = coordinates(uop, geom, &|k| word(1, k));
+                result = sample::gather(memory, image, &place, component, uop.ty, trace).map_err(gone)?;
                 words = 4;
             }
             (Op::Txq, Sub::Query(query)) => {
@@ -86,41 +131,66 @@ pub(crate) unsafe fn execute(
                 words = 1;
             }
             (Op::Suld, Sub::Surf(geom, clamp, formatted)) => {
-                let at = surface::Place::of(image, geom, clamp, formatted, uop, &|k| word(1, k))
-                    .map_err(outside)?;
-                let read = surface::load(memory, at, image, formatted, uop).map_err(gone)?;
+                let place = surface::Place::of(image, geom, clamp, formatted, uop, &|k| word(1, k))
+                    .map_err(|detail| at.outside(detail))?;
+                let read = surface::load(memory, place, image, formatted, uop, trace).map_err(gone)?;
                 words = uop.dst_words() as usize;
                 result[..words].copy_from_slice(&read[..words]);
             }
-            (Op::Sust, Sub::Surf(geom, clamp, formatted)) => {
-                let at = surface::Place::of(image, geom, clamp, formatted, uop, &|k| word(1, k))
-                    .map_err(outside)?;
-                let n = uop.src_words(2) as usize;
-                let mut data = [0u32; 4];
-                for (k, d) in data.iter_mut().enumerate().take(n) {
-                    *d = word(2, k);
-                }
-                let format = image.storage.format;
-                surface::store(memory, at, format, formatted, uop, &data).map_err(gone)?;
-            }
-            (Op::Sured, Sub::SurfRed(geom, clamp, op)) => {
-                let at =
-                    surface::Place::of(image, geom, clamp, false, uop, &|k| word(1, k)).map_err(outside)?;
-                let data =
-                    u64::from(word(2, 0)) | if uop.ty.words() == 2 { u64::from(word(2, 1)) << 32 } else { 0 };
-                surface::reduce(memory, at, op, uop.ty, data).map_err(gone)?;
-            }
-            _ => {
-                let detail = format!("{} is not a texture instruction", uop.op.name());
-                return Err(fail(FaultKind::Unsupported, detail));
-            }
+            _ => return Err(at.fail(FaultKind::Unsupported, not_ours(uop))),
         }
         for (k, value) in result.iter().enumerate().take(words) {
             // SAFETY: `words` is at most what `dst_words` says, for which the caller vouches.
-            unsafe { (*dst.add(k)).0[lane] = *value };
+            unsafe { (*args.dst.add(k)).0[lane] = *value };
         }
     }
-    Ok(matches!(uop.op, Op::Sust | Op::Sured))
+    Ok(())
+}
+
+/// Executes `Sust` or `Sured` for the lanes of the mask.
+///
+/// # Safety
+/// The rows must span what the micro-op reads.
+pub(crate) unsafe fn write(
+    memory: &mut DeviceMemory,
+    uop: &Uop,
+    args: &TextureArgs,
+    trace: &mut impl Trace,
+) -> Result<(), TextureFault> {
+    for lane in lanes_of(args.mask) {
+        let at = Lane { args, lane };
+        // SAFETY: as above.
+        let image = unsafe { at.image(memory)? };
+        let word = |operand: usize, k: usize| unsafe { at.word(operand, k) };
+        let place = |geom, clamp, formatted| {
+            surface::Place::of(image, geom, clamp, formatted, uop, &|k| word(1, k))
+                .map_err(|detail| at.outside(detail))
+        };
+        let done = match (uop.op, uop.sub) {
+            (Op::Sust, Sub::Surf(geom, clamp, formatted)) => {
+                let place = place(geom, clamp, formatted)?;
+                let mut data = [0u32; 4];
+                for (k, d) in data.iter_mut().enumerate().take(uop.src_words(2) as usize) {
+                    *d = word(2, k);
+                }
+                let format = image.storage.format;
+                surface::store(memory, place, format, formatted, uop, &data, trace)
+            }
+            (Op::Sured, Sub::SurfRed(geom, clamp, op)) => {
+                let place = place(geom, clamp, false)?;
+                let data =
+                    u64::from(word(2, 0)) | if uop.ty.words() == 2 { u64::from(word(2, 1)) << 32 } else { 0 };
+                surface::reduce(memory, place, op, uop.ty, data, trace)
+            }
+            _ => return Err(at.fail(FaultKind::Unsupported, not_ours(uop))),
+        };
+        done.map_err(|address| at.gone(address))?;
+    }
+    Ok(())
+}
+
+fn not_ours(uop: &Uop) -> String {
+    format!("{} is not a texture instruction", uop.op.name())
 }
 
 /// Where a texture is sampled. Integer coordinates address texels directly.

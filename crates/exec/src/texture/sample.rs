@@ -6,7 +6,7 @@ use warpwatt_memory::DeviceMemory;
 use warpwatt_memory::texture::{AddressMode, Filter, Image, Level, Shape};
 
 use super::texel::{self, Texel};
-use super::{Coordinates, cube};
+use super::{Coordinates, Trace, cube};
 
 /// The address of a texel that could not be read.
 type Lost = u64;
@@ -16,6 +16,7 @@ pub fn sample(
     image: &Image,
     at: &Coordinates,
     lod: Option<f32>,
+    trace: &mut impl Trace,
 ) -> Result<Texel, Lost> {
     let last = image.storage.levels.len() - 1;
     let lod = lod.map_or(0.0, |l| {
@@ -25,11 +26,11 @@ pub fn sample(
     });
     if image.sampler.mip_filter == Filter::Linear && lod.fract() != 0.0 {
         let lower = lod as usize;
-        let a = sample_level(memory, image, at, lower)?;
-        let b = sample_level(memory, image, at, (lower + 1).min(last))?;
+        let a = sample_level(memory, image, at, lower, trace)?;
+        let b = sample_level(memory, image, at, (lower + 1).min(last), trace)?;
         return Ok(mix(a, b, quantize(lod.fract())));
     }
-    sample_level(memory, image, at, ((lod + 0.5) as usize).min(last))
+    sample_level(memory, image, at, ((lod + 0.5) as usize).min(last), trace)
 }
 
 /// log2 of how many texels of level 0 one step covers.
@@ -133,17 +134,17 @@ fn read(
     memory: &DeviceMemory,
     image: &Image,
     level: &Level,
-    x: Option<u32>,
-    y: Option<u32>,
-    z: Option<u32>,
+    at: [Option<u32>; 3],
+    trace: &mut impl Trace,
 ) -> Result<Texel, Lost> {
-    let (Some(x), Some(y), Some(z)) = (x, y, z) else {
+    let [Some(x), Some(y), Some(z)] = at else {
         return Ok(border(image));
     };
     let bytes = u64::from(image.storage.format.texel_bytes());
     let address =
         level.address + u64::from(z) * level.slice + u64::from(y) * level.pitch + u64::from(x) * bytes;
     let raw = memory.bytes(address, bytes).map_err(|_| address)?;
+    trace.texel(address, bytes);
     Ok(texel::decode(raw, image.storage.format, &image.sampler))
 }
 
@@ -216,17 +217,23 @@ fn layer(at: &Coordinates, level: &Level) -> Option<u32> {
     Some(if at.geom.layered() { at.layer.min(level.depth.max(1) - 1) } else { 0 })
 }
 
-fn sample_level(memory: &DeviceMemory, image: &Image, at: &Coordinates, level: usize) -> Result<Texel, Lost> {
+fn sample_level(
+    memory: &DeviceMemory,
+    image: &Image,
+    at: &Coordinates,
+    level: usize,
+    trace: &mut impl Trace,
+) -> Result<Texel, Lost> {
     let level = &image.storage.levels[level];
     let [x, y, z] = place(image, at, level, filter_of(image));
-    let row = |y: Option<u32>, z: Option<u32>| -> Result<Texel, Lost> {
-        let left = read(memory, image, level, x.index[0], y, z)?;
+    let mut row = |y: Option<u32>, z: Option<u32>| -> Result<Texel, Lost> {
+        let left = read(memory, image, level, [x.index[0], y, z], trace)?;
         if x.weight == 0.0 {
             return Ok(left);
         }
-        Ok(mix(left, read(memory, image, level, x.index[1], y, z)?, x.weight))
+        Ok(mix(left, read(memory, image, level, [x.index[1], y, z], trace)?, x.weight))
     };
-    let plane = |z: Option<u32>| -> Result<Texel, Lost> {
+    let mut plane = |z: Option<u32>| -> Result<Texel, Lost> {
         let top = row(y.index[0], z)?;
         if y.weight == 0.0 {
             return Ok(top);
@@ -247,12 +254,13 @@ pub fn gather(
     at: &Coordinates,
     component: u8,
     ty: Ty,
+    trace: &mut impl Trace,
 ) -> Result<[u32; 4], Lost> {
     let level = &image.storage.levels[0];
     let [x, y, z] = place(image, at, level, Filter::Linear);
     let mut out = [0; 4];
     for (k, (i, j)) in [(0, 1), (1, 1), (1, 0), (0, 0)].into_iter().enumerate() {
-        let texel = read(memory, image, level, x.index[i], y.index[j], z.index[0])?;
+        let texel = read(memory, image, level, [x.index[i], y.index[j], z.index[0]], trace)?;
         out[k] = texel::to_bits(texel, ty)[usize::from(component & 3)];
     }
     Ok(out)

@@ -5,7 +5,7 @@ use warpwatt_isa::{AtomOp, SurfClamp, TexGeom, Ty, Uop};
 use warpwatt_memory::DeviceMemory;
 use warpwatt_memory::texture::{ChannelKind, Format, Image, Sampler};
 
-use super::texel;
+use super::{Trace, texel};
 
 /// Where an access goes; `None` is outside, where reads give zero and writes are dropped.
 #[derive(Clone, Copy)]
@@ -70,16 +70,19 @@ pub fn load(
     image: &Image,
     formatted: bool,
     uop: &Uop,
+    trace: &mut impl Trace,
 ) -> Result<[u32; 4], u64> {
     let mut out = [0; 4];
     let Some(address) = place.0 else { return Ok(out) };
     if formatted {
         let bytes = u64::from(image.storage.format.texel_bytes());
         let raw = memory.bytes(address, bytes).map_err(|_| address)?;
+        trace.texel(address, bytes);
         return Ok(texel::to_bits(texel::decode(raw, image.storage.format, &Sampler::default()), uop.ty));
     }
     let size = uop.ty.bytes() as usize;
     let raw = memory.bytes(address, (size * usize::from(uop.mem.vec.max(1))) as u64).map_err(|_| address)?;
+    trace.texel(address, raw.len() as u64);
     let words = uop.ty.words().max(1) as usize;
     for (k, element) in raw.chunks_exact(size).enumerate() {
         let mut padded = [0u8; 16];
@@ -99,6 +102,7 @@ pub fn store(
     formatted: bool,
     uop: &Uop,
     data: &[u32; 4],
+    trace: &mut impl Trace,
 ) -> Result<(), u64> {
     let Some(address) = place.0 else { return Ok(()) };
     let mut bytes = Vec::with_capacity(16);
@@ -115,6 +119,7 @@ pub fn store(
             bytes.extend_from_slice(&element[..size]);
         }
     }
+    trace.texel(address, bytes.len() as u64);
     memory.write(address, &bytes).map_err(|_| address)
 }
 
@@ -132,10 +137,18 @@ fn encode(value: u32, kind: ChannelKind, bits: u8) -> Vec<u8> {
     }
 }
 
-pub fn reduce(memory: &mut DeviceMemory, place: Place, op: AtomOp, ty: Ty, data: u64) -> Result<(), u64> {
+pub fn reduce(
+    memory: &mut DeviceMemory,
+    place: Place,
+    op: AtomOp,
+    ty: Ty,
+    data: u64,
+    trace: &mut impl Trace,
+) -> Result<(), u64> {
     let Some(address) = place.0 else { return Ok(()) };
     let size = ty.bytes() as usize;
     let slot = memory.bytes_mut(address, size as u64).map_err(|_| address)?;
+    trace.texel(address, size as u64);
     let mut raw = [0u8; 8];
     raw[..size].copy_from_slice(slot);
     let old = u64::from_le_bytes(raw);

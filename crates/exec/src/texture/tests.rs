@@ -49,7 +49,12 @@ fn run(
     let src = [handle_rows.as_ptr(), coord_rows.as_ptr(), data_rows.as_ptr(), data_rows.as_ptr()];
     // SAFETY: every row pointer has four rows behind it.
     let args = TextureArgs { dst: dst.as_mut_ptr(), src, mask: 1 << 5 };
-    unsafe { execute(memory, &full, &args) }?;
+    unsafe {
+        match writes(&full) {
+            true => write(memory, &full, &args, &mut Untraced),
+            false => read(memory, &full, &args, &mut Untraced),
+        }?
+    }
     assert_eq!(dst[0].0[4], 0, "lanes outside of the mask keep their values");
     Ok([dst[0].0[5], dst[1].0[5], dst[2].0[5], dst[3].0[5]])
 }

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What an instruction did to memory, in the terms a timed machine needs: which lanes touched which bytes of which space.
+//!
+//! It is filled in only behind ports that ask for it ([`crate::GlobalPort::RECORDS`]); the functional engine compiles to code without it.
+
+use warpwatt_isa::Space;
+
+use crate::fault::AccessKind;
+use crate::texture::Trace;
+
+/// Lanes that touch one space or allocation. Each lane's offset in it is given beside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lanes {
+    /// Never `Generic`: where the addresses led.
+    pub space: Space,
+    /// Of constant memory.
+    pub bank: u8,
+    /// Guest address that offsets in global memory count from; 0 in the other spaces.
+    pub base: u64,
+    pub mask: u32,
+    /// Bytes each lane moves.
+    pub bytes: u32,
+    pub kind: AccessKind,
+}
+
+/// The memory access of one instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Access {
+    #[default]
+    None,
+    /// All lanes in one place; their offsets are `Stepper::offsets`.
+    Lanes(Lanes),
+    /// Lanes in several spaces or allocations: `Stepper::groups`.
+    Mixed,
+    /// A texture or surface access to `Stepper::lines`.
+    Texture { texels: u32, kind: AccessKind },
+}
+
+/// One of the places that the lanes of an instruction went to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AccessGroup {
+    pub lanes: Lanes,
+    /// Meaningless outside of the lanes' mask.
+    pub offsets: [u32; 32],
+}
+
+/// Bytes of a line, the unit in which texture accesses are told.
+pub const LINE: u64 = 128;
+
+#[derive(Default)]
+pub(crate) struct Record {
+    pub access: Access,
+    pub groups: Vec<AccessGroup>,
+    pub texels: Texels,
+}
+
+impl Record {
+    /// After all groups of an access lane by lane are there.
+    pub(crate) fn settle_groups(&mut self) {
+        self.access = match self.groups.as_slice() {
+            [] => Access::None,
+            [group] => Access::Lanes(group.lanes),
+            _ => Access::Mixed,
+        };
+    }
+}
+
+/// The texels of one access: how many, and on which lines.
+#[derive(Default)]
+pub(crate) struct Texels {
+    pub lines: Vec<u64>,
+    pub count: u32,
+}
+
+impl Texels {
+    pub(crate) fn clear(&mut self) {
+        self.lines.clear();
+        self.count = 0;
+    }
+}
+
+impl Trace for Texels {
+    fn texel(&mut self, address: u64, bytes: u64) {
+        self.count += 1;
+        for line in address / LINE..=(address + bytes - 1) / LINE {
+            // Neighbouring lanes read neighbouring texels: the line looked for is most often among the latest.
+            if !self.lines.iter().rev().any(|&known| known == line * LINE) {
+                self.lines.push(line * LINE);
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A block on an SM: the state of its warps, and what a scheduler wants to know of them.
+
+use crate::cta::{Cta, Warp};
+use crate::fault::{Fault, FaultKind};
+use crate::lanes::Row;
+use crate::options::CheckOptions;
+use crate::split::Wait;
+use crate::stepping::Prepared;
+use crate::watchdog;
+
+/// Why a warp cannot be stepped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WaitReason {
+    /// It can.
+    None,
+    /// At this barrier of the block.
+    Barrier(u8),
+    /// In an operation between lanes, for those that are elsewhere.
+    Collective,
+    /// In `bar.warp.sync`, for the lanes it names.
+    WarpSync,
+    /// At the barrier of the grid.
+    Grid,
+    /// All its lanes ended.
+    Ended,
+}
+
+/// A block that is being executed, in a slot that later blocks reuse.
+pub struct Resident {
+    pub(crate) cta: Cta,
+    /// Identity of the image it was made for.
+    pub(super) image: usize,
+}
+
+// SAFETY: the pointers in it lead to registers that it owns.
+unsafe impl Send for Resident {}
+
+impl Resident {
+    /// A slot for blocks of the launch. It holds no block until it is started.
+    pub fn new(prepared: &Prepared, checks: CheckOptions) -> Resident {
+        Resident { cta: Cta::new(&prepared.grid, 0, checks), image: prepared.identity() }
+    }
+
+    /// Starts a block of the grid on an SM that calls its warps `first_warp` and up.
+    pub fn start(&mut self, prepared: &Prepared, linear: u64, sm: u32, first_warp: u32) {
+        (self.cta.block.slot, self.cta.block.first_warp) = (sm, first_warp);
+        self.cta.start(&prepared.grid, linear);
+    }
+
+    /// Whether the slot can be used for blocks of this launch.
+    pub fn belongs_to(&self, prepared: &Prepared) -> bool {
+        self.image == prepared.identity()
+            && self.cta.warps.len() == prepared.warps_per_cta() as usize
+            && self.cta.block.shared_bytes == prepared.shared_bytes()
+    }
+
+    /// Whether all warps ended, or none was started.
+    pub fn is_done(&self) -> bool {
+        self.cta.is_done()
+    }
+
+    /// Coordinates of the block in its grid.
+    pub fn cta_id(&self) -> [u32; 3] {
+        self.cta.block.id
+    }
+
+    pub fn warps(&self) -> usize {
+        self.cta.warps.len()
+    }
+
+    pub fn live_warps(&self) -> u32 {
+        self.cta.block.live_warps
+    }
+
+    pub fn live_threads(&self) -> u32 {
+        self.cta.block.live_threads
+    }
+
+    /// The next instruction of a warp; `None` when all its lanes wait or ended.
+    #[inline(always)]
+    pub fn warp_pc(&self, warp: usize) -> Option<u32> {
+        let cur = &self.cta.warps[warp].splits.cur;
+        (cur.mask != 0).then_some(cur.pc)
+    }
+
+    /// The lanes that the next instruction is for.
+    #[inline(always)]
+    pub fn warp_active(&self, warp: usize) -> u32 {
+        self.cta.warps[warp].splits.cur.mask
+    }
+
+    pub fn warp_done(&self, warp: usize) -> bool {
+        self.cta.warps[warp].is_done()
+    }
+
+    /// What keeps a warp from being stepped; with several splits, the one that came to wait last.
+    pub fn wait_reason(&self, warp: usize) -> WaitReason {
+        let splits = &self.cta.warps[warp].splits;
+        if splits.cur.mask != 0 {
+            return WaitReason::None;
+        }
+        let waits = splits.others.iter().rev().map(|split| split.wait);
+        match waits.into_iter().find(|&wait| wait != Wait::Ready) {
+            Some(Wait::Barrier(number)) => WaitReason::Barrier(number),
+            Some(Wait::Collective(_)) => WaitReason::Collective,
+            Some(Wait::WarpSync(_)) => WaitReason::WarpSync,
+            Some(Wait::Grid) => WaitReason::Grid,
+            Some(Wait::Ready) | None => WaitReason::Ended,
+        }
+    }
+
+    /// One register of a warp.
+    #[inline(always)]
+    pub fn row(&self, warp: usize, register: u8) -> &Row {
+        let Cta { warps, registers, .. } = &self.cta;
+        let rows = registers.len() / warps.len();
+        &registers[rows * warp..][usize::from(register)]
+    }
+
+    /// The lanes in which a predicate holds; predicate 7 always does.
+    pub fn predicate(&self, warp: usize, predicate: u8) -> u32 {
+        self.cta.warps[warp].preds[usize::from(predicate & 7)]
+    }
+
+    /// Opens the barriers that are complete, to be called after [`StepEvent::Barrier`](super::StepEvent::Barrier) and
+    /// [`StepEvent::Exited`](super::StepEvent::Exited). Gives how many.
+    pub fn open_barriers(&mut self, prepared: &Prepared) -> u64 {
+        self.cta.open_barriers(&prepared.grid)
+    }
+
+    /// Lets another split of a warp run, the one that has been ready for longest. False if there is none.
+    pub fn rotate(&mut self, warp: usize) -> bool {
+        let splits = &mut self.cta.warps[warp].splits;
+        splits.independent && splits.rotate()
+    }
+
+    /// Whether [`Resident::rotate`] would find one.
+    pub fn has_other_ready_split(&self, warp: usize) -> bool {
+        let splits = &self.cta.warps[warp].splits;
+        splits.independent && splits.others.iter().any(|split| split.wait == Wait::Ready)
+    }
+
+    /// Lets the lanes go on that wait at a join for the current split, which spins.
+    pub fn release_waiting(&mut self, warp: usize) {
+        let splits = &mut self.cta.warps[warp].splits;
+        if splits.independent {
+            splits.release_waiting();
+        }
+    }
+
+    /// Threads that wait at the barrier of the grid.
+    pub fn waiting_at_grid(&self) -> u32 {
+        let splits = self.cta.warps.iter().flat_map(|warp| &warp.splits.others);
+        splits.filter(|split| split.wait == Wait::Grid).map(|split| split.mask.count_ones()).sum()
+    }
+
+    /// Lets them go on.
+    pub fn wake_grid_barrier(&mut self) {
+        for warp in &mut self.cta.warps {
+            warp.splits.wake(Wait::Grid);
+            warp.splits.resume();
+        }
+    }
+}
+
+/// Where a warp stood: instruction, lanes, predicates and registers. A warp that comes back to it without memory having changed will do so for ever.
+pub struct Snapshot(watchdog::Snapshot);
+
+impl Snapshot {
+    pub fn of(prepared: &Prepared, cta: &Resident, warp: usize) -> Snapshot {
+        Snapshot(watchdog::Snapshot::of(&prepared.grid, Self::warp(cta, warp)))
+    }
+
+    pub fn matches(&self, prepared: &Prepared, cta: &Resident, warp: usize) -> bool {
+        self.0.equals(&prepared.grid, Self::warp(cta, warp))
+    }
+
+    pub fn pc(&self) -> u32 {
+        self.0.split.pc
+    }
+
+    fn warp(cta: &Resident, warp: usize) -> &Warp {
+        &cta.cta.warps[warp]
+    }
+}
+
+/// The fault for blocks that will never go on, with what the first few of their warps wait for.
+pub fn stuck<'c>(
+    prepared: &Prepared,
+    kind: FaultKind,
+    ctas: impl Iterator<Item = &'c Resident>,
+    detail: String,
+) -> Fault {
+    watchdog::stuck(&prepared.grid, kind, ctas.map(|resident| &resident.cta), detail)
+}

@@ -17,20 +17,20 @@ impl Clock {
     /// Clocks that have passed at the start of a core cycle.
     #[inline(always)]
     pub fn at(self, core: u64) -> u64 {
-        if self.mhz == self.core_mhz {
-            core
-        } else {
-            (u128::from(core) * u128::from(self.mhz) / u128::from(self.core_mhz)) as u64
+        match core.checked_mul(self.mhz) {
+            Some(product) if self.core_mhz == 1 => product,
+            Some(product) => product / self.core_mhz,
+            None => (u128::from(core) * u128::from(self.mhz) / u128::from(self.core_mhz)) as u64,
         }
     }
 
     /// The first core cycle at whose start so many clocks have passed.
     #[inline(always)]
     pub fn core(self, clocks: u64) -> u64 {
-        if self.mhz == self.core_mhz {
-            clocks
-        } else {
-            (u128::from(clocks) * u128::from(self.core_mhz)).div_ceil(u128::from(self.mhz)) as u64
+        match clocks.checked_mul(self.core_mhz) {
+            Some(product) if self.mhz == 1 => product,
+            Some(product) => product.div_ceil(self.mhz),
+            None => (u128::from(clocks) * u128::from(self.core_mhz)).div_ceil(u128::from(self.mhz)) as u64,
         }
     }
 }

@@ -96,7 +96,7 @@ impl Counter for Log2 {
 /// Declares a structure of counters: `field: type = "name.unit", "What it counts.";`
 #[macro_export]
 macro_rules! counters {
-    ($(#[$meta:meta])* pub struct $name:ident { $($field:ident: $ty:ty = $key:literal, $doc:literal;)* }) => {
+    ($(#[$meta:meta])* pub struct $name:ident { $($field:ident: $ty:ty = $key:expr, $doc:literal;)* }) => {
         $(#[$meta])*
         #[derive(Clone, PartialEq, Eq, Debug, Default)]
         pub struct $name { $(#[doc = $doc] pub $field: $ty,)* }

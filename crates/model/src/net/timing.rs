@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The network's clock seen from core cycles, and the sizes of packets.
+//!
+//! Clock `k` of the network begins `k` periods after cycle 0, wherever in a core cycle that is.
+
+use warpwatt_base::clock::Clock;
+use warpwatt_config::Config;
+
+use super::packet::{LINE_BYTES, Packet};
+
+const WORDS: usize = LINE_BYTES as usize / 4;
+
+#[derive(Clone, Debug)]
+pub(super) struct Timing {
+    network: Clock,
+    core: Clock,
+    /// From the end of injection to the receiver, and of a credit back.
+    pub cycles: u64,
+    /// Flits of a packet by the number of words it brings.
+    flits: [u8; WORDS + 1],
+}
+
+impl Timing {
+    pub fn new(config: &Config) -> Timing {
+        let noc = &config.noc;
+        let (network, core) = (config.clock.noc_mhz, config.clock.core_mhz);
+        let flits = |words: usize| (noc.header_bytes + 4 * words as u32).div_ceil(noc.flit_bytes) as u8;
+        Timing {
+            network: Clock::new(network, core),
+            core: Clock::new(core, network),
+            cycles: u64::from(noc.cycles),
+            flits: std::array::from_fn(flits),
+        }
+    }
+
+    #[inline]
+    pub fn flits(&self, packet: &Packet) -> u8 {
+        self.flits[packet.payload() as usize / 4]
+    }
+
+    /// The first clock that begins at or after the start of a cycle.
+    #[inline]
+    pub fn first_clock(&self, cycle: u64) -> u64 {
+        self.core.core(cycle)
+    }
+
+    /// Clocks that are over at the start of a cycle.
+    #[inline]
+    pub fn clocks_over(&self, cycle: u64) -> u64 {
+        self.network.at(cycle)
+    }
+
+    /// The first cycle at whose start so many clocks are over.
+    #[inline]
+    pub fn cycle_after(&self, clocks: u64) -> u64 {
+        self.network.core(clocks)
+    }
+
+    /// A port takes a packet in a cycle if it is free before this clock: one that begins in the cycle or, where the network is slower
+    /// than the core, the next one to begin.
+    #[inline]
+    pub fn port_limit(&self, cycle: u64) -> u64 {
+        self.first_clock(cycle + 1).max(self.first_clock(cycle) + 1)
+    }
+
+    /// The first cycle whose [`Timing::port_limit`] lies beyond a clock.
+    pub fn port_cycle(&self, clock: u64) -> u64 {
+        let begins = self.core.at(clock);
+        let next_to_begin = if clock == 0 { 0 } else { self.core.at(clock - 1) + 1 };
+        begins.min(next_to_begin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_takes_packets_from_its_cycle_on_and_not_before() {
+        let mut config = Config::default();
+        for mhz in [1400, 700, 350, 924, 100, 3999] {
+            config.clock.noc_mhz = mhz;
+            let timing = Timing::new(&config);
+            for clock in 0..3000 {
+                let cycle = timing.port_cycle(clock);
+                assert!(timing.port_limit(cycle) > clock, "{mhz} MHz, clock {clock}");
+                assert!(cycle == 0 || timing.port_limit(cycle - 1) <= clock, "{mhz} MHz, clock {clock}");
+            }
+        }
+    }
+}

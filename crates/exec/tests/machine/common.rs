@@ -243,23 +243,31 @@ impl Bench {
     }
 
     pub fn run_at(&mut self, asm: &Asm, options: &Options, level: Level) -> Result<GridStats, Box<Failure>> {
-        let mut params = self.out.to_le_bytes().to_vec();
-        params.extend_from_slice(&self.more_params);
+        let params = self.params();
         let image = Image::new(Arc::new(asm.program()), level).unwrap();
-        let launch = GridLaunch {
-            image: &image,
+        let bank3 = self.bank3.clone();
+        let launch = self.launch(&image, &params, &bank3);
+        let services: &mut dyn Services = &mut self.printed;
+        run(&launch, &mut self.memory, services, options)
+    }
+
+    pub fn params(&self) -> Vec<u8> {
+        [&self.out.to_le_bytes()[..], &self.more_params].concat()
+    }
+
+    pub fn launch<'a>(&self, image: &'a Image, params: &'a [u8], bank3: &'a [u8]) -> GridLaunch<'a> {
+        GridLaunch {
+            image,
             grid: self.grid,
             block: self.block,
             dynamic_shared: self.dynamic_shared,
-            params: &params,
-            bank3: &self.bank3,
+            params,
+            bank3,
             bank4: &[],
             cooperative: self.cooperative,
             workspace: 0,
             grid_id: 7,
-        };
-        let services: &mut dyn Services = &mut self.printed;
-        run(&launch, &mut self.memory, services, options)
+        }
     }
 
     pub fn words(&self) -> Vec<u32> {

@@ -8,7 +8,7 @@ const OLD: u32 = 50;
 const NEW: u32 = 75;
 
 /// if (tid < 16) { if (tid < 4) a else b; c } else d; e
-fn nested(sm: u32) -> Asm {
+pub fn nested(sm: u32) -> Asm {
     let mut a = Asm::new(sm);
     a.s2r(0, SReg::TidX).address(4, 0, r(0), 4).mov(2, imm(0));
     a.setp(0, r(0), Cmp::Ge, imm(16)).setp(1, r(0), Cmp::Ge, imm(4));
@@ -151,7 +151,7 @@ fn a_jump_table_parts_a_warp_many_ways() {
 }
 
 /// fact(n): n in R2, result in R3, stack in R1.
-fn factorial(sm: u32) -> Asm {
+pub fn factorial(sm: u32) -> Asm {
     let mut a = Asm::new(sm);
     let stack = Src::Const { bank: 0, offset: bank0::STACK };
     a.mov(1, stack).s2r(0, SReg::TidX).address(4, 0, r(0), 4);

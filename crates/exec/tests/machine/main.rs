@@ -6,4 +6,6 @@ mod divergence;
 mod graphs;
 mod memory;
 mod progress;
+mod stepping;
 mod system;
+mod timed;

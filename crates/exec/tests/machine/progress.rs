@@ -140,7 +140,7 @@ fn bad_barriers_are_reported() {
 }
 
 /// Each lane takes the lock in word 0, increments word 1 without an atomic, and gives the lock back.
-fn spin_lock(sm: u32) -> Asm {
+pub fn spin_lock(sm: u32) -> Asm {
     let mut a = Asm::new(sm);
     a.mov(4, param(0)).mov(5, param(1));
     a.label("try").atom(AtomOp::Cas, Space::Global, Ty::U32, 2, [r(4), RZ, imm(1)]);

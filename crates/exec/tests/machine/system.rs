@@ -7,7 +7,7 @@ use warpwatt_isa::*;
 
 const NEW: u32 = 75;
 
-fn sys(function: SysFn, dst: u8) -> Uop {
+pub fn sys(function: SysFn, dst: u8) -> Uop {
     let mut uop = Uop::new(Op::Sys, Ty::U32);
     uop.sub = Sub::Sys(function);
     uop.dst = Reg(dst);
@@ -16,7 +16,7 @@ fn sys(function: SysFn, dst: u8) -> Uop {
 }
 
 /// Stores a generic address in constant bank 3 as a call argument.
-fn text_argument(a: &mut Asm, at: i32, offset: i32) {
+pub fn text_argument(a: &mut Asm, at: i32, offset: i32) {
     a.mov(20, imm(offset)).mov(21, imm(3)).st(Space::Local, Ty::U64, RZ, at, r(20));
 }
 
@@ -58,7 +58,7 @@ fn a_failed_assertion_names_its_place() {
 }
 
 /// p = malloc(size); *p = 5; free(p) `frees` times; store p.
-fn heap(size: i32, frees: u32, write_after: bool) -> Asm {
+pub fn heap(size: i32, frees: u32, write_after: bool) -> Asm {
     let mut a = Asm::new(NEW);
     a.program.local_bytes = 16;
     a.mov(4, param(0)).mov(5, param(1)).mov(6, imm(5));

@@ -9,8 +9,20 @@ use crate::value::Kind;
 pub struct Parameter {
     /// Dotted, as in files and on the command line.
     pub key: &'static str,
+    /// The part of the key before the last dot.
+    pub section: &'static str,
+    /// The part of the key after the last dot.
+    pub name: &'static str,
     pub kind: Kind,
     pub unit: &'static str,
+    pub doc: &'static str,
+}
+
+/// Parameters that belong together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Section {
+    /// Dotted, as in files.
+    pub key: &'static str,
     pub doc: &'static str,
 }
 
@@ -24,13 +36,13 @@ pub enum Refusal {
 
 macro_rules! parameters {
     ($(
-        $(#[$meta:meta])*
+        #[doc = $section_doc:literal]
         $section:ident: $name:ident = $prefix:literal {
             $($field:ident: $ty:ty = $default:expr, $range:expr, $unit:literal, $doc:literal;)*
         }
     )*) => {
         $(
-            $(#[$meta])*
+            #[doc = $section_doc]
             #[derive(Clone, PartialEq, Eq, Debug)]
             pub struct $name { $(#[doc = $doc] pub $field: $ty,)* }
 
@@ -43,18 +55,26 @@ macro_rules! parameters {
 
         /// Every parameter of a GPU.
         #[derive(Clone, PartialEq, Eq, Debug, Default)]
-        pub struct Config { $(pub $section: $name,)* }
+        pub struct Config { $(#[doc = $section_doc] pub $section: $name,)* }
 
         impl Config {
+            /// All sections, in the order of their declaration.
+            pub const SECTIONS: &'static [Section] = &[$(Section { key: $prefix, doc: $section_doc.trim_ascii_start() },)*];
+
             /// All parameters, in the order of their declaration.
-            pub fn parameters() -> Vec<Parameter> {
-                let range = |range: std::ops::RangeInclusive<u32>| (*range.start(), *range.end());
-                vec![$($(Parameter {
-                    key: concat!($prefix, ".", stringify!($field)),
-                    kind: <$ty as Value>::kind(range($range)),
-                    unit: $unit,
-                    doc: $doc,
-                },)*)*]
+            pub fn parameters() -> &'static [Parameter] {
+                static ALL: std::sync::LazyLock<Vec<Parameter>> = std::sync::LazyLock::new(|| {
+                    let range = |range: std::ops::RangeInclusive<u32>| (*range.start(), *range.end());
+                    vec![$($(Parameter {
+                        key: concat!($prefix, ".", stringify!($field)),
+                        section: $prefix,
+                        name: stringify!($field),
+                        kind: <$ty as Value>::kind(range($range)),
+                        unit: $unit,
+                        doc: $doc,
+                    },)*)*]
+                });
+                &ALL
             }
 
             /// The value of a parameter, as it is written.
@@ -71,7 +91,7 @@ macro_rules! parameters {
                     $($(concat!($prefix, ".", stringify!($field)) => {
                         let range = $range;
                         let kind = <$ty as Value>::kind((*range.start(), *range.end()));
-                        let value = <$ty as Value>::read(text.trim()).ok_or(Refusal::BadValue(kind))?;
+                        let value = <$ty as Value>::read(text.trim(), $unit).ok_or(Refusal::BadValue(kind))?;
                         if value.number().is_some_and(|number| !range.contains(&number)) {
                             return Err(Refusal::BadValue(kind));
                         }

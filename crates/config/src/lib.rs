@@ -1,10 +1,31 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every parameter of a GPU, declared once: type, default, range, unit, meaning.
+//! Every parameter of a GPU, declared once: type, default, range, unit, meaning. GPU files, presets, settings on the command line,
+//! schema and documentation come from the declarations in `parameters.rs`.
 
 mod declare;
+mod derived;
+mod error;
+mod file;
+mod listing;
 mod parameters;
+mod presets;
+mod random;
+mod reference;
+mod rules;
+mod schema;
 mod value;
+mod write;
 
-pub use declare::{Parameter, Refusal};
+pub use declare::{Parameter, Refusal, Section};
+pub use derived::{BEATS_PER_CLOCK, LINE_BYTES};
+pub use error::{Error, Place, Problem};
+pub use file::GpuFile;
+pub use listing::{Difference, apply, differences, listing, sha256, values};
 pub use parameters::*;
+pub use presets::{PRESETS, Preset};
+pub use random::random;
+pub use reference::reference;
+pub use rules::validate;
+pub use schema::gpu_schema;
 pub use value::{Kind, Value};
+pub use write::to_toml;

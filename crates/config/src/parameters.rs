@@ -3,7 +3,7 @@
 //!
 //! Cycles without a domain are core cycles: 700 MHz on a GTX 480, at which each scheduler issues one warp instruction a cycle.
 
-use crate::declare::{Parameter, Refusal, parameters};
+use crate::declare::{Parameter, Refusal, Section, parameters};
 use crate::value::{Value, choice};
 
 choice! {
@@ -44,8 +44,8 @@ parameters! {
         partitions: u32 = 6, 1..=16, "", "Memory partitions: an L2 slice with its memory controller each.";
         concurrent_kernels: u32 = 16, 1..=32, "", "Kernels of different streams that run at the same time.";
         kernel_launch_cycles: u32 = 2800, 1..=1000000, "cycles", "From the launch of a kernel to the dispatch of its first block.";
-        cta_launch_cycles: u32 = 40, 1..=10000, "cycles", "From the dispatch of a block to its first instruction fetch.";
-        cta_done_cycles: u32 = 40, 1..=10000, "cycles", "From the end of a block until the work distributor knows.";
+        cta_launch_cycles: u32 = 40, 4..=10000, "cycles", "From the dispatch of a block to its first instruction fetch; no shorter than an epoch.";
+        cta_done_cycles: u32 = 40, 4..=10000, "cycles", "From the end of a block until the work distributor knows; no shorter than an epoch.";
         cta_interval: u32 = 1, 1..=1000, "cycles", "Between two dispatches of the work distributor.";
     }
     /// Frequencies of the clock domains.
@@ -66,7 +66,7 @@ parameters! {
         threads: u32 = 1536, 32..=2048, "threads", "Resident threads.";
         ctas: u32 = 8, 1..=32, "blocks", "Resident blocks.";
         registers: u32 = 32768, 1024..=262144, "registers", "32-bit registers.";
-        register_unit: u32 = 64, 32..=1024, "registers", "Registers are given to a warp in multiples of this.";
+        register_unit: u32 = 64, 32..=1024, "registers", "Registers are given to a warp in multiples of this, which is a multiple of 32.";
         onchip_bytes: u32 = 65536, 8192..=262144, "bytes", "On-chip memory that shared memory and the L1 data cache divide.";
         schedulers: u32 = 2, 1..=4, "", "Warp schedulers; each issues at most one instruction a cycle.";
         scheduler: Policy = Policy::Gto, 0..=0, "", "Which ready warp is issued from.";
@@ -81,7 +81,7 @@ parameters! {
         width: u32 = 2, 1..=8, "instructions", "Instructions that one fetch brings, within a cache line.";
         buffer: u32 = 4, 1..=16, "instructions", "Instruction buffer of a warp.";
         cycles: u32 = 2, 1..=50, "cycles", "From fetch to a decoded instruction on a hit.";
-        instruction_bytes: u32 = 8, 4..=16, "bytes", "Size of an instruction in memory.";
+        instruction_bytes: u32 = 8, 4..=16, "bytes", "Size of an instruction in memory; a power of two.";
     }
     /// L1 instruction cache.
     icache: Icache = "sm.icache" {
@@ -93,7 +93,7 @@ parameters! {
     /// Register file and operand collectors.
     rf: RegisterFile = "sm.rf" {
         banks: u32 = 16, 1..=64, "", "Banks that work independently; each gives one operand of a warp (128 bytes) a cycle.";
-        sub_banks: u32 = 8, 1..=32, "", "SRAM arrays that make up a bank; an access of a whole warp activates all of them.";
+        sub_banks: u32 = 8, 1..=32, "", "SRAM arrays that make up a bank; an access of a whole warp activates all of them. A power of two.";
         shared_port: bool = true, 0..=0, "", "Reads and writes of a bank share its port; otherwise it has one for each.";
         collectors_sp: u32 = 6, 1..=64, "", "Operand collectors of the SP units and of control instructions.";
         collectors_sfu: u32 = 8, 1..=64, "", "Operand collectors of the SFU.";
@@ -152,7 +152,7 @@ parameters! {
     /// Shared memory.
     shared: Shared = "sm.shared" {
         bytes: u32 = 49152, 1024..=233472, "bytes", "Shared memory; the rest of the on-chip memory is the L1 data cache.";
-        banks: u32 = 32, 1..=64, "", "Banks of 4 bytes a cycle.";
+        banks: u32 = 32, 1..=64, "", "Banks of 4 bytes a cycle; a power of two.";
         cycles: u32 = 12, 1..=500, "cycles", "From the access to its result, without conflicts.";
         atomic_cycles: u32 = 4, 1..=500, "cycles", "Each round of an atomic operation on shared memory.";
     }
@@ -201,14 +201,14 @@ parameters! {
         merges: u32 = 4, 1..=64, "", "Requests that wait for one line.";
         queue: u32 = 8, 1..=64, "", "Requests that wait for the memory controller.";
         atomic_cycles: u32 = 2, 1..=100, "L2 cycles", "Each different word of an atomic operation; lanes on the same word take this long one after the other.";
-        port_bytes: u32 = 64, 8..=128, "bytes", "Data that a slice reads or writes in an L2 cycle.";
+        port_bytes: u32 = 64, 8..=128, "bytes", "Data that a slice reads or writes in an L2 cycle; a power of two.";
     }
     /// Memory controllers and GDDR5. Timing constraints are in command clocks.
     dram: Dram = "dram" {
         policy: DramPolicy = DramPolicy::FrFcfs, 0..=0, "", "Which request goes first.";
-        channels: u32 = 1, 1..=4, "", "Independent channels of a controller.";
-        bus_bytes: u32 = 8, 1..=32, "bytes", "Data bus of a channel.";
-        burst: u32 = 8, 2..=16, "beats", "Beats of one access: with the bus it gives the access granularity.";
+        channels: u32 = 1, 1..=4, "", "Independent channels of a controller; a power of two.";
+        bus_bytes: u32 = 8, 1..=32, "bytes", "Data bus of a channel; a power of two.";
+        burst: u32 = 8, 4..=16, "beats", "Beats of one access, four in a command clock; with the bus they give the access granularity. A power of two.";
         banks: u32 = 16, 1..=64, "", "Banks of a channel; a power of two.";
         groups: u32 = 4, 1..=16, "", "Bank groups; they divide the banks.";
         row_bytes: u32 = 4096, 256..=65536, "bytes", "Row of a bank over all chips of a channel; a power of two.";

@@ -12,12 +12,23 @@ pub enum Kind {
     Choice(&'static [&'static str]),
 }
 
+impl std::fmt::Display for Kind {
+    /// What is legal, as the end of “it can be …”.
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Kind::Integer { min, max } => write!(f, "{min} to {max}"),
+            Kind::Switch => f.write_str("true or false"),
+            Kind::Choice(words) => f.write_str(&words.join(", ")),
+        }
+    }
+}
+
 /// A value that a parameter can have.
 pub trait Value: Copy + PartialEq {
     /// What is legal, given the range of the declaration.
     fn kind(range: (u32, u32)) -> Kind;
-    /// Reads a value; `None` if the text is none of this kind.
-    fn read(text: &str) -> Option<Self>;
+    /// Reads a value; `None` if the text is none of this kind. The unit decides whether sizes such as `16KB` are understood.
+    fn read(text: &str, unit: &str) -> Option<Self>;
     fn show(self) -> String;
     /// As a number, for the range check.
     fn number(self) -> Option<u32>;
@@ -28,8 +39,14 @@ impl Value for u32 {
         Kind::Integer { min, max }
     }
 
-    fn read(text: &str) -> Option<u32> {
-        text.replace('_', "").parse().ok()
+    fn read(text: &str, unit: &str) -> Option<u32> {
+        let sizes = [("KB", 10), ("MB", 20)];
+        let size = sizes.iter().find_map(|(name, shift)| Some((text.strip_suffix(name)?, shift)));
+        match size {
+            Some((number, shift)) if unit == "bytes" => u32::read(number, "")?.checked_mul(1 << shift),
+            _ if text.starts_with(|first: char| first.is_ascii_digit()) => text.replace('_', "").parse().ok(),
+            _ => None,
+        }
     }
 
     fn show(self) -> String {
@@ -46,7 +63,7 @@ impl Value for bool {
         Kind::Switch
     }
 
-    fn read(text: &str) -> Option<bool> {
+    fn read(text: &str, _: &str) -> Option<bool> {
         match text {
             "true" | "on" => Some(true),
             "false" | "off" => Some(false),
@@ -74,7 +91,7 @@ macro_rules! choice {
             fn kind(_: (u32, u32)) -> $crate::value::Kind {
                 $crate::value::Kind::Choice(&[$($word),*])
             }
-            fn read(text: &str) -> Option<Self> {
+            fn read(text: &str, _: &str) -> Option<Self> {
                 match text { $($word => Some($name::$variant),)* _ => None }
             }
             fn show(self) -> String {

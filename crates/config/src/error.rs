@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What can be wrong with parameters: always the key, the value, what is legal and, where something was misspelt, what was
+//! probably meant.
+
+use std::fmt;
+
+use warpwatt_base::suggest;
+
+use crate::{Config, Kind, Parameter, Refusal};
+
+/// A place in a GPU file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    pub file: String,
+    /// From 1 on.
+    pub line: u32,
+    /// From 1 on, in characters.
+    pub column: u32,
+}
+
+/// Something wrong with parameters, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Error {
+    /// `None` for what does not come from a file.
+    pub place: Option<Place>,
+    pub problem: Problem,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Problem {
+    UnknownKey {
+        key: String,
+        nearest: Option<&'static str>,
+    },
+    BadValue {
+        key: &'static str,
+        /// As it was written.
+        value: String,
+        kind: Kind,
+        unit: &'static str,
+    },
+    /// Values that are legal each, but not together.
+    Rule {
+        keys: &'static [&'static str],
+        message: String,
+        help: String,
+    },
+    /// A value where a section of parameters belongs.
+    NotASection {
+        section: String,
+    },
+    /// Not `key=value`.
+    NotASetting {
+        text: String,
+    },
+    /// `name`, `description` or `inherits` is no text, or not a possible one.
+    BadHeader {
+        key: &'static str,
+        message: String,
+    },
+    UnknownPreset {
+        name: String,
+        nearest: Option<&'static str>,
+    },
+    Syntax {
+        message: String,
+    },
+}
+
+impl Problem {
+    /// What is wrong when a parameter does not take a value.
+    pub(crate) fn refused(refusal: Refusal, key: &str, value: &str) -> Problem {
+        let parameter = Config::parameters().iter().find(|parameter| parameter.key == key);
+        match (refusal, parameter) {
+            (Refusal::BadValue(_), Some(parameter)) => Problem::bad_value(parameter, value),
+            _ => Problem::unknown_key(key),
+        }
+    }
+
+    pub(crate) fn bad_value(parameter: &Parameter, value: &str) -> Problem {
+        Problem::BadValue {
+            key: parameter.key,
+            value: shortened(value),
+            kind: parameter.kind,
+            unit: parameter.unit,
+        }
+    }
+
+    pub(crate) fn unknown_key(key: &str) -> Problem {
+        Problem::UnknownKey { key: shortened(key), nearest: nearest_key(key) }
+    }
+
+    pub fn message(&self) -> String {
+        match self {
+            Problem::UnknownKey { key, .. } => format!("there is no parameter `{key}`"),
+            Problem::BadValue { key, value, .. } => format!("`{key}` cannot be {value}"),
+            Problem::Rule { message, .. } => message.clone(),
+            Problem::NotASection { section } => format!("`{section}` is a section of parameters, not one"),
+            Problem::NotASetting { text } => format!("`{text}` is not a setting"),
+            Problem::BadHeader { key, message } => format!("`{key}` {message}"),
+            Problem::UnknownPreset { name, .. } => format!("there is no GPU `{name}`"),
+            Problem::Syntax { message } => message.clone(),
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Problem::UnknownKey { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
+            Problem::UnknownKey { nearest: None, .. } => {
+                "`warpwatt gpu show gtx480` lists all parameters".to_owned()
+            }
+            Problem::BadValue { value, kind, unit, .. } => {
+                let typo = match kind {
+                    Kind::Choice(words) => suggest::nearest(value.trim_matches('"'), words),
+                    _ => None,
+                };
+                let typo = typo.map(|word| format!("did you mean {word}? ")).unwrap_or_default();
+                let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+                let begin = if typo.is_empty() { "it" } else { "It" };
+                format!("{typo}{begin} can be {kind}{unit}")
+            }
+            Problem::Rule { help, .. } => help.clone(),
+            Problem::NotASection { section } => {
+                format!("begin it with a line `[{section}]`, followed by its parameters")
+            }
+            Problem::NotASetting { .. } => {
+                "write key=value, such as sm.scheduler=lrr or sm.l1d.mshrs=64".to_owned()
+            }
+            Problem::BadHeader { key, .. } => match *key {
+                "inherits" => "write inherits = \"gtx480\"".to_owned(),
+                key => format!("write {key} = \"some words\" on one line"),
+            },
+            Problem::UnknownPreset { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
+            Problem::UnknownPreset { nearest: None, .. } => {
+                let names: Vec<_> = crate::PRESETS.iter().map(|preset| preset.name).collect();
+                format!("there are {}", names.join(", "))
+            }
+            Problem::Syntax { .. } => {
+                "a GPU file is TOML; `warpwatt gpu show gtx480 --toml` prints one to start from".to_owned()
+            }
+        }
+    }
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Error {
+        Error { place: None, problem }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if let Some(Place { file, line, column }) = &self.place {
+            write!(f, "{file}:{line}:{column}: ")?;
+        }
+        write!(f, "{}; {}", self.problem.message(), self.problem.help())
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The key that was probably meant. Who leaves the front of a key away, as in `l1d.mshrs`, is understood where only one key ends so.
+fn nearest_key(word: &str) -> Option<&'static str> {
+    let keys = || Config::parameters().iter().map(|parameter| parameter.key);
+    let tail = |key: &&str| {
+        key.len() > word.len() && key.ends_with(word) && key[..key.len() - word.len()].ends_with('.')
+    };
+    let mut ends_so = keys().filter(tail);
+    if let (Some(only), None) = (ends_so.next(), ends_so.next()) {
+        return Some(only);
+    }
+    let short = |key: &'static str| key.strip_prefix("sm.").unwrap_or(key);
+    let spellings: Vec<_> = keys().chain(keys().map(short)).collect();
+    let nearest = suggest::nearest(word, &spellings)?;
+    keys().find(|key| *key == nearest || short(key) == nearest)
+}
+
+/// A text that fits on a line, whatever was in the file.
+pub(crate) fn shortened(text: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    if text.chars().count() <= 60 {
+        text.chars().map(plain).collect()
+    } else {
+        text.chars().take(57).map(plain).collect::<String>() + "..."
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_key_names_the_nearest() {
+        assert_eq!(nearest_key("sm.schedular"), Some("sm.scheduler"));
+        assert_eq!(nearest_key("l1d.mshrs"), Some("sm.l1d.mshrs"));
+        assert_eq!(nearest_key("l1d.msrhs"), Some("sm.l1d.mshrs"));
+        assert_eq!(nearest_key("row_bytes"), Some("dram.row_bytes"));
+        assert_eq!(nearest_key("dram.t_rdc"), Some("dram.t_rcd"));
+        assert_eq!(nearest_key("the moon"), None);
+        assert_eq!(nearest_key(""), None);
+    }
+
+    #[test]
+    fn hostile_texts_stay_on_a_line() {
+        let key = "\u{1b}[31m\n".repeat(50);
+        let error = Error::from(Problem::unknown_key(&key));
+        assert!(!error.to_string().contains(char::is_control));
+        assert!(error.to_string().len() < 200, "{error}");
+    }
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! GPU files: TOML whose tables are the sections of parameters. A file says what it inherits from and lists what differs. Presets are
+//! such files too. All that is wrong is told at once, each with its line.
+
+use std::ops::Range;
+
+use toml::de::{DeTable, DeValue};
+use warpwatt_base::suggest;
+
+use crate::error::shortened;
+use crate::{Config, Error, Kind, PRESETS, Parameter, Place, Problem, validate};
+
+/// What a file inherits from unless it says otherwise: the defaults of the declarations.
+const ROOT: &str = "gtx480";
+
+/// A GPU with a name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GpuFile {
+    pub name: String,
+    /// One line.
+    pub description: String,
+    /// The preset that it lists differences from.
+    pub inherits: String,
+    pub config: Config,
+}
+
+impl Config {
+    /// Reads a GPU file. `file_name` is for messages.
+    pub fn load(text: &str, file_name: &str) -> Result<Config, Vec<Error>> {
+        GpuFile::read(text, file_name).map(|file| file.config)
+    }
+}
+
+impl GpuFile {
+    /// A built-in GPU.
+    pub fn preset(name: &str) -> Result<GpuFile, Vec<Error>> {
+        match PRESETS.iter().position(|preset| preset.name == name) {
+            Some(index) => read(PRESETS[index].text, name, index),
+            None => Err(vec![unknown_preset(name).into()]),
+        }
+    }
+
+    /// Reads a GPU file. Where it has no name of its own, it is called like the file.
+    pub fn read(text: &str, file_name: &str) -> Result<GpuFile, Vec<Error>> {
+        read(text, file_name, PRESETS.len())
+    }
+}
+
+fn unknown_preset(name: &str) -> Problem {
+    let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
+    Problem::UnknownPreset { name: shortened(name), nearest: suggest::nearest(name, &names) }
+}
+
+/// A preset inherits from those before it, so that nobody inherits from itself; `known` of them are to be had.
+fn read(text: &str, file_name: &str, known: usize) -> Result<GpuFile, Vec<Error>> {
+    let mut reader = Reader { text, file_name, errors: Vec::new(), set: Vec::new() };
+    let table = match DeTable::parse(text) {
+        Ok(table) => table,
+        Err(error) => {
+            reader
+                .tell(error.span().unwrap_or(0..0), Problem::Syntax { message: error.message().to_owned() });
+            return Err(reader.finish());
+        }
+    };
+    let table = table.get_ref();
+    let stem = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let stem = stem.strip_suffix(".toml").unwrap_or(stem);
+    let name = reader.header(table, "name").unwrap_or_else(|| stem.to_owned());
+    let description = reader.header(table, "description").unwrap_or_default();
+    let inherits = reader.header(table, "inherits");
+    let mut config = Config::default();
+    if let Some(wanted) = &inherits {
+        match PRESETS[..known].iter().position(|preset| preset.name == wanted) {
+            Some(index) => config = read(PRESETS[index].text, wanted, index)?.config,
+            None => reader.tell(span_of(table, "inherits"), unknown_preset(wanted)),
+        }
+    }
+    reader.section("", table, &mut config);
+    if reader.errors.is_empty()
+        && let Err(broken) = validate(&config)
+    {
+        for Error { problem, .. } in broken {
+            let at = match &problem {
+                Problem::Rule { keys, .. } => {
+                    reader.set.iter().find(|(key, _)| keys.contains(key)).map(|(_, at)| at.clone())
+                }
+                _ => None,
+            };
+            reader.tell(at.unwrap_or(0..0), problem);
+        }
+    }
+    if !reader.errors.is_empty() {
+        return Err(reader.finish());
+    }
+    Ok(GpuFile { name, description, inherits: inherits.unwrap_or_else(|| ROOT.to_owned()), config })
+}
+
+fn span_of(table: &DeTable, key: &str) -> Range<usize> {
+    table.iter().find(|(name, _)| name.get_ref() == key).map_or(0..0, |(_, value)| value.span())
+}
+
+const HEADERS: [&str; 3] = ["name", "description", "inherits"];
+
+struct Reader<'t> {
+    text: &'t str,
+    file_name: &'t str,
+    errors: Vec<(usize, Error)>,
+    /// Parameters that the file gives a value to, and where.
+    set: Vec<(&'static str, Range<usize>)>,
+}
+
+impl Reader<'_> {
+    fn tell(&mut self, at: Range<usize>, problem: Problem) {
+        let before = &self.text.as_bytes()[..at.start.min(self.text.len())];
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let begin = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+        let column = String::from_utf8_lossy(&before[begin..]).chars().count() + 1;
+        let place = Place {
+            file: shortened(self.file_name),
+            line: u32::try_from(line).unwrap_or(u32::MAX),
+            column: u32::try_from(column).unwrap_or(u32::MAX),
+        };
+        self.errors.push((at.start, Error { place: Some(place), problem }));
+    }
+
+    /// The errors, from the top of the file to its end.
+    fn finish(mut self) -> Vec<Error> {
+        self.errors.sort_by_key(|(at, _)| *at);
+        self.errors.into_iter().map(|(_, error)| error).collect()
+    }
+
+    /// A line of text at the top of the file.
+    fn header(&mut self, table: &DeTable, key: &'static str) -> Option<String> {
+        let (_, value) = table.iter().find(|(name, _)| name.get_ref() == key)?;
+        let message = match value.get_ref().as_str() {
+            Some(text) if text.trim().is_empty() => "is empty".to_owned(),
+            Some(text) if text.contains(char::is_control) => "has more than one line".to_owned(),
+            Some(text) => return Some(text.trim().to_owned()),
+            None => format!("has to be a text in quotes, not {}", written(value.get_ref())),
+        };
+        self.tell(value.span(), Problem::BadHeader { key, message });
+        None
+    }
+
+    fn section(&mut self, prefix: &str, table: &DeTable, config: &mut Config) {
+        for (name, value) in table {
+            let name_text: &str = name.get_ref();
+            if prefix.is_empty() && HEADERS.contains(&name_text) {
+                continue;
+            }
+            let key = if prefix.is_empty() { name_text.to_owned() } else { format!("{prefix}.{name_text}") };
+            if let Some(parameter) = Config::parameters().iter().find(|parameter| parameter.key == key) {
+                self.parameter(parameter, value.get_ref(), value.span(), config);
+                continue;
+            }
+            let within = |section: &str| {
+                section.strip_prefix(&*key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            };
+            let is_section = Config::SECTIONS.iter().any(|section| within(section.key));
+            match value.get_ref() {
+                DeValue::Table(inner) if is_section => self.section(&key, inner, config),
+                // A misspelt section: what was meant shows best in its parameters.
+                DeValue::Table(inner) if !inner.is_empty() && prefix.matches('.').count() < 2 => {
+                    self.section(&key, inner, config);
+                }
+                _ if is_section => self.tell(name.span(), Problem::NotASection { section: key }),
+                _ => self.tell(name.span(), Problem::unknown_key(&key)),
+            }
+        }
+    }
+
+    fn parameter(&mut self, parameter: &Parameter, value: &DeValue, at: Range<usize>, config: &mut Config) {
+        let text = match (parameter.kind, value) {
+            (Kind::Integer { .. }, DeValue::Integer(number)) => {
+                i128::from_str_radix(number.as_str(), number.radix()).ok().map(|number| number.to_string())
+            }
+            (Kind::Switch, DeValue::Boolean(switch)) => Some(switch.to_string()),
+            (Kind::Choice(_), DeValue::String(word)) => Some(word.to_string()),
+            _ => None,
+        };
+        let taken = text.is_some_and(|text| config.set(parameter.key, &text).is_ok());
+        if taken {
+            self.set.push((parameter.key, at));
+        } else {
+            self.tell(at, Problem::bad_value(parameter, &written(value)));
+        }
+    }
+}
+
+/// A value as it stands in the file, or what it is.
+fn written(value: &DeValue) -> String {
+    match value {
+        DeValue::String(text) => format!("\"{}\"", shortened(text)),
+        DeValue::Integer(number) => match i128::from_str_radix(number.as_str(), number.radix()) {
+            Ok(number) => number.to_string(),
+            Err(_) => number.as_str().to_owned(),
+        },
+        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Boolean(switch) => switch.to_string(),
+        DeValue::Datetime(_) => "a date".to_owned(),
+        DeValue::Array(_) => "a list".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+    }
+}

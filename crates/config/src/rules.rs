@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which values are possible together. Ranges of single parameters are in their declarations.
+//!
+//! Only what the model cannot represent is refused: a memory whose `t_rc` is shorter than its parts, say, is merely odd, since
+//! every constraint holds on its own.
+
+use crate::{BEATS_PER_CLOCK, Config, Error, LINE_BYTES, Problem, Topology};
+
+/// No clock domain is more than so many times as fast as another; beyond that it is a misprint.
+const MOST_CLOCK_RATIO: u32 = 16;
+
+/// Looks for values that are not possible together. All of them are told.
+pub fn validate(config: &Config) -> Result<(), Vec<Error>> {
+    let mut broken = Broken(Vec::new());
+    powers_of_two(config, &mut broken);
+    multiprocessor(config, &mut broken);
+    network(config, &mut broken);
+    memory(config, &mut broken);
+    clocks(config, &mut broken);
+    if broken.0.is_empty() { Ok(()) } else { Err(broken.0) }
+}
+
+struct Broken(Vec<Error>);
+
+impl Broken {
+    /// Notes a broken rule unless it holds.
+    fn unless(
+        &mut self,
+        holds: bool,
+        keys: &'static [&'static str],
+        tell: impl FnOnce() -> (String, String),
+    ) {
+        if !holds {
+            let (message, help) = tell();
+            self.0.push(Problem::Rule { keys, message, help }.into());
+        }
+    }
+}
+
+fn powers_of_two(config: &Config, broken: &mut Broken) {
+    let checked: [(&'static [&'static str], u32); 14] = [
+        (&["sm.fetch.instruction_bytes"], config.fetch.instruction_bytes),
+        (&["sm.icache.line_bytes"], config.icache.line_bytes),
+        (&["sm.constant.line_bytes"], config.constant.line_bytes),
+        (&["sm.texture.line_bytes"], config.texture.line_bytes),
+        (&["sm.rf.sub_banks"], config.rf.sub_banks),
+        (&["sm.shared.banks"], config.shared.banks),
+        (&["l2.port_bytes"], config.l2.port_bytes),
+        (&["dram.channels"], config.dram.channels),
+        (&["dram.bus_bytes"], config.dram.bus_bytes),
+        (&["dram.burst"], config.dram.burst),
+        (&["dram.banks"], config.dram.banks),
+        (&["dram.groups"], config.dram.groups),
+        (&["dram.row_bytes"], config.dram.row_bytes),
+        (&["dram.interleave_bytes"], config.dram.interleave_bytes),
+    ];
+    for (keys, value) in checked {
+        broken.unless(value.is_power_of_two(), keys, || {
+            let above = value.next_power_of_two();
+            let near = format!("the nearest are {} and {above}", above / 2);
+            (format!("`{}` is {value}, which is not a power of two", keys[0]), near)
+        });
+    }
+}
+
+fn multiprocessor(config: &Config, broken: &mut Broken) {
+    let Config { sm, fetch, .. } = config;
+    broken.unless(sm.schedulers <= sm.warps, &["sm.schedulers", "sm.warps"], || {
+        let message = format!("`sm.schedulers` is {}, but `sm.warps` only {}", sm.schedulers, sm.warps);
+        (message, "each scheduler needs a warp of its own: raise sm.warps or lower sm.schedulers".to_owned())
+    });
+    broken.unless(sm.threads.is_multiple_of(32), &["sm.threads"], || {
+        let message = format!("`sm.threads` is {}, which is not a whole number of warps", sm.threads);
+        (message, "use a multiple of 32".to_owned())
+    });
+    broken.unless(sm.register_unit.is_multiple_of(32), &["sm.register_unit"], || {
+        let message = format!(
+            "`sm.register_unit` is {}, which does not serve the 32 lanes of a warp alike",
+            sm.register_unit
+        );
+        (message, "use a multiple of 32".to_owned())
+    });
+    broken.unless(fetch.buffer >= fetch.width, &["sm.fetch.buffer", "sm.fetch.width"], || {
+        let message = format!(
+            "`sm.fetch.width` brings {} instructions into a `sm.fetch.buffer` of {}",
+            fetch.width, fetch.buffer
+        );
+        (message, "raise sm.fetch.buffer or lower sm.fetch.width".to_owned())
+    });
+    let keys = &["sm.shared.bytes", "sm.onchip_bytes", "sm.l1d.ways"];
+    broken.unless(config.l1d_sets() >= 1, keys, || {
+        let set = LINE_BYTES * config.l1d.ways;
+        let message = format!(
+            "`sm.shared.bytes` is {} of an `sm.onchip_bytes` of {}, which leaves no room for a set of the L1 data cache ({set} bytes)",
+            config.shared.bytes, sm.onchip_bytes
+        );
+        let help = match sm.onchip_bytes.checked_sub(set) {
+            Some(most) => format!("use at most {most} for sm.shared.bytes, or raise sm.onchip_bytes"),
+            None => "raise sm.onchip_bytes or lower sm.l1d.ways".to_owned(),
+        };
+        (message, help)
+    });
+}
+
+fn network(config: &Config, broken: &mut Broken) {
+    let noc = &config.noc;
+    let largest = config.flits(LINE_BYTES);
+    let keys = &["noc.buffer_flits", "noc.flit_bytes", "noc.header_bytes"];
+    broken.unless(noc.buffer_flits >= largest, keys, || {
+        let message = format!(
+            "`noc.buffer_flits` is {}, but a packet with a line of {LINE_BYTES} bytes has {largest} flits",
+            noc.buffer_flits
+        );
+        (message, format!("use at least {largest} for noc.buffer_flits, or a larger noc.flit_bytes"))
+    });
+    let places = config.gpu.sms + config.gpu.partitions;
+    let fits = noc.topology != Topology::Mesh || noc.mesh_columns <= places;
+    broken.unless(fits, &["noc.mesh_columns", "gpu.sms", "gpu.partitions"], || {
+        let message = format!(
+            "`noc.mesh_columns` is {}, but there are only {places} SMs and memory partitions",
+            noc.mesh_columns
+        );
+        (message, format!("use at most {places}"))
+    });
+}
+
+fn memory(config: &Config, broken: &mut Broken) {
+    let dram = &config.dram;
+    broken.unless(dram.groups <= dram.banks, &["dram.groups", "dram.banks"], || {
+        let message = format!("`dram.groups` is {}, but `dram.banks` only {}", dram.groups, dram.banks);
+        (message, "groups divide the banks: raise dram.banks or lower dram.groups".to_owned())
+    });
+    let access = config.dram_access_bytes();
+    broken.unless(access <= LINE_BYTES, &["dram.burst", "dram.bus_bytes"], || {
+        let message = format!(
+            "`dram.burst` of {} and `dram.bus_bytes` of {} move {access} bytes, more than a line of {LINE_BYTES}",
+            dram.burst, dram.bus_bytes
+        );
+        (message, format!("keep dram.burst x dram.bus_bytes at {LINE_BYTES} or less"))
+    });
+    let accesses = config.dram_line_accesses();
+    broken.unless(dram.queue >= accesses, &["dram.queue", "dram.burst", "dram.bus_bytes"], || {
+        let message = format!("`dram.queue` is {}, but a line takes {accesses} accesses", dram.queue);
+        (message, format!("use at least {accesses} for dram.queue, or a larger dram.burst or dram.bus_bytes"))
+    });
+    let rest = dram.t_rp + dram.t_rcd + dram.t_cl.max(dram.t_wl) + dram.burst / BEATS_PER_CLOCK;
+    let keys = &["dram.t_refi", "dram.t_rfc", "dram.t_rp", "dram.t_rcd", "dram.t_cl", "dram.t_wl"];
+    broken.unless(dram.t_refi > dram.t_rfc + rest, keys, || {
+        let message = format!(
+            "`dram.t_refi` is {}, which leaves no time for an access beside a refresh (`dram.t_rfc`) of {}",
+            dram.t_refi, dram.t_rfc
+        );
+        (message, format!("use more than {} for dram.t_refi, or a shorter dram.t_rfc", dram.t_rfc + rest))
+    });
+}
+
+fn clocks(config: &Config, broken: &mut Broken) {
+    let core = config.clock.core_mhz;
+    let domains: [(&'static [&'static str], u32); 3] = [
+        (&["clock.noc_mhz", "clock.core_mhz"], config.clock.noc_mhz),
+        (&["clock.l2_mhz", "clock.core_mhz"], config.clock.l2_mhz),
+        (&["clock.dram_mhz", "clock.core_mhz"], config.clock.dram_mhz),
+    ];
+    for (keys, mhz) in domains {
+        let sane = mhz <= core * MOST_CLOCK_RATIO && core <= mhz * MOST_CLOCK_RATIO;
+        broken.unless(sane, keys, || {
+            let message = format!("`{}` is {mhz} MHz beside a `clock.core_mhz` of {core}", keys[0]);
+            (message, format!("keep them within a factor of {MOST_CLOCK_RATIO} of each other"))
+        });
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Writes GPU files that read back to the same parameters; annotated, they explain themselves.
+
+use std::fmt::Write;
+
+use crate::listing::shown;
+use crate::{Config, GpuFile, Kind, Parameter};
+
+/// All parameters as TOML, with what each means, its unit and what is legal if `annotated`.
+pub fn to_toml(config: &Config, annotated: bool) -> String {
+    let mut out = String::new();
+    for section in Config::SECTIONS {
+        let gap = if out.is_empty() { "" } else { "\n" };
+        out.push_str(gap);
+        if annotated {
+            let _ = writeln!(out, "# {}", section.doc);
+        }
+        let _ = writeln!(out, "[{}]", section.key);
+        for parameter in Config::parameters().iter().filter(|parameter| parameter.section == section.key) {
+            if annotated {
+                let _ = writeln!(out, "# {} {}", parameter.doc, legal(parameter));
+            }
+            let _ = writeln!(out, "{} = {}", parameter.name, quoted(config, parameter));
+        }
+    }
+    out
+}
+
+impl GpuFile {
+    /// The whole file: header and all parameters.
+    pub fn to_toml(&self, annotated: bool) -> String {
+        let text = |text: &str| toml::Value::from(text).to_string();
+        let mut out = format!("name = {}\n", text(&self.name));
+        if !self.description.is_empty() {
+            let _ = writeln!(out, "description = {}", text(&self.description));
+        }
+        let _ = writeln!(out, "inherits = {}\n", text(&self.inherits));
+        out + &to_toml(&self.config, annotated)
+    }
+}
+
+/// Unit and range in brackets.
+fn legal(parameter: &Parameter) -> String {
+    let unit = if parameter.unit.is_empty() { "" } else { " " };
+    format!("({}{unit}{})", parameter.kind, parameter.unit)
+}
+
+fn quoted(config: &Config, parameter: &Parameter) -> String {
+    let value = shown(config, parameter);
+    if matches!(parameter.kind, Kind::Choice(_)) { format!("\"{value}\"") } else { value }
+}

@@ -3,11 +3,11 @@
 //!
 //! Routers fill a rectangle of `noc.mesh_columns` columns row by row: first those of SMs, then those of memory partitions, then routers
 //! of the last row without an actor. A packet goes along its row, then along its column. Every directed link moves a flit in a network
-//! clock and is booked for all flits of a packet, packets in the order (clock of injection, sender); each hop takes `noc.hop_cycles`.
+//! clock and is booked for all flits of a packet, packets in the order (cycle sent, sender, sequence); each hop takes `noc.hop_cycles`.
 //! This comes on top of the latency that a crossbar has. Room is for each pair of actors, so nothing can block in between; credits
 //! return without using links. Requests and replies have links of their own.
 
-use warpwatt_config::{Config, Topology};
+use warpwatt_config::Config;
 
 use super::counters::Traffic;
 use super::lane::bits;
@@ -42,17 +42,14 @@ pub struct Mesh {
     receivers: usize,
     /// Network clock from which each link is free: four for each router, by side.
     links: Vec<u64>,
-    /// Packets of an epoch: clock of injection, sender, receiver, and which of those between the two.
-    order: Vec<(u64, u8, u8, u32)>,
+    /// Packets of an epoch: cycle sent, sender, clock of injection, receiver, and which of those between the two.
+    order: Vec<(u64, u8, u64, u8, u32)>,
     pub counters: Traffic,
 }
 
 impl Mesh {
-    /// The middle of one of the two networks; a crossbar has none.
-    pub fn new(config: &Config, way: Way) -> Option<Mesh> {
-        if config.noc.topology != Topology::Mesh {
-            return None;
-        }
+    /// The middle of one of the two networks, where `noc.topology` asks for one.
+    pub fn new(config: &Config, way: Way) -> Mesh {
         let (sms, partitions) = (config.gpu.sms as usize, config.gpu.partitions as usize);
         let (senders, receivers) = match way {
             Way::Request => (0, sms),
@@ -60,7 +57,7 @@ impl Mesh {
         };
         let columns = config.noc.mesh_columns as usize;
         let routers = (sms + partitions).next_multiple_of(columns);
-        Some(Mesh {
+        Mesh {
             timing: Timing::new(config),
             columns,
             hop: u64::from(config.noc.hop_cycles),
@@ -69,7 +66,7 @@ impl Mesh {
             links: vec![0; 4 * routers],
             order: Vec::new(),
             counters: Traffic::default(),
-        })
+        }
     }
 
     /// Books the links for all packets that were sent in this epoch, and sets when they arrive.
@@ -78,12 +75,14 @@ impl Mesh {
         for (index, sender) in senders.iter().enumerate() {
             for to in bits(sender.sent_to) {
                 let sent = sender.sent[to].iter().enumerate();
-                order.extend(sent.map(|(nth, flight)| (flight.start, index as u8, to as u8, nth as u32)));
+                order.extend(
+                    sent.map(|(nth, flight)| (flight.sent, index as u8, flight.start, to as u8, nth as u32)),
+                );
             }
         }
         // No sender starts two packets in one clock, so the order is total.
         order.sort_unstable();
-        for (start, from, to, nth) in order.drain(..) {
+        for (_, from, start, to, nth) in order.drain(..) {
             let packet = &mut senders[usize::from(from)].sent[usize::from(to)][nth as usize].packet;
             let flits = u64::from(packet.flits);
             let there =

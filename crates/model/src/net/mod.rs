@@ -6,6 +6,8 @@ mod lane;
 mod mesh;
 mod packet;
 mod port;
+#[cfg(test)]
+mod tests;
 mod timing;
 
 pub use counters::{ReplyCounters, RequestCounters, Traffic};

@@ -34,8 +34,9 @@ struct Credit {
     flits: u32,
 }
 
-/// Where an actor sends from.
+/// Where an actor sends from. Neighbours in a slice are used by different threads, so they share no cache line.
 #[derive(Clone, Debug)]
+#[repr(align(128))]
 pub struct Outbox {
     timing: Timing,
     /// Network clock from which the injection port is free.
@@ -144,8 +145,9 @@ impl Outbox {
     }
 }
 
-/// Where an actor receives.
+/// Where an actor receives; apart from its neighbours like [`Outbox`].
 #[derive(Clone, Debug)]
+#[repr(align(128))]
 pub struct Inbox {
     timing: Timing,
     /// Network clock from which the ejection port is free of packets already taken.

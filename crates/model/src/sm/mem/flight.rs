@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Memory instructions under way: each is done when all of its transactions are.
+
+/// An instruction has its data, or has left the unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Done {
+    /// Cycle in which its result can be written back; not before the cycle in which this was said.
+    pub at: u64,
+    /// As it was handed over.
+    pub token: u32,
+}
+
+/// Handle of an instruction under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlightId(pub u32);
+
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    token: u32,
+    /// Transactions that are not done.
+    left: u32,
+    /// When the latest of those that are done is there.
+    at: u64,
+    /// Cycle of issue, if somebody waits for a value.
+    issued: Option<u64>,
+}
+
+/// All instructions under way. Handles are reused, so that the slab grows to the most that there are at a time and no further.
+#[derive(Default)]
+pub struct Flights {
+    slab: Vec<Flight>,
+    free: Vec<FlightId>,
+}
+
+impl Flights {
+    /// An instruction of some transactions. `issued` if its latency is of interest.
+    pub fn start(&mut self, token: u32, transactions: u32, issued: Option<u64>) -> FlightId {
+        let flight = Flight { token, left: transactions, at: 0, issued };
+        match self.free.pop() {
+            Some(id) => {
+                self.slab[id.0 as usize] = flight;
+                id
+            }
+            None => {
+                self.slab.push(flight);
+                FlightId(self.slab.len() as u32 - 1)
+            }
+        }
+    }
+
+    /// One of its transactions is done as of cycle `at`. After the last one, gives the latency if that is of interest.
+    #[inline]
+    pub fn land(&mut self, id: FlightId, at: u64, done: &mut Vec<Done>) -> Option<u64> {
+        let flight = &mut self.slab[id.0 as usize];
+        flight.at = flight.at.max(at);
+        flight.left = flight.left.saturating_sub(1);
+        if flight.left != 0 {
+            return None;
+        }
+        done.push(Done { at: flight.at, token: flight.token });
+        self.free.push(id);
+        flight.issued.map(|issued| flight.at.saturating_sub(issued))
+    }
+
+    pub fn in_use(&self) -> usize {
+        self.slab.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instruction_is_done_with_the_latest_of_its_transactions() {
+        let (mut flights, mut done) = (Flights::default(), Vec::new());
+        let id = flights.start(7, 2, Some(10));
+        assert_eq!(flights.land(id, 90, &mut done), None);
+        assert_eq!((done.len(), flights.in_use()), (0, 1));
+        assert_eq!(flights.land(id, 50, &mut done), Some(80));
+        assert_eq!((done.as_slice(), flights.in_use()), (&[Done { at: 90, token: 7 }][..], 0));
+        assert_eq!(flights.start(8, 1, None), id);
+    }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A memory instruction as it is handed over at issue, and the transactions it is made of.
+//!
+//! Lanes' addresses are known at issue and nowhere later, so transactions are worked out then, before the instruction has its turn.
+
+use warpwatt_exec::AccessKind;
+use warpwatt_exec::stepping::Lanes;
+use warpwatt_isa::{CacheOp, Space};
+
+use crate::address;
+use crate::net::LINE_BYTES;
+
+use super::coalesce::{self, Line, Offsets};
+use super::flight::FlightId;
+use super::l1d::Op;
+use super::shared::{Passes, Shared};
+
+/// What an instruction does to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum JobKind {
+    Load,
+    /// Loads through the texture cache.
+    Texture,
+    Store,
+    /// Wants the old values.
+    Atomic,
+    Reduction,
+}
+
+/// An instruction for the memory unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Job {
+    /// The issuer's own handle, which comes back when the instruction is done.
+    pub token: u32,
+    /// Slot of its warp.
+    pub warp: u8,
+    /// Active lanes.
+    pub lanes: u8,
+    pub kind: JobKind,
+    pub cache: CacheOp,
+    /// Cycle in which its operands are there.
+    pub ready: u64,
+    pub issued: u64,
+    /// Where the warp's local memory starts.
+    pub local_base: u64,
+    /// Number of its kernel, for constants.
+    pub kernel: u32,
+}
+
+impl Job {
+    /// Whether somebody waits for a value.
+    pub fn is_load(&self) -> bool {
+        matches!(self.kind, JobKind::Load | JobKind::Texture | JobKind::Atomic)
+    }
+
+    fn access_kind(&self) -> AccessKind {
+        match self.kind {
+            JobKind::Load | JobKind::Texture => AccessKind::Load,
+            JobKind::Store => AccessKind::Store,
+            JobKind::Atomic | JobKind::Reduction => AccessKind::Atomic,
+        }
+    }
+
+    /// What its transactions do to global memory; `cached` if loads may be.
+    fn global_op(&self, cached: bool) -> Op {
+        match self.kind {
+            JobKind::Load | JobKind::Texture => match self.cache {
+                CacheOp::Cg | CacheOp::Cv => Op::Bypass,
+                _ if cached => Op::Load,
+                _ => Op::Bypass,
+            },
+            JobKind::Store => Op::Store,
+            JobKind::Atomic => Op::Atomic,
+            JobKind::Reduction => Op::Reduction,
+        }
+    }
+}
+
+/// What serves transactions, one a cycle each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    Shared,
+    L1d,
+    Constant,
+    Texture,
+}
+
+/// A run of transactions of one kind.
+#[derive(Clone, Copy, Debug)]
+pub enum Part {
+    Shared {
+        kind: AccessKind,
+        passes: Passes,
+    },
+    /// Lines up to before an index into those of the entry.
+    Global {
+        op: Op,
+        end: u32,
+    },
+    Constant {
+        end: u32,
+    },
+    Texture {
+        end: u32,
+    },
+}
+
+impl Part {
+    pub fn unit(&self) -> Unit {
+        match self {
+            Part::Shared { .. } => Unit::Shared,
+            Part::Global { .. } => Unit::L1d,
+            Part::Constant { .. } => Unit::Constant,
+            Part::Texture { .. } => Unit::Texture,
+        }
+    }
+}
+
+/// An instruction with its transactions. Entries are used again and keep their vectors.
+pub struct Entry {
+    pub job: Job,
+    pub flight: FlightId,
+    pub parts: Vec<Part>,
+    pub lines: Vec<Line>,
+}
+
+impl Entry {
+    pub fn new(job: Job) -> Entry {
+        // As many lines as lanes that each move one word: almost always enough.
+        Entry { job, flight: FlightId(0), parts: Vec::with_capacity(4), lines: Vec::with_capacity(32) }
+    }
+
+    /// Starts anew, for another instruction.
+    pub fn reset(&mut self, job: Job) {
+        self.job = job;
+        self.parts.clear();
+        self.lines.clear();
+    }
+
+    /// Adds the transactions of lanes in one place.
+    #[inline]
+    pub fn add_lanes(&mut self, lanes: &Lanes, offsets: &Offsets, shared: &Shared, cached: bool) {
+        let (job, lines) = (&self.job, &mut self.lines);
+        if lanes.mask == 0 {
+            return;
+        }
+        let part = match lanes.space {
+            Space::Shared => {
+                let kind = job.access_kind();
+                Part::Shared { kind, passes: shared.passes(kind, offsets, lanes.mask, lanes.bytes) }
+            }
+            Space::Global | Space::Generic => {
+                let op = job.global_op(cached);
+                if matches!(op, Op::Atomic | Op::Reduction) {
+                    coalesce::global_atomic(lanes.base, offsets, lanes.mask, lanes.bytes, lines);
+                } else {
+                    coalesce::global(lanes.base, offsets, lanes.mask, lanes.bytes, lines);
+                }
+                Part::Global { op, end: lines.len() as u32 }
+            }
+            Space::Local => {
+                coalesce::local(job.local_base, offsets, lanes.mask, lanes.bytes, lines);
+                // Nobody else can reach local memory, so that an atomic is no more than a load or a store.
+                let op = if job.is_load() { Op::Load } else { Op::LocalStore };
+                Part::Global { op, end: lines.len() as u32 }
+            }
+            Space::Const => {
+                let base = address::constant(job.kernel, lanes.bank, 0);
+                coalesce::constant(base, offsets, lanes.mask, lines);
+                Part::Constant { end: lines.len() as u32 }
+            }
+        };
+        self.parts.push(part);
+    }
+
+    /// Adds the lines of 128 bytes that a texture access touches, as lines of the texture cache.
+    pub fn add_texture(&mut self, lines: &[u64], line_bytes: u64) {
+        if lines.is_empty() {
+            return;
+        }
+        for &line in lines {
+            let parts = (line..line + LINE_BYTES).step_by(line_bytes as usize);
+            self.lines.extend(parts.map(Line::whole));
+        }
+        self.parts.push(Part::Texture { end: self.lines.len() as u32 });
+    }
+
+    /// Adds the lines that a surface access touches. Texels are spread evenly over them, a word each.
+    pub fn add_surface(&mut self, lines: &[u64], texels: u32, cached: bool) {
+        if lines.is_empty() {
+            return;
+        }
+        let each = texels.div_ceil(lines.len() as u32).clamp(1, 32);
+        let words = u32::MAX >> (32 - each);
+        self.lines.extend(lines.iter().map(|&address| Line { address, words, rounds: 1 }));
+        self.parts.push(Part::Global { op: self.job.global_op(cached), end: self.lines.len() as u32 });
+    }
+
+    /// How many transactions there are.
+    pub fn transactions(&self) -> u32 {
+        let shared = self.parts.iter().filter(|part| part.unit() == Unit::Shared).count();
+        (self.lines.len() + shared) as u32
+    }
+
+    /// Lines of global and local memory, and those of them that L2 will acknowledge.
+    pub fn global_lines(&self) -> (u32, u32) {
+        let (mut all, mut acknowledged, mut from) = (0, 0, 0);
+        for part in &self.parts {
+            match *part {
+                Part::Shared { .. } => {}
+                Part::Constant { end } | Part::Texture { end } => from = end,
+                Part::Global { op, end } => {
+                    all += end - from;
+                    if matches!(op, Op::Store | Op::Reduction) {
+                        acknowledged += end - from;
+                    }
+                    from = end;
+                }
+            }
+        }
+        (all, acknowledged)
+    }
+}

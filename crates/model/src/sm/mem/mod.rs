@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The memory side of an SM: the load/store unit with shared memory, L1 data, constant and texture caches.
+//!
+//!     issue ─► queue ─► slots ─┬─► shared memory ───────────────► result
+//!                              ├─► L1 data ──► miss queue ─┐
+//!                              ├─► constant ─► requests ───┼─► network
+//!                              └─► texture ──► requests ───┘
+//!
+//! Instructions wait in the order of issue for their operands. Each of the `sm.units.ldst` slots works on one of them until its last
+//! transaction is made, a transaction a cycle; shared memory occupies it for as many cycles as its banks need. Instructions start in
+//! order, and never beside an older one that works with the same cache, so that each cache sees one transaction a cycle, in order. A
+//! transaction that its cache cannot take blocks the slot until it can.
+//!
+//! In a cycle, answers from memory come first (`fill`), then `step`, then what issues (`accept`, `constant`). Between two calls nothing
+//! changes but the time; cycles that pass in between are accounted for when the next call comes, or by `settle`.
+
+mod coalesce;
+mod constant;
+mod counters;
+mod flight;
+mod job;
+mod l1d;
+mod requests;
+mod shared;
+#[cfg(test)]
+mod tests;
+mod texture;
+
+use std::collections::VecDeque;
+
+use warpwatt_config::Config;
+use warpwatt_exec::stepping::{Access, AccessGroup, Lanes, Stepper};
+
+use crate::net::{Client, Outbox, Packet};
+
+pub use counters::MemCounters;
+pub use flight::Done;
+pub use job::{Job, JobKind};
+
+use coalesce::Offsets;
+use constant::ConstantCache;
+use flight::{FlightId, Flights};
+use job::{Entry, Part, Unit};
+use l1d::L1d;
+use requests::Note;
+use shared::Shared;
+use texture::TextureCache;
+
+/// Why a transaction could not be made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Cause {
+    /// An older instruction works with the same cache.
+    Unit,
+    /// Too many wait for the line.
+    Merges,
+    /// No miss status register is free.
+    Mshrs,
+    /// All places of the set are being fetched.
+    Ways,
+    /// The miss queue is full.
+    Queue,
+    /// The constant cache has no register or no place.
+    Constant,
+    /// The fragment queue is full.
+    Fragments,
+    /// Too many lines of the texture cache are being fetched.
+    TextureMshrs,
+}
+
+/// When a transaction is done.
+enum Answer {
+    /// The result is there in this cycle, or nobody waits for one.
+    At(u64),
+    /// With the answer from memory.
+    Later,
+}
+
+/// Who makes a transaction.
+#[derive(Clone, Copy)]
+struct Asker {
+    flight: FlightId,
+    warp: u8,
+    /// Active lanes of the instruction.
+    lanes: u8,
+}
+
+/// How a data array is used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Use {
+    Read,
+    Write,
+    Fill,
+}
+
+/// No instruction.
+const NONE: u32 = u32::MAX;
+
+/// Works on an instruction.
+#[derive(Clone, Copy)]
+struct Slot {
+    entry: u32,
+    unit: Unit,
+    part: u32,
+    line: u32,
+    /// Occupied until before this cycle by the latest transaction.
+    until: u64,
+    blocked: Option<Cause>,
+}
+
+/// The most warps that can be resident.
+const WARPS: usize = 64;
+
+pub struct MemoryUnit {
+    pub counters: MemCounters,
+    /// Loads of global memory are cached.
+    caches_global: bool,
+    capacity: usize,
+    width: usize,
+    entries: Vec<Entry>,
+    free: Vec<u32>,
+    /// Instructions that have not started.
+    queue: VecDeque<u32>,
+    /// The oldest first.
+    slots: Vec<Slot>,
+    flights: Flights,
+    /// By warp slot: lines of stores and reductions that L2 has not acknowledged.
+    pending_writes: [u32; WARPS],
+    unacknowledged: u32,
+    l1d: L1d,
+    shared: Shared,
+    constant: ConstantCache,
+    texture: TextureCache,
+    /// First cycle in which a slot or the queue may go on.
+    wake: u64,
+    /// Cycles before this one are accounted for: here, and at the network's port.
+    accounted: u64,
+    port_accounted: u64,
+}
+
+impl MemoryUnit {
+    pub fn new(config: &Config, sm: u32) -> MemoryUnit {
+        let (capacity, width) = (config.rf.collectors_mem as usize, config.units.ldst as usize);
+        MemoryUnit {
+            counters: MemCounters::default(),
+            caches_global: config.l1d.global,
+            capacity,
+            width,
+            entries: Vec::with_capacity(capacity + width),
+            free: Vec::with_capacity(capacity + width),
+            queue: VecDeque::with_capacity(capacity),
+            slots: Vec::with_capacity(width),
+            flights: Flights::default(),
+            pending_writes: [0; WARPS],
+            unacknowledged: 0,
+            l1d: L1d::new(config, sm),
+            shared: Shared::new(config),
+            constant: ConstantCache::new(config, sm),
+            texture: TextureCache::new(config, sm),
+            wake: u64::MAX,
+            accounted: 0,
+            port_accounted: 0,
+        }
+    }
+
+    /// Whether another instruction may be handed over.
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        self.queue.len() < self.capacity
+    }
+
+    /// Takes an instruction at issue, with what it accesses.
+    #[inline]
+    pub fn accept(&mut self, job: Job, stepper: &Stepper, access: Access) {
+        match access {
+            Access::Lanes(lanes) => self.accept_lanes(job, &lanes, stepper.offsets()),
+            Access::Mixed => self.accept_groups(job, stepper.groups()),
+            Access::Texture { texels, .. } => self.accept_texture(job, stepper.lines(), texels),
+            Access::None => self.accept_groups(job, &[]),
+        }
+    }
+
+    /// Takes an instruction whose lanes are all in one place.
+    #[inline]
+    pub fn accept_lanes(&mut self, job: Job, lanes: &Lanes, offsets: &Offsets) {
+        let entry = self.entry(job);
+        self.entries[entry as usize].add_lanes(lanes, offsets, &self.shared, self.caches_global);
+        self.enqueue(entry);
+    }
+
+    /// Takes an instruction whose lanes are in several places, or that has none.
+    pub fn accept_groups(&mut self, job: Job, groups: &[AccessGroup]) {
+        let entry = self.entry(job);
+        for group in groups {
+            self.entries[entry as usize].add_lanes(
+                &group.lanes,
+                &group.offsets,
+                &self.shared,
+                self.caches_global,
+            );
+        }
+        self.enqueue(entry);
+    }
+
+    /// Takes a texture or surface instruction that touches lines of 128 bytes.
+    pub fn accept_texture(&mut self, job: Job, lines: &[u64], texels: u32) {
+        let entry = self.entry(job);
+        if job.kind == JobKind::Texture {
+            self.counters.texture_instructions += 1;
+            self.counters.texture_texels += u64::from(texels);
+            self.entries[entry as usize].add_texture(lines, self.texture.line_bytes());
+        } else {
+            self.entries[entry as usize].add_surface(lines, texels, self.caches_global);
+        }
+        self.enqueue(entry);
+    }
+
+    #[inline(always)]
+    fn entry(&mut self, job: Job) -> u32 {
+        match self.free.pop() {
+            Some(entry) => {
+                self.entries[entry as usize].reset(job);
+                entry
+            }
+            None => {
+                self.entries.push(Entry::new(job));
+                self.entries.len() as u32 - 1
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn enqueue(&mut self, index: u32) {
+        let entry = &mut self.entries[index as usize];
+        let job = &entry.job;
+        let issued = job.is_load().then_some(job.issued);
+        entry.flight = self.flights.start(job.token, entry.transactions().max(1), issued);
+        let (lines, acknowledged) = entry.global_lines();
+        if lines != 0 {
+            self.counters.transactions[(lines as usize - 1).min(31)] += 1;
+        }
+        self.pending_writes[usize::from(job.warp) % WARPS] += acknowledged;
+        self.unacknowledged += acknowledged;
+        self.queue.push_back(index);
+        self.wake = self.next_work();
+    }
+
+    /// One cycle.
+    pub fn step(&mut self, now: u64, outbox: &mut Outbox, done: &mut Vec<Done>) {
+        if self.has_requests() {
+            outbox.stalled(self.port_accounted.min(now), now);
+        }
+        self.settle(now);
+        self.send(now, outbox);
+        (self.accounted, self.port_accounted) = (now + 1, now + 1);
+
+        let mut taken = 0;
+        let mut index = 0;
+        while index < self.slots.len() {
+            let slot = &self.slots[index];
+            if slot.until > now {
+                taken |= 1 << slot.unit as u32;
+            } else if slot.entry == NONE {
+                self.slots.remove(index);
+                continue;
+            } else {
+                self.work(index, now, &mut taken, done);
+            }
+            index += 1;
+        }
+        while self.slots.len() < self.width
+            && let Some(&entry) = self.queue.front()
+            && self.entries[entry as usize].job.ready <= now
+            && !self.is_taken(entry, taken)
+        {
+            self.queue.pop_front();
+            self.counters.instructions += 1;
+            let unit = self.entries[entry as usize].parts.first().map_or(Unit::L1d, Part::unit);
+            self.slots.push(Slot { entry, unit, part: 0, line: 0, until: now, blocked: None });
+            self.work(self.slots.len() - 1, now, &mut taken, done);
+        }
+        self.wake = self.next_work();
+    }
+
+    /// Whether an instruction would start with a cache that an older one works with.
+    #[inline(always)]
+    fn is_taken(&self, entry: u32, taken: u32) -> bool {
+        let first = self.entries[entry as usize].parts.first();
+        first.is_some_and(|part| taken >> part.unit() as u32 & 1 != 0)
+    }
+
+    /// Makes the next transaction of a slot.
+    #[inline(always)]
+    fn work(&mut self, index: usize, now: u64, taken: &mut u32, done: &mut Vec<Done>) {
+        let slot = &mut self.slots[index];
+        let entry = &self.entries[slot.entry as usize];
+        let asker = Asker { flight: entry.flight, warp: entry.job.warp, lanes: entry.job.lanes };
+        let (counters, flights) = (&mut self.counters, &mut self.flights);
+        let mut land = |flight, at, counters: &mut MemCounters| {
+            if let Some(latency) = flights.land(flight, at, done) {
+                counters.latency.note(latency);
+            }
+        };
+        slot.until = now + 1;
+        let Some(&part) = entry.parts.get(slot.part as usize) else {
+            // No lane accessed anything.
+            land(asker.flight, now, counters);
+            self.free.push(slot.entry);
+            slot.entry = NONE;
+            return;
+        };
+        slot.unit = part.unit();
+        let bit = 1 << slot.unit as u32;
+        if *taken & bit != 0 {
+            slot.blocked = Some(Cause::Unit);
+            counters.note_blocked(Cause::Unit, 1);
+            return;
+        }
+        *taken |= bit;
+        let line = || &entry.lines[slot.line as usize];
+        let (answer, end) = match part {
+            Part::Shared { kind, passes } => {
+                slot.until = now + u64::from(passes.cycles);
+                let at = self.shared.access(now, kind, asker.lanes, passes, counters);
+                (Ok(Answer::At(at)), 0)
+            }
+            Part::Global { op, end } => (self.l1d.access(now, op, line(), asker, counters), end),
+            Part::Constant { end } => (self.constant.access(now, line(), asker, counters), end),
+            Part::Texture { end } => {
+                let answer = self.texture.access(now, line(), asker, counters, &mut land);
+                (answer.map(|()| Answer::Later), end)
+            }
+        };
+        match answer {
+            Ok(answer) => {
+                if let Answer::At(at) = answer {
+                    land(asker.flight, at, counters);
+                }
+                counters.busy += slot.until - now;
+                slot.blocked = None;
+                if slot.unit != Unit::Shared {
+                    slot.line += 1;
+                }
+                if slot.unit == Unit::Shared || slot.line == end {
+                    slot.part += 1;
+                    if slot.part as usize == entry.parts.len() {
+                        self.free.push(slot.entry);
+                        slot.entry = NONE;
+                    }
+                }
+            }
+            Err(cause) => {
+                slot.blocked = Some(cause);
+                counters.note_blocked(cause, 1);
+            }
+        }
+    }
+
+    /// Offers each cache's next request to the network.
+    #[inline(always)]
+    fn send(&mut self, now: u64, outbox: &mut Outbox) {
+        let constant = self.constant.send(now, outbox);
+        let texture = self.texture.send(now, outbox);
+        let l1d = self.l1d.send(now, outbox, &mut self.counters);
+        if !(constant && texture && l1d) {
+            self.counters.constant_network += u64::from(!constant);
+            self.counters.texture_network += u64::from(!texture);
+            self.counters.l1d_network += u64::from(!l1d);
+            outbox.stalled(now, now + 1);
+        }
+    }
+
+    #[inline(always)]
+    fn has_requests(&self) -> bool {
+        !(self.l1d.requests.is_empty()
+            && self.constant.requests.is_empty()
+            && self.texture.requests.is_empty())
+    }
+
+    /// An answer from memory.
+    pub fn fill(&mut self, now: u64, packet: &Packet, done: &mut Vec<Done>) {
+        let flights = &mut self.flights;
+        let mut land = |flight, at, counters: &mut MemCounters| {
+            if let Some(latency) = flights.land(flight, at, done) {
+                counters.latency.note(latency);
+            }
+        };
+        let counters = &mut self.counters;
+        match (Note::of(packet), packet.client) {
+            (Note::Fill(slot), Client::Texture) => self.texture.fill(now, slot, counters, land),
+            (Note::Fill(register), Client::Constant) => {
+                self.constant.fill(now, register, counters, |flight, counters| land(flight, now, counters));
+            }
+            (Note::Fill(register), Client::L1d | Client::Instruction) => {
+                self.l1d.fill(now, register, counters, |flight, counters| land(flight, now, counters));
+            }
+            (Note::Flight(flight), _) => land(flight, now, counters),
+            (Note::Write(warp), _) => {
+                let pending = &mut self.pending_writes[usize::from(warp) % WARPS];
+                *pending = pending.saturating_sub(1);
+                self.unacknowledged = self.unacknowledged.saturating_sub(1);
+            }
+            (Note::WriteBack, _) => self.l1d.written_back(),
+        }
+        if self.slots.iter().any(|slot| slot.blocked.is_some()) {
+            self.wake = now;
+        }
+    }
+
+    /// First cycle from `now` on in which `step` has something to do; `u64::MAX` if only an answer from memory can help, or nothing is
+    /// to be done.
+    #[inline]
+    pub fn next(&self, now: u64, outbox: &Outbox) -> u64 {
+        let mut next = self.wake;
+        if next > now && self.has_requests() {
+            next = next
+                .min(self.l1d.requests.next(now, outbox))
+                .min(self.constant.requests.next(now, outbox))
+                .min(self.texture.requests.next(now, outbox));
+        }
+        next.max(now)
+    }
+
+    /// First cycle in which a slot or the queue may go on, unless an answer or room in a miss queue lets them. May lie in the past.
+    #[inline]
+    fn next_work(&self) -> u64 {
+        let mut next = u64::MAX;
+        let mut free = if self.slots.len() < self.width { 0 } else { u64::MAX };
+        for slot in &self.slots {
+            if slot.entry == NONE {
+                free = free.min(slot.until);
+                continue;
+            }
+            next = next.min(match slot.blocked {
+                None | Some(Cause::Unit) => slot.until,
+                Some(Cause::Fragments) => self.texture.room_at(),
+                Some(_) => u64::MAX,
+            });
+        }
+        match self.queue.front() {
+            Some(&head) if free != u64::MAX => next.min(self.entries[head as usize].job.ready.max(free)),
+            _ => next,
+        }
+    }
+
+    /// Accounts for the cycles before `now`.
+    #[inline]
+    pub fn settle(&mut self, now: u64) {
+        self.account(now, !self.constant.requests.is_empty());
+    }
+
+    #[inline]
+    fn account(&mut self, now: u64, constant_waits: bool) {
+        if now <= self.accounted {
+            return;
+        }
+        let cycles = now - self.accounted;
+        self.accounted = now;
+        for slot in &self.slots {
+            if let Some(cause) = slot.blocked {
+                self.counters.note_blocked(cause, cycles);
+            }
+        }
+        // A request that was not sent since was not taken.
+        if !self.l1d.requests.is_empty() {
+            self.counters.l1d_network += cycles;
+        }
+        if constant_waits {
+            self.counters.constant_network += cycles;
+        }
+        if !self.texture.requests.is_empty() {
+            self.counters.texture_network += cycles;
+        }
+    }
+
+    /// Whether a constant operand of an instruction about to issue is there. If not, it is asked for, and its warp is woken when it is
+    /// worth asking again.
+    #[inline]
+    pub fn constant(&mut self, now: u64, address: u64, warp: u8) -> bool {
+        let before = self.constant.requests.len();
+        let there = self.constant.operand(now, address, warp, &mut self.counters);
+        if self.constant.requests.len() != before {
+            // The request waits from the next cycle on.
+            self.account(now + 1, before != 0);
+            if before == 0 && self.l1d.requests.is_empty() && self.texture.requests.is_empty() {
+                self.port_accounted = now + 1;
+            }
+        }
+        there
+    }
+
+    /// Warps whose constants came since the last call, a bit for each slot.
+    #[inline(always)]
+    pub fn take_woken(&mut self) -> u64 {
+        self.constant.take_woken()
+    }
+
+    /// Stores and reductions of a warp, in lines, that L2 has not acknowledged; those that have not left the unit are among them.
+    #[inline(always)]
+    pub fn pending_writes(&self, warp: u8) -> u32 {
+        self.pending_writes[usize::from(warp) % WARPS]
+    }
+
+    /// A kernel starts: drops all lines, after changed ones are written back.
+    pub fn new_kernel(&mut self, now: u64) {
+        self.settle(now);
+        if !self.has_requests() {
+            self.port_accounted = now;
+        }
+        self.l1d.flush(now, &mut self.counters);
+        self.constant.flush();
+        self.texture.flush();
+    }
+
+    /// Nothing waits or is under way.
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_empty()
+            && self.flights.in_use() == 0
+            && self.unacknowledged == 0
+            && self.l1d.is_idle()
+            && self.constant.is_idle()
+            && self.texture.is_idle()
+    }
+
+    /// What it waits for, for reports of deadlocks.
+    pub fn waiting(&self) -> Vec<String> {
+        let mut waits = Vec::new();
+        let mut say = |count: usize, what: &str| {
+            if count != 0 {
+                waits.push(format!("{count} {what}"));
+            }
+        };
+        say(self.queue.len(), "memory instructions that have not started");
+        say(self.flights.in_use(), "memory instructions that are not done");
+        say(self.unacknowledged as usize, "lines of stores that L2 has not acknowledged");
+        say(self.l1d.requests.len(), "requests of the L1 data cache that the network has not taken");
+        say(self.texture.waiting(), "texture accesses that wait for lines");
+        for slot in self.slots.iter().filter(|slot| slot.entry != NONE) {
+            let warp = self.entries[slot.entry as usize].job.warp;
+            if let Some(cause) = slot.blocked {
+                waits.push(format!("an instruction of warp {warp} in the load/store unit: {}", cause.text()));
+            }
+        }
+        waits.extend(self.l1d.fetching().map(|line| format!("line {line:#x} of the L1 data cache")));
+        waits.extend(self.constant.fetching().map(|line| format!("line {line:#x} of the constant cache")));
+        waits
+    }
+}
+
+impl Cause {
+    fn text(self) -> &'static str {
+        match self {
+            Cause::Unit => "an older instruction works with the same cache",
+            Cause::Merges => "too many wait for its line",
+            Cause::Mshrs => "all miss status registers are in use",
+            Cause::Ways => "all ways of its set are being fetched",
+            Cause::Queue => "the miss queue is full",
+            Cause::Constant => "the constant cache can fetch no more lines",
+            Cause::Fragments => "the fragment queue is full",
+            Cause::TextureMshrs => "the texture cache can fetch no more lines",
+        }
+    }
+}

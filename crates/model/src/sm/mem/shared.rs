@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Shared memory: banks of 4 bytes, each of which serves one word a cycle to any number of lanes (CUDA C Programming Guide, compute
+//! capability 2.x, shared memory).
+//!
+//! An access takes as many cycles as the busiest bank has different words to serve. Lanes of 8 bytes are served by half-warps, lanes of
+//! 16 bytes by quarter-warps, one pass after the other. An atomic occupies a bank for each of its lanes, since it reads, computes and
+//! writes before the next may begin.
+
+use warpwatt_config::Config;
+use warpwatt_exec::AccessKind;
+
+use super::MemCounters;
+use super::coalesce::{Offsets, Shape, is_uniform};
+
+/// How an access occupies the banks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Passes {
+    pub cycles: u32,
+    /// Of these, those that conflicts cost.
+    pub conflicts: u32,
+    pub broadcast: bool,
+}
+
+/// The most banks that there can be.
+const BANKS: usize = 64;
+
+/// End of a list of lanes.
+const END: u8 = u8::MAX;
+
+/// How many different words the busiest bank has to serve, and whether lanes share a word. Words are lane by lane, `each` per lane.
+fn busiest(offsets: &Offsets, lanes: u32, each: u32, banks: u32) -> (u32, bool) {
+    let bank = |word: u32| if banks.is_power_of_two() { word & (banks - 1) } else { word % banks } as usize;
+    let mut counts = [0u8; BANKS];
+    // Lanes whose first words differ but lie in one bank, as lists through the lanes.
+    let (mut heads, mut next) = ([END; BANKS], [END; 32]);
+    let mut broadcast = false;
+    let mut most = 1;
+    let mut rest = lanes;
+    'lanes: while rest != 0 {
+        let lane = rest.trailing_zeros() as usize;
+        rest &= rest - 1;
+        // Lanes are aligned to what they move, so that all their words are shared with another lane or none is. Following the first
+        // word is enough: the other ones lie in the banks beside it, in the same order.
+        let word = offsets[lane] / 4;
+        let first = bank(word);
+        let mut other = heads[first];
+        while other != END {
+            if offsets[usize::from(other)] / 4 == word {
+                broadcast = true;
+                continue 'lanes;
+            }
+            other = next[usize::from(other)];
+        }
+        next[lane] = heads[first];
+        heads[first] = lane as u8;
+        for bank in (word..word + each).map(bank) {
+            counts[bank] += 1;
+            most = most.max(u32::from(counts[bank]));
+        }
+    }
+    (most, broadcast)
+}
+
+/// How loads and stores occupy the banks.
+#[inline]
+pub fn passes(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
+    if bytes <= 4 {
+        let words_apart = bytes == 4;
+        if words_apart && banks >= 32 && mask != 0 && Shape::of(offsets, mask, 4) == Shape::Consecutive {
+            return Passes { cycles: 1, conflicts: 0, broadcast: false };
+        }
+        if mask != 0 && is_uniform(offsets, mask) {
+            return Passes { cycles: 1, conflicts: 0, broadcast: !mask.is_power_of_two() };
+        }
+        if words_apart
+            && mask == u32::MAX
+            && let Some(cycles) = strided(offsets, banks)
+        {
+            return Passes { cycles, conflicts: cycles - 32u32.div_ceil(banks), broadcast: false };
+        }
+    }
+    one_by_one(offsets, mask, bytes, banks)
+}
+
+/// Closed form for 32 lanes whose words are evenly apart: as many lanes meet in a bank as the stride shares factors with the banks.
+fn strided(offsets: &Offsets, banks: u32) -> Option<u32> {
+    let stride = offsets[1].wrapping_sub(offsets[0]);
+    let mut uneven = stride % 4 | offsets[0] % 4;
+    for lane in 1..32 {
+        uneven |= offsets[lane].wrapping_sub(offsets[lane - 1]) ^ stride;
+    }
+    if uneven != 0 || stride == 0 {
+        return None;
+    }
+    let words = (stride as i32 / 4).unsigned_abs();
+    let (mut a, mut b) = (words, banks);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    Some(32u32.div_ceil(banks / a))
+}
+
+#[inline(never)]
+fn one_by_one(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
+    let each = bytes.div_ceil(4).clamp(1, 32);
+    // Lanes of a pass want 32 words altogether.
+    let lanes = 32 / each;
+    let group = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
+    let mut all = Passes { cycles: 0, conflicts: 0, broadcast: false };
+    for first in (0..32).step_by(lanes as usize) {
+        let active = mask & group << first;
+        if active != 0 {
+            let (most, broadcast) = busiest(offsets, active, each, banks);
+            all.cycles += most;
+            all.conflicts += most - (active.count_ones() * each).div_ceil(banks).min(most);
+            all.broadcast |= broadcast;
+        }
+    }
+    all.cycles = all.cycles.max(1);
+    all
+}
+
+/// How atomics occupy the banks: the most lanes that meet in one, a round each.
+pub fn rounds(offsets: &Offsets, mask: u32, banks: u32) -> u32 {
+    let mut counts = [0u8; BANKS];
+    let mut rest = mask;
+    while rest != 0 {
+        counts[(offsets[rest.trailing_zeros() as usize] / 4 % banks) as usize] += 1;
+        rest &= rest - 1;
+    }
+    counts.iter().copied().max().map_or(1, u32::from).max(1)
+}
+
+pub struct Shared {
+    pub banks: u32,
+    cycles: u32,
+    atomic_cycles: u32,
+    last_access: u64,
+}
+
+impl Shared {
+    pub fn new(config: &Config) -> Shared {
+        Shared {
+            banks: config.shared.banks.clamp(1, BANKS as u32),
+            cycles: config.shared.cycles,
+            atomic_cycles: config.shared.atomic_cycles,
+            last_access: 0,
+        }
+    }
+
+    /// How an access will occupy the banks.
+    #[inline]
+    pub fn passes(&self, kind: AccessKind, offsets: &Offsets, mask: u32, bytes: u32) -> Passes {
+        match kind {
+            AccessKind::Load | AccessKind::Store => passes(offsets, mask, bytes, self.banks),
+            AccessKind::Atomic => {
+                let rounds = rounds(offsets, mask, self.banks);
+                let cycles = rounds * self.atomic_cycles;
+                Passes { cycles, conflicts: cycles - self.atomic_cycles, broadcast: false }
+            }
+        }
+    }
+
+    /// An access begins; every use of the array goes through here. Gives the cycle in which its result is there.
+    #[inline]
+    pub fn access(
+        &mut self,
+        now: u64,
+        kind: AccessKind,
+        lanes: u8,
+        passes: Passes,
+        counters: &mut MemCounters,
+    ) -> u64 {
+        match kind {
+            AccessKind::Load => counters.shared_reads += 1,
+            AccessKind::Store => counters.shared_writes += 1,
+            AccessKind::Atomic => counters.shared_atomics += 1,
+        }
+        counters.shared_lanes += u64::from(lanes);
+        counters.shared_broadcasts += u64::from(passes.broadcast && kind == AccessKind::Load);
+        counters.shared_conflicts += u64::from(passes.conflicts);
+        counters.shared_cycles[(passes.cycles as usize - 1).min(31)] += 1;
+        counters.shared_intervals.note(now - self.last_access);
+        self.last_access = now;
+        now + u64::from(passes.cycles - 1 + self.cycles)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    /// Sets of words by bank, pass by pass.
+    fn plain(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> u32 {
+        let lanes = if bytes <= 4 { 32 } else { 128 / bytes as usize };
+        let mut cycles = 0;
+        for first in (0..32).step_by(lanes) {
+            let mut words = BTreeMap::<u32, BTreeSet<u32>>::new();
+            for lane in (first..first + lanes).filter(|lane| mask >> lane & 1 != 0) {
+                for byte in offsets[lane]..offsets[lane] + bytes {
+                    words.entry(byte / 4 % banks).or_default().insert(byte / 4);
+                }
+            }
+            cycles += words.values().map(BTreeSet::len).max().unwrap_or(0) as u32;
+        }
+        cycles
+    }
+
+    proptest! {
+        #[test]
+        fn passes_equal_those_of_the_plain_twin(
+            pattern in 0..6u32, start in 0..512u32, stride in 0..70u32, random in proptest::array::uniform32(0..512u32),
+            mask in prop_oneof![Just(u32::MAX), any::<u32>().prop_filter("lanes", |mask| *mask != 0)],
+            log in 0..5u32, banks in prop_oneof![Just(32u32), Just(16), Just(64), 1..65u32],
+        ) {
+            let bytes = 1 << log;
+            let offsets: Offsets = std::array::from_fn(|lane| {
+                let i = lane as u32;
+                bytes * match pattern {
+                    0 => start,
+                    1 => start + i,
+                    2 => start + i * stride,
+                    3 => start + i % 16 + i / 16 * stride,
+                    4 => start + (31 - i) * stride,
+                    _ => random[lane],
+                }
+            });
+            prop_assert_eq!(passes(&offsets, mask, bytes, banks).cycles, plain(&offsets, mask, bytes, banks));
+        }
+    }
+
+    fn strides(words: u32) -> Offsets {
+        std::array::from_fn(|lane| 4 * words * lane as u32)
+    }
+
+    #[test]
+    fn a_stride_of_n_words_is_an_n_way_conflict_when_n_divides_the_banks() {
+        for (words, cycles) in [(1, 1), (2, 2), (3, 1), (8, 8), (32, 32), (33, 1), (48, 16)] {
+            let passes = passes(&strides(words), u32::MAX, 4, 32);
+            assert_eq!((passes.cycles, passes.conflicts), (cycles, cycles - 1), "stride of {words}");
+        }
+    }
+
+    #[test]
+    fn lanes_that_read_the_same_word_do_not_conflict() {
+        let passes = passes(&std::array::from_fn(|lane| lane as u32 / 16 * 4), u32::MAX, 4, 32);
+        assert_eq!(passes, Passes { cycles: 1, conflicts: 0, broadcast: true });
+    }
+
+    #[test]
+    fn wide_lanes_are_served_by_parts_of_the_warp() {
+        assert_eq!(
+            passes(&strides(2), u32::MAX, 8, 32),
+            Passes { cycles: 2, conflicts: 0, broadcast: false }
+        );
+        assert_eq!(
+            passes(&strides(4), u32::MAX, 16, 32),
+            Passes { cycles: 4, conflicts: 0, broadcast: false }
+        );
+        assert_eq!(passes(&strides(4), 0xff, 16, 32).cycles, 1);
+    }
+
+    #[test]
+    fn atomics_take_a_round_for_each_lane_of_a_bank() {
+        assert_eq!(rounds(&[0; 32], u32::MAX, 32), 32);
+        assert_eq!(rounds(&strides(1), u32::MAX, 32), 1);
+        assert_eq!(rounds(&strides(32), 0xff, 32), 8);
+    }
+}

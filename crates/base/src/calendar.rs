@@ -33,10 +33,9 @@ impl Calendar {
         self.present = present;
     }
 
-    /// Books the first free cycle from `earliest` on, as seen at `now`. What lies beyond the horizon is not told apart: it is
-    /// given away without being booked.
+    /// The first free cycle from `earliest` on, as seen at `now`. What lies beyond the horizon is not told apart: it always is free.
     #[inline(always)]
-    pub fn book(&mut self, now: u64, earliest: u64) -> u64 {
+    pub fn first_free(&mut self, now: u64, earliest: u64) -> u64 {
         self.advance(now);
         let mut at = earliest;
         loop {
@@ -44,22 +43,19 @@ impl Calendar {
             if stretch >= self.present + WORDS as u64 {
                 return at;
             }
-            let word = &mut self.busy[stretch as usize % WORDS];
-            let free = !*word >> (at % 64);
+            let free = !self.busy[stretch as usize % WORDS] >> (at % 64);
             if free != 0 {
-                at += u64::from(free.trailing_zeros());
-                *word |= 1 << (at % 64);
-                return at;
+                return at + u64::from(free.trailing_zeros());
             }
             at = (stretch + 1) * 64;
         }
     }
 
-    /// Books the first run of `length` free cycles from `earliest` on.
+    /// The first cycle from `earliest` on that starts a run of `length` free ones.
     #[inline(always)]
-    pub fn book_run(&mut self, now: u64, earliest: u64, length: u32) -> u64 {
+    pub fn first_run(&mut self, now: u64, earliest: u64, length: u32) -> u64 {
         if length == 1 {
-            return self.book(now, earliest);
+            return self.first_free(now, earliest);
         }
         self.advance(now);
         let mut start = earliest;
@@ -70,11 +66,32 @@ impl Calendar {
             }
             at += 1;
         }
+        start
+    }
+
+    /// Takes `length` cycles from `start` on, which were found free.
+    #[inline(always)]
+    pub fn take(&mut self, start: u64, length: u32) {
         for at in start..start + u64::from(length) {
             if at / 64 < self.present + WORDS as u64 {
                 self.busy[(at / 64) as usize % WORDS] |= 1 << (at % 64);
             }
         }
+    }
+
+    /// Books the first free cycle from `earliest` on.
+    #[inline(always)]
+    pub fn book(&mut self, now: u64, earliest: u64) -> u64 {
+        let at = self.first_free(now, earliest);
+        self.take(at, 1);
+        at
+    }
+
+    /// Books the first run of `length` free cycles from `earliest` on.
+    #[inline(always)]
+    pub fn book_run(&mut self, now: u64, earliest: u64, length: u32) -> u64 {
+        let start = self.first_run(now, earliest, length);
+        self.take(start, length);
         start
     }
 

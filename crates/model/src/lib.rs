@@ -3,4 +3,14 @@
 
 pub mod address;
 pub mod cache;
+mod counters;
+mod gpu;
 pub mod net;
+pub mod partition;
+mod report;
+pub mod sm;
+
+pub use counters::Counters;
+pub use gpu::Gpu;
+pub use report::{Failure, KernelReport, Launch, Monitor, Progress, RunOptions, Sample, flatten};
+pub use sm::{SmCounters, Stall, Stalls};

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! All counters of the GPU.
+
+use warpwatt_base::counters::{Count, CounterInfo};
+
+use crate::net::{ReplyCounters, RequestCounters};
+use crate::partition::{DramCounters, L2Counters};
+use crate::sm::SmCounters;
+
+/// Everything that is counted, added up over SMs and partitions.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    pub sm: SmCounters,
+    pub request: RequestCounters,
+    pub reply: ReplyCounters,
+    pub l2: L2Counters,
+    pub dram: DramCounters,
+}
+
+impl Counters {
+    /// Names and meanings, in the order in which they are visited.
+    pub fn infos() -> Vec<CounterInfo> {
+        let mut infos = SmCounters::infos();
+        for part in [RequestCounters::INFO, ReplyCounters::INFO, L2Counters::INFO, DramCounters::INFO] {
+            infos.extend_from_slice(part);
+        }
+        infos
+    }
+
+    pub fn visit(&self, f: &mut dyn FnMut(&'static str, Count)) {
+        self.sm.visit(f);
+        self.request.visit(f);
+        self.reply.visit(f);
+        self.l2.visit(f);
+        self.dram.visit(f);
+    }
+
+    pub fn add(&mut self, other: &Counters) {
+        self.sm.add(&other.sm);
+        self.request.add(&other.request);
+        self.reply.add(&other.reply);
+        self.l2.add(&other.l2);
+        self.dram.add(&other.dram);
+    }
+
+    /// What was counted since `earlier`, a former state of these counters.
+    pub fn since(&self, earlier: &Counters) -> Counters {
+        Counters {
+            sm: self.sm.since(&earlier.sm),
+            request: self.request.since(&earlier.request),
+            reply: self.reply.since(&earlier.reply),
+            l2: self.l2.since(&earlier.l2),
+            dram: self.dram.since(&earlier.dram),
+        }
+    }
+}

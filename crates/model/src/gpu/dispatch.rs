@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The work distributor: gives blocks to SMs, one SM after the other, as long as warps, threads, registers, shared memory and block
+//! slots are left. The next kernel's blocks follow when all blocks of the one before have been given away.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use warpwatt_config::Config;
+
+use crate::sm::{Kernel, Start, Work};
+
+/// What is left of an SM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Room {
+    warps: u32,
+    threads: u32,
+    ctas: u32,
+    registers: u32,
+    shared_bytes: u32,
+}
+
+impl Room {
+    /// What one block of a kernel takes.
+    fn of(kernel: &Kernel) -> Room {
+        let prepared = &kernel.prepared;
+        Room {
+            warps: prepared.warps_per_cta(),
+            threads: prepared.threads_per_cta(),
+            ctas: 1,
+            registers: prepared.registers_per_cta(),
+            shared_bytes: prepared.shared_bytes().next_multiple_of(128),
+        }
+    }
+
+    fn holds(&self, need: &Room) -> bool {
+        self.warps >= need.warps
+            && self.threads >= need.threads
+            && self.ctas >= need.ctas
+            && self.registers >= need.registers
+            && self.shared_bytes >= need.shared_bytes
+    }
+
+    fn take(&mut self, need: &Room) {
+        self.warps -= need.warps;
+        self.threads -= need.threads;
+        self.ctas -= need.ctas;
+        self.registers -= need.registers;
+        self.shared_bytes -= need.shared_bytes;
+    }
+
+    fn give_back(&mut self, need: &Room) {
+        self.warps += need.warps;
+        self.threads += need.threads;
+        self.ctas += need.ctas;
+        self.registers += need.registers;
+        self.shared_bytes += need.shared_bytes;
+    }
+}
+
+/// Where a kernel of the run stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// Its stream has an earlier kernel that has not ended, or too many kernels run.
+    Queued,
+    /// Launched at the first cycle; blocks may be given away from the second on.
+    Launched {
+        at: u64,
+        from: u64,
+    },
+    Ended {
+        at: u64,
+        end: u64,
+    },
+}
+
+pub struct Queue {
+    pub standing: Standing,
+    stream: u32,
+    need: Room,
+    pub ctas: u64,
+    pub given: u64,
+    pub done: u64,
+    last_end: u64,
+}
+
+pub struct Dispatcher {
+    rooms: Vec<Room>,
+    pub kernels: Vec<Queue>,
+    /// Ends of blocks that the distributor does not know of yet: when it does, SM, kernel.
+    ends: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    last_sm: usize,
+    /// When the next block can be given away.
+    free_at: u64,
+    launch_cycles: u64,
+    start_cycles: u64,
+    done_cycles: u64,
+    interval: u64,
+    concurrent: usize,
+}
+
+impl Dispatcher {
+    pub fn new(config: &Config, kernels: &[Kernel], streams: impl Iterator<Item = u32>) -> Dispatcher {
+        let sm = &config.sm;
+        let room = Room {
+            warps: sm.warps,
+            threads: sm.threads,
+            ctas: sm.ctas,
+            registers: sm.registers,
+            shared_bytes: config.shared.bytes,
+        };
+        let queues = kernels.iter().zip(streams).map(|(kernel, stream)| Queue {
+            standing: Standing::Queued,
+            stream,
+            need: Room::of(kernel),
+            ctas: kernel.prepared.ctas(),
+            given: 0,
+            done: 0,
+            last_end: 0,
+        });
+        Dispatcher {
+            rooms: vec![room; config.gpu.sms as usize],
+            kernels: queues.collect(),
+            ends: BinaryHeap::new(),
+            last_sm: config.gpu.sms as usize - 1,
+            free_at: 0,
+            launch_cycles: config.gpu.kernel_launch_cycles.into(),
+            start_cycles: config.gpu.cta_launch_cycles.into(),
+            done_cycles: config.gpu.cta_done_cycles.into(),
+            interval: config.gpu.cta_interval.into(),
+            concurrent: config.gpu.concurrent_kernels as usize,
+        }
+    }
+
+    /// Launches kernels whose turn it is; `now` for those that waited for nothing. Gives the first of them.
+    pub fn launch(&mut self, now: u64) -> impl Iterator<Item = usize> + use<> {
+        let mut launched = Vec::new();
+        for i in 0..self.kernels.len() {
+            let running = self
+                .kernels
+                .iter()
+                .filter(|queue| matches!(queue.standing, Standing::Launched { .. }))
+                .count();
+            if self.kernels[i].standing != Standing::Queued || running >= self.concurrent {
+                continue;
+            }
+            let stream = self.kernels[i].stream;
+            let before = self.kernels[..i].iter().rev().find(|queue| queue.stream == stream);
+            let at = match before.map(|queue| queue.standing) {
+                None => now,
+                Some(Standing::Ended { end, .. }) => end,
+                Some(_) => continue,
+            };
+            self.kernels[i].standing = Standing::Launched { at, from: at + self.launch_cycles };
+            launched.push(i);
+        }
+        launched.into_iter()
+    }
+
+    /// Notes the blocks that ended in an epoch. Gives the kernels that ended with them.
+    pub fn collect(&mut self, works: &mut [Work]) -> Vec<usize> {
+        let mut ended = Vec::new();
+        for (sm, work) in works.iter_mut().enumerate() {
+            for block in work.finished.drain(..) {
+                self.ends.push(Reverse((block.cycle + self.done_cycles, sm as u32, block.kernel)));
+                let queue = &mut self.kernels[block.kernel as usize];
+                queue.done += 1;
+                queue.last_end = queue.last_end.max(block.cycle + 1);
+                if queue.done == queue.ctas {
+                    ended.push(block.kernel as usize);
+                }
+            }
+        }
+        ended.sort_unstable();
+        for &kernel in &ended {
+            let queue = &mut self.kernels[kernel];
+            if let Standing::Launched { at, .. } = queue.standing {
+                queue.standing = Standing::Ended { at, end: queue.last_end };
+            }
+        }
+        ended
+    }
+
+    /// Gives blocks away for as long as that happens before `until`.
+    pub fn dispatch(&mut self, from: u64, until: u64, works: &mut [Work]) {
+        let mut now = from;
+        loop {
+            while let Some(&Reverse((known, sm, kernel))) = self.ends.peek()
+                && known <= now
+            {
+                self.ends.pop();
+                let need = self.kernels[kernel as usize].need;
+                self.rooms[sm as usize].give_back(&need);
+            }
+            let at = now.max(self.free_at);
+            match self.place(at) {
+                Some(_) if at >= until => return,
+                Some((kernel, sm)) => {
+                    let queue = &mut self.kernels[kernel];
+                    let start =
+                        Start { cycle: at + self.start_cycles, kernel: kernel as u32, cta: queue.given };
+                    queue.given += 1;
+                    let need = queue.need;
+                    self.rooms[sm].take(&need);
+                    self.last_sm = sm;
+                    self.free_at = at + self.interval;
+                    works[sm].starts.push_back(start);
+                }
+                None => match self.next_change(now) {
+                    next if next < until => now = next,
+                    _ => return,
+                },
+            }
+        }
+    }
+
+    /// The kernel whose block is next, and the SM that takes it.
+    fn place(&self, at: u64) -> Option<(usize, usize)> {
+        let kernel = self.kernels.iter().position(|queue| {
+            matches!(queue.standing, Standing::Launched { from, .. } if from <= at)
+                && queue.given < queue.ctas
+        })?;
+        let need = &self.kernels[kernel].need;
+        let sms = self.rooms.len();
+        let sm = (1..=sms).map(|step| (self.last_sm + step) % sms).find(|&sm| self.rooms[sm].holds(need))?;
+        Some((kernel, sm))
+    }
+
+    /// When something happens after `now` that may let a block be given away.
+    fn next_change(&self, now: u64) -> u64 {
+        let end = self.ends.peek().map_or(u64::MAX, |&Reverse((known, ..))| known);
+        let starts = self.kernels.iter().filter_map(|queue| match queue.standing {
+            Standing::Launched { from, .. } if from > now && queue.given < queue.ctas => Some(from),
+            _ => None,
+        });
+        starts.min().unwrap_or(u64::MAX).min(end.max(now + 1))
+    }
+
+    /// The next cycle in which the distributor has something to do.
+    pub fn next(&self, now: u64) -> u64 {
+        match self.place(now.max(self.free_at)) {
+            Some(_) => now.max(self.free_at),
+            None => self.next_change(now),
+        }
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.kernels.iter().all(|queue| matches!(queue.standing, Standing::Ended { .. }))
+    }
+}

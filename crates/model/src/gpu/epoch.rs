@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A run: epochs in which actors run side by side, and what happens between them, in a fixed order.
+//!
+//! Between epochs: faults are looked for; stores, atomics and system calls of all SMs take effect in (cycle, SM, sequence) order;
+//! packets and credits change sides; the work distributor hands out blocks; samples are taken; time is moved on, over epochs in which nobody
+//! has anything to do.
+
+use warpwatt_exec::stepping::{self, Prepared, StepEvent};
+use warpwatt_exec::{Ending, Fault, FaultKind, GridStats, PcCount};
+use warpwatt_memory::DeviceMemory;
+
+use super::Gpu;
+use super::dispatch::{Dispatcher, Standing};
+use super::threads::{Cells, Next, rounds};
+use super::watchdog::Watch;
+use crate::counters::Counters;
+use crate::net::exchange;
+use crate::report::{Failure, KernelReport, Launch, Monitor, Progress, RunOptions, Sample};
+use crate::sm::{Decoded, Kernel, Share, SmCounters, Stall, Stopped, Surroundings, Work};
+
+/// Epochs between two looks at limits and signs of life.
+const LOOK: u64 = 64;
+/// Warp instructions of an epoch from which on it is worth waking all threads.
+const BUSY: u64 = 48;
+
+/// Why a run ends before its kernels do.
+enum Stop {
+    Fault { launch: usize, fault: Box<Fault> },
+    Ending(Ending),
+}
+
+/// What was counted when a kernel started, and since.
+struct Account {
+    start: Counters,
+    start_sms: Vec<SmCounters>,
+    sampled: Counters,
+    series: Vec<Sample>,
+    report: Option<(Counters, Vec<SmCounters>)>,
+}
+
+pub(super) struct Run<'g, 'a> {
+    gpu: &'g mut Gpu,
+    memory: &'g mut DeviceMemory,
+    pub kernels: Vec<Kernel<'a>>,
+    pub works: Cells<Work>,
+    dispatcher: Dispatcher,
+    accounts: Vec<Option<Account>>,
+    from: u64,
+    to: u64,
+    epoch: u64,
+    step: bool,
+    epochs: u64,
+    next_sample: u64,
+    issued: u64,
+    watch: Watch,
+}
+
+impl<'g, 'a> Run<'g, 'a> {
+    pub fn new(
+        gpu: &'g mut Gpu,
+        launches: &[Launch<'a>],
+        memory: &'g mut DeviceMemory,
+        options: &RunOptions,
+    ) -> Result<Run<'g, 'a>, Box<Failure>> {
+        let limits = Gpu::limits(&gpu.config);
+        let mut kernels = Vec::new();
+        for (launch, wanted) in launches.iter().enumerate() {
+            let prepared = Prepared::new(&wanted.grid, limits)
+                .map_err(|fault| Box::new(Failure { fault: *fault, launch, reports: Vec::new() }))?;
+            let decoded = Decoded::new(prepared.image().program(), &gpu.config);
+            let code = gpu.code(std::ptr::from_ref(prepared.image()).addr());
+            kernels.push(Kernel { prepared, decoded, checks: wanted.checks, code });
+        }
+        let codes: Vec<u32> = kernels.iter().map(|kernel| kernel.code).collect();
+        let works = (0..gpu.config.gpu.sms)
+            .map(|_| Work {
+                shares: kernels.iter().map(Share::new).collect(),
+                codes: codes.clone(),
+                ..Work::default()
+            })
+            .collect();
+        let dispatcher = Dispatcher::new(&gpu.config, &kernels, launches.iter().map(|launch| launch.stream));
+        let epoch = u64::from(gpu.config.epoch());
+        let boundary = gpu.boundary;
+        let mut run = Run {
+            memory,
+            accounts: kernels.iter().map(|_| None).collect(),
+            kernels,
+            works,
+            dispatcher,
+            from: boundary,
+            to: boundary,
+            epoch,
+            step: options.step_every_cycle,
+            epochs: 0,
+            next_sample: options.interval.map_or(u64::MAX, |interval| gpu.now + interval.max(epoch)),
+            issued: 0,
+            watch: Watch::default(),
+            gpu,
+        };
+        run.settle(run.gpu.now);
+        run.launch(run.gpu.now);
+        Ok(run)
+    }
+
+    pub fn to_the_end(
+        mut self,
+        monitor: &mut dyn Monitor,
+        options: &RunOptions,
+    ) -> Result<Vec<KernelReport>, Box<Failure>> {
+        let actors = (self.gpu.config.gpu.sms + self.gpu.config.gpu.partitions) as usize;
+        let mut stop = None;
+        // The first round finds nothing to do: it only opens the first epoch.
+        rounds(options.threads.max(1) as usize, &mut self, actors, Run::run_actor, |run| {
+            match run.between(monitor, options) {
+                Ok(next) => next,
+                Err(why) => {
+                    stop = Some(why);
+                    Next::Stop
+                }
+            }
+        });
+        self.gpu.boundary = self.to;
+        let ending = match &stop {
+            None => Ending::Finished,
+            Some(Stop::Ending(ending)) => *ending,
+            Some(Stop::Fault { .. }) => Ending::Interrupted,
+        };
+        let reports = self.reports(ending);
+        match stop {
+            Some(Stop::Fault { launch, fault }) => Err(Box::new(Failure { fault: *fault, launch, reports })),
+            _ => Ok(reports),
+        }
+    }
+
+    /// Runs one actor through the epoch.
+    fn run_actor(&self, actor: usize) {
+        let (from, to, step) = (self.from, self.to, self.step);
+        let sms = self.gpu.config.gpu.sms as usize;
+        // SAFETY: each actor is run once a round, and touches only what is its own.
+        unsafe {
+            if actor < sms {
+                let mut around = Surroundings {
+                    kernels: &self.kernels,
+                    memory: self.memory,
+                    inbox: self.gpu.replies_in.get(actor),
+                    outbox: self.gpu.requests_out.get(actor),
+                };
+                self.gpu.sms.get(actor).run(self.works.get(actor), &mut around, from, to, step);
+            } else {
+                let index = actor - sms;
+                let (inbox, outbox) = (self.gpu.requests_in.get(index), self.gpu.replies_out.get(index));
+                self.gpu.partitions.get(index).run(from, to, inbox, outbox, step);
+            }
+        }
+    }
+
+    /// All that happens between two epochs.
+    fn between(&mut self, monitor: &mut dyn Monitor, options: &RunOptions) -> Result<Next, Stop> {
+        self.find_faults()?;
+        self.merge(monitor)?;
+        let ended = self.dispatcher.collect(self.works.as_mut_slice());
+        if !ended.is_empty() {
+            self.close(&ended);
+        }
+        let Gpu { requests_out, requests_in, replies_out, replies_in, meshes, .. } = &mut *self.gpu;
+        let [request_mesh, reply_mesh] = meshes;
+        exchange(requests_out.as_mut_slice(), requests_in.as_mut_slice(), request_mesh.as_mut());
+        exchange(replies_out.as_mut_slice(), replies_in.as_mut_slice(), reply_mesh.as_mut());
+        if self.dispatcher.is_done() {
+            if self.is_drained() {
+                return Ok(Next::Stop);
+            }
+        } else if self.to >= self.next_sample {
+            self.sample(options);
+        }
+        self.epochs += 1;
+        let issued = self.count_issued();
+        if self.epochs.is_multiple_of(LOOK) || options.max_thread_instructions.is_some() {
+            self.look(monitor, options, issued)?;
+        }
+        if let Some(most) = options.max_cycle
+            && self.to >= most
+        {
+            return Err(Stop::Ending(Ending::LimitReached));
+        }
+        self.move_on()?;
+        let busy = issued - self.issued >= BUSY;
+        self.issued = issued;
+        Ok(if busy { Next::All } else { Next::Alone })
+    }
+
+    /// The first fault, by cycle and SM, ends the run.
+    fn find_faults(&mut self) -> Result<(), Stop> {
+        let works = self.works.as_mut_slice().iter_mut();
+        let first = works
+            .filter(|work| work.stopped.is_some())
+            .min_by_key(|work| work.stopped.as_ref().map(|stopped| stopped.cycle));
+        match first.and_then(|work| work.stopped.take()) {
+            Some(Stopped { kernel, fault, .. }) => Err(Stop::Fault { launch: kernel as usize, fault }),
+            None => Ok(()),
+        }
+    }
+
+    /// Stores, atomics and system calls of the epoch take effect.
+    fn merge(&mut self, monitor: &mut dyn Monitor) -> Result<(), Stop> {
+        let works = self.works.as_mut_slice();
+        if works.iter().any(|work| !work.log.is_empty()) {
+            // SAFETY: no SM runs; allocations that stores went to live on, since nothing frees during an epoch, and the registers that
+            // atomics answer to belong to blocks that cannot leave before the answer is there.
+            let outcome = unsafe { stepping::merge(works, self.memory, self.watch.is_on()) };
+            self.watch.changed |= outcome.changed;
+        }
+        if works.iter().any(|work| !work.deferred.is_empty()) {
+            self.execute_deferred(monitor)?;
+        }
+        let sms = self.gpu.sms.as_mut_slice();
+        for (sm, work) in sms.iter_mut().zip(self.works.as_mut_slice()) {
+            if sm.has_merging() {
+                sm.merged(work, &self.kernels, self.to);
+            }
+        }
+        if self.works.as_mut_slice().iter().any(|work| work.at_grid_barrier) {
+            self.open_grid_barriers();
+        }
+        Ok(())
+    }
+
+    /// System calls, in (cycle, SM, sequence) order.
+    #[cold]
+    fn execute_deferred(&mut self, monitor: &mut dyn Monitor) -> Result<(), Stop> {
+        let mut all = Vec::new();
+        for (sm, work) in self.works.as_mut_slice().iter_mut().enumerate() {
+            all.extend(work.deferred.drain(..).map(|deferred| (deferred.cycle, sm, deferred.warp)));
+        }
+        all.sort_by_key(|&(cycle, sm, _)| (cycle, sm));
+        for (_, sm, warp) in all {
+            let (sms, works) = (self.gpu.sms.as_mut_slice(), self.works.as_mut_slice());
+            let event = sms[sm].execute_deferred(
+                &mut works[sm],
+                &self.kernels,
+                usize::from(warp),
+                self.memory,
+                monitor,
+            );
+            match event {
+                StepEvent::Fault => {}
+                StepEvent::Grid => works[sm].at_grid_barrier = true,
+                _ => continue,
+            }
+            self.find_faults()?;
+        }
+        Ok(())
+    }
+
+    /// Opens the barrier of each grid whose threads are all there.
+    #[cold]
+    fn open_grid_barriers(&mut self) {
+        for kernel in 0..self.kernels.len() {
+            let queue = &self.dispatcher.kernels[kernel];
+            let works = self.works.as_mut_slice();
+            let residents = works.iter().flat_map(|work| &work.shares[kernel].residents);
+            let (mut live, mut waiting) = (0, 0);
+            for resident in residents.filter(|resident| !resident.is_done()) {
+                live += u64::from(resident.live_threads());
+                waiting += u64::from(resident.waiting_at_grid());
+            }
+            // Blocks that have not started count as not there.
+            if queue.given != queue.ctas || live == 0 || waiting != live {
+                continue;
+            }
+            if works.iter().any(|work| work.starts.iter().any(|start| start.kernel as usize == kernel)) {
+                continue;
+            }
+            for (sm, work) in self.gpu.sms.as_mut_slice().iter_mut().zip(works) {
+                for resident in &mut work.shares[kernel].residents {
+                    resident.wake_grid_barrier();
+                }
+                work.at_grid_barrier = false;
+                work.progress += 1;
+                sm.grid_barrier_opened(work, &self.kernels, kernel as u32, self.to);
+            }
+        }
+    }
+
+    /// Kernels ended: their counters are taken, and those that waited for them are launched.
+    fn close(&mut self, ended: &[usize]) {
+        let end = ended.iter().filter_map(|&kernel| match self.dispatcher.kernels[kernel].standing {
+            Standing::Ended { end, .. } => Some(end),
+            _ => None,
+        });
+        let end = end.max().unwrap_or(self.to);
+        self.gpu.now = self.gpu.now.max(end);
+        self.settle(end);
+        let (counters, sms) = (self.gpu.counters(), self.gpu.sm_counters());
+        for &kernel in ended {
+            self.close_account(kernel, end, &counters, &sms);
+        }
+        self.launch(end);
+    }
+
+    fn close_account(&mut self, kernel: usize, end: u64, counters: &Counters, sms: &[SmCounters]) {
+        let Some(account) = &mut self.accounts[kernel] else { return };
+        if !account.series.is_empty() || self.next_sample != u64::MAX {
+            account.series.push(Sample { cycle: end, counters: counters.since(&account.sampled) });
+        }
+        let per_sm = sms.iter().zip(&account.start_sms).map(|(sm, start)| sm.since(start)).collect();
+        account.report = Some((counters.since(&account.start), per_sm));
+    }
+
+    /// Launches kernels whose turn it is.
+    fn launch(&mut self, now: u64) {
+        let launched = self.dispatcher.launch(now);
+        for kernel in launched {
+            let counters = self.gpu.counters();
+            self.accounts[kernel] = Some(Account {
+                start_sms: self.gpu.sm_counters(),
+                sampled: counters.clone(),
+                start: counters,
+                series: Vec::new(),
+                report: None,
+            });
+            for sm in self.gpu.sms.as_mut_slice() {
+                sm.new_kernel(self.to);
+            }
+        }
+    }
+
+    /// Brings counters up to date that grow with time.
+    fn settle(&mut self, now: u64) {
+        for (sm, work) in self.gpu.sms.as_mut_slice().iter_mut().zip(self.works.as_mut_slice()) {
+            sm.settle(work, now);
+        }
+        for partition in self.gpu.partitions.as_mut_slice() {
+            partition.settle(self.to);
+        }
+    }
+
+    fn sample(&mut self, options: &RunOptions) {
+        let interval = options.interval.unwrap_or(u64::MAX).max(self.epoch);
+        while self.next_sample <= self.to {
+            self.next_sample += interval;
+        }
+        self.settle(self.to);
+        let counters = self.gpu.counters();
+        for account in self.accounts.iter_mut().flatten().filter(|account| account.report.is_none()) {
+            account.series.push(Sample { cycle: self.to, counters: counters.since(&account.sampled) });
+            account.sampled = counters.clone();
+        }
+    }
+
+    fn count_issued(&mut self) -> u64 {
+        self.gpu.sms.as_mut_slice().iter().map(|sm| sm.issued()).sum()
+    }
+
+    fn thread_instructions(&mut self) -> u64 {
+        let shares = self.works.as_mut_slice().iter().flat_map(|work| &work.shares);
+        shares.map(|share| share.stepper.thread_instructions()).sum()
+    }
+
+    /// Limits, interrupts, signs of life, progress.
+    fn look(&mut self, monitor: &mut dyn Monitor, options: &RunOptions, issued: u64) -> Result<(), Stop> {
+        if options.interrupt.is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed)) {
+            return Err(Stop::Ending(Ending::Interrupted));
+        }
+        let thread_instructions = self.thread_instructions();
+        if options.max_thread_instructions.is_some_and(|most| thread_instructions >= most) {
+            return Err(Stop::Ending(Ending::LimitReached));
+        }
+        let kernels = &self.dispatcher.kernels;
+        let launch = kernels.iter().position(|queue| !matches!(queue.standing, Standing::Ended { .. }));
+        let launch = launch.unwrap_or(kernels.len() - 1);
+        let queue = &kernels[launch];
+        let start_cycle = match queue.standing {
+            Standing::Launched { at, .. } | Standing::Ended { at, .. } => at,
+            Standing::Queued => self.to,
+        };
+        monitor.tick(&Progress {
+            launch,
+            ctas_done: queue.done,
+            ctas: queue.ctas,
+            cycle: self.to,
+            start_cycle,
+            warp_instructions: issued,
+            thread_instructions,
+        });
+        let sms = self.gpu.sms.as_mut_slice();
+        let stuck = self.watch.look(sms, self.works.as_mut_slice(), &self.kernels, issued, options.watchdog);
+        match stuck {
+            Some((launch, fault)) => Err(Stop::Fault { launch, fault: Box::new(fault) }),
+            None => Ok(()),
+        }
+    }
+
+    /// Chooses the next epoch: the next one, or the first in which somebody has something to do.
+    fn move_on(&mut self) -> Result<(), Stop> {
+        let start = self.to;
+        self.dispatcher.dispatch(start, start + self.epoch, self.works.as_mut_slice());
+        let mut next = self.dispatcher.next(start);
+        for (sm, work) in self.gpu.sms.as_mut_slice().iter().zip(self.works.as_mut_slice()) {
+            next = next.min(sm.next()).min(work.starts.front().map_or(u64::MAX, |start| start.cycle));
+        }
+        for partition in self.gpu.partitions.as_mut_slice() {
+            next = next.min(partition.next());
+        }
+        for inbox in
+            self.gpu.replies_in.as_mut_slice().iter().chain(self.gpu.requests_in.as_mut_slice().iter())
+        {
+            next = next.min(inbox.next());
+        }
+        if next == u64::MAX {
+            return Err(self.deadlock());
+        }
+        let skipped = if self.step { 0 } else { next.saturating_sub(start) / self.epoch * self.epoch };
+        self.from = start + skipped;
+        self.to = self.from + self.epoch;
+        Ok(())
+    }
+
+    /// Nothing will ever happen again.
+    #[cold]
+    fn deadlock(&mut self) -> Stop {
+        let works = self.works.as_mut_slice();
+        let is_live = |kernel: usize| {
+            let mut residents = works.iter().flat_map(|work| &work.shares[kernel].residents);
+            residents.any(|resident| !resident.is_done())
+        };
+        let launch = (0..self.kernels.len()).find(|&kernel| is_live(kernel)).unwrap_or(0);
+        let residents = works.iter().flat_map(|work| &work.shares[launch].residents);
+        let mut detail = "all warps wait, and nothing is under way that could let them go on".to_owned();
+        let units = self.gpu.sms.as_mut_slice().iter().flat_map(|sm| sm.waiting());
+        let units: Vec<String> = units
+            .chain(self.gpu.partitions.as_mut_slice().iter().flat_map(|partition| partition.waiting()))
+            .collect();
+        if !units.is_empty() {
+            detail += &format!("; waiting: {}", units.join(", "));
+        }
+        let live = residents.filter(|resident| !resident.is_done());
+        let fault = stepping::stuck(&self.kernels[launch].prepared, FaultKind::BarrierDeadlock, live, detail);
+        Stop::Fault { launch, fault: Box::new(fault) }
+    }
+
+    /// All kernels have ended and nothing is under way any more.
+    fn is_drained(&mut self) -> bool {
+        self.gpu.sms.as_mut_slice().iter().all(|sm| sm.is_idle())
+            && self.gpu.partitions.as_mut_slice().iter().all(|partition| partition.is_idle())
+            && self.gpu.replies_in.as_mut_slice().iter().all(|inbox| inbox.next() == u64::MAX)
+            && self.gpu.requests_in.as_mut_slice().iter().all(|inbox| inbox.next() == u64::MAX)
+    }
+
+    fn reports(&mut self, ending: Ending) -> Vec<KernelReport> {
+        if ending != Ending::Finished {
+            // What runs is cut off here.
+            self.gpu.now = self.gpu.now.max(self.to);
+            self.settle(self.to);
+            let (counters, sms) = (self.gpu.counters(), self.gpu.sm_counters());
+            for kernel in 0..self.kernels.len() {
+                if matches!(self.dispatcher.kernels[kernel].standing, Standing::Launched { .. }) {
+                    self.close_account(kernel, self.to, &counters, &sms);
+                }
+            }
+        }
+        (0..self.kernels.len()).map(|kernel| self.report(kernel, ending)).collect()
+    }
+
+    fn report(&mut self, kernel: usize, ending: Ending) -> KernelReport {
+        let prepared = &self.kernels[kernel].prepared;
+        let queue = &self.dispatcher.kernels[kernel];
+        let (start_cycle, end, ended) = match queue.standing {
+            Standing::Ended { at, end } => (at, end, true),
+            Standing::Launched { at, .. } => (at, self.to.max(at), false),
+            Standing::Queued => (self.to, self.to, false),
+        };
+        let len = self.kernels[kernel].decoded.timing.len();
+        let mut per_pc = vec![PcCount::default(); len];
+        let mut stalls_per_pc = vec![[0; Stall::COUNT]; len];
+        let (mut divergent_branches, mut barriers) = (0, 0);
+        for work in self.works.as_mut_slice() {
+            let share = &work.shares[kernel];
+            for (sum, count) in per_pc.iter_mut().zip(share.stepper.counts()) {
+                sum.issues += count.issues;
+                sum.lanes += count.lanes;
+            }
+            for (sum, stalls) in stalls_per_pc.iter_mut().zip(&share.stalls) {
+                sum.iter_mut().zip(stalls).for_each(|(sum, count)| *sum += count);
+            }
+            divergent_branches += share.stepper.divergent_branches();
+            barriers += share.barriers;
+        }
+        let sms = u64::from(self.gpu.config.gpu.sms);
+        let stats = GridStats {
+            ending: if ended { Ending::Finished } else { ending },
+            warp_instructions: per_pc.iter().map(|count| count.issues).sum(),
+            thread_instructions: per_pc.iter().map(|count| count.lanes).sum(),
+            per_pc,
+            barriers,
+            divergent_branches,
+            ctas_finished: queue.done,
+            ctas: queue.ctas,
+            warps: queue.ctas * u64::from(prepared.warps_per_cta()),
+            resident_ctas: (u64::from(prepared.ctas_per_sm()) * sms).min(queue.ctas),
+        };
+        let (counters, per_sm, series) = match self.accounts[kernel].take() {
+            Some(account) => {
+                let (counters, per_sm) = account.report.unwrap_or_default();
+                (counters, per_sm, account.series)
+            }
+            None => Default::default(),
+        };
+        KernelReport {
+            stats,
+            start_cycle,
+            cycles: end - start_cycle,
+            counters,
+            per_sm,
+            stalls_per_pc,
+            series,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The whole GPU: SMs and memory partitions as actors that run by epochs, with what happens between epochs in `epoch`.
+
+mod dispatch;
+mod epoch;
+mod threads;
+mod watchdog;
+
+use warpwatt_config::{Config, Topology};
+use warpwatt_exec::SmLimits;
+use warpwatt_memory::DeviceMemory;
+
+use crate::counters::Counters;
+use crate::net::{Inbox, Mesh, Outbox, Way};
+use crate::partition::Partition;
+use crate::report::{Failure, KernelReport, Launch, Monitor, RunOptions};
+use crate::sm::{Sm, SmCounters};
+
+use epoch::Run;
+use threads::Cells;
+
+/// A device. Caches, memory timing and the clock live on from run to run.
+pub struct Gpu {
+    config: Config,
+    sms: Cells<Sm>,
+    partitions: Cells<Partition>,
+    /// Requests: from SMs to partitions. Replies: back.
+    requests_out: Cells<Outbox>,
+    requests_in: Cells<Inbox>,
+    replies_out: Cells<Outbox>,
+    replies_in: Cells<Inbox>,
+    /// For requests and for replies, if that is the topology.
+    meshes: [Option<Mesh>; 2],
+    /// Identities of the images seen so far: each has its place in code memory.
+    codes: Vec<usize>,
+    /// The device's clock.
+    now: u64,
+    /// Start of the next epoch; all actors have run up to it.
+    boundary: u64,
+}
+
+impl Gpu {
+    pub fn new(config: &Config) -> Gpu {
+        let (sms, partitions) = (config.gpu.sms as usize, config.gpu.partitions as usize);
+        Gpu {
+            config: config.clone(),
+            sms: (0..sms).map(|id| Sm::new(config, id as u32)).collect(),
+            partitions: (0..partitions).map(|id| Partition::new(config, id)).collect(),
+            requests_out: (0..sms).map(|_| Outbox::new(config, partitions)).collect(),
+            requests_in: (0..partitions).map(|_| Inbox::new(config, sms)).collect(),
+            replies_out: (0..partitions).map(|_| Outbox::new(config, sms)).collect(),
+            replies_in: (0..sms).map(|_| Inbox::new(config, partitions)).collect(),
+            meshes: [Way::Request, Way::Reply]
+                .map(|way| (config.noc.topology == Topology::Mesh).then(|| Mesh::new(config, way))),
+            codes: Vec::new(),
+            now: 0,
+            boundary: 0,
+        }
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// What an SM holds, as the executor wants to know it.
+    pub fn limits(config: &Config) -> SmLimits {
+        SmLimits {
+            sms: config.gpu.sms,
+            warps: config.sm.warps,
+            threads: config.sm.threads,
+            ctas: config.sm.ctas,
+            registers: config.sm.registers,
+            register_unit: config.sm.register_unit,
+            shared_bytes: config.shared.bytes,
+        }
+    }
+
+    /// The device's clock, in core cycles.
+    pub fn cycle(&self) -> u64 {
+        self.now
+    }
+
+    /// Time passes on the device without a kernel.
+    pub fn advance(&mut self, cycles: u64) {
+        self.now += cycles;
+    }
+
+    /// Runs kernels to their end: those of one stream in order, of different streams together.
+    pub fn run(
+        &mut self,
+        launches: &[Launch],
+        memory: &mut DeviceMemory,
+        monitor: &mut dyn Monitor,
+        options: &RunOptions,
+    ) -> Result<Vec<KernelReport>, Box<Failure>> {
+        if launches.is_empty() {
+            return Ok(Vec::new());
+        }
+        let outcome = Run::new(self, launches, memory, options)?.to_the_end(monitor, options);
+        if !matches!(&outcome, Ok(reports) if reports.iter().all(is_finished)) {
+            // Blocks were left in the middle: the machine starts afresh, at the same time.
+            *self = Gpu { now: self.now, codes: std::mem::take(&mut self.codes), ..Gpu::new(&self.config) };
+            self.boundary = self.now.next_multiple_of(u64::from(self.config.epoch()));
+        }
+        outcome
+    }
+
+    /// Everything counted so far.
+    pub fn counters(&mut self) -> Counters {
+        let mut counters = Counters::default();
+        for sm in self.sms.as_mut_slice() {
+            counters.sm.add(&sm.counters());
+        }
+        for partition in self.partitions.as_mut_slice() {
+            counters.l2.add(partition.l2());
+            counters.dram.add(partition.dram());
+        }
+        for (outbox, inbox) in self.requests_out.as_mut_slice().iter().zip(self.replies_in.as_mut_slice()) {
+            counters.request.add(&outbox.counters.clone().into());
+            counters.reply.add(&inbox.counters.clone().into());
+        }
+        for (outbox, inbox) in self.replies_out.as_mut_slice().iter().zip(self.requests_in.as_mut_slice()) {
+            counters.reply.add(&outbox.counters.clone().into());
+            counters.request.add(&inbox.counters.clone().into());
+        }
+        if let [Some(requests), Some(replies)] = &self.meshes {
+            counters.request.add(&requests.counters.clone().into());
+            counters.reply.add(&replies.counters.clone().into());
+        }
+        counters
+    }
+
+    /// The same for each SM.
+    pub fn sm_counters(&mut self) -> Vec<SmCounters> {
+        self.sms.as_mut_slice().iter().map(Sm::counters).collect()
+    }
+
+    /// The place of an image in code memory.
+    fn code(&mut self, image: usize) -> u32 {
+        let known = self.codes.iter().position(|&other| other == image);
+        known.unwrap_or_else(|| {
+            self.codes.push(image);
+            self.codes.len() - 1
+        }) as u32
+    }
+}
+
+fn is_finished(report: &KernelReport) -> bool {
+    report.stats.ending == warpwatt_exec::Ending::Finished
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Finds runs that get nowhere: no memory changes, no warp ends, no barrier opens, and every warp that can run comes back to a state that
+//! it was in before.
+
+use warpwatt_exec::stepping::{Snapshot, stuck};
+use warpwatt_exec::{Fault, FaultKind, Watchdog};
+
+use crate::sm::{Kernel, Sm, Work};
+
+/// A warp that is watched: where it is, and how it was when the watch began.
+struct Suspect {
+    sm: usize,
+    kernel: usize,
+    resident: usize,
+    warp: usize,
+    snapshot: Snapshot,
+    came_back: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Watch {
+    /// Warp instructions issued when there was the last sign of life, and when suspects were last taken.
+    last_sign: u64,
+    suspects: Option<Vec<Suspect>>,
+    /// Memory changed since the watch began.
+    pub changed: bool,
+}
+
+impl Watch {
+    /// Whether somebody wants to know if memory changes.
+    pub fn is_on(&self) -> bool {
+        self.suspects.is_some()
+    }
+
+    /// Looks at the state of things after `issued` warp instructions; gives the kernel and fault of a run that is stuck.
+    pub fn look(
+        &mut self,
+        sms: &mut [Sm],
+        works: &mut [Work],
+        kernels: &[Kernel],
+        issued: u64,
+        dog: Watchdog,
+    ) -> Option<(usize, Fault)> {
+        let signs: u64 = works.iter_mut().map(|work| std::mem::take(&mut work.progress)).sum();
+        if signs != 0 || self.changed {
+            self.last_sign = issued;
+            self.suspects = None;
+            self.changed = false;
+            return None;
+        }
+        let waited = issued - self.last_sign;
+        if waited < dog.patience {
+            return None;
+        }
+        let Some(suspects) = &mut self.suspects else {
+            self.suspects = Some(arrest(sms, works, kernels));
+            return None;
+        };
+        for suspect in suspects.iter_mut().filter(|suspect| !suspect.came_back) {
+            let Suspect { sm, kernel, resident, warp, .. } = *suspect;
+            let resident = &works[sm].shares[kernel].residents[resident];
+            suspect.came_back = resident.warp_pc(warp).is_none()
+                || resident.warp_pc(warp) == Some(suspect.snapshot.pc())
+                    && suspect.snapshot.matches(&kernels[kernel].prepared, resident, warp);
+        }
+        let all_spin = suspects.iter().all(|suspect| suspect.came_back);
+        let warps = suspects.len().max(1) as u64;
+        if !all_spin && waited / warps < dog.limit {
+            return None;
+        }
+        let launch = suspects.first().map_or(0, |suspect| suspect.kernel);
+        let detail =
+            format!("no memory changed, no warp ended and no barrier opened in {waited} warp instructions");
+        let residents = works.iter().flat_map(|work| &work.shares[launch].residents);
+        let live = residents.filter(|resident| !resident.is_done());
+        Some((launch, stuck(&kernels[launch].prepared, FaultKind::NoProgress, live, detail)))
+    }
+}
+
+/// Takes down the state of every warp that can run.
+fn arrest(sms: &mut [Sm], works: &[Work], kernels: &[Kernel]) -> Vec<Suspect> {
+    let mut suspects = Vec::new();
+    for (sm, state) in sms.iter().enumerate() {
+        for (kernel, resident, warp) in state.running() {
+            let block = &works[sm].shares[kernel].residents[resident];
+            if block.warp_pc(warp).is_some() {
+                let snapshot = Snapshot::of(&kernels[kernel].prepared, block, warp);
+                suspects.push(Suspect { sm, kernel, resident, warp, snapshot, came_back: false });
+            }
+        }
+    }
+    suspects
+}

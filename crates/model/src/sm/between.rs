@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What happens to an SM between epochs: atomics and system calls have taken effect, barriers of grids have opened.
+
+use warpwatt_exec::Services;
+use warpwatt_exec::stepping::StepEvent;
+use warpwatt_memory::DeviceMemory;
+
+use super::stall::Stall;
+use super::warp::Condition;
+use super::work::Stopped;
+use super::{Kernel, Sm, Work};
+
+impl Sm {
+    /// Whether a warp waits for the merge.
+    pub fn has_merging(&self) -> bool {
+        self.merging != 0
+    }
+
+    /// Warps that waited for the merge go on at `now`.
+    pub fn merged(&mut self, work: &mut Work, kernels: &[Kernel], now: u64) {
+        let mut merging = std::mem::take(&mut self.merging);
+        // What they waited until now is charged to the merge.
+        self.settle(work, now);
+        while merging != 0 {
+            let slot = merging.trailing_zeros() as usize;
+            merging &= merging - 1;
+            self.warps[slot].merging = false;
+            self.evaluate(kernels, slot, now);
+        }
+        self.next = self.next.min(now);
+    }
+
+    /// Executes the instruction that a warp issued and that takes effect now.
+    pub fn execute_deferred(
+        &mut self,
+        work: &mut Work,
+        kernels: &[Kernel],
+        slot: usize,
+        memory: &mut DeviceMemory,
+        services: &mut dyn Services,
+    ) -> StepEvent {
+        let warp = &self.warps[slot];
+        let (kernel, block, index) = (warp.kernel as usize, warp.block as usize, warp.index as usize);
+        let share = &mut work.shares[kernel];
+        let resident = &mut share.residents[self.blocks[block].resident as usize];
+        let prepared = &kernels[kernel].prepared;
+        let outcome = share.stepper.execute_deferred(prepared, memory, services, resident, index);
+        if outcome.event == StepEvent::Fault {
+            if let Some(fault) = share.stepper.take_fault() {
+                work.stopped = Some(Stopped { cycle: self.accounted, kernel: kernel as u32, fault });
+            }
+            return outcome.event;
+        }
+        match resident.warp_pc(index) {
+            Some(pc) => self.follow(slot, outcome.pc, pc),
+            None => self.lose_path(slot),
+        }
+        outcome.event
+    }
+
+    /// The barrier of a kernel's grid has opened.
+    pub fn grid_barrier_opened(&mut self, work: &mut Work, kernels: &[Kernel], kernel: u32, now: u64) {
+        self.settle(work, now);
+        for slot in 0..self.warps.len() {
+            let warp = &self.warps[slot];
+            if warp.kernel != kernel
+                || warp.condition != Condition::Waits(Stall::Barrier)
+                || warp.pc.is_some()
+            {
+                continue;
+            }
+            let resident = self.blocks[warp.block as usize].resident as usize;
+            let resident = &work.shares[kernel as usize].residents[resident];
+            if let Some(pc) = resident.warp_pc(warp.index as usize) {
+                self.go_to(slot, pc);
+                self.hold(slot, now, self.spec.barrier_cycles, Stall::Barrier);
+                self.evaluate(kernels, slot, now);
+            }
+        }
+        self.next = self.next.min(now);
+    }
+
+    /// Instructions issued so far.
+    pub fn issued(&self) -> u64 {
+        self.issue.issued
+    }
+
+    /// Warps that have not ended: kernel, resident block, warp of the block.
+    pub fn running(&self) -> impl Iterator<Item = (usize, usize, usize)> {
+        let running =
+            self.warps.iter().filter(|warp| matches!(warp.condition, Condition::Ready | Condition::Waits(_)));
+        running.map(|warp| {
+            let block = &self.blocks[warp.block as usize];
+            (warp.kernel as usize, block.resident as usize, warp.index as usize)
+        })
+    }
+
+    /// What the memory side waits for, in words.
+    pub fn waiting(&self) -> Vec<String> {
+        self.mem.waiting()
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Blocks come to an SM, take warp slots, and leave when all their warps have ended and all that they asked for is done.
+
+use warpwatt_exec::stepping::Resident;
+
+use super::stall::Stall;
+use super::warp::{Condition, WarpSlot};
+use super::work::{Finished, Start};
+use super::{Event, Kernel, Sm, Work};
+use crate::address;
+
+/// A block that is on the SM.
+#[derive(Clone, Default)]
+pub struct BlockSlot {
+    /// Warps that have not drained; 0 for a free slot.
+    pub warps: u32,
+    pub kernel: u32,
+    /// Index among the residents of its kernel.
+    pub resident: u32,
+    pub cta: u64,
+    /// Its warp slots, in order of its warps.
+    pub slots: Vec<u8>,
+}
+
+impl Sm {
+    pub(super) fn start_block(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, start: Start) {
+        let kernel = &kernels[start.kernel as usize];
+        let prepared = &kernel.prepared;
+        let share = &mut work.shares[start.kernel as usize];
+        let resident = share.unused.pop().unwrap_or_else(|| {
+            share.residents.push(Resident::new(prepared, kernel.checks));
+            share.residents.len() as u32 - 1
+        });
+        let block =
+            self.blocks.iter().position(|block| block.warps == 0).expect("the dispatcher counts block slots");
+        let slot = &mut self.blocks[block];
+        slot.warps = prepared.warps_per_cta();
+        (slot.kernel, slot.resident, slot.cta) = (start.kernel, resident, start.cta);
+        slot.slots.clear();
+        for (index, warp) in self.warps.iter_mut().enumerate() {
+            if warp.condition == Condition::Free && slot.slots.len() < slot.warps as usize {
+                let number = slot.slots.len() as u32;
+                slot.slots.push(index as u8);
+                self.started += 1;
+                *warp = WarpSlot {
+                    condition: Condition::Waits(Stall::Fetch),
+                    kernel: start.kernel,
+                    block: block as u32,
+                    index: number,
+                    age: self.started,
+                    pc: Some(0),
+                    path: warp.path + 1,
+                    local_base: address::local_base(self.id, index as u32, prepared.local_bytes()),
+                    ..WarpSlot::default()
+                };
+            }
+        }
+        let first = slot.slots.first().map_or(0, |&slot| u32::from(slot));
+        share.residents[resident as usize].start(prepared, start.cta, self.id, first);
+        self.resident_warps += slot.warps;
+        for i in 0..self.blocks[block].slots.len() {
+            let slot = usize::from(self.blocks[block].slots[i]);
+            self.fetch.update(slot, &self.warps[slot]);
+        }
+        for scheduler in 0..self.schedulers.len() {
+            self.rank_warps(kernels, scheduler, now);
+        }
+    }
+
+    /// Gives a scheduler its warps in order of age.
+    fn rank_warps(&mut self, kernels: &[Kernel], scheduler: usize, now: u64) {
+        let mut order = [0u8; super::schedule::RANKS];
+        let mut count = 0;
+        for slot in (scheduler..self.warps.len()).step_by(self.schedulers.len()) {
+            if matches!(self.warps[slot].condition, Condition::Ready | Condition::Waits(_)) {
+                order[count] = slot as u8;
+                count += 1;
+            }
+        }
+        order[..count].sort_unstable_by_key(|&slot| self.warps[usize::from(slot)].age);
+        self.schedulers[scheduler].assign(order[..count].iter().copied());
+        for (rank, &slot) in order[..count].iter().enumerate() {
+            self.warps[usize::from(slot)].rank = rank as u8;
+        }
+        for &slot in &order[..count] {
+            self.evaluate(kernels, usize::from(slot), now);
+        }
+    }
+
+    /// All lanes of a warp have ended.
+    pub(super) fn end_warp(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, now: u64) {
+        self.warps[slot].condition = Condition::Drains;
+        self.fetch.update(slot, &self.warps[slot]);
+        self.waits_for_stores |= 1 << slot;
+        work.progress += 1;
+        self.rank_warps(kernels, slot % self.schedulers.len(), now);
+        self.drain(work, slot, now);
+    }
+
+    /// Frees the slot of a warp that has ended once nothing of it is under way.
+    pub(super) fn drain(&mut self, work: &mut Work, slot: usize, now: u64) {
+        let warp = &mut self.warps[slot];
+        if warp.in_flight != 0 || self.mem.pending_writes(slot as u8) != 0 {
+            return;
+        }
+        warp.condition = Condition::Free;
+        self.waits_for_stores &= !(1 << slot);
+        self.resident_warps -= 1;
+        let block = &mut self.blocks[warp.block as usize];
+        block.warps -= 1;
+        if block.warps == 0 {
+            self.issue.ctas += 1;
+            work.shares[block.kernel as usize].unused.push(block.resident);
+            work.finished.push(Finished { cycle: now, kernel: block.kernel, cta: block.cta });
+        }
+    }
+
+    /// The last store of a warp is acknowledged.
+    pub(super) fn stores_done(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, now: u64) {
+        match self.warps[slot].condition {
+            Condition::Drains => self.drain(work, slot, now),
+            _ => {
+                self.waits_for_stores &= !(1 << slot);
+                self.warps[slot].fenced = false;
+                self.evaluate(kernels, slot, now);
+            }
+        }
+    }
+
+    /// Barriers of a block may be complete: opens them, and lets their warps go on a little later.
+    pub(super) fn open_barriers(&mut self, work: &mut Work, kernels: &[Kernel], block: usize, now: u64) {
+        let BlockSlot { kernel, resident, .. } = self.blocks[block];
+        let resident = &mut work.shares[kernel as usize].residents[resident as usize];
+        let opened = resident.open_barriers(&kernels[kernel as usize].prepared);
+        if opened == 0 {
+            return;
+        }
+        self.issue.barriers += opened;
+        work.progress += opened;
+        work.shares[kernel as usize].barriers += opened;
+        for i in 0..self.blocks[block].slots.len() {
+            let slot = usize::from(self.blocks[block].slots[i]);
+            let resident = &work.shares[kernel as usize].residents[self.blocks[block].resident as usize];
+            let warp = &self.warps[slot];
+            // Slots of warps that ended may have gone to other blocks.
+            let is_ours = warp.block as usize == block && warp.pc.is_none();
+            if is_ours && warp.condition == Condition::Waits(Stall::Barrier) {
+                let Some(pc) = resident.warp_pc(warp.index as usize) else { continue };
+                self.go_to(slot, pc);
+                self.hold(slot, now, self.spec.barrier_cycles, Stall::Barrier);
+                self.evaluate(kernels, slot, now);
+            }
+        }
+    }
+
+    /// Lets nothing of a warp issue for some cycles.
+    pub(super) fn hold(&mut self, slot: usize, now: u64, cycles: u64, why: Stall) {
+        if cycles != 0 {
+            let warp = &mut self.warps[slot];
+            (warp.held_until, warp.held_for) = (now + cycles, why);
+            self.wheel.push(now + cycles, Event::Wake { slot: slot as u8 });
+        }
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What one SM counts, its parts included.
+
+use warpwatt_base::counters::{Count, CounterInfo};
+
+use super::fetch::FetchCounters;
+use super::mem::MemCounters;
+use super::operands::RegisterCounters;
+use super::stall::{Stall, Stalls};
+use super::units::UnitCounters;
+
+warpwatt_base::counters! {
+    /// What the schedulers of an SM did.
+    pub struct IssueCounters {
+        cycles: u64 = "sm.cycles.cycles", "Cycles, over all SMs.";
+        active: u64 = "sm.active.cycles", "Cycles with a resident warp, over all SMs.";
+        slots: u64 = "sm.issue_slots.count", "Issue slots: cycles times schedulers.";
+        issued: u64 = "sm.issued.count", "Issue slots that issued an instruction.";
+        retired: u64 = "sm.retired.count", "Instructions that are done: their results written, their stores sent.";
+        resident_warps: u64 = "sm.resident_warps.cycles", "Resident warps, added up over cycles.";
+        ctas: u64 = "sm.ctas.count", "Blocks that ended.";
+        barriers: u64 = "sm.barriers.count", "Barriers that opened.";
+        branches: u64 = "sm.branches.count", "Branches, calls and returns.";
+        jumps: u64 = "sm.jumps.count", "Changes of a warp's path that emptied its instruction buffer.";
+        no_lanes: u64 = "sm.no_lanes.count", "Instructions issued whose guard held for no lane.";
+        lanes: [u64; 32] = "sm.lanes.histogram", "Instructions by the number of lanes that executed them, from 1 to 32.";
+        constants: u64 = "sm.constant_operands.count", "Constant operands of issued instructions.";
+    }
+}
+
+/// Everything that an SM counts.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SmCounters {
+    pub issue: IssueCounters,
+    /// Issue slots without an instruction, by reason.
+    pub stalls: Stalls,
+    pub fetch: FetchCounters,
+    pub registers: RegisterCounters,
+    pub units: UnitCounters,
+    pub memory: MemCounters,
+}
+
+/// Names of the stall counters.
+const STALLS: [CounterInfo; Stall::COUNT] = [
+    CounterInfo { name: "sm.stall.empty.count", doc: "Issue slots of schedulers without warps." },
+    CounterInfo {
+        name: "sm.stall.barrier.count",
+        doc: "Issue slots lost at barriers, or to lanes waiting for others of their warp.",
+    },
+    CounterInfo { name: "sm.stall.fence.count", doc: "Issue slots lost to fences that wait for stores." },
+    CounterInfo {
+        name: "sm.stall.merge.count",
+        doc: "Issue slots lost until atomics or system calls take effect.",
+    },
+    CounterInfo {
+        name: "sm.stall.fetch.count",
+        doc: "Issue slots lost because the next instruction was not there.",
+    },
+    CounterInfo { name: "sm.stall.constant.count", doc: "Issue slots lost to misses of constant operands." },
+    CounterInfo { name: "sm.stall.memory.count", doc: "Issue slots lost waiting for values from memory." },
+    CounterInfo { name: "sm.stall.dependency.count", doc: "Issue slots lost waiting for computed values." },
+    CounterInfo {
+        name: "sm.stall.unit.count",
+        doc: "Issue slots lost because no operand collector or memory queue entry was free.",
+    },
+];
+
+impl SmCounters {
+    pub fn infos() -> Vec<CounterInfo> {
+        let parts = [
+            IssueCounters::INFO,
+            &STALLS,
+            FetchCounters::INFO,
+            RegisterCounters::INFO,
+            UnitCounters::INFO,
+            MemCounters::INFO,
+        ];
+        parts.concat()
+    }
+
+    pub fn add(&mut self, other: &SmCounters) {
+        self.issue.add(&other.issue);
+        self.stalls.iter_mut().zip(&other.stalls).for_each(|(sum, count)| *sum += count);
+        self.fetch.add(&other.fetch);
+        self.registers.add(&other.registers);
+        self.units.add(&other.units);
+        self.memory.add(&other.memory);
+    }
+
+    pub fn since(&self, earlier: &SmCounters) -> SmCounters {
+        SmCounters {
+            issue: self.issue.since(&earlier.issue),
+            stalls: std::array::from_fn(|i| self.stalls[i] - earlier.stalls[i]),
+            fetch: self.fetch.since(&earlier.fetch),
+            registers: self.registers.since(&earlier.registers),
+            units: self.units.since(&earlier.units),
+            memory: self.memory.since(&earlier.memory),
+        }
+    }
+
+    pub fn visit(&self, f: &mut dyn FnMut(&'static str, Count)) {
+        self.issue.visit(f);
+        for (info, &count) in STALLS.iter().zip(&self.stalls) {
+            f(info.name, Count::Sum(count));
+        }
+        self.fetch.visit(f);
+        self.registers.visit(f);
+        self.units.visit(f);
+        self.memory.visit(f);
+    }
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What timing needs to know about a micro-op, worked out once per kernel: its unit, its latency, the registers that it reads and writes.
+
+use warpwatt_config::Config;
+use warpwatt_isa::{CacheOp, Class, Op, Program, Reg, Src, Uop};
+
+/// Which operand collectors and units an instruction goes through.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Pipe {
+    Sp,
+    Sfu,
+    Fp64,
+    /// Shuffles: the data paths of the load/store unit, with a fixed latency.
+    Shuffle,
+    /// Loads, stores, atomics, textures: the memory unit decides how long they take.
+    Memory,
+}
+
+impl Pipe {
+    pub const COUNT: usize = 5;
+}
+
+/// What an instruction does besides computing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    None,
+    Load,
+    Store,
+    Atomic,
+    Reduction,
+    Texture,
+    Branch,
+    Fence,
+    /// Barriers, ends, system calls: the executor tells what came of them.
+    Control,
+}
+
+/// Registers as a set.
+pub type RegisterSet = [u64; 4];
+
+/// The most registers that an instruction reads.
+pub const SOURCES: usize = 16;
+
+#[derive(Clone, Debug)]
+pub struct Timing {
+    /// Registers read or written: none of them may be under way.
+    pub hazards: RegisterSet,
+    pub writes: RegisterSet,
+    /// The same for predicates.
+    pub pred_hazards: u8,
+    pub pred_writes: u8,
+    pub pipe: Pipe,
+    pub effect: Effect,
+    pub latency: u32,
+    pub initiation: u32,
+    pub dst: u8,
+    pub dst_words: u8,
+    pub sources: u8,
+    pub source: [u8; SOURCES],
+    /// Constant operands: bank and offset.
+    pub constants: u8,
+    pub constant: [(u8, u16); 4],
+    pub cache: CacheOp,
+}
+
+/// A kernel's micro-ops as the timed machine sees them.
+pub struct Decoded {
+    pub timing: Vec<Timing>,
+}
+
+impl Decoded {
+    pub fn new(program: &Program, config: &Config) -> Decoded {
+        Decoded { timing: program.uops.iter().map(|uop| decode(uop, config)).collect() }
+    }
+}
+
+fn decode(uop: &Uop, config: &Config) -> Timing {
+    let (latency, initiation) = class_cycles(uop.class(), config);
+    let mut timing = Timing {
+        hazards: [0; 4],
+        writes: [0; 4],
+        pred_hazards: 0,
+        pred_writes: 0,
+        pipe: pipe(uop),
+        effect: effect(uop),
+        latency,
+        initiation,
+        dst: uop.dst.0,
+        dst_words: 0,
+        sources: 0,
+        source: [0; SOURCES],
+        constants: 0,
+        constant: [(0, 0); 4],
+        cache: uop.mem.cache,
+    };
+    if uop.dst != Reg::ZERO {
+        timing.dst_words = uop.dst_words() as u8;
+        for register in 0..timing.dst_words {
+            insert(&mut timing.writes, uop.dst.0 + register);
+        }
+    }
+    timing.hazards = timing.writes;
+    for i in 0..uop.src.len() {
+        match uop.src[i] {
+            Src::Reg(first) if first != Reg::ZERO => {
+                for register in 0..uop.src_words(i) as u8 {
+                    insert(&mut timing.hazards, first.0 + register);
+                    if usize::from(timing.sources) < SOURCES {
+                        timing.source[usize::from(timing.sources)] = first.0 + register;
+                        timing.sources += 1;
+                    }
+                }
+            }
+            Src::Const { bank, offset } => {
+                timing.constant[usize::from(timing.constants)] = (bank, offset);
+                timing.constants += 1;
+            }
+            _ => {}
+        }
+    }
+    for pred in uop.pdst {
+        timing.pred_writes |= 1 << pred.0;
+    }
+    timing.pred_hazards = timing.pred_writes | 1 << uop.guard.pred.0;
+    for source in uop.psrc {
+        timing.pred_hazards |= 1 << source.pred.0;
+    }
+    // P7 is the constant true.
+    timing.pred_writes &= 0x7f;
+    timing.pred_hazards &= 0x7f;
+    timing
+}
+
+fn insert(set: &mut RegisterSet, register: u8) {
+    set[usize::from(register / 64)] |= 1 << (register % 64);
+}
+
+fn pipe(uop: &Uop) -> Pipe {
+    match uop.class() {
+        Class::Fp64 => Pipe::Fp64,
+        Class::Special | Class::Convert | Class::BitCount => Pipe::Sfu,
+        Class::Shuffle => Pipe::Shuffle,
+        Class::Load | Class::Store | Class::Atomic | Class::Texture | Class::Surface => Pipe::Memory,
+        _ => Pipe::Sp,
+    }
+}
+
+fn effect(uop: &Uop) -> Effect {
+    match uop.op {
+        Op::Ld | Op::Suld => Effect::Load,
+        Op::St | Op::Sust => Effect::Store,
+        Op::Atom => Effect::Atomic,
+        Op::Red | Op::Sured => Effect::Reduction,
+        Op::Tex | Op::Tld4 | Op::Txq => Effect::Texture,
+        Op::Bra | Op::Brx | Op::Call | Op::CallInd | Op::Ret => Effect::Branch,
+        Op::Membar => Effect::Fence,
+        Op::Exit | Op::Bar | Op::WarpSync | Op::Sys | Op::Nanosleep | Op::Trap | Op::Brkpt => Effect::Control,
+        _ => Effect::None,
+    }
+}
+
+/// Latency and initiation interval of a class. What memory decides on has neither.
+fn class_cycles(class: Class, config: &Config) -> (u32, u32) {
+    let (latency, initiation) = (&config.latency, &config.initiation);
+    match class {
+        Class::IntAdd => (latency.int_add, initiation.int_add),
+        Class::IntMul => (latency.int_mul, initiation.int_mul),
+        Class::IntWide => (latency.int_wide, initiation.int_wide),
+        Class::Logic => (latency.logic, initiation.logic),
+        Class::Shift => (latency.shift, initiation.shift),
+        Class::MinMax => (latency.min_max, initiation.min_max),
+        Class::Compare => (latency.compare, initiation.compare),
+        Class::Move => (latency.moves, initiation.moves),
+        Class::Fp32 => (latency.fp32, initiation.fp32),
+        Class::Fp16 => (latency.fp16, initiation.fp16),
+        Class::Fp64 => (latency.fp64, initiation.fp64),
+        Class::Convert => (latency.convert, initiation.convert),
+        Class::Special => (latency.special, initiation.special),
+        Class::BitCount => (latency.bit_count, initiation.bit_count),
+        Class::Dot => (latency.dot, initiation.dot),
+        Class::Shuffle => (latency.shuffle, initiation.shuffle),
+        Class::Vote => (latency.vote, initiation.vote),
+        Class::Branch | Class::Barrier | Class::System | Class::Fence => (latency.moves, initiation.moves),
+        Class::Load | Class::Store | Class::Atomic | Class::Texture | Class::Surface => (1, 1),
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What happens in an SM some time after an instruction issued.
+
+use super::warp::Condition;
+use super::{Kernel, Sm, Work};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// Instructions arrive in a warp's buffer.
+    Fetched { slot: u8, path: u32, count: u8 },
+    /// A unit has the result of an instruction.
+    Result { slot: u8, pc: u32 },
+    /// The result is in the register file.
+    Written { slot: u8, pc: u32 },
+    /// Memory has answered an instruction.
+    Data { op: u32 },
+    /// A warp that was held may go on.
+    Wake { slot: u8 },
+}
+
+/// A memory instruction under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MemoryOp {
+    pub slot: u8,
+    pub pc: u32,
+}
+
+impl Sm {
+    #[inline(always)]
+    pub(super) fn handle(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, event: Event) {
+        match event {
+            Event::Fetched { slot, path, count } => {
+                let warp = &mut self.warps[usize::from(slot)];
+                if warp.path != path {
+                    return;
+                }
+                let was_empty = warp.buffered == 0;
+                warp.buffered += u32::from(count);
+                warp.coming -= u32::from(count);
+                if was_empty {
+                    self.evaluate(kernels, usize::from(slot), now);
+                }
+            }
+            Event::Result { slot, pc } => self.result(work, kernels, now, slot, pc),
+            Event::Written { slot, pc } => self.written(work, kernels, now, slot, pc),
+            Event::Data { op } => {
+                let MemoryOp { slot, pc } = self.memory_ops[op as usize];
+                self.free_ops.push(op);
+                self.result(work, kernels, now, slot, pc);
+            }
+            Event::Wake { slot } => {
+                let slot = usize::from(slot);
+                if self.warps[slot].held_until <= now {
+                    self.warps[slot].branches = false;
+                    self.fetch.update(slot, &self.warps[slot]);
+                    self.evaluate(kernels, slot, now);
+                }
+            }
+        }
+    }
+
+    /// A result goes to the register file.
+    #[inline(always)]
+    fn result(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, slot: u8, pc: u32) {
+        let kernel = self.warps[usize::from(slot)].kernel;
+        let timing = &kernels[kernel as usize].decoded.timing[pc as usize];
+        let done = self.operands.write_back(now, usize::from(slot), timing.dst, timing.dst_words);
+        if done > now {
+            self.wheel.push(done, Event::Written { slot, pc });
+        } else {
+            self.written(work, kernels, now, slot, pc);
+        }
+    }
+
+    /// An instruction is done.
+    #[inline(always)]
+    fn written(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, slot: u8, pc: u32) {
+        let slot = usize::from(slot);
+        let warp = &mut self.warps[slot];
+        warp.release(&kernels[warp.kernel as usize].decoded.timing[pc as usize]);
+        warp.in_flight -= 1;
+        self.issue.retired += 1;
+        match warp.condition {
+            Condition::Waits(super::Stall::Memory | super::Stall::Dependency) => {
+                self.evaluate(kernels, slot, now);
+            }
+            Condition::Drains => self.drain(work, slot, now),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Instruction fetch: the L1 instruction cache, and which warp is fetched for. Warps take turns.
+//!
+//! A warp's buffer holds the instructions that follow its next one in memory; a jump empties it.
+
+use std::collections::VecDeque;
+
+use warpwatt_base::counters::Log2;
+use warpwatt_config::Config;
+
+use super::warp::WarpSlot;
+use crate::address::{self, Interleave};
+use crate::cache::{Mshr, State, Tags};
+use crate::net::{Client, Kind, LINE_BYTES, Outbox, Packet};
+
+warpwatt_base::counters! {
+    /// What instruction fetch did.
+    pub struct FetchCounters {
+        fetches: u64 = "icache.accesses.count", "Accesses to the instruction cache.";
+        hits: u64 = "icache.hits.count", "Accesses that found their line.";
+        misses: u64 = "icache.misses.count", "Accesses that asked memory for their line.";
+        merges: u64 = "icache.merges.count", "Accesses to a line that was already on its way.";
+        blocked: u64 = "icache.blocked.count", "Accesses that found no free miss register or line.";
+        instructions: u64 = "icache.instructions.count", "Instructions brought into buffers.";
+        flushed: u64 = "icache.flushed.count", "Instructions that a jump threw away.";
+        intervals: Log2 = "icache.intervals.histogram", "Cycles between accesses, by magnitude.";
+    }
+}
+
+/// What a fetch came to.
+pub enum Fetched {
+    /// So many instructions are on their way to the buffer.
+    Hit(u32),
+    Miss,
+}
+
+pub struct Fetch {
+    sm: u8,
+    tags: Tags,
+    mshr: Mshr<()>,
+    line_bytes: u64,
+    instruction_bytes: u32,
+    width: u32,
+    buffer: u32,
+    pub cycles: u64,
+    pub ports: u32,
+    interleave: Interleave,
+    /// Warp slots that have room in their buffers.
+    pub need: u64,
+    /// Warp slots that wait for a line.
+    waiting: u64,
+    /// The slot that was fetched for last.
+    last: u32,
+    last_access: u64,
+    requests: VecDeque<Packet>,
+    pub counters: FetchCounters,
+}
+
+impl Fetch {
+    pub fn new(config: &Config, sm: u32) -> Fetch {
+        let icache = &config.icache;
+        Fetch {
+            sm: sm as u8,
+            tags: Tags::new(icache.sets, icache.ways),
+            mshr: Mshr::new(icache.mshrs, 1),
+            line_bytes: u64::from(icache.line_bytes),
+            instruction_bytes: config.fetch.instruction_bytes,
+            width: config.fetch.width,
+            buffer: config.fetch.buffer,
+            cycles: u64::from(config.fetch.cycles),
+            ports: config.fetch.warps,
+            interleave: Interleave::new(config),
+            need: 0,
+            waiting: 0,
+            last: 0,
+            last_access: 0,
+            requests: VecDeque::with_capacity(icache.mshrs as usize),
+            counters: FetchCounters::default(),
+        }
+    }
+
+    /// Looks again whether a warp's buffer has room; to be called whenever it changes.
+    #[inline(always)]
+    pub fn update(&mut self, slot: usize, warp: &WarpSlot) {
+        let bit = 1u64 << slot;
+        if warp.fetches() && warp.buffered + warp.coming + self.width.min(self.buffer) <= self.buffer {
+            self.need |= bit;
+        } else {
+            self.need &= !bit;
+            self.waiting &= !bit;
+        }
+    }
+
+    /// The next warp to fetch for.
+    #[inline(always)]
+    pub fn pick(&mut self) -> Option<usize> {
+        let set = self.need & !self.waiting;
+        if set == 0 {
+            return None;
+        }
+        let later = set & (!1u64).checked_shl(self.last).unwrap_or(0);
+        let slot = if later != 0 { later.trailing_zeros() } else { set.trailing_zeros() };
+        self.last = slot;
+        Some(slot as usize)
+    }
+
+    /// Whether anybody can be fetched for.
+    #[inline(always)]
+    pub fn has_work(&self) -> bool {
+        self.need & !self.waiting != 0
+    }
+
+    /// Accesses the cache for the instructions at `pc` of a program that has `end` of them.
+    pub fn access(&mut self, now: u64, slot: usize, code: u32, pc: u32, end: u32) -> Fetched {
+        let address = address::code(code, pc, self.instruction_bytes);
+        let line = address / self.line_bytes;
+        self.counters.fetches += 1;
+        self.counters.intervals.note(now - self.last_access);
+        self.last_access = now;
+        let found = self.tags.find(line);
+        if let Some(id) = found
+            && self.tags.state(id) != State::Reserved
+        {
+            self.tags.touch(id);
+            self.counters.hits += 1;
+            let in_line =
+                ((self.line_bytes - address % self.line_bytes) / u64::from(self.instruction_bytes)).max(1);
+            let count = self.width.min(self.buffer).min(in_line as u32).min(end.saturating_sub(pc).max(1));
+            self.counters.instructions += u64::from(count);
+            return Fetched::Hit(count);
+        }
+        self.waiting |= 1 << slot;
+        if found.is_some() {
+            self.counters.merges += 1;
+        } else if self.mshr.is_full() || self.tags.reserve(line).is_none() {
+            self.counters.blocked += 1;
+        } else {
+            self.counters.misses += 1;
+            self.request(now, line);
+        }
+        Fetched::Miss
+    }
+
+    fn request(&mut self, now: u64, line: u64) {
+        let id = self.mshr.allocate(line, ());
+        let address = line * self.line_bytes;
+        let first_word = address % LINE_BYTES / 4;
+        let words = (((1u64 << (self.line_bytes / 4)) - 1) << first_word) as u32;
+        let address = address - address % LINE_BYTES;
+        self.requests.push_back(Packet {
+            address,
+            words,
+            lanes: 32,
+            rounds: 0,
+            kind: Kind::Read,
+            client: Client::Instruction,
+            sm: self.sm,
+            partition: self.interleave.partition(address) as u8,
+            flits: 0,
+            tag: id.0,
+            born: now,
+            arrive: 0,
+        });
+    }
+
+    /// Hands requests to the network as far as it takes them.
+    #[inline(always)]
+    pub fn send(&mut self, now: u64, outbox: &mut Outbox) {
+        while let Some(packet) = self.requests.front() {
+            let to = usize::from(packet.partition);
+            if !outbox.can_send(now, to, packet) {
+                break;
+            }
+            outbox.send(now, to, *packet);
+            self.requests.pop_front();
+        }
+    }
+
+    #[inline(always)]
+    pub fn has_requests(&self) -> bool {
+        !self.requests.is_empty()
+    }
+
+    /// A line is there: whoever waits tries again.
+    pub fn fill(&mut self, packet: &Packet) {
+        let id = crate::cache::MshrId(packet.tag);
+        let line = self.mshr.line(id);
+        self.mshr.release(id, |()| {});
+        if let Some(place) = self.tags.find(line) {
+            self.tags.set_state(place, State::Clean);
+        }
+        self.waiting = 0;
+    }
+
+    /// Lines on their way.
+    pub fn outstanding(&self) -> u32 {
+        self.mshr.in_use()
+    }
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Issue: the chosen warp's instruction is executed, and books its way through the machine.
+
+use warpwatt_exec::stepping::{Access, Now, Outcome, StepEvent};
+
+use super::decode::{Effect, Pipe, Timing};
+use super::mem::{Job, JobKind};
+use super::stall::Stall;
+use super::warp::Condition;
+use super::work::{Deferred, Stopped};
+use super::{Event, Kernel, MemoryOp, Sm, Surroundings, Work};
+use crate::address;
+
+/// Turns of a diverged warp after which lanes that wait at a join for others that spin are let go.
+const TURNS: u32 = 64;
+
+impl Sm {
+    /// Which pipes take no instruction in a cycle.
+    #[inline(always)]
+    pub(super) fn blocked_pipes(&self, now: u64) -> [bool; Pipe::COUNT] {
+        let sp = self.operands.free_at(Pipe::Sp) > now;
+        let mut blocked = [sp; Pipe::COUNT];
+        blocked[Pipe::Sfu as usize] = self.operands.free_at(Pipe::Sfu) > now;
+        blocked[Pipe::Fp64 as usize] = self.operands.free_at(Pipe::Fp64) > now;
+        blocked[Pipe::Memory as usize] = !self.mem.has_room();
+        blocked
+    }
+
+    /// Lets every scheduler issue once. Tells whether one did.
+    #[inline(always)]
+    pub(super) fn issue_all(&mut self, work: &mut Work, around: &mut Surroundings, now: u64) -> bool {
+        let mut any = false;
+        self.accounted = now + 1;
+        self.issue.cycles += 1;
+        self.issue.active += 1;
+        self.issue.slots += self.schedulers.len() as u64;
+        self.issue.resident_warps += u64::from(self.resident_warps);
+        for scheduler in 0..self.schedulers.len() {
+            if self.issue_from(work, around, scheduler, now) {
+                any = true;
+            } else {
+                self.charge(work, scheduler, 1);
+            }
+        }
+        any
+    }
+
+    /// Issues an instruction of one of the scheduler's warps. False if none can.
+    #[inline(always)]
+    fn issue_from(&mut self, work: &mut Work, around: &mut Surroundings, scheduler: usize, now: u64) -> bool {
+        let mut candidates = self.schedulers[scheduler].candidates(self.blocked_pipes(now));
+        while let Some(rank) = self.schedulers[scheduler].pick(candidates) {
+            let slot = self.schedulers[scheduler].slot(rank);
+            if self.try_issue(work, around, slot, now) {
+                self.schedulers[scheduler].issued(slot, rank);
+                return true;
+            }
+            if work.stopped.is_some() {
+                return false;
+            }
+            candidates &= !(1 << rank);
+        }
+        false
+    }
+
+    /// Issues the next instruction of a warp that is ready. False if something turns up that it has to wait for.
+    #[inline(always)]
+    fn try_issue(&mut self, work: &mut Work, around: &mut Surroundings, slot: usize, now: u64) -> bool {
+        let warp = &self.warps[slot];
+        let (kernel_index, block, index) = (warp.kernel as usize, warp.block as usize, warp.index as usize);
+        let kernel = &around.kernels[kernel_index];
+        let pc = warp.pc.expect("a ready warp has a next instruction");
+        let Some(timing) = kernel.decoded.timing.get(pc as usize) else {
+            return self.step_off_the_end(work, around, slot, now);
+        };
+        if timing.constants != 0 && !self.constants_are_there(kernel.code, timing, slot, now) {
+            self.warps[slot].wants_constant = true;
+            self.wait(slot, Stall::Constant);
+            return false;
+        }
+        if timing.effect == Effect::Fence && self.mem.pending_writes(slot as u8) != 0 {
+            self.warps[slot].fenced = true;
+            self.waits_for_stores |= 1 << slot;
+            self.wait(slot, Stall::Fence);
+            return false;
+        }
+        let share = &mut work.shares[kernel_index];
+        let resident = &mut share.residents[self.blocks[block].resident as usize];
+        let time = Now { cycle: now, nanoseconds: self.spec.clock.at(now) };
+        let outcome =
+            share.stepper.step(&kernel.prepared, around.memory, &mut work.log, resident, index, time);
+        match outcome.event {
+            StepEvent::Retry => {
+                self.await_merge(slot);
+                return false;
+            }
+            StepEvent::Fault => {
+                if let Some(fault) = share.stepper.take_fault() {
+                    work.stopped = Some(Stopped { cycle: now, kernel: kernel_index as u32, fault });
+                }
+                return false;
+            }
+            _ => {}
+        }
+        self.issue.issued += 1;
+        match outcome.mask.count_ones() as usize {
+            0 => self.issue.no_lanes += 1,
+            lanes => self.issue.lanes[lanes - 1] += 1,
+        }
+        self.issue.constants += u64::from(timing.constants);
+        self.warps[slot].last_pc = pc;
+        if timing.pipe == Pipe::Memory && outcome.event != StepEvent::Deferred {
+            self.start_memory(work, kernel_index, timing, &outcome, slot, now);
+        } else {
+            self.start_unit(timing, slot, pc, now);
+        }
+        if timing.effect == Effect::Branch {
+            self.issue.branches += 1;
+            self.warps[slot].branches = self.spec.branch_cycles != 0;
+            self.hold(slot, now, self.spec.branch_cycles, Stall::Fetch);
+        }
+        self.go_on(work, around.kernels, slot, &outcome, now);
+        true
+    }
+
+    /// Books operands and a unit for an instruction of fixed latency.
+    #[inline(always)]
+    fn start_unit(&mut self, timing: &Timing, slot: usize, pc: u32, now: u64) {
+        let ready = self.operands.collect(now, slot, timing);
+        let pipe = if timing.pipe == Pipe::Memory { Pipe::Sp } else { timing.pipe };
+        if timing.pipe == Pipe::Memory {
+            // A system call or surface store, done between epochs: it only takes its way to the memory unit.
+            self.operands.hold(now, pipe, ready);
+            self.issue.retired += 1;
+            return;
+        }
+        let start = self.units.dispatch(now, ready, timing);
+        self.operands.hold(now, pipe, start);
+        if timing.dst_words == 0 && timing.pred_writes == 0 {
+            self.issue.retired += 1;
+            return;
+        }
+        let warp = &mut self.warps[slot];
+        warp.reserve(timing, false);
+        warp.in_flight += 1;
+        self.wheel.push(start + u64::from(timing.latency), Event::Result { slot: slot as u8, pc });
+    }
+
+    /// Hands a memory instruction to the memory unit.
+    #[inline(always)]
+    fn start_memory(
+        &mut self,
+        work: &mut Work,
+        kernel_index: usize,
+        timing: &Timing,
+        outcome: &Outcome,
+        slot: usize,
+        now: u64,
+    ) {
+        let ready = self.operands.collect(now, slot, timing);
+        self.units.counters.memory += 1;
+        if outcome.access == Access::None {
+            // No lane took part, or nothing was touched.
+            self.issue.retired += 1;
+            return;
+        }
+        let op = MemoryOp { slot: slot as u8, pc: outcome.pc };
+        let token = match self.free_ops.pop() {
+            Some(token) => {
+                self.memory_ops[token as usize] = op;
+                token
+            }
+            None => {
+                self.memory_ops.push(op);
+                self.memory_ops.len() as u32 - 1
+            }
+        };
+        let warp = &mut self.warps[slot];
+        warp.reserve(timing, true);
+        warp.in_flight += 1;
+        let job = Job {
+            token,
+            warp: slot as u8,
+            lanes: outcome.mask.count_ones() as u8,
+            kind: match timing.effect {
+                Effect::Store => JobKind::Store,
+                Effect::Atomic => JobKind::Atomic,
+                Effect::Reduction => JobKind::Reduction,
+                Effect::Texture => JobKind::Texture,
+                _ => JobKind::Load,
+            },
+            cache: timing.cache,
+            ready,
+            issued: now,
+            local_base: warp.local_base,
+            kernel: work.codes[kernel_index],
+        };
+        self.mem.accept(job, &work.shares[kernel_index].stepper, outcome.access);
+    }
+
+    /// Brings a warp to its next instruction after one has issued.
+    #[inline(always)]
+    fn go_on(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, outcome: &Outcome, now: u64) {
+        let warp = &self.warps[slot];
+        let (kernel, block, index) = (warp.kernel as usize, warp.block as usize, warp.index as usize);
+        match outcome.event {
+            StepEvent::Go => {}
+            StepEvent::Deferred => {
+                work.deferred.push(Deferred { cycle: now, warp: slot as u8 });
+                self.await_merge(slot);
+                return;
+            }
+            event => {
+                self.after_event(work, kernels, slot, event, now);
+                return;
+            }
+        }
+        let resident = &mut work.shares[kernel].residents[self.blocks[block].resident as usize];
+        let warp = &mut self.warps[slot];
+        if kernels[kernel].prepared.independent() {
+            warp.since_turn += 1;
+            if warp.since_turn >= self.spec.yield_instructions {
+                warp.since_turn = 0;
+                warp.turns += 1;
+                if warp.turns.is_multiple_of(TURNS) {
+                    resident.release_waiting(index);
+                }
+                resident.rotate(index);
+            }
+        }
+        match resident.warp_pc(index) {
+            Some(pc) => {
+                self.follow(slot, outcome.pc, pc);
+                self.evaluate(kernels, slot, now);
+            }
+            None => self.after_event(work, kernels, slot, StepEvent::Blocked, now),
+        }
+    }
+
+    /// What a step meant beyond going on.
+    fn after_event(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, event: StepEvent, now: u64) {
+        let warp = &self.warps[slot];
+        let (kernel, block, index, last) =
+            (warp.kernel as usize, warp.block as usize, warp.index as usize, warp.last_pc);
+        let resident = &mut work.shares[kernel].residents[self.blocks[block].resident as usize];
+        if event == StepEvent::Yield && resident.rotate(index) {
+            self.warps[slot].since_turn = 0;
+        }
+        let next = resident.warp_pc(index);
+        let done = resident.warp_done(index);
+        match next {
+            Some(pc) => self.follow(slot, last, pc),
+            None => self.lose_path(slot),
+        }
+        match event {
+            StepEvent::Exited | StepEvent::Barrier => {
+                if done {
+                    self.end_warp(work, kernels, slot, now);
+                } else {
+                    self.evaluate(kernels, slot, now);
+                }
+                self.open_barriers(work, kernels, block, now);
+                return;
+            }
+            StepEvent::Grid => work.at_grid_barrier = true,
+            StepEvent::Yield => self.hold(slot, now, self.spec.branch_cycles.max(1), Stall::Fetch),
+            _ => {}
+        }
+        self.evaluate(kernels, slot, now);
+    }
+
+    /// The next instruction of a warp is at `pc`; if it does not follow the latest one, what was fetched is of no use.
+    #[inline(always)]
+    pub(super) fn follow(&mut self, slot: usize, latest: u32, pc: u32) {
+        let warp = &mut self.warps[slot];
+        warp.pc = Some(pc);
+        if pc == latest + 1 {
+            warp.buffered -= 1;
+            self.fetch.update(slot, &self.warps[slot]);
+        } else {
+            self.drop_buffer(slot);
+        }
+    }
+
+    /// A warp goes on at `pc` after it waited.
+    pub(super) fn go_to(&mut self, slot: usize, pc: u32) {
+        self.warps[slot].pc = Some(pc);
+        self.drop_buffer(slot);
+    }
+
+    /// All lanes of a warp wait or have ended.
+    pub(super) fn lose_path(&mut self, slot: usize) {
+        self.warps[slot].pc = None;
+        self.drop_buffer(slot);
+    }
+
+    fn await_merge(&mut self, slot: usize) {
+        self.warps[slot].merging = true;
+        self.merging |= 1 << slot;
+        self.wait(slot, Stall::Merge);
+    }
+
+    fn drop_buffer(&mut self, slot: usize) {
+        let warp = &mut self.warps[slot];
+        self.issue.jumps += 1;
+        self.fetch.counters.flushed += u64::from((warp.buffered + warp.coming).saturating_sub(1));
+        (warp.buffered, warp.coming) = (0, 0);
+        warp.path += 1;
+        self.fetch.update(slot, &self.warps[slot]);
+    }
+
+    #[inline(always)]
+    fn constants_are_there(&mut self, code: u32, timing: &Timing, slot: usize, now: u64) -> bool {
+        let mut all = true;
+        for &(bank, offset) in &timing.constant[..usize::from(timing.constants)] {
+            all &= self.mem.constant(now, address::constant(code, bank, u32::from(offset)), slot as u8);
+        }
+        all
+    }
+
+    /// The executor reports a warp that ran past the last instruction.
+    #[cold]
+    fn step_off_the_end(&mut self, work: &mut Work, around: &Surroundings, slot: usize, now: u64) -> bool {
+        let warp = &self.warps[slot];
+        let kernel = &around.kernels[warp.kernel as usize];
+        let share = &mut work.shares[warp.kernel as usize];
+        let resident = &mut share.residents[self.blocks[warp.block as usize].resident as usize];
+        let time = Now { cycle: now, nanoseconds: self.spec.clock.at(now) };
+        let index = warp.index as usize;
+        share.stepper.step(&kernel.prepared, around.memory, &mut work.log, resident, index, time);
+        if let Some(fault) = share.stepper.take_fault() {
+            work.stopped = Some(Stopped { cycle: now, kernel: warp.kernel, fault });
+        }
+        false
+    }
+
+    /// Finds out whether a warp can issue, and what it waits for if not.
+    #[inline(always)]
+    pub(super) fn evaluate(&mut self, kernels: &[Kernel], slot: usize, now: u64) {
+        let warp = &self.warps[slot];
+        if matches!(warp.condition, Condition::Free | Condition::Drains) {
+            return;
+        }
+        let Some(pc) = warp.pc else { return self.wait(slot, Stall::Barrier) };
+        let stall = if warp.held_until > now {
+            Some(warp.held_for)
+        } else if warp.fenced {
+            Some(Stall::Fence)
+        } else if warp.merging {
+            Some(Stall::Merge)
+        } else if warp.buffered == 0 {
+            Some(Stall::Fetch)
+        } else if warp.wants_constant {
+            Some(Stall::Constant)
+        } else {
+            kernels[warp.kernel as usize]
+                .decoded
+                .timing
+                .get(pc as usize)
+                .and_then(|timing| warp.hazard(timing))
+        };
+        match stall {
+            Some(stall) => self.wait(slot, stall),
+            None => {
+                let timing = kernels[warp.kernel as usize].decoded.timing.get(pc as usize);
+                let pipe = timing.map_or(Pipe::Sp, |timing| timing.pipe);
+                let (rank, scheduler) = (warp.rank, slot % self.schedulers.len());
+                self.warps[slot].condition = Condition::Ready;
+                self.schedulers[scheduler].set_ready(rank, pipe);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn wait(&mut self, slot: usize, stall: Stall) {
+        let scheduler = slot % self.schedulers.len();
+        let warp = &mut self.warps[slot];
+        warp.condition = Condition::Waits(stall);
+        let away = matches!(stall, Stall::Memory | Stall::Barrier | Stall::Fence | Stall::Merge);
+        self.schedulers[scheduler].set_waiting(warp.rank, away);
+    }
+}

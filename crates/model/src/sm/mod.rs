@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A streaming multiprocessor: fetch, schedulers, register file, execution units, and the memory side in `mem`.
+//!
+//!     fetch ─► buffers ─► scoreboard ─► schedulers ─► collectors ─► units ─► write-back
+//!                                           │              └─────► memory unit ─► L1, shared, constant, texture ─► network
+//!                                           └ exec: values and addresses, at issue
+//!
+//! An instruction books its way through collectors and units when it issues, so that the only things that happen later are events:
+//! instructions arriving in buffers, results written, lines coming back. Between events nothing changes, and cycles are skipped;
+//! the issue slots in between are charged in one go.
+
+mod between;
+mod block;
+mod charge;
+mod counters;
+mod decode;
+mod event;
+mod fetch;
+mod issue;
+pub mod mem;
+mod operands;
+mod schedule;
+mod stall;
+mod units;
+mod warp;
+mod work;
+
+use warpwatt_base::clock::Clock;
+use warpwatt_base::wheel::Wheel;
+use warpwatt_config::Config;
+use warpwatt_memory::DeviceMemory;
+
+use crate::net::{Client, Inbox, Outbox};
+
+pub use counters::{IssueCounters, SmCounters};
+pub use decode::Decoded;
+pub use stall::{Stall, Stalls};
+pub use work::{Deferred, Finished, Kernel, Share, Start, Stopped, Work};
+
+use block::BlockSlot;
+use decode::Pipe;
+use event::{Event, MemoryOp};
+use fetch::Fetch;
+use mem::{Done, MemoryUnit};
+use operands::Operands;
+use schedule::Scheduler;
+use units::Units;
+use warp::WarpSlot;
+
+/// Latencies of the pipeline that are needed at every turn.
+struct Spec {
+    branch_cycles: u64,
+    barrier_cycles: u64,
+    yield_instructions: u32,
+    clock: Clock,
+}
+
+pub struct Sm {
+    id: u32,
+    spec: Spec,
+    warps: Vec<WarpSlot>,
+    schedulers: Vec<Scheduler>,
+    blocks: Vec<BlockSlot>,
+    fetch: Fetch,
+    operands: Operands,
+    units: Units,
+    mem: MemoryUnit,
+    wheel: Wheel<Event>,
+    /// Memory instructions under way, and the free entries.
+    memory_ops: Vec<MemoryOp>,
+    free_ops: Vec<u32>,
+    done: Vec<Done>,
+    issue: IssueCounters,
+    stalls: Stalls,
+    /// Warps that have not drained.
+    resident_warps: u32,
+    /// Warp slots that drain or wait at a fence, which an acknowledged store may help.
+    waits_for_stores: u64,
+    /// Warp slots that wait for the merge at the end of the epoch.
+    merging: u64,
+    started: u64,
+    /// Issue slots before this cycle are accounted for.
+    accounted: u64,
+    /// Next cycle in which something happens.
+    next: u64,
+}
+
+/// What an SM works with in an epoch.
+pub struct Surroundings<'e, 'a> {
+    pub kernels: &'e [Kernel<'a>],
+    pub memory: &'e DeviceMemory,
+    pub inbox: &'e mut Inbox,
+    pub outbox: &'e mut Outbox,
+}
+
+impl Sm {
+    pub fn new(config: &Config, id: u32) -> Sm {
+        let sm = &config.sm;
+        Sm {
+            id,
+            spec: Spec {
+                branch_cycles: u64::from(sm.branch_cycles),
+                barrier_cycles: u64::from(sm.barrier_cycles),
+                yield_instructions: sm.yield_instructions,
+                // Nanoseconds of the device's clock.
+                clock: Clock::new(1000, config.clock.core_mhz),
+            },
+            warps: vec![WarpSlot::default(); sm.warps as usize],
+            schedulers: (0..sm.schedulers).map(|_| Scheduler::new(sm.scheduler, sm.active_warps)).collect(),
+            blocks: (0..sm.ctas).map(|_| BlockSlot::default()).collect(),
+            fetch: Fetch::new(config, id),
+            operands: Operands::new(config),
+            units: Units::new(config),
+            mem: MemoryUnit::new(config, id),
+            wheel: Wheel::default(),
+            memory_ops: Vec::new(),
+            free_ops: Vec::new(),
+            done: Vec::new(),
+            issue: IssueCounters::default(),
+            stalls: Stalls::default(),
+            resident_warps: 0,
+            waits_for_stores: 0,
+            merging: 0,
+            started: 0,
+            accounted: 0,
+            next: u64::MAX,
+        }
+    }
+
+    /// Runs from cycle `from` to before `to`. With `step`, every cycle is gone through.
+    pub fn run(&mut self, work: &mut Work, around: &mut Surroundings, from: u64, to: u64, step: bool) {
+        if work.stopped.is_some() {
+            return;
+        }
+        let start = work.starts.front().map_or(u64::MAX, |start| start.cycle);
+        let mut now = if step { from } else { self.next.min(around.inbox.next()).min(start).max(from) };
+        while now < to {
+            let issued = self.cycle(work, around, now);
+            if work.stopped.is_some() {
+                return;
+            }
+            now = if step || issued { now + 1 } else { self.next_event(work, around, now) };
+        }
+        self.next = now;
+    }
+
+    /// The next cycle in which something happens, packets and blocks to come apart.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// One cycle. Tells whether an instruction issued.
+    #[inline(always)]
+    fn cycle(&mut self, work: &mut Work, around: &mut Surroundings, now: u64) -> bool {
+        if self.accounted < now {
+            self.charge_until(work, now);
+        }
+        while let Some(&start) = work.starts.front()
+            && start.cycle <= now
+        {
+            work.starts.pop_front();
+            self.start_block(work, around.kernels, now, start);
+        }
+        while let Some(packet) = around.inbox.take(now) {
+            match packet.client {
+                Client::Instruction => self.fetch.fill(&packet),
+                Client::L1d | Client::Constant | Client::Texture => {
+                    self.mem.fill(now, &packet, &mut self.done);
+                    self.after_memory(work, around.kernels, now);
+                }
+            }
+        }
+        while let Some(event) = self.wheel.pop(now) {
+            self.handle(work, around.kernels, now, event);
+        }
+        if self.mem.next(now, around.outbox) <= now {
+            self.mem.step(now, around.outbox, &mut self.done);
+            self.after_memory(work, around.kernels, now);
+        }
+        if self.resident_warps == 0 {
+            if self.fetch.has_requests() {
+                self.fetch.send(now, around.outbox);
+            }
+            return false;
+        }
+        let issued = self.issue_all(work, around, now);
+        for _ in 0..self.fetch.ports {
+            if !self.fetch_one(around.kernels, now) {
+                break;
+            }
+        }
+        if self.fetch.has_requests() {
+            self.fetch.send(now, around.outbox);
+        }
+        issued
+    }
+
+    /// Results and wake-ups that the memory unit announced.
+    #[inline(always)]
+    fn after_memory(&mut self, work: &mut Work, kernels: &[Kernel], now: u64) {
+        for i in 0..self.done.len() {
+            let Done { at, token } = self.done[i];
+            if at <= now {
+                self.handle(work, kernels, now, Event::Data { op: token });
+            } else {
+                self.wheel.push(at, Event::Data { op: token });
+            }
+        }
+        self.done.clear();
+        let mut woken = self.mem.take_woken();
+        while woken != 0 {
+            let slot = woken.trailing_zeros() as usize;
+            woken &= woken - 1;
+            self.warps[slot].wants_constant = false;
+            self.evaluate(kernels, slot, now);
+        }
+        let mut waiting = self.waits_for_stores;
+        while waiting != 0 {
+            let slot = waiting.trailing_zeros() as usize;
+            waiting &= waiting - 1;
+            if self.mem.pending_writes(slot as u8) == 0 {
+                self.stores_done(work, kernels, slot, now);
+            }
+        }
+    }
+
+    /// When to look again, after a cycle in which nothing issued.
+    fn next_event(&mut self, work: &Work, around: &mut Surroundings, now: u64) -> u64 {
+        let soon = now + 1;
+        if self.resident_warps != 0 {
+            if self.fetch.has_work() {
+                return soon;
+            }
+            let blocked = self.blocked_pipes(soon);
+            let mut next = u64::MAX;
+            for scheduler in &self.schedulers {
+                if scheduler.candidates(blocked) != 0 {
+                    return soon;
+                }
+                for pipe in [Pipe::Sp, Pipe::Shuffle, Pipe::Sfu, Pipe::Fp64] {
+                    if blocked[pipe as usize] && scheduler.is_wanted(pipe) {
+                        next = next.min(self.operands.free_at(pipe));
+                    }
+                }
+            }
+            if next <= soon {
+                return soon;
+            }
+            self.next_arrival(work, around, soon).min(next)
+        } else {
+            self.next_arrival(work, around, soon)
+        }
+    }
+
+    fn next_arrival(&mut self, work: &Work, around: &mut Surroundings, soon: u64) -> u64 {
+        let mut next = self.wheel.next().unwrap_or(u64::MAX).min(around.inbox.next());
+        next = next.min(self.mem.next(soon, around.outbox));
+        if let Some(start) = work.starts.front() {
+            next = next.min(start.cycle);
+        }
+        if self.fetch.has_requests() {
+            next = next.min(around.outbox.next_change(soon - 1));
+        }
+        next.max(soon)
+    }
+
+    /// Fetches for one warp. False if none wants to be fetched for.
+    #[inline(always)]
+    fn fetch_one(&mut self, kernels: &[Kernel], now: u64) -> bool {
+        let Some(slot) = self.fetch.pick() else { return false };
+        let warp = &mut self.warps[slot];
+        let kernel = &kernels[warp.kernel as usize];
+        let Some(pc) = warp.pc else { return true };
+        let from = pc + warp.buffered + warp.coming;
+        let end = kernel.decoded.timing.len() as u32;
+        if from >= end {
+            // Behind the last instruction; the executor reports whoever gets there.
+            warp.buffered += 1;
+            self.fetch.update(slot, &self.warps[slot]);
+            return true;
+        }
+        if let fetch::Fetched::Hit(count) = self.fetch.access(now, slot, kernel.code, from, end) {
+            warp.coming += count;
+            let event = Event::Fetched { slot: slot as u8, path: warp.path, count: count as u8 };
+            self.wheel.push(now + self.fetch.cycles, event);
+            self.fetch.update(slot, &self.warps[slot]);
+        }
+        true
+    }
+
+    /// The counters so far. [`Sm::settle`] brings them up to date first.
+    pub fn counters(&self) -> SmCounters {
+        SmCounters {
+            issue: self.issue.clone(),
+            stalls: self.stalls,
+            fetch: self.fetch.counters.clone(),
+            registers: self.operands.counters.clone(),
+            units: self.units.counters.clone(),
+            memory: self.mem.counters.clone(),
+        }
+    }
+
+    /// A kernel starts: lines of the former one are stale.
+    pub fn new_kernel(&mut self, now: u64) {
+        self.mem.new_kernel(now);
+        self.next = self.next.min(now);
+    }
+
+    /// No warp is resident and nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.resident_warps == 0
+            && self.mem.is_idle()
+            && self.wheel.is_empty()
+            && self.fetch.outstanding() == 0
+    }
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A warp scheduler: which of its warps issues next.
+//!
+//! Its warps are numbered by age, so that sets of them are bit masks and the oldest is the lowest bit. Policies: greedy then oldest,
+//! loose round robin, and two levels (Narasiman et al., MICRO 2011), where few active warps take turns and one that waits for memory or
+//! at a barrier makes room for a pending one.
+
+use warpwatt_config::Policy;
+
+use super::decode::Pipe;
+
+/// The most warps of one scheduler.
+pub const RANKS: usize = 64;
+
+pub struct Scheduler {
+    policy: Policy,
+    /// Most warps that are active at once with two levels.
+    active_limit: u32,
+    /// Warp slots by age, oldest first.
+    slots: [u8; RANKS],
+    pub count: usize,
+    /// By rank: warps that could issue if their unit takes them.
+    ready: u64,
+    /// Of those, the ones that want a pipe.
+    wants: [u64; Pipe::COUNT],
+    /// Ranks that wait for something long: they leave the active set.
+    away: u64,
+    active: u64,
+    /// Rank of the warp that issued last.
+    last: Option<u8>,
+}
+
+impl Scheduler {
+    pub fn new(policy: Policy, active_limit: u32) -> Scheduler {
+        Scheduler {
+            policy,
+            active_limit,
+            slots: [0; RANKS],
+            count: 0,
+            ready: 0,
+            wants: [0; Pipe::COUNT],
+            away: 0,
+            active: 0,
+            last: None,
+        }
+    }
+
+    /// Takes over a new list of warps, oldest first. All are taken to wait until told otherwise.
+    pub fn assign(&mut self, slots: impl Iterator<Item = u8>) {
+        let last = self.last.map(|rank| self.slots[usize::from(rank)]);
+        let mut was_active = 0u64;
+        for rank in 0..self.count {
+            was_active |= (self.active >> rank & 1) << self.slots[rank];
+        }
+        self.count = 0;
+        for slot in slots.take(RANKS) {
+            self.slots[self.count] = slot;
+            self.count += 1;
+        }
+        (self.ready, self.away, self.active) = (0, 0, 0);
+        self.wants = [0; Pipe::COUNT];
+        self.last = None;
+        for rank in 0..self.count {
+            let slot = self.slots[rank];
+            self.active |= (was_active >> slot & 1) << rank;
+            if last == Some(slot) {
+                self.last = Some(rank as u8);
+            }
+        }
+        self.fill_active();
+    }
+
+    #[inline(always)]
+    pub fn slot(&self, rank: u8) -> usize {
+        usize::from(self.slots[usize::from(rank)])
+    }
+
+    /// A warp can issue, through a pipe.
+    #[inline(always)]
+    pub fn set_ready(&mut self, rank: u8, pipe: Pipe) {
+        let bit = 1u64 << rank;
+        self.ready |= bit;
+        for wants in &mut self.wants {
+            *wants &= !bit;
+        }
+        self.wants[pipe as usize] |= bit;
+        self.away &= !bit;
+        if self.policy == Policy::TwoLevel {
+            self.fill_active();
+        }
+    }
+
+    /// A warp cannot issue; `away` if it will take long.
+    #[inline(always)]
+    pub fn set_waiting(&mut self, rank: u8, away: bool) {
+        let bit = 1u64 << rank;
+        self.ready &= !bit;
+        if away {
+            self.away |= bit;
+        } else {
+            self.away &= !bit;
+        }
+        if self.policy == Policy::TwoLevel {
+            self.fill_active();
+        }
+    }
+
+    /// Active warps that wait for long make room for pending ones that do not.
+    fn fill_active(&mut self) {
+        let all = if self.count == RANKS { !0 } else { (1u64 << self.count) - 1 };
+        let mut pending = all & !self.active & !self.away;
+        while pending != 0 {
+            let full = self.active.count_ones() >= self.active_limit;
+            let gone = self.active & self.away;
+            if full && gone == 0 {
+                break;
+            }
+            if full {
+                self.active &= !(1 << gone.trailing_zeros());
+            }
+            let next = pending.trailing_zeros();
+            self.active |= 1 << next;
+            pending &= pending - 1;
+        }
+    }
+
+    /// Warps that may issue now, given the pipes that take nothing.
+    #[inline(always)]
+    pub fn candidates(&self, blocked: [bool; Pipe::COUNT]) -> u64 {
+        let mut set = self.ready;
+        for (wants, blocked) in self.wants.iter().zip(blocked) {
+            if blocked {
+                set &= !wants;
+            }
+        }
+        if self.policy == Policy::TwoLevel { set & self.active } else { set }
+    }
+
+    /// Whether a warp waits for nothing but this pipe.
+    #[inline(always)]
+    pub fn is_wanted(&self, pipe: Pipe) -> bool {
+        let mut set = self.ready & self.wants[pipe as usize];
+        if self.policy == Policy::TwoLevel {
+            set &= self.active;
+        }
+        set != 0
+    }
+
+    /// The first of a set in the order of the policy.
+    #[inline(always)]
+    fn first_of(&self, set: u64) -> Option<u8> {
+        if set == 0 {
+            return None;
+        }
+        let last = match self.last {
+            Some(last) => u32::from(last),
+            None => return Some(set.trailing_zeros() as u8),
+        };
+        let first = match self.policy {
+            Policy::Gto => {
+                if set >> last & 1 != 0 {
+                    last
+                } else {
+                    set.trailing_zeros()
+                }
+            }
+            Policy::Lrr | Policy::TwoLevel => {
+                let later = set & (!1u64).checked_shl(last).unwrap_or(0);
+                if later != 0 { later.trailing_zeros() } else { set.trailing_zeros() }
+            }
+        };
+        Some(first as u8)
+    }
+
+    /// The warp to issue from, of those that may.
+    #[inline(always)]
+    pub fn pick(&self, candidates: u64) -> Option<u8> {
+        self.first_of(candidates)
+    }
+
+    /// A warp has issued. Its rank may have changed since it was picked, and it may have ended.
+    #[inline(always)]
+    pub fn issued(&mut self, slot: usize, rank: u8) {
+        if usize::from(self.slots[usize::from(rank)]) == slot && usize::from(rank) < self.count {
+            self.last = Some(rank);
+        } else {
+            self.last =
+                (0..self.count).find(|&rank| usize::from(self.slots[rank]) == slot).map(|rank| rank as u8);
+        }
+    }
+
+    /// The first warp in the scheduler's order, whether it can issue or not: it is the one that a cycle without issue is charged to.
+    #[inline(always)]
+    pub fn first(&self) -> Option<u8> {
+        let all = if self.count == RANKS { !0 } else { (1u64 << self.count) - 1 };
+        match self.policy {
+            Policy::TwoLevel if self.active != 0 => self.first_of(self.active),
+            _ => self.first_of(all),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scheduler(policy: Policy, warps: u8) -> Scheduler {
+        let mut scheduler = Scheduler::new(policy, 2);
+        scheduler.assign(10..10 + warps);
+        for rank in 0..warps {
+            scheduler.set_ready(rank, Pipe::Sp);
+        }
+        scheduler
+    }
+
+    fn issue(scheduler: &mut Scheduler) -> Option<usize> {
+        let rank = scheduler.pick(scheduler.candidates([false; Pipe::COUNT]))?;
+        let slot = scheduler.slot(rank);
+        scheduler.issued(slot, rank);
+        Some(slot)
+    }
+
+    #[test]
+    fn greedy_stays_with_a_warp_and_then_takes_the_oldest() {
+        let mut gto = scheduler(Policy::Gto, 3);
+        assert_eq!([issue(&mut gto), issue(&mut gto)], [Some(10), Some(10)]);
+        gto.set_waiting(0, false);
+        assert_eq!([issue(&mut gto), issue(&mut gto)], [Some(11), Some(11)]);
+        gto.set_ready(0, Pipe::Sp);
+        assert_eq!(issue(&mut gto), Some(11), "as long as it is ready");
+        gto.set_waiting(1, false);
+        assert_eq!(issue(&mut gto), Some(10));
+    }
+
+    #[test]
+    fn round_robin_takes_turns() {
+        let mut lrr = scheduler(Policy::Lrr, 3);
+        let order: Vec<_> = (0..5).filter_map(|_| issue(&mut lrr)).collect();
+        assert_eq!(order, [10, 11, 12, 10, 11]);
+    }
+
+    #[test]
+    fn two_levels_keep_few_warps_active_until_one_waits_for_memory() {
+        let mut two = scheduler(Policy::TwoLevel, 4);
+        let order: Vec<_> = (0..4).filter_map(|_| issue(&mut two)).collect();
+        assert_eq!(order, [10, 11, 10, 11]);
+        two.set_waiting(0, true);
+        let order: Vec<_> = (0..3).filter_map(|_| issue(&mut two)).collect();
+        assert_eq!(order, [12, 11, 12]);
+        two.set_ready(0, Pipe::Sp);
+        assert!(!(0..4).filter_map(|_| issue(&mut two)).any(|slot| slot == 10), "it is pending now");
+    }
+
+    #[test]
+    fn a_warp_whose_unit_is_busy_lets_others_go_first() {
+        let mut gto = scheduler(Policy::Gto, 2);
+        gto.set_ready(0, Pipe::Sfu);
+        let mut blocked = [false; Pipe::COUNT];
+        blocked[Pipe::Sfu as usize] = true;
+        assert_eq!(gto.pick(gto.candidates(blocked)), Some(1));
+        assert!(gto.is_wanted(Pipe::Sfu));
+        assert_eq!(gto.first(), Some(0), "the stall is the first one's");
+    }
+
+    #[test]
+    fn the_greedy_warp_keeps_its_place_when_others_come_and_go() {
+        let mut gto = scheduler(Policy::Gto, 3);
+        gto.set_waiting(0, false);
+        issue(&mut gto);
+        gto.assign([11, 12, 13].into_iter());
+        gto.set_ready(0, Pipe::Sp);
+        gto.set_ready(2, Pipe::Sp);
+        assert_eq!(issue(&mut gto), Some(11));
+    }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A warp slot: what the SM knows about the warp that is in it.
+
+use super::decode::{RegisterSet, Timing};
+use super::stall::Stall;
+
+/// Whether a warp can issue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Condition {
+    /// No warp is in the slot.
+    Free,
+    Ready,
+    Waits(Stall),
+    /// All its lanes ended; instructions or stores are still under way.
+    Drains,
+}
+
+#[derive(Clone, Debug)]
+pub struct WarpSlot {
+    pub condition: Condition,
+    /// Index of its kernel in the run, of its block in the SM, and its own in the block.
+    pub kernel: u32,
+    pub block: u32,
+    pub index: u32,
+    /// Rank in its scheduler.
+    pub rank: u8,
+    /// Starts count up over the SM's life: the lower, the older.
+    pub age: u64,
+    /// Next instruction; none while all lanes wait.
+    pub pc: Option<u32>,
+    /// The latest instruction issued: what waits at a barrier is charged to it.
+    pub last_pc: u32,
+    /// Instructions decoded, from `pc` on, and those on their way.
+    pub buffered: u32,
+    pub coming: u32,
+    /// Goes up at every jump, so that what was fetched before is not taken.
+    pub path: u32,
+    /// Nothing happens before this cycle, for this reason.
+    pub held_until: u64,
+    pub held_for: Stall,
+    /// A branch is being decided on: nothing is fetched.
+    pub branches: bool,
+    /// It waits for the merge at the end of the epoch.
+    pub merging: bool,
+    /// A constant operand is being fetched.
+    pub wants_constant: bool,
+    /// A fence waits for the warp's stores.
+    pub fenced: bool,
+    /// Registers and predicates under way, and those of them that memory sends.
+    pub busy: RegisterSet,
+    pub busy_memory: RegisterSet,
+    pub busy_preds: u8,
+    /// Instructions that have not retired.
+    pub in_flight: u32,
+    /// Instructions since another part of a diverged warp had its turn, and turns since lanes met.
+    pub since_turn: u32,
+    pub turns: u32,
+    /// Bytes of local memory of a lane, and where the warp's lie.
+    pub local_base: u64,
+}
+
+impl Default for WarpSlot {
+    fn default() -> Self {
+        WarpSlot {
+            condition: Condition::Free,
+            kernel: 0,
+            block: 0,
+            index: 0,
+            rank: 0,
+            age: 0,
+            pc: None,
+            last_pc: 0,
+            buffered: 0,
+            coming: 0,
+            path: 0,
+            held_until: 0,
+            held_for: Stall::Fetch,
+            branches: false,
+            merging: false,
+            wants_constant: false,
+            fenced: false,
+            busy: [0; 4],
+            busy_memory: [0; 4],
+            busy_preds: 0,
+            in_flight: 0,
+            since_turn: 0,
+            turns: 0,
+            local_base: 0,
+        }
+    }
+}
+
+impl WarpSlot {
+    /// Whether instructions are wanted for it at all.
+    #[inline(always)]
+    pub fn fetches(&self) -> bool {
+        self.pc.is_some() && !self.branches && !matches!(self.condition, Condition::Free | Condition::Drains)
+    }
+
+    /// What the next instruction waits for among registers and predicates.
+    #[inline(always)]
+    pub fn hazard(&self, timing: &Timing) -> Option<Stall> {
+        let mut hit = 0;
+        for (busy, used) in self.busy.iter().zip(&timing.hazards) {
+            hit |= busy & used;
+        }
+        if hit != 0 {
+            let mut memory = 0;
+            for (busy, used) in self.busy_memory.iter().zip(&timing.hazards) {
+                memory |= busy & used;
+            }
+            return Some(if memory != 0 { Stall::Memory } else { Stall::Dependency });
+        }
+        (self.busy_preds & timing.pred_hazards != 0).then_some(Stall::Dependency)
+    }
+
+    /// Marks what an instruction writes as under way.
+    #[inline(always)]
+    pub fn reserve(&mut self, timing: &Timing, memory: bool) {
+        for (busy, writes) in self.busy.iter_mut().zip(&timing.writes) {
+            *busy |= writes;
+        }
+        if memory {
+            for (busy, writes) in self.busy_memory.iter_mut().zip(&timing.writes) {
+                *busy |= writes;
+            }
+        }
+        self.busy_preds |= timing.pred_writes;
+    }
+
+    /// What an instruction writes is there.
+    #[inline(always)]
+    pub fn release(&mut self, timing: &Timing) {
+        for (busy, writes) in self.busy.iter_mut().zip(&timing.writes) {
+            *busy &= !writes;
+        }
+        for (busy, writes) in self.busy_memory.iter_mut().zip(&timing.writes) {
+            *busy &= !writes;
+        }
+        self.busy_preds &= !timing.pred_writes;
+    }
+}

@@ -167,7 +167,10 @@ impl EpochLog {
             }
         }
         let (from, to) = entry.range();
-        self.filter.mark(from, to - 1);
+        self.filter.widen(from, to - 1);
+        for line in from >> LINE_BITS..=(to - 1) >> LINE_BITS {
+            self.filter.mark(line);
+        }
         self.entries.push(entry);
     }
 
@@ -211,9 +214,13 @@ impl EpochLog {
     fn push_offsets(&mut self, span: &Span) -> u32 {
         let row = self.rows.len() as u32;
         self.rows.push(Row(*span.offsets));
+        let mut marked = usize::MAX;
         for lane in lanes_of(span.mask) {
-            let at = span.host.addr() + span.offsets[lane] as usize;
-            self.filter.mark(at, at + span.bytes as usize - 1);
+            let line = line_of(span, lane);
+            if line != marked {
+                self.filter.mark(line);
+                marked = line;
+            }
         }
         row
     }
@@ -221,6 +228,7 @@ impl EpochLog {
     fn push_entry(&mut self, span: &Span, row: u32, what: What) {
         let (low, last) = bounds(span);
         let Span { host, mask, bytes, .. } = *span;
+        self.filter.widen(host.addr() + low as usize, host.addr() + last as usize);
         self.entries.push(Entry { cycle: self.cycle, host, low, last, mask, row, bytes, what });
     }
 
@@ -254,6 +262,10 @@ impl EpochLog {
         struct Scratch([[u8; LANE]; 32]);
         const LANE: usize = 32;
 
+        if let Some(read) = self.newest_run(span) {
+            // SAFETY: all lanes lie inside of the run's bytes.
+            return unsafe { gather(&Span { host: read, ..*span }, shape, dst) };
+        }
         let mut scratch = Scratch([[0; LANE]; 32]);
         let bytes = span.bytes as usize;
         for lane in lanes_of(span.mask) {
@@ -273,6 +285,20 @@ impl EpochLog {
         let host = scratch.0.as_mut_ptr().cast();
         let read = Span { host, guest: span.guest, offsets: &offsets, mask: span.mask, bytes: span.bytes };
         unsafe { gather(&read, shape, dst) };
+    }
+
+    /// The frequent case: the latest store near the lanes is a run that holds all they read. Gives where the span's offsets count from in it.
+    fn newest_run(&self, span: &Span) -> Option<*mut u8> {
+        let (low, last) = bounds(span);
+        let host = span.host.addr();
+        let entry = self.entries.iter().rev().find(|entry| near(entry, span))?;
+        let (from, to) = entry.range();
+        let inside = from <= host + low as usize && host + (last as usize) < to;
+        if !inside || !matches!(entry.what, What::Run) {
+            return None;
+        }
+        let bytes = run_bytes(&self.rows[entry.row as usize..], to - from);
+        Some(bytes.as_ptr().wrapping_offset(host.wrapping_sub(from) as isize).cast_mut())
     }
 
     /// Puts what a store writes over the bytes at host address `start`.
@@ -398,6 +424,15 @@ fn is_consecutive(span: &Span) -> bool {
     strays == 0
 }
 
+/// log2 of the bytes of a line of the filter.
+const LINE_BITS: u32 = 7;
+
+/// The line that a lane's bytes lie on: accesses are aligned to their size, which is less than a line.
+#[inline(always)]
+fn line_of(span: &Span, lane: usize) -> usize {
+    (span.host.addr() + span.offsets[lane] as usize) >> LINE_BITS
+}
+
 /// A set of lines, with false positives: one bit for each of 4096 classes of lines, and the range all of them lie in.
 struct Filter {
     low: usize,
@@ -412,7 +447,6 @@ impl Default for Filter {
 }
 
 impl Filter {
-    const LINE_BITS: u32 = 7;
     /// Lines up to which a range is looked at as a whole rather than lane by lane.
     const FEW: usize = 8;
 
@@ -424,14 +458,9 @@ impl Filter {
     }
 
     #[inline(always)]
-    fn mark(&mut self, first: usize, last: usize) {
-        let (first, last) = (first >> Filter::LINE_BITS, last >> Filter::LINE_BITS);
-        self.low = self.low.min(first);
-        self.high = self.high.max(last);
-        for line in first..=last {
-            let (word, bit) = Filter::place(line);
-            self.bits[word] |= bit;
-        }
+    fn mark(&mut self, line: usize) {
+        let (word, bit) = Filter::place(line);
+        self.bits[word] |= bit;
     }
 
     #[inline(always)]
@@ -440,21 +469,24 @@ impl Filter {
         self.bits[word] & bit != 0
     }
 
+    /// Bytes from `first` to `last` are about to be marked.
+    #[inline(always)]
+    fn widen(&mut self, first: usize, last: usize) {
+        self.low = self.low.min(first);
+        self.high = self.high.max(last);
+    }
+
     /// Whether bytes from `first` to `last` may be in the set; yes when that would take long to find out.
     #[inline(always)]
     fn may_hold(&self, first: usize, last: usize) -> bool {
-        let (first, last) = (first >> Filter::LINE_BITS, last >> Filter::LINE_BITS);
+        let (lines, end) = (first >> LINE_BITS, last >> LINE_BITS);
         first <= self.high
             && self.low <= last
-            && (last - first >= Filter::FEW || (first..=last).any(|line| self.has(line)))
+            && (end - lines >= Filter::FEW || (lines..=end).any(|line| self.has(line)))
     }
 
     fn may_hold_lanes(&self, span: &Span) -> bool {
-        lanes_of(span.mask).any(|lane| {
-            let first = span.host.addr() + span.offsets[lane] as usize;
-            let last = first + span.bytes as usize - 1;
-            (first >> Filter::LINE_BITS..=last >> Filter::LINE_BITS).any(|line| self.has(line))
-        })
+        lanes_of(span.mask).any(|lane| self.has(line_of(span, lane)))
     }
 
     fn clear(&mut self) {

@@ -60,14 +60,15 @@ impl AsMut<EpochLog> for Sm {
 impl Sm {
     fn run_epoch(&mut self, prepared: &Prepared, memory: &DeviceMemory, from: u64, to: u64) {
         for cycle in from..to {
-            if self.fault.is_none() {
-                self.issue(prepared, memory, cycle);
+            // When no warp can be stepped, none can before the merge.
+            if self.fault.is_some() || !self.issue(prepared, memory, cycle) {
+                return;
             }
         }
     }
 
-    /// Steps the next warp, in turn, that can be.
-    fn issue(&mut self, prepared: &Prepared, memory: &DeviceMemory, cycle: u64) {
+    /// Steps the next warp, in turn, that can be. False if there is none.
+    fn issue(&mut self, prepared: &Prepared, memory: &DeviceMemory, cycle: u64) -> bool {
         let warps = prepared.warps_per_cta() as usize;
         let all = self.slots.len() * warps;
         for candidate in (0..all).map(|i| (self.turn + 1 + i) % all) {
@@ -92,8 +93,9 @@ impl Sm {
             }
             // What an atomic gives back is there after the merge.
             self.held[slot][warp] |= prepared.image().program().uops[outcome.pc as usize].op == Op::Atom;
-            return;
+            return true;
         }
+        false
     }
 
     fn follow(&mut self, prepared: &Prepared, slot: usize, warp: usize, event: StepEvent) {

@@ -17,6 +17,9 @@ use super::mesh::Mesh;
 use super::packet::Packet;
 use super::timing::Timing;
 
+/// Of the number of a sender: masks have a bit for each.
+const SENDER_BITS: u32 = 6;
+
 /// A packet under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {
@@ -152,9 +155,10 @@ pub struct Inbox {
     timing: Timing,
     /// Network clock from which the ejection port is free of packets already taken.
     port_free: u64,
-    /// Packets from each sender, and when the first of each arrives: `u64::MAX` if there is none.
+    /// Packets from each sender, the place of the first of each in the order of packets, and a bit for each sender that has one.
     lanes: Vec<Lane<Flight>>,
-    arrivals: Vec<u64>,
+    ranks: Vec<u64>,
+    waiting: u64,
     /// The sender of the next packet and when that is through the ejection port.
     head: (usize, u64),
     /// Room given back to each sender in this epoch, and a bit for each sender with some.
@@ -169,7 +173,8 @@ impl Inbox {
             timing: Timing::new(config),
             port_free: 0,
             lanes: vec![Lane::default(); senders],
-            arrivals: vec![u64::MAX; senders],
+            ranks: vec![0; senders],
+            waiting: 0,
             head: (0, u64::MAX),
             credits: vec![Vec::new(); senders],
             credit_to: 0,
@@ -195,7 +200,7 @@ impl Inbox {
         }
         let Flight { packet, sent, .. } = self.lanes[sender].pop()?;
         self.port_free = self.ejected(&packet);
-        self.arrivals[sender] = self.lanes[sender].front().map_or(u64::MAX, |next| next.packet.arrive);
+        self.rank(sender);
         self.choose();
 
         let at = now + self.timing.cycles;
@@ -223,25 +228,32 @@ impl Inbox {
         self.port_free.max(self.timing.clocks_over(packet.arrive).saturating_sub(flits)) + flits
     }
 
-    /// Finds the next packet. One that arrives later than this epoch may still be overtaken by one that is not known yet.
-    fn choose(&mut self) {
-        let mut first = (u64::MAX, 0);
-        for (sender, &arrive) in self.arrivals.iter().enumerate() {
-            if arrive < first.0 {
-                first = (arrive, sender);
+    /// Notes the first packet of a sender: by arrival, then by sender.
+    #[inline]
+    fn rank(&mut self, sender: usize) {
+        match self.lanes[sender].front() {
+            Some(first) => {
+                self.ranks[sender] = first.packet.arrive << SENDER_BITS | sender as u64;
+                self.waiting |= 1 << sender;
             }
+            None => self.waiting &= !(1 << sender),
         }
-        self.head = match self.lanes.get(first.1).and_then(Lane::front) {
-            Some(Flight { packet, .. }) if first.0 != u64::MAX => {
-                (first.1, self.timing.cycle_after(self.ejected(packet)).max(packet.arrive))
-            }
-            _ => (0, u64::MAX),
-        };
+    }
+
+    /// Finds the next packet. One that arrives later than this epoch may still be overtaken by one that is not known yet.
+    #[inline]
+    fn choose(&mut self) {
+        let first = bits(self.waiting).map(|sender| self.ranks[sender]).min();
+        let sender = first.unwrap_or(0) as usize % (1 << SENDER_BITS);
+        let packet = first.and(self.lanes[sender].front()).map(|flight| &flight.packet);
+        let ready = packet
+            .map_or(u64::MAX, |packet| self.timing.cycle_after(self.ejected(packet)).max(packet.arrive));
+        self.head = (sender, ready);
     }
 
     fn receive(&mut self, sender: usize, sent: &mut Vec<Flight>) {
         self.lanes[sender].receive(sent);
-        self.arrivals[sender] = self.lanes[sender].front().map_or(u64::MAX, |first| first.packet.arrive);
+        self.rank(sender);
     }
 }
 

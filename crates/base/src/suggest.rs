@@ -7,9 +7,12 @@ pub fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     if word.len() > 40 {
         return None;
     }
-    let limit = (word.chars().count() / 3).max(1);
+    let length = word.chars().count();
+    let limit = (length / 3).max(1);
     candidates
         .iter()
+        // Each edit changes the length by one at most.
+        .filter(|candidate| candidate.chars().count().abs_diff(length) <= limit)
         .map(|&candidate| (distance(word, candidate), candidate))
         .filter(|&(edits, _)| edits <= limit)
         .min_by_key(|&(edits, _)| edits)

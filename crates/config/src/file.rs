@@ -116,7 +116,7 @@ impl Reader<'_> {
         let begin = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
         let column = String::from_utf8_lossy(&before[begin..]).chars().count() + 1;
         let place = Place {
-            file: shortened(self.file_name),
+            file: self.file_name.to_owned(),
             line: u32::try_from(line).unwrap_or(u32::MAX),
             column: u32::try_from(column).unwrap_or(u32::MAX),
         };

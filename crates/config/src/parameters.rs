@@ -152,7 +152,7 @@ parameters! {
     /// Shared memory.
     shared: Shared = "sm.shared" {
         bytes: u32 = 49152, 1024..=233472, "bytes", "Shared memory; the rest of the on-chip memory is the L1 data cache.";
-        banks: u32 = 32, 1..=64, "", "Banks of 4 bytes a cycle; a power of two.";
+        banks: u32 = 32, 1..=64, "", "Banks of 4 bytes a cycle.";
         cycles: u32 = 12, 1..=500, "cycles", "From the access to its result, without conflicts.";
         atomic_cycles: u32 = 4, 1..=500, "cycles", "Each round of an atomic operation on shared memory.";
     }
@@ -206,7 +206,7 @@ parameters! {
     /// Memory controllers and GDDR5. Timing constraints are in command clocks.
     dram: Dram = "dram" {
         policy: DramPolicy = DramPolicy::FrFcfs, 0..=0, "", "Which request goes first.";
-        channels: u32 = 1, 1..=4, "", "Independent channels of a controller; a power of two.";
+        channels: u32 = 1, 1..=4, "", "Independent channels of a controller.";
         bus_bytes: u32 = 8, 1..=32, "bytes", "Data bus of a channel; a power of two.";
         burst: u32 = 8, 4..=16, "beats", "Beats of one access, four in a command clock; with the bus they give the access granularity. A power of two.";
         banks: u32 = 16, 1..=64, "", "Banks of a channel; a power of two.";

@@ -82,9 +82,7 @@ fn is_power_of_two(key: &str) -> bool {
     let listed = [
         "sm.fetch.instruction_bytes",
         "sm.rf.sub_banks",
-        "sm.shared.banks",
         "l2.port_bytes",
-        "dram.channels",
         "dram.bus_bytes",
         "dram.burst",
         "dram.banks",

@@ -4,7 +4,7 @@
 //! Only what the model cannot represent is refused: a memory whose `t_rc` is shorter than its parts, say, is merely odd, since
 //! every constraint holds on its own.
 
-use crate::{BEATS_PER_CLOCK, Config, Error, LINE_BYTES, Problem, Topology};
+use crate::{Config, Error, LINE_BYTES, Problem, Topology};
 
 /// No clock domain is more than so many times as fast as another; beyond that it is a misprint.
 const MOST_CLOCK_RATIO: u32 = 16;
@@ -38,15 +38,13 @@ impl Broken {
 }
 
 fn powers_of_two(config: &Config, broken: &mut Broken) {
-    let checked: [(&'static [&'static str], u32); 14] = [
+    let checked: [(&'static [&'static str], u32); 12] = [
         (&["sm.fetch.instruction_bytes"], config.fetch.instruction_bytes),
         (&["sm.icache.line_bytes"], config.icache.line_bytes),
         (&["sm.constant.line_bytes"], config.constant.line_bytes),
         (&["sm.texture.line_bytes"], config.texture.line_bytes),
         (&["sm.rf.sub_banks"], config.rf.sub_banks),
-        (&["sm.shared.banks"], config.shared.banks),
         (&["l2.port_bytes"], config.l2.port_bytes),
-        (&["dram.channels"], config.dram.channels),
         (&["dram.bus_bytes"], config.dram.bus_bytes),
         (&["dram.burst"], config.dram.burst),
         (&["dram.banks"], config.dram.banks),
@@ -143,8 +141,21 @@ fn memory(config: &Config, broken: &mut Broken) {
         let message = format!("`dram.queue` is {}, but a line takes {accesses} accesses", dram.queue);
         (message, format!("use at least {accesses} for dram.queue, or a larger dram.burst or dram.bus_bytes"))
     });
-    let rest = dram.t_rp + dram.t_rcd + dram.t_cl.max(dram.t_wl) + dram.burst / BEATS_PER_CLOCK;
-    let keys = &["dram.t_refi", "dram.t_rfc", "dram.t_rp", "dram.t_rcd", "dram.t_cl", "dram.t_wl"];
+    // Between two refreshes a row has to be opened, accessed and closed again, or nothing would ever be done.
+    let written = dram.t_rcd + dram.t_wl + config.dram_access_clocks() + dram.t_wr;
+    let rest = dram.t_rc.max(dram.t_ras.max(written).max(dram.t_rcd + dram.t_rtp) + dram.t_rp);
+    let keys = &[
+        "dram.t_refi",
+        "dram.t_rfc",
+        "dram.t_rc",
+        "dram.t_ras",
+        "dram.t_rp",
+        "dram.t_rcd",
+        "dram.t_wl",
+        "dram.t_wr",
+        "dram.t_rtp",
+        "dram.burst",
+    ];
     broken.unless(dram.t_refi > dram.t_rfc + rest, keys, || {
         let message = format!(
             "`dram.t_refi` is {}, which leaves no time for an access beside a refresh (`dram.t_rfc`) of {}",

@@ -27,12 +27,14 @@ pub fn to_toml(config: &Config, annotated: bool) -> String {
 }
 
 impl GpuFile {
-    /// The whole file: header and all parameters.
+    /// The whole file: header and all parameters. Without a name it will be called like the file that it is written to.
     pub fn to_toml(&self, annotated: bool) -> String {
         let text = |text: &str| toml::Value::from(text).to_string();
-        let mut out = format!("name = {}\n", text(&self.name));
-        if !self.description.is_empty() {
-            let _ = writeln!(out, "description = {}", text(&self.description));
+        let mut out = String::new();
+        for (key, value) in [("name", &self.name), ("description", &self.description)] {
+            if !value.is_empty() {
+                let _ = writeln!(out, "{key} = {}", text(value));
+            }
         }
         let _ = writeln!(out, "inherits = {}\n", text(&self.inherits));
         out + &to_toml(&self.config, annotated)

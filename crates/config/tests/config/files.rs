@@ -71,6 +71,13 @@ fn headers_survive_whatever_they_say() {
 }
 
 #[test]
+fn a_file_without_a_name_is_called_like_the_file() {
+    let file = GpuFile { name: String::new(), ..GpuFile::preset("gtx480-corf").expect("a preset") };
+    let read = GpuFile::read(&file.to_toml(true), "dir/fast.toml").expect("a legal file");
+    assert_eq!(read, GpuFile { name: "fast".to_owned(), inherits: "gtx480-gpgpusim".to_owned(), ..file });
+}
+
+#[test]
 fn annotations_tell_meaning_unit_and_range() {
     let text = to_toml(&Config::default(), true);
     assert!(text.contains("# L1 data cache, with lines of 128 bytes.\n[sm.l1d]\n"), "{text}");

@@ -143,9 +143,7 @@ fn every_rule_names_its_keys_and_what_to_do() {
         "sm.constant.line_bytes=100",
         "sm.texture.line_bytes=100",
         "sm.rf.sub_banks=6",
-        "sm.shared.banks=24",
         "l2.port_bytes=24",
-        "dram.channels=3",
         "dram.bus_bytes=6",
         "dram.burst=6",
         "dram.banks=12",
@@ -206,8 +204,8 @@ fn every_rule_names_its_keys_and_what_to_do() {
             "`dram.queue` is 1, but a line takes 2 accesses; use at least 2 for dram.queue, or a larger dram.burst or dram.bus_bytes",
         ),
         (
-            &["dram.t_refi=134"],
-            "`dram.t_refi` is 134, which leaves no time for an access beside a refresh (`dram.t_rfc`) of 96; use more than 134 for \
+            &["dram.t_refi=138"],
+            "`dram.t_refi` is 138, which leaves no time for an access beside a refresh (`dram.t_rfc`) of 96; use more than 138 for \
              dram.t_refi, or a shorter dram.t_rfc",
         ),
         (&["clock.core_mhz=100", "clock.noc_mhz=1600"], ""),

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The banks of a GDDR5 channel: which rows are open, and from which command clock on each command may come.
+//!
+//! All constraints of the `dram` section live here (JEDEC JESD212 names them). Whoever picks commands asks for the first clock of
+//! each and says what it issued.
+
+use warpwatt_config::Config;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(usize)]
+pub enum Direction {
+    Read,
+    Write,
+}
+
+/// GDDR5 moves four beats on the data bus in a command clock.
+const BEATS_PER_CLOCK: u32 = 4;
+/// Clocks in which the data bus rests between reading and writing.
+const BUS_TURN: u64 = 2;
+
+/// Timing in command clocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Spec {
+    /// Data of one access on the bus.
+    pub data: u64,
+    /// From read or write to its data.
+    pub to_data: [u64; 2],
+    ccd: u64,
+    ccdl: u64,
+    rrd: u64,
+    faw: u64,
+    rcd: u64,
+    ras: u64,
+    rp: u64,
+    rc: u64,
+    cdlr: u64,
+    wr: u64,
+    rtp: u64,
+    pub refi: u64,
+    pub rfc: u64,
+}
+
+impl Spec {
+    pub fn new(config: &Config) -> Spec {
+        let dram = &config.dram;
+        let data = u64::from(dram.burst.div_ceil(BEATS_PER_CLOCK));
+        Spec {
+            data,
+            to_data: [u64::from(dram.t_cl), u64::from(dram.t_wl)],
+            ccd: u64::from(dram.t_ccd),
+            ccdl: u64::from(dram.t_ccdl),
+            rrd: u64::from(dram.t_rrd),
+            faw: u64::from(dram.t_faw),
+            rcd: u64::from(dram.t_rcd),
+            ras: u64::from(dram.t_ras),
+            rp: u64::from(dram.t_rp),
+            rc: u64::from(dram.t_rc),
+            cdlr: u64::from(dram.t_cdlr),
+            wr: u64::from(dram.t_wr),
+            rtp: u64::from(dram.t_rtp),
+            refi: u64::from(dram.t_refi),
+            rfc: u64::from(dram.t_rfc),
+        }
+    }
+}
+
+const CLOSED: u64 = u64::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Bank {
+    row: u64,
+    /// First clocks of an access, of a precharge and of an activation, as far as this bank is concerned.
+    column: u64,
+    precharge: u64,
+    activate: u64,
+    /// The open row has not been accessed yet.
+    fresh: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Banks {
+    pub spec: Spec,
+    banks: Vec<Bank>,
+    /// First clock of an access in each group.
+    groups: Vec<u64>,
+    group_mask: usize,
+    /// First clock of a read and of a write on the data bus.
+    bus: [u64; 2],
+    /// First clock of an activation in any bank, by `t_rrd`.
+    activate: u64,
+    /// First clocks after the last four activations by `t_faw`, and which is the oldest.
+    window: [u64; 4],
+    oldest: usize,
+    /// A bit for each bank with an open row.
+    open: u64,
+}
+
+impl Banks {
+    pub fn new(config: &Config) -> Banks {
+        let closed = Bank { row: CLOSED, column: 0, precharge: 0, activate: 0, fresh: false };
+        Banks {
+            spec: Spec::new(config),
+            banks: vec![closed; config.dram.banks as usize],
+            groups: vec![0; config.dram.groups as usize],
+            group_mask: config.dram.groups as usize - 1,
+            bus: [0; 2],
+            activate: 0,
+            window: [0; 4],
+            oldest: 0,
+            open: 0,
+        }
+    }
+
+    /// A bit for each bank with an open row.
+    #[inline(always)]
+    pub fn open(&self) -> u64 {
+        self.open
+    }
+
+    #[inline(always)]
+    pub fn is_open(&self, bank: usize, row: u64) -> bool {
+        self.banks[bank].row == row
+    }
+
+    /// First clock in which an open bank may be accessed.
+    #[inline(always)]
+    pub fn column_from(&self, bank: usize, direction: Direction) -> u64 {
+        let group = self.groups[bank & self.group_mask];
+        self.banks[bank].column.max(group).max(self.bus[direction as usize])
+    }
+
+    /// First clock of an access in any bank.
+    #[inline(always)]
+    pub fn bus_from(&self, direction: Direction) -> u64 {
+        self.bus[direction as usize]
+    }
+
+    #[inline(always)]
+    pub fn precharge_from(&self, bank: usize) -> u64 {
+        self.banks[bank].precharge
+    }
+
+    #[inline(always)]
+    pub fn activate_from(&self, bank: usize) -> u64 {
+        self.banks[bank].activate.max(self.activate).max(self.window[self.oldest])
+    }
+
+    /// First clock in which all rows can be closed.
+    pub fn precharge_all_from(&self) -> u64 {
+        self.banks.iter().filter(|bank| bank.row != CLOSED).map(|bank| bank.precharge).max().unwrap_or(0)
+    }
+
+    /// First clock of a refresh, when all rows are closed.
+    pub fn refresh_from(&self) -> u64 {
+        self.banks.iter().map(|bank| bank.activate).max().unwrap_or(0)
+    }
+
+    /// Accesses a bank; true if it is the first access since the row was opened.
+    pub fn column(&mut self, at: u64, bank: usize, direction: Direction) -> bool {
+        let spec = &self.spec;
+        let gap = spec.ccd.max(spec.data);
+        let data_end = at + spec.to_data[direction as usize] + spec.data;
+        let (same, other, precharge) = match direction {
+            // The write's data follows the read's on the bus.
+            Direction::Read => (
+                0,
+                (data_end + BUS_TURN).saturating_sub(spec.to_data[Direction::Write as usize]),
+                at + spec.rtp,
+            ),
+            Direction::Write => (1, data_end + spec.cdlr, data_end + spec.wr),
+        };
+        self.bus[same] = at + gap;
+        self.bus[1 - same] = other.max(at + gap);
+        self.groups[bank & self.group_mask] = at + spec.ccdl;
+        let bank = &mut self.banks[bank];
+        bank.precharge = bank.precharge.max(precharge);
+        std::mem::take(&mut bank.fresh)
+    }
+
+    pub fn open_row(&mut self, at: u64, bank: usize, row: u64) {
+        let spec = &self.spec;
+        self.activate = at + spec.rrd;
+        self.window[self.oldest] = at + spec.faw;
+        self.oldest = (self.oldest + 1) % self.window.len();
+        self.open |= 1 << bank;
+        self.banks[bank] = Bank {
+            row,
+            column: at + spec.rcd,
+            precharge: at + spec.ras,
+            activate: at + spec.rc,
+            fresh: true,
+        };
+    }
+
+    pub fn close_row(&mut self, at: u64, bank: usize) {
+        self.open &= !(1 << bank);
+        let bank = &mut self.banks[bank];
+        bank.row = CLOSED;
+        bank.activate = bank.activate.max(at + self.spec.rp);
+    }
+
+    pub fn refresh(&mut self, at: u64) {
+        for bank in &mut self.banks {
+            bank.activate = at + self.spec.rfc;
+        }
+    }
+}

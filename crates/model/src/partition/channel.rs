@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A memory channel: picks the commands for the lines that wait, one in a command clock at most.
+//!
+//! Lines are served first-ready first-come-first-served: the oldest access to an open row that may go now; else the oldest line of
+//! some bank has its row opened, or the row in its way closed once nobody waits for that. With `fcfs` only the oldest line counts.
+//! Reads go before writes. Writes gather in a queue of their own, as long as the reads'; they are drained when it is three quarters
+//! full or no read waits, until it is a quarter full or, if no read waits, empty. A read of a line that is still in the write queue
+//! is answered from there. When a refresh is due, all rows are closed and nothing else goes until it is over.
+//!
+//! Nothing is looked at in clocks in which no command can go: every constraint is a clock from which on something may be done.
+
+use std::collections::VecDeque;
+
+use warpwatt_base::clock::Clock;
+use warpwatt_config::{Config, DramPolicy};
+
+use super::banks::{Banks, Direction};
+use super::controller::accesses_per_line;
+use super::counters::DramCounters;
+use super::queue::Queue;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Command {
+    Access { bank: usize, direction: Direction },
+    Activate { bank: usize, row: u64 },
+    Precharge { bank: usize },
+    PrechargeAll,
+    Refresh,
+}
+
+/// A line that the L2 slice wants to have moved.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer {
+    pub line: u64,
+    pub bank: usize,
+    pub row: u64,
+    pub direction: Direction,
+    /// Accesses it takes.
+    pub accesses: u32,
+    /// Clock in which it was asked for.
+    pub asked: u64,
+    pub tag: u32,
+}
+
+/// A line that was read.
+#[derive(Clone, Copy, Debug)]
+pub struct Returned {
+    /// Cycle in which the L2 slice has it.
+    pub at: u64,
+    pub tag: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct Channel {
+    policy: DramPolicy,
+    clock: Clock,
+    /// From the end of the data to the L2 slice, in core cycles.
+    latency: u64,
+    /// Accesses that each direction's queue holds, and the watermarks of the writes'.
+    capacity: u32,
+    high: u32,
+    low: u32,
+    /// Lines on their way to the slice or waiting for it.
+    return_capacity: usize,
+    returning: usize,
+
+    banks: Banks,
+    queue: Queue,
+    /// Transfers that wait for room in the queue.
+    inlet: VecDeque<Transfer>,
+    inlet_capacity: usize,
+    returned: VecDeque<Returned>,
+    /// What is being served.
+    direction: Direction,
+    /// Of the last access.
+    bus_direction: Direction,
+    /// The first clock that may still get a command.
+    now: u64,
+    refresh_due: u64,
+    /// The next command; none if it has to be looked for.
+    next: Option<(u64, Command)>,
+    /// No row is opened or closed before this clock; 0 if that has to be looked for.
+    rows_from: u64,
+    /// Since when `active` or `idle` are not counted.
+    counted: u64,
+    #[cfg(test)]
+    pub trace: Vec<(u64, Command)>,
+}
+
+impl Channel {
+    pub fn new(config: &Config, lines: usize) -> Channel {
+        let dram = &config.dram;
+        let banks = Banks::new(config);
+        let clock = Clock::new(config.clock.dram_mhz, config.clock.core_mhz);
+        // The return queue stands at the slice. What is on the way to it is on top of that: as many lines as the bus moves meanwhile.
+        let line_clocks = banks.spec.data * u64::from(accesses_per_line(config));
+        let way = banks.spec.to_data[0] + banks.spec.data + clock.at(u64::from(dram.cycles)) + 1;
+        Channel {
+            policy: dram.policy,
+            clock,
+            latency: u64::from(dram.cycles),
+            capacity: dram.queue,
+            high: (dram.queue * 3 / 4).max(1),
+            low: dram.queue / 4,
+            return_capacity: dram.return_queue as usize + way.div_ceil(line_clocks) as usize,
+            returning: 0,
+            queue: Queue::new(dram.banks as usize, 2 * dram.queue as usize),
+            inlet: VecDeque::with_capacity(config.l2.queue as usize + 2),
+            inlet_capacity: config.l2.queue as usize,
+            returned: VecDeque::with_capacity(lines),
+            direction: Direction::Read,
+            bus_direction: Direction::Read,
+            now: 0,
+            refresh_due: banks.spec.refi,
+            next: None,
+            rows_from: 0,
+            counted: 0,
+            banks,
+            #[cfg(test)]
+            trace: Vec::new(),
+        }
+    }
+
+    /// Whether so many transfers may be asked for. One is always taken if none waits.
+    pub fn has_room(&self, transfers: usize) -> bool {
+        self.inlet.is_empty() || self.inlet.len() + transfers <= self.inlet_capacity
+    }
+
+    /// Asks for a transfer, in the clock that the channel was last advanced to.
+    pub fn push(&mut self, transfer: Transfer, counters: &mut DramCounters) {
+        self.inlet.push_back(transfer);
+        self.admit(self.now, counters);
+    }
+
+    /// Lets waiting transfers into the queue as far as there is room.
+    fn admit(&mut self, at: u64, counters: &mut DramCounters) {
+        while let Some(&transfer) = self.inlet.front() {
+            let Transfer { line, bank, row, direction, accesses, asked, tag } = transfer;
+            let used = self.queue.accesses(direction);
+            if used > 0 && used + accesses > self.capacity {
+                break;
+            }
+            self.inlet.pop_front();
+            counters.queues.note(u64::from(used));
+            if direction == Direction::Read && self.queue.holds(bank, Direction::Write, line) {
+                counters.forwards += 1;
+                self.returning += 1;
+                self.give_back(at, asked, tag, counters);
+                continue;
+            }
+            let open = self.banks.is_open(bank, row);
+            self.queue.push(bank, direction, line, row, asked, tag, accesses, open);
+            self.rows_from = 0;
+            self.next = None;
+        }
+        self.choose_direction();
+    }
+
+    fn choose_direction(&mut self) {
+        let reads = self.queue.accesses(Direction::Read);
+        let writes = self.queue.accesses(Direction::Write);
+        let crowded = writes >= self.high
+            || self.inlet.front().is_some_and(|transfer| transfer.direction == Direction::Write);
+        let drain = match self.direction {
+            Direction::Read => crowded || reads == 0,
+            Direction::Write => writes > self.low || reads == 0,
+        };
+        let direction = if writes > 0 && drain { Direction::Write } else { Direction::Read };
+        if direction != self.direction {
+            self.direction = direction;
+            self.rows_from = 0;
+            self.next = None;
+        }
+    }
+
+    /// A line that was read in a clock goes to the slice.
+    fn give_back(&mut self, at: u64, asked: u64, tag: u32, counters: &mut DramCounters) {
+        let done = at + self.banks.spec.to_data[0] + self.banks.spec.data;
+        counters.line_reads += 1;
+        counters.latencies.note(done - asked);
+        self.returned.push_back(Returned { at: self.clock.core(done) + self.latency, tag });
+    }
+
+    /// Issues all commands of clocks before `until`.
+    #[inline]
+    pub fn advance(&mut self, until: u64, counters: &mut DramCounters) {
+        while self.now < until {
+            let (at, command) = match self.next {
+                Some(next) => next,
+                None => {
+                    let next = self.choose();
+                    self.next = Some(next);
+                    next
+                }
+            };
+            if at >= until {
+                self.now = until;
+                return;
+            }
+            self.now = at + 1;
+            self.next = None;
+            self.issue(at, command, counters);
+        }
+    }
+
+    /// The first command that can go, and when.
+    fn choose(&mut self) -> (u64, Command) {
+        let next = match self.policy {
+            DramPolicy::FrFcfs => self.first_ready(),
+            DramPolicy::Fcfs => self.first_come(),
+        };
+        match next {
+            Some((at, command)) if at < self.refresh_due => (at, command),
+            _ if self.banks.open() != 0 => {
+                let at = self.now.max(self.refresh_due).max(self.banks.precharge_all_from());
+                (at, Command::PrechargeAll)
+            }
+            _ => (self.now.max(self.refresh_due).max(self.banks.refresh_from()), Command::Refresh),
+        }
+    }
+
+    fn first_ready(&mut self) -> Option<(u64, Command)> {
+        let access = self.first_access();
+        let access_at = access.map_or(u64::MAX, |(at, _)| at);
+        if self.rows_from.max(self.now) >= access_at {
+            return access;
+        }
+        match self.first_row_command() {
+            Some((at, command)) if at < access_at => Some((at, command)),
+            _ => access,
+        }
+    }
+
+    /// The oldest access to an open row that can go first.
+    fn first_access(&self) -> Option<(u64, Command)> {
+        let direction = self.direction;
+        let full = direction == Direction::Read && self.returning >= self.return_capacity;
+        let floor = self.now.max(self.banks.bus_from(direction));
+        let mut best = (u64::MAX, u64::MAX, 0);
+        for bank in bits(self.queue.hits(direction)) {
+            let waiting = self.queue.get(self.queue.hit(bank, direction));
+            if full && !waiting.started {
+                continue;
+            }
+            let at = self.banks.column_from(bank, direction).max(floor);
+            if (at, waiting.sequence) < (best.0, best.1) {
+                best = (at, waiting.sequence, bank);
+            }
+        }
+        let (at, _, bank) = best;
+        (at != u64::MAX).then_some((at, Command::Access { bank, direction }))
+    }
+
+    /// The first opening or closing of a row that can go: for the oldest line, openings first.
+    fn first_row_command(&mut self) -> Option<(u64, Command)> {
+        let direction = self.direction;
+        let stuck = self.queue.waiting(direction) & !self.queue.hits(direction);
+        let mut from = u64::MAX;
+        let mut best = (u64::MAX, true, u64::MAX, 0);
+        for bank in bits(stuck) {
+            let open = self.banks.open() >> bank & 1 != 0;
+            let may = if open { self.banks.precharge_from(bank) } else { self.banks.activate_from(bank) };
+            from = from.min(may);
+            let sequence = self.queue.get(self.queue.oldest(bank, direction)).sequence;
+            let key = (may.max(self.now), open, sequence, bank);
+            if key < best {
+                best = key;
+            }
+        }
+        self.rows_from = from;
+        let (at, open, _, bank) = best;
+        (at != u64::MAX).then(|| (at, self.row_command(bank, open, direction)))
+    }
+
+    fn row_command(&self, bank: usize, open: bool, direction: Direction) -> Command {
+        if open {
+            Command::Precharge { bank }
+        } else {
+            Command::Activate { bank, row: self.queue.get(self.queue.oldest(bank, direction)).row }
+        }
+    }
+
+    /// The next command of the oldest line.
+    fn first_come(&self) -> Option<(u64, Command)> {
+        let direction = self.direction;
+        let oldest = |bank: usize| self.queue.get(self.queue.oldest(bank, direction));
+        let bank = bits(self.queue.waiting(direction)).min_by_key(|&bank| oldest(bank).sequence)?;
+        let waiting = oldest(bank);
+        if self.banks.is_open(bank, waiting.row) {
+            let full = direction == Direction::Read && self.returning >= self.return_capacity;
+            let at = self.banks.column_from(bank, direction).max(self.now);
+            return (waiting.started || !full).then_some((at, Command::Access { bank, direction }));
+        }
+        let open = self.banks.open() >> bank & 1 != 0;
+        let at = if open { self.banks.precharge_from(bank) } else { self.banks.activate_from(bank) };
+        Some((at.max(self.now), self.row_command(bank, open, direction)))
+    }
+
+    fn issue(&mut self, at: u64, command: Command, counters: &mut DramCounters) {
+        #[cfg(test)]
+        self.trace.push((at, command));
+        match command {
+            Command::Access { bank, direction } => self.access(at, bank, direction, counters),
+            Command::Activate { bank, row } => {
+                self.credit(at, counters);
+                self.banks.open_row(at, bank, row);
+                self.queue.opened(bank, row);
+                self.rows_from = 0;
+                counters.activates += 1;
+            }
+            Command::Precharge { bank } => {
+                self.credit(at, counters);
+                self.close(at, bank, counters);
+            }
+            Command::PrechargeAll => {
+                self.credit(at, counters);
+                bits(self.banks.open()).for_each(|bank| self.close(at, bank, counters));
+            }
+            Command::Refresh => {
+                self.banks.refresh(at);
+                self.refresh_due += self.banks.spec.refi;
+                self.rows_from = 0;
+                counters.refreshes += 1;
+                counters.refreshing += self.banks.spec.rfc;
+            }
+        }
+    }
+
+    fn access(&mut self, at: u64, bank: usize, direction: Direction, counters: &mut DramCounters) {
+        let fresh = self.banks.column(at, bank, direction);
+        let started = self.queue.get(self.queue.hit(bank, direction)).started;
+        let waiting = self.queue.access(bank, direction);
+        counters.row_misses += u64::from(fresh);
+        counters.row_hits += u64::from(!fresh);
+        counters.data_busy += self.banks.spec.data;
+        counters.turnarounds += u64::from(self.bus_direction != direction);
+        self.bus_direction = direction;
+        match direction {
+            Direction::Read => {
+                counters.reads += 1;
+                self.returning += usize::from(!started);
+            }
+            Direction::Write => counters.writes += 1,
+        }
+        if waiting.left == 0 {
+            match direction {
+                Direction::Read => self.give_back(at, waiting.asked, waiting.tag, counters),
+                Direction::Write => counters.line_writes += 1,
+            }
+            if self.queue.hits(direction) >> bank & 1 == 0 {
+                self.rows_from = 0;
+            }
+        }
+        if self.inlet.is_empty() {
+            self.choose_direction();
+        } else {
+            self.admit(self.now, counters);
+        }
+    }
+
+    fn close(&mut self, at: u64, bank: usize, counters: &mut DramCounters) {
+        self.banks.close_row(at, bank);
+        self.queue.closed(bank);
+        self.rows_from = 0;
+        counters.precharges += 1;
+    }
+
+    /// Counts the time up to a clock in which rows are opened or closed.
+    fn credit(&mut self, at: u64, counters: &mut DramCounters) {
+        let passed = at.saturating_sub(self.counted);
+        if self.banks.open() != 0 {
+            counters.active += passed;
+        } else {
+            counters.idle += passed;
+        }
+        self.counted = self.counted.max(at);
+    }
+
+    /// Counts all time before a clock.
+    pub fn settle(&mut self, until: u64, counters: &mut DramCounters) {
+        self.advance(until, counters);
+        self.credit(until, counters);
+    }
+
+    /// The line that reaches the slice next, as far as that is known.
+    #[inline(always)]
+    pub fn returned(&self) -> Option<Returned> {
+        self.returned.front().copied()
+    }
+
+    /// The slice takes it.
+    pub fn take(&mut self) {
+        self.returned.pop_front();
+        if self.returning >= self.return_capacity {
+            self.next = None;
+        }
+        self.returning -= 1;
+    }
+
+    /// Reads are waiting whose return is not known yet.
+    #[inline(always)]
+    pub fn has_reads(&self) -> bool {
+        self.queue.accesses(Direction::Read) != 0 || !self.inlet.is_empty()
+    }
+
+    /// A clock before which no waiting line gets a command, `u64::MAX` if none waits.
+    pub fn next(&self) -> u64 {
+        match self.next {
+            _ if self.queue.is_empty() => u64::MAX,
+            Some((at, _)) => at,
+            None => self.now,
+        }
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_empty() && self.inlet.is_empty() && self.returned.is_empty()
+    }
+
+    /// What is waiting, in words.
+    pub fn waiting(&self, name: &str, out: &mut Vec<String>) {
+        let reads = self.queue.accesses(Direction::Read);
+        let writes = self.queue.accesses(Direction::Write);
+        if reads + writes > 0 || !self.inlet.is_empty() {
+            out.push(format!(
+                "{name}: {reads} read and {writes} write accesses wait, {} lines before the queue",
+                self.inlet.len()
+            ));
+        }
+        if !self.returned.is_empty() {
+            out.push(format!("{name}: {} lines wait for the L2 slice", self.returned.len()));
+        }
+    }
+}
+
+/// The numbers of the bits that are set.
+fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(bit)
+    })
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The memory controller of a partition: sends lines to their channels and brings them back.
+//!
+//! A request reaches its channel at once; `dram.cycles`, the fixed part of the latency on the way there and
+//! back, is spent on the way back. The channels are advanced to the present before they are asked anything, and since every return
+//! takes `dram.cycles` at least, the L2 slice may sleep that long without missing one.
+
+use warpwatt_base::clock::Clock;
+use warpwatt_config::Config;
+
+use super::banks::Direction;
+use super::channel::{Channel, Transfer};
+use super::counters::DramCounters;
+use super::mapping::Mapping;
+use crate::net::LINE_BYTES;
+
+#[derive(Clone, Debug)]
+pub struct Controller {
+    mapping: Mapping,
+    clock: Clock,
+    /// Bytes of an access.
+    access_bytes: u32,
+    pub(super) channels: Vec<Channel>,
+    /// From the clock of a read to its return at the earliest, in core cycles.
+    shortest: u64,
+    /// The clock that the channels are advanced to.
+    now: u64,
+    pub counters: DramCounters,
+}
+
+/// Accesses that a whole line takes.
+pub fn accesses_per_line(config: &Config) -> u32 {
+    (LINE_BYTES as u32).div_ceil(config.dram.bus_bytes * config.dram.burst)
+}
+
+impl Controller {
+    /// For at most `lines` reads at a time.
+    pub fn new(config: &Config, lines: usize) -> Controller {
+        let dram = &config.dram;
+        let clock = Clock::new(config.clock.dram_mhz, config.clock.core_mhz);
+        Controller {
+            mapping: Mapping::new(config),
+            clock,
+            access_bytes: dram.bus_bytes * dram.burst,
+            channels: (0..dram.channels).map(|_| Channel::new(config, lines)).collect(),
+            shortest: clock.core(u64::from(dram.t_cl)) + u64::from(dram.cycles),
+            now: 0,
+            counters: DramCounters::default(),
+        }
+    }
+
+    /// Brings the channels to the start of a core cycle: all commands of clocks that have passed by then are issued.
+    #[inline]
+    pub fn advance(&mut self, cycle: u64) {
+        let clock = self.clock.at(cycle);
+        if clock > self.now {
+            self.now = clock;
+            for channel in &mut self.channels {
+                channel.advance(clock, &mut self.counters);
+            }
+        }
+    }
+
+    /// Whether there is room for the fetch of a line and the write-back of another one.
+    pub fn has_room(&self, fetch: Option<u64>, write_back: Option<u64>) -> bool {
+        let channel = |line| self.mapping.place(line).channel;
+        match (fetch.map(channel), write_back.map(channel)) {
+            (Some(a), Some(b)) if a == b => self.channels[a].has_room(2),
+            (a, b) => [a, b].into_iter().flatten().all(|channel| self.channels[channel].has_room(1)),
+        }
+    }
+
+    /// Whether any two transfers find room.
+    #[inline]
+    pub fn has_room_for_any(&self) -> bool {
+        self.channels.iter().all(|channel| channel.has_room(2))
+    }
+
+    /// Reads a line; it comes back with the tag.
+    pub fn read(&mut self, line: u64, tag: u32) {
+        self.transfer(line, LINE_BYTES as u32, Direction::Read, tag);
+    }
+
+    pub fn write(&mut self, line: u64) {
+        self.transfer(line, LINE_BYTES as u32, Direction::Write, 0);
+    }
+
+    /// Every line that moves between the L2 slice and the memory goes through here: so many bytes of it, in whole accesses.
+    fn transfer(&mut self, line: u64, bytes: u32, direction: Direction, tag: u32) {
+        let place = self.mapping.place(line);
+        let transfer = Transfer {
+            line,
+            bank: place.bank,
+            row: place.row,
+            direction,
+            accesses: bytes.div_ceil(self.access_bytes),
+            asked: self.now,
+            tag,
+        };
+        self.channels[place.channel].push(transfer, &mut self.counters);
+    }
+
+    /// The line that came back first: its cycle, channel and tag, as far as that is known.
+    #[inline]
+    pub fn returned(&self) -> Option<(u64, usize, u32)> {
+        let known = |(i, channel): (usize, &Channel)| channel.returned().map(|line| (line.at, i, line.tag));
+        self.channels.iter().enumerate().filter_map(known).min()
+    }
+
+    /// The slice takes the line that came back first on a channel.
+    pub fn take(&mut self, channel: usize) {
+        self.channels[channel].take();
+    }
+
+    /// A cycle before which no line comes back that has not been announced yet, as seen in cycle `now`.
+    pub fn next_unknown(&self, now: u64) -> u64 {
+        if self.channels.iter().any(Channel::has_reads) { now + self.shortest } else { u64::MAX }
+    }
+
+    /// A cycle at whose start no waiting line has got another command yet or just one; `u64::MAX` if none waits.
+    pub fn next_command(&self) -> u64 {
+        let next = self.channels.iter().map(Channel::next).min().unwrap_or(u64::MAX);
+        if next == u64::MAX { u64::MAX } else { self.clock.core(next + 1) }
+    }
+
+    /// Counts the time up to the start of a cycle.
+    pub fn settle(&mut self, cycle: u64) {
+        self.advance(cycle);
+        for channel in &mut self.channels {
+            channel.settle(self.now, &mut self.counters);
+        }
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.channels.iter().all(Channel::is_idle)
+    }
+
+    /// What is waiting, in words.
+    pub fn waiting(&self, name: &str, out: &mut Vec<String>) {
+        for (i, channel) in self.channels.iter().enumerate() {
+            channel.waiting(&format!("{name}, memory channel {i}"), out);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where the lines of a partition lie in its memory.
+//!
+//! Lines take turns over the channels. Inside of a channel a line number reads, from the top: row, upper bank bits, upper column
+//! bits, lowest bank bit, lowest column bit. A stretch of lines so alternates between two banks of different bank groups every 256
+//! bytes, which the gap between accesses of one group (`t_ccdl`) asks for, and uses two rows to the end before it opens others:
+//! the layout of the GTX 480 in GPGPU-Sim 3.2.1. With `bank_hash`, row bits are folded into the bank, so that arrays at a distance
+//! of a power of two do not meet in one bank.
+
+use warpwatt_config::Config;
+
+use crate::net::LINE_BYTES;
+
+/// Lines that lie side by side in a row before the bank changes: one column bit.
+const RUN_BITS: u32 = 1;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    pub channel: usize,
+    pub bank: usize,
+    pub row: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mapping {
+    channels: u64,
+    /// Of the lines in a row, without the run.
+    column_bits: u32,
+    /// Bank bits below the upper column bits, and above.
+    low_bits: u32,
+    high_bits: u32,
+    hash: bool,
+}
+
+impl Mapping {
+    pub fn new(config: &Config) -> Mapping {
+        let dram = &config.dram;
+        let row_lines = u64::from(dram.row_bytes) / LINE_BYTES;
+        let bank_bits = dram.banks.ilog2();
+        let low_bits = bank_bits.min(1);
+        Mapping {
+            channels: u64::from(dram.channels),
+            column_bits: row_lines.ilog2().saturating_sub(RUN_BITS),
+            low_bits,
+            high_bits: bank_bits - low_bits,
+            hash: dram.bank_hash,
+        }
+    }
+
+    /// Where a line of the partition lies.
+    pub fn place(self, line: u64) -> Place {
+        let (channel, line) = match self.channels {
+            1 => (0, line),
+            channels => (line % channels, line / channels),
+        };
+        let rest = line >> RUN_BITS;
+        let low = rest & ((1 << self.low_bits) - 1);
+        let rest = rest >> self.low_bits >> self.column_bits;
+        let high = rest & ((1 << self.high_bits) - 1);
+        let row = rest >> self.high_bits;
+        let mut bank = high << self.low_bits | low;
+        let bank_bits = self.low_bits + self.high_bits;
+        if self.hash && bank_bits > 0 {
+            bank ^= (row ^ row >> bank_bits) & ((1 << bank_bits) - 1);
+        }
+        Place { channel: channel as usize, bank: bank as usize, row }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    #[test]
+    fn every_row_holds_its_share_of_lines() {
+        for (channels, banks, row_bytes, hash) in
+            [(1, 16, 4096, true), (2, 16, 2048, true), (3, 8, 256, false), (1, 1, 1024, true)]
+        {
+            let mut config = Config::default();
+            config.dram.channels = channels;
+            config.dram.banks = banks;
+            config.dram.row_bytes = row_bytes;
+            config.dram.bank_hash = hash;
+            let mapping = Mapping::new(&config);
+            let mut rows = BTreeMap::new();
+            let lines = u64::from(channels * banks * (row_bytes / 128)) * 7;
+            for line in 0..lines {
+                let Place { channel, bank, row } = mapping.place(line);
+                assert!(channel < channels as usize && bank < banks as usize && row < 7);
+                *rows.entry((channel, bank, row)).or_insert(0) += 1;
+            }
+            assert_eq!(rows.len() as u64, lines / u64::from(row_bytes / 128));
+            assert!(rows.values().all(|&lines| lines == row_bytes / 128));
+        }
+    }
+
+    #[test]
+    fn neighbouring_runs_lie_in_different_bank_groups() {
+        let config = Config::default();
+        let mapping = Mapping::new(&config);
+        let group = |line| mapping.place(line).bank % config.dram.groups as usize;
+        for line in (0..4096).step_by(2) {
+            assert_eq!(group(line), group(line + 1));
+            if line % 4 == 0 {
+                assert_ne!(group(line), group(line + 2));
+            }
+        }
+    }
+
+    #[test]
+    fn hashing_spreads_rows_of_one_bank_over_all_banks() {
+        let mut config = Config::default();
+        let stride = u64::from(config.dram.banks * config.dram.row_bytes / 128);
+        let banks = |config: &Config| {
+            let mapping = Mapping::new(config);
+            (0..16).map(|i| mapping.place(i * stride).bank).collect::<BTreeSet<_>>().len()
+        };
+        assert_eq!(banks(&config), 16);
+        config.dram.bank_hash = false;
+        assert_eq!(banks(&config), 1);
+    }
+}

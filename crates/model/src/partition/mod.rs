@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A memory partition: an L2 slice, its memory controller and GDDR5.
+//!
+//! ```text
+//!  requests ─► slice: tags ─► data array, atomic unit ─► replies ─►
+//!                │  ▲
+//!     fetches,   │  │ fills
+//!     write-backs▼  │
+//!             controller: channel ─► queue by bank ─► commands ─► banks
+//! ```
+//!
+//! The slice works in L2 clocks, the channels in command clocks; both are told in core cycles. No values move here: they are in
+//! device memory since their instruction was issued, and the partition decides when an answer arrives.
+
+mod banks;
+mod channel;
+mod controller;
+mod counters;
+mod mapping;
+mod queue;
+mod slice;
+#[cfg(test)]
+mod tests;
+
+use warpwatt_base::clock::Clock;
+use warpwatt_config::Config;
+
+use crate::address::Interleave;
+use crate::net::{Inbox, LINE_BYTES, Outbox};
+use controller::Controller;
+pub use counters::{DramCounters, L2Counters};
+use slice::{Cause, Slice};
+
+#[derive(Clone, Debug)]
+pub struct Partition {
+    index: usize,
+    interleave: Interleave,
+    clock: Clock,
+    slice: Slice,
+    memory: Controller,
+    /// The next L2 clock to be run.
+    next_clock: u64,
+    /// What stood still in the last clock that was run: the next request, and an answer that was ready.
+    blocked: Option<Cause>,
+    reply_waits: bool,
+}
+
+impl Partition {
+    pub fn new(config: &Config, index: usize) -> Partition {
+        Partition {
+            index,
+            interleave: Interleave::new(config),
+            clock: Clock::new(config.clock.l2_mhz, config.clock.core_mhz),
+            slice: Slice::new(config),
+            memory: Controller::new(config, config.l2.mshrs as usize),
+            next_clock: 0,
+            blocked: None,
+            reply_waits: false,
+        }
+    }
+
+    pub fn l2(&self) -> &L2Counters {
+        &self.slice.counters
+    }
+
+    pub fn dram(&self) -> &DramCounters {
+        &self.memory.counters
+    }
+
+    /// Runs from cycle `from` to before `to`. `step`: no clock is skipped, with the same result.
+    pub fn run(&mut self, from: u64, to: u64, inbox: &mut Inbox, outbox: &mut Outbox, step: bool) {
+        let end = first(self.clock, to);
+        let mut clock = self.next_clock.max(first(self.clock, from));
+        self.stand_still(self.next_clock, clock, outbox);
+        if !step && self.slice.is_idle() && inbox.next() >= to {
+            self.next_clock = end.max(clock);
+            return;
+        }
+        while clock < end {
+            self.step(clock, inbox, outbox);
+            let next = if step { clock + 1 } else { self.next_event(clock, inbox, outbox).min(end) };
+            self.stand_still(clock, next, outbox);
+            clock = next;
+        }
+        self.next_clock = clock;
+    }
+
+    /// One L2 clock.
+    fn step(&mut self, clock: u64, inbox: &mut Inbox, outbox: &mut Outbox) {
+        let now = self.clock.core(clock);
+        self.memory.advance(now);
+        self.reply_waits = self.slice.send(clock, now, outbox);
+        self.slice.fill(clock, now, &mut self.memory);
+        self.blocked = None;
+        if let Some(packet) = inbox.peek(now) {
+            let line = self.interleave.local(packet.address) / LINE_BYTES;
+            match self.slice.accept(clock, line, packet, &mut self.memory) {
+                Ok(()) => {
+                    inbox.take(now);
+                }
+                Err(cause) => self.blocked = Some(cause),
+            }
+        }
+    }
+
+    /// The next clock in which something may happen, as seen after `clock`.
+    fn next_event(&self, clock: u64, inbox: &Inbox, outbox: &Outbox) -> u64 {
+        let now = self.clock.core(clock);
+        let at = |cycle: u64| if cycle == u64::MAX { u64::MAX } else { first(self.clock, cycle) };
+        let request = match self.blocked {
+            None => at(inbox.next()),
+            Some(Cause::Memory) => at(self.memory.next_command()),
+            Some(cause) => self.slice.free_from(cause),
+        };
+        let reply = match self.slice.next_reply() {
+            Some((ready, packet)) if ready <= clock => {
+                at(outbox.when(self.clock.core(clock + 1), usize::from(packet.sm), packet))
+            }
+            Some((ready, _)) => ready,
+            None => u64::MAX,
+        };
+        let fill = match self.memory.returned() {
+            // With the array free, it is answers that are in the way, and their going is looked at above.
+            Some((cycle, ..)) if cycle <= now => {
+                Some(self.slice.free_from(Cause::Array)).filter(|&free| free > clock).unwrap_or(u64::MAX)
+            }
+            Some((cycle, ..)) => at(cycle),
+            None => u64::MAX,
+        };
+        let unknown = at(self.memory.next_unknown(now));
+        request.min(reply).min(fill).min(unknown).max(clock + 1)
+    }
+
+    /// Counts clocks from `from` to before `to` in which what stood still went on doing so.
+    fn stand_still(&mut self, from: u64, to: u64, outbox: &mut Outbox) {
+        if from >= to {
+            return;
+        }
+        if let Some(cause) = self.blocked {
+            *self.slice.counters.blocked(cause) += to - from;
+        }
+        if self.reply_waits {
+            self.slice.counters.reply_waits += to - from;
+            outbox.stalled(self.clock.core(from), self.clock.core(to));
+        }
+    }
+
+    /// A cycle before which nothing happens without new packets; `u64::MAX` if nothing is under way.
+    pub fn next(&self) -> u64 {
+        let next = self.clock.core(self.next_clock);
+        if self.blocked.is_some() || self.reply_waits {
+            return next;
+        }
+        let reply = self.slice.next_reply().map_or(u64::MAX, |(ready, _)| self.clock.core(ready));
+        let fill = self.memory.returned().map_or(u64::MAX, |(cycle, ..)| cycle);
+        reply.min(fill).min(self.memory.next_command()).max(next)
+    }
+
+    /// Nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.slice.is_idle() && self.memory.is_idle()
+    }
+
+    /// Brings counters of time up to date, and what memory does without being asked.
+    pub fn settle(&mut self, now: u64) {
+        self.memory.settle(now);
+    }
+
+    /// What is waiting, in words.
+    pub fn waiting(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        let name = format!("memory partition {}", self.index);
+        if let Some(cause) = self.blocked {
+            out.push(format!("{name}: the next request waits for {}", cause.in_words()));
+        }
+        self.slice.waiting(&name, &mut out);
+        self.memory.waiting(&name, &mut out);
+        out
+    }
+}
+
+/// The first clock of a domain that a core cycle or a later one has: clock `k` belongs to cycle `clock.core(k)`.
+#[inline(always)]
+fn first(clock: Clock, cycle: u64) -> u64 {
+    if cycle == 0 { 0 } else { clock.at(cycle - 1) + 1 }
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The lines that wait for a memory channel: for each bank a list of reads and one of writes in order of arrival, and the oldest of
+//! each that wants the row which is open.
+
+use super::banks::Direction;
+
+/// Number of a waiting line.
+pub type Handle = u32;
+pub const NONE: Handle = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    pub line: u64,
+    pub row: u64,
+    /// Order of arrival.
+    pub sequence: u64,
+    /// Clock in which the L2 slice asked.
+    pub asked: u64,
+    /// The slice's own note.
+    pub tag: u32,
+    /// Accesses still to be made.
+    pub left: u32,
+    pub started: bool,
+    before: Handle,
+    after: Handle,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: Handle,
+    last: Handle,
+    /// The oldest that wants the open row.
+    hit: Handle,
+}
+
+#[derive(Clone, Debug)]
+pub struct Queue {
+    slab: Vec<Waiting>,
+    free: Vec<Handle>,
+    /// Of reads and of writes, by bank.
+    lists: [Vec<List>; 2],
+    /// A bit for each bank with waiting lines, and with ones that want the open row.
+    waiting: [u64; 2],
+    hits: [u64; 2],
+    /// Accesses that wait.
+    accesses: [u32; 2],
+    sequence: u64,
+}
+
+impl Queue {
+    /// For at most so many lines.
+    pub fn new(banks: usize, lines: usize) -> Queue {
+        let empty = List { first: NONE, last: NONE, hit: NONE };
+        Queue {
+            slab: Vec::with_capacity(lines),
+            free: Vec::with_capacity(lines),
+            lists: [vec![empty; banks], vec![empty; banks]],
+            waiting: [0; 2],
+            hits: [0; 2],
+            accesses: [0; 2],
+            sequence: 0,
+        }
+    }
+
+    #[inline(always)]
+    pub fn get(&self, handle: Handle) -> &Waiting {
+        &self.slab[handle as usize]
+    }
+
+    /// A bit for each bank that lines wait for.
+    #[inline(always)]
+    pub fn waiting(&self, direction: Direction) -> u64 {
+        self.waiting[direction as usize]
+    }
+
+    /// A bit for each bank whose open row a line waits for.
+    #[inline(always)]
+    pub fn hits(&self, direction: Direction) -> u64 {
+        self.hits[direction as usize]
+    }
+
+    #[inline(always)]
+    pub fn accesses(&self, direction: Direction) -> u32 {
+        self.accesses[direction as usize]
+    }
+
+    /// The oldest line for a bank, if its bit is set in `waiting`.
+    #[inline(always)]
+    pub fn oldest(&self, bank: usize, direction: Direction) -> Handle {
+        self.lists[direction as usize][bank].first
+    }
+
+    /// The oldest line for the open row of a bank, if its bit is set in `hits`.
+    #[inline(always)]
+    pub fn hit(&self, bank: usize, direction: Direction) -> Handle {
+        self.lists[direction as usize][bank].hit
+    }
+
+    /// The line is on the list of a bank, and none of its accesses has been made.
+    pub fn holds(&self, bank: usize, direction: Direction, line: u64) -> bool {
+        let mut at = self.oldest(bank, direction);
+        while at != NONE {
+            let waiting = self.get(at);
+            if waiting.line == line && !waiting.started {
+                return true;
+            }
+            at = waiting.after;
+        }
+        false
+    }
+
+    /// Puts a line at the end of a bank's list. `open` tells whether its row is.
+    #[expect(clippy::too_many_arguments, reason = "what a line is made of, and where it goes")]
+    pub fn push(
+        &mut self,
+        bank: usize,
+        direction: Direction,
+        line: u64,
+        row: u64,
+        asked: u64,
+        tag: u32,
+        accesses: u32,
+        open: bool,
+    ) {
+        let d = direction as usize;
+        let list = &mut self.lists[d][bank];
+        self.sequence += 1;
+        let waiting = Waiting {
+            line,
+            row,
+            sequence: self.sequence,
+            asked,
+            tag,
+            left: accesses,
+            started: false,
+            before: list.last,
+            after: NONE,
+        };
+        let handle = match self.free.pop() {
+            Some(handle) => {
+                self.slab[handle as usize] = waiting;
+                handle
+            }
+            None => {
+                self.slab.push(waiting);
+                (self.slab.len() - 1) as Handle
+            }
+        };
+        match list.last {
+            NONE => list.first = handle,
+            last => self.slab[last as usize].after = handle,
+        }
+        list.last = handle;
+        self.waiting[d] |= 1 << bank;
+        self.accesses[d] += accesses;
+        if open && list.hit == NONE {
+            list.hit = handle;
+            self.hits[d] |= 1 << bank;
+        }
+    }
+
+    /// One access of the oldest line for the open row of a bank is made. Gives the line as it is after that; with no accesses left
+    /// it has gone from the list.
+    pub fn access(&mut self, bank: usize, direction: Direction) -> Waiting {
+        let d = direction as usize;
+        let handle = self.lists[d][bank].hit;
+        let waiting = &mut self.slab[handle as usize];
+        waiting.left -= 1;
+        waiting.started = true;
+        self.accesses[d] -= 1;
+        let waiting = *waiting;
+        if waiting.left == 0 {
+            self.remove(bank, d, handle, waiting);
+        }
+        waiting
+    }
+
+    fn remove(&mut self, bank: usize, d: usize, handle: Handle, Waiting { row, before, after, .. }: Waiting) {
+        let list = &mut self.lists[d][bank];
+        match before {
+            NONE => list.first = after,
+            before => self.slab[before as usize].after = after,
+        }
+        match after {
+            NONE => list.last = before,
+            after => self.slab[after as usize].before = before,
+        }
+        if list.first == NONE {
+            self.waiting[d] &= !(1 << bank);
+        }
+        self.free.push(handle);
+        self.find_hit(bank, d, after, row);
+    }
+
+    /// Looks for the oldest line, from `from` on, that wants a row.
+    fn find_hit(&mut self, bank: usize, d: usize, from: Handle, row: u64) {
+        let mut at = from;
+        while at != NONE && self.slab[at as usize].row != row {
+            at = self.slab[at as usize].after;
+        }
+        self.lists[d][bank].hit = at;
+        if at == NONE {
+            self.hits[d] &= !(1 << bank);
+        } else {
+            self.hits[d] |= 1 << bank;
+        }
+    }
+
+    /// A row of a bank was opened.
+    pub fn opened(&mut self, bank: usize, row: u64) {
+        for d in 0..2 {
+            let first = self.lists[d][bank].first;
+            self.find_hit(bank, d, first, row);
+        }
+    }
+
+    /// The row of a bank was closed.
+    pub fn closed(&mut self, bank: usize) {
+        for d in 0..2 {
+            self.lists[d][bank].hit = NONE;
+            self.hits[d] &= !(1 << bank);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.accesses == [0; 2]
+    }
+}

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! An L2 slice: tags, a data array, an atomic unit and miss status registers.
+//!
+//! Requests are taken in order, one in an L2 clock at most. The cache is write-back and write-allocate: a write of a whole line
+//! takes a place without fetching, a write of a part fetches the line and is merged when that is there; both are acknowledged once
+//! taken. Atomics and reductions need the line, and occupy the atomic unit for `atomic_cycles` a round. The data array moves
+//! `port_bytes` in a clock, for hits, fills, evictions and atomics alike. `l2.cycles` after its data access an answer is ready; those of
+//! misses come that long after the fill, so that a miss costs what the memory takes on top of a hit.
+//!
+//! A request that finds no miss status register, no room to wait, no place in its set, no room before the memory, or a busy array or
+//! atomic unit blocks those behind it. So does a full reply queue: it holds what the pipeline holds, an answer for each of `l2.cycles`
+//! clocks, and `l2.queue` more that the network did not take.
+
+use std::collections::VecDeque;
+
+use warpwatt_config::Config;
+
+use super::controller::Controller;
+use super::counters::L2Counters;
+use crate::cache::{Evicted, LineId, Mshr, MshrId, State, Tags};
+use crate::net::{Kind, LINE_BYTES, Outbox, Packet};
+
+const ALL_WORDS: u32 = u32::MAX;
+
+/// Why the next request waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    Reply,
+    Array,
+    Atomic,
+    Mshr,
+    Merge,
+    Ways,
+    Memory,
+}
+
+impl Cause {
+    /// What is waited for.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Cause::Reply => "answers to leave",
+            Cause::Array => "the data array",
+            Cause::Atomic => "the atomic unit",
+            Cause::Mshr => "a miss status register",
+            Cause::Merge => "room to wait for its line",
+            Cause::Ways => "a place in its set",
+            Cause::Memory => "room in the queue of the memory controller",
+        }
+    }
+}
+
+/// What the data array is accessed for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Use {
+    Read,
+    Write,
+    Fill,
+    WriteBack,
+}
+
+/// A line being fetched.
+#[derive(Clone, Copy, Debug)]
+struct Fetch {
+    place: LineId,
+    /// Answers that its fill will give.
+    answers: usize,
+}
+
+/// An answer, ready in an L2 clock.
+#[derive(Clone, Copy, Debug)]
+struct Reply {
+    ready: u64,
+    packet: Packet,
+}
+
+/// Answers in order of readiness; those of the atomic unit apart, as they take their own time.
+#[derive(Clone, Debug)]
+struct Replies {
+    plain: VecDeque<Reply>,
+    atomic: VecDeque<Reply>,
+    capacity: usize,
+}
+
+impl Replies {
+    fn len(&self) -> usize {
+        self.plain.len() + self.atomic.len()
+    }
+
+    fn has_room(&self, answers: usize) -> bool {
+        let len = self.len();
+        len == 0 || len + answers <= self.capacity
+    }
+
+    /// The queue whose first answer goes first.
+    #[inline]
+    fn first(&mut self) -> Option<&mut VecDeque<Reply>> {
+        let ready = |queue: &VecDeque<Reply>| queue.front().map_or(u64::MAX, |reply| reply.ready);
+        let (plain, atomic) = (ready(&self.plain), ready(&self.atomic));
+        match plain.min(atomic) {
+            u64::MAX => None,
+            first if first == plain => Some(&mut self.plain),
+            _ => Some(&mut self.atomic),
+        }
+    }
+
+    #[inline]
+    fn head(&self) -> Option<&Reply> {
+        match (self.plain.front(), self.atomic.front()) {
+            (Some(plain), Some(atomic)) => Some(if atomic.ready < plain.ready { atomic } else { plain }),
+            (plain, atomic) => plain.or(atomic),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Slice {
+    /// From data access to answer, in L2 clocks.
+    latency: u64,
+    atomic_clocks: u64,
+    /// The words that the data array moves in one clock.
+    chunks: Vec<u32>,
+    tags: Tags,
+    mshrs: Mshr<Packet>,
+    /// By miss status register.
+    fetches: Vec<Fetch>,
+    /// Who waited for the line that is being filled; empty otherwise.
+    waiters: Vec<Packet>,
+    replies: Replies,
+    /// L2 clocks from which data array and atomic unit are free.
+    array_free: u64,
+    atomic_free: u64,
+    last_taken: u64,
+    pub counters: L2Counters,
+}
+
+impl Slice {
+    pub fn new(config: &Config) -> Slice {
+        let l2 = &config.l2;
+        let chunk_words = (l2.port_bytes / 4).max(1);
+        let mut chunks = vec![0; 32u32.div_ceil(chunk_words) as usize];
+        (0..32).for_each(|word| chunks[(word / chunk_words) as usize] |= 1 << word);
+        let capacity = (l2.cycles + l2.queue) as usize;
+        let replies = || VecDeque::with_capacity(capacity + l2.merges as usize);
+        Slice {
+            latency: u64::from(l2.cycles),
+            atomic_clocks: u64::from(l2.atomic_cycles),
+            chunks,
+            tags: Tags::new(l2.sets, l2.ways),
+            mshrs: Mshr::new(l2.mshrs, l2.merges),
+            fetches: vec![Fetch { place: LineId(0), answers: 0 }; l2.mshrs as usize],
+            waiters: Vec::with_capacity(l2.merges as usize),
+            replies: Replies { plain: replies(), atomic: replies(), capacity },
+            array_free: 0,
+            atomic_free: 0,
+            last_taken: 0,
+            counters: L2Counters::default(),
+        }
+    }
+
+    /// Takes a request for a line if nothing is in its way.
+    pub fn accept(
+        &mut self,
+        clock: u64,
+        line: u64,
+        packet: &Packet,
+        memory: &mut Controller,
+    ) -> Result<(), Cause> {
+        if !self.replies.has_room(1) {
+            return Err(Cause::Reply);
+        }
+        match self.tags.find(line) {
+            Some(place) if self.tags.state(place) == State::Reserved => self.merge(clock, line, packet)?,
+            Some(place) => self.hit(clock, place, packet)?,
+            None if packet.kind == Kind::Write && packet.words == ALL_WORDS => {
+                self.allocate(clock, line, packet, memory)?;
+            }
+            None => self.miss(clock, line, packet, memory)?,
+        }
+        match packet.kind {
+            Kind::Write => self.counters.writes += 1,
+            Kind::Atomic | Kind::Reduction => self.counters.atomics += 1,
+            _ => self.counters.reads += 1,
+        }
+        self.counters.lanes += u64::from(packet.lanes);
+        self.counters.intervals.note(clock - self.last_taken);
+        self.last_taken = clock;
+        Ok(())
+    }
+
+    fn hit(&mut self, clock: u64, place: LineId, packet: &Packet) -> Result<(), Cause> {
+        if self.array_free > clock {
+            return Err(Cause::Array);
+        }
+        match packet.kind {
+            Kind::Atomic | Kind::Reduction => {
+                if self.atomic_free > clock {
+                    return Err(Cause::Atomic);
+                }
+                self.atomic(clock, place, packet);
+                self.tags.set_state(place, State::Dirty);
+                self.counters.atomic_hits += 1;
+            }
+            Kind::Write => {
+                self.access(clock, place, packet.words, Use::Write);
+                self.tags.set_state(place, State::Dirty);
+                self.answer(clock, packet);
+                self.counters.write_hits += 1;
+            }
+            _ => {
+                self.access(clock, place, packet.words, Use::Read);
+                self.answer(clock, packet);
+                self.counters.read_hits += 1;
+            }
+        }
+        self.tags.touch(place);
+        Ok(())
+    }
+
+    /// Waits for a line that is being fetched.
+    fn merge(&mut self, clock: u64, line: u64, packet: &Packet) -> Result<(), Cause> {
+        let Some(id) = self.mshrs.find(line).filter(|&id| self.mshrs.has_room(id)) else {
+            return Err(Cause::Merge);
+        };
+        self.mshrs.merge(id, *packet);
+        self.wait(clock, id, packet);
+        self.counters.merges += 1;
+        Ok(())
+    }
+
+    /// A write is acknowledged at once, all others when the line is there.
+    fn wait(&mut self, clock: u64, id: MshrId, packet: &Packet) {
+        if packet.kind == Kind::Write {
+            self.answer(clock, packet);
+        } else {
+            self.fetches[id.0 as usize].answers += 1;
+        }
+    }
+
+    /// A whole line is written that is not there: it takes a place, and nothing is fetched.
+    fn allocate(
+        &mut self,
+        clock: u64,
+        line: u64,
+        packet: &Packet,
+        memory: &mut Controller,
+    ) -> Result<(), Cause> {
+        if self.array_free > clock {
+            return Err(Cause::Array);
+        }
+        let place = self.make_room(clock, line, None, memory)?;
+        self.tags.set_state(place, State::Dirty);
+        self.access(clock, place, packet.words, Use::Write);
+        self.answer(clock, packet);
+        self.counters.allocations += 1;
+        Ok(())
+    }
+
+    fn miss(&mut self, clock: u64, line: u64, packet: &Packet, memory: &mut Controller) -> Result<(), Cause> {
+        if self.mshrs.is_full() {
+            return Err(Cause::Mshr);
+        }
+        let place = self.make_room(clock, line, Some(line), memory)?;
+        self.counters.mshrs.note(u64::from(self.mshrs.in_use()));
+        let id = self.mshrs.allocate(line, *packet);
+        self.fetches[id.0 as usize] = Fetch { place, answers: 0 };
+        self.wait(clock, id, packet);
+        memory.read(line, id.0);
+        self.counters.misses += 1;
+        self.counters.partial_fetches += u64::from(packet.kind == Kind::Write);
+        Ok(())
+    }
+
+    /// Takes a place for a line, if what has to be fetched and written back for that finds room before the memory.
+    fn make_room(
+        &mut self,
+        clock: u64,
+        line: u64,
+        fetch: Option<u64>,
+        memory: &mut Controller,
+    ) -> Result<LineId, Cause> {
+        if !memory.has_room_for_any() {
+            let victim = self.tags.victim(line).ok_or(Cause::Ways)?;
+            let write_back = victim.filter(|victim| victim.dirty).map(|victim| victim.line);
+            if !memory.has_room(fetch, write_back) {
+                return Err(Cause::Memory);
+            }
+        }
+        let (place, evicted) = self.tags.reserve(line).ok_or(Cause::Ways)?;
+        if let Some(Evicted { line, dirty }) = evicted {
+            self.counters.evictions += 1;
+            if dirty {
+                self.access(clock, place, ALL_WORDS, Use::WriteBack);
+                memory.write(line);
+                self.counters.write_backs += 1;
+            }
+        }
+        Ok(place)
+    }
+
+    /// Takes a line that came from memory, if it is there and nothing is in its way.
+    pub fn fill(&mut self, clock: u64, now: u64, memory: &mut Controller) {
+        let Some((at, channel, tag)) = memory.returned() else { return };
+        let Fetch { place, answers } = self.fetches[tag as usize];
+        if at > now || self.array_free > clock || !self.replies.has_room(answers) {
+            return;
+        }
+        memory.take(channel);
+        self.access(clock, place, ALL_WORDS, Use::Fill);
+        self.counters.fills += 1;
+        let mut changed = false;
+        let mut waiters = std::mem::take(&mut self.waiters);
+        self.mshrs.release(MshrId(tag), |packet| waiters.push(packet));
+        for packet in waiters.drain(..) {
+            changed |= packet.kind != Kind::Read;
+            match packet.kind {
+                Kind::Write => {}
+                Kind::Atomic | Kind::Reduction => self.atomic(clock, place, &packet),
+                _ => self.answer(clock, &packet),
+            }
+        }
+        self.waiters = waiters;
+        self.tags.set_state(place, if changed { State::Dirty } else { State::Clean });
+    }
+
+    /// Every access to the data array goes through here.
+    fn access(&mut self, clock: u64, _line: LineId, words: u32, what: Use) {
+        let moves = self.chunks.iter().filter(|&&chunk| words & chunk != 0).count().max(1) as u64;
+        self.array_free = self.array_free.max(clock) + moves;
+        self.counters.array_busy += moves;
+        match what {
+            Use::Read | Use::WriteBack => self.counters.array_reads += moves,
+            Use::Write | Use::Fill => self.counters.array_writes += moves,
+        }
+    }
+
+    /// Reads, changes and writes words of a line.
+    fn atomic(&mut self, clock: u64, place: LineId, packet: &Packet) {
+        self.access(clock, place, packet.words, Use::Read);
+        self.access(clock, place, packet.words, Use::Write);
+        let clocks = u64::from(packet.rounds.max(1)) * self.atomic_clocks;
+        self.atomic_free = self.atomic_free.max(clock) + clocks;
+        self.counters.atomic_busy += clocks;
+        let ready = self.atomic_free + self.latency;
+        self.replies.atomic.push_back(Reply { ready, packet: packet.answer() });
+    }
+
+    fn answer(&mut self, clock: u64, packet: &Packet) {
+        self.replies.plain.push_back(Reply { ready: clock + self.latency, packet: packet.answer() });
+    }
+
+    /// Sends the answers that are ready as far as the network takes them; whether one has to wait.
+    pub fn send(&mut self, clock: u64, now: u64, outbox: &mut Outbox) -> bool {
+        while let Some(queue) = self.replies.first()
+            && let Some(Reply { packet, .. }) = queue.front().filter(|reply| reply.ready <= clock)
+        {
+            let to = usize::from(packet.sm);
+            if !outbox.can_send(now, to, packet) {
+                return true;
+            }
+            self.counters.replies += 1;
+            self.counters.latencies.note(now - packet.arrive);
+            outbox.send(now, to, *packet);
+            queue.pop_front();
+        }
+        false
+    }
+
+    /// The answer that leaves next, and the clock from which it may.
+    pub fn next_reply(&self) -> Option<(u64, &Packet)> {
+        self.replies.head().map(|reply| (reply.ready, &reply.packet))
+    }
+
+    /// The clock from which what a blocked request waits for is free, `u64::MAX` if that depends on others.
+    pub fn free_from(&self, cause: Cause) -> u64 {
+        match cause {
+            Cause::Array => self.array_free,
+            Cause::Atomic => self.atomic_free,
+            _ => u64::MAX,
+        }
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.replies.len() == 0 && self.mshrs.in_use() == 0
+    }
+
+    /// What is waiting, in words.
+    pub fn waiting(&self, name: &str, out: &mut Vec<String>) {
+        if self.mshrs.in_use() > 0 {
+            let lines: Vec<_> =
+                self.mshrs.lines().take(4).map(|line| format!("{:#x}", line * LINE_BYTES)).collect();
+            out.push(format!(
+                "{name}: {} lines are being fetched (at {}{})",
+                self.mshrs.in_use(),
+                lines.join(", "),
+                if self.mshrs.in_use() > 4 { ", ..." } else { "" }
+            ));
+        }
+        if let Some(reply) = self.replies.head() {
+            out.push(format!(
+                "{name}: {} answers wait for the network, the first for SM {}",
+                self.replies.len(),
+                reply.packet.sm
+            ));
+        }
+    }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A partition between mock SMs: they send what they are told to, and note the answers.
+
+mod behaviour;
+mod commands;
+mod memory;
+mod random;
+mod stream;
+
+use std::collections::VecDeque;
+
+use warpwatt_config::Config;
+
+use super::Partition;
+use crate::address::Interleave;
+use crate::net::{Client, Inbox, Kind, Outbox, Packet, exchange};
+
+pub struct Rig {
+    pub config: Config,
+    pub partition: Partition,
+    requests: Vec<Outbox>,
+    inbox: [Inbox; 1],
+    outbox: [Outbox; 1],
+    replies: Vec<Inbox>,
+    /// What each SM will send, in order.
+    pub queues: Vec<VecDeque<Packet>>,
+    /// SMs that take no answers.
+    pub deaf: bool,
+    pub step: bool,
+    pub now: u64,
+    pub answers: Vec<Answer>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Answer {
+    pub packet: Packet,
+    /// Cycle in which the partition sent it.
+    pub sent: u64,
+}
+
+impl Rig {
+    pub fn new(config: Config, sms: usize) -> Rig {
+        Rig {
+            partition: Partition::new(&config, 0),
+            requests: (0..sms).map(|_| Outbox::new(&config, 1)).collect(),
+            inbox: [Inbox::new(&config, sms)],
+            outbox: [Outbox::new(&config, sms)],
+            replies: (0..sms).map(|_| Inbox::new(&config, 1)).collect(),
+            queues: vec![VecDeque::new(); sms],
+            deaf: false,
+            step: false,
+            now: 0,
+            answers: Vec::new(),
+            config,
+        }
+    }
+
+    /// A request for a line of this partition.
+    pub fn packet(&self, kind: Kind, line: u64, words: u32) -> Packet {
+        Packet {
+            address: Interleave::new(&self.config).global(0, line * 128),
+            words,
+            lanes: 32,
+            rounds: 1,
+            kind,
+            client: Client::L1d,
+            sm: 0,
+            partition: 0,
+            flits: 0,
+            tag: 0,
+            born: 0,
+            arrive: 0,
+        }
+    }
+
+    /// One epoch.
+    pub fn epoch(&mut self) {
+        let (from, to) = (self.now, self.now + u64::from(self.config.noc.cycles));
+        let [inbox] = &mut self.inbox;
+        let [outbox] = &mut self.outbox;
+        self.partition.run(from, to, inbox, outbox, self.step);
+        for (sm, queue) in self.queues.iter_mut().enumerate() {
+            for now in from..to {
+                while let Some(packet) = queue.front()
+                    && self.requests[sm].can_send(now, 0, packet)
+                {
+                    self.requests[sm].send(now, 0, Packet { sm: sm as u8, born: now, ..*packet });
+                    queue.pop_front();
+                }
+                while !self.deaf {
+                    let before = self.replies[sm].counters.latency;
+                    let Some(packet) = self.replies[sm].take(now) else { break };
+                    let sent = now - (self.replies[sm].counters.latency - before);
+                    self.answers.push(Answer { packet, sent });
+                }
+            }
+        }
+        exchange(&mut self.requests, &mut self.inbox, None);
+        exchange(&mut self.outbox, &mut self.replies, None);
+        self.now = to;
+    }
+
+    pub fn epochs(&mut self, count: usize) {
+        (0..count).for_each(|_| self.epoch());
+    }
+
+    /// Sends packets from SM 0 at once and waits for all answers, which must come.
+    pub fn ask(&mut self, packets: &[Packet]) -> Vec<Answer> {
+        self.answers.clear();
+        self.queues[0].extend(packets);
+        for _ in 0..10_000 {
+            if self.answers.len() == packets.len() {
+                return std::mem::take(&mut self.answers);
+            }
+            self.epoch();
+        }
+        panic!("not all answered: {:?}", self.partition.waiting());
+    }
+
+    /// Sends one packet and gives the cycles that the partition had it.
+    pub fn time(&mut self, packet: Packet) -> u64 {
+        let before = self.inbox[0].counters.latency;
+        let answer = self.ask(&[packet])[0];
+        let taken = answer.packet.born + self.inbox[0].counters.latency - before;
+        answer.sent - taken
+    }
+
+    /// Waits until nothing is under way.
+    pub fn rest(&mut self) {
+        for _ in 0..100_000 {
+            if self.partition.is_idle() && self.queues.iter().all(VecDeque::is_empty) {
+                // What was sent last may still be on its way.
+                self.epochs(4);
+                if self.partition.is_idle() {
+                    return;
+                }
+            }
+            self.epoch();
+        }
+        panic!("no rest: {:?}", self.partition.waiting());
+    }
+}

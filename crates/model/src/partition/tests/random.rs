@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Random traffic: all of it is answered, and skipping clocks changes nothing.
+
+use warpwatt_base::SplitMix64;
+use warpwatt_base::clock::Clock;
+use warpwatt_config::Config;
+
+use super::{Answer, Rig};
+use crate::net::Kind;
+use crate::partition::{DramCounters, L2Counters, first};
+
+const SMS: usize = 3;
+
+fn random_config(random: &mut SplitMix64) -> Config {
+    let mut config = Config::default();
+    let mut pick = |low: u32, high: u32| low + random.below(high - low + 1);
+    config.clock.l2_mhz = [700, 350, 1400, 650][pick(0, 3) as usize];
+    config.clock.dram_mhz = [924, 700, 500, 1900][pick(0, 3) as usize];
+    config.noc.buffer_flits = pick(8, 40);
+    let l2 = &mut config.l2;
+    (l2.sets, l2.ways) = (pick(1, 40), pick(1, 4));
+    (l2.mshrs, l2.merges, l2.queue) = (pick(1, 16), pick(1, 4), pick(1, 8));
+    (l2.cycles, l2.atomic_cycles) = (pick(1, 80), pick(1, 4));
+    l2.port_bytes = [8, 32, 64, 128][pick(0, 3) as usize];
+    let dram = &mut config.dram;
+    (dram.channels, dram.queue, dram.return_queue) = (pick(1, 3), pick(1, 64), pick(1, 8));
+    dram.cycles = pick(1, 120);
+    dram.bus_bytes = [2, 8, 16][pick(0, 2) as usize];
+    config
+}
+
+fn fill(rig: &mut Rig, random: &mut SplitMix64, count: u32) {
+    for tag in 0..count {
+        let kind =
+            [Kind::Read, Kind::Read, Kind::Write, Kind::Atomic, Kind::Reduction][random.below(5) as usize];
+        let words = if random.chance(2) { u32::MAX } else { random.next_u32() | 1 };
+        let mut packet = rig.packet(kind, u64::from(random.below(300)), words);
+        packet.tag = tag;
+        packet.rounds = 1 + random.below(8) as u8;
+        rig.queues[random.below(SMS as u32) as usize].push_back(packet);
+    }
+}
+
+fn run(seed: u64, step: bool) -> (Vec<Answer>, L2Counters, DramCounters, Vec<u64>) {
+    let mut random = SplitMix64::new(seed);
+    let mut rig = Rig::new(random_config(&mut random), SMS);
+    rig.step = step;
+    for _ in 0..4 {
+        fill(&mut rig, &mut random, 150);
+        rig.deaf = random.chance(2);
+        rig.epochs(random.below(40) as usize);
+        rig.deaf = false;
+        rig.epochs(random.below(200) as usize);
+        rig.partition.settle(rig.now);
+    }
+    let epochs = 4000 - (rig.now / u64::from(rig.config.noc.cycles)) as usize;
+    rig.epochs(epochs);
+    assert!(rig.partition.is_idle(), "seed {seed}: {:?}", rig.partition.waiting());
+    rig.partition.settle(rig.now);
+    let traffic = &rig.outbox[0].counters;
+    let stalls = vec![traffic.port_stalls, traffic.credit_stalls, traffic.packets];
+    (rig.answers.clone(), rig.partition.l2().clone(), rig.partition.dram().clone(), stalls)
+}
+
+#[test]
+fn skipping_clocks_changes_nothing() {
+    for seed in 0..60 {
+        let (skipped, stepped) = (run(seed, false), run(seed, true));
+        assert_eq!(skipped.1, stepped.1, "seed {seed}");
+        assert_eq!(skipped.2, stepped.2, "seed {seed}");
+        assert_eq!(skipped.3, stepped.3, "seed {seed}");
+        assert!(skipped.0 == stepped.0, "seed {seed}: answers differ");
+    }
+}
+
+#[test]
+fn every_request_is_answered_once_and_accounted_for() {
+    for seed in 100..160 {
+        let (answers, l2, dram, _) = run(seed, false);
+        let mut tags: Vec<_> = answers.iter().map(|answer| answer.packet.tag).collect();
+        tags.sort_unstable();
+        assert_eq!(tags, (0..150).flat_map(|tag| [tag; 4]).collect::<Vec<_>>(), "seed {seed}");
+        let requests = l2.reads + l2.writes + l2.atomics;
+        assert_eq!(requests, 600);
+        let hits = l2.read_hits + l2.write_hits + l2.atomic_hits;
+        assert_eq!(requests, hits + l2.misses + l2.merges + l2.allocations);
+        assert_eq!((l2.replies, l2.intervals.total(), l2.latencies.total()), (600, 600, 600));
+        assert_eq!((l2.fills, dram.line_reads, dram.line_writes), (l2.misses, l2.misses, l2.write_backs));
+    }
+}
+
+#[test]
+fn a_clock_belongs_to_one_cycle() {
+    for (mhz, core) in [(924, 700), (350, 700), (700, 700), (1400, 700)] {
+        let clock = Clock::new(mhz, core);
+        for cycle in 0..3000 {
+            let k = first(clock, cycle);
+            assert!(clock.core(k) >= cycle && (k == 0 || clock.core(k - 1) < cycle));
+        }
+    }
+}

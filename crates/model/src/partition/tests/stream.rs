@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How much of the memory's bandwidth streams of lines get.
+
+use warpwatt_config::Config;
+
+use super::Rig;
+use crate::net::Kind;
+
+/// Lines that SMs ask for block by block, as kernels do: each SM walks through its own stretch of `stretch` lines, then through the
+/// next one that nobody has taken. Gives the share of the data bus in use and the counters behind it.
+fn stream(config: Config, kinds: &[Kind], stretch: u64, lines: u64) -> (f64, Rig) {
+    let sms = config.gpu.sms as usize;
+    let mut rig = Rig::new(config, sms);
+    let each = lines / sms as u64;
+    for sm in 0..sms {
+        for i in 0..each {
+            let (block, offset) = (i / stretch, i % stretch);
+            let line = (block * sms as u64 + sm as u64) * stretch + offset;
+            for (array, &kind) in kinds.iter().enumerate() {
+                let packet = rig.packet(kind, line + (array as u64) * 1_000_448, u32::MAX);
+                rig.queues[sm].push_back(packet);
+            }
+        }
+    }
+    // Warm up, measure in the middle.
+    rig.epochs(200);
+    rig.partition.settle(rig.now);
+    let (start, before) = (rig.now, rig.partition.dram().clone());
+    while rig.queues.iter().all(|queue| queue.len() > 16) {
+        rig.epoch();
+    }
+    rig.partition.settle(rig.now);
+    let counters = rig.partition.dram().since(&before);
+    let clocks = (rig.now - start) * 924 / 700;
+    let share = counters.data_busy as f64 / clocks as f64;
+    println!(
+        "{kinds:?} in stretches of {stretch}: {:.1} % of peak over {clocks} clocks; row hits {:.1} %, activates {}, refreshing {:.1} %, turnarounds {}",
+        100.0 * share,
+        100.0 * counters.row_hits as f64 / (counters.row_hits + counters.row_misses) as f64,
+        counters.activates,
+        100.0 * counters.refreshing as f64 / clocks as f64,
+        counters.turnarounds,
+    );
+    let l2 = rig.partition.l2();
+    println!(
+        "  blocked: mshr {} memory {} array {} reply {} ways {}, queue {:?}",
+        l2.blocked_mshr,
+        l2.blocked_memory,
+        l2.blocked_array,
+        l2.blocked_reply,
+        l2.blocked_ways,
+        counters.queues
+    );
+    (share, rig)
+}
+
+#[test]
+fn streaming_reads_get_most_of_the_bandwidth() {
+    for stretch in [1, 2, 8, 64, 512] {
+        let (share, _) = stream(Config::default(), &[Kind::Read], stretch, 60_000);
+        assert!((0.86..=0.98).contains(&share), "{share}");
+    }
+}
+
+#[test]
+fn copies_lose_to_turnarounds_but_not_much() {
+    let (share, rig) = stream(Config::default(), &[Kind::Read, Kind::Write], 8, 30_000);
+    assert!((0.6..=0.9).contains(&share), "{share}");
+    assert!(rig.partition.dram().turnarounds > 0);
+}

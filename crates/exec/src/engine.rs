@@ -213,7 +213,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
             left = left.min(limit.saturating_sub(self.machine.tally.elapsed));
         }
         if let Some(limit) = self.options.max_thread_instructions {
-            left = left.min(limit.saturating_sub(self.machine.tally.lanes));
+            left = left.min(limit.saturating_sub(self.machine.lanes));
         }
         if left == 0 { Err(Stop::Ending(Ending::LimitReached)) } else { Ok(left as u32) }
     }

@@ -74,8 +74,6 @@ pub(crate) struct Tally {
     pub watch: Watch,
     pub fault: Option<Box<Fault>>,
     pub divergent_branches: u64,
-    /// Thread instructions so far.
-    pub lanes: u64,
     /// Warp instructions of the grid before the current quantum: the clock that `%globaltimer` shows without a time.
     pub elapsed: u64,
     pub now: Option<Now>,
@@ -113,6 +111,8 @@ pub(crate) struct Machine<'a, P> {
     pub windows: &'a mut [Window],
     pub offsets: &'a mut Offsets,
     pub tally: &'a mut Tally,
+    /// Thread instructions since it was put up.
+    pub lanes: u64,
 }
 
 impl<'a, P: GlobalPort> Machine<'a, P> {
@@ -125,7 +125,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         state: &'a mut State,
     ) -> Machine<'a, P> {
         let State { counts, windows, offsets, tally } = state;
-        Machine { grid, pool: grid.pool(), port, services, counts, windows, offsets, tally }
+        Machine { grid, pool: grid.pool(), port, services, counts, windows, offsets, tally, lanes: 0 }
     }
 
     /// Steps a warp until something happens or `budget` instructions are issued.
@@ -175,7 +175,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
             count.issues += 1;
             let lanes = u64::from(mask.count_ones());
             count.lanes += lanes;
-            self.tally.lanes += lanes;
+            self.lanes += lanes;
             warp.issued += 1;
             match code.kind {
                 Kind::Alu => {

@@ -100,11 +100,9 @@ impl Stepper {
             Machine::new(grid, port, &mut Quiet, &mut self.state).run_warp(warp, block, 1)
         };
         if event == StepEvent::Retry {
-            let lanes = u64::from(mask.count_ones());
             let count = &mut self.state.counts[pc as usize];
             count.issues -= 1;
-            count.lanes -= lanes;
-            self.state.tally.lanes -= lanes;
+            count.lanes -= u64::from(mask.count_ones());
             warp.issued -= 1;
         }
         Outcome { event, pc, active, mask, access: self.state.tally.record.access }
@@ -161,11 +159,6 @@ impl Stepper {
     /// Branches, indirect jumps and indirect calls that parted the lanes of a warp.
     pub fn divergent_branches(&self) -> u64 {
         self.state.tally.divergent_branches
-    }
-
-    /// Thread instructions executed so far.
-    pub fn thread_instructions(&self) -> u64 {
-        self.state.tally.lanes
     }
 
     /// What stopped the kernel, after [`StepEvent::Fault`].

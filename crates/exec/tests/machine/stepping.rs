@@ -129,7 +129,7 @@ fn an_atomic_gives_the_old_value_at_the_merge_and_loads_wait_for_it() {
                 assert_eq!(outcome.access, Access::None);
             }
             assert_eq!(hand.sms[sm].0.counts()[a.pc("load") as usize].issues, 0, "tries do not count");
-            assert_eq!(hand.sms[sm].0.thread_instructions(), 6 * 32);
+            assert_eq!(hand.sms[sm].0.counts().iter().map(|count| count.lanes).sum::<u64>(), 6 * 32);
         }
         assert_eq!(hand.merge(bench), MergeOutcome { changed: true, stores: 0, atomics: 2 });
         assert_eq!(bench.words()[0], 2 * 32 * 3);

@@ -65,13 +65,13 @@ const RAMP: Offsets = {
 fn differences(offsets: &Offsets, mask: u32, pattern: impl Fn(usize) -> u32) -> u32 {
     let mut all = 0;
     if mask == u32::MAX {
-        for lane in 0..32 {
-            all |= offsets[lane] ^ pattern(lane);
+        for (lane, offset) in offsets.iter().enumerate() {
+            all |= offset ^ pattern(lane);
         }
     } else {
-        for lane in 0..32 {
+        for (lane, offset) in offsets.iter().enumerate() {
             let live = u32::from(mask & BITS[lane] != 0).wrapping_neg();
-            all |= (offsets[lane] ^ pattern(lane)) & live;
+            all |= (offset ^ pattern(lane)) & live;
         }
     }
     all

@@ -231,5 +231,5 @@ impl ConstantCache {
 /// Words that a smaller line takes up in the 128 bytes that packets are about.
 pub(super) fn line_words(address: u64, shift: u32) -> u32 {
     let words = 1u64 << (shift - 2);
-    (((1 << words) - 1) << (address % LINE_BYTES / 4)) as u32
+    (((1u64 << words) - 1) << (address % LINE_BYTES / 4)) as u32
 }

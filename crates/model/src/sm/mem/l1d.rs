@@ -44,7 +44,7 @@ pub struct L1d {
     /// By register: where its line will be, and whether a store has changed it meanwhile.
     places: Vec<(LineId, bool)>,
     pub requests: Requests,
-    /// Line numbers that a flush found changed and that wait for room among the requests.
+    /// Numbers of changed lines that made room or were flushed, and wait for room among the requests.
     backlog: VecDeque<u64>,
     /// Lines written back that L2 has not acknowledged, those of the backlog included.
     write_backs: u32,
@@ -198,6 +198,7 @@ impl L1d {
             None if line.words == u32::MAX => {
                 let place = self.make_room(now, number, 0, counters)?;
                 self.write(now, place, asker.lanes, counters);
+                self.catch_up(now, counters);
             }
             None => {
                 let register = self.fetch(now, line.address, asker.lanes, waiter, counters)?;
@@ -244,10 +245,12 @@ impl L1d {
         let note = Note::Fill(register.0);
         let words = u32::MAX;
         self.requests.push(now, Request { kind: Kind::Read, address, words, lanes, rounds: 1, note });
+        self.catch_up(now, counters);
         Ok(register)
     }
 
-    /// Reserves a place if, beside `requests`, what has to be written back for it finds room in the miss queue.
+    /// Reserves a place if the miss queue has room for so many `requests`. A changed line that has to go waits in the backlog, which
+    /// has to be empty: it is a buffer for one.
     fn make_room(
         &mut self,
         now: u64,
@@ -257,16 +260,16 @@ impl L1d {
     ) -> Result<LineId, Cause> {
         let victim = self.tags.victim(number).ok_or(Cause::Ways)?;
         let changed = victim.is_some_and(|victim| victim.dirty);
-        if self.requests.room() < requests + usize::from(changed) {
+        if self.requests.room() < requests || changed && !self.backlog.is_empty() {
             return Err(Cause::Queue);
         }
         let (place, evicted) = self.tags.reserve(number).ok_or(Cause::Ways)?;
         if let Some(evicted) = evicted {
             counters.l1d_evictions += 1;
             if evicted.dirty {
-                self.write_backs += 1;
                 self.data(now, place, 32, Use::Read, counters);
-                self.write_back(now, evicted.line, counters);
+                self.write_backs += 1;
+                self.backlog.push_back(evicted.line);
             }
         }
         Ok(place)
@@ -311,6 +314,7 @@ impl L1d {
         self.catch_up(now, counters);
     }
 
+    /// Moves the backlog to the miss queue as far as there is room.
     fn catch_up(&mut self, now: u64, counters: &mut MemCounters) {
         while self.requests.room() != 0
             && let Some(number) = self.backlog.pop_front()

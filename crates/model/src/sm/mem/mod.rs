@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The memory side of an SM: the load/store unit with shared memory, L1 data, constant and texture caches.
 //!
-//!     issue ─► queue ─► slots ─┬─► shared memory ───────────────► result
-//!                              ├─► L1 data ──► miss queue ─┐
-//!                              ├─► constant ─► requests ───┼─► network
-//!                              └─► texture ──► requests ───┘
+//! ```text
+//! issue ─► queue ─► slots ─┬─► shared memory ───────────────► result
+//!                          ├─► L1 data ──► miss queue ─┐
+//!                          ├─► constant ─► requests ───┼─► network
+//!                          └─► texture ──► requests ───┘
+//! ```
 //!
 //! Instructions wait in the order of issue for their operands. Each of the `sm.units.ldst` slots works on one of them until its last
 //! transaction is made, a transaction a cycle; shared memory occupies it for as many cycles as its banks need. Instructions start in

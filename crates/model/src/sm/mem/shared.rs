@@ -85,7 +85,7 @@ pub fn passes(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
 /// Closed form for 32 lanes whose words are evenly apart: as many lanes meet in a bank as the stride shares factors with the banks.
 fn strided(offsets: &Offsets, banks: u32) -> Option<u32> {
     let stride = offsets[1].wrapping_sub(offsets[0]);
-    let mut uneven = stride % 4 | offsets[0] % 4;
+    let mut uneven = (stride | offsets[0]) % 4;
     for lane in 1..32 {
         uneven |= offsets[lane].wrapping_sub(offsets[lane - 1]) ^ stride;
     }

@@ -262,9 +262,12 @@ impl EpochLog {
         struct Scratch([[u8; LANE]; 32]);
         const LANE: usize = 32;
 
-        if let Some(read) = self.newest_run(span) {
+        if let Some((bytes, from)) = self.newest_run(span) {
+            let moved = from.wrapping_sub(span.host.addr()) as u32;
+            let offsets = &span.offsets.map(|offset| offset.wrapping_sub(moved));
+            let read = Span { host: bytes.as_ptr().cast_mut(), offsets, ..*span };
             // SAFETY: all lanes lie inside of the run's bytes.
-            return unsafe { gather(&Span { host: read, ..*span }, shape, dst) };
+            return unsafe { gather(&read, shape, dst) };
         }
         let mut scratch = Scratch([[0; LANE]; 32]);
         let bytes = span.bytes as usize;
@@ -287,8 +290,8 @@ impl EpochLog {
         unsafe { gather(&read, shape, dst) };
     }
 
-    /// The frequent case: the latest store near the lanes is a run that holds all they read. Gives where the span's offsets count from in it.
-    fn newest_run(&self, span: &Span) -> Option<*mut u8> {
+    /// The frequent case: the latest store near the lanes is a run that holds all they read. Gives its bytes and where they go.
+    fn newest_run(&self, span: &Span) -> Option<(&[u8], usize)> {
         let (low, last) = bounds(span);
         let host = span.host.addr();
         let entry = self.entries.iter().rev().find(|entry| near(entry, span))?;
@@ -297,8 +300,7 @@ impl EpochLog {
         if !inside || !matches!(entry.what, What::Run) {
             return None;
         }
-        let bytes = run_bytes(&self.rows[entry.row as usize..], to - from);
-        Some(bytes.as_ptr().wrapping_offset(host.wrapping_sub(from) as isize).cast_mut())
+        Some((run_bytes(&self.rows[entry.row as usize..], to - from), from))
     }
 
     /// Puts what a store writes over the bytes at host address `start`.

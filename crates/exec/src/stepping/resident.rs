@@ -3,11 +3,14 @@
 
 use crate::cta::{Cta, Warp};
 use crate::fault::{Fault, FaultKind};
+use crate::image::TRASH_ROWS;
 use crate::lanes::Row;
 use crate::options::CheckOptions;
 use crate::split::Wait;
 use crate::stepping::Prepared;
 use crate::watchdog;
+
+static ZERO: Row = Row([0; 32]);
 
 /// Why a warp cannot be stepped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,12 +113,12 @@ impl Resident {
         }
     }
 
-    /// One register of a warp.
+    /// One register of a warp. Those that the program does not have, RZ among them, read as zero.
     #[inline(always)]
     pub fn row(&self, warp: usize, register: u8) -> &Row {
         let Cta { warps, registers, .. } = &self.cta;
         let rows = registers.len() / warps.len();
-        &registers[rows * warp..][usize::from(register)]
+        registers[rows * warp..][..rows - TRASH_ROWS].get(usize::from(register)).unwrap_or(&ZERO)
     }
 
     /// The lanes in which a predicate holds; predicate 7 always does.

@@ -291,6 +291,7 @@ fn special_registers_tell_the_place_and_the_time() {
         hand.steps(bench, 2, 100..104);
         let value = |register| hand.sms[2].2.row(0, register).0[9];
         assert_eq!([value(0), value(1), value(2), value(3)], [2, 20, 102, 7 * 103]);
+        assert_eq!([value(32), value(255)], [0, 0], "registers that are not there");
     });
 }
 

@@ -52,6 +52,9 @@ pub(super) struct Run<'g, 'a> {
     epochs: u64,
     next_sample: u64,
     issued: u64,
+    /// Thread and warp instructions of earlier runs.
+    before: u64,
+    issued_before: u64,
     watch: Watch,
 }
 
@@ -95,9 +98,13 @@ impl<'g, 'a> Run<'g, 'a> {
             epochs: 0,
             next_sample: options.interval.map_or(u64::MAX, |interval| gpu.now + interval.max(epoch)),
             issued: 0,
+            before: 0,
+            issued_before: 0,
             watch: Watch::default(),
             gpu,
         };
+        (run.before, run.issued_before) = (run.thread_instructions(), run.count_issued());
+        run.issued = run.issued_before;
         run.settle(run.gpu.now);
         run.launch(run.gpu.now);
         Ok(run)
@@ -354,8 +361,7 @@ impl<'g, 'a> Run<'g, 'a> {
     }
 
     fn thread_instructions(&mut self) -> u64 {
-        let shares = self.works.as_mut_slice().iter().flat_map(|work| &work.shares);
-        shares.map(|share| share.stepper.thread_instructions()).sum()
+        self.gpu.sms.as_mut_slice().iter().map(|sm| sm.thread_instructions()).sum()
     }
 
     /// Limits, interrupts, signs of life, progress.
@@ -364,7 +370,7 @@ impl<'g, 'a> Run<'g, 'a> {
             return Err(Stop::Ending(Ending::Interrupted));
         }
         let thread_instructions = self.thread_instructions();
-        if options.max_thread_instructions.is_some_and(|most| thread_instructions >= most) {
+        if options.max_thread_instructions.is_some_and(|most| thread_instructions - self.before >= most) {
             return Err(Stop::Ending(Ending::LimitReached));
         }
         let kernels = &self.dispatcher.kernels;
@@ -381,11 +387,11 @@ impl<'g, 'a> Run<'g, 'a> {
             ctas: queue.ctas,
             cycle: self.to,
             start_cycle,
-            warp_instructions: issued,
-            thread_instructions,
+            warp_instructions: issued - self.issued_before,
+            thread_instructions: thread_instructions - self.before,
         });
         let sms = self.gpu.sms.as_mut_slice();
-        let stuck = self.watch.look(sms, self.works.as_mut_slice(), &self.kernels, issued, options.watchdog);
+        let stuck = self.watch.look(sms, self.works.as_mut_slice(), &self.kernels, issued - self.issued_before, options.watchdog);
         match stuck {
             Some((launch, fault)) => Err(Stop::Fault { launch, fault: Box::new(fault) }),
             None => Ok(()),

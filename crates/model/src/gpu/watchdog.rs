@@ -48,7 +48,7 @@ impl Watch {
             self.changed = false;
             return None;
         }
-        let waited = issued - self.last_sign;
+        let waited = issued.saturating_sub(self.last_sign);
         if waited < dog.patience {
             return None;
         }

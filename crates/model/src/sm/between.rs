@@ -85,6 +85,11 @@ impl Sm {
         self.issue.issued
     }
 
+    /// The same times the lanes that took part.
+    pub fn thread_instructions(&self) -> u64 {
+        self.issue.thread_instructions
+    }
+
     /// Warps that have not ended: kernel, resident block, warp of the block.
     pub fn running(&self) -> impl Iterator<Item = (usize, usize, usize)> {
         let running =

@@ -16,6 +16,7 @@ warpwatt_base::counters! {
         active: u64 = "sm.active.cycles", "Cycles with a resident warp, over all SMs.";
         slots: u64 = "sm.issue_slots.count", "Issue slots: cycles times schedulers.";
         issued: u64 = "sm.issued.count", "Issue slots that issued an instruction.";
+        thread_instructions: u64 = "sm.thread_instructions.count", "The same times the lanes that took part.";
         retired: u64 = "sm.retired.count", "Instructions that are done: their results written, their stores sent.";
         resident_warps: u64 = "sm.resident_warps.cycles", "Resident warps, added up over cycles.";
         ctas: u64 = "sm.ctas.count", "Blocks that ended.";

@@ -103,6 +103,8 @@ impl Sm {
             _ => {}
         }
         self.issue.issued += 1;
+        let branches = timing.effect == Effect::Branch;
+        self.issue.thread_instructions += u64::from(if branches { outcome.active } else { outcome.mask }.count_ones());
         match outcome.mask.count_ones() as usize {
             0 => self.issue.no_lanes += 1,
             lanes => self.issue.lanes[lanes - 1] += 1,
@@ -114,7 +116,7 @@ impl Sm {
         } else {
             self.start_unit(timing, slot, pc, now);
         }
-        if timing.effect == Effect::Branch {
+        if branches {
             self.issue.branches += 1;
             self.warps[slot].branches = self.spec.branch_cycles != 0;
             self.hold(slot, now, self.spec.branch_cycles, Stall::Fetch);

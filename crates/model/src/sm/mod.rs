@@ -274,9 +274,12 @@ impl Sm {
         let from = pc + warp.buffered + warp.coming;
         let end = kernel.decoded.timing.len() as u32;
         if from >= end {
-            // Behind the last instruction; the executor reports whoever gets there.
-            warp.buffered += 1;
-            self.fetch.update(slot, &self.warps[slot]);
+            // There is nothing behind the last instruction; the executor reports whoever gets there.
+            self.fetch.need &= !(1 << slot);
+            if pc >= end {
+                warp.buffered = 1;
+                self.evaluate(kernels, slot, now);
+            }
             return true;
         }
         if let fetch::Fetched::Hit(count) = self.fetch.access(now, slot, kernel.code, from, end) {

@@ -14,19 +14,25 @@ pub struct Mshr<W> {
     lines: Vec<u64>,
     waiters: Vec<Vec<W>>,
     merges: usize,
-    in_use: u32,
+    /// Registers not in use; the last one is taken next.
+    free: Vec<u32>,
 }
 
 impl<W> Mshr<W> {
     /// `registers` lines of `merges` waiters each.
     pub fn new(registers: u32, merges: u32) -> Mshr<W> {
         let waiters = (0..registers).map(|_| Vec::with_capacity(merges as usize)).collect();
-        Mshr { lines: vec![FREE; registers as usize], waiters, merges: merges as usize, in_use: 0 }
+        Mshr {
+            lines: vec![FREE; registers as usize],
+            waiters,
+            merges: merges as usize,
+            free: (0..registers).rev().collect(),
+        }
     }
 
     #[inline(always)]
     pub fn find(&self, line: u64) -> Option<MshrId> {
-        if self.in_use == 0 {
+        if self.in_use() == 0 {
             return None;
         }
         self.lines.iter().position(|&other| other == line).map(|i| MshrId(i as u32))
@@ -40,20 +46,20 @@ impl<W> Mshr<W> {
 
     #[inline(always)]
     pub fn is_full(&self) -> bool {
-        self.in_use as usize == self.lines.len()
+        self.free.is_empty()
     }
 
+    #[inline(always)]
     pub fn in_use(&self) -> u32 {
-        self.in_use
+        (self.lines.len() - self.free.len()) as u32
     }
 
     /// Takes a register for a line; the caller made sure that one is free.
     pub fn allocate(&mut self, line: u64, waiter: W) -> MshrId {
-        let free = self.lines.iter().position(|&other| other == FREE).expect("a free register");
-        self.lines[free] = line;
-        self.waiters[free].push(waiter);
-        self.in_use += 1;
-        MshrId(free as u32)
+        let id = self.free.pop().expect("a free register");
+        self.lines[id as usize] = line;
+        self.waiters[id as usize].push(waiter);
+        MshrId(id)
     }
 
     /// Waits for a line that is being fetched; the caller made sure that there is room.
@@ -70,7 +76,7 @@ impl<W> Mshr<W> {
     pub fn release(&mut self, id: MshrId, mut f: impl FnMut(W)) {
         let i = id.0 as usize;
         self.lines[i] = FREE;
-        self.in_use -= 1;
+        self.free.push(id.0);
         self.waiters[i].drain(..).for_each(&mut f);
     }
 

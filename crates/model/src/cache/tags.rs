@@ -24,6 +24,7 @@ pub struct Evicted {
 }
 
 const NO_LINE: u64 = u64::MAX;
+const RESERVED: u64 = 1 << 63;
 
 #[derive(Clone, Debug)]
 pub struct Tags {
@@ -32,7 +33,8 @@ pub struct Tags {
     /// Line numbers by line id: set after set.
     lines: Vec<u64>,
     states: Vec<State>,
-    /// When a line was used last, in uses of the cache.
+    /// When a line was used last, in uses of the cache: 0 if it is invalid, with [`RESERVED`] on top if it is reserved. The least of a
+    /// set makes room.
     used: Vec<u64>,
     uses: u64,
 }
@@ -63,7 +65,12 @@ impl Tags {
     pub fn find(&self, line: u64) -> Option<LineId> {
         let set = self.set(line);
         let first = set.start;
-        self.lines[set].iter().position(|&tag| tag == line).map(|way| LineId((first + way) as u32))
+        // All ways are looked at without a branch, which is faster than stopping at the right one.
+        let mut found = usize::MAX;
+        for (way, &tag) in self.lines[set].iter().enumerate() {
+            found = if tag == line { way } else { found };
+        }
+        (found != usize::MAX).then(|| LineId((first + found) as u32))
     }
 
     #[inline(always)]
@@ -75,46 +82,59 @@ impl Tags {
     #[inline(always)]
     pub fn touch(&mut self, id: LineId) {
         self.uses += 1;
-        self.used[id.0 as usize] = self.uses;
+        let used = &mut self.used[id.0 as usize];
+        *used = self.uses | *used & RESERVED;
+    }
+
+    /// The least recently used place of a line's set that is not reserved.
+    #[inline(always)]
+    fn oldest(&self, line: u64) -> Option<usize> {
+        let set = self.set(line);
+        let first = set.start;
+        let (mut least, mut oldest) = (RESERVED, 0);
+        for (way, &used) in self.used[set].iter().enumerate() {
+            oldest = if used < least { way } else { oldest };
+            least = least.min(used);
+        }
+        (least != RESERVED).then_some(first + oldest)
+    }
+
+    fn content(&self, place: usize) -> Option<Evicted> {
+        match self.states[place] {
+            State::Clean => Some(Evicted { line: self.lines[place], dirty: false }),
+            State::Dirty => Some(Evicted { line: self.lines[place], dirty: true }),
+            State::Invalid | State::Reserved => None,
+        }
     }
 
     /// Takes the least recently used place of the line's set that is not reserved. `None` when all are.
     pub fn reserve(&mut self, line: u64) -> Option<(LineId, Option<Evicted>)> {
-        let set = self.set(line);
-        let place = set
-            .filter(|&i| self.states[i] != State::Reserved)
-            .min_by_key(|&i| if self.states[i] == State::Invalid { 0 } else { self.used[i] })?;
-        let evicted = match self.states[place] {
-            State::Clean => Some(Evicted { line: self.lines[place], dirty: false }),
-            State::Dirty => Some(Evicted { line: self.lines[place], dirty: true }),
-            State::Invalid | State::Reserved => None,
-        };
+        let place = self.oldest(line)?;
+        let evicted = self.content(place);
         self.lines[place] = line;
         self.states[place] = State::Reserved;
-        let id = LineId(place as u32);
-        self.touch(id);
-        Some((id, evicted))
+        self.uses += 1;
+        self.used[place] = self.uses | RESERVED;
+        Some((LineId(place as u32), evicted))
     }
 
     /// Whether `reserve` would find a place, and whether a dirty line would have to go.
     pub fn victim(&self, line: u64) -> Option<Option<Evicted>> {
-        let place = self
-            .set(line)
-            .filter(|&i| self.states[i] != State::Reserved)
-            .min_by_key(|&i| if self.states[i] == State::Invalid { 0 } else { self.used[i] })?;
-        Some(match self.states[place] {
-            State::Clean => Some(Evicted { line: self.lines[place], dirty: false }),
-            State::Dirty => Some(Evicted { line: self.lines[place], dirty: true }),
-            State::Invalid | State::Reserved => None,
-        })
+        Some(self.content(self.oldest(line)?))
     }
 
     /// The data of a reserved line is there, or a line is written.
     #[inline(always)]
     pub fn set_state(&mut self, id: LineId, state: State) {
-        self.states[id.0 as usize] = state;
-        if state == State::Invalid {
-            self.lines[id.0 as usize] = NO_LINE;
+        let place = id.0 as usize;
+        self.states[place] = state;
+        match state {
+            State::Invalid => {
+                self.lines[place] = NO_LINE;
+                self.used[place] = 0;
+            }
+            State::Reserved => self.used[place] |= RESERVED,
+            State::Clean | State::Dirty => self.used[place] &= !RESERVED,
         }
     }
 
@@ -128,6 +148,7 @@ impl Tags {
             }
             self.lines[i] = NO_LINE;
             self.states[i] = State::Invalid;
+            self.used[i] = 0;
         }
     }
 

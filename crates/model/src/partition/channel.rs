@@ -48,10 +48,12 @@ pub struct Returned {
     /// Cycle in which the L2 slice has it.
     pub at: u64,
     pub tag: u32,
+    pub channel: usize,
 }
 
 #[derive(Clone, Debug)]
 pub struct Channel {
+    index: usize,
     policy: DramPolicy,
     clock: Clock,
     /// From the end of the data to the L2 slice, in core cycles.
@@ -88,7 +90,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    pub fn new(config: &Config, lines: usize) -> Channel {
+    pub fn new(config: &Config, index: usize, lines: usize) -> Channel {
         let dram = &config.dram;
         let banks = Banks::new(config);
         let clock = Clock::new(config.clock.dram_mhz, config.clock.core_mhz);
@@ -96,6 +98,7 @@ impl Channel {
         let line_clocks = banks.spec.data * u64::from(accesses_per_line(config));
         let way = banks.spec.to_data[0] + banks.spec.data + clock.at(u64::from(dram.cycles)) + 1;
         Channel {
+            index,
             policy: dram.policy,
             clock,
             latency: u64::from(dram.cycles),
@@ -178,7 +181,8 @@ impl Channel {
         let done = at + self.banks.spec.to_data[0] + self.banks.spec.data;
         counters.line_reads += 1;
         counters.latencies.note(done - asked);
-        self.returned.push_back(Returned { at: self.clock.core(done) + self.latency, tag });
+        let at = self.clock.core(done) + self.latency;
+        self.returned.push_back(Returned { at, tag, channel: self.index });
     }
 
     /// Issues all commands of clocks before `until`.
@@ -238,13 +242,13 @@ impl Channel {
         let floor = self.now.max(self.banks.bus_from(direction));
         let mut best = (u64::MAX, u64::MAX, 0);
         for bank in bits(self.queue.hits(direction)) {
-            let waiting = self.queue.get(self.queue.hit(bank, direction));
-            if full && !waiting.started {
+            if full && !self.queue.get(self.queue.hit(bank, direction)).started {
                 continue;
             }
             let at = self.banks.column_from(bank, direction).max(floor);
-            if (at, waiting.sequence) < (best.0, best.1) {
-                best = (at, waiting.sequence, bank);
+            let sequence = self.queue.hit_sequence(bank, direction);
+            if at < best.0 || at == best.0 && sequence < best.1 {
+                best = (at, sequence, bank);
             }
         }
         let (at, _, bank) = best;
@@ -283,9 +287,9 @@ impl Channel {
     /// The next command of the oldest line.
     fn first_come(&self) -> Option<(u64, Command)> {
         let direction = self.direction;
-        let oldest = |bank: usize| self.queue.get(self.queue.oldest(bank, direction));
-        let bank = bits(self.queue.waiting(direction)).min_by_key(|&bank| oldest(bank).sequence)?;
-        let waiting = oldest(bank);
+        let banks = bits(self.queue.waiting(direction));
+        let bank = banks.min_by_key(|&bank| self.queue.oldest_sequence(bank, direction))?;
+        let waiting = self.queue.get(self.queue.oldest(bank, direction));
         if self.banks.is_open(bank, waiting.row) {
             let full = direction == Direction::Read && self.returning >= self.return_capacity;
             let at = self.banks.column_from(bank, direction).max(self.now);

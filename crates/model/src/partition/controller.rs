@@ -9,7 +9,7 @@ use warpwatt_base::clock::Clock;
 use warpwatt_config::Config;
 
 use super::banks::Direction;
-use super::channel::{Channel, Transfer};
+use super::channel::{Channel, Returned, Transfer};
 use super::counters::DramCounters;
 use super::mapping::Mapping;
 use crate::net::LINE_BYTES;
@@ -42,7 +42,7 @@ impl Controller {
             mapping: Mapping::new(config),
             clock,
             access_bytes: dram.bus_bytes * dram.burst,
-            channels: (0..dram.channels).map(|_| Channel::new(config, lines)).collect(),
+            channels: (0..dram.channels as usize).map(|index| Channel::new(config, index, lines)).collect(),
             shortest: clock.core(u64::from(dram.t_cl)) + u64::from(dram.cycles),
             now: 0,
             counters: DramCounters::default(),
@@ -100,16 +100,23 @@ impl Controller {
         self.channels[place.channel].push(transfer, &mut self.counters);
     }
 
-    /// The line that came back first: its cycle, channel and tag, as far as that is known.
+    /// The line that comes back first, as far as that is known.
     #[inline]
-    pub fn returned(&self) -> Option<(u64, usize, u32)> {
-        let known = |(i, channel): (usize, &Channel)| channel.returned().map(|line| (line.at, i, line.tag));
-        self.channels.iter().enumerate().filter_map(known).min()
+    pub fn returned(&self) -> Option<Returned> {
+        let mut first: Option<Returned> = None;
+        for channel in &self.channels {
+            if let Some(line) = channel.returned()
+                && first.is_none_or(|other| line.at < other.at)
+            {
+                first = Some(line);
+            }
+        }
+        first
     }
 
-    /// The slice takes the line that came back first on a channel.
-    pub fn take(&mut self, channel: usize) {
-        self.channels[channel].take();
+    /// The slice takes the line that came back first.
+    pub fn take(&mut self, line: Returned) {
+        self.channels[line.channel].take();
     }
 
     /// A cycle before which no line comes back that has not been announced yet, as seen in cycle `now`.

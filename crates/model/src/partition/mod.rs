@@ -29,7 +29,7 @@ use crate::address::Interleave;
 use crate::net::{Inbox, LINE_BYTES, Outbox};
 use controller::Controller;
 pub use counters::{DramCounters, L2Counters};
-use slice::{Cause, Slice};
+use slice::{Cause, LookedUp, Slice};
 
 #[derive(Clone, Debug)]
 pub struct Partition {
@@ -43,6 +43,8 @@ pub struct Partition {
     /// What stood still in the last clock that was run: the next request, and an answer that was ready.
     blocked: Option<Cause>,
     reply_waits: bool,
+    /// The next request's line. Nobody else takes or moves lines while it is blocked.
+    head: LookedUp,
 }
 
 impl Partition {
@@ -56,6 +58,7 @@ impl Partition {
             next_clock: 0,
             blocked: None,
             reply_waits: false,
+            head: LookedUp::default(),
         }
     }
 
@@ -89,17 +92,21 @@ impl Partition {
     fn step(&mut self, clock: u64, inbox: &mut Inbox, outbox: &mut Outbox) {
         let now = self.clock.core(clock);
         self.memory.advance(now);
-        self.reply_waits = self.slice.send(clock, now, outbox);
-        self.slice.fill(clock, now, &mut self.memory);
-        self.blocked = None;
-        if let Some(packet) = inbox.peek(now) {
-            let line = self.interleave.local(packet.address) / LINE_BYTES;
-            match self.slice.accept(clock, line, packet, &mut self.memory) {
-                Ok(()) => {
-                    inbox.take(now);
-                }
-                Err(cause) => self.blocked = Some(cause),
-            }
+        self.reply_waits = self.slice.next_reply().is_some_and(|(ready, _)| ready <= clock)
+            && self.slice.send(clock, now, outbox);
+        if let Some(line) = self.memory.returned().filter(|line| line.at <= now) {
+            self.slice.fill(clock, line, &mut self.memory);
+        }
+        if self.blocked.is_some_and(|cause| self.slice.still_blocks(cause, clock)) {
+            return;
+        }
+        let Some(packet) = inbox.peek(now) else { return };
+        if self.blocked.is_none() {
+            self.head = self.slice.look_up(self.interleave.local(packet.address) / LINE_BYTES);
+        }
+        self.blocked = self.slice.accept(clock, self.head, packet, &mut self.memory).err();
+        if self.blocked.is_none() {
+            inbox.take(now);
         }
     }
 
@@ -121,10 +128,10 @@ impl Partition {
         };
         let fill = match self.memory.returned() {
             // With the array free, it is answers that are in the way, and their going is looked at above.
-            Some((cycle, ..)) if cycle <= now => {
+            Some(line) if line.at <= now => {
                 Some(self.slice.free_from(Cause::Array)).filter(|&free| free > clock).unwrap_or(u64::MAX)
             }
-            Some((cycle, ..)) => at(cycle),
+            Some(line) => at(line.at),
             None => u64::MAX,
         };
         let unknown = at(self.memory.next_unknown(now));
@@ -152,7 +159,7 @@ impl Partition {
             return next;
         }
         let reply = self.slice.next_reply().map_or(u64::MAX, |(ready, _)| self.clock.core(ready));
-        let fill = self.memory.returned().map_or(u64::MAX, |(cycle, ..)| cycle);
+        let fill = self.memory.returned().map_or(u64::MAX, |line| line.at);
         reply.min(fill).min(self.memory.next_command()).max(next)
     }
 

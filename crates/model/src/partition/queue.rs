@@ -31,6 +31,9 @@ struct List {
     last: Handle,
     /// The oldest that wants the open row.
     hit: Handle,
+    /// Orders of arrival of the first and of the hit.
+    first_sequence: u64,
+    hit_sequence: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -50,7 +53,7 @@ pub struct Queue {
 impl Queue {
     /// For at most so many lines.
     pub fn new(banks: usize, lines: usize) -> Queue {
-        let empty = List { first: NONE, last: NONE, hit: NONE };
+        let empty = List { first: NONE, last: NONE, hit: NONE, first_sequence: 0, hit_sequence: 0 };
         Queue {
             slab: Vec::with_capacity(lines),
             free: Vec::with_capacity(lines),
@@ -94,6 +97,17 @@ impl Queue {
     #[inline(always)]
     pub fn hit(&self, bank: usize, direction: Direction) -> Handle {
         self.lists[direction as usize][bank].hit
+    }
+
+    /// Orders of arrival of the same two.
+    #[inline(always)]
+    pub fn oldest_sequence(&self, bank: usize, direction: Direction) -> u64 {
+        self.lists[direction as usize][bank].first_sequence
+    }
+
+    #[inline(always)]
+    pub fn hit_sequence(&self, bank: usize, direction: Direction) -> u64 {
+        self.lists[direction as usize][bank].hit_sequence
     }
 
     /// The line is on the list of a bank, and none of its accesses has been made.
@@ -147,7 +161,10 @@ impl Queue {
             }
         };
         match list.last {
-            NONE => list.first = handle,
+            NONE => {
+                list.first = handle;
+                list.first_sequence = self.sequence;
+            }
             last => self.slab[last as usize].after = handle,
         }
         list.last = handle;
@@ -155,6 +172,7 @@ impl Queue {
         self.accesses[d] += accesses;
         if open && list.hit == NONE {
             list.hit = handle;
+            list.hit_sequence = self.sequence;
             self.hits[d] |= 1 << bank;
         }
     }
@@ -178,7 +196,12 @@ impl Queue {
     fn remove(&mut self, bank: usize, d: usize, handle: Handle, Waiting { row, before, after, .. }: Waiting) {
         let list = &mut self.lists[d][bank];
         match before {
-            NONE => list.first = after,
+            NONE => {
+                list.first = after;
+                if after != NONE {
+                    list.first_sequence = self.slab[after as usize].sequence;
+                }
+            }
             before => self.slab[before as usize].after = after,
         }
         match after {
@@ -198,10 +221,12 @@ impl Queue {
         while at != NONE && self.slab[at as usize].row != row {
             at = self.slab[at as usize].after;
         }
-        self.lists[d][bank].hit = at;
+        let list = &mut self.lists[d][bank];
+        list.hit = at;
         if at == NONE {
             self.hits[d] &= !(1 << bank);
         } else {
+            list.hit_sequence = self.slab[at as usize].sequence;
             self.hits[d] |= 1 << bank;
         }
     }

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 
 use warpwatt_config::Config;
 
+use super::channel::Returned;
 use super::controller::Controller;
 use super::counters::L2Counters;
 use crate::cache::{Evicted, LineId, Mshr, MshrId, State, Tags};
@@ -47,6 +48,13 @@ impl Cause {
             Cause::Memory => "room in the queue of the memory controller",
         }
     }
+}
+
+/// A line and its place, if it has one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LookedUp {
+    line: u64,
+    place: Option<LineId>,
 }
 
 /// What the data array is accessed for.
@@ -157,18 +165,22 @@ impl Slice {
         }
     }
 
+    pub fn look_up(&self, line: u64) -> LookedUp {
+        LookedUp { line, place: self.tags.find(line) }
+    }
+
     /// Takes a request for a line if nothing is in its way.
     pub fn accept(
         &mut self,
         clock: u64,
-        line: u64,
+        LookedUp { line, place }: LookedUp,
         packet: &Packet,
         memory: &mut Controller,
     ) -> Result<(), Cause> {
         if !self.replies.has_room(1) {
             return Err(Cause::Reply);
         }
-        match self.tags.find(line) {
+        match place {
             Some(place) if self.tags.state(place) == State::Reserved => self.merge(clock, line, packet)?,
             Some(place) => self.hit(clock, place, packet)?,
             None if packet.kind == Kind::Write && packet.words == ALL_WORDS => {
@@ -297,19 +309,18 @@ impl Slice {
         Ok(place)
     }
 
-    /// Takes a line that came from memory, if it is there and nothing is in its way.
-    pub fn fill(&mut self, clock: u64, now: u64, memory: &mut Controller) {
-        let Some((at, channel, tag)) = memory.returned() else { return };
-        let Fetch { place, answers } = self.fetches[tag as usize];
-        if at > now || self.array_free > clock || !self.replies.has_room(answers) {
+    /// Takes a line that came from memory, if nothing is in its way.
+    pub fn fill(&mut self, clock: u64, line: Returned, memory: &mut Controller) {
+        let Fetch { place, answers } = self.fetches[line.tag as usize];
+        if self.array_free > clock || !self.replies.has_room(answers) {
             return;
         }
-        memory.take(channel);
+        memory.take(line);
         self.access(clock, place, ALL_WORDS, Use::Fill);
         self.counters.fills += 1;
         let mut changed = false;
         let mut waiters = std::mem::take(&mut self.waiters);
-        self.mshrs.release(MshrId(tag), |packet| waiters.push(packet));
+        self.mshrs.release(MshrId(line.tag), |packet| waiters.push(packet));
         for packet in waiters.drain(..) {
             changed |= packet.kind != Kind::Read;
             match packet.kind {
@@ -368,6 +379,19 @@ impl Slice {
     /// The answer that leaves next, and the clock from which it may.
     pub fn next_reply(&self) -> Option<(u64, &Packet)> {
         self.replies.head().map(|reply| (reply.ready, &reply.packet))
+    }
+
+    /// Whether it is certain, without looking the line up again, that what blocked the next request still does.
+    #[inline]
+    pub fn still_blocks(&self, cause: Cause, clock: u64) -> bool {
+        if !self.replies.has_room(1) {
+            return cause == Cause::Reply;
+        }
+        match cause {
+            Cause::Mshr => self.mshrs.is_full(),
+            Cause::Array => self.array_free > clock,
+            Cause::Reply | Cause::Atomic | Cause::Merge | Cause::Ways | Cause::Memory => false,
+        }
     }
 
     /// The clock from which what a blocked request waits for is free, `u64::MAX` if that depends on others.

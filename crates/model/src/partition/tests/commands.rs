@@ -104,11 +104,11 @@ fn run(config: &Config, seed: u64) {
             }
             asked += 1;
         }
-        while let Some((_, channel, _)) = controller.returned().filter(|line| line.0 <= cycle) {
+        while let Some(line) = controller.returned().filter(|line| line.at <= cycle) {
             if random.chance(20) {
                 break;
             }
-            controller.take(channel);
+            controller.take(line);
             returned += 1;
         }
         cycle += 1;

@@ -27,9 +27,9 @@ fn finish(controller: &mut Controller, from: u64) -> Vec<(u64, u32)> {
     let mut returned = Vec::new();
     for cycle in from..from + 100_000 {
         controller.advance(cycle);
-        while let Some((at, channel, tag)) = controller.returned().filter(|line| line.0 <= cycle) {
-            returned.push((at, tag));
-            controller.take(channel);
+        while let Some(line) = controller.returned().filter(|line| line.at <= cycle) {
+            returned.push((line.at, line.tag));
+            controller.take(line);
         }
         if controller.is_idle() {
             return returned;

@@ -13,6 +13,7 @@
 //! | [`Stepper`] | SM and launch | executes, counts, remembers where addresses lead |
 //! | [`EpochLog`] | SM | stores and atomics that are still to be merged |
 
+mod filter;
 mod log;
 mod merge;
 mod port;

@@ -33,14 +33,14 @@ impl Line {
 
 /// Whether active lanes are all in one place, or each right after the lane before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Shape {
+enum Shape {
     Uniform,
     Consecutive,
     Other,
 }
 
 /// A power of two for each lane, to find its bit in a mask without shifting by lane.
-const BITS: Offsets = {
+pub(super) const BITS: Offsets = {
     let mut bits = [0; 32];
     let mut lane = 0;
     while lane < 32 {
@@ -79,7 +79,7 @@ fn differences(offsets: &Offsets, mask: u32, pattern: impl Fn(usize) -> u32) -> 
 
 /// Whether active lanes are all in one place. `mask` must not be empty.
 #[inline(always)]
-pub(super) fn is_uniform(offsets: &Offsets, mask: u32) -> bool {
+fn is_uniform(offsets: &Offsets, mask: u32) -> bool {
     let origin = offsets[(mask.trailing_zeros() & 31) as usize];
     differences(offsets, mask, |_| origin) == 0
 }
@@ -87,7 +87,7 @@ pub(super) fn is_uniform(offsets: &Offsets, mask: u32) -> bool {
 impl Shape {
     /// Of lanes that move `bytes` each, a power of two. `mask` must not be empty.
     #[inline(always)]
-    pub(super) fn of(offsets: &Offsets, mask: u32, bytes: u32) -> Shape {
+    fn of(offsets: &Offsets, mask: u32, bytes: u32) -> Shape {
         let first = mask.trailing_zeros() & 31;
         // Shifting by one amount is a vector operation on every host; multiplying is not.
         let shift = bytes.trailing_zeros() & 31;

@@ -122,12 +122,18 @@ pub struct Entry {
     pub flight: FlightId,
     pub parts: Vec<Part>,
     pub lines: Vec<Line>,
+    /// How many transactions there are: a line each, or an access to shared memory.
+    pub transactions: u32,
+    /// Lines of global and local memory among them, and those that L2 will acknowledge.
+    pub touched: u32,
+    pub acknowledged: u32,
 }
 
 impl Entry {
     pub fn new(job: Job) -> Entry {
         // As many lines as lanes that each move one word: almost always enough.
-        Entry { job, flight: FlightId(0), parts: Vec::with_capacity(4), lines: Vec::with_capacity(32) }
+        let (parts, lines) = (Vec::with_capacity(4), Vec::with_capacity(32));
+        Entry { job, flight: FlightId(0), parts, lines, transactions: 0, touched: 0, acknowledged: 0 }
     }
 
     /// Starts anew, for another instruction.
@@ -135,42 +141,56 @@ impl Entry {
         self.job = job;
         self.parts.clear();
         self.lines.clear();
+        (self.transactions, self.touched, self.acknowledged) = (0, 0, 0);
+    }
+
+    /// Adds lines that were found after the first `before` as transactions with the L1 data cache.
+    #[inline(always)]
+    fn push_global(&mut self, op: Op, before: usize) {
+        let found = (self.lines.len() - before) as u32;
+        self.transactions += found;
+        self.touched += found;
+        if matches!(op, Op::Store | Op::Reduction) {
+            self.acknowledged += found;
+        }
+        self.parts.push(Part::Global { op, end: self.lines.len() as u32 });
     }
 
     /// Adds the transactions of lanes in one place.
     #[inline]
     pub fn add_lanes(&mut self, lanes: &Lanes, offsets: &Offsets, shared: &Shared, cached: bool) {
-        let (job, lines) = (&self.job, &mut self.lines);
-        if lanes.mask == 0 {
+        let &Lanes { space, bank, base, mask, bytes, .. } = lanes;
+        if mask == 0 {
             return;
         }
-        let part = match lanes.space {
+        let (job, lines) = (&self.job, &mut self.lines);
+        let before = lines.len();
+        match space {
             Space::Shared => {
                 let kind = job.access_kind();
-                Part::Shared { kind, passes: shared.passes(kind, offsets, lanes.mask, lanes.bytes) }
+                self.parts.push(Part::Shared { kind, passes: shared.passes(kind, offsets, mask, bytes) });
+                self.transactions += 1;
             }
             Space::Global | Space::Generic => {
                 let op = job.global_op(cached);
                 if matches!(op, Op::Atomic | Op::Reduction) {
-                    coalesce::global_atomic(lanes.base, offsets, lanes.mask, lanes.bytes, lines);
+                    coalesce::global_atomic(base, offsets, mask, bytes, lines);
                 } else {
-                    coalesce::global(lanes.base, offsets, lanes.mask, lanes.bytes, lines);
+                    coalesce::global(base, offsets, mask, bytes, lines);
                 }
-                Part::Global { op, end: lines.len() as u32 }
+                self.push_global(op, before);
             }
             Space::Local => {
-                coalesce::local(job.local_base, offsets, lanes.mask, lanes.bytes, lines);
+                coalesce::local(job.local_base, offsets, mask, bytes, lines);
                 // Nobody else can reach local memory, so that an atomic is no more than a load or a store.
-                let op = if job.is_load() { Op::Load } else { Op::LocalStore };
-                Part::Global { op, end: lines.len() as u32 }
+                self.push_global(if self.job.is_load() { Op::Load } else { Op::LocalStore }, before);
             }
             Space::Const => {
-                let base = address::constant(job.kernel, lanes.bank, 0);
-                coalesce::constant(base, offsets, lanes.mask, lines);
-                Part::Constant { end: lines.len() as u32 }
+                coalesce::constant(address::constant(job.kernel, bank, 0), offsets, mask, lines);
+                self.transactions += (lines.len() - before) as u32;
+                self.parts.push(Part::Constant { end: lines.len() as u32 });
             }
-        };
-        self.parts.push(part);
+        }
     }
 
     /// Adds the lines of 128 bytes that a texture access touches, as lines of the texture cache.
@@ -182,6 +202,7 @@ impl Entry {
             let parts = (line..line + LINE_BYTES).step_by(line_bytes as usize);
             self.lines.extend(parts.map(Line::whole));
         }
+        self.transactions += self.lines.len() as u32;
         self.parts.push(Part::Texture { end: self.lines.len() as u32 });
     }
 
@@ -193,31 +214,6 @@ impl Entry {
         let each = texels.div_ceil(lines.len() as u32).clamp(1, 32);
         let words = u32::MAX >> (32 - each);
         self.lines.extend(lines.iter().map(|&address| Line { address, words, rounds: 1 }));
-        self.parts.push(Part::Global { op: self.job.global_op(cached), end: self.lines.len() as u32 });
-    }
-
-    /// How many transactions there are.
-    pub fn transactions(&self) -> u32 {
-        let shared = self.parts.iter().filter(|part| part.unit() == Unit::Shared).count();
-        (self.lines.len() + shared) as u32
-    }
-
-    /// Lines of global and local memory, and those of them that L2 will acknowledge.
-    pub fn global_lines(&self) -> (u32, u32) {
-        let (mut all, mut acknowledged, mut from) = (0, 0, 0);
-        for part in &self.parts {
-            match *part {
-                Part::Shared { .. } => {}
-                Part::Constant { end } | Part::Texture { end } => from = end,
-                Part::Global { op, end } => {
-                    all += end - from;
-                    if matches!(op, Op::Store | Op::Reduction) {
-                        acknowledged += end - from;
-                    }
-                    from = end;
-                }
-            }
-        }
-        (all, acknowledged)
+        self.push_global(self.job.global_op(cached), 0);
     }
 }

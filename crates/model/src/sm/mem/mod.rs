@@ -235,24 +235,25 @@ impl MemoryUnit {
         let entry = &mut self.entries[index as usize];
         let job = &entry.job;
         let issued = job.is_load().then_some(job.issued);
-        entry.flight = self.flights.start(job.token, entry.transactions().max(1), issued);
-        let (lines, acknowledged) = entry.global_lines();
-        if lines != 0 {
-            self.counters.transactions[(lines as usize - 1).min(31)] += 1;
+        entry.flight = self.flights.start(job.token, entry.transactions.max(1), issued);
+        if entry.touched != 0 {
+            self.counters.transactions[(entry.touched as usize - 1).min(31)] += 1;
         }
-        self.pending_writes[usize::from(job.warp) % WARPS] += acknowledged;
-        self.unacknowledged += acknowledged;
+        self.pending_writes[usize::from(job.warp) % WARPS] += entry.acknowledged;
+        self.unacknowledged += entry.acknowledged;
         self.queue.push_back(index);
-        self.wake = self.next_work();
+        if self.queue.len() == 1 {
+            self.wake = self.next_work();
+        }
     }
 
     /// One cycle.
     pub fn step(&mut self, now: u64, outbox: &mut Outbox, done: &mut Vec<Done>) {
+        self.settle(now);
         if self.has_requests() {
             outbox.stalled(self.port_accounted.min(now), now);
+            self.send(now, outbox);
         }
-        self.settle(now);
-        self.send(now, outbox);
         (self.accounted, self.port_accounted) = (now + 1, now + 1);
 
         let mut taken = 0;

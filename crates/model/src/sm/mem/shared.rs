@@ -10,7 +10,7 @@ use warpwatt_config::Config;
 use warpwatt_exec::AccessKind;
 
 use super::MemCounters;
-use super::coalesce::{Offsets, Shape, is_uniform};
+use super::coalesce::{BITS, Offsets};
 
 /// How an access occupies the banks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,22 +64,58 @@ fn busiest(offsets: &Offsets, lanes: u32, each: u32, banks: u32) -> (u32, bool) 
 /// How loads and stores occupy the banks.
 #[inline]
 pub fn passes(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
-    if bytes <= 4 {
-        let words_apart = bytes == 4;
-        if words_apart && banks >= 32 && mask != 0 && Shape::of(offsets, mask, 4) == Shape::Consecutive {
-            return Passes { cycles: 1, conflicts: 0, broadcast: false };
-        }
-        if mask != 0 && is_uniform(offsets, mask) {
-            return Passes { cycles: 1, conflicts: 0, broadcast: !mask.is_power_of_two() };
-        }
-        if words_apart
-            && mask == u32::MAX
-            && let Some(cycles) = strided(offsets, banks)
-        {
-            return Passes { cycles, conflicts: cycles - 32u32.div_ceil(banks), broadcast: false };
-        }
+    if bytes > 4 || mask == 0 {
+        return one_by_one(offsets, mask, bytes, banks);
+    }
+    let (first, last) = extent(offsets, mask);
+    if last / 4 - first / 4 < banks {
+        // Words so close together are in different banks.
+        return Passes { cycles: 1, conflicts: 0, broadcast: is_broadcast(offsets, mask, first / 4) };
+    }
+    if mask == u32::MAX
+        && let Some(cycles) = strided(offsets, banks)
+    {
+        return Passes { cycles, conflicts: cycles - 32u32.div_ceil(banks), broadcast: false };
     }
     one_by_one(offsets, mask, bytes, banks)
+}
+
+/// The lowest and the highest offset of active lanes.
+#[inline(always)]
+fn extent(offsets: &Offsets, mask: u32) -> (u32, u32) {
+    let origin = offsets[(mask.trailing_zeros() & 31) as usize];
+    let (mut first, mut last) = (origin, origin);
+    if mask == u32::MAX {
+        for &offset in offsets {
+            first = first.min(offset);
+            last = last.max(offset);
+        }
+    } else {
+        for (&offset, &bit) in offsets.iter().zip(&BITS) {
+            let offset = if mask & bit != 0 { offset } else { origin };
+            first = first.min(offset);
+            last = last.max(offset);
+        }
+    }
+    (first, last)
+}
+
+/// Whether lanes share a word, where all words are less than 64 behind the first.
+#[inline(always)]
+fn is_broadcast(offsets: &Offsets, mask: u32, first: u32) -> bool {
+    let mut words = 0u64;
+    if mask == u32::MAX {
+        for offset in offsets {
+            words |= 1 << ((offset / 4 - first) & 63);
+        }
+    } else {
+        let mut rest = mask;
+        while rest != 0 {
+            words |= 1 << ((offsets[rest.trailing_zeros() as usize] / 4 - first) & 63);
+            rest &= rest - 1;
+        }
+    }
+    words.count_ones() < mask.count_ones()
 }
 
 /// Closed form for 32 lanes whose words are evenly apart: as many lanes meet in a bank as the stride shares factors with the banks.

@@ -76,8 +76,7 @@ impl Partition {
         let mut clock = self.next_clock.max(first(self.clock, from));
         self.stand_still(self.next_clock, clock, outbox);
         if !step && self.slice.is_idle() && inbox.next() >= to {
-            self.next_clock = end.max(clock);
-            return;
+            clock = clock.max(end);
         }
         while clock < end {
             self.step(clock, inbox, outbox);
@@ -86,6 +85,8 @@ impl Partition {
             clock = next;
         }
         self.next_clock = clock;
+        // Memory goes on by itself when the slice has nothing to do.
+        self.memory.advance(self.clock.core(clock.saturating_sub(1)));
     }
 
     /// One L2 clock.

@@ -231,3 +231,15 @@ fn memory_that_lags_behind_stops_the_slice() {
     rig.ask(&lines);
     assert!(rig.partition.l2().blocked_memory > 100);
 }
+
+#[test]
+fn lines_on_their_way_to_memory_get_there_when_nothing_else_happens() {
+    let mut config = plain();
+    (config.l2.sets, config.l2.ways) = (1, 1);
+    let mut rig = Rig::new(config, 1);
+    let lines: Vec<_> = (0..20).map(|line| rig.packet(Kind::Write, line, ALL)).collect();
+    rig.ask(&lines);
+    rig.rest();
+    assert_eq!((rig.partition.dram().line_writes, rig.partition.l2().write_backs), (19, 19));
+    assert_eq!(rig.partition.next(), u64::MAX);
+}

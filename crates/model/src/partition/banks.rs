@@ -142,7 +142,13 @@ impl Banks {
 
     #[inline(always)]
     pub fn activate_from(&self, bank: usize) -> u64 {
-        self.banks[bank].activate.max(self.activate).max(self.window[self.oldest])
+        self.banks[bank].activate.max(self.any_activate_from())
+    }
+
+    /// First clock of an activation in any bank.
+    #[inline(always)]
+    pub fn any_activate_from(&self) -> u64 {
+        self.activate.max(self.window[self.oldest])
     }
 
     /// First clock in which all rows can be closed.

@@ -28,6 +28,9 @@ pub enum Command {
     Refresh,
 }
 
+/// Puts closing rows behind opening ones in the order of lines.
+const CLOSING: u64 = 1 << 63;
+
 /// A line that the L2 slice wants to have moved.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
@@ -213,6 +216,8 @@ impl Channel {
             DramPolicy::FrFcfs => self.first_ready(),
             DramPolicy::Fcfs => self.first_come(),
         };
+        #[cfg(test)]
+        assert_eq!(next, self.plain_choice());
         match next {
             Some((at, command)) if at < self.refresh_due => (at, command),
             _ if self.banks.open() != 0 => {
@@ -229,7 +234,7 @@ impl Channel {
         if self.rows_from.max(self.now) >= access_at {
             return access;
         }
-        match self.first_row_command() {
+        match self.first_row_command(access_at) {
             Some((at, command)) if at < access_at => Some((at, command)),
             _ => access,
         }
@@ -255,25 +260,37 @@ impl Channel {
         (at != u64::MAX).then_some((at, Command::Access { bank, direction }))
     }
 
-    /// The first opening or closing of a row that can go: for the oldest line, openings first.
-    fn first_row_command(&mut self) -> Option<(u64, Command)> {
+    /// The first opening or closing of a row that can go before a clock: for the oldest line, openings first.
+    fn first_row_command(&mut self, before: u64) -> Option<(u64, Command)> {
         let direction = self.direction;
         let stuck = self.queue.waiting(direction) & !self.queue.hits(direction);
-        let mut from = u64::MAX;
-        let mut best = (u64::MAX, true, u64::MAX, 0);
-        for bank in bits(stuck) {
-            let open = self.banks.open() >> bank & 1 != 0;
-            let may = if open { self.banks.precharge_from(bank) } else { self.banks.activate_from(bank) };
-            from = from.min(may);
-            let sequence = self.queue.get(self.queue.oldest(bank, direction)).sequence;
-            let key = (may.max(self.now), open, sequence, bank);
-            if key < best {
-                best = key;
-            }
+        let (mut closed, open) = (stuck & !self.banks.open(), stuck & self.banks.open());
+        let (mut from, mut best) = (u64::MAX, (u64::MAX, u64::MAX, 0));
+        let any_activate = self.banks.any_activate_from();
+        if closed != 0 && any_activate >= before {
+            from = any_activate;
+            closed = 0;
+        }
+        for bank in bits(closed) {
+            let order = self.queue.oldest_sequence(bank, direction);
+            self.consider(self.banks.activate_from(bank), order, bank, &mut from, &mut best);
+        }
+        for bank in bits(open) {
+            let order = self.queue.oldest_sequence(bank, direction) | CLOSING;
+            self.consider(self.banks.precharge_from(bank), order, bank, &mut from, &mut best);
         }
         self.rows_from = from;
-        let (at, open, _, bank) = best;
-        (at != u64::MAX).then(|| (at, self.row_command(bank, open, direction)))
+        let (at, order, bank) = best;
+        (at != u64::MAX).then(|| (at, self.row_command(bank, order & CLOSING != 0, direction)))
+    }
+
+    #[inline(always)]
+    fn consider(&self, may: u64, order: u64, bank: usize, from: &mut u64, best: &mut (u64, u64, usize)) {
+        *from = may.min(*from);
+        let at = may.max(self.now);
+        if at < best.0 || at == best.0 && order < best.1 {
+            *best = (at, order, bank);
+        }
     }
 
     fn row_command(&self, bank: usize, open: bool, direction: Direction) -> Command {
@@ -433,6 +450,40 @@ impl Channel {
         if !self.returned.is_empty() {
             out.push(format!("{name}: {} lines wait for the L2 slice", self.returned.len()));
         }
+    }
+}
+
+#[cfg(test)]
+impl Channel {
+    /// The same choice without masks and bounds: every line that waits is looked at.
+    fn plain_choice(&self) -> Option<(u64, Command)> {
+        let direction = self.direction;
+        let full = direction == Direction::Read && self.returning >= self.return_capacity;
+        let lists = (0..64).filter(|bank| self.queue.waiting(direction) >> bank & 1 != 0);
+        let lists = lists.map(|bank| (bank, self.queue.lines(bank, direction)));
+        let mut choices = Vec::new();
+        for (bank, lines) in lists {
+            let first = match self.policy {
+                DramPolicy::FrFcfs => lines.iter().find(|line| self.banks.is_open(bank, line.row)),
+                DramPolicy::Fcfs => None,
+            };
+            let line = first.unwrap_or(&lines[0]);
+            let (rank, from, command) = if self.banks.is_open(bank, line.row) {
+                (0, self.banks.column_from(bank, direction), Command::Access { bank, direction })
+            } else if self.banks.open() >> bank & 1 == 0 {
+                (1, self.banks.activate_from(bank), Command::Activate { bank, row: line.row })
+            } else {
+                (2, self.banks.precharge_from(bank), Command::Precharge { bank })
+            };
+            let goes = rank != 0 || line.started || !full;
+            choices.push((from.max(self.now), rank, line.sequence, command, goes));
+        }
+        if self.policy == DramPolicy::Fcfs {
+            let oldest = choices.iter().map(|choice| choice.2).min();
+            choices.retain(|choice| Some(choice.2) == oldest);
+        }
+        choices.retain(|choice| choice.4);
+        choices.iter().min_by_key(|choice| (choice.0, choice.1, choice.2)).map(|choice| (choice.0, choice.3))
     }
 }
 

@@ -247,6 +247,18 @@ impl Queue {
         }
     }
 
+    /// All lines for a bank, in order of arrival.
+    #[cfg(test)]
+    pub fn lines(&self, bank: usize, direction: Direction) -> Vec<Waiting> {
+        let mut lines = Vec::new();
+        let mut at = self.oldest(bank, direction);
+        while at != NONE {
+            lines.push(*self.get(at));
+            at = self.get(at).after;
+        }
+        lines
+    }
+
     pub fn is_empty(&self) -> bool {
         self.accesses == [0; 2]
     }

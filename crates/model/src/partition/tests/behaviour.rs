@@ -243,3 +243,22 @@ fn lines_on_their_way_to_memory_get_there_when_nothing_else_happens() {
     assert_eq!((rig.partition.dram().line_writes, rig.partition.l2().write_backs), (19, 19));
     assert_eq!(rig.partition.next(), u64::MAX);
 }
+
+#[test]
+fn a_line_from_memory_waits_until_all_its_answers_find_room() {
+    let mut config = plain();
+    (config.l2.cycles, config.l2.queue) = (1, 1);
+    config.noc.buffer_flits = 8;
+    let mut rig = Rig::new(config, 1);
+    let [first, second] = [0, 1].map(|line| rig.packet(Kind::Read, line, ALL));
+    rig.ask(&[first]);
+    rig.deaf = true;
+    // One answer is in the network, one waits for it; of two answers there is room for one.
+    rig.queues[0].extend([first, first, second, second]);
+    rig.epochs(50);
+    let l2 = rig.partition.l2();
+    assert_eq!((l2.reads, l2.merges, l2.fills), (5, 1, 1));
+    rig.deaf = false;
+    rig.rest();
+    assert_eq!((rig.answers.len(), rig.partition.l2().fills), (4, 2));
+}

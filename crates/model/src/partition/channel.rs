@@ -97,9 +97,10 @@ impl Channel {
         let dram = &config.dram;
         let banks = Banks::new(config);
         let clock = Clock::new(config.clock.dram_mhz, config.clock.core_mhz);
-        // The return queue stands at the slice. What is on the way to it is on top of that: as many lines as the bus moves meanwhile.
+        // The return queue stands at the slice. On top of it is what the way back holds, half of the fixed latency: as many lines as
+        // the bus moves meanwhile. A slot is taken with the first access to a line, and free again when the slice takes the line.
         let line_clocks = banks.spec.data * u64::from(accesses_per_line(config));
-        let way = banks.spec.to_data[0] + banks.spec.data + clock.at(u64::from(dram.cycles)) + 1;
+        let way = banks.spec.to_data[0] + banks.spec.data + clock.at(u64::from(dram.cycles / 2));
         Channel {
             index,
             policy: dram.policy,

@@ -33,7 +33,7 @@ impl Line {
 
 /// Whether active lanes are all in one place, or each right after the lane before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Shape {
+pub(super) enum Shape {
     Uniform,
     Consecutive,
     Other,
@@ -87,7 +87,7 @@ fn is_uniform(offsets: &Offsets, mask: u32) -> bool {
 impl Shape {
     /// Of lanes that move `bytes` each, a power of two. `mask` must not be empty.
     #[inline(always)]
-    fn of(offsets: &Offsets, mask: u32, bytes: u32) -> Shape {
+    pub(super) fn of(offsets: &Offsets, mask: u32, bytes: u32) -> Shape {
         let first = mask.trailing_zeros() & 31;
         // Shifting by one amount is a vector operation on every host; multiplying is not.
         let shift = bytes.trailing_zeros() & 31;
@@ -123,18 +123,20 @@ pub fn global(base: u64, offsets: &Offsets, mask: u32, bytes: u32, lines: &mut V
             let address = origin & !(LINE_BYTES - 1);
             lines.push(Line { address, words, rounds: 1 });
         }
-        Shape::Consecutive if mask == u32::MAX => stretch(origin, bytes, lines),
         Shape::Consecutive if bytes == 4 => {
             // A bit of the mask is a word, moved to where the first lane is and spilling into the line behind.
             let start = origin - 4 * u64::from(first);
             let words = u64::from(mask) << (start / 4 % u64::from(WORDS));
             let address = start & !(LINE_BYTES - 1);
-            for (words, address) in [(words as u32, address), ((words >> 32) as u32, address + LINE_BYTES)] {
-                if words != 0 {
-                    lines.push(Line { address, words, rounds: 1 });
-                }
+            let (here, behind) = (words as u32, (words >> 32) as u32);
+            if here != 0 {
+                lines.push(Line { address, words: here, rounds: 1 });
+            }
+            if behind != 0 {
+                lines.push(Line { address: address + LINE_BYTES, words: behind, rounds: 1 });
             }
         }
+        Shape::Consecutive if mask == u32::MAX => stretch(origin, bytes, lines),
         Shape::Consecutive | Shape::Other => scattered(base, offsets, mask, bytes, lines),
     }
 }

@@ -83,8 +83,31 @@ impl L1d {
     }
 
     /// One transaction. When it cannot be done, nothing has changed.
-    #[inline]
+    #[inline(always)]
     pub fn access(
+        &mut self,
+        now: u64,
+        op: Op,
+        line: &Line,
+        asker: Asker,
+        counters: &mut MemCounters,
+    ) -> Result<Answer, Cause> {
+        // What happens most often is done in place.
+        if op == Op::Load
+            && let Some(place) = self.tags.find(line.address / LINE_BYTES)
+            && self.tags.state(place) != State::Reserved
+        {
+            self.tags.touch(place);
+            self.data(now, place, asker.lanes, Use::Read, counters);
+            counters.l1d_reads += 1;
+            counters.l1d_read_hits += 1;
+            return Ok(Answer::At(now + self.cycles));
+        }
+        self.access_without_hit(now, op, line, asker, counters)
+    }
+
+    #[inline(never)]
+    fn access_without_hit(
         &mut self,
         now: u64,
         op: Op,
@@ -141,7 +164,7 @@ impl L1d {
         }
     }
 
-    #[inline]
+    /// A load of a line that is not there.
     fn load(
         &mut self,
         now: u64,
@@ -151,28 +174,16 @@ impl L1d {
     ) -> Result<Answer, Cause> {
         let waiter = Waiter { flight: Some(asker.flight) };
         let number = line.address / LINE_BYTES;
-        match self.tags.find(number) {
-            Some(place) if self.tags.state(place) != State::Reserved => {
-                self.tags.touch(place);
-                self.data(now, place, asker.lanes, Use::Read, counters);
-                counters.l1d_reads += 1;
-                counters.l1d_read_hits += 1;
-                Ok(Answer::At(now + self.cycles))
-            }
-            Some(place) => {
-                self.join(number, waiter)?;
-                self.tags.touch(place);
-                counters.l1d_reads += 1;
-                counters.l1d_merges += 1;
-                Ok(Answer::Later)
-            }
-            None => {
-                self.fetch(now, line.address, asker.lanes, waiter, counters)?;
-                counters.l1d_reads += 1;
-                counters.l1d_misses += 1;
-                Ok(Answer::Later)
-            }
+        if let Some(place) = self.tags.find(number) {
+            self.join(number, waiter)?;
+            self.tags.touch(place);
+            counters.l1d_merges += 1;
+        } else {
+            self.fetch(now, line.address, asker.lanes, waiter, counters)?;
+            counters.l1d_misses += 1;
         }
+        counters.l1d_reads += 1;
+        Ok(Answer::Later)
     }
 
     fn store_local(

@@ -10,7 +10,7 @@ use warpwatt_config::Config;
 use warpwatt_exec::AccessKind;
 
 use super::MemCounters;
-use super::coalesce::{BITS, Offsets};
+use super::coalesce::{BITS, Offsets, Shape};
 
 /// How an access occupies the banks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,8 +67,17 @@ pub fn passes(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
     if bytes > 4 || mask == 0 {
         return one_by_one(offsets, mask, bytes, banks);
     }
+    match Shape::of(offsets, mask, bytes) {
+        Shape::Uniform => {
+            return Passes { cycles: 1, conflicts: 0, broadcast: !mask.is_power_of_two() };
+        }
+        Shape::Consecutive if bytes == 4 && banks >= 32 => {
+            return Passes { cycles: 1, conflicts: 0, broadcast: false };
+        }
+        Shape::Consecutive | Shape::Other => {}
+    }
     let (first, last) = extent(offsets, mask);
-    if last / 4 - first / 4 < banks {
+    if (last / 4).wrapping_sub(first / 4) < banks {
         // Words so close together are in different banks.
         return Passes { cycles: 1, conflicts: 0, broadcast: is_broadcast(offsets, mask, first / 4) };
     }
@@ -80,24 +89,18 @@ pub fn passes(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
     one_by_one(offsets, mask, bytes, banks)
 }
 
-/// The lowest and the highest offset of active lanes.
+/// The lowest and the highest offset of active lanes. Offsets in shared memory are far from the sign bit, and comparing signed numbers
+/// is a vector operation on every host.
 #[inline(always)]
 fn extent(offsets: &Offsets, mask: u32) -> (u32, u32) {
-    let origin = offsets[(mask.trailing_zeros() & 31) as usize];
+    let origin = offsets[(mask.trailing_zeros() & 31) as usize] as i32;
     let (mut first, mut last) = (origin, origin);
-    if mask == u32::MAX {
-        for &offset in offsets {
-            first = first.min(offset);
-            last = last.max(offset);
-        }
-    } else {
-        for (&offset, &bit) in offsets.iter().zip(&BITS) {
-            let offset = if mask & bit != 0 { offset } else { origin };
-            first = first.min(offset);
-            last = last.max(offset);
-        }
+    for (&offset, &bit) in offsets.iter().zip(&BITS) {
+        let offset = if mask & bit != 0 { offset as i32 } else { origin };
+        first = first.min(offset);
+        last = last.max(offset);
     }
-    (first, last)
+    (first as u32, last as u32)
 }
 
 /// Whether lanes share a word, where all words are less than 64 behind the first.

@@ -56,6 +56,9 @@ pub(super) struct Run<'g, 'a> {
     before: u64,
     issued_before: u64,
     watch: Watch,
+    /// Everything counted before the run, and what was counted until the last kernel that ended.
+    start: Counters,
+    busy: Counters,
 }
 
 impl<'g, 'a> Run<'g, 'a> {
@@ -101,11 +104,14 @@ impl<'g, 'a> Run<'g, 'a> {
             before: 0,
             issued_before: 0,
             watch: Watch::default(),
+            start: Counters::default(),
+            busy: Counters::default(),
             gpu,
         };
         (run.before, run.issued_before) = (run.thread_instructions(), run.count_issued());
         run.issued = run.issued_before;
         run.settle(run.gpu.now);
+        run.start = run.gpu.counters();
         run.launch(run.gpu.now);
         Ok(run)
     }
@@ -134,6 +140,7 @@ impl<'g, 'a> Run<'g, 'a> {
             Some(Stop::Fault { .. }) => Ending::Interrupted,
         };
         let reports = self.reports(ending);
+        self.gpu.busy.add(&self.busy);
         match stop {
             Some(Stop::Fault { launch, fault }) => Err(Box::new(Failure { fault: *fault, launch, reports })),
             _ => Ok(reports),
@@ -300,6 +307,7 @@ impl<'g, 'a> Run<'g, 'a> {
         self.gpu.now = self.gpu.now.max(end);
         self.settle(end);
         let (counters, sms) = (self.gpu.counters(), self.gpu.sm_counters());
+        self.busy = counters.since(&self.start);
         for &kernel in ended {
             self.close_account(kernel, end, &counters, &sms);
         }
@@ -460,6 +468,7 @@ impl<'g, 'a> Run<'g, 'a> {
             self.gpu.now = self.gpu.now.max(self.to);
             self.settle(self.to);
             let (counters, sms) = (self.gpu.counters(), self.gpu.sm_counters());
+            self.busy = counters.since(&self.start);
             for kernel in 0..self.kernels.len() {
                 if matches!(self.dispatcher.kernels[kernel].standing, Standing::Launched { .. }) {
                     self.close_account(kernel, self.to, &counters, &sms);

@@ -33,6 +33,8 @@ pub struct Gpu {
     meshes: [Option<Mesh>; 2],
     /// Identities of the images seen so far: each has its place in code memory.
     codes: Vec<usize>,
+    /// Counted while kernels were under way, over all runs.
+    busy: Counters,
     /// The device's clock.
     now: u64,
     /// Start of the next epoch; all actors have run up to it.
@@ -53,6 +55,7 @@ impl Gpu {
             meshes: [Way::Request, Way::Reply]
                 .map(|way| (config.noc.topology == Topology::Mesh).then(|| Mesh::new(config, way))),
             codes: Vec::new(),
+            busy: Counters::default(),
             now: 0,
             boundary: 0,
         }
@@ -99,10 +102,17 @@ impl Gpu {
         let outcome = Run::new(self, launches, memory, options)?.to_the_end(monitor, options);
         if !matches!(&outcome, Ok(reports) if reports.iter().all(is_finished)) {
             // Blocks were left in the middle: the machine starts afresh, at the same time.
-            *self = Gpu { now: self.now, codes: std::mem::take(&mut self.codes), ..Gpu::new(&self.config) };
+            let (now, codes, busy) = (self.now, std::mem::take(&mut self.codes), std::mem::take(&mut self.busy));
+            *self = Gpu { now, codes, busy, ..Gpu::new(&self.config) };
             self.boundary = self.now.next_multiple_of(u64::from(self.config.epoch()));
         }
         outcome
+    }
+
+    /// What was counted while kernels were under way, over all runs: kernels that ran at the same time count once, and the time
+    /// of copies not at all.
+    pub fn busy(&self) -> &Counters {
+        &self.busy
     }
 
     /// Everything counted so far.

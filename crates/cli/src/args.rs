@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use regex::Regex;
 use warpwatt_workloads::Size;
 
 #[derive(Parser, Debug)]
@@ -14,14 +15,17 @@ use warpwatt_workloads::Size;
     after_help = "\
 Examples:
   warpwatt list workloads                        what can be run, and how large it is
-  warpwatt run sgemm --functional                run a built-in workload and check its result
-  warpwatt run sgemm@medium --functional --json -
-  warpwatt run --ptx k.ptx --launch k.toml --functional
+  warpwatt run sgemm                             cycles of a built-in workload, and its result checked
+  warpwatt run sgemm --functional                values only, much faster
+  warpwatt run sgemm@medium --gpu gtx580 --set sm.scheduler=lrr --json -
+  warpwatt run --ptx k.ptx --launch k.toml
+  warpwatt gpu show gtx480                       every parameter of a GPU
   warpwatt compile k.ptx                         registers, spills and instructions per kernel
-  warpwatt bench --functional                    simulation speed
+  warpwatt bench                                 simulation speed
 
-Exit codes: 0 ok, 1 a check failed, 2 usage, 3 bad PTX or launch file, 4 simulated fault,
-5 a limit was reached, 70 internal error, 74 input/output error, 130 interrupted."
+Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 bad PTX or launch file,
+4 simulated fault, 5 a limit was reached, 70 internal error, 74 input/output error,
+130 interrupted. WARPWATT_LOG=error|warn|info|debug sets how much is said on stderr."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -40,8 +44,11 @@ pub struct Cli {
 pub enum Command {
     /// List what is built in
     List(ListArgs),
+    /// Look at a GPU
+    #[command(subcommand)]
+    Gpu(GpuCommand),
     /// Run a workload, or kernels of a PTX file
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Compile a PTX file and show what each kernel needs
     Compile(CompileArgs),
     /// Measure simulation speed
@@ -56,6 +63,8 @@ pub enum Command {
 pub enum Catalogue {
     /// The built-in workloads with their sizes
     Workloads,
+    /// The built-in GPUs
+    Gpus,
 }
 
 #[derive(Args, Debug)]
@@ -69,12 +78,87 @@ pub struct ListArgs {
     pub json: Option<PathBuf>,
 }
 
+#[derive(Subcommand, Debug)]
+pub enum GpuCommand {
+    /// Show every parameter of a GPU
+    Show(ShowArgs),
+}
+
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  warpwatt run vecadd --functional                      the default size is small
-  warpwatt run bfs@large --functional --seed 2 --json run.json
-  warpwatt run --ptx saxpy.ptx --launch saxpy.toml --functional
+  warpwatt gpu show gtx480
+  warpwatt gpu show gtx480 --toml > my.toml      a file to edit, for `--gpu my.toml`
+  warpwatt gpu show my.toml --set sm.warps=32 --json -")]
+pub struct ShowArgs {
+    /// A built-in GPU, or a TOML file
+    #[arg(value_name = "NAME|FILE")]
+    pub gpu: String,
+
+    /// Change a parameter first; can be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+
+    /// Print a complete GPU file, with comments
+    #[arg(long, conflicts_with = "json")]
+    pub toml: bool,
+
+    /// Write the parameters as JSON to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+}
+
+/// The GPU that is simulated.
+#[derive(Args, Clone, Debug, Default)]
+pub struct GpuArgs {
+    /// The GPU: a built-in one, or a TOML file [default: gtx480]
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "functional")]
+    pub gpu: Option<String>,
+
+    /// Change a parameter of the GPU; can be given several times
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "functional")]
+    pub set: Vec<String>,
+}
+
+/// How time is simulated, and of what.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Timing {
+    #[command(flatten)]
+    pub gpu: GpuArgs,
+
+    /// Host threads that simulate; they do not change the result [default: all cores]
+    #[arg(long, value_name = "N", conflicts_with = "functional", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub threads: Option<u32>,
+
+    /// Simulate idle cycles one by one instead of skipping them: slower, with the same result
+    #[arg(long, conflicts_with = "functional")]
+    pub step_every_cycle: bool,
+
+    /// Stop when kernels have taken about this many cycles, with partial results
+    #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "functional")]
+    pub limit_cycles: Option<u64>,
+
+    /// Time only kernels whose name matches; the others run functionally
+    #[arg(long, value_name = "REGEX", value_parser = parse_regex, conflicts_with = "functional")]
+    pub kernels: Option<Regex>,
+
+    /// Run the first N launches of these kernels functionally
+    #[arg(long, value_name = "N", conflicts_with = "functional")]
+    pub skip: Option<u64>,
+
+    /// Record the counters about every so many cycles
+    #[arg(long, value_name = "CYCLES", value_parser = parse_count, conflicts_with = "functional")]
+    pub interval: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt run vecadd                                   the default size is small, the default GPU gtx480
+  warpwatt run bfs@large --seed 2 --json run.json
+  warpwatt run sgemm --gpu my.toml --set sm.l1d.mshrs=64
+  warpwatt run hotspot --interval 5000 --json run.json  counters over time
+  warpwatt run --ptx saxpy.ptx --launch saxpy.toml
   warpwatt run scan --functional --check races,uninit   look for races in shared memory
 
 A launch file gives buffers and steps; docs/launch-file.md describes it.")]
@@ -95,9 +179,12 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub launch: Option<PathBuf>,
 
-    /// Values only, without time or energy
+    /// Values only, without time: much faster
     #[arg(long)]
     pub functional: bool,
+
+    #[command(flatten)]
+    pub timing: Timing,
 
     /// Seed of the workload's inputs
     #[arg(long, default_value_t = 1, value_name = "N")]
@@ -192,16 +279,24 @@ pub struct CompileArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  warpwatt bench --functional                     all workloads at medium size
-  warpwatt bench --functional sgemm bfs --size large --repeat 5")]
+  warpwatt bench                                  all workloads at medium size, functional and timed
+  warpwatt bench sgemm bfs --size large --threads 2 --repeat 5
+  warpwatt bench --functional                     functional simulation only")]
 pub struct BenchArgs {
     /// Workloads to measure; all when none is named
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
 
-    /// Measure functional simulation
+    /// Measure functional simulation only
     #[arg(long)]
     pub functional: bool,
+
+    #[command(flatten)]
+    pub gpu: GpuArgs,
+
+    /// Host threads of the timed simulation
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "functional", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub threads: u32,
 
     /// Size of the workloads
     #[arg(long, value_parser = parse_size, default_value = "medium")]
@@ -220,6 +315,8 @@ pub struct BenchArgs {
 pub enum Format {
     /// The run record, warpwatt.run/1
     Run,
+    /// The GPU file, warpwatt.gpu/1
+    Gpu,
     /// The launch file, warpwatt.launch/1
     Launch,
 }
@@ -259,6 +356,10 @@ fn parse_count(text: &str) -> Result<u64, String> {
         Some(count) if count > 0 => Ok(count),
         _ => Err("give a whole number above 0, such as 5000000, 5_000_000 or 5M".to_owned()),
     }
+}
+
+fn parse_regex(text: &str) -> Result<Regex, String> {
+    Regex::new(text).map_err(|error| format!("this is not a regular expression: {error}"))
 }
 
 fn parse_seconds(text: &str) -> Result<f64, String> {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `bench`: how fast the simulation is, in warp instructions per second of one core.
+//! `bench`: how fast the simulation is, functional beside timed, in warp instructions and SM-cycles per second.
 //!
-//! Only the time in launches counts: inputs, references and compilation do not.
+//! Only the time in launches counts: inputs, references and compilation do not. Runs of both modes take turns, so that a machine
+//! that gets slower for a while is unfair to neither.
 
-use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use serde_json::{Value, json};
 use warpwatt_runtime::{Device, Level};
 
 use crate::args::{BenchArgs, Execution};
@@ -12,89 +16,113 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::job::{Job, Stop};
 use crate::list::find_workload;
-use crate::run::options;
+use crate::run::{Target, load, options};
 use crate::session::{Watch, Watcher, isolated};
 use crate::table::{Table, grouped};
 
-struct Figure {
-    name: &'static str,
+/// What one run of a workload did, and how long its launches took.
+struct Lap {
     warp_instructions: u64,
     thread_instructions: u64,
-    /// Of the launches of each run, sorted.
-    seconds: Vec<f64>,
+    /// Of a timed run.
+    cycles: Option<u64>,
+    seconds: f64,
 }
 
-impl Figure {
+/// The runs of a workload in one mode.
+#[derive(Default)]
+struct Laps(Vec<Lap>);
+
+impl Laps {
+    fn seconds(&self) -> Vec<f64> {
+        let mut seconds: Vec<_> = self.0.iter().map(|lap| lap.seconds).collect();
+        seconds.sort_by(f64::total_cmp);
+        seconds
+    }
+
     fn median(&self) -> f64 {
-        let (low, high) = (self.seconds[(self.seconds.len() - 1) / 2], self.seconds[self.seconds.len() / 2]);
+        let seconds = self.seconds();
+        let (low, high) = (seconds[(seconds.len() - 1) / 2], seconds[seconds.len() / 2]);
         // Elapsed times are never 0.
         ((low + high) / 2.0).max(1e-9)
     }
 
-    fn warps_per_second(&self) -> f64 {
-        self.warp_instructions as f64 / self.median()
+    /// A figure of the run, which is the same in all of them, per second.
+    fn rate(&self, of: impl Fn(&Lap) -> u64) -> f64 {
+        self.0.first().map_or(0.0, |lap| of(lap) as f64 / self.median())
     }
 
-    fn threads_per_second(&self) -> f64 {
-        self.thread_instructions as f64 / self.median()
+    fn warps_per_second(&self) -> f64 {
+        self.rate(|lap| lap.warp_instructions)
     }
 }
 
+struct Figure {
+    name: &'static str,
+    functional: Laps,
+    /// Empty when only functional simulation is measured.
+    timed: Laps,
+}
+
 pub fn bench(args: &BenchArgs, console: &Console) -> Result<Exit, Failure> {
-    if !args.functional {
-        let failure = Failure::usage(
-            "only functional simulation can be measured in this version: there is no timed model yet",
-        );
-        return Err(failure.help("add `--functional`"));
-    }
     let workloads = match args.names.len() {
         0 => warpwatt_workloads::all().to_vec(),
         _ => args.names.iter().map(|name| find_workload(name)).collect::<Result<_, _>>()?,
+    };
+    let target = match args.functional {
+        true => None,
+        false => {
+            let (name, config) = load(&args.gpu)?;
+            Some(Target::on(name, config, args.threads))
+        }
     };
     let flag = interrupt::flag();
     let mut figures = Vec::new();
     for workload in workloads {
         let job = Job::Workload { workload, size: args.size, seed: 1 };
         console.detail(&format!("measuring {}", job.name()));
-        let mut figure = Figure {
-            name: workload.info().name,
-            warp_instructions: 0,
-            thread_instructions: 0,
-            seconds: Vec::new(),
-        };
+        let mut figure =
+            Figure { name: workload.info().name, functional: Laps::default(), timed: Laps::default() };
         for _ in 0..args.repeat {
-            let options = options(&Execution::default(), flag.clone());
-            let live = Watch { silent: true, ..Watch::new(console, true) };
-            let run = isolated(|| -> Result<_, Failure> {
-                let (watcher, _) = Watcher::new(live);
-                let failed = |error| Failure::device(&error, false);
-                let mut device = Device::with(options, Box::new(watcher)).map_err(failed)?;
-                let verdict = job.execute(&mut device).map_err(|stop| match stop {
-                    Stop::Device { error, .. } => failed(error),
-                    Stop::Io(message) | Stop::Request(message) => Failure::new(Exit::Io, message),
-                })?;
-                if let Some(failure) = verdict.failures.first() {
-                    return Err(Failure::new(Exit::CheckFailed, format!("{}: {failure}", job.name())));
-                }
-                let log = device.log();
-                let sum = |of: fn(&warpwatt_runtime::LaunchRecord) -> u64| log.iter().map(of).sum::<u64>();
-                let seconds: f64 = log.iter().map(|launch| launch.host_seconds).sum();
-                Ok((
-                    sum(|launch| launch.warp_instructions),
-                    sum(|launch| launch.thread_instructions),
-                    seconds,
-                ))
-            });
-            let (warps, threads, seconds) =
-                run.map_err(|message| Failure::new(Exit::Internal, message))??;
-            (figure.warp_instructions, figure.thread_instructions) = (warps, threads);
-            figure.seconds.push(seconds);
+            figure.functional.0.push(lap(&job, None, &flag, console)?);
+            if let Some(target) = &target {
+                figure.timed.0.push(lap(&job, Some(target), &flag, console)?);
+            }
         }
-        figure.seconds.sort_by(f64::total_cmp);
         figures.push(figure);
     }
-    report(args, &figures, console)?;
+    report(args, target.as_ref(), &figures, console)?;
     if interrupt::signalled() { Ok(Exit::Interrupted) } else { Ok(Exit::Ok) }
+}
+
+fn lap(
+    job: &Job,
+    target: Option<&Target>,
+    flag: &Arc<AtomicBool>,
+    console: &Console,
+) -> Result<Lap, Failure> {
+    let options = options(&Execution::default(), target, flag.clone());
+    let watch = Watch { silent: true, ..Watch::new(console, true) };
+    let run = isolated(|| -> Result<_, Failure> {
+        let (watcher, _) = Watcher::new(watch);
+        let failed = |error| Failure::device(&error, false);
+        let mut device = Device::with(options, Box::new(watcher)).map_err(failed)?;
+        let verdict = job.execute(&mut device).map_err(|stop| match stop {
+            Stop::Device { error, .. } => failed(error),
+            Stop::Io(message) | Stop::Request(message) => Failure::new(Exit::Io, message),
+        })?;
+        if let Some(failure) = verdict.failures.first() {
+            return Err(Failure::new(Exit::CheckFailed, format!("{}: {failure}", job.name())));
+        }
+        let log = device.log();
+        Ok(Lap {
+            warp_instructions: log.iter().map(|launch| launch.warp_instructions).sum(),
+            thread_instructions: log.iter().map(|launch| launch.thread_instructions).sum(),
+            cycles: device.kernel_cycles(),
+            seconds: log.iter().map(|launch| launch.host_seconds).sum(),
+        })
+    });
+    run.map_err(|message| Failure::new(Exit::Internal, message))?
 }
 
 /// The geometric mean treats a factor of two the same wherever it occurs.
@@ -103,59 +131,123 @@ fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
     (sum / f64::from(count.max(1))).exp()
 }
 
-fn report(args: &BenchArgs, figures: &[Figure], console: &Console) -> Result<(), Failure> {
-    let mean = geometric_mean(figures.iter().map(Figure::warps_per_second));
-    let level = Level::detect().name();
+fn report(
+    args: &BenchArgs,
+    target: Option<&Target>,
+    figures: &[Figure],
+    console: &Console,
+) -> Result<(), Failure> {
+    let sms = target.map_or(0, |target| u64::from(target.timed.config.gpu.sms));
     if let Some(path) = &args.json {
-        let one = |figure: &Figure| {
-            json!({
-                "workload": figure.name,
-                "warp_instructions": figure.warp_instructions,
-                "thread_instructions": figure.thread_instructions,
-                "seconds": figure.seconds,
-                "warp_instructions_per_second": figure.warps_per_second(),
-                "thread_instructions_per_second": figure.threads_per_second(),
-            })
-        };
-        let document = json!({
-            "schema": "warpwatt.bench/1",
-            "tool": crate::record::tool(),
-            "mode": "functional",
-            "size": args.size.to_string(),
-            "threads": 1,
-            "isa_level": level,
-            "workloads": figures.iter().map(one).collect::<Vec<_>>(),
-            "geometric_mean_warp_instructions_per_second": mean,
-        });
-        let text = serde_json::to_string_pretty(&document)
+        let text = warpwatt_results::json::to_text(&document(args, target, figures, sms))
             .map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
-        write_result(path, &(text + "\n"), console)?;
+        write_result(path, &text, console)?;
         if path.as_os_str() == "-" {
             return Ok(());
         }
     }
-    let mut table =
-        Table::new(&["workload", "warp instructions", "seconds", "M warp instr/s", "M thread instr/s"]);
-    for figure in figures {
-        table.row([
-            figure.name.to_owned(),
-            grouped(figure.warp_instructions),
-            format!("{:.3}", figure.median()),
-            format!("{:.1}", figure.warps_per_second() * 1e-6),
-            format!("{:.0}", figure.threads_per_second() * 1e-6),
-        ]);
-    }
-    let means = [String::new(), String::new(), format!("{:.1}", mean * 1e-6), String::new()];
-    let [a, b, c, d] = means;
-    table.row(["geometric mean".to_owned(), a, b, c, d]);
-    console.result(&table.render());
+    console.result(&table(target.is_some(), figures, sms));
+    let threads = match (target, args.threads) {
+        (None, _) => "one core".to_owned(),
+        (Some(target), 1) => format!("{}, one core", target.name),
+        (Some(target), threads) => format!("{}, {threads} threads for the timed runs", target.name),
+    };
     console.summary(&format!(
-        "\nsize {}, one core, {level}, median of {} run{}; only time in launches counts\n",
+        "\nsize {}, {threads}, {}, median of {} run{}; only time in launches counts; peak memory {:.0} MB\n",
         args.size,
+        Level::detect().name(),
         args.repeat,
-        if args.repeat == 1 { "" } else { "s" }
+        if args.repeat == 1 { "" } else { "s" },
+        crate::record::usage().1 as f64 * 1e-6
     ));
     Ok(())
+}
+
+fn document(args: &BenchArgs, target: Option<&Target>, figures: &[Figure], sms: u64) -> Value {
+    let mode = |laps: &Laps| {
+        let mut fields = json!({
+            "seconds": laps.seconds(),
+            "warp_instructions_per_second": laps.warps_per_second(),
+            "thread_instructions_per_second": laps.rate(|lap| lap.thread_instructions),
+        });
+        if let Some(cycles) = laps.0.first().and_then(|lap| lap.cycles) {
+            fields["cycles"] = cycles.into();
+            fields["sm_cycles_per_second"] = laps.rate(|_| cycles * sms).into();
+        }
+        fields
+    };
+    let one = |figure: &Figure| {
+        let lap = figure.functional.0.first();
+        let mut fields = json!({
+            "workload": figure.name,
+            "warp_instructions": lap.map(|lap| lap.warp_instructions),
+            "thread_instructions": lap.map(|lap| lap.thread_instructions),
+            "functional": mode(&figure.functional),
+        });
+        if target.is_some() {
+            fields["timed"] = mode(&figure.timed);
+        }
+        fields
+    };
+    let mean = |of: fn(&Figure) -> f64| geometric_mean(figures.iter().map(of));
+    let mut means = json!({
+        "functional_warp_instructions_per_second": mean(|figure| figure.functional.warps_per_second()),
+    });
+    if target.is_some() {
+        means["timed_warp_instructions_per_second"] = mean(|figure| figure.timed.warps_per_second()).into();
+    }
+    json!({
+        "schema": "warpwatt.bench/1",
+        "tool": crate::record::tool(),
+        "gpu": target.map(|target| warpwatt_results::Gpu::of(&target.name, &target.timed.config)),
+        "size": args.size.to_string(),
+        "threads": args.threads,
+        "isa_level": Level::detect().name(),
+        "workloads": figures.iter().map(one).collect::<Vec<_>>(),
+        "geometric_means": means,
+        "peak_rss_bytes": crate::record::usage().1,
+    })
+}
+
+fn table(timed: bool, figures: &[Figure], sms: u64) -> String {
+    let millions = |rate: f64| match rate * 1e-6 {
+        rate if rate < 10.0 => format!("{rate:.2}"),
+        rate => format!("{rate:.1}"),
+    };
+    let first = |laps: &Laps, of: fn(&Lap) -> u64| laps.0.first().map_or(0, of);
+    let mut titles = vec!["workload", "warp instructions", "functional s", "M warp instr/s"];
+    if timed {
+        titles.extend(["cycles", "timed s", "M warp instr/s", "M SM-cycles/s"]);
+    }
+    let mut table = Table::new(&titles);
+    for Figure { name, functional, timed: laps } in figures {
+        let mut row = vec![
+            (*name).to_owned(),
+            grouped(first(functional, |lap| lap.warp_instructions)),
+            format!("{:.3}", functional.median()),
+            millions(functional.warps_per_second()),
+        ];
+        if timed {
+            let cycles = first(laps, |lap| lap.cycles.unwrap_or_default());
+            row.extend([
+                grouped(cycles),
+                format!("{:.3}", laps.median()),
+                millions(laps.warps_per_second()),
+                millions(laps.rate(|_| cycles * sms)),
+            ]);
+        }
+        table.cells(row);
+    }
+    let mean = |of: &dyn Fn(&Figure) -> f64| millions(geometric_mean(figures.iter().map(of)));
+    let functional = mean(&|figure| figure.functional.warps_per_second());
+    let mut row = vec!["geometric mean".to_owned(), String::new(), String::new(), functional];
+    if timed {
+        let cycles = |figure: &Figure| figure.timed.rate(|lap| lap.cycles.unwrap_or_default() * sms);
+        let warps = mean(&|figure| figure.timed.warps_per_second());
+        row.extend([String::new(), String::new(), warps, mean(&cycles)]);
+    }
+    table.cells(row);
+    table.render()
 }
 
 #[cfg(test)]
@@ -165,14 +257,18 @@ mod tests {
     #[test]
     fn the_mean_is_geometric_and_the_median_is_in_the_middle() {
         assert!((geometric_mean([2.0, 8.0].into_iter()) - 4.0).abs() < 1e-12);
-        let figure = |seconds: &[f64]| Figure {
-            name: "x",
-            warp_instructions: 12,
-            thread_instructions: 384,
-            seconds: seconds.to_vec(),
+        let laps = |seconds: &[f64]| {
+            let lap = |&seconds: &f64| Lap {
+                warp_instructions: 12,
+                thread_instructions: 384,
+                cycles: Some(6),
+                seconds,
+            };
+            Laps(seconds.iter().map(lap).collect())
         };
-        assert_eq!(figure(&[1.0, 2.0, 9.0]).median(), 2.0);
-        assert_eq!(figure(&[1.0, 3.0]).warps_per_second(), 6.0);
-        assert_eq!(figure(&[0.0]).median(), 1e-9);
+        assert_eq!(laps(&[9.0, 1.0, 2.0]).median(), 2.0);
+        assert_eq!(laps(&[1.0, 3.0]).warps_per_second(), 6.0);
+        assert_eq!(laps(&[0.0]).median(), 1e-9);
+        assert_eq!(laps(&[2.0]).rate(|lap| lap.cycles.unwrap_or_default() * 15), 45.0);
     }
 }

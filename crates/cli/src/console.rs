@@ -7,9 +7,36 @@ use std::path::Path;
 
 use crate::exit::Failure;
 
+/// How much is said on stderr.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Log {
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
+impl Log {
+    /// What the flags say, or else what the environment does.
+    fn new(quiet: bool, verbose: u8, variable: Option<&str>) -> Result<Log, Failure> {
+        Ok(match (quiet, verbose, variable) {
+            (true, _, _) => Log::Error,
+            (_, 1.., _) => Log::Debug,
+            (_, _, Some("error")) => Log::Error,
+            (_, _, Some("warn")) => Log::Warn,
+            (_, _, Some("info" | "") | None) => Log::Info,
+            (_, _, Some("debug")) => Log::Debug,
+            (_, _, Some(other)) => {
+                let failure = Failure::usage(format!("WARPWATT_LOG is `{other}`"));
+                return Err(failure.help("it is one of error, warn, info, debug"));
+            }
+        })
+    }
+}
+
 pub struct Console {
     pub quiet: bool,
-    pub verbose: u8,
+    pub log: Log,
     /// stderr is a terminal that takes colours.
     pub color: bool,
     /// stderr is a terminal.
@@ -17,10 +44,16 @@ pub struct Console {
 }
 
 impl Console {
-    pub fn new(quiet: bool, verbose: u8) -> Console {
+    pub fn new(quiet: bool, verbose: u8) -> Result<Console, Failure> {
         let live = std::io::stderr().is_terminal();
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Console { quiet, verbose, color: live && !plain, live: live && !quiet }
+        let log = Log::new(quiet, verbose, std::env::var("WARPWATT_LOG").ok().as_deref())?;
+        Ok(Console { quiet, log, color: live && !plain, live: live && !quiet })
+    }
+
+    /// For what is said before there is a console.
+    pub fn plain() -> Console {
+        Console { quiet: false, log: Log::Info, color: false, live: false }
     }
 
     /// Part of the result. A reader that went away is not an error of ours.
@@ -38,13 +71,20 @@ impl Console {
 
     /// Something worth knowing about how the result came to be.
     pub fn note(&self, text: &str) {
-        if !self.quiet {
+        if self.log >= Log::Info {
             eprintln!("{} {text}", self.paint("note:", "1;36"));
         }
     }
 
+    /// Something about the result that should be looked into.
+    pub fn warn(&self, text: &str) {
+        if self.log >= Log::Warn {
+            eprintln!("{} {text}", self.paint("warning:", "1;33"));
+        }
+    }
+
     pub fn detail(&self, text: &str) {
-        if self.verbose > 0 {
+        if self.log >= Log::Debug {
             eprintln!("{text}");
         }
     }
@@ -83,4 +123,19 @@ pub fn write_result(target: &Path, text: &str, console: &Console) -> Result<(), 
         let _ = std::fs::remove_file(&temporary);
         failed(error)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_take_precedence_over_the_environment() {
+        let log = |quiet, verbose, variable| Log::new(quiet, verbose, variable).ok();
+        assert_eq!(log(false, 0, None), Some(Log::Info));
+        assert_eq!(log(false, 0, Some("debug")), Some(Log::Debug));
+        assert_eq!(log(true, 0, Some("debug")), Some(Log::Error));
+        assert_eq!(log(false, 1, Some("error")), Some(Log::Debug));
+        assert_eq!(log(false, 0, Some("loud")), None);
+    }
 }

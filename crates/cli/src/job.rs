@@ -75,8 +75,14 @@ impl Job {
         }
     }
 
-    /// Does the job on a fresh device.
+    /// Does the job on a fresh device, and waits for whatever it left running.
     pub fn execute(&self, device: &mut Device) -> Result<Verdict, Stop> {
+        let verdict = self.carry_out(device)?;
+        device.synchronize().map_err(|error| Stop::Device { error, context: None })?;
+        Ok(verdict)
+    }
+
+    fn carry_out(&self, device: &mut Device) -> Result<Verdict, Stop> {
         match self {
             Job::Workload { workload, size, seed } => {
                 let info = workload.info();

@@ -7,6 +7,7 @@ mod bench;
 mod compile;
 mod console;
 mod exit;
+mod gpu;
 mod interrupt;
 mod job;
 pub mod launch;
@@ -16,13 +17,14 @@ mod reproducer;
 mod run;
 mod schema;
 mod session;
+mod summary;
 mod table;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Cli, Command};
+use args::{Cli, Command, GpuCommand};
 use console::Console;
 pub use exit::Exit;
 
@@ -38,8 +40,15 @@ pub fn main() -> ExitCode {
         }
     };
     session::quiet_panics();
-    let console = Console::new(cli.quiet, cli.verbose);
+    let console = match Console::new(cli.quiet, cli.verbose) {
+        Ok(console) => console,
+        Err(failure) => {
+            Console::plain().failure(&failure);
+            return ExitCode::from(failure.exit as u8);
+        }
+    };
     let outcome = match &cli.command {
+        Command::Gpu(GpuCommand::Show(args)) => gpu::show(args, &console),
         Command::List(args) => list::list(args, &console),
         Command::Run(args) => run::run(args, &console),
         Command::Compile(args) => compile::compile(args, &console),

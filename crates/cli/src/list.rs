@@ -11,7 +11,13 @@ use crate::exit::{Exit, Failure};
 use crate::table::Table;
 
 pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
-    let Catalogue::Workloads = args.what;
+    match args.what {
+        Catalogue::Workloads => workloads(args, console),
+        Catalogue::Gpus => crate::gpu::list(args, console),
+    }
+}
+
+fn workloads(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
     if let Some(path) = &args.json {
         let text = serde_json::to_string_pretty(&as_json())
             .map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;
@@ -52,7 +58,7 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
     console.result(&table.render());
     console.summary(
         "\nSizes by thread instructions: tiny at most 1 M, small 3 to 10 M, medium 30 to 60 M, large 250 to 500 M.\n\
-         Run one with `warpwatt run NAME@SIZE --functional`.\n",
+         Run one with `warpwatt run NAME@SIZE`.\n",
     );
     Ok(Exit::Ok)
 }

@@ -3,16 +3,25 @@
 
 use std::time::Instant;
 
-use warpwatt_results::{Diagnostic, Host, Kernel, Line, Mode, Reading, Severity, Tool, counters};
-use warpwatt_runtime::{Error, LaunchRecord, Level, Problem};
+use warpwatt_base::counters::Count;
+use warpwatt_config::Config;
+use warpwatt_results::derived::derive;
+use warpwatt_results::{
+    Diagnostic, Elapsed, Host, Kernel, Line, Mode, Reading, Series, Severity, Sms, Stalls, Tool, Values,
+    counters, ipc,
+};
+use warpwatt_runtime::{
+    Counters, Device, Error, LaunchRecord, Level, Problem, SmCounters, Stall, TimedRecord,
+};
 
 pub fn tool() -> Tool {
     Tool::new(env!("CARGO_PKG_VERSION"), env!("WARPWATT_COMMIT"))
 }
 
-pub fn kernel(launch: &LaunchRecord) -> Kernel {
-    let mut values = counters::Values::new();
-    let mut put = |counter: counters::Counter, value| values.insert(counter.name.to_owned(), value);
+pub fn kernel(launch: &LaunchRecord, config: Option<&Config>) -> Kernel {
+    let mut values = Values::new();
+    let mut put =
+        |info: warpwatt_base::counters::CounterInfo, value| values.insert(info.name.to_owned(), value);
     put(counters::BARRIERS, Reading::Count(launch.barriers));
     put(counters::DIVERGENT_BRANCHES, Reading::Count(launch.divergent_branches));
     if launch.warp_instructions > 0 {
@@ -24,8 +33,11 @@ pub fn kernel(launch: &LaunchRecord) -> Kernel {
         line: line.line,
         warp_instructions: line.warp_instructions,
         thread_instructions: line.thread_instructions,
+        stalls: launch.timed.as_ref().map(|_| {
+            by_reason(|stall| line.stalls[stall as usize]).filter(|(_, cycles)| *cycles > 0).collect()
+        }),
     });
-    Kernel {
+    let mut kernel = Kernel {
         index: launch.index,
         name: launch.kernel.clone(),
         demangled: launch.demangled.clone(),
@@ -36,10 +48,110 @@ pub fn kernel(launch: &LaunchRecord) -> Kernel {
         shared_bytes: launch.shared_bytes,
         local_bytes: launch.local_bytes,
         mode: Mode::Functional,
+        start_cycle: None,
+        cycles: None,
         warp_instructions: launch.warp_instructions,
         thread_instructions: launch.thread_instructions,
+        ipc: None,
+        warp_ipc_per_sm: None,
         counters: values,
+        stalls: None,
         lines: lines.collect(),
+        sms: None,
+        series: None,
+    };
+    if let (Some(timed), Some(config)) = (&launch.timed, config) {
+        add_time(&mut kernel, timed, config);
+    }
+    kernel
+}
+
+fn add_time(kernel: &mut Kernel, timed: &TimedRecord, config: &Config) {
+    kernel.mode = Mode::Timed;
+    (kernel.start_cycle, kernel.cycles) = (Some(timed.start_cycle), Some(timed.cycles));
+    let rates = ipc(kernel.thread_instructions, kernel.warp_instructions, timed.cycles, config);
+    (kernel.ipc, kernel.warp_ipc_per_sm) = (rates.map(|rate| rate.0), rates.map(|rate| rate.1));
+    let mut values = values(&timed.counters);
+    kernel.stalls = Some(stalls(&values));
+    derive(&mut values, timed.cycles, config);
+    kernel.counters.append(&mut values);
+    let column = |of: fn(&SmCounters) -> u64| timed.per_sm.iter().map(of).collect();
+    kernel.sms = Some(Sms {
+        issued: column(|sm| sm.issue.issued),
+        active_cycles: column(|sm| sm.issue.active),
+        stalls: Stall::ALL
+            .map(|stall| {
+                let cycles = timed.per_sm.iter().map(|sm| sm.stalls[stall as usize]).collect();
+                (stall.name().to_owned(), cycles)
+            })
+            .into(),
+    });
+    kernel.series = (!timed.series.is_empty()).then(|| series(timed, config));
+}
+
+/// The samples as one list per counter. Histograms over time would be tables, and are left out.
+fn series(timed: &TimedRecord, config: &Config) -> Series {
+    let mut series = Series::new();
+    let mut before = timed.start_cycle;
+    for sample in &timed.series {
+        let mut row = values(&sample.counters);
+        row.retain(|_, reading| matches!(reading, Reading::Count(_)));
+        derive(&mut row, sample.cycle.saturating_sub(before), config);
+        row.insert("cycle".to_owned(), Reading::Count(sample.cycle));
+        for info in warpwatt_results::derived::DERIVED {
+            // Lists are of one length: what a sample does not have is 0 in it.
+            row.entry(info.info.name.to_owned()).or_insert(Reading::Ratio(0.0));
+        }
+        for (name, reading) in row {
+            series.entry(name).or_default().push(reading);
+        }
+        before = sample.cycle;
+    }
+    series
+}
+
+fn values(counters: &Counters) -> Values {
+    let mut values = Values::new();
+    counters.visit(&mut |name: &'static str, count: Count| {
+        values.insert(name.to_owned(), Reading::of(count));
+    });
+    values
+}
+
+fn by_reason(of: impl Fn(Stall) -> u64) -> impl Iterator<Item = (String, u64)> {
+    Stall::ALL.into_iter().map(move |stall| (stall.name().to_owned(), of(stall)))
+}
+
+/// Issue slots without issue, from the counters that are named after their reasons.
+fn stalls(values: &Values) -> Stalls {
+    by_reason(|stall| match values.get(&format!("sm.stall.{}.count", stall.name())) {
+        Some(Reading::Count(count)) => *count,
+        _ => 0,
+    })
+    .collect()
+}
+
+/// What a timed device counted as a whole.
+pub struct Whole {
+    config: Config,
+    cycles: u64,
+    counters: Values,
+}
+
+impl Whole {
+    pub fn of(device: &Device) -> Option<Whole> {
+        let gpu = device.gpu()?;
+        let cycles = device.kernel_cycles()?;
+        Some(Whole { config: gpu.config().clone(), cycles, counters: values(gpu.busy()) })
+    }
+
+    pub fn elapsed(&self) -> Elapsed<'_> {
+        Elapsed {
+            config: &self.config,
+            cycles: self.cycles,
+            counters: self.counters.clone(),
+            stalls: stalls(&self.counters),
+        }
     }
 }
 
@@ -90,20 +202,20 @@ impl Meter {
         Meter { started: Instant::now(), cpu: usage().0 }
     }
 
-    pub fn host(&self, level: Level) -> Host {
+    pub fn host(&self, level: Level, threads: u32) -> Host {
         let (cpu, peak_rss_bytes) = usage();
         Host {
             wall_seconds: self.started.elapsed().as_secs_f64(),
             cpu_seconds: cpu - self.cpu,
             peak_rss_bytes,
-            threads: 1,
+            threads,
             isa_level: level.name().to_owned(),
         }
     }
 }
 
 /// Processor seconds and peak resident bytes of this process.
-fn usage() -> (f64, u64) {
+pub fn usage() -> (f64, u64) {
     // SAFETY: `getrusage` fills the plain C structure it is given.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();

@@ -4,18 +4,21 @@
 //! Runs are deterministic, so nothing is recorded while they last: to save a launch, the job is done again up to that launch,
 //! and memory is taken as it stands there.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use warpwatt_runtime::{Device, Error, Options, Pending};
+use warpwatt_config::Config;
+use warpwatt_results::Gpu;
+use warpwatt_runtime::{Device, Error, Mode, Options, Pending};
 
 use crate::args::{Check, Execution, ReplayArgs};
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
 use crate::job::{FileJob, Job, Stop, read_text};
-use crate::run::{Request, perform};
+use crate::run::{Request, Target, cores, perform};
 use crate::session::{Watch, Watcher, isolated};
 
 const ABOUT_FILE: &str = "reproducer.toml";
@@ -36,6 +39,15 @@ struct About {
     races: bool,
     uninit: bool,
     watchdog: u64,
+    /// The GPU that was timed; absent in a functional run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpu: Option<SavedGpu>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedGpu {
+    parameters: BTreeMap<String, String>,
 }
 
 /// Where a reproducer goes.
@@ -89,6 +101,10 @@ fn capture(job: &Job, options: &Options, launch: u64, reason: &str) -> Result<(F
     let options = Options { stop_before_launch: Some(launch), interrupt: Arc::default(), ..options.clone() };
     let (max_registers, checks, watchdog) =
         (options.max_registers, options.checks, options.watchdog.patience);
+    let gpu = match &options.mode {
+        Mode::Functional => None,
+        Mode::Timed(timed) => Some(SavedGpu { parameters: Gpu::of("", &timed.config).parameters }),
+    };
     let (watcher, _) = Watcher::new(Watch { to_stderr: true, silent: true, ..Watch::default() });
     let mut device = Device::with(options, Box::new(watcher)).map_err(|error| error.to_string())?;
     match job.execute(&mut device) {
@@ -109,6 +125,7 @@ fn capture(job: &Job, options: &Options, launch: u64, reason: &str) -> Result<(F
         races: checks.races,
         uninit: checks.uninit,
         watchdog,
+        gpu,
     };
     Ok((describe(&mut device, &pending).map_err(|error| error.to_string())?, about))
 }
@@ -192,10 +209,29 @@ pub fn replay(args: &ReplayArgs, console: &Console) -> Result<Exit, Failure> {
     if about.uninit {
         execution.check.push(Check::Uninit);
     }
+    let target = about.gpu.map(|gpu| target(&gpu, &about_path)).transpose()?;
     let job = Job::File(FileJob::load(&args.folder.join(LAUNCH_FILE), None, 1, console)?);
     perform(
         &job,
-        &Request { execution: &execution, json: args.json.as_deref(), save: None, panic_at: None },
+        &Request {
+            execution: &execution,
+            target: target.as_ref(),
+            json: args.json.as_deref(),
+            save: None,
+            panic_at: None,
+        },
         console,
     )
+}
+
+/// The GPU of a reproducer: parameters that it does not name have been added since, and keep their defaults.
+fn target(saved: &SavedGpu, path: &Path) -> Result<Target, Failure> {
+    let mut config = Config::default();
+    for (key, value) in &saved.parameters {
+        config.set(key, value).map_err(|_| {
+            let message = format!("{}: `{key} = {value}` is no parameter of a GPU", path.display());
+            Failure::new(Exit::BadInput, message).help("another version of warpwatt may have saved it")
+        })?;
+    }
+    Ok(Target::on("gpu of the reproducer".to_owned(), config, cores()))
 }

@@ -1,46 +1,80 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `run`: does a job once, writes its record, prints what it found.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use warpwatt_results::{Diagnostic, RunRecord, Severity, Status};
-use warpwatt_runtime::{CheckOptions, Class, Device, Error, LaunchRecord, Options, Watchdog, demangle};
+use warpwatt_config::Config;
+use warpwatt_results::{Diagnostic, Gpu, RunRecord, Severity, Status};
+use warpwatt_runtime::{
+    CheckOptions, Class, Device, Error, LaunchRecord, Mode, Options, Selection, Timed, Watchdog,
+};
 use warpwatt_workloads::Size;
 
-use crate::args::{Check, Execution, RunArgs};
+use crate::args::{Check, Execution, GpuArgs, RunArgs, Timing};
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
+use crate::gpu;
 use crate::interrupt::{self, Timeout};
 use crate::job::{FileJob, Job, Stop, Verdict};
 use crate::list::find_workload;
-use crate::record::{self, Meter};
+use crate::record::{self, Meter, Whole};
 use crate::reproducer::{self, Saved};
 use crate::session::{Watch, Watcher, isolated};
-use crate::table::{Table, grouped};
+use crate::summary::{Texts, summary};
 
 pub fn run(args: &RunArgs, console: &Console) -> Result<Exit, Failure> {
-    if !args.functional {
-        let failure = Failure::usage(
-            "only functional simulation is available in this version: there is no timed model yet",
-        );
-        return Err(failure
-            .help("add `--functional`: it computes values and counts instructions, without time or energy"));
-    }
     let job = match (&args.workload, &args.launch) {
         (Some(name), _) => workload_job(name, args)?,
         (None, Some(launch)) => Job::File(FileJob::load(launch, args.ptx.as_deref(), args.seed, console)?),
         (None, None) => return Err(Failure::usage("name a workload, or give `--launch FILE`")),
     };
+    let target = if args.functional { None } else { Some(Target::new(&args.timing)?) };
     let request = Request {
         execution: &args.execution,
+        target: target.as_ref(),
         json: args.json.as_deref(),
         save: args.save_reproducer.as_deref(),
         panic_at: args.inject_panic,
     };
     perform(&job, &request, console)
+}
+
+/// The GPU that is timed, and how.
+pub struct Target {
+    pub name: String,
+    pub timed: Timed,
+    pub selection: Selection,
+}
+
+impl Target {
+    pub fn new(timing: &Timing) -> Result<Target, Failure> {
+        let (name, config) = load(&timing.gpu)?;
+        let mut target = Target::on(name, config, timing.threads.unwrap_or_else(cores));
+        target.timed.step_every_cycle = timing.step_every_cycle;
+        target.timed.interval = timing.interval;
+        target.timed.limit_cycles = timing.limit_cycles;
+        target.selection =
+            Selection { kernels: timing.kernels.clone(), skip: timing.skip.unwrap_or_default() };
+        Ok(target)
+    }
+
+    /// All kernels on this GPU, with nothing out of the ordinary.
+    pub fn on(name: String, config: Config, threads: u32) -> Target {
+        let timed = Timed { config, threads, step_every_cycle: false, interval: None, limit_cycles: None };
+        Target { name, timed, selection: Selection::default() }
+    }
+}
+
+/// The GPU that the command line names, with its changes.
+pub fn load(args: &GpuArgs) -> Result<(String, Config), Failure> {
+    gpu::resolve(args.gpu.as_deref().unwrap_or("gtx480"), &args.set)
+}
+
+/// Threads that this machine runs at the same time.
+pub fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().min(256) as u32)
 }
 
 fn workload_job(name: &str, args: &RunArgs) -> Result<Job, Failure> {
@@ -62,14 +96,18 @@ fn workload_job(name: &str, args: &RunArgs) -> Result<Job, Failure> {
 /// How a job is to be run and what is to be left of it.
 pub struct Request<'a> {
     pub execution: &'a Execution,
+    /// `None` for a functional run.
+    pub target: Option<&'a Target>,
     pub json: Option<&'a Path>,
     pub save: Option<&'a Path>,
     pub panic_at: Option<u64>,
 }
 
 /// The device's options for a run.
-pub fn options(execution: &Execution, interrupt: Arc<AtomicBool>) -> Options {
+pub fn options(execution: &Execution, target: Option<&Target>, interrupt: Arc<AtomicBool>) -> Options {
     let mut options = Options {
+        mode: target.map_or(Mode::Functional, |target| Mode::Timed(Box::new(target.timed.clone()))),
+        selection: target.map(|target| target.selection.clone()).unwrap_or_default(),
         max_registers: execution.max_registers,
         checks: CheckOptions {
             races: execution.check.contains(&Check::Races),
@@ -88,23 +126,39 @@ pub fn options(execution: &Execution, interrupt: Arc<AtomicBool>) -> Options {
 struct Attempt {
     result: Result<Verdict, Stop>,
     log: Vec<LaunchRecord>,
+    whole: Option<Whole>,
+    texts: Texts,
+}
+
+impl Attempt {
+    fn failed(error: Error) -> Attempt {
+        let result = Err(Stop::Device { error, context: None });
+        Attempt { result, log: Vec::new(), whole: None, texts: Texts::new() }
+    }
 }
 
 fn attempt(job: &Job, options: Options, watcher: Watcher) -> Attempt {
     let mut device = match Device::with(options, Box::new(watcher)) {
         Ok(device) => device,
-        Err(error) => return Attempt { result: Err(Stop::Device { error, context: None }), log: Vec::new() },
+        Err(error) => return Attempt::failed(error),
     };
     let result = job.execute(&mut device);
-    Attempt { result, log: device.log().to_vec() }
+    let log = device.log().to_vec();
+    let mut texts = Texts::new();
+    for line in log.iter().flat_map(|launch| &launch.lines) {
+        if let Some(text) = device.source_line(&line.file, line.line) {
+            texts.entry((line.file.clone(), line.line)).or_insert_with(|| text.to_owned());
+        }
+    }
+    Attempt { result, log, whole: Whole::of(&device), texts }
 }
 
 /// Runs a job and reports on it.
 pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, Failure> {
     let flag = interrupt::flag();
     let timeout = request.execution.timeout.map(|seconds| Timeout::start(seconds, flag.clone()));
-    let options = options(request.execution, flag.clone());
-    let level = options.level;
+    let options = options(request.execution, request.target, flag.clone());
+    let (level, threads) = (options.level, request.target.map_or(1, |target| target.timed.threads));
     let json_on_stdout = request.json == Some(Path::new("-"));
     let (watcher, current) =
         Watcher::new(Watch { panic_at: request.panic_at, ..Watch::new(console, json_on_stdout) });
@@ -117,14 +171,14 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
 
     let (attempt, crash) = match finished {
         Ok(attempt) => (attempt, None),
-        Err(message) => {
-            let result = Err(Stop::Device { error: Error::Internal(message.clone()), context: None });
-            (Attempt { result, log: Vec::new() }, Some(message))
-        }
+        Err(message) => (Attempt::failed(Error::Internal(message.clone())), Some(message)),
     };
-    let kernels: Vec<_> = attempt.log.iter().map(record::kernel).collect();
-    let mut document =
-        RunRecord::functional(record::tool(), Status::Complete, job.inputs(), kernels, meter.host(level));
+    let config = request.target.map(|target| &target.timed.config);
+    let kernels: Vec<_> = attempt.log.iter().map(|launch| record::kernel(launch, config)).collect();
+    let mut inputs = job.inputs();
+    inputs.gpu = request.target.map(|target| Gpu::of(&target.name, &target.timed.config));
+    let elapsed = attempt.whole.as_ref().map(Whole::elapsed);
+    let mut document = RunRecord::new(record::tool(), inputs, kernels, elapsed, meter.host(level, threads));
     let ending = judge(&attempt.result, expired, request.execution, console);
     (document.status, document.diagnostics) = (ending.status, ending.diagnostics);
     if let Ok(verdict) = &attempt.result {
@@ -135,10 +189,16 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
         write_result(path, &text, console)?;
     }
     if !json_on_stdout {
-        console.summary(&summary(job, &attempt, &document));
+        let gpu = request.target.map(|target| (target.name.as_str(), &target.timed.config));
+        console.summary(&summary(&job.name(), &document, gpu, &attempt.texts));
     }
+    remark(&attempt, request, &document, console);
 
-    let launch = current.load(Ordering::Relaxed);
+    let launch = match &attempt.result {
+        // Launches on streams run later than they were made.
+        Err(Stop::Device { error: Error::Fault(report), .. }) => report.launch,
+        _ => current.load(Ordering::Relaxed),
+    };
     if let Some(message) = &crash {
         let saved = reproducer::save(job, &options, launch, Saved::NewFolder, message);
         let where_to = match saved {
@@ -159,6 +219,30 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     match ending.failure {
         Some(failure) => Err(failure),
         None => Ok(Exit::Ok),
+    }
+}
+
+/// What is worth knowing besides the result.
+fn remark(attempt: &Attempt, request: &Request, document: &RunRecord, console: &Console) {
+    let seconds: f64 = attempt.log.iter().map(|launch| launch.host_seconds).sum();
+    let millions = document.totals.warp_instructions as f64 * 1e-6;
+    if seconds > 0.0 {
+        console.detail(&format!(
+            "kernels took {seconds:.2} s to simulate: {:.2} M warp instructions/s on {} thread{}",
+            millions / seconds,
+            document.host.threads,
+            if document.host.threads == 1 { "" } else { "s" }
+        ));
+    }
+    let Some(target) = request.target else { return };
+    let timed = attempt.log.iter().any(|launch| launch.timed.is_some());
+    if !timed && attempt.result.is_ok() && !attempt.log.is_empty() {
+        console.warn(&match &target.selection.kernels {
+            Some(regex) => {
+                format!("nothing was timed: no launch is left by `--kernels {regex}` and `--skip`")
+            }
+            None => "nothing was timed: `--skip` left no launch".to_owned(),
+        });
     }
 }
 
@@ -237,73 +321,4 @@ fn judge(
             }
         }
     }
-}
-
-/// What a person wants to see of a run: one line per kernel, the sums, the check.
-fn summary(job: &Job, attempt: &Attempt, document: &RunRecord) -> String {
-    #[derive(Default)]
-    struct Sum {
-        launches: u64,
-        registers: u32,
-        shared: u32,
-        warps: u64,
-        threads: u64,
-    }
-    let mut order = Vec::new();
-    let mut sums = BTreeMap::<&str, Sum>::new();
-    for launch in &attempt.log {
-        let sum = sums.entry(&launch.kernel).or_insert_with(|| {
-            order.push(launch.kernel.as_str());
-            Sum::default()
-        });
-        sum.launches += 1;
-        sum.registers = sum.registers.max(launch.registers);
-        sum.shared = sum.shared.max(launch.shared_bytes);
-        sum.warps += launch.warp_instructions;
-        sum.threads += launch.thread_instructions;
-    }
-    let mut table = Table::new(&[
-        "kernel",
-        "launches",
-        "registers",
-        "shared bytes",
-        "warp instructions",
-        "thread instructions",
-    ]);
-    for name in order {
-        let sum = &sums[name];
-        table.row([
-            demangle(name),
-            grouped(sum.launches),
-            sum.registers.to_string(),
-            grouped(sum.shared.into()),
-            grouped(sum.warps),
-            grouped(sum.threads),
-        ]);
-    }
-    let totals = &document.totals;
-    table.row([
-        "total".to_owned(),
-        grouped(totals.launches),
-        String::new(),
-        String::new(),
-        grouped(totals.warp_instructions),
-        grouped(totals.thread_instructions),
-    ]);
-    let mut out = format!("{}, functional\n\n{}", job.name(), table.render());
-    if let Some(check) = &document.check {
-        let verdict = if check.passed { "passed" } else { "FAILED" };
-        let error = check.max_error.map_or("not finite".to_owned(), short);
-        out += &format!(
-            "\ncheck {verdict}: {} values compared, largest error {error}, tolerance {}\n",
-            grouped(check.compared),
-            short(check.tolerance)
-        );
-    }
-    out
-}
-
-/// An error or a tolerance: 0, or in scientific notation with the digits that matter.
-fn short(value: f64) -> String {
-    if value == 0.0 { "0".to_owned() } else { format!("{value:.3e}") }
 }

@@ -8,6 +8,7 @@ use crate::exit::{Exit, Failure};
 pub fn schema(args: &SchemaArgs, console: &Console) -> Result<Exit, Failure> {
     let schema = match args.format {
         Format::Run => warpwatt_results::run_schema(),
+        Format::Gpu => warpwatt_config::gpu_schema(),
         Format::Launch => crate::launch::launch_schema(),
     };
     let text =

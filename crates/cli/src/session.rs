@@ -5,11 +5,13 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use warpwatt_runtime::Observer;
+use warpwatt_runtime::{Observer, Progress, demangle};
 
 use crate::console::Console;
+use crate::table::{grouped, shortened};
 
 /// Stack of the thread that does the work. Only touched pages cost anything.
 const STACK_BYTES: usize = 256 << 20;
@@ -47,6 +49,8 @@ pub struct Watcher {
     to_stderr: bool,
     silent: bool,
     panic_at: Option<u64>,
+    /// When the current kernel was first heard of, and when its line was last drawn.
+    since: Option<(u64, Instant, Instant)>,
 }
 
 /// What the watcher of a run is told.
@@ -76,8 +80,33 @@ impl Watcher {
             bar
         });
         let Watch { to_stderr, silent, panic_at, .. } = watch;
-        (Watcher { bar, current: current.clone(), to_stderr, silent, panic_at }, current)
+        (Watcher { bar, current: current.clone(), to_stderr, silent, panic_at, since: None }, current)
     }
+}
+
+/// Time between two looks of the progress line.
+const REDRAW: Duration = Duration::from_millis(100);
+
+/// How far a timed kernel is: blocks, cycles, thread instructions per cycle, simulation speed, time left.
+fn describe(kernel: &str, progress: &Progress, elapsed: Duration) -> String {
+    let Progress { ctas_done, ctas, cycle, start_cycle, warp_instructions, thread_instructions, .. } =
+        *progress;
+    let cycles = cycle.saturating_sub(start_cycle).max(1);
+    let seconds = elapsed.as_secs_f64();
+    let mut text = format!(
+        "{}: {ctas_done}/{ctas} blocks, {} cycles, IPC {:.1}",
+        shortened(&demangle(kernel), 30),
+        grouped(cycles),
+        thread_instructions as f64 / cycles as f64
+    );
+    if seconds > 0.5 {
+        text += &format!(", {:.1} M warp instr/s", warp_instructions as f64 * 1e-6 / seconds);
+        if ctas_done > 0 {
+            let left = seconds * (ctas - ctas_done.min(ctas)) as f64 / ctas_done as f64;
+            text += &format!(", {left:.0} s left");
+        }
+    }
+    text
 }
 
 impl Observer for Watcher {
@@ -95,6 +124,23 @@ impl Observer for Watcher {
             bar.set_length(total);
             bar.set_position(done);
         }
+    }
+
+    fn tick(&mut self, index: u64, kernel: &str, progress: &Progress) {
+        let Some(bar) = &self.bar else { return };
+        let now = Instant::now();
+        let (started, drawn) = match self.since {
+            Some((launch, started, drawn)) if launch == index => (started, drawn),
+            _ => (now, now - REDRAW),
+        };
+        if now.duration_since(drawn) < REDRAW {
+            self.since = Some((index, started, drawn));
+            return;
+        }
+        self.since = Some((index, started, now));
+        bar.set_length(progress.ctas.max(1));
+        bar.set_position(progress.ctas_done);
+        bar.set_message(describe(kernel, progress, now.duration_since(started)));
     }
 
     fn print(&mut self, text: &[u8]) {
@@ -120,5 +166,29 @@ impl Drop for Watcher {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_progress_line_says_how_far_a_kernel_is() {
+        let progress = Progress {
+            ctas_done: 20,
+            ctas: 60,
+            cycle: 11_000,
+            start_cycle: 1_000,
+            warp_instructions: 4_000_000,
+            thread_instructions: 3_200_000,
+            ..Progress::default()
+        };
+        let text = describe("_Z4stepPf", &progress, Duration::from_secs(2));
+        assert_eq!(
+            text,
+            "step(float*): 20/60 blocks, 10 000 cycles, IPC 320.0, 2.0 M warp instr/s, 4 s left"
+        );
+        assert!(!describe("k", &progress, Duration::ZERO).contains("left"), "nothing is known yet");
     }
 }

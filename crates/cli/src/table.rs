@@ -31,6 +31,11 @@ impl Table {
         self.0.add_row(cells);
     }
 
+    /// A row whose number of cells is only known when the table is made.
+    pub fn cells(&mut self, cells: Vec<String>) {
+        self.0.add_row(cells);
+    }
+
     /// The table with no spaces at the ends of its lines, and a newline at its end.
     pub fn render(&self) -> String {
         self.0.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()

@@ -5,15 +5,19 @@
 //! absent, never zero: a functional run has no cycles.
 
 pub mod counters;
+pub mod derived;
+pub mod json;
 mod record;
 mod schema;
+mod totals;
 
-pub use counters::{COUNTERS, Counter, Reading};
+pub use counters::{COUNTERS, Reading, Values, registry};
 pub use record::{
-    Check, Diagnostic, Gpu, Host, Inputs, Kernel, Line, Mode, RunRecord, Severity, Status, Tool, Totals,
-    sha256_hex,
+    Check, Diagnostic, Gpu, Host, Inputs, Kernel, Line, Mode, RunRecord, Series, Severity, Sms, Stalls,
+    Status, Tool, Totals, sha256_hex,
 };
 pub use schema::run_schema;
+pub use totals::{Elapsed, ipc};
 
 /// Name and version of the document's layout.
 pub const RUN_SCHEMA: &str = "warpwatt.run/1";

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The parts of a run record, in the order in which they are written.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use warpwatt_config::{Config, listing, sha256};
+
 use crate::counters::{Reading, Values};
+use crate::totals::Elapsed;
 use crate::{MODEL_VERSION, RUN_SCHEMA};
 
 /// One run of a workload or of a launch file.
@@ -16,7 +21,7 @@ pub struct RunRecord {
     pub schema: String,
     /// What made the record.
     pub tool: Tool,
-    /// What was simulated.
+    /// What was simulated; kernels of a timed run that were left out are functional.
     pub mode: Mode,
     /// Whether the run came to its end.
     pub status: Status,
@@ -52,6 +57,8 @@ pub struct Tool {
 pub enum Mode {
     /// Values only: no cycles, no energy.
     Functional,
+    /// Values and time.
+    Timed,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -97,7 +104,7 @@ pub struct Gpu {
     /// Its preset.
     pub name: String,
     /// Every parameter with its value.
-    pub parameters: std::collections::BTreeMap<String, String>,
+    pub parameters: BTreeMap<String, String>,
     /// Of the parameters.
     pub sha256: String,
 }
@@ -126,17 +133,56 @@ pub struct Kernel {
     pub local_bytes: u32,
     /// How it was simulated.
     pub mode: Mode,
+    /// When it was launched, on the device's clock of core cycles.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub start_cycle: Option<u64>,
+    /// From its launch to the end of its last block.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cycles: Option<u64>,
     /// Instructions issued, each for a whole warp.
     pub warp_instructions: u64,
     /// The same times the lanes that took part.
     pub thread_instructions: u64,
-    /// By name; the counters are listed below.
+    /// Thread instructions per cycle.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ipc: Option<f64>,
+    /// Warp instructions per cycle and SM.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub warp_ipc_per_sm: Option<f64>,
+    /// By name. In a timed run they are those of the whole GPU while the kernel ran: kernels that ran at the same time share them.
     pub counters: Values,
+    /// Issue slots of the GPU without issue, by reason. With those that issued they are cycles x schedulers x SMs.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub stalls: Option<Stalls>,
     /// By source line, in order of file and line.
     pub lines: Vec<Line>,
+    /// By SM, while the kernel ran.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sms: Option<Sms>,
+    /// Over time, one list per counter, with the ends of the intervals in `cycle`; only when asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub series: Option<Series>,
 }
 
-/// What one source line issued.
+/// Scheduler cycles without issue, by reason.
+pub type Stalls = BTreeMap<String, u64>;
+
+/// What was counted in each interval, by name.
+pub type Series = BTreeMap<String, Vec<Reading>>;
+
+/// A few figures of every SM, in the order of the SMs.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sms {
+    /// Instructions issued.
+    pub issued: Vec<u64>,
+    /// Cycles with at least one resident warp.
+    pub active_cycles: Vec<u64>,
+    /// Scheduler cycles without issue, by reason.
+    pub stalls: BTreeMap<String, Vec<u64>>,
+}
+
+/// What was done for one source line.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
@@ -148,6 +194,9 @@ pub struct Line {
     pub warp_instructions: u64,
     /// The same times the lanes that took part.
     pub thread_instructions: u64,
+    /// Scheduler cycles in which its instructions were waited for, by reason.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub stalls: Option<Stalls>,
 }
 
 /// Sums over all launches.
@@ -156,12 +205,24 @@ pub struct Line {
 pub struct Totals {
     /// Number of launches.
     pub launches: u64,
+    /// Cycles in which timed kernels were under way; kernels that ran at the same time share them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cycles: Option<u64>,
     /// Instructions issued, each for a whole warp.
     pub warp_instructions: u64,
     /// The same times the lanes that took part.
     pub thread_instructions: u64,
+    /// Thread instructions of timed kernels per cycle.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ipc: Option<f64>,
+    /// Warp instructions of timed kernels per cycle and SM.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub warp_ipc_per_sm: Option<f64>,
     /// Counts added up, ratios of the sums.
     pub counters: Values,
+    /// Issue slots without issue, by reason.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub stalls: Option<Stalls>,
     /// By source line, over all launches.
     pub lines: Vec<Line>,
 }
@@ -233,21 +294,29 @@ impl Tool {
     }
 }
 
+impl Gpu {
+    pub fn of(name: &str, config: &Config) -> Gpu {
+        let parameters = listing(config).into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        Gpu { name: name.to_owned(), parameters, sha256: sha256(config) }
+    }
+}
+
 impl RunRecord {
-    /// A record of a functional run with its sums worked out.
-    pub fn functional(
+    /// A record with its sums worked out; `elapsed` is what a timed run counted as a whole.
+    pub fn new(
         tool: Tool,
-        status: Status,
         inputs: Inputs,
         kernels: Vec<Kernel>,
+        elapsed: Option<Elapsed>,
         host: Host,
     ) -> RunRecord {
-        let totals = Totals::of(&kernels);
+        let mode = if elapsed.is_some() { Mode::Timed } else { Mode::Functional };
+        let totals = Totals::of(&kernels, elapsed);
         RunRecord {
             schema: RUN_SCHEMA.to_owned(),
             tool,
-            mode: Mode::Functional,
-            status,
+            mode,
+            status: Status::Complete,
             inputs,
             kernels,
             totals,
@@ -259,45 +328,7 @@ impl RunRecord {
 
     /// The document as written to a file: indented, with a newline at the end.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
-        Ok(serde_json::to_string_pretty(self)? + "\n")
-    }
-}
-
-impl Totals {
-    /// Counts add up; ratios are worked out again from the sums.
-    pub fn of(kernels: &[Kernel]) -> Totals {
-        let mut totals = Totals { launches: kernels.len() as u64, ..Totals::default() };
-        let mut lines = std::collections::BTreeMap::<(&str, u32), (u64, u64)>::new();
-        for kernel in kernels {
-            totals.warp_instructions += kernel.warp_instructions;
-            totals.thread_instructions += kernel.thread_instructions;
-            for (name, reading) in &kernel.counters {
-                let Reading::Count(count) = reading else { continue };
-                let sum = totals.counters.entry(name.clone()).or_insert(Reading::Count(0));
-                if let Reading::Count(sum) = sum {
-                    *sum += count;
-                }
-            }
-            for line in &kernel.lines {
-                let sum = lines.entry((&line.file, line.line)).or_default();
-                sum.0 += line.warp_instructions;
-                sum.1 += line.thread_instructions;
-            }
-        }
-        if totals.warp_instructions > 0 {
-            let lanes = totals.thread_instructions as f64 / totals.warp_instructions as f64;
-            totals.counters.insert(crate::counters::LANES.name.to_owned(), Reading::Ratio(lanes));
-        }
-        totals.lines = lines
-            .into_iter()
-            .map(|((file, line), (warp_instructions, thread_instructions))| Line {
-                file: file.to_owned(),
-                line,
-                warp_instructions,
-                thread_instructions,
-            })
-            .collect();
-        totals
+        crate::json::to_text(self)
     }
 }
 
@@ -310,10 +341,15 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn kernel(index: u64, line: u32, warps: u64) -> Kernel {
+    fn kernel(index: u64, line: u32, warps: u64, mode: Mode) -> Kernel {
         let mut counters = Values::new();
         counters.insert(crate::counters::BARRIERS.name.to_owned(), Reading::Count(2));
         counters.insert(crate::counters::LANES.name.to_owned(), Reading::Ratio(32.0));
+        let timed = mode == Mode::Timed;
+        if timed {
+            counters.insert("made.up.count".to_owned(), Reading::Count(5));
+        }
+        let stalls = || timed.then(|| Stalls::from([("memory".to_owned(), 7)]));
         Kernel {
             index,
             name: "k".into(),
@@ -324,20 +360,28 @@ mod tests {
             registers: 8,
             shared_bytes: 0,
             local_bytes: 0,
-            mode: Mode::Functional,
+            mode,
+            start_cycle: timed.then_some(index),
+            cycles: timed.then_some(100),
             warp_instructions: warps,
             thread_instructions: warps * 16,
+            ipc: None,
+            warp_ipc_per_sm: None,
             counters,
+            stalls: stalls(),
             lines: vec![Line {
                 file: "k.cu".into(),
                 line,
                 warp_instructions: warps,
                 thread_instructions: warps * 16,
+                stalls: stalls(),
             }],
+            sms: None,
+            series: None,
         }
     }
 
-    fn record() -> RunRecord {
+    fn record(modes: [Mode; 3], elapsed: Option<Elapsed>) -> RunRecord {
         let inputs = Inputs {
             workload: Some("vecadd".into()),
             size: Some("tiny".into()),
@@ -355,13 +399,18 @@ mod tests {
             threads: 1,
             isa_level: "plain".into(),
         };
-        let kernels = vec![kernel(0, 3, 10), kernel(1, 3, 20), kernel(2, 7, 1)];
-        RunRecord::functional(Tool::new("0", "unknown"), Status::Complete, inputs, kernels, host)
+        let [first, second, third] = modes;
+        let kernels = vec![kernel(0, 3, 10, first), kernel(1, 3, 20, second), kernel(2, 7, 1, third)];
+        RunRecord::new(Tool::new("0", "unknown"), inputs, kernels, elapsed, host)
+    }
+
+    fn functional() -> RunRecord {
+        record([Mode::Functional; 3], None)
     }
 
     #[test]
     fn totals_add_up_by_line_and_ratios_are_not_summed() {
-        let totals = record().totals;
+        let totals = functional().totals;
         assert_eq!((totals.launches, totals.warp_instructions), (3, 31));
         let lines: Vec<_> = totals.lines.iter().map(|line| (line.line, line.warp_instructions)).collect();
         assert_eq!(lines, [(3, 30), (7, 1)]);
@@ -370,12 +419,40 @@ mod tests {
     }
 
     #[test]
+    fn totals_of_a_timed_run_are_those_of_the_device() {
+        let config = Config::default();
+        let elapsed = Elapsed {
+            config: &config,
+            cycles: 150,
+            counters: Values::from([("made.up.count".to_owned(), Reading::Count(6))]),
+            stalls: Stalls::from([("memory".to_owned(), 9)]),
+        };
+        let record = record([Mode::Functional, Mode::Timed, Mode::Timed], Some(elapsed));
+        assert_eq!(record.mode, Mode::Timed);
+        let totals = record.totals;
+        assert_eq!(totals.cycles, Some(150), "kernels may overlap");
+        assert_eq!(totals.counters["made.up.count"], Reading::Count(6));
+        assert_eq!(totals.counters["exec.barriers.count"], Reading::Count(6));
+        assert_eq!(totals.ipc, Some(21.0 * 16.0 / 150.0), "of the timed kernels");
+        let line = &totals.lines[0];
+        assert_eq!((line.warp_instructions, line.stalls.as_ref().map(|s| s["memory"])), (30, Some(7)));
+    }
+
+    #[test]
     fn a_functional_record_has_no_timed_fields_and_reads_back() {
-        let text = record().to_json().expect("a record is JSON");
-        for absent in ["cycles", "ipc", "energy", "stalls", "\"gpu\"", "technology"] {
+        let text = functional().to_json().expect("a record is JSON");
+        for absent in ["cycles", "ipc", "energy", "stalls", "\"gpu\"", "technology", "series", "sms"] {
             assert!(!text.contains(absent), "{absent} is not part of a functional run");
         }
-        assert_eq!(serde_json::from_str::<RunRecord>(&text).expect("it reads back"), record());
+        assert_eq!(serde_json::from_str::<RunRecord>(&text).expect("it reads back"), functional());
+    }
+
+    #[test]
+    fn a_gpu_is_told_apart_by_its_parameters() {
+        let (mut config, plain) = (Config::default(), Gpu::of("gtx480", &Config::default()));
+        assert_eq!(plain.parameters["gpu.sms"], "15");
+        config.gpu.sms = 14;
+        assert_ne!(Gpu::of("gtx480", &config).sha256, plain.sha256);
     }
 
     #[test]

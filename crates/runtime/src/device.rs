@@ -10,6 +10,7 @@ use crate::module::Module;
 use crate::options::{Nobody, Observer, Options};
 use crate::record::LaunchRecord;
 use crate::sources::Sources;
+use crate::timed::{Clocked, Path};
 use crate::types::{Args, DevicePtr, LaunchConfig, ModuleId};
 
 pub struct Device {
@@ -26,6 +27,8 @@ pub struct Device {
     allocations: u64,
     /// Taken by the first cooperative launch.
     pub(crate) workspace: Option<DevicePtr>,
+    /// The timed GPU, unless the device is functional.
+    pub(crate) clocked: Option<Clocked>,
 }
 
 /// The launch before which a run was stopped; see [`Options::stop_before_launch`].
@@ -63,7 +66,8 @@ impl Device {
         Device::with(Options::default(), Box::new(Nobody))
     }
 
-    pub fn with(options: Options, observer: Box<dyn Observer>) -> Result<Device, Error> {
+    pub fn with(mut options: Options, observer: Box<dyn Observer>) -> Result<Device, Error> {
+        let clocked = Clocked::new(&mut options)?;
         let mut memory =
             DeviceMemory::new(options.memory_bytes).map_err(|error| Error::OutOfMemory(error.to_string()))?;
         memory.set_heap_limit(options.heap_bytes);
@@ -79,6 +83,7 @@ impl Device {
             thread_instructions: 0,
             allocations: 0,
             workspace: None,
+            clocked,
         })
     }
 
@@ -115,26 +120,31 @@ impl Device {
     }
 
     pub fn free(&mut self, p: DevicePtr) -> Result<(), Error> {
+        self.synchronize()?;
         self.memory.free(p.0).map_err(|error| self.bad_pointer("free", p, 0, &error))
     }
 
     pub fn write(&mut self, p: DevicePtr, data: &[u8]) -> Result<(), Error> {
+        self.pass_copy(Path::Host, data.len() as u64)?;
         let result = self.memory.write(p.0, data);
         result.map_err(|error| self.bad_pointer("copy to the device", p, data.len() as u64, &error))
     }
 
     pub fn read(&mut self, p: DevicePtr, out: &mut [u8]) -> Result<(), Error> {
+        self.pass_copy(Path::Host, out.len() as u64)?;
         let result = self.memory.read(p.0, out);
         result.map_err(|error| self.bad_pointer("copy from the device", p, out.len() as u64, &error))
     }
 
     pub fn memset(&mut self, p: DevicePtr, value: u8, bytes: u64) -> Result<(), Error> {
+        self.pass_copy(Path::Device, bytes)?;
         let result = self.memory.fill(p.0, value, bytes);
         result.map_err(|error| self.bad_pointer("memset", p, bytes, &error))
     }
 
     /// Copies within the device; the ranges may overlap.
     pub fn copy(&mut self, to: DevicePtr, from: DevicePtr, bytes: u64) -> Result<(), Error> {
+        self.pass_copy(Path::Device, bytes.saturating_mul(2))?;
         if let Err(error) = self.memory.bytes(from.0, bytes) {
             return Err(self.bad_pointer("copy on the device", from, bytes, &error));
         }
@@ -212,7 +222,13 @@ impl Device {
         self.memory.allocations()
     }
 
-    /// What the launches did so far; a launch that failed or was stopped is included.
+    /// A line of a source that was made known, without its indent.
+    pub fn source_line(&self, file: &str, line: u32) -> Option<&str> {
+        self.sources.line(file, line)
+    }
+
+    /// What the launches did so far, in launch order; a launch that failed or was stopped is included, one that is still queued
+    /// is not.
     pub fn log(&self) -> &[LaunchRecord] {
         &self.log
     }

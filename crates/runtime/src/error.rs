@@ -24,6 +24,9 @@ pub enum Error {
     /// The launch asks for something the kernel or the machine does not allow.
     #[error("cannot launch `{kernel}`: {reason}")]
     Launch { kernel: String, reason: String },
+    /// The timed GPU cannot be built as configured.
+    #[error("{0}")]
+    Config(String),
     #[error("out of device memory: {0}")]
     OutOfMemory(String),
     /// A host-side access or `free` that no allocation allows.
@@ -64,6 +67,7 @@ impl Error {
             | Error::UnknownSymbol { .. }
             | Error::UnknownModule(_)
             | Error::Launch { .. }
+            | Error::Config(_)
             | Error::OutOfMemory(_)
             | Error::Pointer { .. } => Class::BadInput,
             Error::Fault(_) => Class::Fault,
@@ -81,6 +85,7 @@ impl Error {
             Error::UnknownSymbol { .. } => "unknown-symbol",
             Error::UnknownModule(_) => "unknown-module",
             Error::Launch { .. } => "launch",
+            Error::Config(_) => "config",
             Error::OutOfMemory(_) => "out-of-memory",
             Error::Pointer { .. } => "pointer",
             Error::Fault(report) => report.code,

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Launching a kernel: checks of the configuration, packing of the arguments, the run itself, its entry in the log.
+//! Launching a kernel: checks of the configuration, packing of the arguments, the functional run, the entry in the log. Timed runs
+//! are in `timed`.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use warpwatt_exec::{Ending, GridLaunch, GridStats, Image, Options as ExecOptions, Services};
+use warpwatt_exec::{Ending, Fault, GridLaunch, GridStats, Image, Options as ExecOptions, Services};
 use warpwatt_isa::Program;
+use warpwatt_model::Stalls;
 
 use crate::demangle::demangle;
 use crate::device::{Device, Pending};
@@ -22,10 +24,45 @@ const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 /// The most shared memory that a block has on any CUDA machine so far.
 const MAX_SHARED: u32 = 227 << 10;
 const WORKSPACE_BYTES: u32 = 64;
+/// What helps a block that does not fit an SM.
+const ADVICE: &str = "smaller blocks, fewer registers a thread or less shared memory make it fit";
 const AXES: [char; 3] = ['x', 'y', 'z'];
 
+/// A launch that was checked and has all that it needs to run.
+pub(crate) struct Ready {
+    pub index: u64,
+    pub config: LaunchConfig,
+    module: ModuleId,
+    image: Arc<Image>,
+    params: Vec<u8>,
+    bank3: Vec<u8>,
+    bank4: Vec<u8>,
+    workspace: u64,
+}
+
+impl Ready {
+    pub fn program(&self) -> &Program {
+        self.image.program()
+    }
+
+    pub fn grid(&self) -> GridLaunch<'_> {
+        GridLaunch {
+            image: &self.image,
+            grid: self.config.grid.to_array(),
+            block: self.config.block.to_array(),
+            dynamic_shared: self.config.dynamic_shared,
+            params: &self.params,
+            bank3: &self.bank3,
+            bank4: &self.bank4,
+            cooperative: self.config.cooperative || self.program().grid_sync,
+            workspace: self.workspace,
+            grid_id: self.index,
+        }
+    }
+}
+
 impl Device {
-    /// Runs a kernel to its end.
+    /// Runs a kernel to its end. On a timed device, launches on streams other than 0 are queued; see [`Device::synchronize`].
     pub fn launch(
         &mut self,
         m: ModuleId,
@@ -36,6 +73,7 @@ impl Device {
         let index = self.launches;
         self.module(m)?.check_kernel(kernel)?;
         if self.options.stop_before_launch == Some(index) {
+            self.synchronize()?;
             self.pending =
                 Some(Pending { module: m, kernel: kernel.to_owned(), config: *config, args: args.clone() });
             return Err(Error::StoppedBefore(index));
@@ -43,26 +81,50 @@ impl Device {
         self.observer.launch(index, kernel);
         self.launches += 1;
         let image = self.image(m, kernel)?;
-        let program = image.program();
-        check_config(program, config).map_err(|reason| refused(kernel, reason))?;
-        let params = pack(program, args).map_err(|reason| refused(kernel, reason))?;
-        let bank4 = self.addresses(m, program).map_err(|reason| refused(kernel, reason))?;
-        let workspace = if config.cooperative { self.workspace()?.0 } else { 0 };
-        let module = &self.modules[m.0 as usize];
-        let bank3 = module.constants(&self.memory)?;
+        let timed = self.selects(kernel);
+        // Cooperative launches share one workspace, so they never run beside others.
+        let queued = timed && config.stream != 0 && !config.cooperative && !image.program().grid_sync;
+        if !queued {
+            self.synchronize()?;
+        }
+        let ready = self.prepare(index, m, image, config, args)?;
+        if queued {
+            self.enqueue(ready);
+            Ok(())
+        } else if timed {
+            self.run_timed(vec![ready])
+        } else {
+            self.run_functionally(&ready)
+        }
+    }
 
-        let grid = GridLaunch {
-            image: &image,
-            grid: config.grid.to_array(),
-            block: config.block.to_array(),
-            dynamic_shared: config.dynamic_shared,
-            params: &params,
-            bank3: &bank3,
-            bank4: &bank4,
-            cooperative: config.cooperative || program.grid_sync,
-            workspace,
-            grid_id: index,
-        };
+    /// Checks a launch and gathers its constants.
+    fn prepare(
+        &mut self,
+        index: u64,
+        m: ModuleId,
+        image: Arc<Image>,
+        config: &LaunchConfig,
+        args: &Args,
+    ) -> Result<Ready, Error> {
+        let program = image.program();
+        let refused = |reason| Error::Launch { kernel: program.name.clone(), reason };
+        check_config(program, config).map_err(refused)?;
+        if self.gpu().is_some() {
+            let threads = config.block.count() as u32;
+            let shared = shared_bytes(program, config) as u32;
+            if let Some(shortage) = self.options.sm.shortage(threads, program.registers, shared) {
+                return Err(refused(format!("{shortage}; {ADVICE}")));
+            }
+        }
+        let params = pack(program, args).map_err(refused)?;
+        let bank4 = self.addresses(m, program).map_err(refused)?;
+        let workspace = if config.cooperative { self.workspace()?.0 } else { 0 };
+        let bank3 = self.modules[m.0 as usize].constants(&self.memory)?;
+        Ok(Ready { index, config: *config, module: m, image, params, bank3, bank4, workspace })
+    }
+
+    fn run_functionally(&mut self, ready: &Ready) -> Result<(), Error> {
         let left =
             self.options.max_thread_instructions.map(|most| most.saturating_sub(self.thread_instructions));
         let options = ExecOptions {
@@ -75,37 +137,79 @@ impl Device {
         };
         let mut services = Forward(self.observer.as_mut());
         let started = Instant::now();
-        let outcome = warpwatt_exec::run(&grid, &mut self.memory, &mut services, &options);
+        let outcome = warpwatt_exec::run(&ready.grid(), &mut self.memory, &mut services, &options);
         let (stats, fault) = match outcome {
             Ok(stats) => (stats, None),
             Err(failure) => (failure.stats, Some(failure.fault)),
         };
         let complete = fault.is_none() && stats.ending == Ending::Finished;
-        let mut record = entry(index, program, module.name(), config, &stats, complete);
+        let mut record = self.entry(ready, &stats, &[], complete);
         record.host_seconds = started.elapsed().as_secs_f64();
         self.thread_instructions += stats.thread_instructions;
         self.log.push(record);
-
-        if let Some(fault) = fault {
-            let scene = Scene {
-                program,
-                ptx_file: module.name(),
-                ptx_text: module.text(),
-                sources: &self.sources,
-                launch: index,
-                config,
-            };
-            return Err(Error::Fault(Box::new(FaultReport::new(&fault, &scene))));
+        match fault {
+            Some(fault) => Err(self.fault(ready, &fault)),
+            None if complete => Ok(()),
+            None => Err(self.stopped(ready, stats.ending, None)),
         }
-        let kernel = kernel.to_owned();
-        match stats.ending {
-            Ending::Finished => Ok(()),
-            Ending::LimitReached => Err(Error::Limit {
+    }
+
+    /// What to say about a launch that a fault ended.
+    pub(crate) fn fault(&self, ready: &Ready, fault: &Fault) -> Error {
+        let module = &self.modules[ready.module.0 as usize];
+        let scene = Scene {
+            program: ready.program(),
+            ptx_file: module.name(),
+            ptx_text: module.text(),
+            sources: &self.sources,
+            launch: ready.index,
+            config: &ready.config,
+        };
+        Error::Fault(Box::new(FaultReport::new(fault, &scene)))
+    }
+
+    /// What to say about a launch that was ended from outside; `cycles` is the limit of cycles if that is what did it.
+    pub(crate) fn stopped(&self, ready: &Ready, ending: Ending, cycles: Option<u64>) -> Error {
+        let kernel = ready.program().name.clone();
+        match (ending, cycles) {
+            (Ending::Interrupted, _) => Error::Interrupted { kernel },
+            (_, Some(limit)) => Error::Limit { kernel, limit, unit: "cycles" },
+            (_, None) => Error::Limit {
                 kernel,
                 limit: self.options.max_thread_instructions.unwrap_or_default(),
                 unit: "thread instructions",
-            }),
-            Ending::Interrupted => Err(Error::Interrupted { kernel }),
+            },
+        }
+    }
+
+    /// The log's entry of a launch, without its time.
+    pub(crate) fn entry(
+        &self,
+        ready: &Ready,
+        stats: &GridStats,
+        stalls: &[Stalls],
+        complete: bool,
+    ) -> LaunchRecord {
+        let (program, config) = (ready.program(), &ready.config);
+        let ptx_file = self.modules[ready.module.0 as usize].name();
+        LaunchRecord {
+            index: ready.index,
+            kernel: program.name.clone(),
+            demangled: demangle(&program.name),
+            grid: config.grid.to_array(),
+            block: config.block.to_array(),
+            stream: config.stream,
+            registers: program.registers,
+            shared_bytes: shared_bytes(program, config) as u32,
+            local_bytes: program.local_bytes,
+            warp_instructions: stats.warp_instructions,
+            thread_instructions: stats.thread_instructions,
+            barriers: stats.barriers,
+            divergent_branches: stats.divergent_branches,
+            complete,
+            host_seconds: 0.0,
+            lines: by_line(program, ptx_file, stats, stalls),
+            timed: None,
         }
     }
 
@@ -118,7 +222,7 @@ impl Device {
         self.workspace = Some(at);
         let mut start = [0; WORKSPACE_BYTES as usize];
         start[..4].copy_from_slice(&WORKSPACE_BYTES.to_le_bytes());
-        self.write(at, &start)?;
+        self.memory.write(at.0, &start).map_err(|error| Error::Internal(error.to_string()))?;
         Ok(at)
     }
 
@@ -148,10 +252,6 @@ impl Device {
         }
         Ok(bank)
     }
-}
-
-fn refused(kernel: &str, reason: String) -> Error {
-    Error::Launch { kernel: kernel.to_owned(), reason }
 }
 
 fn check_config(program: &Program, config: &LaunchConfig) -> Result<(), String> {
@@ -234,34 +334,6 @@ fn pack(program: &Program, args: &Args) -> Result<Vec<u8>, String> {
         target.copy_from_slice(value);
     }
     Ok(block)
-}
-
-fn entry(
-    index: u64,
-    program: &Program,
-    ptx_file: &str,
-    config: &LaunchConfig,
-    stats: &GridStats,
-    complete: bool,
-) -> LaunchRecord {
-    LaunchRecord {
-        index,
-        kernel: program.name.clone(),
-        demangled: demangle(&program.name),
-        grid: config.grid.to_array(),
-        block: config.block.to_array(),
-        stream: config.stream,
-        registers: program.registers,
-        shared_bytes: shared_bytes(program, config) as u32,
-        local_bytes: program.local_bytes,
-        warp_instructions: stats.warp_instructions,
-        thread_instructions: stats.thread_instructions,
-        barriers: stats.barriers,
-        divergent_branches: stats.divergent_branches,
-        complete,
-        host_seconds: 0.0,
-        lines: by_line(program, ptx_file, stats),
-    }
 }
 
 /// Hands what the executor has to tell to the device's observer.

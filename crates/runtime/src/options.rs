@@ -4,11 +4,18 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use regex::Regex;
+use warpwatt_config::Config;
 use warpwatt_exec::lanes::Level;
 use warpwatt_exec::{CheckOptions, SmLimits, Watchdog};
+use warpwatt_model::Progress;
 
 #[derive(Clone)]
 pub struct Options {
+    /// What is simulated.
+    pub mode: Mode,
+    /// Which launches of a timed device are timed.
+    pub selection: Selection,
     /// Device memory in bytes.
     pub memory_bytes: u64,
     /// Bytes that kernels may take with `malloc`.
@@ -18,7 +25,7 @@ pub struct Options {
     /// Optional checks of shared memory.
     pub checks: CheckOptions,
     pub watchdog: Watchdog,
-    /// What one SM holds, which decides how many blocks are alive at once.
+    /// What one SM holds, which decides how many blocks are alive at once. A timed device takes it from its configuration.
     pub sm: SmLimits,
     /// Over all launches together.
     pub max_thread_instructions: Option<u64>,
@@ -35,6 +42,8 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Options {
+            mode: Mode::Functional,
+            selection: Selection::default(),
             memory_bytes: warpwatt_memory::DEFAULT_CAPACITY,
             heap_bytes: warpwatt_memory::DEFAULT_HEAP,
             max_registers: None,
@@ -50,6 +59,59 @@ impl Default for Options {
     }
 }
 
+/// What a device simulates.
+#[derive(Clone, Debug, Default)]
+pub enum Mode {
+    /// Values only. Launches run at the call, whatever their stream.
+    #[default]
+    Functional,
+    /// Values and time.
+    Timed(Box<Timed>),
+}
+
+impl Mode {
+    /// The timed GPU of this configuration, simulated by one thread.
+    pub fn timed(config: Config) -> Mode {
+        Mode::Timed(Box::new(Timed {
+            config,
+            threads: 1,
+            step_every_cycle: false,
+            interval: None,
+            limit_cycles: None,
+        }))
+    }
+}
+
+/// How time is simulated.
+#[derive(Clone, Debug)]
+pub struct Timed {
+    pub config: Config,
+    /// Host threads; they change how long it takes and nothing else.
+    pub threads: u32,
+    /// Never skip idle cycles: slower, with the same result.
+    pub step_every_cycle: bool,
+    /// Take a sample of the counters about every so many cycles.
+    pub interval: Option<u64>,
+    /// Stop when kernels have taken this many cycles, all launches together.
+    pub limit_cycles: Option<u64>,
+}
+
+/// Which launches of a timed device are timed; the others run functionally and take no time.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Kernels whose name, as in the PTX text or as in the source, matches; all when `None`.
+    pub kernels: Option<Regex>,
+    /// The first so many launches of those kernels are left out.
+    pub skip: u64,
+}
+
+impl Selection {
+    /// Whether a kernel of this name is among those to be timed.
+    pub fn names(&self, kernel: &str, demangled: &str) -> bool {
+        self.kernels.as_ref().is_none_or(|regex| regex.is_match(kernel) || regex.is_match(demangled))
+    }
+}
+
 /// Told about what happens on a device. A device itself does no input or output.
 pub trait Observer {
     /// Launch `index` is about to be compiled, if need be, and run.
@@ -57,6 +119,9 @@ pub trait Observer {
 
     /// Blocks that ended, of how many.
     fn progress(&mut self, _done: u64, _total: u64) {}
+
+    /// How far launch `index` of a timed device has come; called every few thousand cycles.
+    fn tick(&mut self, _index: u64, _kernel: &str, _progress: &Progress) {}
 
     /// Text that a kernel printed, in order.
     fn print(&mut self, _text: &[u8]) {}

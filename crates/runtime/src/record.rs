@@ -5,14 +5,17 @@ use std::collections::BTreeMap;
 
 use warpwatt_exec::GridStats;
 use warpwatt_isa::{Location, Program};
+use warpwatt_model::{Counters, Sample, SmCounters, Stalls};
 
-/// Instructions issued for one source line.
+/// What was done for one source line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineCount {
     pub file: String,
     pub line: u32,
     pub warp_instructions: u64,
     pub thread_instructions: u64,
+    /// Scheduler cycles in which an instruction of the line was waited for, by reason; all zero unless the launch was timed.
+    pub stalls: Stalls,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -35,17 +38,43 @@ pub struct LaunchRecord {
     pub divergent_branches: u64,
     /// Whether all blocks ran to their end.
     pub complete: bool,
-    /// Time that the host took to execute it; the one figure that differs from run to run.
+    /// Time that the host took to execute it; the one figure that differs from run to run. Kernels that ran together share it
+    /// by their instructions.
     pub host_seconds: f64,
     /// In order of file and line.
     pub lines: Vec<LineCount>,
+    /// When and how long it ran; `None` for a functional launch.
+    pub timed: Option<TimedRecord>,
 }
 
-/// Adds up the counts of micro-ops by source line. Where there is no line table, the PTX text is the source.
-pub(crate) fn by_line(program: &Program, ptx_file: &str, stats: &GridStats) -> Vec<LineCount> {
-    let mut sums = BTreeMap::<(&str, u32), (u64, u64)>::new();
-    for (uop, count) in program.uops.iter().zip(&stats.per_pc) {
-        if count.issues == 0 {
+/// The timed part of a launch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TimedRecord {
+    /// When it was launched, on the device's clock.
+    pub start_cycle: u64,
+    /// From there to the end of its last block.
+    pub cycles: u64,
+    /// Of the whole GPU while the kernel ran; kernels that ran at the same time share them.
+    pub counters: Counters,
+    /// The same for each SM.
+    pub per_sm: Vec<SmCounters>,
+    /// Samples over time; empty unless asked for.
+    pub series: Vec<Sample>,
+}
+
+/// Adds up what was counted for micro-ops by source line. Where there is no line table, the PTX text is the source.
+/// `stalls` is empty for a functional launch.
+pub(crate) fn by_line(
+    program: &Program,
+    ptx_file: &str,
+    stats: &GridStats,
+    stalls: &[Stalls],
+) -> Vec<LineCount> {
+    let mut sums = BTreeMap::<(&str, u32), (u64, u64, Stalls)>::new();
+    for (pc, uop) in program.uops.iter().enumerate() {
+        let count = stats.per_pc.get(pc).copied().unwrap_or_default();
+        let waited = stalls.get(pc).copied().unwrap_or_default();
+        if count.issues == 0 && waited == Stalls::default() {
             continue;
         }
         let at = program.locs.get(uop.loc as usize).copied().unwrap_or_default();
@@ -56,13 +85,15 @@ pub(crate) fn by_line(program: &Program, ptx_file: &str, stats: &GridStats) -> V
         let sum = sums.entry(key).or_default();
         sum.0 += count.issues;
         sum.1 += count.lanes;
+        sum.2.iter_mut().zip(waited).for_each(|(sum, cycles)| *sum += cycles);
     }
     sums.into_iter()
-        .map(|((file, line), (warp_instructions, thread_instructions))| LineCount {
+        .map(|((file, line), (warp_instructions, thread_instructions, stalls))| LineCount {
             file: file.to_owned(),
             line,
             warp_instructions,
             thread_instructions,
+            stalls,
         })
         .collect()
 }

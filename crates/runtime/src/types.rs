@@ -79,7 +79,8 @@ pub struct LaunchConfig {
     pub block: Dim3,
     /// Bytes of dynamic shared memory per block.
     pub dynamic_shared: u32,
-    /// Launches run at the call, in order, which is a legal order for any set of streams; the id is only recorded.
+    /// On a timed device, kernels of different streams other than 0 may run at the same time. A functional one runs launches at
+    /// the call, in order, which is a legal order for any set of streams.
     pub stream: u32,
     /// All blocks are resident at once and may use the grid barrier.
     pub cooperative: bool,

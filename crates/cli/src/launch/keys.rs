@@ -110,7 +110,11 @@ pub const LAUNCH: Section = Section {
         key("grid", Kind::Extent, "Blocks: a number or a list of up to three."),
         key("block", Kind::Extent, "Threads per block: a number or a list of up to three."),
         key("shared", Kind::Count, "Bytes of dynamic shared memory per block; 0 when left out."),
-        key("stream", Kind::Count, "Stream number; only recorded."),
+        key(
+            "stream",
+            Kind::Count,
+            "Stream number; 0 when left out. In a timed run, kernels of different streams other than 0 run at the same time.",
+        ),
         key("cooperative", Kind::Switch, "All blocks resident at once, as grid-wide barriers need."),
         key(
             "args",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Commands that need no simulation, and what is said to mistakes on the command line.
 
-use crate::common::{Folder, STORE_PTX, warpwatt};
+use crate::common::{Folder, STORE_PTX, command, finish, warpwatt};
 
 #[test]
 fn help_teaches_by_example() {
@@ -25,8 +25,7 @@ fn the_list_has_every_workload_with_its_sizes() {
 
 #[test]
 fn usage_errors_end_with_code_2_and_say_what_to_do() {
-    warpwatt(&["run", "vecadd"]).expect(2).says("--functional");
-    warpwatt(&["bench"]).expect(2).says("--functional");
+    warpwatt(&["run"]).expect(2);
     warpwatt(&["run", "--functional"]).expect(2);
     warpwatt(&["run", "vecadd@huge", "--functional"]).expect(2).says("tiny, small, medium and large");
     warpwatt(&["run", "vecad", "--functional"]).expect(2).says("did you mean `vecadd`?");
@@ -39,6 +38,69 @@ fn usage_errors_end_with_code_2_and_say_what_to_do() {
     warpwatt(&["list", "everything"]).expect(2).says("workloads");
     warpwatt(&["frobnicate"]).expect(2);
     warpwatt(&[]).expect(2);
+}
+
+#[test]
+fn timing_settings_are_checked_and_do_not_go_with_functional_runs() {
+    let settings: [&[&str]; 9] = [
+        &["--gpu", "gtx580"],
+        &["--set", "sm.scheduler=lrr"],
+        &["--threads", "2"],
+        &["--step-every-cycle"],
+        &["--limit-cycles", "1000"],
+        &["--kernels", "x"],
+        &["--skip", "1"],
+        &["--interval", "100"],
+        &["--gpu", "my.toml", "--set", "a=b"],
+    ];
+    for setting in settings {
+        let args = [&["run", "vecadd@tiny", "--functional"], setting].concat();
+        warpwatt(&args).expect(2).says(setting[0]).says("--functional");
+    }
+    let run = |setting: &[&str]| warpwatt(&[&["run", "vecadd@tiny"], setting].concat());
+    run(&["--gpu", "gtx408"]).expect(2).says("did you mean `gtx480`?");
+    run(&["--gpu", "not/there.toml"]).expect(74).says("not/there.toml");
+    run(&["--set", "sm.scheduler"]).expect(2);
+    run(&["--set", "sm.wraps=32"]).expect(2).says("did you mean `sm.warps`?");
+    run(&["--set", "sm.scheduler=fifo"]).expect(2).says("gto").says("two-level");
+    run(&["--set", "gpu.sms=0"]).expect(2).says("gpu.sms");
+    run(&["--set", "dram.banks=12"]).expect(2).says("dram.banks");
+    run(&["--threads", "0"]).expect(2).says("--threads");
+    run(&["--limit-cycles", "few"]).expect(2).says("5M");
+    run(&["--interval", "0"]).expect(2).says("above 0");
+    run(&["--kernels", "("]).expect(2).says("not a regular expression");
+    run(&["--skip", "-1"]).expect(2);
+}
+
+#[test]
+fn the_log_level_comes_from_the_environment() {
+    let run = |level: &str| {
+        finish(command().args(["run", "vecadd@tiny", "--functional"]).env("WARPWATT_LOG", level))
+    };
+    assert!(run("debug").expect(0).err.contains("running vecadd@tiny"));
+    assert_eq!(run("info").expect(0).err, "");
+    run("loud").expect(2).says("error, warn, info, debug");
+}
+
+#[test]
+fn a_gpu_can_be_looked_at_and_made_into_a_file() {
+    let list = warpwatt(&["list", "gpus"]).expect(0).out;
+    for name in ["gtx480", "gtx580", "gtx480-wc", "gtx480-corf", "gtx580-e2mc", "gtx480-thesis"] {
+        assert!(list.lines().any(|line| line.split_whitespace().next() == Some(name)), "{list}");
+    }
+    let shown = warpwatt(&["gpu", "show", "gtx580"]).expect(0).out;
+    assert!(shown.contains("sm.scheduler"), "{shown}");
+    let folder = Folder::new();
+    let text = warpwatt(&["gpu", "show", "gtx580", "--set", "sm.scheduler=lrr", "--toml"]).expect(0).out;
+    let file = folder.file("my.toml", &text);
+    let parameters =
+        |args: &[&str]| warpwatt(&[&["gpu", "show"], args].concat()).expect(0).json()["parameters"].clone();
+    let (mine, theirs) = (parameters(&[&file, "--json", "-"]), parameters(&["gtx580", "--json", "-"]));
+    assert_eq!((&mine["sm.scheduler"], &theirs["sm.scheduler"]), (&"lrr".into(), &"gto".into()));
+    assert_eq!(mine["gpu.sms"], theirs["gpu.sms"]);
+    warpwatt(&["gpu", "show", "gtx480", "--set", "sm.wraps=1"]).expect(2).says("sm.warps");
+    let wrong = folder.file("wrong.toml", &text.replacen("mshrs", "mshr", 1));
+    warpwatt(&["gpu", "show", &wrong]).expect(2).says("wrong.toml:").says("mshrs");
 }
 
 #[test]
@@ -90,6 +152,7 @@ fn all_workload_sources_compile_within_a_budget() {
 fn a_schema_describes_every_format() {
     let run = warpwatt(&["schema", "run"]).expect(0).json();
     assert_eq!(run["$id"], "warpwatt.run/1");
+    assert_eq!(warpwatt(&["schema", "gpu"]).expect(0).json()["$id"], "warpwatt.gpu/1");
     let launch = warpwatt(&["schema", "launch"]).expect(0).json();
     assert_eq!(launch["$id"], "warpwatt.launch/1");
     assert!(launch["properties"]["buffer"]["items"]["properties"]["random"].is_object());

@@ -38,7 +38,12 @@ pub fn root() -> PathBuf {
 
 pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpwatt"));
-    command.current_dir(root()).stdin(Stdio::null()).env_remove("WARPWATT_ISA").env_remove("COLUMNS");
+    command
+        .current_dir(root())
+        .stdin(Stdio::null())
+        .env_remove("WARPWATT_ISA")
+        .env_remove("WARPWATT_LOG")
+        .env_remove("COLUMNS");
     command
 }
 
@@ -109,6 +114,36 @@ pub const STORE_PTX: &str = r#".version 7.0
     add.u32 %r2, %r2, %r3;
     st.global.u32 [%rd3], %r2;
 done:
+    ret;
+}
+"#;
+
+/// A kernel in which every thread computes for `n` rounds, then stores its result.
+pub const SPIN_PTX: &str = r#".version 7.0
+.target sm_50
+.address_size 64
+
+.visible .entry spin(.param .u64 out, .param .u32 n)
+{
+    .reg .pred %p;
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.u32 %r5, %r2, %r3, %r4;
+    mov.u32 %r6, %r5;
+    mov.u32 %r7, 0;
+again:
+    mad.lo.u32 %r6, %r6, 1664525, %r1;
+    add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p, %r7, %r1;
+    @%p bra again;
+    mul.wide.u32 %rd2, %r5, 4;
+    add.u64 %rd3, %rd1, %rd2;
+    st.global.u32 [%rd3], %r6;
     ret;
 }
 "#;

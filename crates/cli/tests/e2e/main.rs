@@ -8,5 +8,6 @@ mod faults;
 mod fuzz;
 mod launch_files;
 mod reproducers;
+mod timed;
 mod validate;
 mod workloads;

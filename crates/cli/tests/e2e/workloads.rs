@@ -65,7 +65,7 @@ fn a_schema_violation_is_noticed() {
     let schema = warpwatt(&["schema", "run"]).expect(0).json();
     let record = warpwatt(&["run", "vecadd@tiny", "--functional", "--json", "-"]).expect(0).json();
     for (pointer, value) in
-        [("/mode", Value::from("timed")), ("/kernels/0/registers", Value::from(-1)), ("/tool", Value::Null)]
+        [("/mode", Value::from("guessed")), ("/kernels/0/registers", Value::from(-1)), ("/tool", Value::Null)]
     {
         let mut wrong = record.clone();
         *wrong.pointer_mut(pointer).expect("it is there") = value;
@@ -143,14 +143,20 @@ fn ctrl_c_leaves_partial_results() {
 
 #[test]
 fn bench_measures_what_it_is_asked_to() {
-    let args = ["bench", "--functional", "vecadd", "scan", "--size", "tiny", "--repeat", "2", "--json", "-"];
+    let args = ["bench", "vecadd", "scan", "--size", "tiny", "--repeat", "2", "--json", "-"];
     let figures = warpwatt(&args).expect(0).json();
     let workloads = figures["workloads"].as_array().expect("a list");
     assert_eq!(workloads.len(), 2);
     for workload in workloads {
-        assert_eq!(workload["seconds"].as_array().map(Vec::len), Some(2));
-        assert!(workload["warp_instructions_per_second"].as_f64().expect("a number") > 0.0);
+        for mode in ["functional", "timed"] {
+            assert_eq!(workload[mode]["seconds"].as_array().map(Vec::len), Some(2));
+            assert!(workload[mode]["warp_instructions_per_second"].as_f64() > Some(0.0), "{workload}");
+        }
+        assert!(workload["timed"]["sm_cycles_per_second"].as_f64() > Some(0.0), "{workload}");
     }
+    assert!(figures["geometric_means"]["timed_warp_instructions_per_second"].as_f64() > Some(0.0));
     let table = warpwatt(&["bench", "--functional", "vecadd", "--size", "tiny", "--repeat", "1"]).expect(0);
     assert!(table.out.contains("vecadd") && table.out.contains("geometric mean"), "{}", table.out);
+    assert!(!table.out.contains("cycles"), "{}", table.out);
+    warpwatt(&["bench", "--functional", "--threads", "2"]).expect(2).says("--threads");
 }

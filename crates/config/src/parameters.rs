@@ -100,7 +100,8 @@ parameters! {
         collectors_fp64: u32 = 6, 1..=64, "", "Operand collectors of the double-precision unit.";
         collectors_mem: u32 = 4, 1..=64, "", "Operand collectors of the load/store and texture units.";
         collector_ports: u32 = 2, 1..=8, "", "Operands that a collector takes in a cycle.";
-        write_back: u32 = 2, 1..=8, "results", "Results that leave the execution units in one cycle.";
+        write_back: u32 = 2, 1..=8, "registers", "Registers of a warp that the execution units write in one cycle.";
+        write_back_memory: u32 = 1, 1..=8, "registers", "Registers of a warp that the memory unit writes in one cycle.";
     }
     /// Number of execution units.
     units: Units = "sm.units" {

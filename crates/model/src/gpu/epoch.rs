@@ -399,7 +399,13 @@ impl<'g, 'a> Run<'g, 'a> {
             thread_instructions: thread_instructions - self.before,
         });
         let sms = self.gpu.sms.as_mut_slice();
-        let stuck = self.watch.look(sms, self.works.as_mut_slice(), &self.kernels, issued - self.issued_before, options.watchdog);
+        let stuck = self.watch.look(
+            sms,
+            self.works.as_mut_slice(),
+            &self.kernels,
+            issued - self.issued_before,
+            options.watchdog,
+        );
         match stuck {
             Some((launch, fault)) => Err(Stop::Fault { launch, fault: Box::new(fault) }),
             None => Ok(()),
@@ -409,18 +415,15 @@ impl<'g, 'a> Run<'g, 'a> {
     /// Chooses the next epoch: the next one, or the first in which somebody has something to do.
     fn move_on(&mut self) -> Result<(), Stop> {
         let start = self.to;
-        self.dispatcher.dispatch(start, start + self.epoch, self.works.as_mut_slice());
         let mut next = self.dispatcher.next(start);
-        for (sm, work) in self.gpu.sms.as_mut_slice().iter().zip(self.works.as_mut_slice()) {
-            next = next.min(sm.next()).min(work.starts.front().map_or(u64::MAX, |start| start.cycle));
+        let Gpu { sms, partitions, requests_out, requests_in, replies_in, .. } = &mut *self.gpu;
+        let ports = replies_in.as_mut_slice().iter().zip(requests_out.as_mut_slice());
+        let sms = sms.as_mut_slice().iter().zip(self.works.as_mut_slice()).zip(ports);
+        for ((sm, work), (inbox, outbox)) in sms {
+            next = next.min(sm.wake(work, inbox, outbox, start));
         }
-        for partition in self.gpu.partitions.as_mut_slice() {
-            next = next.min(partition.next());
-        }
-        for inbox in
-            self.gpu.replies_in.as_mut_slice().iter().chain(self.gpu.requests_in.as_mut_slice().iter())
-        {
-            next = next.min(inbox.next());
+        for (partition, inbox) in partitions.as_mut_slice().iter().zip(requests_in.as_mut_slice()) {
+            next = next.min(partition.next()).min(inbox.next());
         }
         if next == u64::MAX {
             return Err(self.deadlock());
@@ -428,6 +431,7 @@ impl<'g, 'a> Run<'g, 'a> {
         let skipped = if self.step { 0 } else { next.saturating_sub(start) / self.epoch * self.epoch };
         self.from = start + skipped;
         self.to = self.from + self.epoch;
+        self.dispatcher.dispatch(self.from, self.to, self.works.as_mut_slice());
         Ok(())
     }
 

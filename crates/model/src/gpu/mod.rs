@@ -102,7 +102,8 @@ impl Gpu {
         let outcome = Run::new(self, launches, memory, options)?.to_the_end(monitor, options);
         if !matches!(&outcome, Ok(reports) if reports.iter().all(is_finished)) {
             // Blocks were left in the middle: the machine starts afresh, at the same time.
-            let (now, codes, busy) = (self.now, std::mem::take(&mut self.codes), std::mem::take(&mut self.busy));
+            let (now, codes, busy) =
+                (self.now, std::mem::take(&mut self.codes), std::mem::take(&mut self.busy));
             *self = Gpu { now, codes, busy, ..Gpu::new(&self.config) };
             self.boundary = self.now.next_multiple_of(u64::from(self.config.epoch()));
         }

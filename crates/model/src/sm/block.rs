@@ -24,6 +24,10 @@ pub struct BlockSlot {
 
 impl Sm {
     pub(super) fn start_block(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, start: Start) {
+        if self.accounted < now {
+            // An SM without warps is idle until one comes, or until somebody wants to know.
+            self.charge_until(work, now);
+        }
         let kernel = &kernels[start.kernel as usize];
         let prepared = &kernel.prepared;
         let share = &mut work.shares[start.kernel as usize];

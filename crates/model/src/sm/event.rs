@@ -64,7 +64,7 @@ impl Sm {
     fn result(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, slot: u8, pc: u32) {
         let kernel = self.warps[usize::from(slot)].kernel;
         let timing = &kernels[kernel as usize].decoded.timing[pc as usize];
-        let done = self.operands.write_back(now, usize::from(slot), timing.dst, timing.dst_words);
+        let done = self.operands.write_back(now, usize::from(slot), timing);
         if done > now {
             self.wheel.push(done, Event::Written { slot, pc });
         } else {

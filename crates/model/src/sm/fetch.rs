@@ -176,6 +176,14 @@ impl Fetch {
         }
     }
 
+    /// First cycle from `now` on in which the network takes the next request.
+    #[inline(always)]
+    pub fn next(&self, now: u64, outbox: &Outbox) -> u64 {
+        self.requests
+            .front()
+            .map_or(u64::MAX, |packet| outbox.when(now, usize::from(packet.partition), packet))
+    }
+
     #[inline(always)]
     pub fn has_requests(&self) -> bool {
         !self.requests.is_empty()

@@ -104,7 +104,8 @@ impl Sm {
         }
         self.issue.issued += 1;
         let branches = timing.effect == Effect::Branch;
-        self.issue.thread_instructions += u64::from(if branches { outcome.active } else { outcome.mask }.count_ones());
+        self.issue.thread_instructions +=
+            u64::from(if branches { outcome.active } else { outcome.mask }.count_ones());
         match outcome.mask.count_ones() as usize {
             0 => self.issue.no_lanes += 1,
             lanes => self.issue.lanes[lanes - 1] += 1,

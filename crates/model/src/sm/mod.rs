@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A streaming multiprocessor: fetch, schedulers, register file, execution units, and the memory side in `mem`.
 //!
+//! ```text
 //!     fetch ─► buffers ─► scoreboard ─► schedulers ─► collectors ─► units ─► write-back
 //!                                           │              └─────► memory unit ─► L1, shared, constant, texture ─► network
 //!                                           └ exec: values and addresses, at issue
+//! ```
 //!
 //! An instruction books its way through collectors and units when it issues, so that the only things that happen later are events:
 //! instructions arriving in buffers, results written, lines coming back. Between events nothing changes, and cycles are skipped;
@@ -132,8 +134,7 @@ impl Sm {
         if work.stopped.is_some() {
             return;
         }
-        let start = work.starts.front().map_or(u64::MAX, |start| start.cycle);
-        let mut now = if step { from } else { self.next.min(around.inbox.next()).min(start).max(from) };
+        let mut now = if step { from } else { self.wake(work, around.inbox, around.outbox, from) };
         while now < to {
             let issued = self.cycle(work, around, now);
             if work.stopped.is_some() {
@@ -144,15 +145,20 @@ impl Sm {
         self.next = now;
     }
 
-    /// The next cycle in which something happens, packets and blocks to come apart.
-    pub fn next(&self) -> u64 {
-        self.next
+    /// The first cycle from `from` on in which something happens, given what has come in since the last epoch.
+    pub fn wake(&self, work: &Work, inbox: &Inbox, outbox: &Outbox, from: u64) -> u64 {
+        let start = work.starts.front().map_or(u64::MAX, |start| start.cycle);
+        let mut next = self.next.min(inbox.next()).min(start);
+        if next > from {
+            next = next.min(self.mem.next(from, outbox)).min(self.fetch.next(from, outbox));
+        }
+        next.max(from)
     }
 
     /// One cycle. Tells whether an instruction issued.
     #[inline(always)]
     fn cycle(&mut self, work: &mut Work, around: &mut Surroundings, now: u64) -> bool {
-        if self.accounted < now {
+        if self.accounted < now && self.resident_warps != 0 {
             self.charge_until(work, now);
         }
         while let Some(&start) = work.starts.front()
@@ -258,10 +264,7 @@ impl Sm {
         if let Some(start) = work.starts.front() {
             next = next.min(start.cycle);
         }
-        if self.fetch.has_requests() {
-            next = next.min(around.outbox.next_change(soon - 1));
-        }
-        next.max(soon)
+        next.min(self.fetch.next(soon, around.outbox)).max(soon)
     }
 
     /// Fetches for one warp. False if none wants to be fetched for.

@@ -55,7 +55,8 @@ pub struct Operands {
     reads: Vec<Calendar>,
     /// Empty when banks have one port for reads and writes.
     writes: Vec<Calendar>,
-    bus: Vec<Calendar>,
+    /// Result buses: of the execution units, and of the memory unit.
+    buses: [Vec<Calendar>; 2],
     pools: [Pool; 3],
     ports: u32,
     sub_banks: u64,
@@ -79,7 +80,8 @@ impl Operands {
         Operands {
             reads: banks(),
             writes: if rf.shared_port { Vec::new() } else { banks() },
-            bus: vec![Calendar::default(); rf.write_back as usize],
+            buses: [rf.write_back, rf.write_back_memory]
+                .map(|width| vec![Calendar::default(); width as usize]),
             pools: [rf.collectors_sp, rf.collectors_sfu, rf.collectors_fp64].map(Pool::new),
             ports: rf.collector_ports,
             sub_banks: u64::from(rf.sub_banks),
@@ -136,20 +138,22 @@ impl Operands {
 
     /// Books the way of a result into the register file; gives the cycle in which all of it is written.
     #[inline(always)]
-    pub fn write_back(&mut self, now: u64, warp: usize, first: u8, words: u8) -> u64 {
+    pub fn write_back(&mut self, now: u64, warp: usize, timing: &Timing) -> u64 {
+        let (first, words) = (timing.dst, timing.dst_words);
         let mut done = now;
         for register in first..first + words {
-            let (mut bus, mut slot) = (0, self.bus[0].first_free(now, now));
-            for other in 1..self.bus.len() {
+            let buses = &mut self.buses[usize::from(timing.pipe == Pipe::Memory)];
+            let (mut bus, mut slot) = (0, buses[0].first_free(now, now));
+            for other in 1..buses.len() {
                 if slot == now {
                     break;
                 }
-                let at = self.bus[other].first_free(now, now);
+                let at = buses[other].first_free(now, now);
                 if at < slot {
                     (bus, slot) = (other, at);
                 }
             }
-            self.bus[bus].take(slot, 1);
+            buses[bus].take(slot, 1);
             let bank = self.bank(warp, register);
             let ports = if self.writes.is_empty() { &mut self.reads } else { &mut self.writes };
             let at = ports[bank].book(now, slot);
@@ -208,7 +212,10 @@ mod tests {
     fn results_share_the_bus_and_the_port_with_reads() {
         let mut operands = operands(16, 3);
         operands.collect(99, 0, &fma([1, 2, 3]));
-        assert_eq!(operands.write_back(100, 0, 1, 1), 101, "the bank is read in this cycle");
-        assert_eq!(operands.write_back(100, 0, 8, 2), 101, "one bus slot is left in this cycle");
+        let result = |dst, dst_words| Timing { dst, dst_words, ..fma([1, 2, 3]) };
+        assert_eq!(operands.write_back(100, 0, &result(1, 1)), 101, "the bank is read in this cycle");
+        assert_eq!(operands.write_back(100, 0, &result(8, 2)), 101, "one bus slot is left in this cycle");
+        let loaded = Timing { pipe: Pipe::Memory, ..result(4, 1) };
+        assert_eq!(operands.write_back(100, 0, &loaded), 100, "memory has a bus of its own");
     }
 }

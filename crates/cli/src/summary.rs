@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use warpwatt_config::Config;
+use warpwatt_results::counters::LANES;
 use warpwatt_results::derived::derive;
 use warpwatt_results::{Kernel, Line, Mode, Reading, RunRecord, Stalls, Values};
 
@@ -29,6 +30,7 @@ struct Group {
     threads: u64,
     /// Of its timed launches.
     timed_launches: u64,
+    timed_warps: u64,
     timed_threads: u64,
     cycles: u64,
     values: Values,
@@ -46,12 +48,15 @@ impl Group {
             return;
         }
         self.timed_launches += 1;
+        self.timed_warps += kernel.warp_instructions;
         self.timed_threads += kernel.thread_instructions;
         self.cycles += kernel.cycles.unwrap_or_default();
         for (name, reading) in &kernel.counters {
-            match self.values.get_mut(name) {
-                Some(sum) => sum.add(reading),
-                None => drop(self.values.insert(name.clone(), reading.clone())),
+            match (self.values.get_mut(name), reading) {
+                // Worked out again from the sums.
+                (_, Reading::Ratio(_)) => {}
+                (Some(sum), reading) => sum.add(reading),
+                (None, reading) => drop(self.values.insert(name.clone(), reading.clone())),
             }
         }
         for (reason, slots) in kernel.stalls.iter().flatten() {
@@ -127,6 +132,10 @@ fn timed(job: &str, document: &RunRecord, name: &str, config: &Config, texts: &T
     let mut groups = groups(&document.kernels);
     for group in &mut groups {
         derive(&mut group.values, group.cycles, config);
+        if group.timed_warps > 0 {
+            let lanes = group.timed_threads as f64 / group.timed_warps as f64;
+            group.values.insert(LANES.name.to_owned(), Reading::Ratio(lanes));
+        }
     }
     let whole = whole(document);
     let mut out = format!("{job}, on {name}: {} SMs at {} MHz\n", config.gpu.sms, config.clock.core_mhz);
@@ -186,7 +195,30 @@ fn times(groups: &[Group], whole: &Group, document: &RunRecord, config: &Config)
     } else {
         ""
     };
-    table.render() + note
+    table.render() + note + &legend(&whole.stalls)
+}
+
+/// What the words for waiting mean, as far as they matter to this run.
+fn legend(stalls: &Stalls) -> String {
+    const MEANING: &[(&str, &str)] = &[
+        ("empty", "schedulers without warps: launch latency, too few blocks, uneven ends"),
+        ("barrier", "warps at a barrier, or lanes that wait for others of their warp"),
+        ("fence", "fences that wait for stores"),
+        ("merge", "atomics and system calls on their way to memory"),
+        ("fetch", "instructions on their way from the instruction cache or from memory"),
+        ("constant", "constant operands and parameters on their way from memory"),
+        ("memory", "values on their way from memory"),
+        ("dependency", "values being computed"),
+        ("unit", "operand collectors or the load/store unit, all in use"),
+    ];
+    let all: u64 = stalls.values().sum();
+    let counts = |reason: &str| stalls.get(reason).is_some_and(|slots| slots * 10 > all);
+    let lines: String = MEANING
+        .iter()
+        .filter(|(reason, _)| counts(reason))
+        .map(|(reason, meaning)| format!("  {reason:<10}  {meaning}\n"))
+        .collect();
+    if lines.is_empty() { lines } else { format!("\nissue slots were lost to\n{lines}") }
 }
 
 /// The two or three largest reasons, in percent of the issue slots.
@@ -203,14 +235,14 @@ fn waits(stalls: &Stalls, cycles: u64, config: &Config) -> String {
     shown.join(", ")
 }
 
-/// What memory did for the kernels.
+/// What memory did for the kernels; conflicts are cycles lost per access to shared memory.
 fn memory(groups: &[Group], whole: &Group) -> String {
     const COLUMNS: &[(&str, &str)] = &[
-        ("lanes", "exec.lanes_per_warp_instruction.ratio"),
+        ("lanes", LANES.name),
         ("L1D hits", "l1d.hit.ratio"),
         ("L2 hits", "l2.hit.ratio"),
         ("row hits", "dram.row_hit.ratio"),
-        ("shared conflicts", "shared.conflict.ratio"),
+        ("conflicts", "shared.conflict.ratio"),
         ("DRAM GB/s", "dram.bandwidth.gbs"),
         ("of peak", "dram.utilisation.ratio"),
     ];
@@ -218,7 +250,7 @@ fn memory(groups: &[Group], whole: &Group) -> String {
     let mut table = Table::new(&titles);
     for group in groups.iter().chain([whole]).filter(|group| group.timed_launches > 0) {
         let cell = |column: usize| match COLUMNS[column] {
-            ("lanes" | "DRAM GB/s", name) => match group.values.get(name) {
+            ("lanes" | "DRAM GB/s" | "conflicts", name) => match group.values.get(name) {
                 Some(Reading::Ratio(value)) => format!("{value:.1}"),
                 _ => dash(),
             },
@@ -243,7 +275,10 @@ fn hottest(document: &RunRecord, texts: &Texts) -> String {
         let worst = line.stalls.iter().flatten().max_by_key(|(_, slots)| **slots);
         let text = texts.get(&(line.file.clone(), line.line)).map_or("", String::as_str);
         table.row([
-            format!("{}:{}", base_name(&line.file), line.line),
+            match line.line {
+                0 => format!("{}, no line", base_name(&line.file)),
+                number => format!("{}:{number}", base_name(&line.file)),
+            },
             share(slots(line)),
             share(line.warp_instructions),
             share(waited(line)),

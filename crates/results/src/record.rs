@@ -151,7 +151,8 @@ pub struct Kernel {
     pub warp_ipc_per_sm: Option<f64>,
     /// By name. In a timed run they are those of the whole GPU while the kernel ran: kernels that ran at the same time share them.
     pub counters: Values,
-    /// Issue slots of the GPU without issue, by reason. With those that issued they are cycles x schedulers x SMs.
+    /// Issue slots of the GPU without issue, by reason. With those that issued they are all slots there are, cycles x schedulers x
+    /// SMs; up to an epoch more for a kernel that ended while others ran.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stalls: Option<Stalls>,
     /// By source line, in order of file and line.

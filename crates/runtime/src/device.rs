@@ -222,9 +222,12 @@ impl Device {
         self.memory.allocations()
     }
 
-    /// A line of a source that was made known, without its indent.
+    /// A line of a source that was made known, or of a module's PTX text, without its indent.
     pub fn source_line(&self, file: &str, line: u32) -> Option<&str> {
-        self.sources.line(file, line)
+        self.sources.line(file, line).or_else(|| {
+            let module = self.modules.iter().find(|module| module.name() == file)?;
+            module.text().lines().nth((line as usize).checked_sub(1)?).map(str::trim)
+        })
     }
 
     /// What the launches did so far, in launch order; a launch that failed or was stopped is included, one that is still queued

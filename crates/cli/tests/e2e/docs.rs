@@ -19,7 +19,9 @@ fn current(path: &str, wanted: &str) {
 #[test]
 fn the_command_reference_is_what_help_says() {
     let mut page = String::from("# Commands\n\nGenerated from `warpwatt help`.\n");
-    for command in [&[][..], &["list"], &["run"], &["compile"], &["bench"], &["schema"], &["replay"]] {
+    let commands =
+        [&[][..], &["list"], &["gpu", "show"], &["run"], &["compile"], &["bench"], &["schema"], &["replay"]];
+    for command in commands {
         let mut args = command.to_vec();
         args.push("--help");
         let help = warpwatt(&args).expect(0).out;
@@ -56,11 +58,59 @@ fn the_record_reference_has_every_field_and_counter() {
     for (name, part) in schema["$defs"].as_object().expect("definitions") {
         section(name, part);
     }
-    page.push_str("\n## Counters\n\n| counter | what it counts |\n|---|---|\n");
-    for counter in warpwatt_results::COUNTERS {
-        let _ = writeln!(page, "| `{}` | {} |", counter.name, counter.doc);
-    }
+    page.push_str("\nCounters are described in [reference-counters.md](reference-counters.md).\n");
     current("docs/reference-run-record.md", &page);
+}
+
+#[test]
+fn the_reference_of_counters_has_them_all() {
+    let mut page = String::from(
+        "# Counters\n\nGenerated from the declarations beside what is counted. The last word of a name is its unit: `count`, `cycles` (of the core), \
+         `clocks` (of the component), `bytes`, `ratio`, `gbs` (10^9 bytes per second) or `histogram`. Histograms list occurrences by bucket; those of \
+         cycles and clocks count zeros in bucket 0 and values from 2^(n-1) to 2^n - 1 in bucket n. A functional run has those that begin with `exec` only.\n\n\
+         Counters of SMs and memory partitions are sums over all of them. Ratios are worked out from the sums, so those of a whole run are \
+         not averages of those of its kernels.\n\n## Why schedulers do not issue\n\nEvery issue slot (a cycle of a scheduler) either issues or is charged to one reason: the first that \
+         holds, in this order, of the first warp in the scheduler's own order of priority. Issued and charged slots are cycles x schedulers x SMs.\n",
+    );
+    let registry = warpwatt_results::registry(&warpwatt_runtime::Counters::infos());
+    let is_stall = |name: &str| name.starts_with("sm.stall.");
+    page.push_str("\n| reason | what it is |\n|---|---|\n");
+    for stall in warpwatt_runtime::Stall::ALL {
+        let name = format!("sm.stall.{}.count", stall.name());
+        let doc = registry.iter().find(|info| info.name == name).expect("a counter of the reason").doc;
+        let _ = writeln!(page, "| `{}` | {doc} |", stall.name());
+    }
+    let mut group = "";
+    for info in registry.iter().filter(|info| !is_stall(info.name)) {
+        let first = info.name.split('.').next().unwrap_or_default();
+        if first != group {
+            group = first;
+            let title = match group {
+                "constant" => "Constant caches",
+                "dram" => "Memory controllers and memory",
+                "exec" => "Execution",
+                "icache" => "Instruction caches and fetch",
+                "l1d" => "L1 data caches",
+                "l2" => "L2 slices",
+                "lsu" => "Load/store units",
+                "noc" => "Network",
+                "rf" => "Register files",
+                "shared" => "Shared memory",
+                "sm" => "Streaming multiprocessors",
+                "texture" => "Texture caches",
+                "units" => "Execution units",
+                other => panic!("`{other}` needs a title here"),
+            };
+            let _ = writeln!(page, "\n## {title}\n\n| counter | what it counts |\n|---|---|");
+        }
+        let _ = writeln!(page, "| `{}` | {} |", info.name, info.doc);
+    }
+    current("docs/reference-counters.md", &page);
+}
+
+#[test]
+fn the_reference_of_parameters_has_them_all() {
+    current("docs/reference-parameters.md", &warpwatt_config::reference());
 }
 
 #[test]

@@ -122,23 +122,26 @@ fn limits_leave_partial_results() {
 
 #[test]
 fn ctrl_c_leaves_partial_results() {
-    let folder = Folder::new();
-    let path = folder.path("run.json");
-    let mut command = command();
-    command.args(["run", "sgemm@large", "--functional", "-v", "--json", &path]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
-    let mut stderr = BufReader::new(child.stderr.take().expect("a pipe"));
-    let mut said = String::new();
-    stderr.read_line(&mut said).expect("it says that it runs");
-    assert!(said.starts_with("running sgemm@large"), "{said}");
-    // SAFETY: the child is ours and has not been waited for.
-    unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
-    stderr.read_to_string(&mut said).expect("it ends");
-    assert_eq!(child.wait().expect("it ends").code(), Some(130), "{said}");
-    assert!(said.contains("was interrupted"), "{said}");
-    let record: Value =
-        serde_json::from_str(&std::fs::read_to_string(&path).expect("written")).expect("JSON");
-    assert_eq!(record["status"], "partial");
+    for flags in [&["--functional"][..], &[]] {
+        let folder = Folder::new();
+        let path = folder.path("run.json");
+        let mut command = command();
+        command.args(["run", "sgemm@large", "-v", "--json", &path]).args(flags);
+        let mut child =
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let mut stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut said = String::new();
+        stderr.read_line(&mut said).expect("it says that it runs");
+        assert!(said.starts_with("running sgemm@large"), "{said}");
+        // SAFETY: the child is ours and has not been waited for.
+        unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
+        stderr.read_to_string(&mut said).expect("it ends");
+        assert_eq!(child.wait().expect("it ends").code(), Some(130), "{said}");
+        assert!(said.contains("was interrupted"), "{said}");
+        let record: Value =
+            serde_json::from_str(&std::fs::read_to_string(&path).expect("written")).expect("JSON");
+        assert_eq!(record["status"], "partial");
+    }
 }
 
 #[test]

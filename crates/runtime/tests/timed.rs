@@ -132,21 +132,17 @@ fn a_fault_on_a_stream_is_reported_by_the_call_that_waits_for_it() {
 
 #[test]
 fn only_selected_launches_are_timed() {
-    let kernels = Some(regex::Regex::new("^(rounds|other\\(\\))$").expect("a pattern"));
-    let (mut device, module, out) =
-        device(Options { selection: Selection { kernels, skip: 1 }, ..options() });
-    rounds(&mut device, module, out, 0, 5).expect("it runs");
-    device.launch(module, "_Z5otherv", &on(0), &Args::new()).expect("it runs, by its name in the source");
-    let (mut device2, module2, out2) = {
-        let kernels = Some(regex::Regex::new("^rounds$").expect("a pattern"));
-        self::device(Options { selection: Selection { kernels, skip: 0 }, ..options() })
+    let timed = |pattern: &str, skip| {
+        let kernels = Some(regex::Regex::new(pattern).expect("a pattern"));
+        let (mut device, module, out) =
+            device(Options { selection: Selection { kernels, skip }, ..options() });
+        rounds(&mut device, module, out, 0, 5).expect("it runs");
+        device.launch(module, "_Z5otherv", &on(0), &Args::new()).expect("it runs");
+        device.log().iter().map(|launch| launch.timed.is_some()).collect::<Vec<_>>()
     };
-    rounds(&mut device2, module2, out2, 0, 5).expect("it runs");
-    device2.launch(module2, "_Z5otherv", &on(0), &Args::new()).expect("it runs");
-    let timed =
-        |device: &Device| device.log().iter().map(|launch| launch.timed.is_some()).collect::<Vec<_>>();
-    assert_eq!(timed(&device), [false, true]);
-    assert_eq!(timed(&device2), [true, false]);
+    assert_eq!(timed("^rounds$", 0), [true, false]);
+    assert_eq!(timed("^other\\(\\)$", 0), [false, true], "by its name in the source");
+    assert_eq!(timed("^(rounds|_Z5otherv)$", 1), [false, true]);
 }
 
 #[test]
@@ -166,7 +162,7 @@ fn limits_of_cycles_and_instructions_say_which_they_are() {
 #[test]
 fn a_block_that_does_not_fit_and_a_gpu_that_cannot_be_are_refused() {
     let mut config = small();
-    (config.sm.threads, config.sm.warps) = (32, 1);
+    config.sm.threads = 32;
     let (mut device, module, out) = device(Options { mode: Mode::timed(config), ..options() });
     let error = rounds(&mut device, module, out, 0, 1).expect_err("two warps");
     assert!(error.to_string().contains("a block takes 64 threads, an SM has 32"), "{error}");

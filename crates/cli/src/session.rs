@@ -74,14 +74,17 @@ impl Watcher {
     pub fn new(watch: Watch) -> (Watcher, Arc<AtomicU64>) {
         let current = Arc::new(AtomicU64::new(0));
         let bar = watch.live.then(|| {
-            let style = ProgressStyle::with_template("{elapsed:>4} {wide_msg} {bar:30} {percent:>3}%");
             let bar = ProgressBar::new(1);
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.set_style(style("{elapsed:>4} {wide_msg} {bar:30} {percent:>3}%"));
             bar
         });
         let Watch { to_stderr, silent, panic_at, .. } = watch;
         (Watcher { bar, current: current.clone(), to_stderr, silent, panic_at, since: None }, current)
     }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 /// Time between two looks of the progress line.
@@ -93,18 +96,15 @@ fn describe(kernel: &str, progress: &Progress, elapsed: Duration) -> String {
         *progress;
     let cycles = cycle.saturating_sub(start_cycle).max(1);
     let seconds = elapsed.as_secs_f64();
-    let mut text = format!(
-        "{}: {ctas_done}/{ctas} blocks, {} cycles, IPC {:.1}",
-        shortened(&demangle(kernel), 30),
-        grouped(cycles),
-        thread_instructions as f64 / cycles as f64
-    );
-    if seconds > 0.5 {
+    let known = seconds > 0.5;
+    let mut text = format!("{}: {ctas_done}/{ctas} blocks", shortened(&demangle(kernel), 20));
+    if known && ctas_done > 0 {
+        let left = seconds * (ctas - ctas_done.min(ctas)) as f64 / ctas_done as f64;
+        text += &format!(", {left:.0} s left");
+    }
+    text += &format!(", {} cycles, IPC {:.0}", grouped(cycles), thread_instructions as f64 / cycles as f64);
+    if known {
         text += &format!(", {:.1} M warp instr/s", warp_instructions as f64 * 1e-6 / seconds);
-        if ctas_done > 0 {
-            let left = seconds * (ctas - ctas_done.min(ctas)) as f64 / ctas_done as f64;
-            text += &format!(", {left:.0} s left");
-        }
     }
     text
 }
@@ -131,7 +131,12 @@ impl Observer for Watcher {
         let now = Instant::now();
         let (started, drawn) = match self.since {
             Some((launch, started, drawn)) if launch == index => (started, drawn),
-            _ => (now, now - REDRAW),
+            None => {
+                // There is more to say than fits beside a bar.
+                bar.set_style(style("{elapsed:>4} {percent:>3}% {wide_msg}"));
+                (now, now - REDRAW)
+            }
+            Some(_) => (now, now - REDRAW),
         };
         if now.duration_since(drawn) < REDRAW {
             self.since = Some((index, started, drawn));
@@ -185,10 +190,7 @@ mod tests {
             ..Progress::default()
         };
         let text = describe("_Z4stepPf", &progress, Duration::from_secs(2));
-        assert_eq!(
-            text,
-            "step(float*): 20/60 blocks, 10 000 cycles, IPC 320.0, 2.0 M warp instr/s, 4 s left"
-        );
+        assert_eq!(text, "step(float*): 20/60 blocks, 4 s left, 10 000 cycles, IPC 320, 2.0 M warp instr/s");
         assert!(!describe("k", &progress, Duration::ZERO).contains("left"), "nothing is known yet");
     }
 }

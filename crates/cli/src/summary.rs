@@ -138,10 +138,17 @@ fn timed(job: &str, document: &RunRecord, name: &str, config: &Config, texts: &T
         }
     }
     let whole = whole(document);
+    // The total of one kernel is that kernel, unless launches of it overlapped.
+    let overlap = groups.iter().map(|group| group.cycles).sum::<u64>() > whole.cycles;
+    let rows: Vec<_> = groups.iter().chain((groups.len() > 1 || overlap).then_some(&whole)).collect();
     let mut out = format!("{job}, on {name}: {} SMs at {} MHz\n", config.gpu.sms, config.clock.core_mhz);
-    out += &format!("\n{}", times(&groups, &whole, document, config));
+    out += &format!("\n{}", times(&rows, config));
+    if overlap {
+        out += "kernels overlapped: the total is less than their sum\n";
+    }
+    out += &legend(&whole.stalls);
     if groups.iter().any(|group| group.timed_launches > 0) {
-        out += &format!("\n{}", memory(&groups, &whole));
+        out += &format!("\n{}", memory(&rows));
         out += &hottest(document, texts);
     }
     out
@@ -164,11 +171,11 @@ fn whole(document: &RunRecord) -> Group {
 }
 
 /// How long the kernels took, and what kept schedulers from issuing.
-fn times(groups: &[Group], whole: &Group, document: &RunRecord, config: &Config) -> String {
+fn times(rows: &[&Group], config: &Config) -> String {
     let mut table =
         Table::new(&["kernel", "launches", "cycles", "time", "IPC", "occupancy", "issued", "waits for"])
             .left(7);
-    for group in groups.iter().chain([whole]) {
+    for group in rows {
         let launches = match group.launches - group.timed_launches {
             0 => grouped(group.launches),
             functional => format!("{} + {functional} functional", group.timed_launches),
@@ -189,13 +196,7 @@ fn times(groups: &[Group], whole: &Group, document: &RunRecord, config: &Config)
             waits(&group.stalls, group.cycles, config),
         ]);
     }
-    let overlap = groups.iter().map(|group| group.cycles).sum::<u64>() > whole.cycles;
-    let note = if overlap && document.kernels.iter().any(|kernel| kernel.stream != 0) {
-        "kernels overlapped: the total is less than their sum\n"
-    } else {
-        ""
-    };
-    table.render() + note + &legend(&whole.stalls)
+    table.render()
 }
 
 /// What the words for waiting mean, as far as they matter to this run.
@@ -236,7 +237,7 @@ fn waits(stalls: &Stalls, cycles: u64, config: &Config) -> String {
 }
 
 /// What memory did for the kernels; conflicts are cycles lost per access to shared memory.
-fn memory(groups: &[Group], whole: &Group) -> String {
+fn memory(rows: &[&Group]) -> String {
     const COLUMNS: &[(&str, &str)] = &[
         ("lanes", LANES.name),
         ("L1D hits", "l1d.hit.ratio"),
@@ -248,7 +249,7 @@ fn memory(groups: &[Group], whole: &Group) -> String {
     ];
     let titles: Vec<_> = std::iter::once("kernel").chain(COLUMNS.iter().map(|(title, _)| *title)).collect();
     let mut table = Table::new(&titles);
-    for group in groups.iter().chain([whole]).filter(|group| group.timed_launches > 0) {
+    for group in rows.iter().filter(|group| group.timed_launches > 0) {
         let cell = |column: usize| match COLUMNS[column] {
             ("lanes" | "DRAM GB/s" | "conflicts", name) => match group.values.get(name) {
                 Some(Reading::Ratio(value)) => format!("{value:.1}"),

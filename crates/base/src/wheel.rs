@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A timing wheel: events by cycle, with a bitmap that finds the next one and a heap for the far future.
 //!
-//! Events of one cycle come out in the order in which they went in.
+//! Events of one cycle come out in the order in which they went in. They are nodes of a slab, in one list for each slot of the wheel.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 const SLOTS: usize = 256;
 const WORDS: usize = SLOTS / 64;
+const NONE: u32 = u32::MAX;
 
 pub struct Wheel<T> {
-    slots: Vec<Slot<T>>,
+    nodes: Vec<Node<T>>,
+    /// First node that is not in use.
+    unused: u32,
+    /// First and last node of each slot.
+    lists: Box<[(u32, u32); SLOTS]>,
     occupied: [u64; WORDS],
     /// All events of earlier cycles have been taken.
     now: u64,
@@ -18,10 +23,10 @@ pub struct Wheel<T> {
     sequence: u64,
 }
 
-struct Slot<T> {
-    events: Vec<T>,
-    /// Taken so far.
-    head: usize,
+#[derive(Clone, Copy)]
+struct Node<T> {
+    event: T,
+    next: u32,
 }
 
 struct Far<T> {
@@ -53,7 +58,9 @@ impl<T> Ord for Far<T> {
 impl<T: Copy> Default for Wheel<T> {
     fn default() -> Self {
         Wheel {
-            slots: (0..SLOTS).map(|_| Slot { events: Vec::new(), head: 0 }).collect(),
+            nodes: Vec::new(),
+            unused: NONE,
+            lists: Box::new([(NONE, NONE); SLOTS]),
             occupied: [0; WORDS],
             now: 0,
             far: BinaryHeap::new(),
@@ -70,16 +77,41 @@ impl<T: Copy> Wheel<T> {
         if at - self.now < SLOTS as u64 {
             self.put(at, event);
         } else {
-            self.sequence += 1;
-            self.far.push(Reverse(Far { at, sequence: self.sequence, event }));
+            self.put_far(at, event);
         }
+    }
+
+    #[cold]
+    fn put_far(&mut self, at: u64, event: T) {
+        self.sequence += 1;
+        self.far.push(Reverse(Far { at, sequence: self.sequence, event }));
     }
 
     #[inline(always)]
     fn put(&mut self, at: u64, event: T) {
+        let node = match self.nodes.get_mut(self.unused as usize) {
+            Some(node) => {
+                let index = self.unused;
+                self.unused = node.next;
+                *node = Node { event, next: NONE };
+                index
+            }
+            None => self.grow(event),
+        };
         let slot = at as usize % SLOTS;
-        self.slots[slot].events.push(event);
+        let (first, last) = &mut self.lists[slot];
+        match self.nodes.get_mut(*last as usize) {
+            Some(before) => before.next = node,
+            None => *first = node,
+        }
+        *last = node;
         self.occupied[slot / 64] |= 1 << (slot % 64);
+    }
+
+    #[cold]
+    fn grow(&mut self, event: T) -> u32 {
+        self.nodes.push(Node { event, next: NONE });
+        self.nodes.len() as u32 - 1
     }
 
     /// Takes the next event of a cycle. Cycles must not go back, and no cycle that has events may be left out.
@@ -88,23 +120,18 @@ impl<T: Copy> Wheel<T> {
         if self.now != now {
             self.turn(now);
         }
-        let index = now as usize % SLOTS;
-        if self.occupied[index / 64] >> (index % 64) & 1 == 0 {
-            return None;
+        let slot = now as usize % SLOTS;
+        let (first, last) = &mut self.lists[slot];
+        let index = *first;
+        let node = self.nodes.get_mut(index as usize)?;
+        *first = node.next;
+        if node.next == NONE {
+            *last = NONE;
+            self.occupied[slot / 64] &= !(1 << (slot % 64));
         }
-        let slot = &mut self.slots[index];
-        match slot.events.get(slot.head) {
-            Some(&event) => {
-                slot.head += 1;
-                Some(event)
-            }
-            None => {
-                slot.events.clear();
-                slot.head = 0;
-                self.occupied[index / 64] &= !(1 << (index % 64));
-                None
-            }
-        }
+        node.next = self.unused;
+        self.unused = index;
+        Some(node.event)
     }
 
     /// Moves the present on, and what has come near from the heap to the wheel.

@@ -8,7 +8,7 @@ use warpwatt_memory::DeviceMemory;
 use super::stall::Stall;
 use super::warp::Condition;
 use super::work::Stopped;
-use super::{Kernel, Sm, Work};
+use super::{Kernel, Sm, WARPS, Work};
 
 impl Sm {
     /// Whether a warp waits for the merge.
@@ -24,7 +24,7 @@ impl Sm {
         while merging != 0 {
             let slot = merging.trailing_zeros() as usize;
             merging &= merging - 1;
-            self.warps[slot].merging = false;
+            self.warps[slot % WARPS].merging = false;
             self.evaluate(kernels, slot, now);
         }
         self.next = self.next.min(now);
@@ -39,7 +39,7 @@ impl Sm {
         memory: &mut DeviceMemory,
         services: &mut dyn Services,
     ) -> StepEvent {
-        let warp = &self.warps[slot];
+        let warp = &self.warps[slot % WARPS];
         let (kernel, block, index) = (warp.kernel as usize, warp.block as usize, warp.index as usize);
         let share = &mut work.shares[kernel];
         let resident = &mut share.residents[self.blocks[block].resident as usize];
@@ -61,8 +61,8 @@ impl Sm {
     /// The barrier of a kernel's grid has opened.
     pub fn grid_barrier_opened(&mut self, work: &mut Work, kernels: &[Kernel], kernel: u32, now: u64) {
         self.settle(work, now);
-        for slot in 0..self.warps.len() {
-            let warp = &self.warps[slot];
+        for slot in 0..self.warp_slots {
+            let warp = &self.warps[slot % WARPS];
             if warp.kernel != kernel
                 || warp.condition != Condition::Waits(Stall::Barrier)
                 || warp.pc.is_some()

@@ -6,7 +6,7 @@ use warpwatt_exec::stepping::Resident;
 use super::stall::Stall;
 use super::warp::{Condition, WarpSlot};
 use super::work::{Finished, Start};
-use super::{Event, Kernel, Sm, Work};
+use super::{Event, Kernel, Sm, WARPS, Work};
 use crate::address;
 
 /// A block that is on the SM.
@@ -41,7 +41,7 @@ impl Sm {
         slot.warps = prepared.warps_per_cta();
         (slot.kernel, slot.resident, slot.cta) = (start.kernel, resident, start.cta);
         slot.slots.clear();
-        for (index, warp) in self.warps.iter_mut().enumerate() {
+        for (index, warp) in self.warps[..self.warp_slots].iter_mut().enumerate() {
             if warp.condition == Condition::Free && slot.slots.len() < slot.warps as usize {
                 let number = slot.slots.len() as u32;
                 slot.slots.push(index as u8);
@@ -64,7 +64,7 @@ impl Sm {
         self.resident_warps += slot.warps;
         for i in 0..self.blocks[block].slots.len() {
             let slot = usize::from(self.blocks[block].slots[i]);
-            self.fetch.update(slot, &self.warps[slot]);
+            self.fetch.update(slot, &self.warps[slot % WARPS]);
         }
         for scheduler in 0..self.schedulers.len() {
             self.rank_warps(kernels, scheduler, now);
@@ -75,16 +75,16 @@ impl Sm {
     fn rank_warps(&mut self, kernels: &[Kernel], scheduler: usize, now: u64) {
         let mut order = [0u8; super::schedule::RANKS];
         let mut count = 0;
-        for slot in (scheduler..self.warps.len()).step_by(self.schedulers.len()) {
-            if matches!(self.warps[slot].condition, Condition::Ready | Condition::Waits(_)) {
+        for slot in (scheduler..self.warp_slots).step_by(self.schedulers.len()) {
+            if matches!(self.warps[slot % WARPS].condition, Condition::Ready | Condition::Waits(_)) {
                 order[count] = slot as u8;
                 count += 1;
             }
         }
-        order[..count].sort_unstable_by_key(|&slot| self.warps[usize::from(slot)].age);
+        order[..count].sort_unstable_by_key(|&slot| self.warps[usize::from(slot) % WARPS].age);
         self.schedulers[scheduler].assign(order[..count].iter().copied());
         for (rank, &slot) in order[..count].iter().enumerate() {
-            self.warps[usize::from(slot)].rank = rank as u8;
+            self.warps[usize::from(slot) % WARPS].rank = rank as u8;
         }
         for &slot in &order[..count] {
             self.evaluate(kernels, usize::from(slot), now);
@@ -93,17 +93,17 @@ impl Sm {
 
     /// All lanes of a warp have ended.
     pub(super) fn end_warp(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, now: u64) {
-        self.warps[slot].condition = Condition::Drains;
-        self.fetch.update(slot, &self.warps[slot]);
+        self.warps[slot % WARPS].condition = Condition::Drains;
+        self.fetch.update(slot, &self.warps[slot % WARPS]);
         self.waits_for_stores |= 1 << slot;
         work.progress += 1;
-        self.rank_warps(kernels, slot % self.schedulers.len(), now);
+        self.rank_warps(kernels, self.scheduler_of(slot), now);
         self.drain(work, slot, now);
     }
 
     /// Frees the slot of a warp that has ended once nothing of it is under way.
     pub(super) fn drain(&mut self, work: &mut Work, slot: usize, now: u64) {
-        let warp = &mut self.warps[slot];
+        let warp = &mut self.warps[slot % WARPS];
         if warp.in_flight != 0 || self.mem.pending_writes(slot as u8) != 0 {
             return;
         }
@@ -121,11 +121,11 @@ impl Sm {
 
     /// The last store of a warp is acknowledged.
     pub(super) fn stores_done(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, now: u64) {
-        match self.warps[slot].condition {
+        match self.warps[slot % WARPS].condition {
             Condition::Drains => self.drain(work, slot, now),
             _ => {
                 self.waits_for_stores &= !(1 << slot);
-                self.warps[slot].fenced = false;
+                self.warps[slot % WARPS].fenced = false;
                 self.evaluate(kernels, slot, now);
             }
         }
@@ -145,7 +145,7 @@ impl Sm {
         for i in 0..self.blocks[block].slots.len() {
             let slot = usize::from(self.blocks[block].slots[i]);
             let resident = &work.shares[kernel as usize].residents[self.blocks[block].resident as usize];
-            let warp = &self.warps[slot];
+            let warp = &self.warps[slot % WARPS];
             // Slots of warps that ended may have gone to other blocks.
             let is_ours = warp.block as usize == block && warp.pc.is_none();
             if is_ours && warp.condition == Condition::Waits(Stall::Barrier) {
@@ -160,7 +160,7 @@ impl Sm {
     /// Lets nothing of a warp issue for some cycles.
     pub(super) fn hold(&mut self, slot: usize, now: u64, cycles: u64, why: Stall) {
         if cycles != 0 {
-            let warp = &mut self.warps[slot];
+            let warp = &mut self.warps[slot % WARPS];
             (warp.held_until, warp.held_for) = (now + cycles, why);
             self.wheel.push(now + cycles, Event::Wake { slot: slot as u8 });
         }

@@ -4,7 +4,7 @@
 
 use super::stall::Stall;
 use super::warp::Condition;
-use super::{Sm, Work};
+use super::{Sm, WARPS, Work};
 
 impl Sm {
     /// Charges `cycles` issue slots of a scheduler that did not issue, in which nothing changed.
@@ -14,7 +14,7 @@ impl Sm {
             self.stalls[Stall::Empty as usize] += cycles;
             return;
         };
-        let warp = &self.warps[self.schedulers[scheduler].slot(rank)];
+        let warp = &self.warps[self.schedulers[scheduler].slot(rank) % WARPS];
         let stall = match warp.condition {
             Condition::Waits(stall) => stall,
             // It could issue, if its unit took it.

@@ -2,7 +2,7 @@
 //! What timing needs to know about a micro-op, worked out once per kernel: its unit, its latency, the registers that it reads and writes.
 
 use warpwatt_config::Config;
-use warpwatt_isa::{CacheOp, Class, Op, Program, Reg, Src, Uop};
+use warpwatt_isa::{CacheOp, Class, Op, Program, Reg, SReg, Src, Sub, Uop};
 
 /// Which operand collectors and units an instruction goes through.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +19,22 @@ pub enum Pipe {
 
 impl Pipe {
     pub const COUNT: usize = 5;
+}
+
+/// Whose operand collectors an instruction uses: it cannot issue while none of them is free.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Pooled {
+    Sp,
+    Sfu,
+    Fp64,
+    /// The queue of the memory unit.
+    Memory,
+}
+
+impl Pooled {
+    pub const COUNT: usize = 4;
+    pub const ALL: [Pooled; Pooled::COUNT] = [Pooled::Sp, Pooled::Sfu, Pooled::Fp64, Pooled::Memory];
 }
 
 /// What an instruction does besides computing.
@@ -47,10 +63,13 @@ pub struct Timing {
     /// Registers read or written: none of them may be under way.
     pub hazards: RegisterSet,
     pub writes: RegisterSet,
+    /// Whether any of them is above R63.
+    pub high: bool,
     /// The same for predicates.
     pub pred_hazards: u8,
     pub pred_writes: u8,
     pub pipe: Pipe,
+    pub pool: Pooled,
     pub effect: Effect,
     pub latency: u32,
     pub initiation: u32,
@@ -67,11 +86,17 @@ pub struct Timing {
 /// A kernel's micro-ops as the timed machine sees them.
 pub struct Decoded {
     pub timing: Vec<Timing>,
+    /// Whether the program reads the device's clock in nanoseconds.
+    pub reads_timer: bool,
 }
 
 impl Decoded {
     pub fn new(program: &Program, config: &Config) -> Decoded {
-        Decoded { timing: program.uops.iter().map(|uop| decode(uop, config)).collect() }
+        let timers = [Sub::SReg(SReg::GlobalTimerLo), Sub::SReg(SReg::GlobalTimerHi)];
+        Decoded {
+            timing: program.uops.iter().map(|uop| decode(uop, config)).collect(),
+            reads_timer: program.uops.iter().any(|uop| timers.contains(&uop.sub)),
+        }
     }
 }
 
@@ -80,9 +105,16 @@ fn decode(uop: &Uop, config: &Config) -> Timing {
     let mut timing = Timing {
         hazards: [0; 4],
         writes: [0; 4],
+        high: false,
         pred_hazards: 0,
         pred_writes: 0,
         pipe: pipe(uop),
+        pool: match pipe(uop) {
+            Pipe::Sp | Pipe::Shuffle => Pooled::Sp,
+            Pipe::Sfu => Pooled::Sfu,
+            Pipe::Fp64 => Pooled::Fp64,
+            Pipe::Memory => Pooled::Memory,
+        },
         effect: effect(uop),
         latency,
         initiation,
@@ -119,6 +151,7 @@ fn decode(uop: &Uop, config: &Config) -> Timing {
             _ => {}
         }
     }
+    timing.high = timing.hazards[1..] != [0; 3];
     for pred in uop.pdst {
         timing.pred_writes |= 1 << pred.0;
     }

@@ -2,7 +2,7 @@
 //! What happens in an SM some time after an instruction issued.
 
 use super::warp::Condition;
-use super::{Kernel, Sm, Work};
+use super::{Kernel, Sm, WARPS, Work};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
@@ -30,7 +30,7 @@ impl Sm {
     pub(super) fn handle(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, event: Event) {
         match event {
             Event::Fetched { slot, path, count } => {
-                let warp = &mut self.warps[usize::from(slot)];
+                let warp = &mut self.warps[usize::from(slot) % WARPS];
                 if warp.path != path {
                     return;
                 }
@@ -50,9 +50,9 @@ impl Sm {
             }
             Event::Wake { slot } => {
                 let slot = usize::from(slot);
-                if self.warps[slot].held_until <= now {
-                    self.warps[slot].branches = false;
-                    self.fetch.update(slot, &self.warps[slot]);
+                if self.warps[slot % WARPS].held_until <= now {
+                    self.warps[slot % WARPS].branches = false;
+                    self.fetch.update(slot, &self.warps[slot % WARPS]);
                     self.evaluate(kernels, slot, now);
                 }
             }
@@ -62,7 +62,7 @@ impl Sm {
     /// A result goes to the register file.
     #[inline(always)]
     fn result(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, slot: u8, pc: u32) {
-        let kernel = self.warps[usize::from(slot)].kernel;
+        let kernel = self.warps[usize::from(slot) % WARPS].kernel;
         let timing = &kernels[kernel as usize].decoded.timing[pc as usize];
         let done = self.operands.write_back(now, usize::from(slot), timing);
         if done > now {
@@ -76,13 +76,13 @@ impl Sm {
     #[inline(always)]
     fn written(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, slot: u8, pc: u32) {
         let slot = usize::from(slot);
-        let warp = &mut self.warps[slot];
+        let warp = &mut self.warps[slot % WARPS];
         warp.release(&kernels[warp.kernel as usize].decoded.timing[pc as usize]);
         warp.in_flight -= 1;
         self.issue.retired += 1;
         match warp.condition {
             Condition::Waits(super::Stall::Memory | super::Stall::Dependency) => {
-                self.evaluate(kernels, slot, now);
+                self.evaluate_here(kernels, slot, now);
             }
             Condition::Drains => self.drain(work, slot, now),
             _ => {}

@@ -38,10 +38,12 @@ pub struct Fetch {
     sm: u8,
     tags: Tags,
     mshr: Mshr<()>,
-    line_bytes: u64,
+    /// Powers of two, as shifts.
+    line_shift: u32,
     instruction_bytes: u32,
+    /// Instructions that one access brings at most, and how full a buffer may be for another.
     width: u32,
-    buffer: u32,
+    limit: u32,
     pub cycles: u64,
     pub ports: u32,
     interleave: Interleave,
@@ -63,10 +65,10 @@ impl Fetch {
             sm: sm as u8,
             tags: Tags::new(icache.sets, icache.ways),
             mshr: Mshr::new(icache.mshrs, 1),
-            line_bytes: u64::from(icache.line_bytes),
+            line_shift: icache.line_bytes.trailing_zeros(),
             instruction_bytes: config.fetch.instruction_bytes,
-            width: config.fetch.width,
-            buffer: config.fetch.buffer,
+            width: config.fetch.width.min(config.fetch.buffer),
+            limit: config.fetch.buffer - config.fetch.width.min(config.fetch.buffer),
             cycles: u64::from(config.fetch.cycles),
             ports: config.fetch.warps,
             interleave: Interleave::new(config),
@@ -83,11 +85,19 @@ impl Fetch {
     #[inline(always)]
     pub fn update(&mut self, slot: usize, warp: &WarpSlot) {
         let bit = 1u64 << slot;
-        if warp.fetches() && warp.buffered + warp.coming + self.width.min(self.buffer) <= self.buffer {
+        if warp.fetches() && warp.buffered + warp.coming <= self.limit {
             self.need |= bit;
         } else {
             self.need &= !bit;
             self.waiting &= !bit;
+        }
+    }
+
+    /// An instruction left a warp's buffer, and nothing else changed.
+    #[inline(always)]
+    pub fn consumed(&mut self, slot: usize, warp: &WarpSlot) {
+        if warp.buffered + warp.coming == self.limit && !warp.branches {
+            self.need |= 1 << slot;
         }
     }
 
@@ -113,7 +123,7 @@ impl Fetch {
     /// Accesses the cache for the instructions at `pc` of a program that has `end` of them.
     pub fn access(&mut self, now: u64, slot: usize, code: u32, pc: u32, end: u32) -> Fetched {
         let address = address::code(code, pc, self.instruction_bytes);
-        let line = address / self.line_bytes;
+        let line = address >> self.line_shift;
         self.counters.fetches += 1;
         self.counters.intervals.note(now - self.last_access);
         self.last_access = now;
@@ -123,9 +133,9 @@ impl Fetch {
         {
             self.tags.touch(id);
             self.counters.hits += 1;
-            let in_line =
-                ((self.line_bytes - address % self.line_bytes) / u64::from(self.instruction_bytes)).max(1);
-            let count = self.width.min(self.buffer).min(in_line as u32).min(end.saturating_sub(pc).max(1));
+            let rest = (1u32 << self.line_shift) - (address as u32 & ((1 << self.line_shift) - 1));
+            let in_line = (rest >> self.instruction_bytes.trailing_zeros()).max(1);
+            let count = self.width.min(in_line).min(end.saturating_sub(pc).max(1));
             self.counters.instructions += u64::from(count);
             return Fetched::Hit(count);
         }
@@ -143,9 +153,9 @@ impl Fetch {
 
     fn request(&mut self, now: u64, line: u64) {
         let id = self.mshr.allocate(line, ());
-        let address = line * self.line_bytes;
+        let address = line << self.line_shift;
         let first_word = address % LINE_BYTES / 4;
-        let words = (((1u64 << (self.line_bytes / 4)) - 1) << first_word) as u32;
+        let words = (((1u64 << (1 << self.line_shift >> 2)) - 1) << first_word) as u32;
         let address = address - address % LINE_BYTES;
         self.requests.push_back(Packet {
             address,

@@ -3,27 +3,23 @@
 
 use warpwatt_exec::stepping::{Access, Now, Outcome, StepEvent};
 
-use super::decode::{Effect, Pipe, Timing};
+use super::decode::{Effect, Pipe, Pooled, Timing};
 use super::mem::{Job, JobKind};
 use super::stall::Stall;
 use super::warp::Condition;
 use super::work::{Deferred, Stopped};
-use super::{Event, Kernel, MemoryOp, Sm, Surroundings, Work};
+use super::{Event, Kernel, MemoryOp, Sm, Surroundings, WARPS, Work};
 use crate::address;
 
 /// Turns of a diverged warp after which lanes that wait at a join for others that spin are let go.
 const TURNS: u32 = 64;
 
 impl Sm {
-    /// Which pipes take no instruction in a cycle.
+    /// Which pools have a free collector in a cycle.
     #[inline(always)]
-    pub(super) fn blocked_pipes(&self, now: u64) -> [bool; Pipe::COUNT] {
-        let sp = self.operands.free_at(Pipe::Sp) > now;
-        let mut blocked = [sp; Pipe::COUNT];
-        blocked[Pipe::Sfu as usize] = self.operands.free_at(Pipe::Sfu) > now;
-        blocked[Pipe::Fp64 as usize] = self.operands.free_at(Pipe::Fp64) > now;
-        blocked[Pipe::Memory as usize] = !self.mem.has_room();
-        blocked
+    pub(super) fn free_pools(&self, now: u64) -> [bool; Pooled::COUNT] {
+        let free = |pool| self.operands.free_at(pool) <= now;
+        [free(Pooled::Sp), free(Pooled::Sfu), free(Pooled::Fp64), self.mem.has_room()]
     }
 
     /// Lets every scheduler issue once. Tells whether one did.
@@ -48,7 +44,7 @@ impl Sm {
     /// Issues an instruction of one of the scheduler's warps. False if none can.
     #[inline(always)]
     fn issue_from(&mut self, work: &mut Work, around: &mut Surroundings, scheduler: usize, now: u64) -> bool {
-        let mut candidates = self.schedulers[scheduler].candidates(self.blocked_pipes(now));
+        let mut candidates = self.schedulers[scheduler].candidates(self.free_pools(now));
         while let Some(rank) = self.schedulers[scheduler].pick(candidates) {
             let slot = self.schedulers[scheduler].slot(rank);
             if self.try_issue(work, around, slot, now) {
@@ -66,7 +62,7 @@ impl Sm {
     /// Issues the next instruction of a warp that is ready. False if something turns up that it has to wait for.
     #[inline(always)]
     fn try_issue(&mut self, work: &mut Work, around: &mut Surroundings, slot: usize, now: u64) -> bool {
-        let warp = &self.warps[slot];
+        let warp = &self.warps[slot % WARPS];
         let (kernel_index, block, index) = (warp.kernel as usize, warp.block as usize, warp.index as usize);
         let kernel = &around.kernels[kernel_index];
         let pc = warp.pc.expect("a ready warp has a next instruction");
@@ -74,19 +70,19 @@ impl Sm {
             return self.step_off_the_end(work, around, slot, now);
         };
         if timing.constants != 0 && !self.constants_are_there(kernel.code, timing, slot, now) {
-            self.warps[slot].wants_constant = true;
+            self.warps[slot % WARPS].wants_constant = true;
             self.wait(slot, Stall::Constant);
             return false;
         }
         if timing.effect == Effect::Fence && self.mem.pending_writes(slot as u8) != 0 {
-            self.warps[slot].fenced = true;
+            self.warps[slot % WARPS].fenced = true;
             self.waits_for_stores |= 1 << slot;
             self.wait(slot, Stall::Fence);
             return false;
         }
         let share = &mut work.shares[kernel_index];
         let resident = &mut share.residents[self.blocks[block].resident as usize];
-        let time = Now { cycle: now, nanoseconds: self.spec.clock.at(now) };
+        let time = self.time(kernel, now);
         let outcome =
             share.stepper.step(&kernel.prepared, around.memory, &mut work.log, resident, index, time);
         match outcome.event {
@@ -111,7 +107,7 @@ impl Sm {
             lanes => self.issue.lanes[lanes - 1] += 1,
         }
         self.issue.constants += u64::from(timing.constants);
-        self.warps[slot].last_pc = pc;
+        self.warps[slot % WARPS].last_pc = pc;
         if timing.pipe == Pipe::Memory && outcome.event != StepEvent::Deferred {
             self.start_memory(work, kernel_index, timing, &outcome, slot, now);
         } else {
@@ -119,7 +115,8 @@ impl Sm {
         }
         if branches {
             self.issue.branches += 1;
-            self.warps[slot].branches = self.spec.branch_cycles != 0;
+            self.warps[slot % WARPS].branches = self.spec.branch_cycles != 0;
+            self.fetch.update(slot, &self.warps[slot % WARPS]);
             self.hold(slot, now, self.spec.branch_cycles, Stall::Fetch);
         }
         self.go_on(work, around.kernels, slot, &outcome, now);
@@ -130,20 +127,18 @@ impl Sm {
     #[inline(always)]
     fn start_unit(&mut self, timing: &Timing, slot: usize, pc: u32, now: u64) {
         let ready = self.operands.collect(now, slot, timing);
-        let pipe = if timing.pipe == Pipe::Memory { Pipe::Sp } else { timing.pipe };
         if timing.pipe == Pipe::Memory {
-            // A system call or surface store, done between epochs: it only takes its way to the memory unit.
-            self.operands.hold(now, pipe, ready);
+            // A surface store, done between epochs: it only takes its way to the memory unit.
             self.issue.retired += 1;
             return;
         }
         let start = self.units.dispatch(now, ready, timing);
-        self.operands.hold(now, pipe, start);
+        self.operands.hold(now, timing.pool, start);
         if timing.dst_words == 0 && timing.pred_writes == 0 {
             self.issue.retired += 1;
             return;
         }
-        let warp = &mut self.warps[slot];
+        let warp = &mut self.warps[slot % WARPS];
         warp.reserve(timing, false);
         warp.in_flight += 1;
         self.wheel.push(start + u64::from(timing.latency), Event::Result { slot: slot as u8, pc });
@@ -178,7 +173,7 @@ impl Sm {
                 self.memory_ops.len() as u32 - 1
             }
         };
-        let warp = &mut self.warps[slot];
+        let warp = &mut self.warps[slot % WARPS];
         warp.reserve(timing, true);
         warp.in_flight += 1;
         let job = Job {
@@ -204,7 +199,7 @@ impl Sm {
     /// Brings a warp to its next instruction after one has issued.
     #[inline(always)]
     fn go_on(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, outcome: &Outcome, now: u64) {
-        let warp = &self.warps[slot];
+        let warp = &self.warps[slot % WARPS];
         let (kernel, block, index) = (warp.kernel as usize, warp.block as usize, warp.index as usize);
         match outcome.event {
             StepEvent::Go => {}
@@ -219,7 +214,7 @@ impl Sm {
             }
         }
         let resident = &mut work.shares[kernel].residents[self.blocks[block].resident as usize];
-        let warp = &mut self.warps[slot];
+        let warp = &mut self.warps[slot % WARPS];
         if kernels[kernel].prepared.independent() {
             warp.since_turn += 1;
             if warp.since_turn >= self.spec.yield_instructions {
@@ -234,20 +229,21 @@ impl Sm {
         match resident.warp_pc(index) {
             Some(pc) => {
                 self.follow(slot, outcome.pc, pc);
-                self.evaluate(kernels, slot, now);
+                self.evaluate_here(kernels, slot, now);
             }
             None => self.after_event(work, kernels, slot, StepEvent::Blocked, now),
         }
     }
 
     /// What a step meant beyond going on.
+    #[inline(never)]
     fn after_event(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, event: StepEvent, now: u64) {
-        let warp = &self.warps[slot];
+        let warp = &self.warps[slot % WARPS];
         let (kernel, block, index, last) =
             (warp.kernel as usize, warp.block as usize, warp.index as usize, warp.last_pc);
         let resident = &mut work.shares[kernel].residents[self.blocks[block].resident as usize];
         if event == StepEvent::Yield && resident.rotate(index) {
-            self.warps[slot].since_turn = 0;
+            self.warps[slot % WARPS].since_turn = 0;
         }
         let next = resident.warp_pc(index);
         let done = resident.warp_done(index);
@@ -275,11 +271,11 @@ impl Sm {
     /// The next instruction of a warp is at `pc`; if it does not follow the latest one, what was fetched is of no use.
     #[inline(always)]
     pub(super) fn follow(&mut self, slot: usize, latest: u32, pc: u32) {
-        let warp = &mut self.warps[slot];
+        let warp = &mut self.warps[slot % WARPS];
         warp.pc = Some(pc);
         if pc == latest + 1 {
             warp.buffered -= 1;
-            self.fetch.update(slot, &self.warps[slot]);
+            self.fetch.consumed(slot, warp);
         } else {
             self.drop_buffer(slot);
         }
@@ -287,29 +283,30 @@ impl Sm {
 
     /// A warp goes on at `pc` after it waited.
     pub(super) fn go_to(&mut self, slot: usize, pc: u32) {
-        self.warps[slot].pc = Some(pc);
+        self.warps[slot % WARPS].pc = Some(pc);
         self.drop_buffer(slot);
     }
 
     /// All lanes of a warp wait or have ended.
     pub(super) fn lose_path(&mut self, slot: usize) {
-        self.warps[slot].pc = None;
+        self.warps[slot % WARPS].pc = None;
         self.drop_buffer(slot);
     }
 
     fn await_merge(&mut self, slot: usize) {
-        self.warps[slot].merging = true;
+        self.warps[slot % WARPS].merging = true;
         self.merging |= 1 << slot;
         self.wait(slot, Stall::Merge);
     }
 
+    #[inline(never)]
     fn drop_buffer(&mut self, slot: usize) {
-        let warp = &mut self.warps[slot];
+        let warp = &mut self.warps[slot % WARPS];
         self.issue.jumps += 1;
         self.fetch.counters.flushed += u64::from((warp.buffered + warp.coming).saturating_sub(1));
         (warp.buffered, warp.coming) = (0, 0);
         warp.path += 1;
-        self.fetch.update(slot, &self.warps[slot]);
+        self.fetch.update(slot, &self.warps[slot % WARPS]);
     }
 
     #[inline(always)]
@@ -321,14 +318,21 @@ impl Sm {
         all
     }
 
+    /// What the clocks say that the program can read.
+    #[inline(always)]
+    fn time(&self, kernel: &Kernel, now: u64) -> Now {
+        let nanoseconds = if kernel.decoded.reads_timer { self.spec.clock.at(now) } else { 0 };
+        Now { cycle: now, nanoseconds }
+    }
+
     /// The executor reports a warp that ran past the last instruction.
     #[cold]
     fn step_off_the_end(&mut self, work: &mut Work, around: &Surroundings, slot: usize, now: u64) -> bool {
-        let warp = &self.warps[slot];
+        let warp = &self.warps[slot % WARPS];
         let kernel = &around.kernels[warp.kernel as usize];
         let share = &mut work.shares[warp.kernel as usize];
         let resident = &mut share.residents[self.blocks[warp.block as usize].resident as usize];
-        let time = Now { cycle: now, nanoseconds: self.spec.clock.at(now) };
+        let time = self.time(kernel, now);
         let index = warp.index as usize;
         share.stepper.step(&kernel.prepared, around.memory, &mut work.log, resident, index, time);
         if let Some(fault) = share.stepper.take_fault() {
@@ -337,47 +341,55 @@ impl Sm {
         false
     }
 
-    /// Finds out whether a warp can issue, and what it waits for if not.
-    #[inline(always)]
+    /// Finds out whether a warp can issue, and what it waits for if not. Called from everywhere: this is the one copy of it but for those in
+    /// the two places that every instruction passes.
+    #[inline(never)]
     pub(super) fn evaluate(&mut self, kernels: &[Kernel], slot: usize, now: u64) {
-        let warp = &self.warps[slot];
+        self.evaluate_here(kernels, slot, now);
+    }
+
+    #[inline(always)]
+    pub(super) fn evaluate_here(&mut self, kernels: &[Kernel], slot: usize, now: u64) {
+        let warp = &self.warps[slot % WARPS];
         if matches!(warp.condition, Condition::Free | Condition::Drains) {
             return;
         }
         let Some(pc) = warp.pc else { return self.wait(slot, Stall::Barrier) };
         let stall = if warp.held_until > now {
-            Some(warp.held_for)
+            warp.held_for
         } else if warp.fenced {
-            Some(Stall::Fence)
+            Stall::Fence
         } else if warp.merging {
-            Some(Stall::Merge)
+            Stall::Merge
         } else if warp.buffered == 0 {
-            Some(Stall::Fetch)
+            Stall::Fetch
         } else if warp.wants_constant {
-            Some(Stall::Constant)
+            Stall::Constant
         } else {
-            kernels[warp.kernel as usize]
-                .decoded
-                .timing
-                .get(pc as usize)
-                .and_then(|timing| warp.hazard(timing))
-        };
-        match stall {
-            Some(stall) => self.wait(slot, stall),
-            None => {
-                let timing = kernels[warp.kernel as usize].decoded.timing.get(pc as usize);
-                let pipe = timing.map_or(Pipe::Sp, |timing| timing.pipe);
-                let (rank, scheduler) = (warp.rank, slot % self.schedulers.len());
-                self.warps[slot].condition = Condition::Ready;
-                self.schedulers[scheduler].set_ready(rank, pipe);
+            let timing = kernels[warp.kernel as usize].decoded.timing.get(pc as usize);
+            match timing.and_then(|timing| warp.hazard(timing)) {
+                Some(stall) => stall,
+                None => {
+                    let pool = timing.map_or(Pooled::Sp, |timing| timing.pool);
+                    let (rank, scheduler) = (warp.rank, self.scheduler_of(slot));
+                    self.warps[slot % WARPS].condition = Condition::Ready;
+                    return self.schedulers[scheduler].set_ready(rank, pool);
+                }
             }
-        }
+        };
+        self.wait(slot, stall);
+    }
+
+    #[inline(always)]
+    pub(super) fn scheduler_of(&self, slot: usize) -> usize {
+        let schedulers = self.schedulers.len();
+        if schedulers == 2 { slot & 1 } else { slot % schedulers }
     }
 
     #[inline(always)]
     fn wait(&mut self, slot: usize, stall: Stall) {
-        let scheduler = slot % self.schedulers.len();
-        let warp = &mut self.warps[slot];
+        let scheduler = self.scheduler_of(slot);
+        let warp = &mut self.warps[slot % WARPS];
         warp.condition = Condition::Waits(stall);
         let away = matches!(stall, Stall::Memory | Stall::Barrier | Stall::Fence | Stall::Merge);
         self.schedulers[scheduler].set_waiting(warp.rank, away);

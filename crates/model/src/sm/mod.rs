@@ -40,7 +40,7 @@ pub use stall::{Stall, Stalls};
 pub use work::{Deferred, Finished, Kernel, Share, Start, Stopped, Work};
 
 use block::BlockSlot;
-use decode::Pipe;
+use decode::Pooled;
 use event::{Event, MemoryOp};
 use fetch::Fetch;
 use mem::{Done, MemoryUnit};
@@ -48,6 +48,9 @@ use operands::Operands;
 use schedule::Scheduler;
 use units::Units;
 use warp::WarpSlot;
+
+/// Warp slots at most: sets of them are words of 64 bits.
+const WARPS: usize = 64;
 
 /// Latencies of the pipeline that are needed at every turn.
 struct Spec {
@@ -60,7 +63,9 @@ struct Spec {
 pub struct Sm {
     id: u32,
     spec: Spec,
-    warps: Vec<WarpSlot>,
+    /// As many slots as can be addressed; those that the configuration has not stay free and unused.
+    warps: Box<[WarpSlot; WARPS]>,
+    warp_slots: usize,
     schedulers: Vec<Scheduler>,
     blocks: Vec<BlockSlot>,
     fetch: Fetch,
@@ -85,6 +90,8 @@ pub struct Sm {
     accounted: u64,
     /// Next cycle in which something happens.
     next: u64,
+    /// Whether the host has instructions for bits.
+    bit_instructions: bool,
 }
 
 /// What an SM works with in an epoch.
@@ -107,7 +114,8 @@ impl Sm {
                 // Nanoseconds of the device's clock.
                 clock: Clock::new(1000, config.clock.core_mhz),
             },
-            warps: vec![WarpSlot::default(); sm.warps as usize],
+            warps: Box::new(std::array::from_fn(|_| WarpSlot::default())),
+            warp_slots: sm.warps as usize,
             schedulers: (0..sm.schedulers).map(|_| Scheduler::new(sm.scheduler, sm.active_warps)).collect(),
             blocks: (0..sm.ctas).map(|_| BlockSlot::default()).collect(),
             fetch: Fetch::new(config, id),
@@ -126,6 +134,7 @@ impl Sm {
             started: 0,
             accounted: 0,
             next: u64::MAX,
+            bit_instructions: has_bit_instructions(),
         }
     }
 
@@ -134,7 +143,35 @@ impl Sm {
         if work.stopped.is_some() {
             return;
         }
-        let mut now = if step { from } else { self.wake(work, around.inbox, around.outbox, from) };
+        let start = if step { from } else { self.wake(work, around.inbox, around.outbox, from) };
+        if start >= to {
+            self.next = start;
+            return;
+        }
+        match self.bit_instructions {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the host was asked whether it has them.
+            true => unsafe { self.run_with_bit_instructions(work, around, start, to, step) },
+            _ => self.run_from(work, around, start, to, step),
+        }
+    }
+
+    /// The same code, with the host's instructions for bits: sets of warps and calendars are words.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn run_with_bit_instructions(
+        &mut self,
+        work: &mut Work,
+        around: &mut Surroundings,
+        now: u64,
+        to: u64,
+        step: bool,
+    ) {
+        self.run_from(work, around, now, to, step);
+    }
+
+    #[inline(always)]
+    fn run_from(&mut self, work: &mut Work, around: &mut Surroundings, mut now: u64, to: u64, step: bool) {
         while now < to {
             let issued = self.cycle(work, around, now);
             if work.stopped.is_some() {
@@ -217,7 +254,7 @@ impl Sm {
         while woken != 0 {
             let slot = woken.trailing_zeros() as usize;
             woken &= woken - 1;
-            self.warps[slot].wants_constant = false;
+            self.warps[slot % WARPS].wants_constant = false;
             self.evaluate(kernels, slot, now);
         }
         let mut waiting = self.waits_for_stores;
@@ -237,15 +274,15 @@ impl Sm {
             if self.fetch.has_work() {
                 return soon;
             }
-            let blocked = self.blocked_pipes(soon);
+            let free = self.free_pools(soon);
             let mut next = u64::MAX;
             for scheduler in &self.schedulers {
-                if scheduler.candidates(blocked) != 0 {
+                if scheduler.candidates(free) != 0 {
                     return soon;
                 }
-                for pipe in [Pipe::Sp, Pipe::Shuffle, Pipe::Sfu, Pipe::Fp64] {
-                    if blocked[pipe as usize] && scheduler.is_wanted(pipe) {
-                        next = next.min(self.operands.free_at(pipe));
+                for pool in [Pooled::Sp, Pooled::Sfu, Pooled::Fp64] {
+                    if scheduler.is_wanted(pool) {
+                        next = next.min(self.operands.free_at(pool));
                     }
                 }
             }
@@ -271,7 +308,7 @@ impl Sm {
     #[inline(always)]
     fn fetch_one(&mut self, kernels: &[Kernel], now: u64) -> bool {
         let Some(slot) = self.fetch.pick() else { return false };
-        let warp = &mut self.warps[slot];
+        let warp = &mut self.warps[slot % WARPS];
         let kernel = &kernels[warp.kernel as usize];
         let Some(pc) = warp.pc else { return true };
         let from = pc + warp.buffered + warp.coming;
@@ -289,7 +326,7 @@ impl Sm {
             warp.coming += count;
             let event = Event::Fetched { slot: slot as u8, path: warp.path, count: count as u8 };
             self.wheel.push(now + self.fetch.cycles, event);
-            self.fetch.update(slot, &self.warps[slot]);
+            self.fetch.update(slot, &self.warps[slot % WARPS]);
         }
         true
     }
@@ -319,4 +356,14 @@ impl Sm {
             && self.wheel.is_empty()
             && self.fetch.outstanding() == 0
     }
+}
+
+fn has_bit_instructions() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let has = std::arch::is_x86_feature_detected!("bmi1") && std::arch::is_x86_feature_detected!("bmi2");
+        has && std::arch::is_x86_feature_detected!("lzcnt") && std::arch::is_x86_feature_detected!("popcnt")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }

@@ -5,10 +5,10 @@
 //! sub-banks as make it up. Warped-Compression's 32 banks of 128 bits in 4 clusters and CORF's 4 banks of 8 sub-banks are both 4 banks
 //! of 8 here. A collector gathers the operands of one instruction. Banks are booked in the order of issue.
 
-use warpwatt_base::calendar::Calendar;
+use warpwatt_base::calendar::Board;
 use warpwatt_config::Config;
 
-use super::decode::{Pipe, Timing};
+use super::decode::{Pipe, Pooled, Timing};
 
 warpwatt_base::counters! {
     /// What the register file did.
@@ -23,107 +23,119 @@ warpwatt_base::counters! {
     }
 }
 
-/// Collectors of one kind: when each is free again.
+/// Sums of register and warp slot: the size of a table that is indexed without a check.
+const PLACES: usize = 512;
+
+/// Collectors of one kind: when each is free again, in ascending order, in a ring that starts at `first`.
 struct Pool {
     free_at: Vec<u64>,
-    /// The smallest of them.
-    first_free: u64,
+    first: usize,
 }
 
 impl Pool {
     fn new(collectors: u32) -> Pool {
-        Pool { free_at: vec![0; collectors as usize], first_free: 0 }
+        Pool { free_at: vec![0; collectors as usize], first: 0 }
     }
 
     #[inline(always)]
+    fn first_free(&self) -> u64 {
+        self.free_at[self.first]
+    }
+
+    /// Takes the collector that is free first. Most are free again later than all others, and go to the end.
+    #[inline(always)]
     fn take(&mut self, until: u64) {
-        let first = self.first_free;
-        let mut taken = false;
-        let mut least = u64::MAX;
-        for free_at in &mut self.free_at {
-            if !taken && *free_at == first {
-                *free_at = until;
-                taken = true;
+        let mut place = self.first;
+        self.first = if place + 1 == self.free_at.len() { 0 } else { place + 1 };
+        while place != self.first {
+            let before = if place == 0 { self.free_at.len() - 1 } else { place - 1 };
+            if self.free_at[before] <= until {
+                break;
             }
-            least = least.min(*free_at);
+            self.free_at[place] = self.free_at[before];
+            place = before;
         }
-        self.first_free = least;
+        self.free_at[place] = until;
     }
 }
 
 pub struct Operands {
-    reads: Vec<Calendar>,
-    /// Empty when banks have one port for reads and writes.
-    writes: Vec<Calendar>,
-    /// Result buses: of the execution units, and of the memory unit.
-    buses: [Vec<Calendar>; 2],
+    /// Banks for reading, then for writing if they have a port for that, then the result buses of the execution units and of the
+    /// memory unit.
+    board: Board,
+    write_banks: usize,
+    unit_buses: std::ops::Range<usize>,
+    memory_buses: std::ops::Range<usize>,
+    /// The bank of each sum of register and warp slot.
+    bank: Box<[u8; PLACES]>,
     pools: [Pool; 3],
-    ports: u32,
+    ports: u64,
     sub_banks: u64,
     pub counters: RegisterCounters,
-}
-
-/// The pool that an instruction's collector comes from. Memory instructions have theirs in the memory unit's queue.
-#[inline(always)]
-fn pool(pipe: Pipe) -> usize {
-    match pipe {
-        Pipe::Sp | Pipe::Shuffle | Pipe::Memory => 0,
-        Pipe::Sfu => 1,
-        Pipe::Fp64 => 2,
-    }
 }
 
 impl Operands {
     pub fn new(config: &Config) -> Operands {
         let rf = &config.rf;
-        let banks = || vec![Calendar::default(); rf.banks as usize];
+        let banks = rf.banks as usize;
+        let write_banks = if rf.shared_port { 0 } else { banks };
+        let unit_buses = banks + write_banks..banks + write_banks + rf.write_back as usize;
+        let memory_buses = unit_buses.end..unit_buses.end + rf.write_back_memory as usize;
         Operands {
-            reads: banks(),
-            writes: if rf.shared_port { Vec::new() } else { banks() },
-            buses: [rf.write_back, rf.write_back_memory]
-                .map(|width| vec![Calendar::default(); width as usize]),
+            board: Board::new(memory_buses.end),
+            write_banks,
+            unit_buses,
+            memory_buses,
+            bank: Box::new(std::array::from_fn(|place| (place as u32 % rf.banks) as u8)),
             pools: [rf.collectors_sp, rf.collectors_sfu, rf.collectors_fp64].map(Pool::new),
-            ports: rf.collector_ports,
+            ports: u64::from(rf.collector_ports),
             sub_banks: u64::from(rf.sub_banks),
             counters: RegisterCounters::default(),
         }
     }
 
-    /// First cycle in which a collector of the pipe is free.
+    /// First cycle in which a collector is free. Those of memory instructions are the memory unit's queue.
     #[inline(always)]
-    pub fn free_at(&self, pipe: Pipe) -> u64 {
-        self.pools[pool(pipe)].first_free
+    pub fn free_at(&self, pool: Pooled) -> u64 {
+        match pool {
+            Pooled::Sp => self.pools[0].first_free(),
+            Pooled::Sfu => self.pools[1].first_free(),
+            Pooled::Fp64 => self.pools[2].first_free(),
+            Pooled::Memory => 0,
+        }
     }
 
     #[inline(always)]
     fn bank(&self, warp: usize, register: u8) -> usize {
-        let (at, banks) = (usize::from(register) + warp, self.reads.len());
-        if banks.is_power_of_two() { at & (banks - 1) } else { at % banks }
+        usize::from(self.bank[(usize::from(register) + warp) % PLACES])
     }
 
     /// Books the reads of an instruction that issues now; gives the cycle in which all operands are there.
     #[inline(always)]
     pub fn collect(&mut self, now: u64, warp: usize, timing: &Timing) -> u64 {
+        self.board.advance(now);
         let sources = usize::from(timing.sources);
         let mut ready = now + 1;
+        let mut waited = 0;
         // Operands that the collector takes in each of the next cycles, four bits each.
         let mut taken = 0u64;
-        for &register in &timing.source[..sources] {
+        for &register in timing.source.iter().take(sources) {
             let bank = self.bank(warp, register);
             let mut at = now + 1;
             loop {
-                at = self.reads[bank].first_free(now, at);
+                at = self.board.first_run(bank, at, 1);
                 let shift = 4 * (at - now - 1).min(15);
-                if (taken >> shift & 15) < u64::from(self.ports) || at > now + 15 {
+                if (taken >> shift & 15) < self.ports || shift == 60 {
                     taken = taken.wrapping_add(1 << shift);
                     break;
                 }
                 at += 1;
             }
-            self.reads[bank].take(at, 1);
-            self.counters.read_conflicts += at - now - 1;
+            self.board.take(bank, at, 1);
+            waited += at - now - 1;
             ready = ready.max(at + 1);
         }
+        self.counters.read_conflicts += waited;
         self.counters.reads += sources as u64;
         self.counters.sub_bank_reads += sources as u64 * self.sub_banks;
         ready
@@ -131,37 +143,29 @@ impl Operands {
 
     /// A collector is in use until its instruction is dispatched.
     #[inline(always)]
-    pub fn hold(&mut self, now: u64, pipe: Pipe, until: u64) {
-        self.pools[pool(pipe)].take(until);
+    pub fn hold(&mut self, now: u64, pool: Pooled, until: u64) {
+        self.pools[pool as usize % 3].take(until);
         self.counters.collecting += until - now;
     }
 
     /// Books the way of a result into the register file; gives the cycle in which all of it is written.
     #[inline(always)]
     pub fn write_back(&mut self, now: u64, warp: usize, timing: &Timing) -> u64 {
-        let (first, words) = (timing.dst, timing.dst_words);
+        if timing.dst_words == 0 {
+            return now;
+        }
+        self.board.advance(now);
         let mut done = now;
-        for register in first..first + words {
-            let buses = &mut self.buses[usize::from(timing.pipe == Pipe::Memory)];
-            let (mut bus, mut slot) = (0, buses[0].first_free(now, now));
-            for other in 1..buses.len() {
-                if slot == now {
-                    break;
-                }
-                let at = buses[other].first_free(now, now);
-                if at < slot {
-                    (bus, slot) = (other, at);
-                }
-            }
-            buses[bus].take(slot, 1);
-            let bank = self.bank(warp, register);
-            let ports = if self.writes.is_empty() { &mut self.reads } else { &mut self.writes };
-            let at = ports[bank].book(now, slot);
+        for register in timing.dst..timing.dst + timing.dst_words {
+            let buses = if timing.pipe == Pipe::Memory { &self.memory_buses } else { &self.unit_buses };
+            let slot = self.board.book_any(buses.clone(), now, 1);
+            let bank = self.bank(warp, register) + self.write_banks;
+            let at = self.board.book(bank, slot);
             self.counters.write_conflicts += at - now;
             done = done.max(at);
         }
-        self.counters.writes += u64::from(words);
-        self.counters.sub_bank_writes += u64::from(words) * self.sub_banks;
+        self.counters.writes += u64::from(timing.dst_words);
+        self.counters.sub_bank_writes += u64::from(timing.dst_words) * self.sub_banks;
         done
     }
 }
@@ -206,6 +210,15 @@ mod tests {
         assert_eq!(operands.collect(100, 0, &fma([4, 4, 4])), 104);
         assert_eq!(operands.collect(100, 1, &fma([4, 4, 4])), 104);
         assert_eq!(operands.collect(100, 4, &fma([4, 4, 4])), 107);
+    }
+
+    #[test]
+    fn the_collector_that_is_free_first_is_taken_whatever_the_order() {
+        let mut pool = Pool::new(3);
+        for (until, first) in [(10, 0), (5, 0), (20, 5), (7, 7), (6, 6), (30, 10)] {
+            pool.take(until);
+            assert_eq!(pool.first_free(), first, "after {until}");
+        }
     }
 
     #[test]

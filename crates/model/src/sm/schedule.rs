@@ -7,7 +7,7 @@
 
 use warpwatt_config::Policy;
 
-use super::decode::Pipe;
+use super::decode::Pooled;
 
 /// The most warps of one scheduler.
 pub const RANKS: usize = 64;
@@ -19,10 +19,10 @@ pub struct Scheduler {
     /// Warp slots by age, oldest first.
     slots: [u8; RANKS],
     pub count: usize,
-    /// By rank: warps that could issue if their unit takes them.
-    ready: u64,
-    /// Of those, the ones that want a pipe.
-    wants: [u64; Pipe::COUNT],
+    /// By rank: warps that can issue as soon as a collector of the pool is free.
+    ready: [u64; Pooled::COUNT],
+    /// The pool that each rank was ready for last.
+    pool: [u8; RANKS],
     /// Ranks that wait for something long: they leave the active set.
     away: u64,
     active: u64,
@@ -37,8 +37,8 @@ impl Scheduler {
             active_limit,
             slots: [0; RANKS],
             count: 0,
-            ready: 0,
-            wants: [0; Pipe::COUNT],
+            ready: [0; Pooled::COUNT],
+            pool: [0; RANKS],
             away: 0,
             active: 0,
             last: None,
@@ -57,8 +57,7 @@ impl Scheduler {
             self.slots[self.count] = slot;
             self.count += 1;
         }
-        (self.ready, self.away, self.active) = (0, 0, 0);
-        self.wants = [0; Pipe::COUNT];
+        (self.ready, self.away, self.active) = ([0; Pooled::COUNT], 0, 0);
         self.last = None;
         for rank in 0..self.count {
             let slot = self.slots[rank];
@@ -72,18 +71,17 @@ impl Scheduler {
 
     #[inline(always)]
     pub fn slot(&self, rank: u8) -> usize {
-        usize::from(self.slots[usize::from(rank)])
+        usize::from(self.slots[usize::from(rank) % RANKS])
     }
 
-    /// A warp can issue, through a pipe.
+    /// A warp can issue, given a collector of the pool.
     #[inline(always)]
-    pub fn set_ready(&mut self, rank: u8, pipe: Pipe) {
+    pub fn set_ready(&mut self, rank: u8, pool: Pooled) {
         let bit = 1u64 << rank;
-        self.ready |= bit;
-        for wants in &mut self.wants {
-            *wants &= !bit;
-        }
-        self.wants[pipe as usize] |= bit;
+        let last = &mut self.pool[usize::from(rank) % RANKS];
+        self.ready[usize::from(*last) % Pooled::COUNT] &= !bit;
+        self.ready[pool as usize] |= bit;
+        *last = pool as u8;
         self.away &= !bit;
         if self.policy == Policy::TwoLevel {
             self.fill_active();
@@ -94,7 +92,7 @@ impl Scheduler {
     #[inline(always)]
     pub fn set_waiting(&mut self, rank: u8, away: bool) {
         let bit = 1u64 << rank;
-        self.ready &= !bit;
+        self.ready[usize::from(self.pool[usize::from(rank) % RANKS]) % Pooled::COUNT] &= !bit;
         if away {
             self.away |= bit;
         } else {
@@ -124,26 +122,21 @@ impl Scheduler {
         }
     }
 
-    /// Warps that may issue now, given the pipes that take nothing.
+    /// Warps that may issue, given for each pool whether a collector is free.
     #[inline(always)]
-    pub fn candidates(&self, blocked: [bool; Pipe::COUNT]) -> u64 {
-        let mut set = self.ready;
-        for (wants, blocked) in self.wants.iter().zip(blocked) {
-            if blocked {
-                set &= !wants;
-            }
+    pub fn candidates(&self, free: [bool; Pooled::COUNT]) -> u64 {
+        let mut set = 0;
+        for (ready, free) in self.ready.iter().zip(free) {
+            set |= ready & u64::from(free).wrapping_neg();
         }
         if self.policy == Policy::TwoLevel { set & self.active } else { set }
     }
 
-    /// Whether a warp waits for nothing but this pipe.
+    /// Whether a warp waits for nothing but a collector of the pool.
     #[inline(always)]
-    pub fn is_wanted(&self, pipe: Pipe) -> bool {
-        let mut set = self.ready & self.wants[pipe as usize];
-        if self.policy == Policy::TwoLevel {
-            set &= self.active;
-        }
-        set != 0
+    pub fn is_wanted(&self, pool: Pooled) -> bool {
+        let set = self.ready[pool as usize];
+        if self.policy == Policy::TwoLevel { set & self.active != 0 } else { set != 0 }
     }
 
     /// The first of a set in the order of the policy.
@@ -208,13 +201,13 @@ mod tests {
         let mut scheduler = Scheduler::new(policy, 2);
         scheduler.assign(10..10 + warps);
         for rank in 0..warps {
-            scheduler.set_ready(rank, Pipe::Sp);
+            scheduler.set_ready(rank, Pooled::Sp);
         }
         scheduler
     }
 
     fn issue(scheduler: &mut Scheduler) -> Option<usize> {
-        let rank = scheduler.pick(scheduler.candidates([false; Pipe::COUNT]))?;
+        let rank = scheduler.pick(scheduler.candidates([true; Pooled::COUNT]))?;
         let slot = scheduler.slot(rank);
         scheduler.issued(slot, rank);
         Some(slot)
@@ -226,7 +219,7 @@ mod tests {
         assert_eq!([issue(&mut gto), issue(&mut gto)], [Some(10), Some(10)]);
         gto.set_waiting(0, false);
         assert_eq!([issue(&mut gto), issue(&mut gto)], [Some(11), Some(11)]);
-        gto.set_ready(0, Pipe::Sp);
+        gto.set_ready(0, Pooled::Sp);
         assert_eq!(issue(&mut gto), Some(11), "as long as it is ready");
         gto.set_waiting(1, false);
         assert_eq!(issue(&mut gto), Some(10));
@@ -247,18 +240,18 @@ mod tests {
         two.set_waiting(0, true);
         let order: Vec<_> = (0..3).filter_map(|_| issue(&mut two)).collect();
         assert_eq!(order, [12, 11, 12]);
-        two.set_ready(0, Pipe::Sp);
+        two.set_ready(0, Pooled::Sp);
         assert!(!(0..4).filter_map(|_| issue(&mut two)).any(|slot| slot == 10), "it is pending now");
     }
 
     #[test]
     fn a_warp_whose_unit_is_busy_lets_others_go_first() {
         let mut gto = scheduler(Policy::Gto, 2);
-        gto.set_ready(0, Pipe::Sfu);
-        let mut blocked = [false; Pipe::COUNT];
-        blocked[Pipe::Sfu as usize] = true;
-        assert_eq!(gto.pick(gto.candidates(blocked)), Some(1));
-        assert!(gto.is_wanted(Pipe::Sfu));
+        gto.set_ready(0, Pooled::Sfu);
+        let mut free = [true; Pooled::COUNT];
+        free[Pooled::Sfu as usize] = false;
+        assert_eq!(gto.pick(gto.candidates(free)), Some(1));
+        assert!(gto.is_wanted(Pooled::Sfu));
         assert_eq!(gto.first(), Some(0), "the stall is the first one's");
     }
 
@@ -268,8 +261,8 @@ mod tests {
         gto.set_waiting(0, false);
         issue(&mut gto);
         gto.assign([11, 12, 13].into_iter());
-        gto.set_ready(0, Pipe::Sp);
-        gto.set_ready(2, Pipe::Sp);
+        gto.set_ready(0, Pooled::Sp);
+        gto.set_ready(2, Pooled::Sp);
         assert_eq!(issue(&mut gto), Some(11));
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The execution units: how many of each there are, and when each takes the next warp.
 
-use warpwatt_base::calendar::Calendar;
+use warpwatt_base::calendar::Board;
 use warpwatt_config::Config;
 
 use super::decode::{Pipe, Timing};
@@ -22,37 +22,29 @@ warpwatt_base::counters! {
 }
 
 pub struct Units {
-    /// By pipe; the memory unit keeps its own calendar.
-    calendars: [Vec<Calendar>; Pipe::COUNT],
+    board: Board,
+    /// Where the units of each pipe are on the board; the memory unit keeps its own time.
+    units: [std::ops::Range<usize>; Pipe::COUNT],
     pub counters: UnitCounters,
 }
 
 impl Units {
     pub fn new(config: &Config) -> Units {
         let units = &config.units;
-        let some = |count: u32| vec![Calendar::default(); count as usize];
-        Units {
-            calendars: [some(units.sp), some(units.sfu), some(units.fp64), some(units.ldst), Vec::new()],
-            counters: UnitCounters::default(),
-        }
+        let mut end = 0;
+        let ranges = [units.sp, units.sfu, units.fp64, units.ldst, 0].map(|count| {
+            end += count as usize;
+            end - count as usize..end
+        });
+        Units { board: Board::new(end), units: ranges, counters: UnitCounters::default() }
     }
 
     /// Books a unit for an instruction whose operands are there from `ready` on; gives the cycle in which it starts.
     #[inline(always)]
     pub fn dispatch(&mut self, now: u64, ready: u64, timing: &Timing) -> u64 {
         let run = timing.initiation;
-        let calendars = &mut self.calendars[timing.pipe as usize];
-        let (mut unit, mut start) = (0, calendars[0].first_run(now, ready, run));
-        for other in 1..calendars.len() {
-            if start == ready {
-                break;
-            }
-            let at = calendars[other].first_run(now, ready, run);
-            if at < start {
-                (unit, start) = (other, at);
-            }
-        }
-        calendars[unit].take(start, run);
+        self.board.advance(now);
+        let start = self.board.book_any(self.units[timing.pipe as usize].clone(), ready, run);
         self.counters.waits += start - ready;
         match timing.pipe {
             Pipe::Sp => {

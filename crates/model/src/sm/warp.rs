@@ -100,15 +100,12 @@ impl WarpSlot {
     /// What the next instruction waits for among registers and predicates.
     #[inline(always)]
     pub fn hazard(&self, timing: &Timing) -> Option<Stall> {
-        let mut hit = 0;
-        for (busy, used) in self.busy.iter().zip(&timing.hazards) {
-            hit |= busy & used;
+        let mut hit = self.busy[0] & timing.hazards[0];
+        if timing.high {
+            hit |= overlap(&self.busy, &timing.hazards);
         }
         if hit != 0 {
-            let mut memory = 0;
-            for (busy, used) in self.busy_memory.iter().zip(&timing.hazards) {
-                memory |= busy & used;
-            }
+            let memory = overlap(&self.busy_memory, &timing.hazards);
             return Some(if memory != 0 { Stall::Memory } else { Stall::Dependency });
         }
         (self.busy_preds & timing.pred_hazards != 0).then_some(Stall::Dependency)
@@ -117,12 +114,11 @@ impl WarpSlot {
     /// Marks what an instruction writes as under way.
     #[inline(always)]
     pub fn reserve(&mut self, timing: &Timing, memory: bool) {
-        for (busy, writes) in self.busy.iter_mut().zip(&timing.writes) {
-            *busy |= writes;
-        }
-        if memory {
-            for (busy, writes) in self.busy_memory.iter_mut().zip(&timing.writes) {
-                *busy |= writes;
+        let words = if timing.high { 4 } else { 1 };
+        for word in 0..words {
+            self.busy[word] |= timing.writes[word];
+            if memory {
+                self.busy_memory[word] |= timing.writes[word];
             }
         }
         self.busy_preds |= timing.pred_writes;
@@ -131,12 +127,15 @@ impl WarpSlot {
     /// What an instruction writes is there.
     #[inline(always)]
     pub fn release(&mut self, timing: &Timing) {
-        for (busy, writes) in self.busy.iter_mut().zip(&timing.writes) {
-            *busy &= !writes;
-        }
-        for (busy, writes) in self.busy_memory.iter_mut().zip(&timing.writes) {
-            *busy &= !writes;
+        let words = if timing.high { 4 } else { 1 };
+        for word in 0..words {
+            self.busy[word] &= !timing.writes[word];
+            self.busy_memory[word] &= !timing.writes[word];
         }
         self.busy_preds &= !timing.pred_writes;
     }
+}
+
+fn overlap(a: &RegisterSet, b: &RegisterSet) -> u64 {
+    a.iter().zip(b).fold(0, |hit, (a, b)| hit | a & b)
 }

@@ -149,7 +149,10 @@ fn one_by_one(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
     for first in (0..32).step_by(lanes as usize) {
         let active = mask & group << first;
         if active != 0 {
-            let (most, broadcast) = busiest(offsets, active, each, banks);
+            let (most, broadcast) = match close_together(offsets, active, each, banks) {
+                Some(broadcast) => (1, broadcast),
+                None => busiest(offsets, active, each, banks),
+            };
             all.cycles += most;
             all.conflicts += most - (active.count_ones() * each).div_ceil(banks).min(most);
             all.broadcast |= broadcast;
@@ -157,6 +160,23 @@ fn one_by_one(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
     }
     all.cycles = all.cycles.max(1);
     all
+}
+
+/// Whether lanes share words, if all their words are so close together that they are in different banks. Accesses are aligned to their
+/// size, so that two lanes have all words in common or none.
+#[inline(always)]
+fn close_together(offsets: &Offsets, active: u32, each: u32, banks: u32) -> Option<bool> {
+    let (mut first, mut last, mut places) = (u32::MAX, 0, 0u64);
+    let mut rest = active;
+    while rest != 0 {
+        let word = offsets[rest.trailing_zeros() as usize & 31] / 4;
+        rest &= rest - 1;
+        first = first.min(word);
+        last = last.max(word);
+        places |= 1 << (word & 63);
+    }
+    let near = last - first + each <= banks.min(64);
+    near.then(|| places.count_ones() < active.count_ones())
 }
 
 /// How atomics occupy the banks: the most lanes that meet in one, a round each.

@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(config.l2_line_cycles(), 2);
         assert_eq!(
             (config.dram_access_bytes(), config.dram_access_clocks(), config.dram_line_accesses()),
-            (64, 2, 2)
+            (32, 2, 4)
         );
         assert_eq!(config.dram_peak_bytes_per_second(), 177_408_000_000);
         assert_eq!(config.peak_flops(), 1_344_000_000_000);

@@ -95,7 +95,7 @@ parameters! {
         banks: u32 = 16, 1..=64, "", "Banks that work independently; each gives one operand of a warp (128 bytes) a cycle.";
         sub_banks: u32 = 8, 1..=32, "", "SRAM arrays that make up a bank; an access of a whole warp activates all of them. A power of two.";
         shared_port: bool = true, 0..=0, "", "Reads and writes of a bank share its port; otherwise it has one for each.";
-        collectors_sp: u32 = 6, 1..=64, "", "Operand collectors of the SP units and of control instructions.";
+        collectors_sp: u32 = 8, 1..=64, "", "Operand collectors of the SP units and of control instructions.";
         collectors_sfu: u32 = 8, 1..=64, "", "Operand collectors of the SFU.";
         collectors_fp64: u32 = 6, 1..=64, "", "Operand collectors of the double-precision unit.";
         collectors_mem: u32 = 4, 1..=64, "", "Operand collectors of the load/store and texture units.";
@@ -207,12 +207,12 @@ parameters! {
     /// Memory controllers and GDDR5. Timing constraints are in command clocks.
     dram: Dram = "dram" {
         policy: DramPolicy = DramPolicy::FrFcfs, 0..=0, "", "Which request goes first.";
-        channels: u32 = 1, 1..=4, "", "Independent channels of a controller.";
-        bus_bytes: u32 = 8, 1..=32, "bytes", "Data bus of a channel; a power of two.";
+        channels: u32 = 2, 1..=4, "", "Independent channels of a controller.";
+        bus_bytes: u32 = 4, 1..=32, "bytes", "Data bus of a channel; a power of two.";
         burst: u32 = 8, 4..=16, "beats", "Beats of one access, four in a command clock; with the bus they give the access granularity. A power of two.";
         banks: u32 = 16, 1..=64, "", "Banks of a channel; a power of two.";
         groups: u32 = 4, 1..=16, "", "Bank groups; they divide the banks.";
-        row_bytes: u32 = 4096, 256..=65536, "bytes", "Row of a bank over all chips of a channel; a power of two.";
+        row_bytes: u32 = 2048, 256..=65536, "bytes", "Row of a bank over all chips of a channel; a power of two.";
         interleave_bytes: u32 = 256, 128..=65536, "bytes", "Consecutive addresses in one partition; a power of two.";
         bank_hash: bool = true, 0..=0, "", "Bank numbers are hashed with row bits.";
         queue: u32 = 64, 1..=256, "", "Accesses that the scheduler looks at.";

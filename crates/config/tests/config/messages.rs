@@ -201,7 +201,7 @@ fn every_rule_names_its_keys_and_what_to_do() {
         ),
         (
             &["dram.queue=1"],
-            "`dram.queue` is 1, but a line takes 2 accesses; use at least 2 for dram.queue, or a larger dram.burst or dram.bus_bytes",
+            "`dram.queue` is 1, but a line takes 4 accesses; use at least 4 for dram.queue, or a larger dram.burst or dram.bus_bytes",
         ),
         (
             &["dram.t_refi=138"],

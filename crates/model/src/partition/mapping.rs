@@ -69,6 +69,7 @@ impl Mapping {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::one_channel;
     use super::*;
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -97,7 +98,7 @@ mod tests {
 
     #[test]
     fn neighbouring_runs_lie_in_different_bank_groups() {
-        let config = Config::default();
+        let config = one_channel();
         let mapping = Mapping::new(&config);
         let group = |line| mapping.place(line).bank % config.dram.groups as usize;
         for line in (0..4096).step_by(2) {
@@ -110,7 +111,7 @@ mod tests {
 
     #[test]
     fn hashing_spreads_rows_of_one_bank_over_all_banks() {
-        let mut config = Config::default();
+        let mut config = one_channel();
         let stride = u64::from(config.dram.banks * config.dram.row_bytes / 128);
         let banks = |config: &Config| {
             let mapping = Mapping::new(config);

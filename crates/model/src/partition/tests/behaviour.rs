@@ -3,14 +3,14 @@
 
 use warpwatt_config::Config;
 
-use super::Rig;
+use super::{Rig, one_channel};
 use crate::net::Kind;
 
 const ALL: u32 = u32::MAX;
 
 /// All clocks alike, so that latencies add up exactly.
 fn plain() -> Config {
-    let mut config = Config::default();
+    let mut config = one_channel();
     config.clock.l2_mhz = config.clock.core_mhz;
     config.clock.dram_mhz = config.clock.core_mhz;
     config

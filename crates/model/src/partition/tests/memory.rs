@@ -7,10 +7,11 @@ use crate::partition::banks::Direction;
 use crate::partition::channel::Command;
 use crate::partition::controller::Controller;
 use crate::partition::mapping::Mapping;
+use crate::partition::tests::one_channel;
 
 /// The command clock is the core's.
 fn plain() -> Config {
-    let mut config = Config::default();
+    let mut config = one_channel();
     config.clock.dram_mhz = config.clock.core_mhz;
     config
 }
@@ -159,7 +160,7 @@ fn refreshes_come_on_time_whether_anything_else_happens_or_not() {
 
 #[test]
 fn time_with_and_without_open_rows_adds_up() {
-    let config = Config::default();
+    let config = one_channel();
     let mut controller = Controller::new(&config, 8);
     for i in 0..50 {
         read(&mut controller, 500 * i + 100, i * 77);

@@ -15,6 +15,13 @@ use super::Partition;
 use crate::address::Interleave;
 use crate::net::{Client, Inbox, Kind, Outbox, Packet, exchange};
 
+/// A GTX 480 whose partitions have one channel: what is tested goes to one queue.
+pub fn one_channel() -> Config {
+    let mut config = Config::default();
+    (config.dram.channels, config.dram.bus_bytes, config.dram.row_bytes) = (1, 8, 4096);
+    config
+}
+
 pub struct Rig {
     pub config: Config,
     pub partition: Partition,

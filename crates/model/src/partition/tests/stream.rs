@@ -3,7 +3,7 @@
 
 use warpwatt_config::Config;
 
-use super::Rig;
+use super::{Rig, one_channel};
 use crate::net::Kind;
 
 /// Lines that SMs ask for block by block, as kernels do: each SM walks through its own stretch of `stretch` lines, then through the
@@ -48,14 +48,14 @@ fn stream(config: Config, kinds: &[Kind], stretch: u64, lines: u64) -> (f64, Rig
 #[test]
 fn streaming_reads_get_most_of_the_bandwidth() {
     for stretch in [1, 2, 8, 64, 512] {
-        let (share, _) = stream(Config::default(), &[Kind::Read], stretch, 60_000);
+        let (share, _) = stream(one_channel(), &[Kind::Read], stretch, 60_000);
         assert!((0.86..=0.98).contains(&share), "{share}");
     }
 }
 
 #[test]
 fn copies_lose_to_turnarounds_but_not_much() {
-    let (share, rig) = stream(Config::default(), &[Kind::Read, Kind::Write], 8, 30_000);
+    let (share, rig) = stream(one_channel(), &[Kind::Read, Kind::Write], 8, 30_000);
     assert!((0.6..=0.9).contains(&share), "{share}");
     assert!(rig.partition.dram().turnarounds > 0);
 }

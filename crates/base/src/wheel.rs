@@ -89,29 +89,31 @@ impl<T: Copy> Wheel<T> {
 
     #[inline(always)]
     fn put(&mut self, at: u64, event: T) {
-        let node = match self.nodes.get_mut(self.unused as usize) {
-            Some(node) => {
-                let index = self.unused;
-                self.unused = node.next;
-                *node = Node { event, next: NONE };
-                index
-            }
-            None => self.grow(event),
-        };
+        let node = self.unused;
+        if node == NONE {
+            return self.grow(at, event);
+        }
         let slot = at as usize % SLOTS;
         let (first, last) = &mut self.lists[slot];
-        match self.nodes.get_mut(*last as usize) {
-            Some(before) => before.next = node,
-            None => *first = node,
+        // SAFETY: lists and the list of unused nodes hold nothing but indices of nodes and `NONE`.
+        unsafe {
+            let place = self.nodes.get_unchecked_mut(node as usize);
+            self.unused = place.next;
+            *place = Node { event, next: NONE };
+            match *last {
+                NONE => *first = node,
+                before => self.nodes.get_unchecked_mut(before as usize).next = node,
+            }
         }
         *last = node;
         self.occupied[slot / 64] |= 1 << (slot % 64);
     }
 
     #[cold]
-    fn grow(&mut self, event: T) -> u32 {
+    fn grow(&mut self, at: u64, event: T) {
+        self.unused = self.nodes.len() as u32;
         self.nodes.push(Node { event, next: NONE });
-        self.nodes.len() as u32 - 1
+        self.put(at, event);
     }
 
     /// Takes the next event of a cycle. Cycles must not go back, and no cycle that has events may be left out.
@@ -123,7 +125,11 @@ impl<T: Copy> Wheel<T> {
         let slot = now as usize % SLOTS;
         let (first, last) = &mut self.lists[slot];
         let index = *first;
-        let node = self.nodes.get_mut(index as usize)?;
+        if index == NONE {
+            return None;
+        }
+        // SAFETY: as in `put`.
+        let node = unsafe { self.nodes.get_unchecked_mut(index as usize) };
         *first = node.next;
         if node.next == NONE {
             *last = NONE;

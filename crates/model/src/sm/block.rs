@@ -28,6 +28,7 @@ impl Sm {
             // An SM without warps is idle until one comes, or until somebody wants to know.
             self.charge_until(work, now);
         }
+        self.count_until(now);
         let kernel = &kernels[start.kernel as usize];
         let prepared = &kernel.prepared;
         let share = &mut work.shares[start.kernel as usize];
@@ -45,13 +46,11 @@ impl Sm {
             if warp.condition == Condition::Free && slot.slots.len() < slot.warps as usize {
                 let number = slot.slots.len() as u32;
                 slot.slots.push(index as u8);
-                self.started += 1;
                 *warp = WarpSlot {
                     condition: Condition::Waits(Stall::Fetch),
                     kernel: start.kernel,
                     block: block as u32,
                     index: number,
-                    age: self.started,
                     pc: Some(0),
                     path: warp.path + 1,
                     local_base: address::local_base(self.id, index as u32, prepared.local_bytes()),
@@ -64,49 +63,35 @@ impl Sm {
         self.resident_warps += slot.warps;
         for i in 0..self.blocks[block].slots.len() {
             let slot = usize::from(self.blocks[block].slots[i]);
+            let scheduler = self.scheduler_of(slot);
+            self.warps[slot % WARPS].rank = self.schedulers[scheduler].add(slot as u8);
             self.fetch.update(slot, &self.warps[slot % WARPS]);
-        }
-        for scheduler in 0..self.schedulers.len() {
-            self.rank_warps(kernels, scheduler, now);
-        }
-    }
-
-    /// Gives a scheduler its warps in order of age.
-    fn rank_warps(&mut self, kernels: &[Kernel], scheduler: usize, now: u64) {
-        let mut order = [0u8; super::schedule::RANKS];
-        let mut count = 0;
-        for slot in (scheduler..self.warp_slots).step_by(self.schedulers.len()) {
-            if matches!(self.warps[slot % WARPS].condition, Condition::Ready | Condition::Waits(_)) {
-                order[count] = slot as u8;
-                count += 1;
-            }
-        }
-        order[..count].sort_unstable_by_key(|&slot| self.warps[usize::from(slot) % WARPS].age);
-        self.schedulers[scheduler].assign(order[..count].iter().copied());
-        for (rank, &slot) in order[..count].iter().enumerate() {
-            self.warps[usize::from(slot) % WARPS].rank = rank as u8;
-        }
-        for &slot in &order[..count] {
-            self.evaluate(kernels, usize::from(slot), now);
         }
     }
 
     /// All lanes of a warp have ended.
-    pub(super) fn end_warp(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, now: u64) {
+    pub(super) fn end_warp(&mut self, work: &mut Work, slot: usize, now: u64) {
         self.warps[slot % WARPS].condition = Condition::Drains;
         self.fetch.update(slot, &self.warps[slot % WARPS]);
         self.waits_for_stores |= 1 << slot;
         work.progress += 1;
-        self.rank_warps(kernels, self.scheduler_of(slot), now);
+        let (scheduler, rank) = (self.scheduler_of(slot), self.warps[slot % WARPS].rank);
+        self.schedulers[scheduler].remove(rank);
+        for i in 0..self.schedulers[scheduler].slots_from(rank).len() {
+            let younger = usize::from(self.schedulers[scheduler].slots_from(rank)[i]);
+            self.warps[younger % WARPS].rank -= 1;
+        }
         self.drain(work, slot, now);
     }
 
     /// Frees the slot of a warp that has ended once nothing of it is under way.
     pub(super) fn drain(&mut self, work: &mut Work, slot: usize, now: u64) {
-        let warp = &mut self.warps[slot % WARPS];
-        if warp.in_flight != 0 || self.mem.pending_writes(slot as u8) != 0 {
+        if self.warps[slot % WARPS].in_flight != 0 || self.mem.pending_writes(slot as u8) != 0 {
             return;
         }
+        // The cycle in which a warp leaves counts without it.
+        self.count_until(now);
+        let warp = &mut self.warps[slot % WARPS];
         warp.condition = Condition::Free;
         self.waits_for_stores &= !(1 << slot);
         self.resident_warps -= 1;

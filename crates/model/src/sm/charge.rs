@@ -4,17 +4,17 @@
 
 use super::stall::Stall;
 use super::warp::Condition;
-use super::{Sm, WARPS, Work};
+use super::{Sm, WARPS, Work, at, at_mut};
 
 impl Sm {
     /// Charges `cycles` issue slots of a scheduler that did not issue, in which nothing changed.
     #[inline(always)]
     pub(super) fn charge(&mut self, work: &mut Work, scheduler: usize, cycles: u64) {
-        let Some(rank) = self.schedulers[scheduler].first() else {
+        let Some(rank) = at(&self.schedulers, scheduler).first() else {
             self.stalls[Stall::Empty as usize] += cycles;
             return;
         };
-        let warp = &self.warps[self.schedulers[scheduler].slot(rank) % WARPS];
+        let warp = &self.warps[at(&self.schedulers, scheduler).slot(rank) % WARPS];
         let stall = match warp.condition {
             Condition::Waits(stall) => stall,
             // It could issue, if its unit took it.
@@ -23,7 +23,7 @@ impl Sm {
         };
         self.stalls[stall as usize] += cycles;
         let pc = warp.pc.unwrap_or(warp.last_pc);
-        let stalls = &mut work.shares[warp.kernel as usize].stalls;
+        let stalls = &mut at_mut(&mut work.shares, warp.kernel as usize).stalls;
         if let Some(stalls) = stalls.get_mut(pc as usize) {
             stalls[stall as usize] += cycles;
         }
@@ -34,17 +34,23 @@ impl Sm {
     pub(super) fn charge_until(&mut self, work: &mut Work, now: u64) {
         let cycles = now - self.accounted;
         self.accounted = now;
-        self.issue.cycles += cycles;
-        self.issue.slots += cycles * self.schedulers.len() as u64;
-        self.issue.resident_warps += cycles * u64::from(self.resident_warps);
         if self.resident_warps == 0 {
             self.stalls[Stall::Empty as usize] += cycles * self.schedulers.len() as u64;
             return;
         }
-        self.issue.active += cycles;
         for scheduler in 0..self.schedulers.len() {
             self.charge(work, scheduler, cycles);
         }
+    }
+
+    /// Counts the cycles before `now`. To be called before the number of resident warps changes.
+    pub(super) fn count_until(&mut self, now: u64) {
+        let cycles = now.saturating_sub(self.counted);
+        self.counted = self.counted.max(now);
+        self.issue.cycles += cycles;
+        self.issue.slots += cycles * self.schedulers.len() as u64;
+        self.issue.resident_warps += cycles * u64::from(self.resident_warps);
+        self.issue.active += if self.resident_warps == 0 { 0 } else { cycles };
     }
 
     /// Brings counters up to date that grow with time, to before `now`.
@@ -52,6 +58,7 @@ impl Sm {
         if self.accounted < now {
             self.charge_until(work, now);
         }
+        self.count_until(self.accounted);
         self.mem.settle(now);
     }
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What happens in an SM some time after an instruction issued.
 
+use super::fetch::Arrival;
 use super::warp::Condition;
-use super::{Kernel, Sm, WARPS, Work};
+use super::{Kernel, Sm, WARPS, Work, at};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// Instructions arrive in a warp's buffer.
-    Fetched { slot: u8, path: u32, count: u8 },
     /// A unit has the result of an instruction.
     Result { slot: u8, pc: u32 },
     /// The result is in the register file.
@@ -29,22 +28,10 @@ impl Sm {
     #[inline(always)]
     pub(super) fn handle(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, event: Event) {
         match event {
-            Event::Fetched { slot, path, count } => {
-                let warp = &mut self.warps[usize::from(slot) % WARPS];
-                if warp.path != path {
-                    return;
-                }
-                let was_empty = warp.buffered == 0;
-                warp.buffered += u32::from(count);
-                warp.coming -= u32::from(count);
-                if was_empty {
-                    self.evaluate(kernels, usize::from(slot), now);
-                }
-            }
             Event::Result { slot, pc } => self.result(work, kernels, now, slot, pc),
             Event::Written { slot, pc } => self.written(work, kernels, now, slot, pc),
             Event::Data { op } => {
-                let MemoryOp { slot, pc } = self.memory_ops[op as usize];
+                let MemoryOp { slot, pc } = *at(&self.memory_ops, op as usize);
                 self.free_ops.push(op);
                 self.result(work, kernels, now, slot, pc);
             }
@@ -59,11 +46,28 @@ impl Sm {
         }
     }
 
+    /// Instructions arrive in buffers.
+    #[inline(always)]
+    pub(super) fn take_instructions(&mut self, kernels: &[Kernel], now: u64) {
+        while let Some(Arrival { slot, path, count, .. }) = self.fetch.arrive(now) {
+            let slot = usize::from(slot);
+            let warp = &mut self.warps[slot % WARPS];
+            if warp.path == path {
+                let was_empty = warp.buffered == 0;
+                warp.buffered += u32::from(count);
+                warp.coming -= u32::from(count);
+                if was_empty {
+                    self.evaluate_here(kernels, slot, now);
+                }
+            }
+        }
+    }
+
     /// A result goes to the register file.
     #[inline(always)]
     fn result(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, slot: u8, pc: u32) {
         let kernel = self.warps[usize::from(slot) % WARPS].kernel;
-        let timing = &kernels[kernel as usize].decoded.timing[pc as usize];
+        let timing = at(&at(kernels, kernel as usize).decoded.timing, pc as usize);
         let done = self.operands.write_back(now, usize::from(slot), timing);
         if done > now {
             self.wheel.push(done, Event::Written { slot, pc });
@@ -77,7 +81,7 @@ impl Sm {
     fn written(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, slot: u8, pc: u32) {
         let slot = usize::from(slot);
         let warp = &mut self.warps[slot % WARPS];
-        warp.release(&kernels[warp.kernel as usize].decoded.timing[pc as usize]);
+        warp.release(at(&at(kernels, warp.kernel as usize).decoded.timing, pc as usize));
         warp.in_flight -= 1;
         self.issue.retired += 1;
         match warp.condition {

@@ -27,6 +27,16 @@ warpwatt_base::counters! {
     }
 }
 
+/// Instructions on their way to a warp's buffer.
+#[derive(Clone, Copy)]
+pub struct Arrival {
+    pub cycle: u64,
+    pub slot: u8,
+    pub count: u8,
+    /// The warp's path when they were asked for.
+    pub path: u32,
+}
+
 /// What a fetch came to.
 pub enum Fetched {
     /// So many instructions are on their way to the buffer.
@@ -44,8 +54,10 @@ pub struct Fetch {
     /// Instructions that one access brings at most, and how full a buffer may be for another.
     width: u32,
     limit: u32,
-    pub cycles: u64,
+    cycles: u64,
     pub ports: u32,
+    /// In order, since all take equally long.
+    arriving: VecDeque<Arrival>,
     interleave: Interleave,
     /// Warp slots that have room in their buffers.
     pub need: u64,
@@ -71,6 +83,7 @@ impl Fetch {
             limit: config.fetch.buffer - config.fetch.width.min(config.fetch.buffer),
             cycles: u64::from(config.fetch.cycles),
             ports: config.fetch.warps,
+            arriving: VecDeque::with_capacity((config.fetch.warps * (config.fetch.cycles + 1)) as usize),
             interleave: Interleave::new(config),
             need: 0,
             waiting: 0,
@@ -99,6 +112,24 @@ impl Fetch {
         if warp.buffered + warp.coming == self.limit && !warp.branches {
             self.need |= 1 << slot;
         }
+    }
+
+    /// Instructions are on their way to a warp's buffer.
+    #[inline(always)]
+    pub fn announce(&mut self, now: u64, slot: u8, path: u32, count: u32) {
+        self.arriving.push_back(Arrival { cycle: now + self.cycles, slot, count: count as u8, path });
+    }
+
+    /// When the next instructions arrive.
+    #[inline(always)]
+    pub fn next_arrival(&self) -> u64 {
+        self.arriving.front().map_or(u64::MAX, |arrival| arrival.cycle)
+    }
+
+    /// Those that arrive by now, one after the other.
+    #[inline(always)]
+    pub fn arrive(&mut self, now: u64) -> Option<Arrival> {
+        if self.next_arrival() <= now { self.arriving.pop_front() } else { None }
     }
 
     /// The next warp to fetch for.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Issue: the chosen warp's instruction is executed, and books its way through the machine.
 
-use warpwatt_exec::stepping::{Access, Now, Outcome, StepEvent};
+use warpwatt_exec::stepping::{Access, Now, Outcome, Resident, StepEvent};
 
 use super::decode::{Effect, Pipe, Pooled, Timing};
 use super::mem::{Job, JobKind};
 use super::stall::Stall;
 use super::warp::Condition;
 use super::work::{Deferred, Stopped};
-use super::{Event, Kernel, MemoryOp, Sm, Surroundings, WARPS, Work};
+use super::{Event, Kernel, MemoryOp, Sm, Surroundings, WARPS, Work, at, at_mut};
 use crate::address;
 
 /// Turns of a diverged warp after which lanes that wait at a join for others that spin are let go.
@@ -27,10 +27,6 @@ impl Sm {
     pub(super) fn issue_all(&mut self, work: &mut Work, around: &mut Surroundings, now: u64) -> bool {
         let mut any = false;
         self.accounted = now + 1;
-        self.issue.cycles += 1;
-        self.issue.active += 1;
-        self.issue.slots += self.schedulers.len() as u64;
-        self.issue.resident_warps += u64::from(self.resident_warps);
         for scheduler in 0..self.schedulers.len() {
             if self.issue_from(work, around, scheduler, now) {
                 any = true;
@@ -44,13 +40,15 @@ impl Sm {
     /// Issues an instruction of one of the scheduler's warps. False if none can.
     #[inline(always)]
     fn issue_from(&mut self, work: &mut Work, around: &mut Surroundings, scheduler: usize, now: u64) -> bool {
-        let mut candidates = self.schedulers[scheduler].candidates(self.free_pools(now));
-        while let Some(rank) = self.schedulers[scheduler].pick(candidates) {
-            let slot = self.schedulers[scheduler].slot(rank);
+        let mut candidates = at(&self.schedulers, scheduler).candidates(self.free_pools(now));
+        while let Some(rank) = at(&self.schedulers, scheduler).pick(candidates) {
+            let slot = at(&self.schedulers, scheduler).slot(rank);
+            // Before it issues, since with that it may end.
+            let before = at_mut(&mut self.schedulers, scheduler).issued(rank);
             if self.try_issue(work, around, slot, now) {
-                self.schedulers[scheduler].issued(slot, rank);
                 return true;
             }
+            self.schedulers[scheduler].take_back(before);
             if work.stopped.is_some() {
                 return false;
             }
@@ -64,7 +62,7 @@ impl Sm {
     fn try_issue(&mut self, work: &mut Work, around: &mut Surroundings, slot: usize, now: u64) -> bool {
         let warp = &self.warps[slot % WARPS];
         let (kernel_index, block, index) = (warp.kernel as usize, warp.block as usize, warp.index as usize);
-        let kernel = &around.kernels[kernel_index];
+        let kernel = at(around.kernels, kernel_index);
         let pc = warp.pc.expect("a ready warp has a next instruction");
         let Some(timing) = kernel.decoded.timing.get(pc as usize) else {
             return self.step_off_the_end(work, around, slot, now);
@@ -80,8 +78,8 @@ impl Sm {
             self.wait(slot, Stall::Fence);
             return false;
         }
-        let share = &mut work.shares[kernel_index];
-        let resident = &mut share.residents[self.blocks[block].resident as usize];
+        let share = at_mut(&mut work.shares, kernel_index);
+        let resident = at_mut(&mut share.residents, at(&self.blocks, block).resident as usize);
         let time = self.time(kernel, now);
         let outcome =
             share.stepper.step(&kernel.prepared, around.memory, &mut work.log, resident, index, time);
@@ -119,7 +117,22 @@ impl Sm {
             self.fetch.update(slot, &self.warps[slot % WARPS]);
             self.hold(slot, now, self.spec.branch_cycles, Stall::Fetch);
         }
-        self.go_on(work, around.kernels, slot, &outcome, now);
+        if outcome.event != StepEvent::Go {
+            self.after_event(work, around.kernels, slot, outcome.event, now);
+            return true;
+        }
+        let share = at_mut(&mut work.shares, kernel_index);
+        let resident = at_mut(&mut share.residents, at(&self.blocks, block).resident as usize);
+        if kernel.prepared.independent() {
+            self.take_turns(resident, slot);
+        }
+        match resident.warp_pc(index) {
+            Some(next) => {
+                self.follow(slot, pc, next);
+                self.evaluate_here(around.kernels, slot, now);
+            }
+            None => self.after_event(work, around.kernels, slot, StepEvent::Blocked, now),
+        }
         true
     }
 
@@ -196,42 +209,17 @@ impl Sm {
         self.mem.accept(job, &work.shares[kernel_index].stepper, outcome.access);
     }
 
-    /// Brings a warp to its next instruction after one has issued.
-    #[inline(always)]
-    fn go_on(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, outcome: &Outcome, now: u64) {
-        let warp = &self.warps[slot % WARPS];
-        let (kernel, block, index) = (warp.kernel as usize, warp.block as usize, warp.index as usize);
-        match outcome.event {
-            StepEvent::Go => {}
-            StepEvent::Deferred => {
-                work.deferred.push(Deferred { cycle: now, warp: slot as u8 });
-                self.await_merge(slot);
-                return;
-            }
-            event => {
-                self.after_event(work, kernels, slot, event, now);
-                return;
-            }
-        }
-        let resident = &mut work.shares[kernel].residents[self.blocks[block].resident as usize];
+    /// From sm_70 on, parts of a diverged warp take turns.
+    fn take_turns(&mut self, resident: &mut Resident, slot: usize) {
         let warp = &mut self.warps[slot % WARPS];
-        if kernels[kernel].prepared.independent() {
-            warp.since_turn += 1;
-            if warp.since_turn >= self.spec.yield_instructions {
-                warp.since_turn = 0;
-                warp.turns += 1;
-                if warp.turns.is_multiple_of(TURNS) {
-                    resident.release_waiting(index);
-                }
-                resident.rotate(index);
+        warp.since_turn += 1;
+        if warp.since_turn >= self.spec.yield_instructions {
+            warp.since_turn = 0;
+            warp.turns += 1;
+            if warp.turns.is_multiple_of(TURNS) {
+                resident.release_waiting(warp.index as usize);
             }
-        }
-        match resident.warp_pc(index) {
-            Some(pc) => {
-                self.follow(slot, outcome.pc, pc);
-                self.evaluate_here(kernels, slot, now);
-            }
-            None => self.after_event(work, kernels, slot, StepEvent::Blocked, now),
+            resident.rotate(warp.index as usize);
         }
     }
 
@@ -239,6 +227,10 @@ impl Sm {
     #[inline(never)]
     fn after_event(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, event: StepEvent, now: u64) {
         let warp = &self.warps[slot % WARPS];
+        if event == StepEvent::Deferred {
+            work.deferred.push(Deferred { cycle: now, warp: slot as u8 });
+            return self.await_merge(slot);
+        }
         let (kernel, block, index, last) =
             (warp.kernel as usize, warp.block as usize, warp.index as usize, warp.last_pc);
         let resident = &mut work.shares[kernel].residents[self.blocks[block].resident as usize];
@@ -254,7 +246,7 @@ impl Sm {
         match event {
             StepEvent::Exited | StepEvent::Barrier => {
                 if done {
-                    self.end_warp(work, kernels, slot, now);
+                    self.end_warp(work, slot, now);
                 } else {
                     self.evaluate(kernels, slot, now);
                 }
@@ -366,14 +358,14 @@ impl Sm {
         } else if warp.wants_constant {
             Stall::Constant
         } else {
-            let timing = kernels[warp.kernel as usize].decoded.timing.get(pc as usize);
+            let timing = at(kernels, warp.kernel as usize).decoded.timing.get(pc as usize);
             match timing.and_then(|timing| warp.hazard(timing)) {
                 Some(stall) => stall,
                 None => {
                     let pool = timing.map_or(Pooled::Sp, |timing| timing.pool);
                     let (rank, scheduler) = (warp.rank, self.scheduler_of(slot));
                     self.warps[slot % WARPS].condition = Condition::Ready;
-                    return self.schedulers[scheduler].set_ready(rank, pool);
+                    return at_mut(&mut self.schedulers, scheduler).set_ready(rank, pool);
                 }
             }
         };
@@ -392,6 +384,6 @@ impl Sm {
         let warp = &mut self.warps[slot % WARPS];
         warp.condition = Condition::Waits(stall);
         let away = matches!(stall, Stall::Memory | Stall::Barrier | Stall::Fence | Stall::Merge);
-        self.schedulers[scheduler].set_waiting(warp.rank, away);
+        at_mut(&mut self.schedulers, scheduler).set_waiting(warp.rank, away);
     }
 }

@@ -85,9 +85,9 @@ pub struct Sm {
     waits_for_stores: u64,
     /// Warp slots that wait for the merge at the end of the epoch.
     merging: u64,
-    started: u64,
-    /// Issue slots before this cycle are accounted for.
+    /// Issue slots before this cycle are accounted for, and cycles before this one are counted.
     accounted: u64,
+    counted: u64,
     /// Next cycle in which something happens.
     next: u64,
     /// Whether the host has instructions for bits.
@@ -131,8 +131,8 @@ impl Sm {
             resident_warps: 0,
             waits_for_stores: 0,
             merging: 0,
-            started: 0,
             accounted: 0,
+            counted: 0,
             next: u64::MAX,
             bit_instructions: has_bit_instructions(),
         }
@@ -204,7 +204,9 @@ impl Sm {
             work.starts.pop_front();
             self.start_block(work, around.kernels, now, start);
         }
-        while let Some(packet) = around.inbox.take(now) {
+        while around.inbox.next() <= now
+            && let Some(packet) = around.inbox.take(now)
+        {
             match packet.client {
                 Client::Instruction => self.fetch.fill(&packet),
                 Client::L1d | Client::Constant | Client::Texture => {
@@ -213,6 +215,7 @@ impl Sm {
                 }
             }
         }
+        self.take_instructions(around.kernels, now);
         while let Some(event) = self.wheel.pop(now) {
             self.handle(work, around.kernels, now, event);
         }
@@ -297,6 +300,7 @@ impl Sm {
 
     fn next_arrival(&mut self, work: &Work, around: &mut Surroundings, soon: u64) -> u64 {
         let mut next = self.wheel.next().unwrap_or(u64::MAX).min(around.inbox.next());
+        next = next.min(self.fetch.next_arrival());
         next = next.min(self.mem.next(soon, around.outbox));
         if let Some(start) = work.starts.front() {
             next = next.min(start.cycle);
@@ -309,7 +313,7 @@ impl Sm {
     fn fetch_one(&mut self, kernels: &[Kernel], now: u64) -> bool {
         let Some(slot) = self.fetch.pick() else { return false };
         let warp = &mut self.warps[slot % WARPS];
-        let kernel = &kernels[warp.kernel as usize];
+        let kernel = at(kernels, warp.kernel as usize);
         let Some(pc) = warp.pc else { return true };
         let from = pc + warp.buffered + warp.coming;
         let end = kernel.decoded.timing.len() as u32;
@@ -324,8 +328,7 @@ impl Sm {
         }
         if let fetch::Fetched::Hit(count) = self.fetch.access(now, slot, kernel.code, from, end) {
             warp.coming += count;
-            let event = Event::Fetched { slot: slot as u8, path: warp.path, count: count as u8 };
-            self.wheel.push(now + self.fetch.cycles, event);
+            self.fetch.announce(now, slot as u8, warp.path, count);
             self.fetch.update(slot, &self.warps[slot % WARPS]);
         }
         true
@@ -337,7 +340,7 @@ impl Sm {
             issue: self.issue.clone(),
             stalls: self.stalls,
             fetch: self.fetch.counters.clone(),
-            registers: self.operands.counters.clone(),
+            registers: self.operands.counters(),
             units: self.units.counters.clone(),
             memory: self.mem.counters.clone(),
         }
@@ -366,4 +369,19 @@ fn has_bit_instructions() -> bool {
     }
     #[cfg(not(target_arch = "x86_64"))]
     false
+}
+
+/// Items by indices that the SM handed out itself, or that its configuration bounds: checked in tests only.
+#[inline(always)]
+fn at<T>(items: &[T], index: usize) -> &T {
+    debug_assert!(index < items.len());
+    // SAFETY: slots, blocks, kernels and handles are taken from these very lists; a warp's next instruction was looked up with a check.
+    unsafe { items.get_unchecked(index) }
+}
+
+#[inline(always)]
+fn at_mut<T>(items: &mut [T], index: usize) -> &mut T {
+    debug_assert!(index < items.len());
+    // SAFETY: as for `at`.
+    unsafe { items.get_unchecked_mut(index) }
 }

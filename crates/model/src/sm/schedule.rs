@@ -45,28 +45,36 @@ impl Scheduler {
         }
     }
 
-    /// Takes over a new list of warps, oldest first. All are taken to wait until told otherwise.
-    pub fn assign(&mut self, slots: impl Iterator<Item = u8>) {
-        let last = self.last.map(|rank| self.slots[usize::from(rank)]);
-        let mut was_active = 0u64;
-        for rank in 0..self.count {
-            was_active |= (self.active >> rank & 1) << self.slots[rank];
-        }
-        self.count = 0;
-        for slot in slots.take(RANKS) {
-            self.slots[self.count] = slot;
-            self.count += 1;
-        }
-        (self.ready, self.away, self.active) = ([0; Pooled::COUNT], 0, 0);
-        self.last = None;
-        for rank in 0..self.count {
-            let slot = self.slots[rank];
-            self.active |= (was_active >> slot & 1) << rank;
-            if last == Some(slot) {
-                self.last = Some(rank as u8);
-            }
-        }
+    /// Takes over a new warp, younger than all others; it waits until told otherwise. Gives its rank.
+    pub fn add(&mut self, slot: u8) -> u8 {
+        let rank = self.count % RANKS;
+        self.slots[rank] = slot;
+        self.pool[rank] = 0;
+        self.count += 1;
         self.fill_active();
+        rank as u8
+    }
+
+    /// A warp is gone; those younger than it move up by one rank.
+    pub fn remove(&mut self, rank: u8) {
+        let below = (1u64 << rank) - 1;
+        let close = |set: u64| set & below | set >> 1 & !below;
+        self.ready = self.ready.map(close);
+        (self.away, self.active) = (close(self.away), close(self.active));
+        self.slots.copy_within(usize::from(rank) + 1..self.count, usize::from(rank));
+        self.pool.copy_within(usize::from(rank) + 1..self.count, usize::from(rank));
+        self.count -= 1;
+        self.last = match self.last {
+            Some(last) if last == rank => None,
+            Some(last) if last > rank => Some(last - 1),
+            last => last,
+        };
+        self.fill_active();
+    }
+
+    /// Slots of the warps from a rank on, in order of age.
+    pub fn slots_from(&self, rank: u8) -> &[u8] {
+        &self.slots[usize::from(rank)..self.count]
     }
 
     #[inline(always)]
@@ -83,9 +91,7 @@ impl Scheduler {
         self.ready[pool as usize] |= bit;
         *last = pool as u8;
         self.away &= !bit;
-        if self.policy == Policy::TwoLevel {
-            self.fill_active();
-        }
+        self.fill_active();
     }
 
     /// A warp cannot issue; `away` if it will take long.
@@ -98,13 +104,14 @@ impl Scheduler {
         } else {
             self.away &= !bit;
         }
-        if self.policy == Policy::TwoLevel {
-            self.fill_active();
-        }
+        self.fill_active();
     }
 
-    /// Active warps that wait for long make room for pending ones that do not.
+    /// With two levels, active warps that wait for long make room for pending ones that do not.
     fn fill_active(&mut self) {
+        if self.policy != Policy::TwoLevel {
+            return;
+        }
         let all = if self.count == RANKS { !0 } else { (1u64 << self.count) - 1 };
         let mut pending = all & !self.active & !self.away;
         while pending != 0 {
@@ -171,15 +178,15 @@ impl Scheduler {
         self.first_of(candidates)
     }
 
-    /// A warp has issued. Its rank may have changed since it was picked, and it may have ended.
+    /// A warp issues: the greedy order stays with it, and round robin goes on from it. Gives what `take_back` wants if it cannot after all.
     #[inline(always)]
-    pub fn issued(&mut self, slot: usize, rank: u8) {
-        if usize::from(self.slots[usize::from(rank)]) == slot && usize::from(rank) < self.count {
-            self.last = Some(rank);
-        } else {
-            self.last =
-                (0..self.count).find(|&rank| usize::from(self.slots[rank]) == slot).map(|rank| rank as u8);
-        }
+    pub fn issued(&mut self, rank: u8) -> Option<u8> {
+        self.last.replace(rank)
+    }
+
+    #[inline(always)]
+    pub fn take_back(&mut self, before: Option<u8>) {
+        self.last = before;
     }
 
     /// The first warp in the scheduler's order, whether it can issue or not: it is the one that a cycle without issue is charged to.
@@ -199,7 +206,9 @@ mod tests {
 
     fn scheduler(policy: Policy, warps: u8) -> Scheduler {
         let mut scheduler = Scheduler::new(policy, 2);
-        scheduler.assign(10..10 + warps);
+        for rank in 0..warps {
+            assert_eq!(scheduler.add(10 + rank), rank);
+        }
         for rank in 0..warps {
             scheduler.set_ready(rank, Pooled::Sp);
         }
@@ -208,9 +217,8 @@ mod tests {
 
     fn issue(scheduler: &mut Scheduler) -> Option<usize> {
         let rank = scheduler.pick(scheduler.candidates([true; Pooled::COUNT]))?;
-        let slot = scheduler.slot(rank);
-        scheduler.issued(slot, rank);
-        Some(slot)
+        scheduler.issued(rank);
+        Some(scheduler.slot(rank))
     }
 
     #[test]
@@ -260,9 +268,12 @@ mod tests {
         let mut gto = scheduler(Policy::Gto, 3);
         gto.set_waiting(0, false);
         issue(&mut gto);
-        gto.assign([11, 12, 13].into_iter());
-        gto.set_ready(0, Pooled::Sp);
-        gto.set_ready(2, Pooled::Sp);
+        gto.remove(0);
+        let youngest = gto.add(13);
+        gto.set_ready(youngest, Pooled::Sp);
+        assert_eq!(gto.slots_from(0), [11, 12, 13]);
         assert_eq!(issue(&mut gto), Some(11));
+        gto.set_waiting(0, false);
+        assert_eq!(issue(&mut gto), Some(12));
     }
 }

@@ -24,8 +24,6 @@ pub struct WarpSlot {
     pub index: u32,
     /// Rank in its scheduler.
     pub rank: u8,
-    /// Starts count up over the SM's life: the lower, the older.
-    pub age: u64,
     /// Next instruction; none while all lanes wait.
     pub pc: Option<u32>,
     /// The latest instruction issued: what waits at a barrier is charged to it.
@@ -67,7 +65,6 @@ impl Default for WarpSlot {
             block: 0,
             index: 0,
             rank: 0,
-            age: 0,
             pc: None,
             last_pc: 0,
             buffered: 0,

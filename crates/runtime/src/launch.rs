@@ -209,6 +209,7 @@ impl Device {
             complete,
             host_seconds: 0.0,
             lines: by_line(program, ptx_file, stats, stalls),
+            per_pc: stats.per_pc.clone(),
             timed: None,
         }
     }

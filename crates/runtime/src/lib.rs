@@ -38,6 +38,6 @@ pub use record::{LaunchRecord, LineCount, TimedRecord};
 pub use report::{FaultReport, Place, Waiting};
 pub use types::{Args, DevicePtr, Dim3, LaunchConfig, ModuleId};
 pub use warpwatt_exec::lanes::Level;
-pub use warpwatt_exec::{CheckOptions, SmLimits, Watchdog};
+pub use warpwatt_exec::{CheckOptions, PcCount, SmLimits, Watchdog};
 pub use warpwatt_memory::{Allocation, texture};
 pub use warpwatt_model::{Counters, Gpu, Progress, Sample, SmCounters, Stall, Stalls};

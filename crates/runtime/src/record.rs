@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use warpwatt_exec::GridStats;
+use warpwatt_exec::{GridStats, PcCount};
 use warpwatt_isa::{Location, Program};
 use warpwatt_model::{Counters, Sample, SmCounters, Stalls};
 
@@ -43,6 +43,8 @@ pub struct LaunchRecord {
     pub host_seconds: f64,
     /// In order of file and line.
     pub lines: Vec<LineCount>,
+    /// By micro-op of the compiled kernel.
+    pub per_pc: Vec<PcCount>,
     /// When and how long it ran; `None` for a functional launch.
     pub timed: Option<TimedRecord>,
 }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How a run is simulated does not show: threads, skipping of idle cycles and the host's vector instructions change neither values nor
+//! any counter, whatever the GPU. `WARPWATT_CASES` sets the number of random GPUs.
+
+use warpwatt_config::{Config, random};
+use warpwatt_runtime::Level;
+
+use crate::bench::How;
+use crate::jobs::JOBS;
+
+#[test]
+fn random_gpus_do_the_same_however_they_are_simulated() {
+    let cases = std::env::var("WARPWATT_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(20u64);
+    let right: Vec<_> = JOBS.iter().map(|job| job.run(None, How::default()).output).collect();
+    let mut wrong: Vec<String> = Vec::new();
+    for seed in 0..cases {
+        let mut config = random(seed);
+        // Copies at a megabyte a second would be most of what is stepped through.
+        config.pcie = Config::default().pcie;
+        for (job, right) in JOBS.iter().zip(&right) {
+            let plain = job.run(Some(&config), How::default());
+            assert!(plain.output == *right, "{} on GPU {seed} computes something else than functionally", job.name);
+            let ways = [
+                How { threads: 2, ..How::default() },
+                How { threads: 3, ..How::default() },
+                How { step: true, ..How::default() },
+                How { level: Level::Plain, ..How::default() },
+            ];
+            for how in ways {
+                let other = job.run(Some(&config), how);
+                assert!(other.output == plain.output, "{} on GPU {seed} computes something else with {how:?}", job.name);
+                let differs: Vec<_> =
+                    plain.counts.iter().zip(&other.counts).filter(|(one, other)| one != other).take(5).collect();
+                if !differs.is_empty() || plain.counts.len() != other.counts.len() {
+                    wrong.push(format!("{} on GPU {seed} counts otherwise with {how:?}: {differs:?}", job.name));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

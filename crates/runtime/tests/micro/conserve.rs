@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Nothing is lost: what has to add up in every timed launch, whatever it does and wherever it runs.
+
+use warpwatt_config::Config;
+use warpwatt_isa::{Class, PredSrc, Program, Reg, Src};
+use warpwatt_runtime::{LaunchRecord, SmCounters, Stall};
+
+/// Checks a launch that ran alone.
+pub fn check(record: &LaunchRecord, program: &Program, config: &Config) {
+    let timed = record.timed.as_ref().expect("the launch was timed");
+    let all = &timed.counters;
+    let mut sum = Sum { kernel: &record.kernel, wrong: Vec::new() };
+
+    // Issue slots.
+    for (sm, counters) in timed.per_sm.iter().enumerate() {
+        slots(&mut sum, &format!("SM {sm}"), counters, config);
+        sum.equal(&format!("cycles of SM {sm}"), counters.issue.cycles, timed.cycles);
+    }
+    slots(&mut sum, "GPU", &all.sm, config);
+    let mut sms = SmCounters::default();
+    timed.per_sm.iter().for_each(|counters| sms.add(counters));
+    sum.yes("SMs add up to the GPU", sms == all.sm);
+    sum.equal("instructions issued", all.sm.issue.issued, record.warp_instructions);
+    sum.equal("thread instructions", all.sm.issue.thread_instructions, record.thread_instructions);
+    sum.equal("instructions retired", all.sm.issue.retired, all.sm.issue.issued);
+    let lanes: u64 = all.sm.issue.lanes.iter().sum();
+    sum.equal("instructions by lanes", lanes + all.sm.issue.no_lanes, all.sm.issue.issued);
+    sum.equal("barriers", all.sm.issue.barriers, record.barriers);
+    sum.equal("blocks", all.sm.issue.ctas, record.grid.iter().map(|&extent| u64::from(extent)).product());
+    let units = &all.sm.units;
+    let by_unit = units.sp + units.sfu + units.fp64 + units.shuffle + units.memory;
+    sum.equal("instructions by unit", by_unit, all.sm.issue.issued);
+
+    // Source lines.
+    sum.equal(
+        "instructions of lines",
+        record.lines.iter().map(|line| line.warp_instructions).sum(),
+        record.warp_instructions,
+    );
+    for reason in Stall::ALL {
+        let lines: u64 = record.lines.iter().map(|line| line.stalls[reason as usize]).sum();
+        let expected = if reason == Stall::Empty { 0 } else { all.sm.stalls[reason as usize] };
+        sum.equal(&format!("stalls of lines, {}", reason.name()), lines, expected);
+    }
+
+    // Registers, from the program and how often its micro-ops were issued.
+    let (reads, writes, at_least) = registers(record, program);
+    sum.equal("register reads", all.sm.registers.reads, reads);
+    let written = all.sm.registers.writes;
+    sum.yes(
+        &format!("register writes: {written} is not from {at_least} to {writes}"),
+        (at_least..=writes).contains(&written),
+    );
+
+    // Networks. Nobody waits at a kernel's end for instructions fetched ahead, or for the rest of a line written in part: so much
+    // may be under way then, and arrive in the next kernel.
+    let of_sm = config.icache.mshrs + config.l1d.mshrs + config.l1d.miss_queue + config.constant.mshrs + config.texture.mshrs;
+    let under_way = u64::from(config.gpu.sms * of_sm);
+    sum.about("requests delivered", all.request.delivered, all.request.packets, under_way);
+    sum.about("replies delivered", all.reply.delivered, all.reply.packets, under_way);
+    sum.about("replies", all.reply.packets, all.request.packets, under_way);
+    sum.equal("replies of L2", all.l2.replies, all.reply.packets);
+
+    // Caches.
+    let (fetch, memory, l2, dram) = (&all.sm.fetch, &all.sm.memory, &all.l2, &all.dram);
+    sum.equal("icache", fetch.hits + fetch.misses + fetch.merges + fetch.blocked, fetch.fetches);
+    sum.equal("L1", memory.l1d_read_hits + memory.l1d_misses + memory.l1d_merges, memory.l1d_reads);
+    sum.equal("texture", memory.texture_hits + memory.texture_misses, memory.texture_reads);
+    sum.about("texture fills", memory.texture_fills, memory.texture_misses, under_way);
+    sum.about("constant fills", memory.constant_fills, memory.constant_misses, under_way);
+    sum.about("L1 fills", memory.l1d_fills, memory.l1d_misses + memory.l1d_write_fetches, under_way);
+    let requests = l2.reads + l2.writes + l2.atomics;
+    let answers = l2.read_hits + l2.write_hits + l2.atomic_hits + l2.misses + l2.merges + l2.allocations;
+    sum.equal("L2", answers, requests);
+    sum.equal("requests of L2", requests, all.request.delivered);
+    sum.about("fills of L2", l2.fills, l2.misses, under_way);
+
+    // Memory. Lines written back may wait in the queues for as long as nobody is in need.
+    let accesses = u64::from(config.dram_line_accesses());
+    let queues = u64::from(config.gpu.partitions * config.dram.channels * 2 * config.dram.queue);
+    sum.about("lines read", dram.line_reads, l2.misses, under_way);
+    sum.about("lines written", dram.line_writes, l2.write_backs, queues);
+    sum.about("bursts read", dram.reads, accesses * (dram.line_reads - dram.forwards), queues);
+    sum.about("bursts written", dram.writes, accesses * dram.line_writes, queues);
+    sum.equal("bursts of rows", dram.row_hits + dram.row_misses, dram.reads + dram.writes);
+    let busy = (dram.reads + dram.writes) * u64::from(config.dram_access_clocks());
+    sum.equal("clocks of the data bus", dram.data_busy, busy);
+
+    assert!(sum.wrong.is_empty(), "{}: {}", sum.kernel, sum.wrong.join("; "));
+}
+
+fn slots(sum: &mut Sum, what: &str, counters: &SmCounters, config: &Config) {
+    let issue = &counters.issue;
+    sum.equal(&format!("issue slots of {what}"), issue.slots, issue.cycles * u64::from(config.sm.schedulers));
+    let stalls: u64 = counters.stalls.iter().sum();
+    sum.equal(&format!("issues and stalls of {what}"), issue.issued + stalls, issue.slots);
+}
+
+/// Registers read and written, and how many are written at least: loads whose guard holds for no lane write nothing.
+fn registers(record: &LaunchRecord, program: &Program) -> (u64, u64, u64) {
+    let (mut reads, mut writes, mut at_least) = (0, 0, 0);
+    for (uop, count) in program.uops.iter().zip(&record.per_pc) {
+        let is_register = |source: Src| matches!(source, Src::Reg(register) if register != Reg::ZERO);
+        let read: u32 = (0..uop.src.len()).filter(|&i| is_register(uop.src[i])).map(|i| uop.src_words(i)).sum();
+        let written = if uop.dst == Reg::ZERO { 0 } else { uop.dst_words() };
+        reads += count.issues * u64::from(read);
+        writes += count.issues * u64::from(written);
+        let loads = matches!(uop.class(), Class::Load | Class::Atomic | Class::Texture | Class::Surface);
+        if !loads || uop.guard == PredSrc::TRUE {
+            at_least += count.issues * u64::from(written);
+        }
+    }
+    (reads, writes, at_least)
+}
+
+struct Sum<'a> {
+    kernel: &'a str,
+    wrong: Vec<String>,
+}
+
+impl Sum<'_> {
+    fn equal(&mut self, what: &str, one: u64, other: u64) {
+        self.yes(&format!("{what}: {one} is not {other}"), one == other);
+    }
+
+    /// As equal, but for what may be under way at the start or at the end.
+    fn about(&mut self, what: &str, one: u64, other: u64, under_way: u64) {
+        let holds = one.abs_diff(other) <= under_way;
+        self.yes(&format!("{what}: {one} is not {other}, not even about ({under_way})"), holds);
+    }
+
+    fn yes(&mut self, what: &str, holds: bool) {
+        if !holds {
+            self.wrong.push(what.to_owned());
+        }
+    }
+}

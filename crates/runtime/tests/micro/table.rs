@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The table of micro-benchmarks in the documentation is what they say today. `WARPWATT_BLESS=1` writes it anew.
+
+use std::fmt::Write;
+
+use crate::figure::Figure;
+use crate::{arithmetic, control, memory, shared};
+
+const HEAD: &str = "# Validation
+
+Micro-benchmarks whose answers are known, as `cargo test -p warpwatt-runtime --test micro` runs them. The known answer follows from
+the parameters of the GPU by the formula beside it, or was measured on the card by others; the test fails when ours is farther off than
+allowed. Cycles are core cycles. Unless it says otherwise, one SM of a GTX 480 is measured; times are differences between two runs, so
+that launches and cold caches do not count.
+
+Besides, the tests see to it that in every one of these runs, and in the fourteen workloads, nothing is lost: issue slots and stalls add up
+to cycles, instructions issued retire, source lines add up to totals, requests are answered, cache accesses are hits, misses or merges,
+memory moves what caches miss, and register accesses are those of the instructions. That each parameter moves a counter is tested for
+every key of `warpwatt gpu show`. Threads, skipping of idle cycles and vector instructions of the host show in none of it, on random
+GPUs neither.
+";
+
+fn number(value: f64) -> String {
+    match value {
+        value if value.fract() == 0.0 => format!("{value}"),
+        value if value.abs() < 10.0 => format!("{value:.2}"),
+        value => format!("{value:.1}"),
+    }
+}
+
+fn table(text: &mut String, title: &str, figures: &[Figure]) {
+    let _ = writeln!(text, "\n## {title}\n");
+    let _ = writeln!(text, "| what | measured | known | off by | allowed | by | card |\n|---|---:|---:|---:|---:|---|---|");
+    for figure in figures {
+        let _ = writeln!(
+            text,
+            "| {} | {} {} | {} | {:+.1} % | {:.1} % | {} | {} |",
+            figure.what,
+            number(figure.measured),
+            figure.unit,
+            number(figure.known),
+            100.0 * figure.error() + 0.0,
+            100.0 * figure.tolerance,
+            figure.from,
+            figure.silicon
+        );
+    }
+}
+
+#[test]
+fn the_documentation_says_what_is_measured() {
+    let mut text = HEAD.to_owned();
+    table(&mut text, "Arithmetic", &arithmetic::figures());
+    table(&mut text, "Shared memory", &shared::figures());
+    table(&mut text, "Global memory", &memory::figures());
+    table(&mut text, "Blocks, branches and small caches", &control::figures());
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validation.md");
+    if std::env::var_os("WARPWATT_BLESS").is_some() {
+        std::fs::write(path, &text).expect("the document can be written");
+    }
+    let found = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(found == text, "docs/validation.md is out of date: run the tests with WARPWATT_BLESS=1");
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The fourteen on the timed GPU, at tiny: right, the same however they are simulated, nothing lost, and the counters of the golden file.
+
+#[path = "../../runtime/tests/micro/conserve.rs"]
+mod conserve;
+
+use std::fmt::Write;
+
+use warpwatt_config::Config;
+use warpwatt_model::{Counters, flatten};
+use warpwatt_runtime::{Device, Level, Mode, ModuleId, Nobody, Options, Timed};
+use warpwatt_workloads::{Check, Size, Workload, all};
+
+/// A run on a GTX 480.
+fn run(workload: &dyn Workload, threads: u32, step_every_cycle: bool, level: Level) -> (Device, Check) {
+    let timed = Timed { config: Config::default(), threads, step_every_cycle, interval: None, limit_cycles: None };
+    let options = Options { mode: Mode::Timed(Box::new(timed)), level, ..Options::default() };
+    let mut device = Device::with(options, Box::new(Nobody)).expect("a device");
+    let check = workload
+        .run(&mut device, workload.ptx(), Size::Tiny, 1)
+        .unwrap_or_else(|error| panic!("{}: {error}", workload.info().name));
+    (device, check)
+}
+
+#[test]
+fn nothing_is_lost() {
+    for workload in all() {
+        let (device, check) = run(*workload, 1, false, Level::detect());
+        assert!(check.passed, "{}: {check:?}", workload.info().name);
+        for record in device.log() {
+            let compiled = device.compile(ModuleId(0), &record.kernel, false).expect("it ran");
+            conserve::check(record, &compiled.program, &Config::default());
+        }
+    }
+}
+
+#[test]
+fn threads_skipping_and_vector_instructions_do_not_show() {
+    for workload in all() {
+        let result = |threads, step, level| {
+            let (device, check) = run(*workload, threads, step, level);
+            let mut log = device.log().to_vec();
+            log.iter_mut().for_each(|record| record.host_seconds = 0.0);
+            (log, check, device.now_cycles())
+        };
+        let plain = result(1, false, Level::detect());
+        for (threads, step, level) in [
+            (2, false, Level::detect()),
+            (3, false, Level::detect()),
+            (1, true, Level::detect()),
+            (1, false, Level::Plain),
+        ] {
+            let same = result(threads, step, level) == plain;
+            assert!(same, "{}: {threads} threads, step {step}, {level:?}", workload.info().name);
+        }
+    }
+}
+
+/// All counters of all workloads, a line each.
+fn counters() -> String {
+    let mut text = String::new();
+    for workload in all() {
+        let (device, _) = run(*workload, 1, false, Level::detect());
+        let mut sum = Counters::default();
+        let mut cycles = 0;
+        for record in device.log() {
+            let timed = record.timed.as_ref().expect("all launches are timed");
+            sum.add(&timed.counters);
+            cycles += timed.cycles;
+        }
+        let name = workload.info().name;
+        let _ = writeln!(text, "{name} cycles {cycles}");
+        sum.visit(&mut |counter, count| {
+            flatten(counter, count, &mut |counter, count| {
+                if count != 0 {
+                    let _ = writeln!(text, "{name} {counter} {count}");
+                }
+            });
+        });
+    }
+    text
+}
+
+#[test]
+fn counters_are_those_of_the_golden_file() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/timed-tiny.txt");
+    let found = counters();
+    if std::env::var_os("WARPWATT_BLESS").is_some() {
+        std::fs::write(path, &found).expect("the golden file can be written");
+        return;
+    }
+    let golden = std::fs::read_to_string(path).unwrap_or_default();
+    let changed: Vec<_> = found.lines().filter(|line| !golden.lines().any(|other| other == *line)).collect();
+    assert!(
+        found == golden,
+        "{} counters have changed, {:?} among them. If the model is meant to behave differently, raise MODEL_VERSION in results and \
+         write the file anew with WARPWATT_BLESS=1",
+        changed.len(),
+        &changed[..changed.len().min(5)]
+    );
+}

@@ -54,23 +54,13 @@ impl Board {
         }
     }
 
-    #[inline(always)]
-    fn word(&self, resource: usize) -> u64 {
-        self.busy[resource]
-    }
-
-    #[inline(always)]
-    fn word_mut(&mut self, resource: usize) -> &mut u64 {
-        &mut self.busy[resource]
-    }
-
     /// The first cycle from `earliest` on that starts a run of `length` free ones.
     #[inline(always)]
     pub fn first_run(&self, resource: usize, earliest: u64, length: u32) -> u64 {
         let from = earliest - self.now;
         if from < HORIZON {
             // Bit i: free from i to i + length, all of it in sight.
-            let mut free = !self.word(resource) >> from;
+            let mut free = !self.busy[resource] >> from;
             for _ in 1..length.min(HORIZON as u32) {
                 free &= free >> 1;
             }
@@ -91,7 +81,7 @@ impl Board {
     pub fn take(&mut self, resource: usize, start: u64, length: u32) {
         let from = start - self.now;
         if from + u64::from(length) <= HORIZON {
-            *self.word_mut(resource) |= (u64::MAX >> (HORIZON - u64::from(length))) << from;
+            self.busy[resource] |= (u64::MAX >> (HORIZON - u64::from(length))) << from;
         } else {
             self.take_behind_the_horizon(resource, start + u64::from(length));
         }
@@ -101,18 +91,6 @@ impl Board {
     fn take_behind_the_horizon(&mut self, resource: usize, end: u64) {
         self.tails[resource] = end;
         self.last_tail = self.last_tail.max(end);
-    }
-
-    /// Whether a cycle is taken, `ahead` of the present by less than the horizon.
-    #[inline(always)]
-    pub fn is_taken(&self, resource: usize, ahead: u64) -> bool {
-        self.word(resource) >> (ahead % HORIZON) & 1 != 0
-    }
-
-    /// Takes a cycle `ahead` of the present by less than the horizon.
-    #[inline(always)]
-    pub fn take_ahead(&mut self, resource: usize, ahead: u64) {
-        *self.word_mut(resource) |= 1 << (ahead % HORIZON);
     }
 
     /// Books the first free cycle from `earliest` on.

@@ -44,8 +44,8 @@ parameters! {
         partitions: u32 = 6, 1..=16, "", "Memory partitions: an L2 slice with its memory controller each.";
         concurrent_kernels: u32 = 16, 1..=32, "", "Kernels of different streams that run at the same time.";
         kernel_launch_cycles: u32 = 2800, 1..=1000000, "cycles", "From the launch of a kernel to the dispatch of its first block.";
-        cta_launch_cycles: u32 = 40, 4..=10000, "cycles", "From the dispatch of a block to its first instruction fetch; no shorter than an epoch.";
-        cta_done_cycles: u32 = 40, 4..=10000, "cycles", "From the end of a block until the work distributor knows; no shorter than an epoch.";
+        cta_launch_cycles: u32 = 64, 4..=10000, "cycles", "From the dispatch of a block to its first instruction fetch; no shorter than an epoch.";
+        cta_done_cycles: u32 = 64, 4..=10000, "cycles", "From the end of a block until the work distributor knows; no shorter than an epoch.";
         cta_interval: u32 = 1, 1..=1000, "cycles", "Between two dispatches of the work distributor.";
     }
     /// Frequencies of the clock domains.
@@ -186,10 +186,10 @@ parameters! {
     /// Network between SMs and memory partitions: one for requests, one for replies.
     noc: Noc = "noc" {
         topology: Topology = Topology::Crossbar, 0..=0, "", "How actors are connected.";
-        cycles: u32 = 32, 4..=1000, "cycles", "From sender to receiver without contention, hops of a mesh apart; no shorter than an epoch.";
+        cycles: u32 = 64, 4..=1000, "cycles", "From sender to receiver without contention, hops of a mesh apart; no shorter than an epoch.";
         flit_bytes: u32 = 32, 4..=256, "bytes", "What a link moves in a network cycle.";
         header_bytes: u32 = 8, 1..=64, "bytes", "Of each packet.";
-        buffer_flits: u32 = 40, 4..=1024, "flits", "Buffer of a receiver for each sender; no smaller than the largest packet.";
+        buffer_flits: u32 = 96, 4..=1024, "flits", "Buffer of a receiver for each sender; no smaller than the largest packet.";
         hop_cycles: u32 = 4, 1..=100, "network cycles", "Router and link of a mesh.";
         mesh_columns: u32 = 5, 1..=32, "", "Width of the mesh.";
     }
@@ -197,7 +197,7 @@ parameters! {
     l2: L2 = "l2" {
         sets: u32 = 64, 1..=8192, "", "Sets.";
         ways: u32 = 16, 1..=64, "", "Ways.";
-        cycles: u32 = 60, 1..=1000, "L2 cycles", "From the acceptance of a request to its reply on a hit.";
+        cycles: u32 = 24, 1..=1000, "L2 cycles", "From the acceptance of a request to its reply on a hit.";
         mshrs: u32 = 32, 1..=256, "", "Lines being fetched.";
         merges: u32 = 4, 1..=64, "", "Requests that wait for one line.";
         queue: u32 = 8, 1..=64, "", "Requests that wait for the memory controller.";

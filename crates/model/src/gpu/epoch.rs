@@ -116,7 +116,7 @@ impl<'g, 'a> Run<'g, 'a> {
         Ok(run)
     }
 
-    pub fn to_the_end(
+    pub fn finish(
         mut self,
         monitor: &mut dyn Monitor,
         options: &RunOptions,

@@ -99,7 +99,7 @@ impl Gpu {
         if launches.is_empty() {
             return Ok(Vec::new());
         }
-        let outcome = Run::new(self, launches, memory, options)?.to_the_end(monitor, options);
+        let outcome = Run::new(self, launches, memory, options)?.finish(monitor, options);
         if !matches!(&outcome, Ok(reports) if reports.iter().all(is_finished)) {
             // Blocks were left in the middle: the machine starts afresh, at the same time.
             let (now, codes, busy) =

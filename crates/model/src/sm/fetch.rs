@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use warpwatt_base::counters::Log2;
 use warpwatt_config::Config;
 
+use super::WARPS;
 use super::warp::WarpSlot;
 use crate::address::{self, Interleave};
 use crate::cache::{Mshr, State, Tags};
@@ -61,8 +62,11 @@ pub struct Fetch {
     interleave: Interleave,
     /// Warp slots that have room in their buffers.
     pub need: u64,
-    /// Warp slots that wait for a line.
+    /// Warp slots that wait for a line, and for which one.
     waiting: u64,
+    wanted: [u64; WARPS],
+    /// Warp slots whose line has come: they go first, or a line could always make room for another before anybody has had it.
+    first: u64,
     /// The slot that was fetched for last.
     last: u32,
     last_access: u64,
@@ -87,6 +91,8 @@ impl Fetch {
             interleave: Interleave::new(config),
             need: 0,
             waiting: 0,
+            wanted: [0; WARPS],
+            first: 0,
             last: 0,
             last_access: 0,
             requests: VecDeque::with_capacity(icache.mshrs as usize),
@@ -135,13 +141,17 @@ impl Fetch {
     /// The next warp to fetch for.
     #[inline(always)]
     pub fn pick(&mut self) -> Option<usize> {
-        let set = self.need & !self.waiting;
+        let mut set = self.need & !self.waiting;
         if set == 0 {
             return None;
+        }
+        if set & self.first != 0 {
+            set &= self.first;
         }
         let later = set & (!1u64).checked_shl(self.last).unwrap_or(0);
         let slot = if later != 0 { later.trailing_zeros() } else { set.trailing_zeros() };
         self.last = slot;
+        self.first &= !(1 << slot);
         Some(slot as usize)
     }
 
@@ -171,6 +181,7 @@ impl Fetch {
             return Fetched::Hit(count);
         }
         self.waiting |= 1 << slot;
+        self.wanted[slot % WARPS] = line;
         if found.is_some() {
             self.counters.merges += 1;
         } else if self.mshr.is_full() || self.tags.reserve(line).is_none() {
@@ -238,6 +249,8 @@ impl Fetch {
         if let Some(place) = self.tags.find(line) {
             self.tags.set_state(place, State::Clean);
         }
+        let came = |&slot: &usize| self.waiting >> slot & 1 != 0 && self.wanted[slot] == line;
+        self.first |= (0..WARPS).filter(came).fold(0, |set, slot| set | 1 << slot);
         self.waiting = 0;
     }
 

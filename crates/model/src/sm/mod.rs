@@ -156,9 +156,9 @@ impl Sm {
         }
     }
 
-    /// The same code, with the host's instructions for bits: sets of warps and calendars are words.
+    /// The same code, with the host's instructions for bits and vectors: sets of warps and calendars are words.
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn run_with_bit_instructions(
         &mut self,
         work: &mut Work,
@@ -364,7 +364,8 @@ impl Sm {
 fn has_bit_instructions() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        let has = std::arch::is_x86_feature_detected!("bmi1") && std::arch::is_x86_feature_detected!("bmi2");
+        let has = std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi1");
+        let has = has && std::arch::is_x86_feature_detected!("bmi2");
         has && std::arch::is_x86_feature_detected!("lzcnt") && std::arch::is_x86_feature_detected!("popcnt")
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -26,9 +26,6 @@ warpwatt_base::counters! {
 /// Sums of register and warp slot: the size of a table that is indexed without a check.
 const PLACES: usize = 512;
 
-/// Operands that are looked at together.
-const QUICK: usize = 3;
-
 /// Collectors of one kind: when each is free again, in ascending order, in a ring that starts at `first`.
 struct Pool {
     free_at: Vec<u64>,
@@ -73,8 +70,6 @@ pub struct Operands {
     bank: Box<[u8; PLACES]>,
     pools: [Pool; 3],
     ports: u64,
-    /// How many cycles after issue the n-th operand can come at the earliest, and 0 for none.
-    quick_cycles: [u64; QUICK + 1],
     sub_banks: u64,
     counters: RegisterCounters,
 }
@@ -94,7 +89,6 @@ impl Operands {
             bank: Box::new(std::array::from_fn(|place| (place as u32 % rf.banks) as u8)),
             pools: [rf.collectors_sp, rf.collectors_sfu, rf.collectors_fp64].map(Pool::new),
             ports: u64::from(rf.collector_ports),
-            quick_cycles: std::array::from_fn(|n| (n as u64).div_ceil(u64::from(rf.collector_ports))),
             sub_banks: u64::from(rf.sub_banks),
             counters: RegisterCounters::default(),
         }
@@ -131,38 +125,6 @@ impl Operands {
     pub fn collect(&mut self, now: u64, warp: usize, timing: &Timing) -> u64 {
         self.board.advance(now);
         let sources = usize::from(timing.sources);
-        self.counters.reads += sources as u64;
-        if sources <= QUICK && self.collect_quickly(warp, timing) {
-            return now + 1 + self.quick_cycles[sources];
-        }
-        self.collect_slowly(now, warp, timing)
-    }
-
-    /// Books the reads if all banks are free when the collector could take their operands, which is the common case.
-    #[inline(always)]
-    fn collect_quickly(&mut self, warp: usize, timing: &Timing) -> bool {
-        let sources = usize::from(timing.sources);
-        let mut banks = [0; QUICK];
-        let mut clash = false;
-        for i in 0..sources {
-            banks[i] = self.bank(warp, timing.source[i]);
-            clash |= self.board.is_taken(banks[i], self.quick_cycles[i + 1]);
-        }
-        // Two operands of one bank cannot be had in one cycle.
-        clash |= sources > 1 && banks[0] == banks[1]
-            || sources > 2 && (banks[2] == banks[0] || banks[2] == banks[1]);
-        if !clash {
-            for i in 0..sources {
-                self.board.take_ahead(banks[i], self.quick_cycles[i + 1]);
-                self.counters.read_conflicts += self.quick_cycles[i + 1] - 1;
-            }
-        }
-        !clash
-    }
-
-    #[inline(never)]
-    fn collect_slowly(&mut self, now: u64, warp: usize, timing: &Timing) -> u64 {
-        let sources = usize::from(timing.sources);
         let mut ready = now + 1;
         let mut waited = 0;
         // Operands that the collector takes in each of the next cycles, four bits each.
@@ -184,6 +146,7 @@ impl Operands {
             ready = ready.max(at + 1);
         }
         self.counters.read_conflicts += waited;
+        self.counters.reads += sources as u64;
         ready
     }
 
@@ -247,30 +210,6 @@ mod tests {
     fn a_collector_takes_no_more_operands_in_a_cycle_than_it_has_ports() {
         assert_eq!(operands(16, 1).collect(100, 0, &fma([1, 2, 3])), 104);
         assert_eq!(operands(16, 2).collect(100, 0, &fma([1, 2, 3])), 103);
-    }
-
-    #[test]
-    fn the_quick_way_books_what_the_slow_one_does() {
-        let mut random = warpwatt_base::SplitMix64::new(5);
-        for (banks, ports) in [(16, 2), (4, 1), (4, 2), (7, 3), (1, 1), (2, 8)] {
-            let (mut quick, mut slow) = (operands(banks, ports), operands(banks, ports));
-            let mut now = 0;
-            for _ in 0..5000 {
-                now += random.next_u64() % 3;
-                let warp = (random.next_u64() % 48) as usize;
-                let mut timing = fma([0, 1, 2].map(|_| (random.next_u64() % 60) as u8));
-                timing.sources = (random.next_u64() % 4) as u8;
-                slow.board.advance(now);
-                slow.counters.reads += u64::from(timing.sources);
-                let ready = slow.collect_slowly(now, warp, &timing);
-                assert_eq!(
-                    quick.collect(now, warp, &timing),
-                    ready,
-                    "{banks} banks, {ports} ports, cycle {now}"
-                );
-            }
-            assert_eq!(quick.counters(), slow.counters());
-        }
     }
 
     #[test]

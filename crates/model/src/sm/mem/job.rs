@@ -158,7 +158,7 @@ impl Entry {
 
     /// Adds the transactions of lanes in one place.
     #[inline]
-    pub fn add_lanes(&mut self, lanes: &Lanes, offsets: &Offsets, shared: &Shared, cached: bool) {
+    pub fn add_lanes(&mut self, lanes: &Lanes, offsets: &Offsets, shared: &mut Shared, cached: bool) {
         let &Lanes { space, bank, base, mask, bytes, .. } = lanes;
         if mask == 0 {
             return;

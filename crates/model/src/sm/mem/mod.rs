@@ -185,7 +185,7 @@ impl MemoryUnit {
     #[inline]
     pub fn accept_lanes(&mut self, job: Job, lanes: &Lanes, offsets: &Offsets) {
         let entry = self.entry(job);
-        self.entries[entry as usize].add_lanes(lanes, offsets, &self.shared, self.caches_global);
+        self.entries[entry as usize].add_lanes(lanes, offsets, &mut self.shared, self.caches_global);
         self.enqueue(entry);
     }
 
@@ -196,7 +196,7 @@ impl MemoryUnit {
             self.entries[entry as usize].add_lanes(
                 &group.lanes,
                 &group.offsets,
-                &self.shared,
+                &mut self.shared,
                 self.caches_global,
             );
         }

@@ -298,7 +298,7 @@ impl Channel {
         if open {
             Command::Precharge { bank }
         } else {
-            Command::Activate { bank, row: self.queue.get(self.queue.oldest(bank, direction)).row }
+            Command::Activate { bank, row: self.queue.wanted_row(bank, direction) }
         }
     }
 
@@ -472,7 +472,9 @@ impl Channel {
             let (rank, from, command) = if self.banks.is_open(bank, line.row) {
                 (0, self.banks.column_from(bank, direction), Command::Access { bank, direction })
             } else if self.banks.open() >> bank & 1 == 0 {
-                (1, self.banks.activate_from(bank), Command::Activate { bank, row: line.row })
+                // A line that a refresh interrupted goes on before others begin.
+                let row = lines.iter().find(|line| line.started).unwrap_or(line).row;
+                (1, self.banks.activate_from(bank), Command::Activate { bank, row })
             } else {
                 (2, self.banks.precharge_from(bank), Command::Precharge { bank })
             };

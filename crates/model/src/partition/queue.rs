@@ -93,6 +93,17 @@ impl Queue {
         self.lists[direction as usize][bank].first
     }
 
+    /// The row that is to be opened for a bank's lines: that of one that a refresh interrupted, which holds a place in the return queue
+    /// that others may be waiting for, or else that of the oldest.
+    pub fn wanted_row(&self, bank: usize, direction: Direction) -> u64 {
+        let oldest = self.oldest(bank, direction);
+        let mut at = oldest;
+        while at != NONE && !self.get(at).started {
+            at = self.get(at).after;
+        }
+        self.get(if at == NONE { oldest } else { at }).row
+    }
+
     /// The oldest line for the open row of a bank, if its bit is set in `hits`.
     #[inline(always)]
     pub fn hit(&self, bank: usize, direction: Direction) -> Handle {

@@ -55,8 +55,7 @@ impl Board {
     }
 
     /// The first cycle from `earliest` on that starts a run of `length` free ones.
-    #[inline(always)]
-    pub fn first_run(&self, resource: usize, earliest: u64, length: u32) -> u64 {
+    fn first_run(&self, resource: usize, earliest: u64, length: u32) -> u64 {
         let from = earliest - self.now;
         if from < HORIZON {
             // Bit i: free from i to i + length, all of it in sight.
@@ -77,8 +76,7 @@ impl Board {
     }
 
     /// Takes `length` cycles from `start` on, which were found free.
-    #[inline(always)]
-    pub fn take(&mut self, resource: usize, start: u64, length: u32) {
+    fn take(&mut self, resource: usize, start: u64, length: u32) {
         let from = start - self.now;
         if from + u64::from(length) <= HORIZON {
             self.busy[resource] |= (u64::MAX >> (HORIZON - u64::from(length))) << from;
@@ -96,7 +94,17 @@ impl Board {
     /// Books the first free cycle from `earliest` on.
     #[inline(always)]
     pub fn book(&mut self, resource: usize, earliest: u64) -> u64 {
-        let at = self.first_run(resource, earliest, 1);
+        let from = earliest - self.now;
+        if from < HORIZON {
+            let busy = &mut self.busy[resource];
+            let free = !*busy >> from;
+            if free != 0 {
+                let wait = free.trailing_zeros();
+                *busy |= 1 << from << wait;
+                return earliest + u64::from(wait);
+            }
+        }
+        let at = self.behind_the_horizon(resource, earliest);
         self.take(resource, at, 1);
         at
     }
@@ -104,14 +112,25 @@ impl Board {
     /// Books `length` cycles of whichever of some equal resources is free first.
     #[inline(always)]
     pub fn book_any(&mut self, resources: std::ops::Range<usize>, earliest: u64, length: u32) -> u64 {
+        let from = earliest - self.now;
+        if length == 1 && from < HORIZON {
+            for busy in &mut self.busy[resources.clone()] {
+                if *busy >> from & 1 == 0 {
+                    *busy |= 1 << from;
+                    return earliest;
+                }
+            }
+        }
+        self.book_later(resources, earliest, length)
+    }
+
+    #[inline(never)]
+    fn book_later(&mut self, resources: std::ops::Range<usize>, earliest: u64, length: u32) -> u64 {
         let (mut best, mut start) = (resources.start, u64::MAX);
         for resource in resources {
             let at = self.first_run(resource, earliest, length);
             if at < start {
                 (best, start) = (resource, at);
-            }
-            if at == earliest {
-                break;
             }
         }
         self.take(best, start, length);

@@ -306,6 +306,12 @@ impl<'g, 'a> Run<'g, 'a> {
         let end = end.max().unwrap_or(self.to);
         self.gpu.now = self.gpu.now.max(end);
         self.settle(end);
+        // SMs at work on other kernels have gone through the epoch to its end, whether or not they skipped cycles of it.
+        for (sm, work) in self.gpu.sms.as_mut_slice().iter_mut().zip(self.works.as_mut_slice()) {
+            if sm.has_warps() {
+                sm.settle(work, self.to);
+            }
+        }
         let (counters, sms) = (self.gpu.counters(), self.gpu.sm_counters());
         self.busy = counters.since(&self.start);
         for &kernel in ended {

@@ -55,13 +55,20 @@ impl Net {
 }
 
 fn clocked(noc_mhz: u32) -> Config {
-    let mut config = Config::default();
+    let mut config = base();
     config.clock.noc_mhz = noc_mhz;
     config
 }
 
-fn mesh(columns: u32, hop_cycles: u32) -> Config {
+/// The latency and buffers that the figures below are for.
+fn base() -> Config {
     let mut config = Config::default();
+    (config.noc.cycles, config.noc.buffer_flits) = (32, 40);
+    config
+}
+
+fn mesh(columns: u32, hop_cycles: u32) -> Config {
+    let mut config = base();
     config.noc.topology = Topology::Mesh;
     config.noc.mesh_columns = columns;
     config.noc.hop_cycles = hop_cycles;
@@ -422,7 +429,7 @@ proptest! {
         partitions in 1..5u32,
         columns in 1..6u32,
     ) {
-        let mut config = if is_mesh { mesh(columns, 3) } else { Config::default() };
+        let mut config = if is_mesh { mesh(columns, 3) } else { base() };
         config.clock.noc_mhz = mhz;
         config.noc.cycles = cycles;
         config.noc.buffer_flits = buffer_flits;

@@ -53,6 +53,11 @@ impl Sm {
         self.issue.active += if self.resident_warps == 0 { 0 } else { cycles };
     }
 
+    /// Whether a block is there.
+    pub fn has_warps(&self) -> bool {
+        self.resident_warps != 0
+    }
+
     /// Brings counters up to date that grow with time, to before `now`.
     pub fn settle(&mut self, work: &mut Work, now: u64) {
         if self.accounted < now {

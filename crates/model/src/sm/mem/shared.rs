@@ -250,7 +250,7 @@ impl Shared {
         let first = offsets[0];
         let key = (offsets[1].wrapping_sub(first) >> 2) ^ (offsets[31].wrapping_sub(first) >> 5) ^ bytes >> 3;
         let pattern = &mut self.patterns[key as usize % PATTERNS];
-        let mut strays = pattern.bytes ^ bytes | pattern.odd ^ first % 4;
+        let mut strays = (pattern.bytes ^ bytes) | (pattern.odd ^ (first % 4));
         for (step, offset) in pattern.steps.iter().zip(offsets) {
             strays |= step ^ offset.wrapping_sub(first);
         }

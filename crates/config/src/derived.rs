@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn the_figures_of_a_gtx480() {
         let config = Config::default();
-        assert_eq!(config.epoch(), 32);
+        assert_eq!(config.epoch(), 64);
         assert_eq!(config.l1d_sets(), 32);
         assert_eq!(config.l2_bytes(), 768 << 10);
         assert_eq!(config.l2_line_cycles(), 2);

@@ -6,7 +6,7 @@ use warpwatt_config::{Config, random};
 use warpwatt_runtime::Level;
 
 use crate::bench::How;
-use crate::jobs::JOBS;
+use crate::jobs::{JOBS, Job};
 
 #[test]
 fn random_gpus_do_the_same_however_they_are_simulated() {
@@ -19,7 +19,11 @@ fn random_gpus_do_the_same_however_they_are_simulated() {
         config.pcie = Config::default().pcie;
         for (job, right) in JOBS.iter().zip(&right) {
             let plain = job.run(Some(&config), How::default());
-            assert!(plain.output == *right, "{} on GPU {seed} computes something else than functionally", job.name);
+            assert!(
+                plain.output == *right,
+                "{} on GPU {seed} computes something else than functionally",
+                job.name
+            );
             let ways = [
                 How { threads: 2, ..How::default() },
                 How { threads: 3, ..How::default() },
@@ -28,14 +32,38 @@ fn random_gpus_do_the_same_however_they_are_simulated() {
             ];
             for how in ways {
                 let other = job.run(Some(&config), how);
-                assert!(other.output == plain.output, "{} on GPU {seed} computes something else with {how:?}", job.name);
-                let differs: Vec<_> =
-                    plain.counts.iter().zip(&other.counts).filter(|(one, other)| one != other).take(5).collect();
+                assert!(
+                    other.output == plain.output,
+                    "{} on GPU {seed} computes something else with {how:?}",
+                    job.name
+                );
+                let differs: Vec<_> = plain
+                    .counts
+                    .iter()
+                    .zip(&other.counts)
+                    .filter(|(one, other)| one != other)
+                    .take(5)
+                    .collect();
                 if !differs.is_empty() || plain.counts.len() != other.counts.len() {
-                    wrong.push(format!("{} on GPU {seed} counts otherwise with {how:?}: {differs:?}", job.name));
+                    wrong.push(format!(
+                        "{} on GPU {seed} counts otherwise with {how:?}: {differs:?}",
+                        job.name
+                    ));
                 }
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Warps on ways of their own through one or two lines: each takes its turn, however often lines make room for each other.
+#[test]
+fn an_instruction_cache_of_two_lines_is_slow_but_gets_there() {
+    let job = Job::named("code");
+    let right = job.run(None, How::default()).output;
+    for ways in 1..=2 {
+        let mut config = random(0);
+        (config.icache.sets, config.icache.ways, config.icache.mshrs) = (1, ways, 4);
+        assert!(job.run(Some(&config), How::default()).output == right);
+    }
 }

@@ -42,9 +42,11 @@ static LATENCIES: LazyLock<Vec<Figure>> = LazyLock::new(|| {
         let latency = parameter(&config, &format!("sm.latency.{}", class.key));
         let reads = class.operands.div_ceil(config.rf.collector_ports).max(u32::from(class.operands != 0));
         let known = f64::from(1 + reads + latency);
-        Figure::new(format!("{}: dependent issue", class.what), known, dependent(class), "cycles", 0.0).from(
-            format!("1 + ⌈{} operands / sm.rf.collector_ports⌉ + sm.latency.{}", class.operands, class.key),
-        )
+        Figure::new(format!("{}: dependent issue", class.what), known, dependent(class), "cycles", 0.002)
+            .from(format!(
+                "1 + ⌈{} operands / sm.rf.collector_ports⌉ + sm.latency.{}",
+                class.operands, class.key
+            ))
     };
     CLASSES.iter().map(one).collect()
 });
@@ -69,7 +71,7 @@ static RATES: LazyLock<Vec<Figure>> = LazyLock::new(|| {
         };
         let initiation = parameter(&config, &format!("sm.initiation.{}", class.key));
         let known = 32.0 * (f64::from(units) / f64::from(initiation)).min(f64::from(config.sm.schedulers));
-        Figure::new(format!("{}: rate of an SM", class.what), known, measured, "lanes/cycle", 0.1)
+        Figure::new(format!("{}: rate of an SM", class.what), known, measured, "lanes/cycle", 0.05)
             .from(format!("32 × units / sm.initiation.{}, at most 32 × sm.schedulers", class.key))
     };
     CLASSES.iter().map(one).collect()

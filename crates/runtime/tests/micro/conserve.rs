@@ -54,7 +54,11 @@ pub fn check(record: &LaunchRecord, program: &Program, config: &Config) {
 
     // Networks. Nobody waits at a kernel's end for instructions fetched ahead, or for the rest of a line written in part: so much
     // may be under way then, and arrive in the next kernel.
-    let of_sm = config.icache.mshrs + config.l1d.mshrs + config.l1d.miss_queue + config.constant.mshrs + config.texture.mshrs;
+    let of_sm = config.icache.mshrs
+        + config.l1d.mshrs
+        + config.l1d.miss_queue
+        + config.constant.mshrs
+        + config.texture.mshrs;
     let under_way = u64::from(config.gpu.sms * of_sm);
     sum.about("requests delivered", all.request.delivered, all.request.packets, under_way);
     sum.about("replies delivered", all.reply.delivered, all.reply.packets, under_way);
@@ -101,7 +105,8 @@ fn registers(record: &LaunchRecord, program: &Program) -> (u64, u64, u64) {
     let (mut reads, mut writes, mut at_least) = (0, 0, 0);
     for (uop, count) in program.uops.iter().zip(&record.per_pc) {
         let is_register = |source: Src| matches!(source, Src::Reg(register) if register != Reg::ZERO);
-        let read: u32 = (0..uop.src.len()).filter(|&i| is_register(uop.src[i])).map(|i| uop.src_words(i)).sum();
+        let read: u32 =
+            (0..uop.src.len()).filter(|&i| is_register(uop.src[i])).map(|i| uop.src_words(i)).sum();
         let written = if uop.dst == Reg::ZERO { 0 } else { uop.dst_words() };
         reads += count.issues * u64::from(read);
         writes += count.issues * u64::from(written);

@@ -31,13 +31,14 @@ fn barriers() -> Vec<Figure> {
     let config = one_sm();
     let (few, many) = (8, 24);
     let one = |warps: u32| {
-        let kernel = |count: usize| looped("", "    mov.u32 %r10, 0;", &"    bar.sync 0;\n".repeat(count), STORE);
+        let kernel =
+            |count: usize| looped("", "    mov.u32 %r10, 0;", &"    bar.sync 0;\n".repeat(count), STORE);
         let launch = LaunchConfig::new(1, 32 * warps);
         let added = iteration(&config, &kernel(many), launch) - iteration(&config, &kernel(few), launch);
         let open = config.sm.barrier_cycles + warps.div_ceil(config.sm.schedulers) - 1;
         let fetch = warps.div_ceil(config.fetch.warps) + 1;
         Figure::new(
-            format!("barrier of {warps} warps"),
+            format!("barrier, warps of a block: {warps}"),
             f64::from(open.max(fetch)),
             added / (many - few) as f64,
             "cycles",
@@ -51,7 +52,9 @@ fn barriers() -> Vec<Figure> {
 /// The most blocks that run beside each other: those that take hardly longer than one.
 fn side_by_side(config: &Config, ptx: &str, launch: LaunchConfig, at_most: u32) -> u32 {
     let launch = |blocks: u32| LaunchConfig { grid: blocks.into(), ..launch };
-    let time = |blocks: u32| run(config, ptx, launch(blocks), 40).cycles - u64::from(config.gpu.kernel_launch_cycles);
+    let time = |blocks: u32| {
+        run(config, ptx, launch(blocks), 40).cycles - u64::from(config.gpu.kernel_launch_cycles)
+    };
     let one = time(1);
     (1..=at_most).take_while(|&blocks| 2 * time(blocks) < 3 * one).last().unwrap_or(0)
 }
@@ -61,13 +64,15 @@ fn occupancy() -> Vec<Figure> {
     let config = one_sm();
     // The first warp of a block goes through a chain of loads, the others wait for it at a barrier.
     let waits = |registers: usize| {
-        let start: String = (0..registers).map(|i| format!("    add.u32 %r{}, %r3, {i};\n", 10 + i)).collect();
+        let start: String =
+            (0..registers).map(|i| format!("    add.u32 %r{}, %r3, {i};\n", 10 + i)).collect();
         let rotate = |i: usize| format!("    sub.u32 %r{}, %r9, %r{};\n", 10 + i, 10 + i);
         let loads = format!(
             "    ld.volatile.global.u32 %r9, [%rd2];\n{}",
             (0..registers).map(rotate).collect::<String>()
         );
-        let sums: String = (1..registers).map(|i| format!("    xor.b32 %r10, %r10, %r{};\n", 10 + i)).collect();
+        let sums: String =
+            (1..registers).map(|i| format!("    xor.b32 %r10, %r10, %r{};\n", 10 + i)).collect();
         let skip = "    setp.gt.u32 %p1, %r3, 31;\n    @%p1 bra DONE;\n";
         looped("", &format!("{start}{skip}"), &loads, &format!("DONE:\n    bar.sync 0;\n{sums}{STORE}"))
     };
@@ -76,7 +81,8 @@ fn occupancy() -> Vec<Figure> {
     let mut add = |what: &str, from: &str, known: u32, ptx: &str, launch: LaunchConfig| {
         let measured = side_by_side(&config, ptx, launch, known + 2);
         figures.push(
-            Figure::new(format!("blocks side by side: {what}"), known.into(), measured.into(), "blocks", 0.0).from(from),
+            Figure::new(format!("blocks side by side: {what}"), known.into(), measured.into(), "blocks", 0.0)
+                .from(from),
         );
     };
     let plain = waits(1);
@@ -186,7 +192,8 @@ fn instructions() -> Vec<Figure> {
         (run(&config, &ptx, launch, 6).cycles - run(&config, &ptx, launch, 2).cycles) as f64 / 4.0
     };
     let step = f64::from(2 + config.latency.int_add);
-    let (fit, more) = ((time(lines - 4) - time(lines - 20)) / 16.0, (time(2 * lines + 16) - time(2 * lines)) / 16.0);
+    let (fit, more) =
+        ((time(lines - 4) - time(lines - 20)) / 16.0, (time(2 * lines + 16) - time(2 * lines)) / 16.0);
     let line = per_line as f64 * step;
     // The buffer covers a part of the wait.
     let covered = f64::from(config.fetch.buffer - config.fetch.width) * step;
@@ -208,7 +215,9 @@ fn instructions() -> Vec<Figure> {
 fn constants() -> Vec<Figure> {
     let config = one_sm();
     let table = ".const .align 4 .u32 table[64] = {};";
-    let body = "    ld.const.u32 %r11, [%rd10];\n    cvt.u64.u32 %rd11, %r11;\n    add.u64 %rd10, %rd10, %rd11;\n".repeat(16);
+    let body =
+        "    ld.const.u32 %r11, [%rd10];\n    cvt.u64.u32 %rd11, %r11;\n    add.u64 %rd10, %rd10, %rd11;\n"
+            .repeat(16);
     let kernel = |words: u32| {
         let before = format!(
             "    rem.u32 %r10, %r3, {words};
@@ -255,8 +264,14 @@ fn textures() -> Vec<Figure> {
     let measured = (time(40) - time(20)) as f64 / (20.0 * 16.0);
     let results = 4u32.div_ceil(config.rf.write_back_memory) - 1;
     vec![
-        Figure::new("texture: dependent fetches that hit", f64::from(2 + config.texture.cycles + results), measured, "cycles", 0.03)
-            .from("1 + 1 operand + sm.texture.cycles + the other words of the result"),
+        Figure::new(
+            "texture: dependent fetches that hit",
+            f64::from(2 + config.texture.cycles + results),
+            measured,
+            "cycles",
+            0.03,
+        )
+        .from("1 + 1 operand + sm.texture.cycles + the other words of the result"),
     ]
 }
 

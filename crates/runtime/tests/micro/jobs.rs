@@ -28,20 +28,50 @@ pub struct Job {
 
 /// All jobs.
 pub const JOBS: &[Job] = &[
-    Job { name: "arithmetic", ptx: arithmetic, bytes: 4 * 960, launch: |d, m, out| go(d, m, out, LaunchConfig::new(10, 96), 2) },
-    Job { name: "code", ptx: code, bytes: 4 * 512, launch: |d, m, out| go(d, m, out, LaunchConfig::new(2, 256), 2) },
+    Job {
+        name: "arithmetic",
+        ptx: arithmetic,
+        bytes: 4 * 960,
+        launch: |d, m, out| go(d, m, out, LaunchConfig::new(10, 96), 2),
+    },
+    Job {
+        name: "code",
+        ptx: code,
+        bytes: 4 * 512,
+        launch: |d, m, out| go(d, m, out, LaunchConfig::new(2, 256), 2),
+    },
     Job {
         name: "shared",
         ptx: shared,
         bytes: 4 * 2304,
         launch: |d, m, out| go(d, m, out, LaunchConfig::new(24, 96).shared(7000), 3),
     },
-    Job { name: "memory", ptx: memory, bytes: 1 << 19, launch: |d, m, out| go(d, m, out, LaunchConfig::new(24, 256), 2) },
+    Job {
+        name: "memory",
+        ptx: memory,
+        bytes: 1 << 19,
+        launch: |d, m, out| go(d, m, out, LaunchConfig::new(24, 256), 2),
+    },
     Job { name: "small caches", ptx: small_caches, bytes: 1 << 17, launch: small_caches_launch },
-    Job { name: "local", ptx: local, bytes: 4 * 2048, launch: |d, m, out| go(d, m, out, LaunchConfig::new(8, 256), 2) },
+    Job {
+        name: "local",
+        ptx: local,
+        bytes: 4 * 2048,
+        launch: |d, m, out| go(d, m, out, LaunchConfig::new(8, 256), 2),
+    },
     Job { name: "streams", ptx: stream, bytes: 4 * 32 * 20, launch: streams_launch },
-    Job { name: "turns", ptx: turns, bytes: 4 * 64, launch: |d, m, out| go(d, m, out, LaunchConfig::new(2, 32), 3) },
-    Job { name: "registers", ptx: registers, bytes: 4 * 4096, launch: |d, m, out| go(d, m, out, LaunchConfig::new(32, 128), 2) },
+    Job {
+        name: "turns",
+        ptx: turns,
+        bytes: 4 * 64,
+        launch: |d, m, out| go(d, m, out, LaunchConfig::new(2, 32), 3),
+    },
+    Job {
+        name: "registers",
+        ptx: registers,
+        bytes: 4 * 4096,
+        launch: |d, m, out| go(d, m, out, LaunchConfig::new(32, 128), 2),
+    },
 ];
 
 fn go(device: &mut Device, module: ModuleId, out: DevicePtr, launch: LaunchConfig, n: u32) {
@@ -256,7 +286,12 @@ fn local() -> String {
 }
 
 fn stream() -> String {
-    looped("", "    mov.u32 %r10, %r6;", &"    sub.u32 %r10, %r1, %r10;\n".repeat(20), "    st.global.u32 [%rd2], %r10;")
+    looped(
+        "",
+        "    mov.u32 %r10, %r6;",
+        &"    sub.u32 %r10, %r1, %r10;\n".repeat(20),
+        "    st.global.u32 [%rd2], %r10;",
+    )
 }
 
 /// Twenty small kernels on as many streams, and a copy.
@@ -288,7 +323,8 @@ EVEN:
 /// Blocks whose registers are what an SM runs out of.
 fn registers() -> String {
     let start: String = (10..50).map(|i| format!("    add.u32 %r{i}, %r6, {i};\n")).collect();
-    let body: String = (10..50).map(|i| format!("    sub.u32 %r{i}, %r{}, %r{i};\n", 10 + (i + 7) % 40)).collect();
+    let body: String =
+        (10..50).map(|i| format!("    sub.u32 %r{i}, %r{}, %r{i};\n", 10 + (i + 7) % 40)).collect();
     let sum: String = (11..50).map(|i| format!("    xor.b32 %r10, %r10, %r{i};\n")).collect();
     looped("", &start, &body, &format!("{sum}    st.global.u32 [%rd2], %r10;"))
 }

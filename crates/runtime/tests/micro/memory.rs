@@ -30,7 +30,8 @@ fn cycles(clocks: u32, mhz: u32, config: &Config) -> f64 {
 
 /// A load that L2 answers: operands, the way there with one flit, the slice, the way back with a line.
 pub fn l2_latency(config: &Config) -> f64 {
-    let network = |payload| cycles(config.flits(payload), config.clock.noc_mhz, config) + f64::from(config.noc.cycles);
+    let network =
+        |payload| cycles(config.flits(payload), config.clock.noc_mhz, config) + f64::from(config.noc.cycles);
     let slice = cycles(config.l2_line_cycles() + config.l2.cycles, config.clock.l2_mhz, config);
     2.0 + 1.0 + network(0) + slice + network(128)
 }
@@ -139,7 +140,8 @@ static BANDWIDTHS: LazyLock<Vec<Figure>> = LazyLock::new(|| {
     }
     let peak = gtx480.dram_peak_bytes_per_second() as f64 / 1e9;
     // Each line goes through the data array of its slice twice: written, and read when it makes room.
-    let per_line = cycles(2 * gtx480.l2_line_cycles(), gtx480.clock.l2_mhz, &gtx480) / f64::from(gtx480.clock.core_mhz);
+    let per_line =
+        cycles(2 * gtx480.l2_line_cycles(), gtx480.clock.l2_mhz, &gtx480) / f64::from(gtx480.clock.core_mhz);
     let array = f64::from(gtx480.gpu.partitions) * 128.0 / per_line / 1e3;
     let write = bandwidth(&gtx480, Stream::Write, 1);
     figures.push(
@@ -147,8 +149,14 @@ static BANDWIDTHS: LazyLock<Vec<Figure>> = LazyLock::new(|| {
             .from("gpu.partitions × 128 bytes / (2 × 128 / l2.port_bytes), or the data bus if slower"),
     );
     figures.push(
-        Figure::new("gtx480: copy, both directions together", peak, bandwidth(&gtx480, Stream::Copy, 1), "GB/s", 0.25)
-            .from("peak of the data bus; turning it around costs some"),
+        Figure::new(
+            "gtx480: copy, both directions together",
+            peak,
+            bandwidth(&gtx480, Stream::Copy, 1),
+            "GB/s",
+            0.25,
+        )
+        .from("peak of the data bus; turning it around costs some"),
     );
     figures
 });

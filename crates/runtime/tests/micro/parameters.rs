@@ -21,11 +21,14 @@ fn context(key: &str) -> Vec<String> {
         // Exactly five blocks of four warps find room, with a unit that is rounded up more when it is doubled.
         "sm.register_unit" => {
             let registers = 32 * Job::named("registers").registers();
-            let rounds = |&unit: &u32| registers.next_multiple_of(2 * unit) > registers.next_multiple_of(unit);
+            let rounds =
+                |&unit: &u32| registers.next_multiple_of(2 * unit) > registers.next_multiple_of(unit);
             let unit = (1..=16).map(|k| 32 * k).find(rounds).expect("a unit");
             let warp = registers.next_multiple_of(unit);
             return vec![format!("sm.register_unit={unit}"), format!("sm.registers={}", 5 * 4 * warp)];
         }
+        // The farther the memory, the more come for a line before it is there.
+        "l2.merges" => &["dram.cycles=400"],
         // Requests wait behind a short queue, lines before an L2 that takes its time.
         "l2.queue" => &["dram.queue=8"],
         "dram.return_queue" => &["l2.port_bytes=8", "l2.mshrs=64"],
@@ -56,7 +59,9 @@ fn others(parameter: &Parameter, config: &Config) -> Vec<String> {
             vec![(2 * now.max(1)).to_string(), (now / 2).to_string()]
         }
         Kind::Switch => vec![(now != "true").to_string()],
-        Kind::Choice(words) => words.iter().filter(|&&word| word != now).map(|&word| word.to_owned()).collect(),
+        Kind::Choice(words) => {
+            words.iter().filter(|&&word| word != now).map(|&word| word.to_owned()).collect()
+        }
     }
 }
 
@@ -82,7 +87,8 @@ fn every_parameter_moves_a_counter() {
             continue;
         }
         let first = likely(parameter.key);
-        let jobs = JOBS.iter().filter(|job| job.name == first).chain(JOBS.iter().filter(|job| job.name != first));
+        let jobs =
+            JOBS.iter().filter(|job| job.name == first).chain(JOBS.iter().filter(|job| job.name != first));
         let moves = jobs.into_iter().any(|job| {
             let before = bases
                 .entry((settings.clone(), job.name))
@@ -90,7 +96,11 @@ fn every_parameter_moves_a_counter() {
                 .clone();
             changed.iter().any(|config| {
                 let after = job.run(Some(config), How::default());
-                assert_eq!(after.output, before.output, "{}: what {} computes has changed", parameter.key, job.name);
+                assert_eq!(
+                    after.output, before.output,
+                    "{}: what {} computes has changed",
+                    parameter.key, job.name
+                );
                 after.counts != before.counts
             })
         });

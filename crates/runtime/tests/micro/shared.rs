@@ -46,14 +46,20 @@ static FIGURES: LazyLock<Vec<Figure>> = LazyLock::new(|| {
         let measured = cycles(&kernels::shared_writes(), all, ways, 48 * 32);
         let what = format!("shared memory: cycles a store with {ways}-way conflicts, many warps");
         let limit = f64::from(ways) / f64::from(config.units.ldst);
-        figures.push(Figure::new(what, limit, measured, "cycles", 0.05).from("ways"));
+        figures.push(Figure::new(what, limit, measured, "cycles", 0.08).from("ways"));
     }
     for (stride, rounds, what) in [(1, 1, "on 32 words"), (32, 32, "in one bank"), (0, 32, "on one word")] {
         let known = f64::from(2 + config.shared.cycles - 1 + rounds * config.shared.atomic_cycles);
         let measured = cycles(&kernels::shared_atomics(), one, stride, 16);
         figures.push(
-            Figure::new(format!("shared memory: latency of an atomic {what}"), known, measured, "cycles", 0.0)
-                .from("1 + 1 operands + sm.shared.cycles − 1 + rounds × sm.shared.atomic_cycles"),
+            Figure::new(
+                format!("shared memory: latency of an atomic {what}"),
+                known,
+                measured,
+                "cycles",
+                0.0,
+            )
+            .from("1 + 1 for operands + sm.shared.cycles − 1 + rounds × sm.shared.atomic_cycles"),
         );
     }
     figures

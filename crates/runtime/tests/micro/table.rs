@@ -30,7 +30,10 @@ fn number(value: f64) -> String {
 
 fn table(text: &mut String, title: &str, figures: &[Figure]) {
     let _ = writeln!(text, "\n## {title}\n");
-    let _ = writeln!(text, "| what | measured | known | off by | allowed | by | card |\n|---|---:|---:|---:|---:|---|---|");
+    let _ = writeln!(
+        text,
+        "| what | measured | known | off by | allowed | by | card |\n|---|---:|---:|---:|---:|---|---|"
+    );
     for figure in figures {
         let _ = writeln!(
             text,
@@ -39,7 +42,8 @@ fn table(text: &mut String, title: &str, figures: &[Figure]) {
             number(figure.measured),
             figure.unit,
             number(figure.known),
-            100.0 * figure.error() + 0.0,
+            // Without a sign before zero.
+            (1000.0 * figure.error()).round() / 10.0 + 0.0,
             100.0 * figure.tolerance,
             figure.from,
             figure.silicon

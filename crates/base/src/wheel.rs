@@ -1,32 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A timing wheel: events by cycle, with a bitmap that finds the next one and a heap for the far future.
+//! A timing wheel: events by cycle, with a word of bits that finds the next one and a heap for the far future.
 //!
-//! Events of one cycle come out in the order in which they went in. They are nodes of a slab, in one list for each slot of the wheel.
+//! Events of one cycle come out together, in the order in which they went in.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-const SLOTS: usize = 256;
-const WORDS: usize = SLOTS / 64;
-const NONE: u32 = u32::MAX;
+const SLOTS: usize = 64;
 
 pub struct Wheel<T> {
-    nodes: Vec<Node<T>>,
-    /// First node that is not in use.
-    unused: u32,
-    /// First and last node of each slot.
-    lists: Box<[(u32, u32); SLOTS]>,
-    occupied: [u64; WORDS],
+    /// Events of the next cycles.
+    slots: Box<[Vec<T>; SLOTS]>,
+    /// Bit i: slot i has events.
+    occupied: u64,
     /// All events of earlier cycles have been taken.
     now: u64,
     far: BinaryHeap<Reverse<Far<T>>>,
     sequence: u64,
-}
-
-#[derive(Clone, Copy)]
-struct Node<T> {
-    event: T,
-    next: u32,
 }
 
 struct Far<T> {
@@ -55,13 +45,11 @@ impl<T> Ord for Far<T> {
     }
 }
 
-impl<T: Copy> Default for Wheel<T> {
+impl<T> Default for Wheel<T> {
     fn default() -> Self {
         Wheel {
-            nodes: Vec::new(),
-            unused: NONE,
-            lists: Box::new([(NONE, NONE); SLOTS]),
-            occupied: [0; WORDS],
+            slots: Box::new(std::array::from_fn(|_| Vec::new())),
+            occupied: 0,
             now: 0,
             far: BinaryHeap::new(),
             sequence: 0,
@@ -70,7 +58,7 @@ impl<T: Copy> Default for Wheel<T> {
 }
 
 impl<T: Copy> Wheel<T> {
-    /// An event for a cycle that is not before the latest one taken from.
+    /// An event for a cycle after the latest one taken.
     #[inline(always)]
     pub fn push(&mut self, at: u64, event: T) {
         debug_assert!(at >= self.now, "an event for cycle {at} at cycle {}", self.now);
@@ -81,63 +69,39 @@ impl<T: Copy> Wheel<T> {
         }
     }
 
+    #[inline(always)]
+    fn put(&mut self, at: u64, event: T) {
+        let slot = at as usize % SLOTS;
+        self.slots[slot].push(event);
+        self.occupied |= 1 << slot;
+    }
+
     #[cold]
     fn put_far(&mut self, at: u64, event: T) {
         self.sequence += 1;
         self.far.push(Reverse(Far { at, sequence: self.sequence, event }));
     }
 
+    /// Takes the events of a cycle, if there are any. Cycles must not go back, and none that has events may be left out. Whoever took
+    /// them gives the list back when done with it.
     #[inline(always)]
-    fn put(&mut self, at: u64, event: T) {
-        let node = self.unused;
-        if node == NONE {
-            return self.grow(at, event);
-        }
-        let slot = at as usize % SLOTS;
-        let (first, last) = &mut self.lists[slot];
-        // SAFETY: lists and the list of unused nodes hold nothing but indices of nodes and `NONE`.
-        unsafe {
-            let place = self.nodes.get_unchecked_mut(node as usize);
-            self.unused = place.next;
-            *place = Node { event, next: NONE };
-            match *last {
-                NONE => *first = node,
-                before => self.nodes.get_unchecked_mut(before as usize).next = node,
-            }
-        }
-        *last = node;
-        self.occupied[slot / 64] |= 1 << (slot % 64);
-    }
-
-    #[cold]
-    fn grow(&mut self, at: u64, event: T) {
-        self.unused = self.nodes.len() as u32;
-        self.nodes.push(Node { event, next: NONE });
-        self.put(at, event);
-    }
-
-    /// Takes the next event of a cycle. Cycles must not go back, and no cycle that has events may be left out.
-    #[inline(always)]
-    pub fn pop(&mut self, now: u64) -> Option<T> {
+    pub fn take(&mut self, now: u64) -> Option<Vec<T>> {
         if self.now != now {
             self.turn(now);
         }
         let slot = now as usize % SLOTS;
-        let (first, last) = &mut self.lists[slot];
-        let index = *first;
-        if index == NONE {
+        if self.occupied >> slot & 1 == 0 {
             return None;
         }
-        // SAFETY: as in `put`.
-        let node = unsafe { self.nodes.get_unchecked_mut(index as usize) };
-        *first = node.next;
-        if node.next == NONE {
-            *last = NONE;
-            self.occupied[slot / 64] &= !(1 << (slot % 64));
-        }
-        node.next = self.unused;
-        self.unused = index;
-        Some(node.event)
+        self.occupied &= !(1 << slot);
+        Some(std::mem::take(&mut self.slots[slot]))
+    }
+
+    /// Takes a list back, so that its memory is used again.
+    #[inline(always)]
+    pub fn give_back(&mut self, mut list: Vec<T>) {
+        list.clear();
+        self.slots[self.now as usize % SLOTS] = list;
     }
 
     /// Moves the present on, and what has come near from the heap to the wheel.
@@ -164,22 +128,9 @@ impl<T: Copy> Wheel<T> {
     /// The cycle of the next event, if there is one.
     #[inline(always)]
     pub fn next(&self) -> Option<u64> {
-        let start = self.now as usize % SLOTS;
-        let (word, bit) = (start / 64, start % 64);
-        let first = self.occupied[word] >> bit;
-        if first != 0 {
-            return Some(self.now + u64::from(first.trailing_zeros()));
-        }
-        for step in 1..=WORDS {
-            let index = (word + step) % WORDS;
-            let mut bits = self.occupied[index];
-            if step == WORDS {
-                bits &= (1u64 << bit) - 1;
-            }
-            if bits != 0 {
-                let distance = step * 64 - bit + bits.trailing_zeros() as usize;
-                return Some(self.now + distance as u64);
-            }
+        if self.occupied != 0 {
+            let ahead = self.occupied.rotate_right(self.now as u32 % SLOTS as u32);
+            return Some(self.now + u64::from(ahead.trailing_zeros()));
         }
         self.far.peek().map(|Reverse(far)| far.at)
     }
@@ -202,7 +153,7 @@ mod tests {
         let mut plain = BTreeMap::<u64, Vec<u32>>::new();
         let mut now = 0;
         for round in 0..100_000u32 {
-            let far = [3, 40, 255, 256, 700, 5000][(random.next_u64() % 6) as usize];
+            let far = [3, 40, 63, 64, 700, 5000][(random.next_u64() % 6) as usize];
             let at = now + 1 + random.next_u64() % far;
             wheel.push(at, round);
             plain.entry(at).or_default().push(round);
@@ -210,11 +161,9 @@ mod tests {
                 let next = wheel.next().expect("there is an event");
                 assert_eq!(next, *plain.keys().next().expect("there is an event"));
                 now = if random.next_u64().is_multiple_of(3) { next } else { (now + 1).min(next) };
-                let mut taken = Vec::new();
-                while let Some(event) = wheel.pop(now) {
-                    taken.push(event);
-                }
+                let taken = wheel.take(now).unwrap_or_default();
                 assert_eq!(taken, plain.remove(&now).unwrap_or_default());
+                wheel.give_back(taken);
             }
         }
     }

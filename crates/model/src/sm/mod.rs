@@ -216,8 +216,11 @@ impl Sm {
             }
         }
         self.take_instructions(around.kernels, now);
-        while let Some(event) = self.wheel.pop(now) {
-            self.handle(work, around.kernels, now, event);
+        if let Some(events) = self.wheel.take(now) {
+            for &event in &events {
+                self.handle(work, around.kernels, now, event);
+            }
+            self.wheel.give_back(events);
         }
         if self.mem.next(now, around.outbox) <= now {
             self.mem.step(now, around.outbox, &mut self.done);

@@ -129,6 +129,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
     }
 
     /// Steps a warp until something happens or `budget` instructions are issued.
+    #[inline(always)]
     pub(crate) fn run_warp(&mut self, warp: &mut Warp, block: &mut Block, budget: u32) -> Event {
         if warp.splits.cur.mask == 0 {
             return Event::Blocked;

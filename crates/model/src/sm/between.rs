@@ -6,7 +6,6 @@ use warpwatt_exec::stepping::StepEvent;
 use warpwatt_memory::DeviceMemory;
 
 use super::stall::Stall;
-use super::warp::Condition;
 use super::work::Stopped;
 use super::{Kernel, Sm, WARPS, Work};
 
@@ -63,10 +62,7 @@ impl Sm {
         self.settle(work, now);
         for slot in 0..self.warp_slots {
             let warp = &self.warps[slot % WARPS];
-            if warp.kernel != kernel
-                || warp.condition != Condition::Waits(Stall::Barrier)
-                || warp.pc.is_some()
-            {
+            if warp.kernel != kernel || !warp.waits_for(Stall::Barrier) || warp.pc.is_some() {
                 continue;
             }
             let resident = self.blocks[warp.block as usize].resident as usize;
@@ -92,8 +88,7 @@ impl Sm {
 
     /// Warps that have not ended: kernel, resident block, warp of the block.
     pub fn running(&self) -> impl Iterator<Item = (usize, usize, usize)> {
-        let running =
-            self.warps.iter().filter(|warp| matches!(warp.condition, Condition::Ready | Condition::Waits(_)));
+        let running = self.warps.iter().filter(|warp| warp.is_live());
         running.map(|warp| {
             let block = &self.blocks[warp.block as usize];
             (warp.kernel as usize, block.resident as usize, warp.index as usize)

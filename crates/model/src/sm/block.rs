@@ -47,7 +47,7 @@ impl Sm {
                 let number = slot.slots.len() as u32;
                 slot.slots.push(index as u8);
                 *warp = WarpSlot {
-                    condition: Condition::Waits(Stall::Fetch),
+                    condition: Condition::Waits,
                     kernel: start.kernel,
                     block: block as u32,
                     index: number,
@@ -133,7 +133,7 @@ impl Sm {
             let warp = &self.warps[slot % WARPS];
             // Slots of warps that ended may have gone to other blocks.
             let is_ours = warp.block as usize == block && warp.pc.is_none();
-            if is_ours && warp.condition == Condition::Waits(Stall::Barrier) {
+            if is_ours && warp.waits_for(Stall::Barrier) {
                 let Some(pc) = resident.warp_pc(warp.index as usize) else { continue };
                 self.go_to(slot, pc);
                 self.hold(slot, now, self.spec.barrier_cycles, Stall::Barrier);

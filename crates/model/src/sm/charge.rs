@@ -16,7 +16,7 @@ impl Sm {
         };
         let warp = &self.warps[at(&self.schedulers, scheduler).slot(rank) % WARPS];
         let stall = match warp.condition {
-            Condition::Waits(stall) => stall,
+            Condition::Waits => warp.stall,
             // It could issue, if its unit took it.
             Condition::Ready => Stall::Unit,
             Condition::Free | Condition::Drains => Stall::Empty,

@@ -138,8 +138,10 @@ fn decode(uop: &Uop, config: &Config) -> Timing {
             Src::Reg(first) if first != Reg::ZERO => {
                 for register in 0..uop.src_words(i) as u8 {
                     insert(&mut timing.hazards, first.0 + register);
-                    if usize::from(timing.sources) < SOURCES {
-                        timing.source[usize::from(timing.sources)] = first.0 + register;
+                    let known = usize::from(timing.sources);
+                    // A register that is named twice is read once.
+                    if known < SOURCES && !timing.source[..known].contains(&(first.0 + register)) {
+                        timing.source[known] = first.0 + register;
                         timing.sources += 1;
                     }
                 }

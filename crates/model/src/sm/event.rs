@@ -2,6 +2,7 @@
 //! What happens in an SM some time after an instruction issued.
 
 use super::fetch::Arrival;
+use super::stall::Stall;
 use super::warp::Condition;
 use super::{Kernel, Sm, WARPS, Work, at};
 
@@ -56,7 +57,7 @@ impl Sm {
                 let was_empty = warp.buffered == 0;
                 warp.buffered += u32::from(count);
                 warp.coming -= u32::from(count);
-                if was_empty {
+                if was_empty && warp.is_live() {
                     self.evaluate_here(kernels, slot, now);
                 }
             }
@@ -85,7 +86,7 @@ impl Sm {
         warp.in_flight -= 1;
         self.issue.retired += 1;
         match warp.condition {
-            Condition::Waits(super::Stall::Memory | super::Stall::Dependency) => {
+            Condition::Waits if matches!(warp.stall, Stall::Memory | Stall::Dependency) => {
                 self.evaluate_here(kernels, slot, now);
             }
             Condition::Drains => self.drain(work, slot, now),

@@ -265,24 +265,31 @@ impl Sm {
     pub(super) fn follow(&mut self, slot: usize, latest: u32, pc: u32) {
         let warp = &mut self.warps[slot % WARPS];
         warp.pc = Some(pc);
+        warp.buffered -= 1;
         if pc == latest + 1 {
-            warp.buffered -= 1;
             self.fetch.consumed(slot, warp);
         } else {
             self.drop_buffer(slot);
         }
     }
 
-    /// A warp goes on at `pc` after it waited.
+    /// A warp goes on at `pc` after it waited. What it had fetched is of use if that is where it would have gone on anyway.
     pub(super) fn go_to(&mut self, slot: usize, pc: u32) {
-        self.warps[slot % WARPS].pc = Some(pc);
-        self.drop_buffer(slot);
+        let warp = &mut self.warps[slot % WARPS];
+        warp.pc = Some(pc);
+        if pc == warp.last_pc + 1 {
+            self.fetch.update(slot, &self.warps[slot % WARPS]);
+        } else {
+            self.drop_buffer(slot);
+        }
     }
 
-    /// All lanes of a warp wait or have ended.
+    /// All lanes of a warp wait or have ended; the instruction that brought them there leaves the buffer.
     pub(super) fn lose_path(&mut self, slot: usize) {
-        self.warps[slot % WARPS].pc = None;
-        self.drop_buffer(slot);
+        let warp = &mut self.warps[slot % WARPS];
+        warp.pc = None;
+        warp.buffered -= 1;
+        self.fetch.update(slot, &self.warps[slot % WARPS]);
     }
 
     fn await_merge(&mut self, slot: usize) {
@@ -295,7 +302,7 @@ impl Sm {
     fn drop_buffer(&mut self, slot: usize) {
         let warp = &mut self.warps[slot % WARPS];
         self.issue.jumps += 1;
-        self.fetch.counters.flushed += u64::from((warp.buffered + warp.coming).saturating_sub(1));
+        self.fetch.counters.flushed += u64::from(warp.buffered + warp.coming);
         (warp.buffered, warp.coming) = (0, 0);
         warp.path += 1;
         self.fetch.update(slot, &self.warps[slot % WARPS]);
@@ -337,15 +344,15 @@ impl Sm {
     /// the two places that every instruction passes.
     #[inline(never)]
     pub(super) fn evaluate(&mut self, kernels: &[Kernel], slot: usize, now: u64) {
-        self.evaluate_here(kernels, slot, now);
+        if self.warps[slot % WARPS].is_live() {
+            self.evaluate_here(kernels, slot, now);
+        }
     }
 
+    /// The same for a warp that is live.
     #[inline(always)]
     pub(super) fn evaluate_here(&mut self, kernels: &[Kernel], slot: usize, now: u64) {
         let warp = &self.warps[slot % WARPS];
-        if matches!(warp.condition, Condition::Free | Condition::Drains) {
-            return;
-        }
         let Some(pc) = warp.pc else { return self.wait(slot, Stall::Barrier) };
         let stall = if warp.held_until > now {
             warp.held_for
@@ -382,7 +389,7 @@ impl Sm {
     fn wait(&mut self, slot: usize, stall: Stall) {
         let scheduler = self.scheduler_of(slot);
         let warp = &mut self.warps[slot % WARPS];
-        warp.condition = Condition::Waits(stall);
+        (warp.condition, warp.stall) = (Condition::Waits, stall);
         let away = matches!(stall, Stall::Memory | Stall::Barrier | Stall::Fence | Stall::Merge);
         at_mut(&mut self.schedulers, scheduler).set_waiting(warp.rank, away);
     }

@@ -5,19 +5,23 @@ use super::decode::{RegisterSet, Timing};
 use super::stall::Stall;
 
 /// Whether a warp can issue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
+#[repr(u8)]
 pub enum Condition {
     /// No warp is in the slot.
     Free,
-    Ready,
-    Waits(Stall),
     /// All its lanes ended; instructions or stores are still under way.
     Drains,
+    /// For what [`WarpSlot::stall`] says.
+    Waits,
+    Ready,
 }
 
 #[derive(Clone, Debug)]
 pub struct WarpSlot {
     pub condition: Condition,
+    /// What it waits for, or waited for last.
+    pub stall: Stall,
     /// Index of its kernel in the run, of its block in the SM, and its own in the block.
     pub kernel: u32,
     pub block: u32,
@@ -61,6 +65,7 @@ impl Default for WarpSlot {
     fn default() -> Self {
         WarpSlot {
             condition: Condition::Free,
+            stall: Stall::Fetch,
             kernel: 0,
             block: 0,
             index: 0,
@@ -88,10 +93,22 @@ impl Default for WarpSlot {
 }
 
 impl WarpSlot {
+    /// Whether it has lanes that have not ended.
+    #[inline(always)]
+    pub fn is_live(&self) -> bool {
+        self.condition >= Condition::Waits
+    }
+
+    /// Whether it waits for this.
+    #[inline(always)]
+    pub fn waits_for(&self, stall: Stall) -> bool {
+        self.condition == Condition::Waits && self.stall == stall
+    }
+
     /// Whether instructions are wanted for it at all.
     #[inline(always)]
     pub fn fetches(&self) -> bool {
-        self.pc.is_some() && !self.branches && !matches!(self.condition, Condition::Free | Condition::Drains)
+        self.pc.is_some() && !self.branches && self.is_live()
     }
 
     /// What the next instruction waits for among registers and predicates.

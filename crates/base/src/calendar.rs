@@ -91,21 +91,35 @@ impl Board {
         self.last_tail = self.last_tail.max(end);
     }
 
+    /// The first free cycle from `earliest` on.
+    #[inline(always)]
+    pub fn first_free(&self, resource: usize, earliest: u64) -> u64 {
+        let from = earliest - self.now;
+        if from < HORIZON {
+            let free = !self.busy[resource] >> from;
+            if free != 0 {
+                return earliest + u64::from(free.trailing_zeros());
+            }
+        }
+        self.behind_the_horizon(resource, earliest)
+    }
+
+    /// Takes a cycle that was found free.
+    #[inline(always)]
+    pub fn take_one(&mut self, resource: usize, at: u64) {
+        let from = at - self.now;
+        if from < HORIZON {
+            self.busy[resource] |= 1 << from;
+        } else {
+            self.take_behind_the_horizon(resource, at + 1);
+        }
+    }
+
     /// Books the first free cycle from `earliest` on.
     #[inline(always)]
     pub fn book(&mut self, resource: usize, earliest: u64) -> u64 {
-        let from = earliest - self.now;
-        if from < HORIZON {
-            let busy = &mut self.busy[resource];
-            let free = !*busy >> from;
-            if free != 0 {
-                let wait = free.trailing_zeros();
-                *busy |= 1 << from << wait;
-                return earliest + u64::from(wait);
-            }
-        }
-        let at = self.behind_the_horizon(resource, earliest);
-        self.take(resource, at, 1);
+        let at = self.first_free(resource, earliest);
+        self.take_one(resource, at);
         at
     }
 

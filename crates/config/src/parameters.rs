@@ -78,8 +78,8 @@ parameters! {
     /// Instruction fetch.
     fetch: Fetch = "sm.fetch" {
         warps: u32 = 1, 1..=8, "warps", "Warps that are fetched for in one cycle.";
-        width: u32 = 4, 1..=8, "instructions", "Instructions that one fetch brings, within a cache line.";
-        buffer: u32 = 8, 1..=16, "instructions", "Instruction buffer of a warp.";
+        width: u32 = 2, 1..=8, "instructions", "Instructions that one fetch brings, within a cache line.";
+        buffer: u32 = 4, 1..=16, "instructions", "Instruction buffer of a warp.";
         cycles: u32 = 2, 1..=50, "cycles", "From fetch to a decoded instruction on a hit.";
         instruction_bytes: u32 = 8, 4..=16, "bytes", "Size of an instruction in memory; a power of two.";
     }

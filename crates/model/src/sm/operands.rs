@@ -8,7 +8,7 @@
 use warpwatt_base::calendar::Board;
 use warpwatt_config::Config;
 
-use super::decode::{Pipe, Pooled, SOURCES, Timing};
+use super::decode::{Pipe, Pooled, Timing};
 
 warpwatt_base::counters! {
     /// What the register file did.
@@ -69,7 +69,7 @@ pub struct Operands {
     /// The bank of each sum of register and warp slot.
     bank: Box<[u8; PLACES]>,
     pools: [Pool; 3],
-    ports: usize,
+    ports: u64,
     sub_banks: u64,
     counters: RegisterCounters,
 }
@@ -88,7 +88,7 @@ impl Operands {
             memory_buses,
             bank: Box::new(std::array::from_fn(|place| (place as u32 % rf.banks) as u8)),
             pools: [rf.collectors_sp, rf.collectors_sfu, rf.collectors_fp64].map(Pool::new),
-            ports: rf.collector_ports as usize,
+            ports: u64::from(rf.collector_ports),
             sub_banks: u64::from(rf.sub_banks),
             counters: RegisterCounters::default(),
         }
@@ -126,13 +126,18 @@ impl Operands {
         self.board.advance(now);
         let sources = usize::from(timing.sources);
         let (mut ready, mut waited) = (now + 1, 0);
-        // When each operand comes. One port takes every so many of them, one after the other.
-        let mut times = [now; SOURCES];
-        for i in 0..sources.min(SOURCES) {
-            let port_free = if i < self.ports { now } else { times[i - self.ports] };
-            let bank = self.bank(warp, timing.source[i]);
-            let at = self.board.book(bank, port_free + 1);
-            times[i] = at;
+        // Operands that the collector takes in each of the next cycles, four bits each; what comes later is not told apart.
+        let mut taken = 0u64;
+        for &register in timing.source.iter().take(sources) {
+            let bank = self.bank(warp, register);
+            let mut at = self.board.first_free(bank, now + 1);
+            let mut shift = 4 * (at - now - 1).min(15);
+            while taken >> shift & 15 == self.ports && shift != 60 {
+                at = self.board.first_free(bank, at + 1);
+                shift = 4 * (at - now - 1).min(15);
+            }
+            taken = taken.wrapping_add(1 << shift);
+            self.board.take_one(bank, at);
             waited += at - now - 1;
             ready = ready.max(at + 1);
         }

@@ -104,9 +104,16 @@ fn slots(sum: &mut Sum, what: &str, counters: &SmCounters, config: &Config) {
 fn registers(record: &LaunchRecord, program: &Program) -> (u64, u64, u64) {
     let (mut reads, mut writes, mut at_least) = (0, 0, 0);
     for (uop, count) in program.uops.iter().zip(&record.per_pc) {
-        let is_register = |source: Src| matches!(source, Src::Reg(register) if register != Reg::ZERO);
-        let read: u32 =
-            (0..uop.src.len()).filter(|&i| is_register(uop.src[i])).map(|i| uop.src_words(i)).sum();
+        // A register that is named twice is read once.
+        let mut registers = std::collections::BTreeSet::new();
+        for i in 0..uop.src.len() {
+            if let Src::Reg(first) = uop.src[i]
+                && first != Reg::ZERO
+            {
+                registers.extend(u32::from(first.0)..u32::from(first.0) + uop.src_words(i));
+            }
+        }
+        let read = registers.len() as u32;
         let written = if uop.dst == Reg::ZERO { 0 } else { uop.dst_words() };
         reads += count.issues * u64::from(read);
         writes += count.issues * u64::from(written);

@@ -203,6 +203,11 @@ mod tests {
     }
 
     #[test]
+    fn a_register_that_is_named_twice_is_read_once() {
+        assert_eq!(operands(16, 1).collect(100, 0, &fma([5, 5, 5])), 102);
+    }
+
+    #[test]
     fn a_collector_takes_no_more_operands_in_a_cycle_than_it_has_ports() {
         assert_eq!(operands(16, 1).collect(100, 0, &fma([1, 2, 3])), 104);
         assert_eq!(operands(16, 2).collect(100, 0, &fma([1, 2, 3])), 103);
@@ -211,9 +216,9 @@ mod tests {
     #[test]
     fn warps_are_shifted_against_each_other() {
         let mut operands = operands(4, 3);
-        assert_eq!(operands.collect(100, 0, &fma([4, 4, 4])), 104);
-        assert_eq!(operands.collect(100, 1, &fma([4, 4, 4])), 104);
-        assert_eq!(operands.collect(100, 4, &fma([4, 4, 4])), 107);
+        assert_eq!(operands.collect(100, 0, &fma([4, 8, 12])), 104);
+        assert_eq!(operands.collect(100, 1, &fma([4, 8, 12])), 104);
+        assert_eq!(operands.collect(100, 4, &fma([4, 8, 12])), 107);
     }
 
     #[test]

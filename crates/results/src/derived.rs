@@ -133,8 +133,8 @@ mod tests {
     #[test]
     fn bandwidth_follows_from_accesses_and_time() {
         let config = Config::default();
-        let mut values = values(&[("dram.reads.count", 900), ("dram.writes.count", 100)]);
-        // 64 000 bytes in a microsecond.
+        let mut values = values(&[("dram.reads.count", 1900), ("dram.writes.count", 100)]);
+        // 2000 accesses of 32 bytes in a microsecond.
         derive(&mut values, u64::from(config.clock.core_mhz), &config);
         let Reading::Ratio(rate) = values["dram.bandwidth.gbs"] else { panic!("a ratio") };
         assert!((rate - 64.0).abs() < 1e-9, "{rate}");

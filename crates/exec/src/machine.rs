@@ -298,33 +298,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
     /// Executes a lane kernel and merges its predicate results.
     #[inline(always)]
     pub(crate) unsafe fn compute(&mut self, warp: &mut Warp, code: &Code, uop: &Uop, mask: u32) {
-        unsafe {
-            let mut args = Args {
-                dst: warp.rows.add(code.dst as usize),
-                src: [
-                    self.source(warp, code, 0),
-                    self.source(warp, code, 1),
-                    self.source(warp, code, 2),
-                    self.source(warp, code, 3),
-                ],
-                psrc: [!0; 3],
-                pdst: [0; 2],
-                mask,
-            };
-            if code.uses_psrc {
-                for (i, psrc) in args.psrc.iter_mut().enumerate() {
-                    let flip = u32::from(code.psrc_neg >> i & 1).wrapping_neg();
-                    *psrc = warp.preds.get_unchecked(usize::from(code.psrc[i])) ^ flip;
-                }
-            }
-            (code.kernel)(&mut args, uop);
-            if code.writes_pred {
-                for (result, index) in args.pdst.into_iter().zip(code.pdst) {
-                    let pred = warp.preds.get_unchecked_mut(usize::from(index));
-                    *pred = *pred & !mask | result & mask;
-                }
-            }
-        }
+        unsafe { compute(self.pool, warp, code, uop, mask) }
     }
 
     /// Stops the run for the lowest lane of `mask`.
@@ -357,5 +331,40 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         self.tally.fault =
             Some(Box::new(Fault { kind, pc, cta: block.id, thread, access, detail, waiters: Vec::new() }));
         Event::Fault
+    }
+}
+
+/// Executes a lane kernel and merges its predicate results. `pool` has the rows of immediates and constants.
+///
+/// # Safety
+/// The micro-op must be of the image that the warp runs, and the pool that of its grid.
+#[inline(always)]
+pub(crate) unsafe fn compute(pool: *mut Row, warp: &mut Warp, code: &Code, uop: &Uop, mask: u32) {
+    unsafe {
+        let source = |i: usize| {
+            let operand = code.src[i];
+            let base = if operand >> 31 == 0 { warp.rows } else { pool };
+            base.add((operand & 0x7fff_ffff) as usize).cast_const()
+        };
+        let mut args = Args {
+            dst: warp.rows.add(code.dst as usize),
+            src: [source(0), source(1), source(2), source(3)],
+            psrc: [!0; 3],
+            pdst: [0; 2],
+            mask,
+        };
+        if code.uses_psrc {
+            for (i, psrc) in args.psrc.iter_mut().enumerate() {
+                let flip = u32::from(code.psrc_neg >> i & 1).wrapping_neg();
+                *psrc = warp.preds.get_unchecked(usize::from(code.psrc[i])) ^ flip;
+            }
+        }
+        (code.kernel)(&mut args, uop);
+        if code.writes_pred {
+            for (result, index) in args.pdst.into_iter().zip(code.pdst) {
+                let pred = warp.preds.get_unchecked_mut(usize::from(index));
+                *pred = *pred & !mask | result & mask;
+            }
+        }
     }
 }

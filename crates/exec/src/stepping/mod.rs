@@ -25,7 +25,7 @@ use warpwatt_memory::DeviceMemory;
 use crate::cta::Cta;
 use crate::fault::Fault;
 use crate::image::Kind;
-use crate::machine::{Machine, State};
+use crate::machine::{Machine, State, compute};
 use crate::options::{Quiet, Services};
 use crate::stats::PcCount;
 
@@ -93,6 +93,20 @@ impl Stepper {
         let (pc, active) = (warp.splits.cur.pc, warp.splits.cur.mask);
         let code = &grid.image.code[pc as usize];
         let mask = active & (warp.preds[usize::from(code.guard)] ^ code.guard_flip);
+        if code.kind == Kind::Alu && active != 0 {
+            // Most instructions compute on registers alone, and need no machine around them.
+            let count = &mut self.state.counts[pc as usize];
+            count.issues += 1;
+            count.lanes += u64::from(mask.count_ones());
+            warp.issued += 1;
+            if mask != 0 {
+                // SAFETY: the code is that of the launch, as was checked, and the warp is of one of its blocks.
+                unsafe { compute(grid.pool(), warp, code, &grid.image.uops[pc as usize], mask) };
+            }
+            warp.splits.go(pc + 1);
+            let event = if warp.splits.cur.mask == 0 { StepEvent::Blocked } else { StepEvent::Go };
+            return Outcome { event, pc, active, mask, access: Access::None };
+        }
         self.state.tally.now = Some(now);
         self.state.tally.record.access = Access::None;
         log.begin(now.cycle);

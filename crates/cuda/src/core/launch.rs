@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Commands on streams, launches above all. A command goes into the device's queue, or into a graph if its stream is being captured.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use warpwatt_runtime::{Args, Dim3, LaunchConfig, Stream};
+
+use crate::core::code::{Code, Result};
+use crate::core::copy::{Copy, Fill};
+use crate::core::graph;
+use crate::core::module::Function;
+use crate::core::state::{Core, host_function};
+
+/// What is done in stream order. A command can be done any number of times, as graphs do.
+#[derive(Clone)]
+pub enum Command {
+    Launch(Launch),
+    Copy(Copy),
+    Fill(Fill),
+    /// A function of the program's.
+    Call(Arc<dyn Fn() + Send + Sync>),
+    /// Handles of events.
+    Record(u64),
+    Wait(u64),
+}
+
+/// A launch with its arguments.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Handle of the function.
+    pub function: u64,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory per block.
+    pub shared: u32,
+    pub cooperative: bool,
+    /// One value per parameter, or the whole block.
+    pub args: Args,
+}
+
+/// Arguments as a program passes them.
+#[derive(Clone, Copy)]
+pub enum Arguments<'a> {
+    /// One pointer per parameter; may be null for a kernel without any.
+    Pointers(*const *const c_void),
+    /// The parameter block.
+    Packed(&'a [u8]),
+}
+
+impl Core {
+    /// Reads the arguments of a kernel from where the program has them.
+    ///
+    /// # Safety
+    /// Each pointer leads to a value of its parameter's size, as CUDA demands too.
+    pub unsafe fn arguments(&self, function: u64, arguments: Arguments) -> Result<Args> {
+        let function = self.functions.get(function)?;
+        match arguments {
+            Arguments::Packed(block) => Ok(Args::packed(block.to_vec())),
+            Arguments::Pointers(list) => {
+                let mut args = Args::new();
+                for (k, &(_, size)) in function.params.iter().enumerate() {
+                    if list.is_null() {
+                        return Err(Code::INVALID_VALUE);
+                    }
+                    // SAFETY: the caller vouches for as many pointers as there are parameters.
+                    let value = unsafe { *list.add(k) };
+                    if value.is_null() {
+                        return Err(Code::INVALID_VALUE);
+                    }
+                    // SAFETY: the caller vouches for a value of the parameter's size.
+                    args = args.bytes(unsafe { std::slice::from_raw_parts(value.cast(), size as usize) });
+                }
+                Ok(args)
+            }
+        }
+    }
+
+    /// Checks a launch and puts it into its stream.
+    pub fn launch(&mut self, stream: Stream, launch: Launch) -> Result<()> {
+        self.check_launch(&launch)?;
+        self.submit(stream, Command::Launch(launch))
+    }
+
+    fn check_launch(&mut self, launch: &Launch) -> Result<()> {
+        let limits = self.limits();
+        let function = self.functions.get(launch.function)?;
+        let largest = |function: &Function| function.dynamic_shared.max(limits.shared_per_block);
+        let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+        let empty = launch.grid.contains(&0) || launch.block.contains(&0);
+        let beyond = |extent: [u32; 3], most: [u32; 3]| extent.iter().zip(most).any(|(&n, most)| n > most);
+        if empty
+            || beyond(launch.grid, limits.grid)
+            || beyond(launch.block, limits.block)
+            || threads > u64::from(limits.threads_per_block)
+        {
+            return Err(Code::INVALID_CONFIGURATION);
+        }
+        if launch.shared > largest(function) {
+            return Err(Code::INVALID_VALUE);
+        }
+        let attributes = self.attributes(launch.function)?;
+        if threads > u64::from(attributes.max_threads) {
+            return Err(Code::LAUNCH_OUT_OF_RESOURCES);
+        }
+        if launch.cooperative {
+            let blocks: u64 = launch.grid.iter().map(|&n| u64::from(n)).product();
+            let resident = u64::from(self.occupancy(launch.function, threads as u32, launch.shared)?);
+            if blocks > resident * u64::from(limits.sms) {
+                return Err(Code::COOPERATIVE_LAUNCH_TOO_LARGE);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a command into a stream: into the device's queue, or into the graph that captures the stream.
+    pub fn submit(&mut self, stream: Stream, command: Command) -> Result<()> {
+        let captured_event = matches!(command, Command::Wait(event) if self.graphs.holds_event(event));
+        if captured_event || self.graphs.captures(stream) {
+            return graph::capture(self, stream, command);
+        }
+        self.enqueue(stream, &command)
+    }
+
+    /// Puts a command into the device's queue.
+    pub fn enqueue(&mut self, stream: Stream, command: &Command) -> Result<()> {
+        match command {
+            Command::Launch(launch) => self.queue_launch(stream, launch),
+            Command::Copy(copy) => self.queue_copy(stream, copy),
+            Command::Fill(fill) => self.queue_fill(stream, fill),
+            Command::Call(call) => {
+                let call = Arc::clone(call);
+                let queued = self.device.queue_call(stream, Box::new(move || host_function(|| call())));
+                self.settle(queued)?;
+                self.relieve()
+            }
+            Command::Record(event) => self.queue_record(stream, *event),
+            Command::Wait(event) => self.queue_wait(stream, *event),
+        }
+    }
+
+    fn queue_launch(&mut self, stream: Stream, launch: &Launch) -> Result<()> {
+        let function = self.functions.get(launch.function)?;
+        let (module, name) = (function.id, Arc::clone(&function.name));
+        let mut config = LaunchConfig::new(Dim3::from(launch.grid), Dim3::from(launch.block))
+            .shared(launch.shared)
+            .stream(stream.0);
+        config.cooperative = launch.cooperative;
+        let queued = self.device.queue_launch(stream, module, &name, &config, &launch.args);
+        self.settle(queued)?;
+        self.relieve()
+    }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Modules and the functions in them.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use warpwatt_runtime::{KernelAttributes, ModuleId};
+
+use crate::core::code::{Code, Result};
+use crate::core::state::{Core, say};
+use crate::fatbin;
+
+/// A loaded module.
+pub struct Loaded {
+    pub id: ModuleId,
+    /// Handles of its functions that were asked for, by name.
+    functions: FxHashMap<String, u64>,
+}
+
+/// A kernel that the program may launch.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Handle of its module.
+    pub module: u64,
+    pub id: ModuleId,
+    pub name: Arc<str>,
+    /// Offset and size of each parameter.
+    pub params: Arc<[(u32, u32)]>,
+    /// What was asked for with `MAX_DYNAMIC_SHARED_SIZE_BYTES`; 0 if nothing was.
+    pub dynamic_shared: u32,
+    /// Preferences that are remembered and change nothing.
+    pub carveout: i32,
+    pub cache: i32,
+    attributes: Option<KernelAttributes>,
+}
+
+impl Core {
+    /// Loads what lies at a pointer: PTX text, a fat binary, or machine code, which is refused.
+    ///
+    /// # Safety
+    /// The image is whole, as CUDA demands too: headers tell sizes, a text ends with 0.
+    pub unsafe fn load_pointer(&mut self, name: &str, image: *const u8) -> Result<u64> {
+        if image.is_null() {
+            return Err(Code::INVALID_VALUE);
+        }
+        // SAFETY: passed on.
+        let entries = unsafe { fatbin::from_pointer(image) };
+        self.load_entries(name, entries)
+    }
+
+    /// Loads an image of known size.
+    pub fn load_bytes(&mut self, name: &str, image: &[u8]) -> Result<u64> {
+        self.load_entries(name, fatbin::decode(image))
+    }
+
+    fn load_entries(
+        &mut self,
+        name: &str,
+        entries: std::result::Result<Vec<fatbin::Entry>, fatbin::FatbinError>,
+    ) -> Result<u64> {
+        let refuse = |core: &mut Core, text: String, code| {
+            say(&format!("{name}: {text}"));
+            core.log = text;
+            Err(code)
+        };
+        let entries = match entries {
+            Ok(entries) => entries,
+            Err(error) => return refuse(self, error.to_string(), Code::INVALID_IMAGE),
+        };
+        match fatbin::choose(&entries, self.session.capability) {
+            Ok(text) => self.load_ptx(name, &text),
+            Err(refusal) => refuse(self, refusal.to_string(), Code::NO_BINARY_FOR_GPU),
+        }
+    }
+
+    pub fn load_ptx(&mut self, name: &str, text: &str) -> Result<u64> {
+        self.log.clear();
+        let id = self.deeply(|device| device.load_module(name, text))?;
+        if let Ok(warnings) = self.device.warnings(id) {
+            for warning in warnings.iter().filter(|warning| warning.code == "ptx-version") {
+                say(&format!("{name}: {}", warning.message));
+            }
+        }
+        Ok(self.modules.insert(Loaded { id, functions: FxHashMap::default() }))
+    }
+
+    pub fn unload(&mut self, module: u64) -> Result<()> {
+        let loaded = self.modules.remove(module)?;
+        self.functions.retain(|_, function| function.module != module);
+        self.deeply(|device| device.unload_module(loaded.id))
+    }
+
+    /// A kernel of a module; the same handle every time.
+    pub fn function(&mut self, module: u64, name: &str) -> Result<u64> {
+        let loaded = self.modules.get(module)?;
+        if let Some(&handle) = loaded.functions.get(name) {
+            return Ok(handle);
+        }
+        let id = loaded.id;
+        let params = self.device.kernel_params(id, name).map_err(|error| Code::of(&error))?;
+        let function = Function {
+            module,
+            id,
+            name: name.into(),
+            params: params.into(),
+            dynamic_shared: 0,
+            carveout: -1,
+            cache: 0,
+            attributes: None,
+        };
+        let handle = self.functions.insert(function);
+        self.modules.get_mut(module)?.functions.insert(name.to_owned(), handle);
+        Ok(handle)
+    }
+
+    /// Names of a module's kernels, in order of appearance.
+    pub fn kernels(&self, module: u64) -> Result<Vec<String>> {
+        let id = self.modules.get(module)?.id;
+        self.device.kernels(id).map_err(|error| Code::of(&error))
+    }
+
+    /// Address and size of a variable of a module.
+    pub fn variable(&self, module: u64, name: &str) -> Result<(u64, u64)> {
+        let id = self.modules.get(module)?.id;
+        let (at, bytes) = self.device.symbol(id, name).map_err(|error| Code::of(&error))?;
+        Ok((at.0, bytes))
+    }
+
+    /// What compilation found out about a kernel; compiles it at the first call.
+    pub fn attributes(&mut self, function: u64) -> Result<KernelAttributes> {
+        let of = self.functions.get(function)?;
+        if let Some(attributes) = &of.attributes {
+            return Ok(attributes.clone());
+        }
+        let (id, name) = (of.id, Arc::clone(&of.name));
+        let attributes = self.deeply(|device| device.attributes(id, &name))?;
+        self.functions.get_mut(function)?.attributes = Some(attributes.clone());
+        Ok(attributes)
+    }
+
+    /// Blocks of a kernel that are alive on one SM at a time.
+    pub fn occupancy(&mut self, function: u64, threads: u32, shared: u32) -> Result<u32> {
+        self.attributes(function)?;
+        let of = self.functions.get(function)?;
+        let (id, name) = (of.id, Arc::clone(&of.name));
+        let outcome = self.device.occupancy(id, &name, threads, shared);
+        self.settle(outcome)
+    }
+}

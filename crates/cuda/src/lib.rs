@@ -3,3 +3,5 @@
 //! (`libcudart.so.11.0`, `.12` and `.13`), so that both share one simulated device.
 //!
 //! `core` is what the two have in common, in Rust's terms; `driver` and `rt` translate from and to C and do nothing else.
+
+pub mod fatbin;

@@ -158,7 +158,7 @@ fn report(
         Level::detect().name(),
         args.repeat,
         if args.repeat == 1 { "" } else { "s" },
-        crate::record::usage().1 as f64 * 1e-6
+        warpwatt_record::usage().1 as f64 * 1e-6
     ));
     Ok(())
 }
@@ -198,14 +198,14 @@ fn document(args: &BenchArgs, target: Option<&Target>, figures: &[Figure], sms: 
     }
     json!({
         "schema": "warpwatt.bench/1",
-        "tool": crate::record::tool(),
+        "tool": warpwatt_record::tool(),
         "gpu": target.map(|target| warpwatt_results::Gpu::of(&target.name, &target.timed.config)),
         "size": args.size.to_string(),
         "threads": args.threads,
         "isa_level": Level::detect().name(),
         "workloads": figures.iter().map(one).collect::<Vec<_>>(),
         "geometric_means": means,
-        "peak_rss_bytes": crate::record::usage().1,
+        "peak_rss_bytes": warpwatt_record::usage().1,
     })
 }
 

@@ -10,7 +10,7 @@ use crate::args::{CompileArgs, Stage};
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
 use crate::job::read_text;
-use crate::record;
+use warpwatt_record as record;
 use crate::session::isolated;
 use crate::table::{Table, grouped, shortened};
 

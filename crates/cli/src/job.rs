@@ -66,7 +66,8 @@ impl Job {
         Inputs {
             workload,
             size,
-            seed,
+            program: None,
+            seed: Some(seed),
             ptx_sha256: sha256_hex(ptx.as_bytes()),
             launch_sha256: launch,
             gpu: None,

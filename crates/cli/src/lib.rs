@@ -12,7 +12,6 @@ mod interrupt;
 mod job;
 pub mod launch;
 mod list;
-mod record;
 mod reproducer;
 mod run;
 mod schema;

@@ -114,7 +114,7 @@ fn capture(job: &Job, options: &Options, launch: u64, reason: &str) -> Result<(F
         Ok(_) => return Err("the run has no launch to save".to_owned()),
     }
     let Some(pending) = device.pending().cloned() else { return Err("no launch is pending".to_owned()) };
-    let tool = crate::record::tool();
+    let tool = warpwatt_record::tool();
     let about = About {
         version: tool.version,
         commit: tool.commit,

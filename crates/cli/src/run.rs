@@ -19,7 +19,7 @@ use crate::gpu;
 use crate::interrupt::{self, Timeout};
 use crate::job::{FileJob, Job, Stop, Verdict};
 use crate::list::find_workload;
-use crate::record::{self, Meter, Whole};
+use warpwatt_record::{self as record, Meter, Whole};
 use crate::reproducer::{self, Saved};
 use crate::session::{Watch, Watcher, isolated};
 use crate::summary::{Texts, summary};

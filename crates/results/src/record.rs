@@ -13,7 +13,7 @@ use crate::counters::{Reading, Values};
 use crate::totals::Elapsed;
 use crate::{MODEL_VERSION, RUN_SCHEMA};
 
-/// One run of a workload or of a launch file.
+/// One run of a workload, of a launch file, or of a program.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunRecord {
@@ -81,9 +81,13 @@ pub struct Inputs {
     /// Its size: tiny, small, medium or large.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub size: Option<String>,
-    /// Seed of its inputs.
-    pub seed: u64,
-    /// Of the PTX text.
+    /// Program and arguments that `exec` ran, without folders.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub program: Option<Vec<String>>,
+    /// Seed of the workload's inputs.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub seed: Option<u64>,
+    /// Of the PTX text; of the hashes of all texts, in the order of loading, where a program brought them.
     pub ptx_sha256: String,
     /// Of the launch file, when there is one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -125,6 +129,9 @@ pub struct Kernel {
     pub block: [u32; 3],
     /// Stream that it was launched on.
     pub stream: u32,
+    /// Number of the process that launched it, from 1; only where there were several.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub process: Option<u32>,
     /// Per thread.
     pub registers: u32,
     /// Static and dynamic shared memory per block.
@@ -358,6 +365,7 @@ mod tests {
             grid: [1, 1, 1],
             block: [32, 1, 1],
             stream: 0,
+            process: None,
             registers: 8,
             shared_bytes: 0,
             local_bytes: 0,
@@ -386,7 +394,8 @@ mod tests {
         let inputs = Inputs {
             workload: Some("vecadd".into()),
             size: Some("tiny".into()),
-            seed: 1,
+            program: None,
+            seed: Some(1),
             ptx_sha256: sha256_hex(b""),
             launch_sha256: None,
             gpu: None,

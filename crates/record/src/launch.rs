@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From a device's log to the run record, and figures about the host.
+//! From a device's log to kernels of the run record, and figures about the host.
 
 use std::time::Instant;
 
@@ -44,6 +44,7 @@ pub fn kernel(launch: &LaunchRecord, config: Option<&Config>) -> Kernel {
         grid: launch.grid,
         block: launch.block,
         stream: launch.stream,
+        process: None,
         registers: launch.registers,
         shared_bytes: launch.shared_bytes,
         local_bytes: launch.local_bytes,
@@ -132,10 +133,12 @@ fn stalls(values: &Values) -> Stalls {
 }
 
 /// What a timed device counted as a whole.
+#[derive(Clone, Debug)]
 pub struct Whole {
-    config: Config,
-    cycles: u64,
-    counters: Values,
+    pub config: Config,
+    /// Cycles in which kernels were under way.
+    pub cycles: u64,
+    pub counters: Values,
 }
 
 impl Whole {
@@ -216,10 +219,19 @@ impl Meter {
 
 /// Processor seconds and peak resident bytes of this process.
 pub fn usage() -> (f64, u64) {
+    usage_of(libc::RUSAGE_SELF)
+}
+
+/// The same of the processes that this one started and waited for: seconds of all of them, bytes of the largest.
+pub fn children_usage() -> (f64, u64) {
+    usage_of(libc::RUSAGE_CHILDREN)
+}
+
+fn usage_of(whose: libc::c_int) -> (f64, u64) {
     // SAFETY: `getrusage` fills the plain C structure it is given.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        libc::getrusage(whose, &mut usage);
         usage
     };
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;

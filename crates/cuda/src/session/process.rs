@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! This process as part of a session: what it did, written when it ends, and now and then before, so that little is lost if it is
+//! killed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use warpwatt_config::Config;
+use warpwatt_record::{BOARD_FILE, Board, Part, Stop, Text, Whole, diagnostics, kernel};
+use warpwatt_results::{Diagnostic, Severity, Status, sha256_hex};
+use warpwatt_runtime::{Class, Device, Error, Mode, Observer};
+
+use super::observer::Watcher;
+use super::{Session, interrupt};
+
+/// Time between two parts, at least.
+const PAUSE: Duration = Duration::from_secs(5);
+/// Writing takes no more than this share of the time.
+const SHARE: u32 = 20;
+/// Exit code of a process that a limit ended.
+const LIMIT: i32 = 5;
+/// Diagnostics that are kept.
+const MOST: usize = 100;
+
+pub struct Process {
+    number: u32,
+    folder: Option<PathBuf>,
+    board: Option<Arc<Board>>,
+    interrupt: Arc<AtomicBool>,
+    /// Ctrl-C is ours to handle.
+    own_interrupt: bool,
+    /// The wish to stop was passed on; a program that handles Ctrl-C itself is not told twice.
+    obeyed: bool,
+    live: bool,
+    /// Of a timed device.
+    config: Option<Config>,
+    ptx: Vec<String>,
+    diagnostics: Vec<Diagnostic>,
+    status: Status,
+    written: Instant,
+    pause: Duration,
+}
+
+impl Process {
+    pub(super) fn new(session: &Session, own_interrupt: bool) -> Process {
+        let claimed = session.folder.as_deref().map(|folder| (folder, Part::claim(folder)));
+        let (folder, number) = match claimed {
+            Some((folder, Ok(number))) => (Some(folder.to_owned()), number),
+            // `exec` is gone: a process that outlived it. Nobody waits for its part.
+            Some((_, Err(_))) | None => (None, 1),
+        };
+        let board = folder.as_deref().and_then(|folder| Board::open(&folder.join(BOARD_FILE)).ok());
+        Process {
+            number,
+            folder,
+            board: board.map(Arc::new),
+            interrupt: session.options.interrupt.clone(),
+            own_interrupt,
+            obeyed: false,
+            live: session.live,
+            config: matches!(session.options.mode, Mode::Timed(_)).then(|| session.config.clone()),
+            ptx: Vec::new(),
+            diagnostics: Vec::new(),
+            status: Status::Complete,
+            written: Instant::now(),
+            pause: PAUSE,
+        }
+    }
+
+    /// Watches the device for this process.
+    pub fn observer(&self) -> Box<dyn Observer + Send> {
+        let number = u64::from(self.number);
+        Box::new(Watcher::new(self.board.clone(), self.interrupt.clone(), self.live, number))
+    }
+
+    /// Whether `exec` wants the program to stop. The device is told too.
+    pub fn asked_to_stop(&self) -> bool {
+        if !self.obeyed && self.board.as_ref().is_some_and(|board| board.stopped().is_some()) {
+            self.interrupt.store(true, Ordering::Relaxed);
+        }
+        self.interrupt.load(Ordering::Relaxed)
+    }
+
+    /// A PTX text was loaded.
+    pub fn loaded(&mut self, ptx: &str) {
+        if self.folder.is_some() {
+            self.ptx.push(sha256_hex(ptx.as_bytes()));
+        }
+    }
+
+    /// The simulated program failed.
+    pub fn fault(&mut self, error: &Error) {
+        self.status = Status::Failed;
+        self.diagnose(diagnostics(error));
+    }
+
+    /// We failed.
+    pub fn bug(&mut self, text: &str) {
+        self.status = Status::Failed;
+        self.diagnose(vec![plain("internal", text.to_owned())]);
+    }
+
+    fn diagnose(&mut self, more: Vec<Diagnostic>) {
+        self.diagnostics.extend(more);
+        self.diagnostics.truncate(MOST);
+    }
+
+    /// Writes what there is so far, if the last time was long enough ago.
+    pub fn checkpoint(&mut self, device: &Device) {
+        if self.folder.is_none() || self.written.elapsed() < self.pause {
+            return;
+        }
+        let started = Instant::now();
+        let status = if self.status == Status::Complete { Status::Partial } else { self.status };
+        self.write(device, status, false);
+        self.pause = PAUSE.max(started.elapsed() * SHARE);
+    }
+
+    /// A limit was reached, or somebody wants the program to stop: writes what there is and ends the process. It goes on only if
+    /// it handles Ctrl-C itself.
+    pub fn stop(&mut self, device: &Device, error: &Error) {
+        let expired = self.board.as_ref().and_then(|board| board.stopped()) == Some(Stop::Timeout);
+        let limit = expired || error.class() == Class::Limit;
+        if self.status == Status::Complete {
+            self.status = Status::Partial;
+        }
+        let found = if expired {
+            vec![plain("limit", "the time limit is reached".to_owned())]
+        } else {
+            diagnostics(error)
+        };
+        if self.diagnostics.iter().all(|known| known.code != found[0].code) {
+            self.diagnose(found);
+        }
+        self.write(device, self.status, true);
+        if limit {
+            if let Some(board) = &self.board {
+                board.limit_reached();
+            } else {
+                eprintln!("warpwatt: {error}");
+            }
+            // What the program printed is part of what there is. Its own clean-up is not run: it could wait for kernels.
+            // SAFETY: plain C calls.
+            unsafe {
+                libc::fflush(std::ptr::null_mut());
+                libc::_exit(LIMIT);
+            }
+        }
+        if self.own_interrupt {
+            // SAFETY: a plain C call.
+            unsafe { libc::fflush(std::ptr::null_mut()) };
+            interrupt::die();
+        }
+        self.obeyed = true;
+        self.interrupt.store(false, Ordering::Relaxed);
+    }
+
+    /// The process ends by itself.
+    pub fn end(&mut self, device: &Device) {
+        self.write(device, self.status, true);
+    }
+
+    fn write(&mut self, device: &Device, status: Status, with_texts: bool) {
+        let Some(folder) = self.folder.clone() else { return };
+        let part = self.part(device, status, with_texts);
+        if let Err(error) = part.write(&folder, self.number) {
+            self.complain(&folder, &error);
+        }
+        self.written = Instant::now();
+    }
+
+    fn complain(&mut self, folder: &Path, error: &std::io::Error) {
+        // Without its folder there is no `exec` any more that would want the part.
+        if folder.exists() {
+            eprintln!("warpwatt: the results of this process cannot be written: {error}");
+        }
+        self.folder = None;
+    }
+
+    fn part(&self, device: &Device, status: Status, with_texts: bool) -> Part {
+        let config = self.config.as_ref();
+        let kernels: Vec<_> = device.log().iter().map(|launch| kernel(launch, config)).collect();
+        let mut texts: Vec<Text> = Vec::new();
+        if with_texts {
+            let mut places: Vec<_> =
+                kernels.iter().flat_map(|kernel| &kernel.lines).map(|line| (&line.file, line.line)).collect();
+            places.sort_unstable();
+            places.dedup();
+            texts.extend(places.into_iter().filter_map(|(file, line)| {
+                Some((file.clone(), line, device.source_line(file, line)?.to_owned()))
+            }));
+        }
+        let whole = Whole::of(device).map(|whole| (whole.cycles, whole.counters));
+        let (diagnostics, ptx) = (self.diagnostics.clone(), self.ptx.clone());
+        Part { status, kernels, whole, diagnostics, ptx, texts }
+    }
+}
+
+fn plain(code: &str, message: String) -> Diagnostic {
+    Diagnostic {
+        code: code.to_owned(),
+        severity: Severity::Error,
+        file: None,
+        line: None,
+        column: None,
+        message,
+        help: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpwatt_record::{SETTINGS_FILE, Settings};
+    use warpwatt_runtime::Options;
+
+    use super::*;
+
+    #[test]
+    fn a_process_leaves_its_part_and_numbers_do_not_repeat() {
+        let folder = std::env::temp_dir().join(format!("warpwatt-process-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder).expect("a folder can be made");
+        Board::create(&folder.join(BOARD_FILE)).expect("it can be made");
+        let settings = Settings::new("gtx480", &Config::default(), None);
+        settings.write(&folder.join(SETTINGS_FILE)).expect("it can be written");
+        let session = Session::of(&settings, Some(folder.clone())).expect("it is legal");
+        let (mut first, mut second) = (Process::new(&session, false), Process::new(&session, false));
+        assert_eq!((first.number, second.number), (1, 2));
+        let device = Device::with(Options::default(), first.observer()).expect("a device can be made");
+        first.loaded(".version 7.8");
+        first.checkpoint(&device);
+        first.end(&device);
+        second.bug("odd");
+        second.end(&device);
+        let parts = Part::read_all(&folder).expect("they can be read");
+        let [(1, Some(one)), (2, Some(two))] = &parts[..] else { panic!("{parts:?}") };
+        assert_eq!((one.status, one.ptx.len(), one.kernels.len()), (Status::Complete, 1, 0));
+        assert_eq!((two.status, two.diagnostics[0].code.as_str()), (Status::Failed, "internal"));
+
+        assert!(!first.asked_to_stop());
+        let board = Board::open(&folder.join(BOARD_FILE)).expect("it is there");
+        board.stop(Stop::Interrupt);
+        assert!(second.asked_to_stop() && session.options.interrupt.load(Ordering::Relaxed));
+        // A program with a handler of its own goes on, with a part that says so.
+        first.stop(&device, &Error::Interrupted { kernel: "k".to_owned() });
+        let parts = Part::read_all(&folder).expect("they can be read");
+        assert_eq!(parts[0].1.as_ref().map(|part| part.status), Some(Status::Partial));
+        std::fs::remove_dir_all(&folder).expect("it can be removed");
+        second.end(&device);
+        assert_eq!(second.folder, None, "nobody is left who would want its part");
+    }
+}

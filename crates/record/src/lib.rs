@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From what a device did to the run record: one device in this process (`launch`), or several in other processes that leave
+//! parts (`part`, `merge`) under settings that they were given (`settings`), and tell how far they are (`board`).
+
+mod board;
+mod launch;
+mod merge;
+mod part;
+mod settings;
+
+pub use board::{Board, Progress, Stop};
+pub use launch::{Meter, Whole, children_usage, diagnostics, kernel, problem, tool, usage};
+pub use merge::merge;
+pub use part::{Part, Text};
+pub use settings::{Problem, Settings, Timing};
+
+/// Variable of the environment that names the file of settings.
+pub const SESSION_VARIABLE: &str = "WARPWATT_SESSION";
+/// Files of a session's folder.
+pub const SETTINGS_FILE: &str = "session.json";
+pub const BOARD_FILE: &str = "board";

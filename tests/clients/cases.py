@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What is run, and what has to come out of it. A program that ends with 0 has compared its results with the CPU's itself; here is
+what can only be seen from outside: messages, exit codes, the record of the run."""
+
+import re
+from dataclasses import dataclass, field
+
+from building import CLASSIC, HERE, MIDDLE, PROGRAMS, PYTHON
+
+BOTH = ("functional", "timed")
+
+
+@dataclass
+class Case:
+    name: str
+    command: list
+    builds: list = field(default_factory=list)
+    modes: tuple = BOTH
+    code: int = 0
+    out: list = field(default_factory=list)  # regular expressions, in this order, on standard output
+    out_exact: str = None
+    err: list = field(default_factory=list)  # regular expressions, anywhere on standard error
+    kernels: int = None  # how many the record has at least
+    record: object = None  # a function of record and mode that returns a complaint or None
+    twice: bool = False  # timed: the record of a second run is the same to the byte, but for `host`
+    quiet: bool = True  # the libraries say nothing on standard error
+    long: bool = False  # not in ./test
+    timeout: int = 120
+
+
+def program(name, *arguments, **more):
+    return Case(name, [PROGRAMS / name, *arguments], builds=[name], **{"out": [rf"^{re.sub('-.*', '', name)}: "], **more})
+
+
+def python(name, script, *arguments, **more):
+    return Case(name, [PYTHON, HERE / "python" / script, *arguments], timeout=200, **more)
+
+
+def two_processes(record, mode):
+    processes = {k.get("process") for k in record["kernels"]}
+    if len(processes) != 2 or None in processes:
+        return f"kernels of two processes were expected, `process` is {processes}"
+
+
+def overlapped(record, mode):
+    spans = [(k["start_cycle"], k["start_cycle"] + k["cycles"]) for k in record["kernels"]] if mode == "timed" else []
+    if mode == "timed" and not any(a < d and c < b for i, (a, b) in enumerate(spans) for c, d in spans[:i]):
+        return f"no two kernels ran at the same time: {spans}"
+
+
+PRINTED = "".join(
+    f"host before {r}\n"
+    + "".join(f"device {r} thread {t}: {t * 0.5:5.2f} word {'ab'[t]} 123456789abc %\n" for t in range(2))
+    + f"host after {r}\n"
+    for r in range(2)
+)
+
+# What a program does is the same whichever compiler and runtime it was built with.
+SPECIAL = {
+    "vector_add": dict(kernels=1, twice=True),
+    "streams": dict(kernels=11, record=overlapped, twice=True),
+    "device_printf": dict(out=[], out_exact=PRINTED),
+    "device_assert": dict(err=["(?i)assert.*threadIdx.x < limit"], quiet=False),
+    "errors": dict(err=["^warpwatt: .*4096", "^warpwatt: .*memory"], quiet=False),
+    "illegal_address": dict(err=["^warpwatt: ", "store", "(?i)400|past the end|beyond|outside"], quiet=False),
+    "threads": dict(kernels=180),
+}
+
+CASES = [program(n, **SPECIAL.get(n, {})) for n in CLASSIC]
+OFTEN = {"-11": ("vector_add", "symbols", "textures", "device_printf"), "-12": ("vector_add", "graphs", "occupancy")}
+for tail, names in (("-11", CLASSIC), ("-12", MIDDLE)):
+    CASES += [program(n + tail, long=n not in OFTEN[tail], **SPECIAL.get(n, {})) for n in names]
+CASES += [
+    program("texture_references-11", kernels=3),
+    program("two_units", kernels=2),
+    program("two_units-11", long=True),
+    program("surfaces"),
+    program("managed", twice=True),
+    program("occupancy"),
+    program("graphs"),
+    program("pools"),
+    program("launch_ex"),
+    program("rdc"),
+    program("streams-ptds", kernels=11),
+    program("vector_add-lz4", modes=("functional",)),
+    program("vector_add-plain", modes=("functional",)),
+    program("cub", out=["reductions", "scan", "radix sort", "thrust"], twice=True, timeout=200),
+    Case("forks-before", [PROGRAMS / "forks", "before"], ["forks"], out=["devices of their own"], record=two_processes, kernels=2),
+    Case(
+        "forks-after", [PROGRAMS / "forks", "after"], ["forks"], out=["the parent went on"], err=["^warpwatt: .*fork"], kernels=2, quiet=False
+    ),
+    Case(
+        "two-processes",
+        ["sh", "-c", f"{PROGRAMS}/vector_add && {PROGRAMS}/vector_add"],
+        ["vector_add"],
+        out=["vector_add", "vector_add"],
+        record=two_processes,
+        kernels=2,
+        twice=True,
+    ),
+    Case("driver_api", [PROGRAMS / "driver_api", PROGRAMS / "driver_kernels.ptx"], ["driver_api", "driver_kernels.ptx"], out=["all values"], quiet=False),
+    Case("cudarc", [PROGRAMS / "cudarc", PROGRAMS / "driver_kernels.ptx"], ["cudarc", "driver_kernels.ptx"], out=["sums are right"], kernels=1),
+    python("bindings", "bindings.py", out=["the sum is right"], kernels=1, twice=True),
+    python("core", "core.py", out=["values are right"], kernels=2),
+    python(
+        "numba",
+        "numba_kernels.py",
+        out=["add", "matmul", "reduce", "atomics", "histogram", "grid", "thread 0 2.0", "thread 1 2.0", "print"],
+        kernels=5,
+        twice=True,
+        quiet=False,
+    ),
+    # What cannot work says why, and what to do.
+    Case("no_ptx", [PROGRAMS / "no_ptx"], ["no_ptx"], code=1, err=["^warpwatt: .*sm_75.*code=compute_75", r"\(209\)"], modes=("functional",), quiet=False),
+    Case("static", [PROGRAMS / "static"], ["static"], code=125, err=["-cudart shared"], modes=("functional",), quiet=False),
+    Case(
+        "newer-ptx",
+        [PROGRAMS / "driver_api", PROGRAMS / "newer.ptx"],
+        ["driver_api", "newer.ptx"],
+        code=1,
+        err=[r"^warpwatt: .*99\.0", r"\(222\)"],
+        modes=("functional",),
+        quiet=False,
+    ),
+]

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""numba-cuda's own tests, which its wheel has in numba/cuda/tests, under `warpwatt exec --functional`.
+
+numba-passing.txt lists those that pass. The list may only grow: `run.py` fails if a test in it does not pass any more, and
+`run.py --numba-grow` adds those that pass now. The list is run in two processes, in samples (./test) or whole (./test-long)."""
+
+import os
+import subprocess
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from building import CLIENTS, HERE, PYTHON
+
+LIST = HERE / "numba-passing.txt"
+SAMPLE = 80  # tests, about a minute on two cores
+HEADER = """\
+# Tests of numba-cuda that pass under `warpwatt exec --functional`. This list may only grow;
+# `tests/clients/run.py --numba-grow` adds to it. Versions are in tools/setup-clients.
+"""
+
+
+def tests_folder():
+    found = list((CLIENTS / "venv").glob("lib/python3*/site-packages/numba_cuda/numba/cuda/tests"))
+    if not found:
+        raise FileNotFoundError("numba-cuda's tests are not there: run tools/setup-clients")
+    return found[0]
+
+
+def listed():
+    lines = LIST.read_text().splitlines() if LIST.exists() else []
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def pytest(warpwatt, *arguments):
+    # The tests are in a package without a name of its own, which pytest would otherwise take for the package `cuda`.
+    importing = ["-o", "consider_namespace_packages=true", "--import-mode=importlib", "-p", "no:cacheprovider"]
+    command = [warpwatt, "exec", "-q", "--functional", "--", PYTHON, "-m", "pytest", "-q", *importing, *arguments]
+    return [str(c) for c in command]
+
+
+def run_some(warpwatt, environment, ids, timeout):
+    """Outcomes of these tests (or files), as far as they got: {id: passed | failed | skipped | died}."""
+    with tempfile.TemporaryDirectory(prefix="numba-") as folder:
+        outcomes = Path(folder) / "outcomes"
+        command = pytest(warpwatt, "--no-header", "--tb=no", "-p", "outcomes", "-W", "ignore", *(tests_folder() / i for i in ids))
+        more = {"OUTCOMES": str(outcomes), "PYTHONPATH": str(HERE / "python"), "NUMBA_CACHE_DIR": folder}
+        log = open(Path(folder) / "log", "w+b")
+        child = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment | more, cwd=folder, start_new_session=True
+        )
+        try:
+            child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, 9)
+            child.wait()
+        result = {}
+        for line in outcomes.read_text().splitlines() if outcomes.exists() else []:
+            word, _, name = line.partition(" ")
+            result[name] = "died" if word == "start" else word
+        log.seek(0)
+        return result, log.read()[-1500:].decode(errors="replace")
+
+
+def check(warpwatt, environment, jobs, everything):
+    """Run the list or a sample of it; yields (name, complaint, seconds)."""
+    start, ids = time.monotonic(), listed()
+    if not ids:
+        yield "numba-suite", f"{LIST} has no tests", 0
+        return
+    if everything:
+        groups = {}
+        for i in ids:
+            groups.setdefault(i.partition("::")[0], []).append(i)
+        parts, timeout = list(groups.values()), 1200
+    else:
+        # Neighbours in a file share what was compiled, so runs of two are taken, spread over the list.
+        step = max(1, 2 * len(ids) // SAMPLE)
+        sample = [i for k, i in enumerate(ids) if k // 2 % step == 0]
+        half = (len(sample) + 1) // 2
+        parts, timeout = [sample[:half], sample[half:]], 240
+    results, logs = {}, []
+    with ThreadPoolExecutor(jobs) as pool:
+        for some, log in pool.map(lambda p: run_some(warpwatt, environment, p, timeout), [p for p in parts if p]):
+            results |= some
+            logs.append(log)
+    wanted = [i for p in parts for i in p]
+    lost = [i for i in wanted if results.get(i) != "passed"]
+    wrong = None
+    if lost:
+        shown = "\n".join(f"  {i}: {results.get(i, 'not run')}" for i in lost[:30])
+        wrong = f"{len(lost)} of {len(wanted)} tests that are in the list did not pass:\n{shown}\n{logs[0] if len(results) == 0 else ''}"
+    yield f"numba-suite, {len(wanted)} of {len(ids)} tests of the list", wrong, time.monotonic() - start
+
+
+def run_file(warpwatt, environment, file, timeout=600):
+    """All tests of a file, going on after those that end the process."""
+    outcomes, remaining = {}, [file]
+    for _ in range(12):
+        some, log = run_some(warpwatt, environment, remaining, timeout)
+        outcomes |= some
+        if "died" not in some.values():
+            break
+        # What comes after the one that died is found by collecting without running.
+        command = pytest(warpwatt, "--collect-only", tests_folder() / file)
+        found = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, cwd="/")
+        names = [l.partition("tests/")[2] for l in found.stdout.splitlines() if "::" in l]
+        remaining = [n for n in names if n not in outcomes]
+        if not remaining:
+            break
+    counts = {w: list(outcomes.values()).count(w) for w in ("passed", "failed", "skipped", "died")}
+    print(f"{file}: {counts}" + (f"\n{log}" if not outcomes else ""), flush=True)
+    return outcomes
+
+
+def grow(warpwatt, environment, jobs, only=None):
+    """Run everything and add what passes to the list. Fails, and leaves the list alone, if a listed test does not pass."""
+    files = sorted(str(f.relative_to(tests_folder())) for f in tests_folder().rglob("test_*.py"))
+    files = [f for f in files if not f.startswith(("cudasim/", "benchmarks/", "nocuda/"))]
+    results = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        for some in pool.map(lambda f: run_file(warpwatt, environment, f), files):
+            results |= some
+    passing, before = {i for i, w in results.items() if w == "passed"}, set(listed())
+    for i, word in sorted(results.items()):
+        if word in ("failed", "died"):
+            print(f"{word}  {i}")
+    lost = sorted(before - passing)
+    if lost:
+        print("in the list, but do not pass:\n" + "\n".join(lost))
+        print(f"{len(passing)} passed, {len(lost)} failed")
+        return 1
+    LIST.write_text(HEADER + "".join(f"{i}\n" for i in sorted(passing | before)))
+    print(f"{len(passing)} passed, {len(results) - len(passing)} not; {len(passing - before)} added")
+    return 0

@@ -98,6 +98,26 @@ impl Allocator {
         Some(())
     }
 
+    /// Notes a range outside of the region, wherever it starts and however long it is. It is no part of what is in use.
+    pub(crate) fn adopt(&mut self, base: u64, size: u64, name: &str) -> Option<()> {
+        let end = base.checked_add(size)?;
+        let outside = base >= BASE + self.capacity && size > 0;
+        let below = self.live.range(..end).next_back();
+        if !outside || below.is_some_and(|(_, other)| other.end() > base) {
+            return None;
+        }
+        self.freed.retain(|old| old.end() <= base || end <= old.base);
+        self.live.insert(base, Allocation { base, size, name: name.to_string() });
+        Some(())
+    }
+
+    pub(crate) fn abandon(&mut self, base: u64) -> Option<Allocation> {
+        if base < BASE + self.capacity {
+            return None;
+        }
+        self.forget(base)
+    }
+
     /// First gap of `need` bytes inside of `[from, to)`.
     fn gap(&self, from: u64, to: u64, need: u64) -> Option<u64> {
         let mut at = match self.live.range(..from).next_back() {
@@ -117,8 +137,16 @@ impl Allocator {
     }
 
     pub(crate) fn free(&mut self, base: u64) -> Option<Allocation> {
-        let allocation = self.live.remove(&base)?;
+        if base >= BASE + self.capacity {
+            return None;
+        }
+        let allocation = self.forget(base)?;
         self.in_use -= allocation.size;
+        Some(allocation)
+    }
+
+    fn forget(&mut self, base: u64) -> Option<Allocation> {
+        let allocation = self.live.remove(&base)?;
         if self.freed.len() == REMEMBERED {
             self.freed.pop_front();
         }

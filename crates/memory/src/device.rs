@@ -18,6 +18,8 @@ pub enum MemoryError {
     Taken { address: u64, size: u64 },
     #[error("0x{address:x} is not the start of a live allocation")]
     NotAllocated { address: u64 },
+    #[error("{size} bytes at 0x{address:x} cannot be shared with the device: {reason}")]
+    Foreign { address: u64, size: u64, reason: &'static str },
     #[error("{len} bytes at 0x{address:x} do not lie inside of one live allocation")]
     OutOfBounds { address: u64, len: u64 },
 }
@@ -111,6 +113,34 @@ impl DeviceMemory {
         Ok(())
     }
 
+    /// Whether guest addresses are host addresses: so it is for the first device of a process.
+    pub fn identity(&self) -> bool {
+        self.region.host(BASE).addr() as u64 == BASE
+    }
+
+    /// Lets the device access host memory outside of its own region, at its host address. Whoever owns that memory keeps it until
+    /// [`DeviceMemory::abandon`].
+    pub fn adopt(&mut self, address: u64, size: u64, name: &str) -> Result<(), MemoryError> {
+        let refused = |reason| Err(MemoryError::Foreign { address, size, reason });
+        if !self.identity() {
+            return refused("this device's addresses are not those of the host");
+        }
+        if address < BASE {
+            return refused("addresses below 2^40 stand for other kinds of memory on the device");
+        }
+        if self.allocator.adopt(address, size, name).is_none() {
+            return refused("the range is empty, or shared already, or in device memory");
+        }
+        self.generation += 1;
+        Ok(())
+    }
+
+    pub fn abandon(&mut self, address: u64) -> Result<(), MemoryError> {
+        self.allocator.abandon(address).ok_or(MemoryError::NotAllocated { address })?;
+        self.generation += 1;
+        Ok(())
+    }
+
     /// Limit of what kernels may take with `malloc`.
     pub fn set_heap_limit(&mut self, bytes: u64) {
         self.heap_limit = bytes;
@@ -178,8 +208,8 @@ impl DeviceMemory {
         self.region.host(address)
     }
 
-    /// `len` bytes from `address` on, when they lie inside of one live allocation.
-    fn span(&self, address: u64, len: u64) -> Result<*mut u8, MemoryError> {
+    /// Where the host finds `len` bytes from `address` on, when they lie inside of one live allocation.
+    pub fn span(&self, address: u64, len: u64) -> Result<*mut u8, MemoryError> {
         let bad = MemoryError::OutOfBounds { address, len };
         let end = address.checked_add(len).ok_or(bad.clone())?;
         match self.allocator.find(address) {

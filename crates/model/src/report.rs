@@ -11,8 +11,11 @@ use crate::sm::Stalls;
 /// A kernel to be run.
 pub struct Launch<'a> {
     pub grid: GridLaunch<'a>,
-    /// Kernels of one stream run one after the other; those of different streams may run together.
-    pub stream: u32,
+    /// Not launched before this cycle.
+    pub earliest: u64,
+    /// Earlier kernels of the call that must have ended, by index, and for how many cycles. Kernels that do not wait for each
+    /// other may run together.
+    pub after: Vec<(usize, u64)>,
     pub checks: CheckOptions,
 }
 

@@ -2,22 +2,28 @@
 //! The device: its memory and modules, and what the host may do with them. Launching is in `launch`.
 
 use warpwatt_compiler::Compiled;
+use warpwatt_config::Config;
+use warpwatt_exec::SmLimits;
 use warpwatt_memory::{Allocation, DeviceMemory, MemoryError};
 use warpwatt_ptx::Diagnostic;
 
+use crate::clock::Clock;
+use crate::copy::{CopyBox, End, FillBox, HostPtr};
+use crate::drain::Until;
 use crate::error::Error;
 use crate::module::Module;
 use crate::options::{Nobody, Observer, Options};
+use crate::queue::Queue;
 use crate::record::LaunchRecord;
 use crate::sources::Sources;
-use crate::timed::{Clocked, Path};
-use crate::types::{Args, DevicePtr, LaunchConfig, ModuleId};
+use crate::timed::Clocked;
+use crate::types::{Args, DevicePtr, LaunchConfig, ModuleId, Stream};
 
 pub struct Device {
     pub(crate) memory: DeviceMemory,
     pub(crate) modules: Vec<Module>,
     pub(crate) options: Options,
-    pub(crate) observer: Box<dyn Observer>,
+    pub(crate) observer: Box<dyn Observer + Send>,
     pub(crate) sources: Sources,
     pub(crate) log: Vec<LaunchRecord>,
     pub(crate) pending: Option<Pending>,
@@ -27,6 +33,8 @@ pub struct Device {
     allocations: u64,
     /// Taken by the first cooperative launch.
     pub(crate) workspace: Option<DevicePtr>,
+    pub(crate) queue: Queue,
+    pub(crate) clock: Clock,
     /// The timed GPU, unless the device is functional.
     pub(crate) clocked: Option<Clocked>,
 }
@@ -66,8 +74,9 @@ impl Device {
         Device::with(Options::default(), Box::new(Nobody))
     }
 
-    pub fn with(mut options: Options, observer: Box<dyn Observer>) -> Result<Device, Error> {
+    pub fn with(mut options: Options, observer: Box<dyn Observer + Send>) -> Result<Device, Error> {
         let clocked = Clocked::new(&mut options)?;
+        let clock = clocked.as_ref().map_or_else(Clock::nominal, |clocked| Clock::of(clocked.gpu.config()));
         let mut memory =
             DeviceMemory::new(options.memory_bytes).map_err(|error| Error::OutOfMemory(error.to_string()))?;
         memory.set_heap_limit(options.heap_bytes);
@@ -83,6 +92,8 @@ impl Device {
             thread_instructions: 0,
             allocations: 0,
             workspace: None,
+            queue: Queue::new(),
+            clock,
             clocked,
         })
     }
@@ -120,36 +131,100 @@ impl Device {
     }
 
     pub fn free(&mut self, p: DevicePtr) -> Result<(), Error> {
-        self.synchronize()?;
+        self.finish(Until::Everything)?;
         self.memory.free(p.0).map_err(|error| self.bad_pointer("free", p, 0, &error))
     }
 
     pub fn write(&mut self, p: DevicePtr, data: &[u8]) -> Result<(), Error> {
-        self.pass_copy(Path::Host, data.len() as u64)?;
-        let result = self.memory.write(p.0, data);
-        result.map_err(|error| self.bad_pointer("copy to the device", p, data.len() as u64, &error))
+        let from = End::Host(HostPtr(data.as_ptr().cast_mut()));
+        self.copy_now(End::Device(p.0), from, data.len() as u64)
     }
 
     pub fn read(&mut self, p: DevicePtr, out: &mut [u8]) -> Result<(), Error> {
-        self.pass_copy(Path::Host, out.len() as u64)?;
-        let result = self.memory.read(p.0, out);
-        result.map_err(|error| self.bad_pointer("copy from the device", p, out.len() as u64, &error))
-    }
-
-    pub fn memset(&mut self, p: DevicePtr, value: u8, bytes: u64) -> Result<(), Error> {
-        self.pass_copy(Path::Device, bytes)?;
-        let result = self.memory.fill(p.0, value, bytes);
-        result.map_err(|error| self.bad_pointer("memset", p, bytes, &error))
+        self.copy_now(End::Host(HostPtr(out.as_mut_ptr())), End::Device(p.0), out.len() as u64)
     }
 
     /// Copies within the device; the ranges may overlap.
     pub fn copy(&mut self, to: DevicePtr, from: DevicePtr, bytes: u64) -> Result<(), Error> {
-        self.pass_copy(Path::Device, bytes.saturating_mul(2))?;
-        if let Err(error) = self.memory.bytes(from.0, bytes) {
-            return Err(self.bad_pointer("copy on the device", from, bytes, &error));
-        }
-        let result = self.memory.copy(to.0, from.0, bytes);
-        result.map_err(|error| self.bad_pointer("copy on the device", to, bytes, &error))
+        self.copy_now(End::Device(to.0), End::Device(from.0), bytes)
+    }
+
+    fn copy_now(&mut self, to: End, from: End, bytes: u64) -> Result<(), Error> {
+        self.queue_copy(Stream::LEGACY, CopyBox::flat(to, from, bytes))?;
+        self.finish(Until::Stream(Stream::LEGACY))
+    }
+
+    pub fn memset(&mut self, p: DevicePtr, value: u8, bytes: u64) -> Result<(), Error> {
+        let fill =
+            FillBox { at: p.0, pitch: bytes, value: value.into(), element: 1, width: bytes, height: 1 };
+        self.queue_fill(Stream::LEGACY, fill)?;
+        self.finish(Until::Stream(Stream::LEGACY))
+    }
+
+    /// Lets kernels access host memory outside of the device's own, at its host address; the device must be one of [`Device::identity`].
+    /// The caller keeps that memory until [`Device::abandon`].
+    pub fn adopt(&mut self, at: u64, bytes: u64, name: &str) -> Result<(), Error> {
+        let outcome = self.memory.adopt(at, bytes, name);
+        outcome.map_err(|error| self.bad_pointer("sharing", DevicePtr(at), bytes, &error))
+    }
+
+    /// Takes host memory from the device again, after what is queued.
+    pub fn abandon(&mut self, at: u64) -> Result<(), Error> {
+        self.drain()?;
+        let outcome = self.memory.abandon(at);
+        outcome.map_err(|error| self.bad_pointer("end of sharing", DevicePtr(at), 0, &error))
+    }
+
+    /// Whether device addresses are host addresses.
+    pub fn identity(&self) -> bool {
+        self.memory.identity()
+    }
+
+    /// Whether an address is one of device memory, in use or not.
+    pub fn owns_address(&self, at: u64) -> bool {
+        at.checked_sub(warpwatt_memory::BASE).is_some_and(|offset| offset < self.memory.capacity())
+    }
+
+    /// Bytes of device memory that are free, and all of them.
+    pub fn memory_info(&self) -> (u64, u64) {
+        let total = self.memory.capacity();
+        (total.saturating_sub(self.memory.in_use()), total)
+    }
+
+    /// The live allocation that holds an address.
+    pub fn find(&self, at: u64) -> Option<&Allocation> {
+        self.memory.find(at)
+    }
+
+    /// Limits what kernels may take with `malloc`.
+    pub fn set_heap_limit(&mut self, bytes: u64) {
+        self.memory.set_heap_limit(bytes);
+    }
+
+    pub fn heap_limit(&self) -> u64 {
+        self.memory.heap_limit()
+    }
+
+    /// The GPU's configuration; `None` for a functional device.
+    pub fn config(&self) -> Option<&Config> {
+        self.gpu().map(|gpu| gpu.config())
+    }
+
+    /// What one SM holds.
+    pub fn sm_limits(&self) -> SmLimits {
+        self.options.sm
+    }
+
+    /// Forgets a module and frees its variables, after what is queued. Its number is not used again.
+    pub fn unload_module(&mut self, m: ModuleId) -> Result<(), Error> {
+        self.module(m)?;
+        self.drain()?;
+        self.modules[m.0 as usize].unload(&mut self.memory)
+    }
+
+    /// Offset and size of each parameter of a kernel, without compiling it.
+    pub fn kernel_params(&self, m: ModuleId, kernel: &str) -> Result<Vec<(u32, u32)>, Error> {
+        self.module(m)?.params(kernel)
     }
 
     /// Address and size of a `.global` or `.const` variable of a module.
@@ -231,7 +306,7 @@ impl Device {
     }
 
     /// What the launches did so far, in launch order; a launch that failed or was stopped is included, one that is still queued
-    /// is not.
+    /// or was given up is not.
     pub fn log(&self) -> &[LaunchRecord] {
         &self.log
     }
@@ -242,10 +317,17 @@ impl Device {
     }
 
     pub(crate) fn module(&self, m: ModuleId) -> Result<&Module, Error> {
-        self.modules.get(m.0 as usize).ok_or(Error::UnknownModule(m.0))
+        let module = self.modules.get(m.0 as usize).filter(|module| module.is_loaded());
+        module.ok_or(Error::UnknownModule(m.0))
     }
 
-    fn bad_pointer(&self, what: &'static str, at: DevicePtr, bytes: u64, error: &MemoryError) -> Error {
+    pub(crate) fn bad_pointer(
+        &self,
+        what: &'static str,
+        at: DevicePtr,
+        bytes: u64,
+        error: &MemoryError,
+    ) -> Error {
         let mut reason = error.to_string();
         if let Some(near) = self.memory.nearest(at.0) {
             let (allocation, freed) = (&near.allocation, if near.freed { ", which was freed" } else { "" });

@@ -21,6 +21,9 @@ pub enum Error {
     UnknownSymbol { module: String, name: String, hint: String },
     #[error("there is no module {0} on this device")]
     UnknownModule(u32),
+    /// A stream or event that was never created, or was destroyed.
+    #[error("there is no {what} {number} on this device")]
+    Handle { what: &'static str, number: u32 },
     /// The launch asks for something the kernel or the machine does not allow.
     #[error("cannot launch `{kernel}`: {reason}")]
     Launch { kernel: String, reason: String },
@@ -66,6 +69,7 @@ impl Error {
             | Error::UnknownKernel { .. }
             | Error::UnknownSymbol { .. }
             | Error::UnknownModule(_)
+            | Error::Handle { .. }
             | Error::Launch { .. }
             | Error::Config(_)
             | Error::OutOfMemory(_)
@@ -84,6 +88,7 @@ impl Error {
             Error::UnknownKernel { .. } => "unknown-kernel",
             Error::UnknownSymbol { .. } => "unknown-symbol",
             Error::UnknownModule(_) => "unknown-module",
+            Error::Handle { .. } => "handle",
             Error::Launch { .. } => "launch",
             Error::Config(_) => "config",
             Error::OutOfMemory(_) => "out-of-memory",

@@ -2,6 +2,7 @@
 //! Launching a kernel: checks of the configuration, packing of the arguments, the functional run, the entry in the log. Timed runs
 //! are in `timed`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,13 +10,14 @@ use warpwatt_exec::{Ending, Fault, GridLaunch, GridStats, Image, Options as Exec
 use warpwatt_isa::Program;
 use warpwatt_model::Stalls;
 
-use crate::demangle::demangle;
 use crate::device::{Device, Pending};
+use crate::drain::Until;
 use crate::error::Error;
 use crate::options::Observer;
+use crate::queue::What;
 use crate::record::{LaunchRecord, by_line};
 use crate::report::{FaultReport, Scene};
-use crate::types::{Args, DevicePtr, LaunchConfig, ModuleId};
+use crate::types::{Args, DevicePtr, LaunchConfig, ModuleId, Stream};
 
 /// Threads of a block.
 const MAX_THREADS: u64 = 1024;
@@ -24,6 +26,8 @@ const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 /// The most shared memory that a block has on any CUDA machine so far.
 const MAX_SHARED: u32 = 227 << 10;
 const WORKSPACE_BYTES: u32 = 64;
+/// The largest alignment of a parameter: a block of them is padded to this at most.
+const MOST_ALIGNED: usize = 16;
 /// What helps a block that does not fit an SM.
 const ADVICE: &str = "smaller blocks, fewer registers a thread or less shared memory make it fit";
 const AXES: [char; 3] = ['x', 'y', 'z'];
@@ -31,6 +35,7 @@ const AXES: [char; 3] = ['x', 'y', 'z'];
 /// A launch that was checked and has all that it needs to run.
 pub(crate) struct Ready {
     pub index: u64,
+    pub timed: bool,
     pub config: LaunchConfig,
     module: ModuleId,
     image: Arc<Image>,
@@ -45,6 +50,11 @@ impl Ready {
         self.image.program()
     }
 
+    /// Cooperative launches share one workspace, so they never run beside others.
+    pub fn is_alone(&self) -> bool {
+        self.config.cooperative || self.program().grid_sync
+    }
+
     pub fn grid(&self) -> GridLaunch<'_> {
         GridLaunch {
             image: &self.image,
@@ -54,7 +64,7 @@ impl Ready {
             params: &self.params,
             bank3: &self.bank3,
             bank4: &self.bank4,
-            cooperative: self.config.cooperative || self.program().grid_sync,
+            cooperative: self.is_alone(),
             workspace: self.workspace,
             grid_id: self.index,
         }
@@ -70,38 +80,69 @@ impl Device {
         config: &LaunchConfig,
         args: &Args,
     ) -> Result<(), Error> {
+        let stream = Stream(config.stream);
+        self.queue.open(stream);
+        let at_once = self.accept(stream, m, kernel, config, args)?;
+        if at_once || stream == Stream::LEGACY { self.finish(Until::Everything) } else { Ok(()) }
+    }
+
+    /// Queues a kernel on a stream. What can be found wrong without running it is refused at once.
+    pub fn queue_launch(
+        &mut self,
+        stream: Stream,
+        m: ModuleId,
+        kernel: &str,
+        config: &LaunchConfig,
+        args: &Args,
+    ) -> Result<(), Error> {
+        self.accept(stream, m, kernel, &config.stream(stream.0), args).map(drop)
+    }
+
+    /// Compiles, checks and queues a launch. Tells whether it has to run by itself, or takes no time.
+    fn accept(
+        &mut self,
+        stream: Stream,
+        m: ModuleId,
+        kernel: &str,
+        config: &LaunchConfig,
+        args: &Args,
+    ) -> Result<bool, Error> {
         let index = self.launches;
         self.module(m)?.check_kernel(kernel)?;
+        let args = self.separate(m, kernel, args)?;
         if self.options.stop_before_launch == Some(index) {
-            self.synchronize()?;
-            self.pending =
-                Some(Pending { module: m, kernel: kernel.to_owned(), config: *config, args: args.clone() });
+            self.finish(Until::Everything)?;
+            let (kernel, args) = (kernel.to_owned(), args.into_owned());
+            self.pending = Some(Pending { module: m, kernel, config: *config, args });
             return Err(Error::StoppedBefore(index));
         }
         self.observer.launch(index, kernel);
         self.launches += 1;
-        let image = self.image(m, kernel)?;
-        let timed = self.selects(kernel);
-        // Cooperative launches share one workspace, so they never run beside others.
-        let queued = timed && config.stream != 0 && !config.cooperative && !image.program().grid_sync;
-        if !queued {
-            self.synchronize()?;
-        }
-        let ready = self.prepare(index, m, image, config, args)?;
-        if queued {
-            self.enqueue(ready);
-            Ok(())
-        } else if timed {
-            self.run_timed(vec![ready])
-        } else {
-            self.run_functionally(&ready)
-        }
+        let image = self.fitted(m, kernel, config)?;
+        let timed = self.selects(m, kernel);
+        let ready = self.prepare((index, timed), m, image, config, &args)?;
+        let at_once = !timed || ready.is_alone();
+        self.push(stream, What::Launch(Box::new(ready)))?;
+        Ok(at_once)
     }
 
-    /// Checks a launch and gathers its constants.
+    /// Arguments one by one, also if they were given as a block.
+    fn separate<'a>(&self, m: ModuleId, kernel: &str, args: &'a Args) -> Result<Cow<'a, Args>, Error> {
+        let Some(block) = args.block() else { return Ok(Cow::Borrowed(args)) };
+        let params = self.kernel_params(m, kernel)?;
+        let end = params.iter().map(|&(offset, size)| offset as usize + size as usize).max().unwrap_or(0);
+        if block.len() < end || block.len() > end.next_multiple_of(MOST_ALIGNED) {
+            let reason = format!("the parameters take {end} bytes, but a block of {} is given", block.len());
+            return Err(Error::Launch { kernel: kernel.to_owned(), reason });
+        }
+        let value = |&(offset, size): &(u32, u32)| &block[offset as usize..][..size as usize];
+        Ok(Cow::Owned(params.iter().map(value).fold(Args::new(), |args, bytes| args.bytes(bytes))))
+    }
+
+    /// Checks a launch and gathers what it needs, but for what memory holds.
     fn prepare(
         &mut self,
-        index: u64,
+        (index, timed): (u64, bool),
         m: ModuleId,
         image: Arc<Image>,
         config: &LaunchConfig,
@@ -120,11 +161,33 @@ impl Device {
         let params = pack(program, args).map_err(refused)?;
         let bank4 = self.addresses(m, program).map_err(refused)?;
         let workspace = if config.cooperative { self.workspace()?.0 } else { 0 };
-        let bank3 = self.modules[m.0 as usize].constants(&self.memory)?;
-        Ok(Ready { index, config: *config, module: m, image, params, bank3, bank4, workspace })
+        Ok(Ready {
+            index,
+            timed,
+            config: *config,
+            module: m,
+            image,
+            params,
+            bank3: Vec::new(),
+            bank4,
+            workspace,
+        })
     }
 
-    fn run_functionally(&mut self, ready: &Ready) -> Result<(), Error> {
+    /// Takes the constants as they stand, and resets the workspace, right before a launch runs.
+    pub(crate) fn arm(&mut self, ready: &mut Ready) -> Result<(), Error> {
+        ready.bank3 = self.modules[ready.module.0 as usize].constants(&self.memory)?;
+        if ready.workspace != 0 {
+            let mut start = [0; WORKSPACE_BYTES as usize];
+            start[..4].copy_from_slice(&WORKSPACE_BYTES.to_le_bytes());
+            let outcome = self.memory.write(ready.workspace, &start);
+            outcome.map_err(|error| Error::Internal(error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// Runs a kernel without time. Gives the warp instructions that it took.
+    pub(crate) fn run_functionally(&mut self, ready: &Ready) -> Result<u64, Error> {
         let left =
             self.options.max_thread_instructions.map(|most| most.saturating_sub(self.thread_instructions));
         let options = ExecOptions {
@@ -149,7 +212,7 @@ impl Device {
         self.log.push(record);
         match fault {
             Some(fault) => Err(self.fault(ready, &fault)),
-            None if complete => Ok(()),
+            None if complete => Ok(stats.warp_instructions),
             None => Err(self.stopped(ready, stats.ending, None)),
         }
     }
@@ -191,11 +254,11 @@ impl Device {
         complete: bool,
     ) -> LaunchRecord {
         let (program, config) = (ready.program(), &ready.config);
-        let ptx_file = self.modules[ready.module.0 as usize].name();
+        let module = &self.modules[ready.module.0 as usize];
         LaunchRecord {
             index: ready.index,
             kernel: program.name.clone(),
-            demangled: demangle(&program.name),
+            demangled: module.demangled(&program.name),
             grid: config.grid.to_array(),
             block: config.block.to_array(),
             stream: config.stream,
@@ -208,7 +271,7 @@ impl Device {
             divergent_branches: stats.divergent_branches,
             complete,
             host_seconds: 0.0,
-            lines: by_line(program, ptx_file, stats, stalls),
+            lines: by_line(program, module.name(), stats, stalls),
             per_pc: stats.per_pc.clone(),
             timed: None,
         }
@@ -221,16 +284,7 @@ impl Device {
             None => self.alloc_named(WORKSPACE_BYTES.into(), "grid workspace")?,
         };
         self.workspace = Some(at);
-        let mut start = [0; WORKSPACE_BYTES as usize];
-        start[..4].copy_from_slice(&WORKSPACE_BYTES.to_le_bytes());
-        self.memory.write(at.0, &start).map_err(|error| Error::Internal(error.to_string()))?;
         Ok(at)
-    }
-
-    /// The kernel, compiled and decoded; at the first call this is where it is refused.
-    pub(crate) fn image(&mut self, m: ModuleId, kernel: &str) -> Result<Arc<Image>, Error> {
-        let Some(module) = self.modules.get_mut(m.0 as usize) else { return Err(Error::UnknownModule(m.0)) };
-        module.image(kernel, &self.options)
     }
 
     /// Constant bank 4: the addresses of the variables that the program names, here or in another module.
@@ -295,7 +349,7 @@ fn check_config(program: &Program, config: &LaunchConfig) -> Result<(), String> 
 }
 
 /// Static and dynamic shared memory of a block, with what alignment puts between them.
-fn shared_bytes(program: &Program, config: &LaunchConfig) -> u64 {
+pub(crate) fn shared_bytes(program: &Program, config: &LaunchConfig) -> u64 {
     match config.dynamic_shared {
         0 => u64::from(program.shared_bytes),
         dynamic => u64::from(program.dynamic_shared) + u64::from(dynamic),

@@ -16,13 +16,22 @@
 //!
 //! Nothing here reads or writes files, prints or starts threads: what a kernel prints and how far it is goes to an
 //! [`Observer`]. Kernels are compiled at their first launch and refused no earlier.
+//!
+//! `launch`, `write`, `read`, `memset` and `copy` wait for what they do. `queue_launch`, `queue_copy` and the others give commands to
+//! streams, which run when the host waits for something ([`Device::finish`]).
 
+mod clock;
+mod copy;
 mod demangle;
 mod device;
+mod drain;
 mod error;
+mod fit;
 mod launch;
 mod module;
 mod options;
+mod plan;
+mod queue;
 mod record;
 mod report;
 mod sources;
@@ -30,13 +39,15 @@ mod textures;
 mod timed;
 mod types;
 
+pub use copy::{CopyBox, End, FillBox, HostPtr, Side};
 pub use demangle::demangle;
 pub use device::{Device, KernelAttributes, Pending, Variable};
+pub use drain::Until;
 pub use error::{Class, Error, Problem, Refusal, problems};
 pub use options::{Mode, Nobody, Observer, Options, Selection, Timed};
 pub use record::{LaunchRecord, LineCount, TimedRecord};
 pub use report::{FaultReport, Place, Waiting};
-pub use types::{Args, DevicePtr, Dim3, LaunchConfig, ModuleId};
+pub use types::{Args, DevicePtr, Dim3, Event, LaunchConfig, ModuleId, Stream};
 pub use warpwatt_exec::lanes::Level;
 pub use warpwatt_exec::{CheckOptions, PcCount, SmLimits, Watchdog};
 pub use warpwatt_memory::{Allocation, texture};

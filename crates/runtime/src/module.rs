@@ -17,6 +17,7 @@ use warpwatt_memory::DeviceMemory;
 use warpwatt_ptx::ast::{self, Item};
 use warpwatt_ptx::{Diagnostic, Severity};
 
+use crate::demangle::demangle;
 use crate::device::{Variable, hint};
 use crate::error::{Error, Refusal};
 use crate::options::Options;
@@ -34,7 +35,17 @@ pub(crate) struct Module {
     references: BTreeMap<String, Option<u64>>,
     /// Start and size of bank 3's bytes in device memory.
     bank3: (u64, u64),
-    images: FxHashMap<String, Arc<Image>>,
+    kernels: FxHashMap<String, Kernel>,
+    is_loaded: bool,
+}
+
+/// A kernel that was compiled.
+struct Kernel {
+    demangled: String,
+    /// By the most registers a thread may have; `None` for what the module and the options allow.
+    builds: Vec<(Option<u32>, Arc<Image>)>,
+    /// Somebody was told that it was compiled again.
+    noted: bool,
 }
 
 /// Targets from this on have 255 registers a thread, earlier ones 63 (CUDA programming guide, compute capabilities).
@@ -56,7 +67,8 @@ impl Module {
             by_name: FxHashMap::default(),
             references: BTreeMap::new(),
             bank3: (0, 0),
-            images: FxHashMap::default(),
+            kernels: FxHashMap::default(),
+            is_loaded: true,
         };
         let fatal = module.module_errors();
         if !fatal.is_empty() {
@@ -189,7 +201,7 @@ impl Module {
     }
 
     pub fn check_kernel(&self, kernel: &str) -> Result<(), Error> {
-        if self.kernel(kernel).is_some() {
+        if self.kernels.contains_key(kernel) || self.kernel(kernel).is_some() {
             return Ok(());
         }
         let known = self.kernels();
@@ -201,16 +213,65 @@ impl Module {
         })
     }
 
-    pub fn image(&mut self, kernel: &str, options: &Options) -> Result<Arc<Image>, Error> {
-        if let Some(image) = self.images.get(kernel) {
+    /// The kernel with no more registers a thread than `most`, or than the module and the options allow.
+    pub fn image(&mut self, kernel: &str, options: &Options, most: Option<u32>) -> Result<Arc<Image>, Error> {
+        let builds = self.kernels.get(kernel).map_or(&[][..], |known| &known.builds);
+        if let Some((_, image)) = builds.iter().find(|(budget, _)| *budget == most) {
             return Ok(image.clone());
         }
-        let compiled = self.compile(kernel, options, false)?;
+        let compiled = match most {
+            Some(_) => self.compile(kernel, &Options { max_registers: most, ..options.clone() }, false)?,
+            None => self.compile(kernel, options, false)?,
+        };
         let image = Image::new(Arc::new(compiled.program), options.level)
             .map_err(|error| Error::Internal(format!("`{kernel}` cannot be decoded: {error}")))?;
         let image = Arc::new(image);
-        self.images.insert(kernel.to_owned(), image.clone());
+        let new = || Kernel { demangled: demangle(kernel), builds: Vec::new(), noted: false };
+        let known = self.kernels.entry(kernel.to_owned()).or_insert_with(new);
+        known.builds.push((most, image.clone()));
         Ok(image)
+    }
+
+    /// The name of a compiled kernel as in the source.
+    pub fn demangled(&self, kernel: &str) -> String {
+        self.kernels.get(kernel).map_or_else(|| demangle(kernel), |known| known.demangled.clone())
+    }
+
+    /// Whether this is the first note about a kernel.
+    pub fn first_note(&mut self, kernel: &str) -> bool {
+        self.kernels.get_mut(kernel).is_some_and(|known| !std::mem::replace(&mut known.noted, true))
+    }
+
+    /// Offset and size of each parameter of a kernel.
+    pub fn params(&self, kernel: &str) -> Result<Vec<(u32, u32)>, Error> {
+        self.check_kernel(kernel)?;
+        let params = self.layout.kernel(kernel).map_or(&[][..], |info| &info.params);
+        Ok(params.iter().map(|param| (param.offset, param.size)).collect())
+    }
+
+    pub fn is_loaded(&self) -> bool {
+        self.is_loaded
+    }
+
+    /// Gives back the memory of the variables. The text stays, since reports of launches that were may show lines of it.
+    pub fn unload(&mut self, memory: &mut DeviceMemory) -> Result<(), Error> {
+        self.is_loaded = false;
+        let (bank, bytes) = self.bank3;
+        let in_bank = |at: u64| bytes > 0 && bank <= at && at < bank + bytes;
+        let globals = self.variables.iter().map(|variable| variable.at.0).filter(|&at| !in_bank(at));
+        for at in globals.chain((bytes > 0).then_some(bank)) {
+            memory.free(at).map_err(|error| Error::Internal(error.to_string()))?;
+        }
+        for handle in std::mem::take(&mut self.references).into_values().flatten() {
+            memory.images.destroy(handle);
+        }
+        self.variables.clear();
+        self.by_name.clear();
+        self.kernels.clear();
+        self.layout = ModuleLayout::default();
+        self.tree.items.clear();
+        self.tree.text.clear();
+        Ok(())
     }
 
     pub fn compile(&self, kernel: &str, options: &Options, keep_stages: bool) -> Result<Compiled, Error> {

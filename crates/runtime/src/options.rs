@@ -62,7 +62,7 @@ impl Default for Options {
 /// What a device simulates.
 #[derive(Clone, Debug, Default)]
 pub enum Mode {
-    /// Values only. Launches run at the call, whatever their stream.
+    /// Values only; time is nominal.
     #[default]
     Functional,
     /// Values and time.
@@ -122,6 +122,9 @@ pub trait Observer {
 
     /// How far launch `index` of a timed device has come; called every few thousand cycles.
     fn tick(&mut self, _index: u64, _kernel: &str, _progress: &Progress) {}
+
+    /// Something that whoever launched should know, said once.
+    fn note(&mut self, _text: &str) {}
 
     /// Text that a kernel printed, in order.
     fn print(&mut self, _text: &[u8]) {}

@@ -27,6 +27,7 @@ impl Device {
     }
 
     pub fn destroy_image(&mut self, handle: u64) -> Result<(), Error> {
+        self.drain()?;
         if self.memory.images.destroy(handle) {
             return Ok(());
         }
@@ -34,9 +35,17 @@ impl Device {
         Err(Error::Pointer { what: "destruction", at: DevicePtr(handle), bytes: 0, reason })
     }
 
+    /// Names of the `.texref` and `.surfref` variables that a module declares.
+    pub fn references(&self, m: ModuleId) -> Result<Vec<String>, Error> {
+        Ok(self.module(m)?.references().map(str::to_owned).collect())
+    }
+
     /// Puts an image behind a `.texref` or `.surfref` of a module, until it is bound to another one.
     pub fn bind(&mut self, m: ModuleId, name: &str, image: Image) -> Result<(), Error> {
-        let Some(module) = self.modules.get_mut(m.0 as usize) else { return Err(Error::UnknownModule(m.0)) };
+        // Queued kernels still see what was bound when they were launched.
+        self.drain()?;
+        self.module(m)?;
+        let module = &mut self.modules[m.0 as usize];
         let known: Vec<String> = module.references().map(str::to_owned).collect();
         let module_name = module.name().to_owned();
         let Some(slot) = module.reference_mut(name) else {

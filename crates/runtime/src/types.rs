@@ -24,6 +24,19 @@ impl fmt::Display for DevicePtr {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ModuleId(pub u32);
 
+/// A sequence of commands of one device; see `Device::create_stream`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Stream(pub u32);
+
+impl Stream {
+    /// The stream that is always there, and waits for all blocking ones.
+    pub const LEGACY: Stream = Stream(0);
+}
+
+/// A place in a stream, once it is recorded; see `Device::create_event`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Event(pub u32);
+
 /// The extent of a grid or of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Dim3 {
@@ -79,8 +92,8 @@ pub struct LaunchConfig {
     pub block: Dim3,
     /// Bytes of dynamic shared memory per block.
     pub dynamic_shared: u32,
-    /// On a timed device, kernels of different streams other than 0 may run at the same time. A functional one runs launches at
-    /// the call, in order, which is a legal order for any set of streams.
+    /// For [`crate::Device::launch`]: on a timed device, kernels of different streams other than 0 may run at the same time. A functional
+    /// one runs launches at the call, in order, which is a legal order for any set of streams.
     pub stream: u32,
     /// All blocks are resident at once and may use the grid barrier.
     pub cooperative: bool,
@@ -110,10 +123,11 @@ impl LaunchConfig {
     }
 }
 
-/// The arguments of a launch, one value per kernel parameter.
+/// The arguments of a launch, one value per kernel parameter, or all in one block.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Args {
     values: Vec<Vec<u8>>,
+    block: Option<Vec<u8>>,
 }
 
 macro_rules! scalar_arguments {
@@ -142,6 +156,16 @@ impl Args {
     pub fn bytes(mut self, bytes: &[u8]) -> Self {
         self.values.push(bytes.to_vec());
         self
+    }
+
+    /// The whole parameter block, each argument at its parameter's offset. Padding at the end may be left out or be too much.
+    pub fn packed(block: Vec<u8>) -> Self {
+        Args { values: Vec::new(), block: Some(block) }
+    }
+
+    /// The parameter block, if that is how the arguments were given.
+    pub fn block(&self) -> Option<&[u8]> {
+        self.block.as_deref()
     }
 
     /// The arguments so far, each as its bytes.

@@ -7,6 +7,7 @@ use std::collections::BinaryHeap;
 
 use warpwatt_config::Config;
 
+use crate::report::Launch;
 use crate::sm::{Kernel, Start, Work};
 
 /// What is left of an SM.
@@ -60,7 +61,7 @@ impl Room {
 /// Where a kernel of the run stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
-    /// Its stream has an earlier kernel that has not ended, or too many kernels run.
+    /// A kernel that it waits for has not ended, it is too early, or too many kernels run.
     Queued,
     /// Launched at the first cycle; blocks may be given away from the second on.
     Launched {
@@ -75,7 +76,8 @@ pub enum Standing {
 
 pub struct Queue {
     pub standing: Standing,
-    stream: u32,
+    earliest: u64,
+    after: Vec<(usize, u64)>,
     need: Room,
     pub ctas: u64,
     pub given: u64,
@@ -88,6 +90,8 @@ pub struct Dispatcher {
     pub kernels: Vec<Queue>,
     /// Ends of blocks that the distributor does not know of yet: when it does, SM, kernel.
     ends: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    /// When the next kernel may be launched that waits for nothing but time.
+    due: u64,
     last_sm: usize,
     /// When the next block can be given away.
     free_at: u64,
@@ -99,7 +103,7 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    pub fn new(config: &Config, kernels: &[Kernel], streams: impl Iterator<Item = u32>) -> Dispatcher {
+    pub fn new(config: &Config, kernels: &[Kernel], launches: &[Launch]) -> Dispatcher {
         let sm = &config.sm;
         let room = Room {
             warps: sm.warps,
@@ -108,9 +112,10 @@ impl Dispatcher {
             registers: sm.registers,
             shared_bytes: config.shared.bytes,
         };
-        let queues = kernels.iter().zip(streams).map(|(kernel, stream)| Queue {
+        let queues = kernels.iter().zip(launches).map(|(kernel, launch)| Queue {
             standing: Standing::Queued,
-            stream,
+            earliest: launch.earliest,
+            after: launch.after.clone(),
             need: Room::of(kernel),
             ctas: kernel.prepared.ctas(),
             given: 0,
@@ -121,6 +126,7 @@ impl Dispatcher {
             rooms: vec![room; config.gpu.sms as usize],
             kernels: queues.collect(),
             ends: BinaryHeap::new(),
+            due: u64::MAX,
             last_sm: config.gpu.sms as usize - 1,
             free_at: 0,
             launch_cycles: config.gpu.kernel_launch_cycles.into(),
@@ -131,29 +137,47 @@ impl Dispatcher {
         }
     }
 
-    /// Launches kernels whose turn it is; `now` for those that waited for nothing. Gives the first of them.
-    pub fn launch(&mut self, now: u64) -> impl Iterator<Item = usize> + use<> {
+    /// Launches kernels whose turn comes before `until`; at `now` at the earliest, but for those that waited for others. Gives their
+    /// indices.
+    pub fn launch(&mut self, now: u64, until: u64) -> Vec<usize> {
+        let is_running = |queue: &&Queue| matches!(queue.standing, Standing::Launched { .. });
+        let mut running = self.kernels.iter().filter(is_running).count();
         let mut launched = Vec::new();
+        self.due = u64::MAX;
         for i in 0..self.kernels.len() {
-            let running = self
-                .kernels
-                .iter()
-                .filter(|queue| matches!(queue.standing, Standing::Launched { .. }))
-                .count();
             if self.kernels[i].standing != Standing::Queued || running >= self.concurrent {
                 continue;
             }
-            let stream = self.kernels[i].stream;
-            let before = self.kernels[..i].iter().rev().find(|queue| queue.stream == stream);
-            let at = match before.map(|queue| queue.standing) {
-                None => now,
-                Some(Standing::Ended { end, .. }) => end,
-                Some(_) => continue,
-            };
+            let Some(turn) = self.turn(i) else { continue };
+            if turn >= until {
+                self.due = self.due.min(turn);
+                continue;
+            }
+            let at = if self.kernels[i].after.is_empty() { turn.max(now) } else { turn };
             self.kernels[i].standing = Standing::Launched { at, from: at + self.launch_cycles };
             launched.push(i);
+            running += 1;
         }
-        launched.into_iter()
+        if running >= self.concurrent {
+            self.due = u64::MAX;
+        }
+        launched
+    }
+
+    /// When a kernel may be launched; `None` as long as a kernel that it waits for has not ended.
+    fn turn(&self, kernel: usize) -> Option<u64> {
+        let queue = &self.kernels[kernel];
+        queue.after.iter().try_fold(queue.earliest, |turn, &(other, cycles)| {
+            match self.kernels[other].standing {
+                Standing::Ended { end, .. } => Some(turn.max(end + cycles)),
+                _ => None,
+            }
+        })
+    }
+
+    /// Whether time alone lets a kernel be launched before `until`.
+    pub fn is_due(&self, until: u64) -> bool {
+        self.due < until
     }
 
     /// Notes the blocks that ended in an epoch. Gives the kernels that ended with them.
@@ -237,10 +261,11 @@ impl Dispatcher {
 
     /// The next cycle in which the distributor has something to do.
     pub fn next(&self, now: u64) -> u64 {
-        match self.place(now.max(self.free_at)) {
+        let next = match self.place(now.max(self.free_at)) {
             Some(_) => now.max(self.free_at),
             None => self.next_change(now),
-        }
+        };
+        next.min(self.due.max(now))
     }
 
     pub fn is_done(&self) -> bool {

@@ -85,7 +85,7 @@ impl<'g, 'a> Run<'g, 'a> {
                 ..Work::default()
             })
             .collect();
-        let dispatcher = Dispatcher::new(&gpu.config, &kernels, launches.iter().map(|launch| launch.stream));
+        let dispatcher = Dispatcher::new(&gpu.config, &kernels, launches);
         let epoch = u64::from(gpu.config.epoch());
         let boundary = gpu.boundary;
         let mut run = Run {
@@ -112,7 +112,7 @@ impl<'g, 'a> Run<'g, 'a> {
         run.issued = run.issued_before;
         run.settle(run.gpu.now);
         run.start = run.gpu.counters();
-        run.launch(run.gpu.now);
+        run.launch(run.gpu.now, run.gpu.now + 1);
         Ok(run)
     }
 
@@ -317,7 +317,7 @@ impl<'g, 'a> Run<'g, 'a> {
         for &kernel in ended {
             self.close_account(kernel, end, &counters, &sms);
         }
-        self.launch(end);
+        self.launch(end, end + 1);
     }
 
     fn close_account(&mut self, kernel: usize, end: u64, counters: &Counters, sms: &[SmCounters]) {
@@ -330,9 +330,8 @@ impl<'g, 'a> Run<'g, 'a> {
     }
 
     /// Launches kernels whose turn it is.
-    fn launch(&mut self, now: u64) {
-        let launched = self.dispatcher.launch(now);
-        for kernel in launched {
+    fn launch(&mut self, now: u64, until: u64) {
+        for kernel in self.dispatcher.launch(now, until) {
             let counters = self.gpu.counters();
             self.accounts[kernel] = Some(Account {
                 start_sms: self.gpu.sm_counters(),
@@ -436,6 +435,11 @@ impl<'g, 'a> Run<'g, 'a> {
         }
         let skipped = if self.step { 0 } else { next.saturating_sub(start) / self.epoch * self.epoch };
         self.from = start + skipped;
+        self.to = self.from;
+        if self.dispatcher.is_due(self.from + self.epoch) {
+            self.settle(self.from);
+            self.launch(self.from, self.from + self.epoch);
+        }
         self.to = self.from + self.epoch;
         self.dispatcher.dispatch(self.from, self.to, self.works.as_mut_slice());
         Ok(())

@@ -88,7 +88,7 @@ impl Gpu {
         self.now += cycles;
     }
 
-    /// Runs kernels to their end: those of one stream in order, of different streams together.
+    /// Runs kernels to their end: each when it may start, those that do not wait for each other together.
     pub fn run(
         &mut self,
         launches: &[Launch],

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Time on a device, in its core cycles: the host's clock, and the engines that copy between host and device.
+//!
+//! Host code takes no time; its clock moves when it waits. There is one engine in each direction, which does one copy at a time, beside
+//! kernels (CUDA C++ Programming Guide, "Concurrent Data Transfers"). A functional device has cycles of a nanosecond and nominal rates.
+
+use warpwatt_config::Config;
+
+/// What a copy moves bytes over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    ToDevice,
+    FromDevice,
+    /// Within device memory, at the memory's peak rate.
+    OnDevice,
+    /// Within the host's memory: as fast as the link, without keeping it busy.
+    OnHost,
+}
+
+pub(crate) struct Clock {
+    mhz: u64,
+    latency_ns: u64,
+    /// Megabytes per second between host and device, and of device memory.
+    host_mbs: u64,
+    device_mbs: u64,
+    /// How far the host has seen time pass.
+    pub host: u64,
+    /// When each engine has done what it was given.
+    to_device: u64,
+    from_device: u64,
+    /// When a functional device has run the kernels it was given.
+    kernels: u64,
+}
+
+impl Clock {
+    /// The clock of a timed device.
+    pub fn of(config: &Config) -> Clock {
+        Clock {
+            mhz: config.clock.core_mhz.into(),
+            latency_ns: config.pcie.latency_ns.into(),
+            host_mbs: config.pcie.bandwidth_mbs.into(),
+            device_mbs: config.dram_peak_bytes_per_second() / 1_000_000,
+            ..Clock::nominal()
+        }
+    }
+
+    /// The clock of a functional device: 5 µs and 6 GB/s for copies, 150 GB/s for device memory.
+    pub fn nominal() -> Clock {
+        Clock {
+            mhz: 1000,
+            latency_ns: 5000,
+            host_mbs: 6000,
+            device_mbs: 150_000,
+            host: 0,
+            to_device: 0,
+            from_device: 0,
+            kernels: 0,
+        }
+    }
+
+    pub fn ns(&self, cycles: u64) -> f64 {
+        cycles as f64 * 1e3 / self.mhz as f64
+    }
+
+    /// When a copy ends that nothing holds up from `ready` on.
+    pub fn copy(&mut self, way: Way, bytes: u64, ready: u64) -> u64 {
+        let cycles = self.cycles(way, bytes);
+        let engine = match way {
+            Way::ToDevice => &mut self.to_device,
+            Way::FromDevice => &mut self.from_device,
+            Way::OnDevice | Way::OnHost => return ready.saturating_add(cycles),
+        };
+        *engine = ready.max(*engine).saturating_add(cycles);
+        *engine
+    }
+
+    fn cycles(&self, way: Way, bytes: u64) -> u64 {
+        let mhz = u128::from(self.mhz);
+        let latency = u128::from(self.latency_ns) * mhz / 1000;
+        let rate = if way == Way::OnDevice { self.device_mbs } else { self.host_mbs };
+        let cycles = latency + (u128::from(bytes) * mhz).div_ceil(u128::from(rate.max(1)));
+        u64::try_from(cycles.max(1)).unwrap_or(u64::MAX >> 1)
+    }
+
+    /// When a kernel ends on a functional device: kernels run one after the other, a warp instruction each nanosecond.
+    pub fn kernel(&mut self, warp_instructions: u64, ready: u64) -> u64 {
+        self.kernels = ready.max(self.kernels).saturating_add(warp_instructions.max(1));
+        self.kernels
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Clock, Way};
+
+    #[test]
+    fn an_engine_does_one_copy_at_a_time_and_the_other_goes_on_meanwhile() {
+        let mut clock = Clock::nominal();
+        assert_eq!(clock.copy(Way::ToDevice, 6000, 100), 100 + 5000 + 1000);
+        assert_eq!(clock.copy(Way::ToDevice, 0, 200), 6100 + 5000);
+        assert_eq!(clock.copy(Way::FromDevice, 6, 200), 200 + 5001);
+        assert_eq!(clock.copy(Way::OnDevice, 150_000, 200), 200 + 6000);
+        assert_eq!((clock.kernel(10, 50), clock.kernel(0, 20)), (60, 61));
+    }
+}

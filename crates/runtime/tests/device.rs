@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The device by its behaviour: memory, modules with initial values, launches and their log, faults.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use warpwatt_runtime::texture::{ChannelKind, Format, Image, Sampler, Storage};
 use warpwatt_runtime::{Args, Class, Device, DevicePtr, Error, LaunchConfig, Nobody, Observer, Options};
@@ -224,21 +223,21 @@ fn an_observer_sees_launches_and_blocks() {
         launches: Vec<(u64, String)>,
         done: (u64, u64),
     }
-    struct Watcher(Rc<RefCell<Seen>>);
+    struct Watcher(Arc<Mutex<Seen>>);
     impl Observer for Watcher {
         fn launch(&mut self, index: u64, kernel: &str) {
-            self.0.borrow_mut().launches.push((index, kernel.to_owned()));
+            self.0.lock().expect("whole").launches.push((index, kernel.to_owned()));
         }
         fn progress(&mut self, done: u64, total: u64) {
-            self.0.borrow_mut().done = (done, total);
+            self.0.lock().expect("whole").done = (done, total);
         }
     }
-    let seen = Rc::new(RefCell::new(Seen::default()));
+    let seen = Arc::new(Mutex::new(Seen::default()));
     let mut device = Device::with(Options::default(), Box::new(Watcher(seen.clone()))).expect("a device");
     let module = device.load_module("module.ptx", MODULE).expect("it loads");
     device.launch(module, "follow", &LaunchConfig::new(500, 32), &Args::new()).expect("it runs");
-    assert_eq!(seen.borrow().launches, [(0, "follow".to_owned())]);
-    assert_eq!(seen.borrow().done, (500, 500));
+    assert_eq!(seen.lock().expect("whole").launches, [(0, "follow".to_owned())]);
+    assert_eq!(seen.lock().expect("whole").done, (500, 500));
 }
 
 #[test]

@@ -2,8 +2,7 @@
 //! CUDA C++ programs compiled by NVRTC (`cuda/*.cu`, PTX beside them): what the language offers beside arithmetic, and
 //! programs whose blocks and lanes wait for each other.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use warpwatt_runtime::texture::{AddressMode, ChannelKind, Filter, Format, Image, Sampler, Storage};
 use warpwatt_runtime::{
@@ -24,7 +23,7 @@ impl Session {
         Session::with(name, ptx, Options::default(), Box::new(Nobody))
     }
 
-    fn with(name: &str, ptx: &str, options: Options, observer: Box<dyn Observer>) -> Session {
+    fn with(name: &str, ptx: &str, options: Options, observer: Box<dyn Observer + Send>) -> Session {
         let mut device = Device::with(options, observer).expect("a device");
         device.add_source("language.cu", LANGUAGE_CU);
         let module = device.load_module(name, ptx).expect("PTX that loads");
@@ -154,11 +153,11 @@ fn a_long_computation_is_no_lack_of_progress() {
 }
 
 #[derive(Clone, Default)]
-struct Printed(Rc<RefCell<Vec<u8>>>);
+struct Printed(Arc<Mutex<Vec<u8>>>);
 
 impl Observer for Printed {
     fn print(&mut self, text: &[u8]) {
-        self.0.borrow_mut().extend_from_slice(text);
+        self.0.lock().expect("whole").extend_from_slice(text);
     }
 }
 
@@ -167,7 +166,7 @@ fn device_printf_formats_like_c() {
     let printed = Printed::default();
     let mut s = Session::with("language.ptx", LANGUAGE, Options::default(), Box::new(printed.clone()));
     s.launch("speak", 2, 32, &Args::new().i32(7)).unwrap_or_else(|e| panic!("{e}"));
-    let text = String::from_utf8(printed.0.borrow().clone()).expect("text");
+    let text = String::from_utf8(printed.0.lock().expect("whole").clone()).expect("text");
     let line = |b, t| format!("block {b} thread {t}:  3.50 text z -7000000000 ff\n");
     assert_eq!(text, [line(0, 0), line(0, 1), line(1, 0), line(1, 1)].concat());
 }

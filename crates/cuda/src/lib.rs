@@ -4,5 +4,6 @@
 //!
 //! `core` is what the two have in common, in Rust's terms; `driver` and `rt` translate from and to C and do nothing else.
 
+pub mod core;
 pub mod fatbin;
 pub mod session;

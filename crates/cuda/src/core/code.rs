@@ -11,9 +11,9 @@ pub struct Code(pub i32);
 pub type Result<T> = std::result::Result<T, Code>;
 
 macro_rules! codes {
-    ($($name:ident = $value:expr),* $(,)?) => {
+    ($($(#[$doc:meta])* $name:ident = $value:expr),* $(,)?) => {
         impl Code {
-            $(pub const $name: Code = Code($value);)*
+            $($(#[$doc])* pub const $name: Code = Code($value);)*
         }
     };
 }
@@ -94,7 +94,7 @@ impl Code {
                 }
             }
             Error::UnknownKernel { .. } | Error::UnknownSymbol { .. } => Code::NOT_FOUND,
-            Error::UnknownModule(_) => Code::INVALID_HANDLE,
+            Error::UnknownModule(_) | Error::Handle { .. } => Code::INVALID_HANDLE,
             Error::Launch { .. } => Code::LAUNCH_OUT_OF_RESOURCES,
             Error::OutOfMemory(_) => Code::OUT_OF_MEMORY,
             Error::Pointer { .. } => Code::INVALID_VALUE,

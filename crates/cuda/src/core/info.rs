@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the device says of itself: limits from its configuration, the rest as hardware of the reported capability has it.
 
-use warpwatt_config::Config;
-
 use crate::core::state::Core;
 
 /// Figures that both APIs report.
@@ -35,8 +33,7 @@ pub struct Limits {
 impl Core {
     pub fn limits(&self) -> Limits {
         let sm = self.device.sm_limits();
-        let fallback = Config::default();
-        let config = self.device.config().unwrap_or(&fallback);
+        let config = &self.session.config;
         Limits {
             name: format!("warpwatt {}", self.session.gpu_name),
             capability: self.session.capability,

@@ -76,6 +76,7 @@ impl Core {
     pub fn load_ptx(&mut self, name: &str, text: &str) -> Result<u64> {
         self.log.clear();
         let id = self.deeply(|device| device.load_module(name, text))?;
+        self.process.loaded(text);
         if let Ok(warnings) = self.device.warnings(id) {
             for warning in warnings.iter().filter(|warning| warning.code == "ptx-version") {
                 say(&format!("{name}: {}", warning.message));

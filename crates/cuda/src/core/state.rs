@@ -174,7 +174,8 @@ impl Core {
     /// Runs all that is queued, and waits for `until`.
     pub fn finish(&mut self, until: Until) -> Result<()> {
         if self.device.queued() == 0 {
-            return self.settle(self.device.finish(until));
+            let outcome = self.device.finish(until);
+            return self.settle(outcome);
         }
         let Core { worker, device, .. } = self;
         let outcome = worker.run(|| device.finish(until));
@@ -300,7 +301,7 @@ fn watch() {
         }
         let Ok(mut slot) = CORE.try_lock() else { continue };
         let Some(core) = slot.as_mut() else { continue };
-        if core.session.options.interrupt.load(Ordering::Relaxed) {
+        if core.process.asked_to_stop() {
             let error = Error::Interrupted { kernel: "the program".to_owned() };
             let _: Result<()> = core.settle(Err(error));
         }

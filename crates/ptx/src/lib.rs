@@ -7,10 +7,12 @@
 pub mod ast;
 pub mod diagnostic;
 mod lexer;
+mod link;
 mod parser;
 pub mod print;
 pub mod words;
 
 pub use diagnostic::{Diagnostic, Severity, line_col};
+pub use link::link;
 pub use parser::{Parsed, parse};
 pub use warpwatt_base::suggest;

@@ -12,6 +12,10 @@ const LINKED: u32 = 2;
 /// Translation units that one program may be linked from; a list without an end is not followed further.
 const MOST_UNITS: usize = 1 << 16;
 
+/// In names of NVIDIA's device runtime, with which kernels launch kernels. `nvcc` links it to all relocatable code, used or not; it
+/// is for the newest architectures only, and nothing of it could run here.
+const DEVICE_RUNTIME: &str = "_cuda_device_runtime_cu_";
+
 #[repr(C)]
 struct Wrapper {
     magic: u32,
@@ -45,7 +49,11 @@ pub unsafe fn load(image: *const u8, capability: u32) -> Result<Vec<String>, Loa
         let refusal = choose(&all, capability).err().or(refusals.into_iter().find_map(Result::err));
         return Err(refusal.unwrap_or(Refusal::Empty).into());
     }
-    Ok(texts.into_iter().flatten().collect())
+    let mut texts: Vec<String> = texts.into_iter().flatten().collect();
+    if texts.len() > 1 {
+        texts.retain(|text| !text.contains(DEVICE_RUNTIME));
+    }
+    Ok(texts)
 }
 
 /// The entries of an image: a wrapper, a fat binary, PTX text that ends with a NUL, or machine code.

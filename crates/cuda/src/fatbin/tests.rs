@@ -170,7 +170,12 @@ fn units_of_relocatable_code_come_one_by_one() {
     let first = container(&[encode(&ptx(75, false), Packing::Lz4), encode(&ptx(80, false), Packing::Zstd)]);
     let second = container(&[encode(&ptx(70, false), Packing::Plain)]);
     let (machine, linked) = (container(&[encode(&elf(75), Packing::Plain)]), container(&[]));
-    let list = [first.as_ptr(), second.as_ptr(), machine.as_ptr(), std::ptr::null()];
+    let runtime = Entry {
+        payload: b".entry __nv_static_51__e2_22_cuda_device_runtime_cu_7f_30_k".to_vec(),
+        ..ptx(121, false)
+    };
+    let runtime = container(&[encode(&runtime, Packing::Plain)]);
+    let list = [first.as_ptr(), second.as_ptr(), runtime.as_ptr(), machine.as_ptr(), std::ptr::null()];
     let wrapper = Wrapper(0x4662_43b1, 2, linked.as_ptr(), list.as_ptr());
     // SAFETY: the images are whole and the list ends with a null pointer.
     let texts = unsafe { load((&raw const wrapper).cast(), 75) }.expect("there is PTX");

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which instruction energy is spent for. Dynamic energy goes with the events: each counter has a share for every place in the program.
+//! Static energy goes with the issue slots that a place used or was waited for in. What belongs to no place is left over.
+
+use crate::evaluate::Counter;
+use crate::resolve::Model;
+use crate::units::{Joules, Seconds};
+
+/// Shares of places in what is to be divided. Shares of one kind add up to at most 1.
+pub trait Shares {
+    /// Places in the program.
+    fn places(&self) -> usize;
+    /// Shares of the events of a counter; `None` if they belong to no place.
+    fn events(&self, counter: &str) -> Option<&[f64]>;
+    /// Shares of time.
+    fn time(&self) -> &[f64];
+}
+
+/// Energy of one place.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Part {
+    pub dynamic: Joules,
+    pub static_: Joules,
+}
+
+impl Part {
+    pub fn total(&self) -> Joules {
+        self.dynamic + self.static_
+    }
+}
+
+/// Energy by place. With `unattributed` it is all there is.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Attribution {
+    pub places: Vec<Part>,
+    pub unattributed: Part,
+}
+
+/// Divides the energy of a kernel among the places of its program.
+pub fn attribute(model: &Model, counter: Counter, time: Seconds, shares: &dyn Shares) -> Attribution {
+    let whole = model.evaluate(counter, time);
+    let mut places = vec![Part::default(); shares.places()];
+    for (name, energy) in model.dynamic_by_counter(counter) {
+        for (place, share) in places.iter_mut().zip(shares.events(name).unwrap_or_default()) {
+            place.dynamic += energy * *share;
+        }
+    }
+    let static_ = whole.static_();
+    for (place, share) in places.iter_mut().zip(shares.time()) {
+        place.static_ = static_ * *share;
+    }
+    let dynamic: Joules = places.iter().map(|place| place.dynamic).sum();
+    let attributed: Joules = places.iter().map(|place| place.static_).sum();
+    let unattributed = Part { dynamic: whole.dynamic() - dynamic, static_: static_ - attributed };
+    Attribution { places, unattributed }
+}

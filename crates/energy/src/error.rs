@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What can be wrong with a technology: what, where, and what to do about it.
+
+use std::fmt;
+
+pub use warpwatt_config::Place;
+
+/// Something wrong with a technology file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Error {
+    pub place: Option<Place>,
+    pub problem: Problem,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Problem {
+    Syntax {
+        message: String,
+    },
+    UnknownTechnology {
+        name: String,
+        nearest: Option<&'static str>,
+    },
+    UnknownCounter {
+        name: String,
+        nearest: Option<String>,
+    },
+    /// A histogram, a ratio, or a counter whose clock is not known.
+    UselessCounter {
+        name: String,
+        message: String,
+        help: &'static str,
+    },
+    UnknownKey {
+        key: String,
+        nearest: Option<&'static str>,
+    },
+    UnknownTechnique {
+        name: String,
+        nearest: Option<&'static str>,
+    },
+    /// Anything else that a value cannot be.
+    Bad {
+        message: String,
+        help: String,
+    },
+}
+
+impl Problem {
+    pub fn message(&self) -> String {
+        match self {
+            Problem::Syntax { message } => message.clone(),
+            Problem::UnknownTechnology { name, .. } => format!("there is no technology `{name}`"),
+            Problem::UnknownCounter { name, .. } => format!("there is no counter `{name}`"),
+            Problem::UselessCounter { name, message, .. } => format!("`{name}` {message}"),
+            Problem::UnknownKey { key, .. } => {
+                format!("there is no number `{key}` among the GPU's parameters")
+            }
+            Problem::UnknownTechnique { name, .. } => format!("there is no technique `{name}`"),
+            Problem::Bad { message, .. } => message.clone(),
+        }
+    }
+
+    pub fn help(&self) -> String {
+        let meant = |nearest: Option<&str>, else_: &str| match nearest {
+            Some(nearest) => format!("did you mean `{nearest}`?"),
+            None => else_.to_owned(),
+        };
+        match self {
+            Problem::Syntax { .. } => {
+                "a technology file is TOML; `warpwatt list technologies gtx480-40nm` prints one to start from"
+                    .to_owned()
+            }
+            Problem::UnknownTechnology { nearest, .. } => {
+                let names: Vec<_> = crate::TECHNOLOGIES.iter().map(|technology| technology.name).collect();
+                meant(*nearest, &format!("there are {}", names.join(", ")))
+            }
+            Problem::UnknownCounter { nearest, .. } => {
+                meant(nearest.as_deref(), "docs/reference-counters.md lists all counters")
+            }
+            Problem::UselessCounter { help, .. } => (*help).to_owned(),
+            Problem::UnknownKey { nearest, .. } => meant(
+                *nearest,
+                "`warpwatt gpu show gtx480` lists parameters, docs/energy.md the figures that follow from them",
+            ),
+            Problem::UnknownTechnique { nearest, .. } => {
+                meant(*nearest, &format!("there are {}", crate::TECHNIQUES.join(", ")))
+            }
+            Problem::Bad { help, .. } => help.clone(),
+        }
+    }
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Error {
+        Error { place: None, problem }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if let Some(Place { file, line, column }) = &self.place {
+            write!(f, "{file}:{line}:{column}: ")?;
+        }
+        write!(f, "{}; {}", self.problem.message(), self.problem.help())
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A text that fits on a line, whatever was in the file.
+pub(crate) fn shortened(text: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    if text.chars().count() <= 60 {
+        text.chars().map(plain).collect()
+    } else {
+        text.chars().take(57).map(plain).collect::<String>() + "..."
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Technology files: TOML with a list of structures. A file may inherit a built-in one and list what differs.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use toml::Spanned;
+use warpwatt_base::suggest;
+
+use crate::builtin::TECHNOLOGIES;
+use crate::error::{Error, Place, Problem, shortened};
+use crate::technology::{Origin, Structure, Technology};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: Option<String>,
+    #[serde(default)]
+    description: String,
+    inherits: Option<Spanned<String>>,
+    #[serde(default)]
+    structure: Vec<Structure>,
+}
+
+impl Technology {
+    /// A built-in technology.
+    pub fn builtin(name: &str) -> Result<Technology, Vec<Error>> {
+        match TECHNOLOGIES.iter().position(|technology| technology.name == name) {
+            Some(index) => read(TECHNOLOGIES[index].text, name, index),
+            None => Err(vec![unknown(name).into()]),
+        }
+    }
+
+    /// Reads a technology file. Where it has no name of its own, it is called like the file.
+    pub fn read(text: &str, file_name: &str) -> Result<Technology, Vec<Error>> {
+        read(text, file_name, TECHNOLOGIES.len())
+    }
+
+    /// The structure of that name.
+    pub fn structure(&self, name: &str) -> Option<&Structure> {
+        self.structures
+            .iter()
+            .map(|(_, structure)| structure)
+            .find(|structure| structure.name.get_ref() == name)
+    }
+}
+
+fn unknown(name: &str) -> Problem {
+    let names: Vec<_> = TECHNOLOGIES.iter().map(|technology| technology.name).collect();
+    Problem::UnknownTechnology { name: shortened(name), nearest: suggest::nearest(name, &names) }
+}
+
+/// A built-in technology inherits from those before it, so that none inherits from itself; `known` of them are to be had.
+fn read(text: &str, file_name: &str, known: usize) -> Result<Technology, Vec<Error>> {
+    let origin = Origin { file: file_name.to_owned(), text: Arc::from(text) };
+    let file: File = toml::from_str(text).map_err(|error| {
+        let message = error.message().lines().collect::<Vec<_>>().join(" ");
+        vec![origin.error(error.span().unwrap_or(0..0), Problem::Syntax { message })]
+    })?;
+    let stem = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let stem = stem.strip_suffix(".toml").unwrap_or(stem);
+    let mut structures = match &file.inherits {
+        None => Vec::new(),
+        Some(name) => {
+            match TECHNOLOGIES[..known].iter().position(|technology| technology.name == name.get_ref()) {
+                Some(index) => read(TECHNOLOGIES[index].text, name.get_ref(), index)?.structures,
+                None => return Err(vec![origin.error(name.span(), unknown(name.get_ref()))]),
+            }
+        }
+    };
+    let inherited = structures.len();
+    let mut errors = Vec::new();
+    for structure in file.structure {
+        let same = |(_, other): &(Origin, Structure)| other.name.get_ref() == structure.name.get_ref();
+        match structures.iter().position(same) {
+            Some(place) if place < inherited => structures[place] = (origin.clone(), structure),
+            Some(_) => {
+                let message = format!("there are two structures `{}`", shortened(structure.name.get_ref()));
+                let help = "give each a name of its own".to_owned();
+                errors.push(origin.error(structure.name.span(), Problem::Bad { message, help }));
+            }
+            None => structures.push((origin.clone(), structure)),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(Technology {
+        name: file.name.unwrap_or_else(|| stem.to_owned()),
+        description: file.description,
+        inherits: file.inherits.map(Spanned::into_inner),
+        structures,
+    })
+}
+
+impl Origin {
+    /// An error at a place of this file.
+    pub(crate) fn error(&self, at: Range<usize>, problem: Problem) -> Error {
+        let before = &self.text.as_bytes()[..at.start.min(self.text.len())];
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let begin = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+        let column = String::from_utf8_lossy(&before[begin..]).chars().count() + 1;
+        let place = Place {
+            file: self.file.clone(),
+            line: u32::try_from(line).unwrap_or(u32::MAX),
+            column: u32::try_from(column).unwrap_or(u32::MAX),
+        };
+        Error { place: Some(place), problem }
+    }
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A technology worked out for a GPU: a list of terms, each a number times a counter or times the time that passes. Names of
+//! counters and parameters are checked here; all that is wrong is told at once.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use warpwatt_base::suggest;
+use warpwatt_config::Config;
+
+use crate::amount::bad;
+use crate::error::{Error, Problem, shortened};
+use crate::technology::{Access, Amount, Event, Origin, State, Static, Structure, TECHNIQUES, Technology};
+use crate::units::{Joules, Milliwatts, Picojoules};
+
+/// What a technology is worked out for.
+#[derive(Clone, Copy)]
+pub struct Setting<'a> {
+    pub config: &'a Config,
+    /// All counters there are.
+    pub counters: &'a [&'a str],
+    /// Techniques that are on.
+    pub techniques: &'a [&'a str],
+    /// Numbers that can be used besides the GPU's parameters: those of techniques.
+    pub parameters: &'a [(&'a str, f64)],
+}
+
+/// A technology for a GPU.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Model {
+    pub technology: String,
+    pub structures: Vec<StructureInfo>,
+    pub(crate) terms: Vec<Term>,
+    /// Names that terms refer to.
+    pub(crate) counters: Vec<String>,
+    pub(crate) sms: f64,
+}
+
+/// What is known about a structure besides its energy.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StructureInfo {
+    pub name: String,
+    pub component: String,
+    pub doc: String,
+}
+
+/// Energy that is a number times a quantity.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Term {
+    pub structure: usize,
+    pub of: Of,
+    /// For one count or one second.
+    pub joules: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Of {
+    /// Counts of an event.
+    Event(usize),
+    /// Time; each SM has its own share of it.
+    Time { per_sm: bool },
+    /// Time in a state, from a counter.
+    State(usize),
+}
+
+impl Technology {
+    /// Works the technology out for a GPU.
+    pub fn resolve(&self, setting: Setting) -> Result<Model, Vec<Error>> {
+        let model = Model {
+            technology: self.name.clone(),
+            structures: Vec::new(),
+            terms: Vec::new(),
+            counters: Vec::new(),
+            sms: f64::from(setting.config.gpu.sms),
+        };
+        let mut resolver = Resolver { setting, model, errors: Vec::new() };
+        for (origin, structure) in &self.structures {
+            resolver.structure(origin, structure);
+        }
+        if resolver.errors.is_empty() { Ok(resolver.model) } else { Err(resolver.errors) }
+    }
+}
+
+struct Resolver<'a> {
+    setting: Setting<'a>,
+    model: Model,
+    errors: Vec<Error>,
+}
+
+impl Resolver<'_> {
+    fn tell(&mut self, origin: &Origin, at: Range<usize>, problem: Problem) {
+        self.errors.push(origin.error(at, problem));
+    }
+
+    /// What was found, or nothing and an error more.
+    fn take<T>(&mut self, origin: &Origin, at: Range<usize>, found: Result<T, Problem>) -> Option<T> {
+        found.map_err(|problem| self.tell(origin, at, problem)).ok()
+    }
+
+    fn structure(&mut self, origin: &Origin, structure: &Structure) {
+        for (what, text) in
+            [("name", &structure.name), ("component", &structure.component), ("doc", &structure.doc)]
+        {
+            self.text(origin, what, text);
+        }
+        if structure.events.is_empty() && structure.statics.is_empty() {
+            let message = format!("`{}` takes no energy", shortened(structure.name.get_ref()));
+            let help =
+                "give it events = [{ counter = \"...\", pj = 1.0, source = \"...\" }] or static = [...]";
+            self.tell(origin, structure.name.span(), bad(message, help));
+        }
+        // Counters of techniques that are off need not exist.
+        if !self.on(origin, &structure.techniques) {
+            return;
+        }
+        let index = self.model.structures.len();
+        self.model.structures.push(StructureInfo {
+            name: structure.name.get_ref().clone(),
+            component: structure.component.get_ref().clone(),
+            doc: structure.doc.get_ref().clone(),
+        });
+        for event in &structure.events {
+            self.event(origin, index, event);
+        }
+        for power in &structure.statics {
+            self.power(origin, index, power);
+        }
+    }
+
+    fn text(&mut self, origin: &Origin, what: &str, text: &Spanned<String>) {
+        let words: &str = text.get_ref();
+        if words.trim().is_empty() || words.contains(char::is_control) {
+            let message = format!("`{what}` has to be a line of text");
+            self.tell(origin, text.span(), bad(message, "say it in a few words"));
+        }
+    }
+
+    fn on(&mut self, origin: &Origin, techniques: &[Spanned<String>]) -> bool {
+        for technique in techniques {
+            let name = technique.get_ref().as_str();
+            if !TECHNIQUES.contains(&name) {
+                let nearest = suggest::nearest(name, TECHNIQUES);
+                let problem = Problem::UnknownTechnique { name: shortened(name), nearest };
+                self.tell(origin, technique.span(), problem);
+            }
+        }
+        let is_on =
+            |technique: &Spanned<String>| self.setting.techniques.contains(&technique.get_ref().as_str());
+        techniques.is_empty() || techniques.iter().any(is_on)
+    }
+
+    /// A counter that can be multiplied with a number.
+    fn counter(&mut self, origin: &Origin, counter: &Spanned<String>) -> Option<usize> {
+        let name = counter.get_ref().as_str();
+        if !self.setting.counters.contains(&name) {
+            let nearest = nearest_counter(name, self.setting.counters);
+            let problem = Problem::UnknownCounter { name: shortened(name), nearest };
+            self.tell(origin, counter.span(), problem);
+            return None;
+        }
+        let unit = name.rsplit('.').next().unwrap_or_default();
+        if matches!(unit, "histogram" | "ratio" | "gbs") {
+            let problem = Problem::UselessCounter {
+                name: name.to_owned(),
+                message: "is no count that could be multiplied with an energy".to_owned(),
+                help: "use a counter that ends in .count, .bytes, .cycles or .clocks",
+            };
+            self.tell(origin, counter.span(), problem);
+            return None;
+        }
+        Some(self.intern(name))
+    }
+
+    fn intern(&mut self, name: &str) -> usize {
+        self.model.counters.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.model.counters.push(name.to_owned());
+            self.model.counters.len() - 1
+        })
+    }
+
+    fn amount(&mut self, origin: &Origin, amount: &Spanned<Amount>) -> Option<f64> {
+        self.take(origin, amount.span(), amount.get_ref().value(self.setting))
+    }
+
+    fn product(&mut self, origin: &Origin, factors: &[Spanned<Amount>]) -> Option<f64> {
+        let values: Vec<_> = factors.iter().map(|factor| self.amount(origin, factor)).collect();
+        values.into_iter().try_fold(1.0, |product, value| Some(product * value?))
+    }
+
+    fn event(&mut self, origin: &Origin, structure: usize, event: &Event) {
+        self.text(origin, "source", &event.source);
+        let energy = self.event_energy(origin, event);
+        let times = self.product(origin, &event.times);
+        let counter = self.counter(origin, &event.counter);
+        let less: Vec<_> = event.less.iter().map(|counter| self.counter(origin, counter)).collect();
+        let (Some(energy), Some(times), Some(counter)) = (energy, times, counter) else { return };
+        let Joules(joules) = Joules::from(energy * times);
+        self.model.terms.push(Term { structure, of: Of::Event(counter), joules });
+        for counter in less.into_iter().flatten() {
+            self.model.terms.push(Term { structure, of: Of::Event(counter), joules: -joules });
+        }
+    }
+
+    /// The energy of an event, before its factors.
+    fn event_energy(&mut self, origin: &Origin, event: &Event) -> Option<Picojoules> {
+        if event.mw.is_none() && !event.at_mhz.is_empty() {
+            let help =
+                "write mw = ..., at_mhz = [...]: a power, and how many million events a second it is for";
+            let at = event.at_mhz[0].span();
+            self.tell(origin, at, bad("`at_mhz` stands beside `mw` only".to_owned(), help));
+            return None;
+        }
+        match (&event.pj, &event.mw, &event.sram) {
+            (Some(pj), None, None) => self.amount(origin, pj).map(Picojoules),
+            (None, Some(mw), None) => {
+                let power = self.amount(origin, mw);
+                let rate = self.product(origin, &event.at_mhz)?;
+                if event.at_mhz.is_empty() || rate <= 0.0 {
+                    let help = "write at_mhz = [...]: how many million events a second the power is for";
+                    self.tell(
+                        origin,
+                        mw.span(),
+                        bad("a power alone is no energy of an event".to_owned(), help),
+                    );
+                    return None;
+                }
+                // mW / MHz = nJ
+                Some(Picojoules(power? / rate * 1e3))
+            }
+            (None, None, Some(sram)) => {
+                let array = self.take(origin, sram.span(), sram.get_ref().array(self.setting))?;
+                match sram.get_ref().access {
+                    Some(Access::Read) => Some(array.read()),
+                    Some(Access::Write) => Some(array.write()),
+                    None => {
+                        let message = "it is not said what is done to the SRAM array".to_owned();
+                        self.tell(origin, sram.span(), bad(message, "write access = \"read\" or \"write\""));
+                        None
+                    }
+                }
+            }
+            _ => {
+                let message = format!("`{}` has not one energy", shortened(event.counter.get_ref()));
+                let help = "give it one of pj = ..., mw = ... with at_mhz = [...], or sram = { ... }";
+                self.tell(origin, event.counter.span(), bad(message, help));
+                None
+            }
+        }
+    }
+
+    fn power(&mut self, origin: &Origin, structure: usize, power: &Static) {
+        self.text(origin, "source", &power.source);
+        let each = match (&power.mw, &power.sram) {
+            (Some(mw), None) => self.amount(origin, mw).map(Milliwatts),
+            (None, Some(sram)) => self
+                .take(origin, sram.span(), sram.get_ref().array(self.setting))
+                .map(|array| array.leakage()),
+            _ => {
+                let help = "give it one of mw = ... or sram = { ... }";
+                self.tell(origin, power.source.span(), bad("this is not one power".to_owned(), help));
+                None
+            }
+        };
+        let instances = self.product(origin, &power.instances);
+        let per_sm = power
+            .instances
+            .iter()
+            .any(|factor| matches!(factor.get_ref(), Amount::Key(key) if key == "gpu.sms"));
+        for state in &power.states {
+            self.state(origin, structure, each, state);
+        }
+        let (Some(each), Some(instances)) = (each, instances) else { return };
+        let joules = each.0 * instances * 1e-3;
+        self.model.terms.push(Term { structure, of: Of::Time { per_sm }, joules });
+    }
+
+    fn state(&mut self, origin: &Origin, structure: usize, each: Option<Milliwatts>, state: &State) {
+        self.text(origin, "source", &state.source);
+        if !self.on(origin, &state.techniques) {
+            return;
+        }
+        let left = match (&state.fraction, &state.mw) {
+            (Some(fraction), None) => {
+                let fraction = self.amount(origin, fraction);
+                each.zip(fraction).map(|(each, fraction)| each * fraction)
+            }
+            (None, Some(mw)) => self.amount(origin, mw).map(Milliwatts),
+            _ => {
+                let help = "give it one of fraction = ... or mw = ...";
+                let message = "it is not said once what power is left in this state".to_owned();
+                self.tell(origin, state.counter.span(), bad(message, help));
+                None
+            }
+        };
+        let times = self.product(origin, &state.times);
+        let counter = self.counter(origin, &state.counter);
+        let mhz = match clock_mhz(state.counter.get_ref(), self.setting.config) {
+            Some(mhz) => mhz,
+            None => {
+                if counter.is_some() {
+                    let problem = Problem::UselessCounter {
+                        name: shortened(state.counter.get_ref()),
+                        message: "is no time".to_owned(),
+                        help: "use a counter that ends in .cycles, or in .clocks of noc, l2 or dram",
+                    };
+                    self.tell(origin, state.counter.span(), problem);
+                }
+                return;
+            }
+        };
+        let (Some(each), Some(left), Some(times), Some(counter)) = (each, left, times, counter) else {
+            return;
+        };
+        let joules = (left - each).0 * 1e-3 * times / (mhz * 1e6);
+        self.model.terms.push(Term { structure, of: Of::State(counter), joules });
+    }
+}
+
+/// How fast a counter of time counts.
+fn clock_mhz(counter: &str, config: &Config) -> Option<f64> {
+    let clock = &config.clock;
+    let mhz = match (counter.split('.').next()?, counter.rsplit('.').next()?) {
+        (_, "cycles") => clock.core_mhz,
+        ("noc", "clocks") => clock.noc_mhz,
+        ("l2", "clocks") => clock.l2_mhz,
+        ("dram", "clocks") => clock.dram_mhz,
+        _ => return None,
+    };
+    Some(f64::from(mhz))
+}
+
+/// The counter that was probably meant; the unit at the end may have been forgotten.
+fn nearest_counter(name: &str, counters: &[&str]) -> Option<String> {
+    let with_unit = |counter: &&&str| counter.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    let found = counters.iter().find(with_unit).copied().or_else(|| suggest::nearest(name, counters));
+    found.map(str::to_owned)
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! No coefficient is dead: each one that is written in a technology file is doubled, and the total moves by exactly its part.
+
+use toml::Spanned;
+use warpwatt_energy::{Amount, TECHNOLOGIES, Technology};
+
+use crate::support::*;
+
+/// A number in a technology: which structure, and which of its numbers.
+struct Coefficient {
+    what: String,
+    double: Box<dyn Fn(&mut Technology)>,
+}
+
+fn doubled(amount: &mut Spanned<Amount>) {
+    match amount.get_mut() {
+        Amount::Number(number) => *number *= 2.0,
+        Amount::Table { at, relative_to: None, .. } => at.iter_mut().for_each(|point| point[1] *= 2.0),
+        // Twice the share of the whole: all points but the one that is the whole.
+        Amount::Table { at, relative_to: Some(whole), .. } => {
+            at.iter_mut().filter(|point| point[0] != *whole).for_each(|point| point[1] *= 2.0);
+        }
+        Amount::Key(_) => panic!("a name cannot be doubled"),
+    }
+}
+
+fn is_number(amount: &Spanned<Amount>) -> bool {
+    !matches!(amount.get_ref(), Amount::Key(_))
+}
+
+/// Every number that multiplies energy.
+fn coefficients(technology: &Technology) -> Vec<Coefficient> {
+    let mut all = Vec::new();
+    let mut add = |what: String, double: Box<dyn Fn(&mut Technology)>| all.push(Coefficient { what, double });
+    for (s, (_, structure)) in technology.structures.iter().enumerate() {
+        let name = structure.name.get_ref();
+        for (e, event) in structure.events.iter().enumerate() {
+            let what = format!("{name}, {}", event.counter.get_ref());
+            if event.pj.is_some() {
+                add(
+                    what.clone(),
+                    Box::new(move |t| t.structures[s].1.events[e].pj.iter_mut().for_each(doubled)),
+                );
+            }
+            if event.mw.is_some() {
+                add(
+                    what.clone(),
+                    Box::new(move |t| t.structures[s].1.events[e].mw.iter_mut().for_each(doubled)),
+                );
+            }
+            for (f, _) in event.times.iter().enumerate().filter(|(_, factor)| is_number(factor)) {
+                add(
+                    format!("{what}, factor {f}"),
+                    Box::new(move |t| doubled(&mut t.structures[s].1.events[e].times[f])),
+                );
+            }
+        }
+        for (p, power) in structure.statics.iter().enumerate() {
+            if power.mw.is_some() {
+                let what = format!("{name}, power {p}");
+                add(what, Box::new(move |t| t.structures[s].1.statics[p].mw.iter_mut().for_each(doubled)));
+            }
+            for (q, state) in power.states.iter().enumerate() {
+                let what = format!("{name}, {}", state.counter.get_ref());
+                if state.fraction.is_some() {
+                    let double = move |t: &mut Technology| {
+                        t.structures[s].1.statics[p].states[q].fraction.iter_mut().for_each(doubled);
+                    };
+                    add(what, Box::new(double));
+                } else {
+                    let double = move |t: &mut Technology| {
+                        t.structures[s].1.statics[p].states[q].mw.iter_mut().for_each(doubled);
+                    };
+                    add(what, Box::new(double));
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Whether a coefficient is 0, so that doubling it changes nothing.
+fn zero(what: &str) -> bool {
+    // A gated bank, an unused entry and an SM with warps take nothing: states whose power is 0.
+    ["rf.gated.cycles", "rf.free_entries.cycles", "sm.active.cycles"].iter().any(|name| what.ends_with(name))
+}
+
+#[test]
+fn doubling_a_coefficient_moves_the_total_by_exactly_its_part() {
+    for text in TECHNOLOGIES {
+        let config = gpu("gtx480");
+        let technology = technology(text.name);
+        let before = evaluate(&resolve(&technology, &config));
+        let all = coefficients(&technology);
+        assert!(all.len() >= 5, "{}", text.name);
+        for coefficient in all {
+            let mut changed = technology.clone();
+            (coefficient.double)(&mut changed);
+            assert!(changed != technology || zero(&coefficient.what), "{}", coefficient.what);
+            let twice = evaluate(&resolve(&changed, &config));
+            (coefficient.double)(&mut changed);
+            (coefficient.double)(&mut changed);
+            let eight = evaluate(&resolve(&changed, &config));
+            // The part is what was added by doubling; three times it again by the next two doublings.
+            let part = twice.total().0 - before.total().0;
+            let more = eight.total().0 - before.total().0;
+            let scale = before.total().0;
+            assert!((more - 7.0 * part).abs() < 1e-9 * scale, "{} is not linear", coefficient.what);
+            if zero(&coefficient.what) {
+                assert_eq!(part, 0.0, "{}", coefficient.what);
+                continue;
+            }
+            assert!(part != 0.0, "{}: {} does nothing", text.name, coefficient.what);
+            // One structure alone moved.
+            let moved: Vec<_> = before
+                .structures
+                .iter()
+                .zip(&twice.structures)
+                .filter(|(a, b)| a != b)
+                .map(|(a, b)| (&a.name, (b.dynamic.0 + b.static_.0) - (a.dynamic.0 + a.static_.0)))
+                .collect();
+            assert_eq!(moved.len(), 1, "{}", coefficient.what);
+            assert!(coefficient.what.starts_with(moved[0].0.as_str()), "{}", coefficient.what);
+            assert!((moved[0].1 - part).abs() < 1e-9 * scale, "{}", coefficient.what);
+        }
+    }
+}
+
+#[test]
+fn the_part_of_an_event_is_its_count_times_its_energy() {
+    let config = gpu("gtx480");
+    let model = resolve(&technology("gtx480-40nm"), &config);
+    let one = |name: &'static str| {
+        let whole =
+            model.evaluate(&|counter| (counter == name).then_some(1.0), warpwatt_energy::Seconds(0.0));
+        whole.total().0 * 1e12
+    };
+    assert!(near(one("shared.reads.count"), 2120.0));
+    assert!(near(one("l2.writes.count"), 15024.0));
+    // A hit is a write that did not miss.
+    assert!(near(one("l2.write_hits.count"), 13851.0 - 15024.0));
+    assert!(near(one("ops.int_add.lanes.count"), 86.08));
+    assert!(near(one("rf.sub_bank_reads.count"), 7.27 * 4.0));
+    assert!(near(one("sm.thread_instructions.count"), 25.5 / (15.0 * 32.0 * 700e6) * 1e12));
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Technologies worked out with everything on, and counts that differ from each other.
+
+use std::collections::BTreeSet;
+
+use warpwatt_config::{Config, GpuFile};
+use warpwatt_energy::{Breakdown, Model, Seconds, Setting, TECHNIQUES, Technology};
+
+/// Parameters that techniques will have.
+pub const PARAMETERS: &[(&str, f64)] =
+    &[("technique.drowsy.millivolts", 400.0), ("technique.e2mc.symbol_bits", 16.0)];
+
+pub fn technology(name: &str) -> Technology {
+    Technology::builtin(name).unwrap_or_else(|errors| panic!("{name}: {errors:?}"))
+}
+
+pub fn gpu(name: &str) -> Config {
+    GpuFile::preset(name).map(|file| file.config).unwrap_or_else(|errors| panic!("{name}: {errors:?}"))
+}
+
+/// Every counter that a technology names.
+pub fn counters(technology: &Technology) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    for (_, structure) in &technology.structures {
+        for event in &structure.events {
+            all.insert(event.counter.get_ref().clone());
+            all.extend(event.less.iter().map(|counter| counter.get_ref().clone()));
+        }
+        for state in structure.statics.iter().flat_map(|power| &power.states) {
+            all.insert(state.counter.get_ref().clone());
+        }
+    }
+    all
+}
+
+/// With all techniques on, and the counters it names itself.
+pub fn resolve(technology: &Technology, config: &Config) -> Model {
+    resolve_with(technology, config, TECHNIQUES)
+}
+
+pub fn resolve_with(technology: &Technology, config: &Config, techniques: &[&str]) -> Model {
+    let names = counters(technology);
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let setting = Setting { config, counters: &names, techniques, parameters: PARAMETERS };
+    technology.resolve(setting).unwrap_or_else(|errors| panic!("{}: {errors:?}", technology.name))
+}
+
+/// A number for a name: hits are fewer than accesses, everything is above 0.
+pub fn count(name: &str) -> f64 {
+    let hash = name.bytes().fold(7_u64, |hash, byte| (hash * 31 + u64::from(byte)) % 9973);
+    let size = if name.contains("hits") { 1e5 } else { 1e6 };
+    size + 10.0 * hash as f64
+}
+
+pub const TIME: Seconds = Seconds(0.037);
+
+pub fn evaluate(model: &Model) -> Breakdown {
+    model.evaluate(&|name| Some(count(name)), TIME)
+}
+
+pub fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}

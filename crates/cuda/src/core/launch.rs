@@ -82,7 +82,7 @@ impl Core {
         self.submit(stream, Command::Launch(launch))
     }
 
-    fn check_launch(&mut self, launch: &Launch) -> Result<()> {
+    pub fn check_launch(&mut self, launch: &Launch) -> Result<()> {
         let limits = self.limits();
         let function = self.functions.get(launch.function)?;
         let largest = |function: &Function| function.dynamic_shared.max(limits.shared_per_block);

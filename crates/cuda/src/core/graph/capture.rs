@@ -24,9 +24,15 @@ pub struct Capture {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Status {
     None,
-    Active { id: u64, graph: u64, after: Vec<u64> },
+    Active {
+        id: u64,
+        graph: u64,
+        after: Vec<u64>,
+    },
     /// Something was done that cannot be captured.
-    Broken { id: u64 },
+    Broken {
+        id: u64,
+    },
 }
 
 impl Capture {
@@ -158,8 +164,12 @@ impl Graphs {
 
     /// Whether everything that was captured comes before what the origin does next.
     fn joined(&self, capture: &Capture) -> bool {
-        let mut stack: Vec<u64> =
-            capture.heads.iter().filter(|head| head.0 == capture.origin).flat_map(|head| head.1.clone()).collect();
+        let mut stack: Vec<u64> = capture
+            .heads
+            .iter()
+            .filter(|head| head.0 == capture.origin)
+            .flat_map(|head| head.1.clone())
+            .collect();
         let mut reached = FxHashSet::default();
         while let Some(node) = stack.pop() {
             if reached.insert(node)

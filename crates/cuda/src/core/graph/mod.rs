@@ -24,7 +24,10 @@ use crate::core::state::{Core, host_function};
 pub enum Work {
     Do(Command),
     /// A function of the program's, as addresses of the function and of its argument.
-    Host { function: u64, argument: u64 },
+    Host {
+        function: u64,
+        argument: u64,
+    },
     Nothing,
     /// All of another graph, which the node owns.
     Child(u64),
@@ -237,7 +240,11 @@ impl Graphs {
 
     pub fn roots(&self, graph: u64) -> Result<Vec<u64>> {
         let nodes = &self.graphs.get(graph)?.nodes;
-        Ok(nodes.iter().copied().filter(|&node| self.nodes.get(node).is_ok_and(|n| n.after.is_empty())).collect())
+        Ok(nodes
+            .iter()
+            .copied()
+            .filter(|&node| self.nodes.get(node).is_ok_and(|n| n.after.is_empty()))
+            .collect())
     }
 
     pub fn dependents(&self, node: u64) -> Result<Vec<u64>> {

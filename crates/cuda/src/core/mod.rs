@@ -6,6 +6,7 @@
 //! whatever lets the host see a result runs the queue first ([`Core::finish`]).
 
 pub mod code;
+pub mod code_names;
 pub mod copy;
 pub mod graph;
 pub mod handle;

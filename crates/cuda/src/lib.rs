@@ -4,6 +4,9 @@
 //!
 //! `core` is what the two have in common, in Rust's terms; `driver` and `rt` translate from and to C and do nothing else.
 
+pub mod abi;
 pub mod core;
+pub mod driver;
 pub mod fatbin;
+pub mod rt;
 pub mod session;

@@ -100,13 +100,16 @@ pub(crate) fn check_current() -> Result<()> {
 
 /// For the runtime API, which works in the primary context unless the thread has another one, and needs no `cuInit`.
 pub fn enter_primary() -> Result<()> {
-    if current() != 0 {
-        return Ok(());
+    let current = current();
+    if current == 0 {
+        crate::driver::entry::initialize()?;
     }
-    crate::driver::entry::initialize()?;
     let mut contexts = contexts();
-    contexts.by_runtime = true;
-    set_current(contexts.primary);
+    if current == 0 || current == contexts.primary {
+        // After a reset it lives again.
+        contexts.by_runtime = true;
+        set_current(contexts.primary);
+    }
     Ok(())
 }
 

@@ -38,8 +38,11 @@ pub(crate) struct Ready {
     pub timed: bool,
     pub config: LaunchConfig,
     module: ModuleId,
+    /// Its module has constants, which are taken right before it runs.
+    pub has_constants: bool,
     image: Arc<Image>,
     params: Vec<u8>,
+    /// Empty until the launch is about to run.
     bank3: Vec<u8>,
     bank4: Vec<u8>,
     workspace: u64,
@@ -161,9 +164,11 @@ impl Device {
         let params = pack(program, args).map_err(refused)?;
         let bank4 = self.addresses(m, program).map_err(refused)?;
         let workspace = if config.cooperative { self.workspace()?.0 } else { 0 };
+        let has_constants = self.modules[m.0 as usize].has_constants();
         Ok(Ready {
             index,
             timed,
+            has_constants,
             config: *config,
             module: m,
             image,

@@ -188,6 +188,10 @@ impl Module {
         self.references.get_mut(name)
     }
 
+    pub fn has_constants(&self) -> bool {
+        self.bank3.1 > 0
+    }
+
     /// The bytes of constant bank 3.
     pub fn constants(&self, memory: &DeviceMemory) -> Result<Vec<u8>, Error> {
         let (base, bytes) = self.bank3;

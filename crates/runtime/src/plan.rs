@@ -48,9 +48,8 @@ pub(crate) fn batch(commands: &[Command], left: &[usize], ends: &[Option<u64>]) 
         What::Launch(ready) => ready.is_alone(),
         _ => false,
     };
-    let mut first = left.iter().copied().filter(is_ready);
-    let Some(oldest) = first.next() else { return Vec::new() };
-    if first.next().is_none() || alone(oldest) {
+    let Some(oldest) = left.iter().copied().find(is_ready) else { return Vec::new() };
+    if alone(oldest) {
         let command = &commands[oldest];
         let ended = command.after.iter().filter_map(|&before| ends[before]);
         let earliest = ended.fold(command.ready, u64::max);
@@ -79,6 +78,8 @@ pub(crate) fn batch(commands: &[Command], left: &[usize], ends: &[Option<u64>]) 
         over[index] = match &command.what {
             What::Record => Some(start.later(1)),
             What::Wait => Some(start),
+            // Constants are taken when the batch starts, and a kernel of the batch may be what writes them.
+            What::Launch(ready) if ready.has_constants && !start.after.is_empty() => None,
             What::Launch(ready) if ready.timed && !ready.is_alone() && members.len() < MOST => {
                 members.push(Member { command: index, earliest: start.earliest, after: start.after });
                 Some(Over { earliest: 0, after: vec![(members.len() - 1, 0)] })

@@ -401,3 +401,20 @@ fn an_unloaded_module_is_gone_with_its_memory() {
     rounds(&mut device, Stream::LEGACY, again, out, 3);
     assert_eq!(word(&mut device, out), 6);
 }
+
+#[test]
+fn a_kernel_may_write_the_constants_of_the_next() {
+    for options in [Options::default(), timed()] {
+        let (mut device, module, out) = device(options);
+        let (factor, _) = device.symbol(module, "factor").expect("a variable");
+        let (first, second) = (device.create_stream(false), device.create_stream(false));
+        let cell = device.alloc(4).expect("room");
+        rounds(&mut device, second, module, cell, 500);
+        rounds(&mut device, first, module, out, 3);
+        // factor = 1 * factor + 4
+        rounds(&mut device, first, module, factor, 4);
+        rounds(&mut device, first, module, out, 1);
+        device.finish(Until::Everything).expect("all");
+        assert_eq!(word(&mut device, out), 3 * 5 + 1);
+    }
+}

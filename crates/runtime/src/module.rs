@@ -257,7 +257,8 @@ impl Module {
         self.is_loaded
     }
 
-    /// Gives back the memory of the variables. The text stays, since reports of launches that were may show lines of it.
+    /// Gives back the memory of the variables. The text stays, since reports of launches that were may show lines of it, and so do
+    /// compiled kernels: a timed GPU knows code by its address, which must not become that of other code.
     pub fn unload(&mut self, memory: &mut DeviceMemory) -> Result<(), Error> {
         self.is_loaded = false;
         let (bank, bytes) = self.bank3;
@@ -271,7 +272,6 @@ impl Module {
         }
         self.variables.clear();
         self.by_name.clear();
-        self.kernels.clear();
         self.layout = ModuleLayout::default();
         self.tree.items.clear();
         self.tree.text.clear();

@@ -4,6 +4,7 @@
 use warpwatt_base::counters::{Count, CounterInfo};
 
 use crate::net::{ReplyCounters, RequestCounters};
+use crate::ops::OpCounters;
 use crate::partition::{DramCounters, L2Counters};
 use crate::sm::SmCounters;
 
@@ -11,6 +12,7 @@ use crate::sm::SmCounters;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     pub sm: SmCounters,
+    pub ops: OpCounters,
     pub request: RequestCounters,
     pub reply: ReplyCounters,
     pub l2: L2Counters,
@@ -21,6 +23,7 @@ impl Counters {
     /// Names and meanings, in the order in which they are visited.
     pub fn infos() -> Vec<CounterInfo> {
         let mut infos = SmCounters::infos();
+        infos.extend(OpCounters::infos());
         for part in [RequestCounters::INFO, ReplyCounters::INFO, L2Counters::INFO, DramCounters::INFO] {
             infos.extend_from_slice(part);
         }
@@ -29,6 +32,7 @@ impl Counters {
 
     pub fn visit(&self, f: &mut dyn FnMut(&'static str, Count)) {
         self.sm.visit(f);
+        self.ops.visit(f);
         self.request.visit(f);
         self.reply.visit(f);
         self.l2.visit(f);
@@ -37,6 +41,7 @@ impl Counters {
 
     pub fn add(&mut self, other: &Counters) {
         self.sm.add(&other.sm);
+        self.ops.add(&other.ops);
         self.request.add(&other.request);
         self.reply.add(&other.reply);
         self.l2.add(&other.l2);
@@ -47,6 +52,7 @@ impl Counters {
     pub fn since(&self, earlier: &Counters) -> Counters {
         Counters {
             sm: self.sm.since(&earlier.sm),
+            ops: self.ops.since(&earlier.ops),
             request: self.request.since(&earlier.request),
             reply: self.reply.since(&earlier.reply),
             l2: self.l2.since(&earlier.l2),

@@ -6,11 +6,15 @@ pub mod cache;
 mod counters;
 mod gpu;
 pub mod net;
+mod ops;
 pub mod partition;
 mod report;
 pub mod sm;
 
 pub use counters::Counters;
 pub use gpu::Gpu;
-pub use report::{Failure, KernelReport, Launch, Monitor, Progress, RunOptions, Sample, flatten};
+pub use ops::{Kind, OpCounters};
+pub use report::{
+    Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions, Sample, flatten,
+};
 pub use sm::{SmCounters, Stall, Stalls};

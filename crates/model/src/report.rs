@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use warpwatt_base::counters::Count;
 use warpwatt_exec::{CheckOptions, Fault, GridLaunch, GridStats, Services, Watchdog};
+use warpwatt_isa::{Op, Space, Uop};
 
+use crate::ops::{Kind, OpCounters};
 use crate::sm::Stalls;
 
 /// A kernel to be run.
@@ -88,10 +90,53 @@ pub struct KernelReport {
     pub counters: crate::Counters,
     /// The same for each SM.
     pub per_sm: Vec<crate::SmCounters>,
+    pub ops_per_sm: Vec<OpCounters>,
     /// Scheduler cycles without issue, by reason, charged to this kernel's micro-ops.
     pub stalls_per_pc: Vec<Stalls>,
+    /// What else there is to know about this kernel's micro-ops.
+    pub facts_per_pc: Vec<PcFacts>,
     /// Samples over time; empty unless asked for.
     pub series: Vec<Sample>,
+}
+
+/// What a micro-op does to the machine each time that it issues, and what it asked of memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PcFacts {
+    pub kind: Kind,
+    pub path: Path,
+    /// Registers of a warp that it reads and writes.
+    pub reads: u8,
+    pub writes: u8,
+    /// Constant operands.
+    pub constants: u8,
+    /// Lines of memory that it touched, all issues together.
+    pub lines: u64,
+}
+
+/// Which memory an instruction accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Path {
+    None,
+    Shared,
+    Constant,
+    /// Global and local memory, and generic addresses, which are mostly that.
+    Global,
+    Texture,
+}
+
+impl Path {
+    pub fn of(uop: &Uop) -> Path {
+        match uop.op {
+            Op::Ld | Op::St | Op::Atom | Op::Red => match uop.mem.space {
+                Space::Shared => Path::Shared,
+                Space::Const => Path::Constant,
+                _ => Path::Global,
+            },
+            Op::Suld | Op::Sust | Op::Sured => Path::Global,
+            Op::Tex | Op::Tld4 | Op::Txq => Path::Texture,
+            _ => Path::None,
+        }
+    }
 }
 
 /// What was counted in one interval.

@@ -264,6 +264,7 @@ impl Device {
             index: ready.index,
             kernel: program.name.clone(),
             demangled: module.demangled(&program.name),
+            ptx_file: module.name().to_owned(),
             grid: config.grid.to_array(),
             block: config.block.to_array(),
             stream: config.stream,

@@ -45,10 +45,12 @@ pub use device::{Device, KernelAttributes, Pending, Variable};
 pub use drain::Until;
 pub use error::{Class, Error, Problem, Refusal, problems};
 pub use options::{Mode, Nobody, Observer, Options, Selection, Timed};
-pub use record::{LaunchRecord, LineCount, TimedRecord};
+pub use record::{Instruction, LaunchRecord, LineCount, TimedRecord};
 pub use report::{FaultReport, Place, Waiting};
 pub use types::{Args, DevicePtr, Dim3, Event, LaunchConfig, ModuleId, Stream};
 pub use warpwatt_exec::lanes::Level;
 pub use warpwatt_exec::{CheckOptions, PcCount, SmLimits, Watchdog};
 pub use warpwatt_memory::{Allocation, texture};
-pub use warpwatt_model::{Counters, Gpu, Progress, Sample, SmCounters, Stall, Stalls};
+pub use warpwatt_model::{
+    Counters, Gpu, Kind, OpCounters, Path, PcFacts, Progress, Sample, SmCounters, Stall, Stalls,
+};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use warpwatt_exec::{GridStats, PcCount};
 use warpwatt_isa::{Location, Program};
-use warpwatt_model::{Counters, Sample, SmCounters, Stalls};
+use warpwatt_model::{Counters, KernelReport, OpCounters, PcFacts, Sample, SmCounters, Stalls};
 
 /// What was done for one source line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,6 +24,8 @@ pub struct LaunchRecord {
     pub index: u64,
     pub kernel: String,
     pub demangled: String,
+    /// Name of the PTX text that it comes from.
+    pub ptx_file: String,
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub stream: u32,
@@ -60,12 +62,71 @@ pub struct TimedRecord {
     pub counters: Counters,
     /// The same for each SM.
     pub per_sm: Vec<SmCounters>,
+    pub ops_per_sm: Vec<OpCounters>,
+    /// Micro-ops that issued or were waited for, in the order of the program.
+    pub instructions: Vec<Instruction>,
     /// Samples over time; empty unless asked for.
     pub series: Vec<Sample>,
 }
 
-/// Adds up what was counted for micro-ops by source line. Where there is no line table, the PTX text is the source.
-/// `stalls` is empty for a functional launch.
+/// What one micro-op did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Instruction {
+    pub pc: u32,
+    /// Its operation, as disassembly shows it.
+    pub op: &'static str,
+    /// Which of the launch's lines it belongs to.
+    pub line: u32,
+    pub issues: u64,
+    pub lanes: u64,
+    /// Scheduler cycles in which it was waited for.
+    pub waited: u64,
+    pub facts: PcFacts,
+}
+
+impl TimedRecord {
+    /// Of a launch whose entry in the log is complete but for its time.
+    pub(crate) fn new(program: &Program, record: &LaunchRecord, report: KernelReport) -> TimedRecord {
+        let KernelReport { start_cycle, cycles, counters, per_sm, ops_per_sm, series, .. } = report;
+        let waited = report.stalls_per_pc.iter().map(|stalls| stalls.iter().sum::<u64>());
+        let counts = record.per_pc.iter().zip(waited).zip(report.facts_per_pc);
+        let instructions = program
+            .uops
+            .iter()
+            .enumerate()
+            .zip(counts)
+            .filter(|(_, ((count, waited), _))| count.issues != 0 || *waited != 0)
+            .map(|((pc, uop), ((count, waited), facts))| {
+                let (file, line) = place(program, &record.ptx_file, pc);
+                let known = record
+                    .lines
+                    .binary_search_by(|known| (known.file.as_str(), known.line).cmp(&(file, line)));
+                Instruction {
+                    pc: pc as u32,
+                    op: uop.op.name(),
+                    line: known.unwrap_or_default() as u32,
+                    issues: count.issues,
+                    lanes: count.lanes,
+                    waited,
+                    facts,
+                }
+            })
+            .collect();
+        TimedRecord { start_cycle, cycles, counters, per_sm, ops_per_sm, instructions, series }
+    }
+}
+
+/// The source line of a micro-op. Where there is no line table, the PTX text is the source.
+fn place<'p>(program: &'p Program, ptx_file: &'p str, pc: usize) -> (&'p str, u32) {
+    let at = program.uops.get(pc).and_then(|uop| program.locs.get(uop.loc as usize));
+    let at = at.copied().unwrap_or_default();
+    match program.files.get(at.file as usize) {
+        Some(file) if at.file != Location::NO_FILE && at.line > 0 => (file.as_str(), at.line),
+        _ => (ptx_file, at.ptx_line),
+    }
+}
+
+/// Adds up what was counted for micro-ops by source line. `stalls` is empty for a functional launch.
 pub(crate) fn by_line(
     program: &Program,
     ptx_file: &str,
@@ -73,18 +134,13 @@ pub(crate) fn by_line(
     stalls: &[Stalls],
 ) -> Vec<LineCount> {
     let mut sums = BTreeMap::<(&str, u32), (u64, u64, Stalls)>::new();
-    for (pc, uop) in program.uops.iter().enumerate() {
+    for pc in 0..program.uops.len() {
         let count = stats.per_pc.get(pc).copied().unwrap_or_default();
         let waited = stalls.get(pc).copied().unwrap_or_default();
         if count.issues == 0 && waited == Stalls::default() {
             continue;
         }
-        let at = program.locs.get(uop.loc as usize).copied().unwrap_or_default();
-        let key = match program.files.get(at.file as usize) {
-            Some(file) if at.file != Location::NO_FILE && at.line > 0 => (file.as_str(), at.line),
-            _ => (ptx_file, at.ptx_line),
-        };
-        let sum = sums.entry(key).or_default();
+        let sum = sums.entry(place(program, ptx_file, pc)).or_default();
         sum.0 += count.issues;
         sum.1 += count.lanes;
         sum.2.iter_mut().zip(waited).for_each(|(sum, cycles)| *sum += cycles);

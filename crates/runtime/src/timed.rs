@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use warpwatt_config::validate;
-use warpwatt_exec::{Ending, GridStats, Services};
+use warpwatt_exec::{Ending, Services};
 use warpwatt_model::{Gpu, KernelReport, Launch, Monitor, Progress, RunOptions};
 
 use crate::device::Device;
@@ -144,10 +144,9 @@ impl Device {
             let complete = !faulted && report.stats.ending == Ending::Finished;
             ends[position] = complete.then_some(report.start_cycle + report.cycles);
             self.thread_instructions += report.stats.thread_instructions;
-            let (stats, stalls, timed) = split(report);
-            let mut record = self.entry(ready, &stats, &stalls, complete);
+            let mut record = self.entry(ready, &report.stats, &report.stalls_per_pc, complete);
             record.host_seconds = seconds * share;
-            record.timed = Some(timed);
+            record.timed = Some(TimedRecord::new(ready.program(), &record, report));
             self.log.push(record);
         }
         if let Some((launch, fault)) = fault {
@@ -177,11 +176,6 @@ fn under_way(reports: &[KernelReport]) -> u64 {
         seen = seen.max(end);
     }
     sum
-}
-
-fn split(report: KernelReport) -> (GridStats, Vec<warpwatt_model::Stalls>, TimedRecord) {
-    let KernelReport { stats, start_cycle, cycles, counters, per_sm, stalls_per_pc, series } = report;
-    (stats, stalls_per_pc, TimedRecord { start_cycle, cycles, counters, per_sm, series })
 }
 
 /// Hands what the model has to tell to the device's observer, with the device's own numbers of launches.

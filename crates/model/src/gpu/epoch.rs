@@ -15,7 +15,8 @@ use super::threads::{Cells, Next, rounds};
 use super::watchdog::Watch;
 use crate::counters::Counters;
 use crate::net::exchange;
-use crate::report::{Failure, KernelReport, Launch, Monitor, Progress, RunOptions, Sample};
+use crate::ops::{Kind, OpCounters};
+use crate::report::{Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions, Sample};
 use crate::sm::{Decoded, Kernel, Share, SmCounters, Stall, Stopped, Surroundings, Work};
 
 /// Epochs between two looks at limits and signs of life.
@@ -33,9 +34,10 @@ enum Stop {
 struct Account {
     start: Counters,
     start_sms: Vec<SmCounters>,
+    start_ops: Vec<OpCounters>,
     sampled: Counters,
     series: Vec<Sample>,
-    report: Option<(Counters, Vec<SmCounters>)>,
+    report: Option<(Counters, Vec<SmCounters>, Vec<OpCounters>)>,
 }
 
 pub(super) struct Run<'g, 'a> {
@@ -59,6 +61,8 @@ pub(super) struct Run<'g, 'a> {
     /// Everything counted before the run, and what was counted until the last kernel that ended.
     start: Counters,
     busy: Counters,
+    /// Operations of kernels that have ended, by SM.
+    ended_ops: Vec<OpCounters>,
 }
 
 impl<'g, 'a> Run<'g, 'a> {
@@ -106,12 +110,13 @@ impl<'g, 'a> Run<'g, 'a> {
             watch: Watch::default(),
             start: Counters::default(),
             busy: Counters::default(),
+            ended_ops: vec![OpCounters::default(); gpu.config.gpu.sms as usize],
             gpu,
         };
         (run.before, run.issued_before) = (run.thread_instructions(), run.count_issued());
         run.issued = run.issued_before;
         run.settle(run.gpu.now);
-        run.start = run.gpu.counters();
+        run.start = run.counters().0;
         run.launch(run.gpu.now, run.gpu.now + 1);
         Ok(run)
     }
@@ -312,29 +317,62 @@ impl<'g, 'a> Run<'g, 'a> {
                 sm.settle(work, self.to);
             }
         }
-        let (counters, sms) = (self.gpu.counters(), self.gpu.sm_counters());
+        for &kernel in ended {
+            self.note_ops(kernel);
+        }
+        let (counters, ops) = self.counters();
+        let sms = self.gpu.sm_counters();
         self.busy = counters.since(&self.start);
         for &kernel in ended {
-            self.close_account(kernel, end, &counters, &sms);
+            self.close_account(kernel, end, &counters, &sms, &ops);
         }
         self.launch(end, end + 1);
     }
 
-    fn close_account(&mut self, kernel: usize, end: u64, counters: &Counters, sms: &[SmCounters]) {
+    /// Everything counted so far, and the operations of each SM. Those follow from what was issued by kernels that run or have ended.
+    fn counters(&mut self) -> (Counters, Vec<OpCounters>) {
+        let mut ops = self.ended_ops.clone();
+        for (kernel, queue) in self.dispatcher.kernels.iter().enumerate() {
+            if matches!(queue.standing, Standing::Launched { .. }) {
+                add_ops(&mut ops, &self.kernels[kernel], kernel, self.works.as_mut_slice());
+            }
+        }
+        let mut counters = self.gpu.counters();
+        for ops in &ops {
+            counters.ops.add(ops);
+        }
+        (counters, ops)
+    }
+
+    /// A kernel ended: its operations are final.
+    fn note_ops(&mut self, kernel: usize) {
+        add_ops(&mut self.ended_ops, &self.kernels[kernel], kernel, self.works.as_mut_slice());
+    }
+
+    fn close_account(
+        &mut self,
+        kernel: usize,
+        end: u64,
+        counters: &Counters,
+        sms: &[SmCounters],
+        ops: &[OpCounters],
+    ) {
         let Some(account) = &mut self.accounts[kernel] else { return };
         if !account.series.is_empty() || self.next_sample != u64::MAX {
             account.series.push(Sample { cycle: end, counters: counters.since(&account.sampled) });
         }
         let per_sm = sms.iter().zip(&account.start_sms).map(|(sm, start)| sm.since(start)).collect();
-        account.report = Some((counters.since(&account.start), per_sm));
+        let per_sm_ops = ops.iter().zip(&account.start_ops).map(|(ops, start)| ops.since(start)).collect();
+        account.report = Some((counters.since(&account.start), per_sm, per_sm_ops));
     }
 
     /// Launches kernels whose turn it is.
     fn launch(&mut self, now: u64, until: u64) {
         for kernel in self.dispatcher.launch(now, until) {
-            let counters = self.gpu.counters();
+            let (counters, start_ops) = self.counters();
             self.accounts[kernel] = Some(Account {
                 start_sms: self.gpu.sm_counters(),
+                start_ops,
                 sampled: counters.clone(),
                 start: counters,
                 series: Vec::new(),
@@ -362,7 +400,7 @@ impl<'g, 'a> Run<'g, 'a> {
             self.next_sample += interval;
         }
         self.settle(self.to);
-        let counters = self.gpu.counters();
+        let (counters, _) = self.counters();
         for account in self.accounts.iter_mut().flatten().filter(|account| account.report.is_none()) {
             account.series.push(Sample { cycle: self.to, counters: counters.since(&account.sampled) });
             account.sampled = counters.clone();
@@ -481,11 +519,12 @@ impl<'g, 'a> Run<'g, 'a> {
             // What runs is cut off here.
             self.gpu.now = self.gpu.now.max(self.to);
             self.settle(self.to);
-            let (counters, sms) = (self.gpu.counters(), self.gpu.sm_counters());
+            let (counters, ops) = self.counters();
+            let sms = self.gpu.sm_counters();
             self.busy = counters.since(&self.start);
             for kernel in 0..self.kernels.len() {
                 if matches!(self.dispatcher.kernels[kernel].standing, Standing::Launched { .. }) {
-                    self.close_account(kernel, self.to, &counters, &sms);
+                    self.close_account(kernel, self.to, &counters, &sms, &ops);
                 }
             }
         }
@@ -503,6 +542,20 @@ impl<'g, 'a> Run<'g, 'a> {
         let len = self.kernels[kernel].decoded.timing.len();
         let mut per_pc = vec![PcCount::default(); len];
         let mut stalls_per_pc = vec![[0; Stall::COUNT]; len];
+        let uops = &prepared.image().program().uops;
+        let timing = &self.kernels[kernel].decoded.timing;
+        let mut facts_per_pc: Vec<_> = uops
+            .iter()
+            .zip(timing)
+            .map(|(uop, timing)| PcFacts {
+                kind: Kind::of(uop),
+                path: Path::of(uop),
+                reads: timing.sources,
+                writes: timing.dst_words,
+                constants: timing.constants,
+                lines: 0,
+            })
+            .collect();
         let (mut divergent_branches, mut barriers) = (0, 0);
         for work in self.works.as_mut_slice() {
             let share = &work.shares[kernel];
@@ -512,6 +565,9 @@ impl<'g, 'a> Run<'g, 'a> {
             }
             for (sum, stalls) in stalls_per_pc.iter_mut().zip(&share.stalls) {
                 sum.iter_mut().zip(stalls).for_each(|(sum, count)| *sum += count);
+            }
+            for (facts, lines) in facts_per_pc.iter_mut().zip(&share.lines) {
+                facts.lines += lines;
             }
             divergent_branches += share.stepper.divergent_branches();
             barriers += share.barriers;
@@ -529,10 +585,10 @@ impl<'g, 'a> Run<'g, 'a> {
             warps: queue.ctas * u64::from(prepared.warps_per_cta()),
             resident_ctas: (u64::from(prepared.ctas_per_sm()) * sms).min(queue.ctas),
         };
-        let (counters, per_sm, series) = match self.accounts[kernel].take() {
+        let (counters, per_sm, ops_per_sm, series) = match self.accounts[kernel].take() {
             Some(account) => {
-                let (counters, per_sm) = account.report.unwrap_or_default();
-                (counters, per_sm, account.series)
+                let (counters, per_sm, ops_per_sm) = account.report.unwrap_or_default();
+                (counters, per_sm, ops_per_sm, account.series)
             }
             None => Default::default(),
         };
@@ -542,8 +598,18 @@ impl<'g, 'a> Run<'g, 'a> {
             cycles: end - start_cycle,
             counters,
             per_sm,
+            ops_per_sm,
             stalls_per_pc,
+            facts_per_pc,
             series,
         }
+    }
+}
+
+/// Adds what a kernel has issued so far on each SM.
+fn add_ops(ops: &mut [OpCounters], kernel: &Kernel, index: usize, works: &mut [Work]) {
+    let program = kernel.prepared.image().program();
+    for (ops, work) in ops.iter_mut().zip(works) {
+        ops.add_program(program, work.shares[index].stepper.counts());
     }
 }

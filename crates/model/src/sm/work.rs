@@ -25,6 +25,8 @@ pub struct Share {
     /// Residents that hold no block.
     pub unused: Vec<u32>,
     pub stalls: Vec<Stalls>,
+    /// Lines of memory that each micro-op touched.
+    pub lines: Vec<u64>,
     /// Barriers of blocks that opened.
     pub barriers: u64,
 }
@@ -37,6 +39,7 @@ impl Share {
             residents: Vec::new(),
             unused: Vec::new(),
             stalls: vec![[0; Stall::COUNT]; len],
+            lines: vec![0; len],
             barriers: 0,
         }
     }

@@ -129,12 +129,12 @@ impl Device {
         if self.queue.len() == 0 {
             return Ok(());
         }
-        let commands = self.queue.take();
+        let (commands, waiting) = self.queue.take();
         let mut ends = vec![None; commands.len()];
         let logged = self.log.len();
         let outcome = self.run_commands(commands, &mut ends);
         self.log[logged..].sort_by_key(|record| record.index);
-        self.queue.settle(&ends);
+        self.queue.settle(&waiting, &ends);
         outcome
     }
 

@@ -168,21 +168,31 @@ impl Queue {
         self.lines.get(&stream.0).filter(|line| !line.closed).ok_or(unknown_stream(stream))
     }
 
-    /// All commands, in order; [`Queue::settle`] must follow.
-    pub fn take(&mut self) -> Vec<Command> {
-        std::mem::take(&mut self.commands)
+    /// All commands, in order, and who waits to hear of them. Until [`Queue::settle`] it is as if they had been given up.
+    pub fn take(&mut self) -> (Vec<Command>, Waiting) {
+        let mut waiting = Waiting::default();
+        for (&number, line) in &mut self.lines {
+            waiting.lines.extend(line.last.take().map(|last| (number, last)));
+        }
+        for (&number, mark) in &mut self.marks {
+            if let Mark::Queued(record) = *mark {
+                waiting.marks.push((number, record));
+                *mark = Mark::Never;
+            }
+        }
+        (std::mem::take(&mut self.commands), waiting)
     }
 
     /// The commands that were taken ended at these times; those without one were given up.
-    pub fn settle(&mut self, ends: &[Option<u64>]) {
-        let at = |command: usize| ends.get(command).copied().flatten();
-        for line in self.lines.values_mut() {
-            let end = line.last.take().and_then(at);
-            line.end = line.end.max(end.unwrap_or_default());
+    pub fn settle(&mut self, waiting: &Waiting, ends: &[Option<u64>]) {
+        for &(number, last) in &waiting.lines {
+            if let (Some(line), Some(end)) = (self.lines.get_mut(&number), ends[last]) {
+                line.end = line.end.max(end);
+            }
         }
-        for mark in self.marks.values_mut() {
-            if let Mark::Queued(record) = *mark {
-                *mark = at(record).map_or(Mark::Never, Mark::Reached);
+        for &(number, record) in &waiting.marks {
+            if let (Some(mark), Some(end)) = (self.marks.get_mut(&number), ends[record]) {
+                *mark = Mark::Reached(end);
             }
         }
         self.end = ends.iter().flatten().copied().max().unwrap_or_default().max(self.end);
@@ -239,6 +249,13 @@ impl Queue {
     pub fn check_event(&self, event: Event) -> Result<(), Error> {
         self.marks.contains_key(&event.0).then_some(()).ok_or(unknown_event(event))
     }
+}
+
+/// Streams and events whose last commands are being run: their numbers, and the commands.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    lines: Vec<(u32, usize)>,
+    marks: Vec<(u32, usize)>,
 }
 
 /// What a command waits for: queued commands, and a time.

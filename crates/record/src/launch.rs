@@ -60,6 +60,7 @@ pub fn kernel(launch: &LaunchRecord, config: Option<&Config>) -> Kernel {
         lines: lines.collect(),
         sms: None,
         series: None,
+        energy: None,
     };
     if let (Some(timed), Some(config)) = (&launch.timed, config) {
         add_time(&mut kernel, timed, config);

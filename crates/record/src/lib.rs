@@ -3,12 +3,14 @@
 //! parts (`part`, `merge`) under settings that they were given (`settings`), and tell how far they are (`board`).
 
 mod board;
+mod energy;
 mod launch;
 mod merge;
 mod part;
 mod settings;
 
 pub use board::{Board, Progress, Stop};
+pub use energy::Energies;
 pub use launch::{Meter, Whole, children_usage, diagnostics, kernel, problem, tool, usage};
 pub use merge::merge;
 pub use part::{Part, Text};
@@ -19,3 +21,5 @@ pub const SESSION_VARIABLE: &str = "WARPWATT_SESSION";
 /// Files of a session's folder.
 pub const SETTINGS_FILE: &str = "session.json";
 pub const BOARD_FILE: &str = "board";
+/// Made by the first process that uses CUDA.
+pub const FIRST_PROCESS: &str = "0001";

@@ -6,12 +6,16 @@
 
 pub mod counters;
 pub mod derived;
+mod energy;
 pub mod json;
 mod record;
 mod schema;
 mod totals;
 
 pub use counters::{COUNTERS, Reading, Values, registry};
+pub use energy::{
+    ClassEnergy, ComponentEnergy, Energy, InstructionEnergy, LineEnergy, SmEnergy, StructureEnergy,
+};
 pub use record::{
     Check, Diagnostic, Gpu, Host, Inputs, Kernel, Line, Mode, RunRecord, Series, Severity, Sms, Stalls,
     Status, Tool, Totals, sha256_hex,

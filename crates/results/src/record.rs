@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use warpwatt_config::{Config, listing, sha256};
 
 use crate::counters::{Reading, Values};
+use crate::energy::Energy;
 use crate::totals::Elapsed;
 use crate::{MODEL_VERSION, RUN_SCHEMA};
 
@@ -31,6 +32,9 @@ pub struct RunRecord {
     pub kernels: Vec<Kernel>,
     /// Sums over all launches.
     pub totals: Totals,
+    /// What the GPU took while kernels were under way; absent in functional mode.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub energy: Option<Energy>,
     /// The comparison with the reference, or the launch file's own comparisons.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub check: Option<Check>,
@@ -170,6 +174,9 @@ pub struct Kernel {
     /// Over time, one list per counter, with the ends of the intervals in `cycle`; only when asked for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub series: Option<Series>,
+    /// What the GPU took while the kernel ran; kernels that ran at the same time share it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub energy: Option<Energy>,
 }
 
 /// Scheduler cycles without issue, by reason.
@@ -328,6 +335,7 @@ impl RunRecord {
             inputs,
             kernels,
             totals,
+            energy: None,
             check: None,
             diagnostics: Vec::new(),
             host,
@@ -387,6 +395,7 @@ mod tests {
             }],
             sms: None,
             series: None,
+            energy: None,
         }
     }
 

@@ -1,0 +1,572 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Energy of kernels and of whole runs, from their counters and time, by component, line, instruction, SM and interval.
+//!
+//! Dynamic energy of an instruction is that of its own events where these are known for each instruction: issues, lanes, registers, constant
+//! operands, accesses to shared memory. What memory does for a kernel goes to instructions by the lines that they touched.
+//! Static energy goes by issue slots. docs/energy.md tells more.
+
+use std::collections::BTreeMap;
+
+use warpwatt_base::counters::Count;
+use warpwatt_config::Config;
+use warpwatt_energy::{
+    Attribution, Breakdown, Error, Model, Seconds, Setting, Shares, Technology, attribute,
+};
+use warpwatt_results::{
+    ClassEnergy, ComponentEnergy, Energy, InstructionEnergy, Kernel, LineEnergy, Reading, RunRecord,
+    SmEnergy, StructureEnergy, Values,
+};
+use warpwatt_runtime::{Counters, Instruction, Kind, LaunchRecord, Path, TimedRecord};
+
+/// Works out energy for one GPU and technology.
+pub struct Energies {
+    model: Model,
+    core_hz: f64,
+}
+
+impl Energies {
+    pub fn new(technology: &Technology, config: &Config) -> Result<Energies, Vec<Error>> {
+        let infos = warpwatt_results::registry(&Counters::infos());
+        let counters: Vec<_> = infos.iter().map(|info| info.name).collect();
+        let setting = Setting { config, counters: &counters, techniques: &[], parameters: &[] };
+        let core_hz = f64::from(config.clock.core_mhz) * 1e6;
+        Ok(Energies { model: technology.resolve(setting)?, core_hz })
+    }
+
+    fn seconds(&self, cycles: u64) -> Seconds {
+        Seconds(cycles as f64 / self.core_hz)
+    }
+
+    /// Puts the energy of a timed launch into its kernel.
+    pub fn kernel(&self, launch: &LaunchRecord, kernel: &mut Kernel) {
+        let Some(timed) = &launch.timed else { return };
+        let time = self.seconds(timed.cycles);
+        let counter = |name: &str| count(&kernel.counters, name);
+        let whole = self.model.evaluate(&counter, time);
+        let shares = PcShares::new(&self.model, &timed.instructions, &counter);
+        let divided = attribute(&self.model, &counter, time, &shares);
+        let mut energy = summary(&whole);
+        energy.per_line = per_line(launch, timed, &divided, &shares);
+        energy.unattributed_j = divided.unattributed.total().0;
+        energy.per_class = per_class(timed, &divided);
+        energy.per_sm = Some(self.per_sm(timed, time, &whole));
+        energy.per_instruction = Some(per_instruction(timed, &divided));
+        if let Some(series) = &mut kernel.series {
+            self.power(timed, series);
+        }
+        kernel.energy = Some(energy);
+    }
+
+    /// Puts the energy of a whole run into its record: that of the device while kernels were under way, and by line the sum of
+    /// its kernels.
+    pub fn totals(&self, record: &mut RunRecord) {
+        let Some(cycles) = record.totals.cycles else { return };
+        let counter = |name: &str| count(&record.totals.counters, name);
+        let mut energy = summary(&self.model.evaluate(&counter, self.seconds(cycles)));
+        let slots = counter("sm.issue_slots.count").unwrap_or_default();
+        let mut lines = BTreeMap::<(&str, u32), (f64, f64, f64)>::new();
+        let mut classes = BTreeMap::<&str, (u64, f64, f64)>::new();
+        for kernel in &record.kernels {
+            let Some(part) = &kernel.energy else { continue };
+            let own = count(&kernel.counters, "sm.issue_slots.count").unwrap_or_default();
+            for line in &part.per_line {
+                let sum = lines.entry((&line.file, line.line)).or_default();
+                sum.0 += line.energy_j;
+                sum.1 += line.dynamic_j;
+                sum.2 += line.time_share * own;
+            }
+            for class in &part.per_class {
+                let sum = classes.entry(&class.name).or_default();
+                sum.0 += class.warp_instructions;
+                sum.1 += class.energy_j;
+                sum.2 += class.dynamic_j;
+            }
+        }
+        energy.per_line = lines
+            .into_iter()
+            .map(|((file, line), (energy_j, dynamic_j, used))| LineEnergy {
+                file: file.to_owned(),
+                line,
+                energy_j,
+                dynamic_j,
+                time_share: if slots > 0.0 { used / slots } else { 0.0 },
+            })
+            .collect();
+        energy.per_class = Kind::ALL
+            .iter()
+            .filter_map(|kind| {
+                let (warp_instructions, energy_j, dynamic_j) = *classes.get(kind.name())?;
+                Some(ClassEnergy { name: kind.name().to_owned(), warp_instructions, energy_j, dynamic_j })
+            })
+            .collect();
+        let attributed: f64 = energy.per_line.iter().map(|line| line.energy_j).sum();
+        energy.unattributed_j = energy.total_j - attributed;
+        record.energy = Some(energy);
+    }
+
+    fn per_sm(&self, timed: &TimedRecord, time: Seconds, whole: &Breakdown) -> SmEnergy {
+        let mut sms = SmEnergy { dynamic_j: Vec::new(), static_j: Vec::new(), shared_j: 0.0 };
+        for (sm, ops) in timed.per_sm.iter().zip(&timed.ops_per_sm) {
+            let mut counts = BTreeMap::new();
+            let mut note = |name: &'static str, count: Count| {
+                if let Count::Sum(sum) = count {
+                    counts.insert(name, sum as f64);
+                }
+            };
+            sm.visit(&mut note);
+            ops.visit(&mut note);
+            let part = self.model.evaluate_sm(&|name| counts.get(name).copied(), time);
+            sms.dynamic_j.push(part.dynamic().0);
+            sms.static_j.push(part.static_().0);
+        }
+        let inside: f64 = sms.dynamic_j.iter().chain(&sms.static_j).sum();
+        sms.shared_j = whole.total().0 - inside;
+        sms
+    }
+
+    /// Power over time, in watts, by component and all together.
+    fn power(&self, timed: &TimedRecord, series: &mut warpwatt_results::Series) {
+        let mut before = timed.start_cycle;
+        for sample in &timed.series {
+            let mut counts = BTreeMap::new();
+            sample.counters.visit(&mut |name, count| {
+                if let Count::Sum(sum) = count {
+                    counts.insert(name, sum as f64);
+                }
+            });
+            let time = self.seconds(sample.cycle.saturating_sub(before));
+            before = sample.cycle;
+            let part = self.model.evaluate(&|name| counts.get(name).copied(), time);
+            let mut put = |name: &str, watts: f64| {
+                let name = format!("power.{}.watts", name.to_lowercase().replace(' ', "_"));
+                series.entry(name).or_default().push(Reading::Ratio(watts));
+            };
+            for component in part.components() {
+                put(&component.name, component.total().watts_over(time));
+            }
+            put("total", part.total().watts_over(time));
+        }
+    }
+}
+
+/// The value of a counter that is a number.
+fn count(values: &Values, name: &str) -> Option<f64> {
+    match values.get(name)? {
+        Reading::Count(count) => Some(*count as f64),
+        _ => None,
+    }
+}
+
+/// What there is to say about the whole, with nothing divided up yet.
+fn summary(whole: &Breakdown) -> Energy {
+    let components = whole.components().into_iter().map(|component| ComponentEnergy {
+        name: component.name.clone(),
+        dynamic_j: component.dynamic.0,
+        static_j: component.static_.0,
+    });
+    let structures = whole.structures.iter().map(|structure| StructureEnergy {
+        name: structure.name.clone(),
+        component: structure.component.clone(),
+        dynamic_j: structure.dynamic.0,
+        static_j: structure.static_.0,
+    });
+    Energy {
+        total_j: whole.total().0,
+        dynamic_j: whole.dynamic().0,
+        static_j: whole.static_().0,
+        average_w: whole.total().watts_over(whole.time),
+        edp_js: whole.edp(),
+        ed2p_js2: whole.ed2p(),
+        components: components.collect(),
+        structures: structures.collect(),
+        per_line: Vec::new(),
+        unattributed_j: whole.total().0,
+        per_class: Vec::new(),
+        per_sm: None,
+        per_instruction: None,
+    }
+}
+
+fn per_line(
+    launch: &LaunchRecord,
+    timed: &TimedRecord,
+    divided: &Attribution,
+    shares: &PcShares,
+) -> Vec<LineEnergy> {
+    let mut lines: Vec<_> = launch
+        .lines
+        .iter()
+        .map(|line| LineEnergy {
+            file: line.file.clone(),
+            line: line.line,
+            energy_j: 0.0,
+            dynamic_j: 0.0,
+            time_share: 0.0,
+        })
+        .collect();
+    for ((instruction, part), time) in timed.instructions.iter().zip(&divided.places).zip(shares.time()) {
+        if let Some(line) = lines.get_mut(instruction.line as usize) {
+            line.energy_j += part.total().0;
+            line.dynamic_j += part.dynamic.0;
+            line.time_share += time;
+        }
+    }
+    lines
+}
+
+fn per_class(timed: &TimedRecord, divided: &Attribution) -> Vec<ClassEnergy> {
+    let mut classes: Vec<_> = Kind::ALL
+        .iter()
+        .map(|kind| ClassEnergy {
+            name: kind.name().to_owned(),
+            warp_instructions: 0,
+            energy_j: 0.0,
+            dynamic_j: 0.0,
+        })
+        .collect();
+    for (instruction, part) in timed.instructions.iter().zip(&divided.places) {
+        let class = &mut classes[instruction.facts.kind as usize];
+        class.warp_instructions += instruction.issues;
+        class.energy_j += part.total().0;
+        class.dynamic_j += part.dynamic.0;
+    }
+    classes.retain(|class| class.warp_instructions > 0);
+    classes
+}
+
+fn per_instruction(timed: &TimedRecord, divided: &Attribution) -> InstructionEnergy {
+    let mut columns = InstructionEnergy::default();
+    for (instruction, part) in timed.instructions.iter().zip(&divided.places) {
+        columns.pc.push(instruction.pc);
+        columns.op.push(instruction.op.to_owned());
+        columns.line.push(instruction.line);
+        columns.issues.push(instruction.issues);
+        columns.energy_j.push(part.total().0);
+    }
+    columns
+}
+
+/// What the events of a counter are divided by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum By {
+    Issues,
+    Lanes,
+    Kind(Kind),
+    KindLanes(Kind),
+    Reads,
+    Writes,
+    Constants,
+    /// Constant operands and indexed loads.
+    ConstantCache,
+    Unit(&'static str),
+    Shared,
+    /// Lines of global and local memory.
+    Lines,
+    TextureLines,
+    /// Lines of everything that L2 and memory answer.
+    AllLines,
+    Time,
+}
+
+impl By {
+    fn of(counter: &str) -> Option<By> {
+        let kind = |name: &str| Kind::ALL.iter().copied().find(|kind| kind.name() == name);
+        if let Some(rest) = counter.strip_prefix("ops.").and_then(|rest| rest.strip_suffix(".count")) {
+            return match rest.strip_suffix(".lanes") {
+                Some(name) => kind(name).map(By::KindLanes),
+                None => kind(rest).map(By::Kind),
+            };
+        }
+        Some(match counter {
+            "sm.issued.count" | "sm.retired.count" => By::Issues,
+            "sm.thread_instructions.count" => By::Lanes,
+            "sm.constant_operands.count" => By::Constants,
+            "sm.branches.count" => By::Kind(Kind::Branch),
+            "rf.reads.count" | "rf.sub_bank_reads.count" => By::Reads,
+            "rf.writes.count" | "rf.sub_bank_writes.count" => By::Writes,
+            "units.sp.count" => By::Unit("sp"),
+            "units.sfu.count" => By::Unit("sfu"),
+            "units.fp64.count" => By::Unit("fp64"),
+            "units.shuffle.count" => By::Kind(Kind::Shuffle),
+            "units.memory.count" => By::Unit("memory"),
+            "dram.refreshes.count" => By::Time,
+            _ => match counter.split('.').next()? {
+                "icache" => By::Issues,
+                "constant" => By::ConstantCache,
+                "shared" => By::Shared,
+                "l1d" | "lsu" => By::Lines,
+                "texture" => By::TextureLines,
+                "noc" | "l2" | "dram" => By::AllLines,
+                _ => return None,
+            },
+        })
+    }
+
+    /// Events of this kind that an instruction caused.
+    fn weight(self, instruction: &Instruction) -> f64 {
+        let Instruction { issues, lanes, waited, facts, .. } = *instruction;
+        let times = |each: u8| issues as f64 * f64::from(each);
+        let when = |condition: bool, count: u64| if condition { count as f64 } else { 0.0 };
+        match self {
+            By::Issues => issues as f64,
+            By::Lanes => lanes as f64,
+            By::Kind(kind) => when(facts.kind == kind, issues),
+            By::KindLanes(kind) => when(facts.kind == kind, lanes),
+            By::Reads => times(facts.reads),
+            By::Writes => times(facts.writes),
+            By::Constants => times(facts.constants),
+            By::ConstantCache => times(facts.constants) + when(facts.path == Path::Constant, facts.lines),
+            By::Unit(name) => when(unit(facts.kind) == name, issues),
+            By::Shared => when(facts.path == Path::Shared, issues),
+            By::Lines => when(facts.path == Path::Global, facts.lines),
+            By::TextureLines => when(facts.path == Path::Texture, facts.lines),
+            By::AllLines => when(matches!(facts.path, Path::Global | Path::Texture), facts.lines),
+            By::Time => (issues + waited) as f64,
+        }
+    }
+
+    /// The counter that has all events of this kind, where there is one.
+    fn whole(self) -> Option<String> {
+        Some(match self {
+            By::Issues => "sm.issued.count".to_owned(),
+            By::Lanes => "sm.thread_instructions.count".to_owned(),
+            By::Kind(kind) => format!("ops.{}.count", kind.name()),
+            By::KindLanes(kind) => format!("ops.{}.lanes.count", kind.name()),
+            By::Reads => "rf.reads.count".to_owned(),
+            By::Writes => "rf.writes.count".to_owned(),
+            By::Constants => "sm.constant_operands.count".to_owned(),
+            By::Unit(name) => format!("units.{name}.count"),
+            By::Time => "sm.issue_slots.count".to_owned(),
+            By::ConstantCache | By::Shared | By::Lines | By::TextureLines | By::AllLines => return None,
+        })
+    }
+}
+
+/// The unit that operations of a kind go to.
+fn unit(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Fp64 => "fp64",
+        Kind::Convert
+        | Kind::Reciprocal
+        | Kind::Root
+        | Kind::Logarithm
+        | Kind::Exponential
+        | Kind::Sine
+        | Kind::BitCount => "sfu",
+        Kind::Shuffle => "shuffle",
+        Kind::Load | Kind::Store | Kind::Atomic | Kind::Texture | Kind::Surface => "memory",
+        _ => "sp",
+    }
+}
+
+/// Shares of a kernel's instructions in what the GPU did while it ran.
+struct PcShares {
+    /// Columns of shares, each used by several counters.
+    columns: Vec<(By, Vec<f64>)>,
+    time: Vec<f64>,
+}
+
+impl PcShares {
+    fn new(model: &Model, instructions: &[Instruction], counter: &dyn Fn(&str) -> Option<f64>) -> PcShares {
+        // Kernels that run at the same time share what has no counter of its own for each, by the instructions they issued.
+        let issued: u64 = instructions.iter().map(|instruction| instruction.issues).sum();
+        let all = counter("sm.issued.count").unwrap_or_default();
+        let own = if all > issued as f64 { issued as f64 / all } else { 1.0 };
+        let column = |by: By| {
+            let weights: Vec<f64> = instructions.iter().map(|instruction| by.weight(instruction)).collect();
+            let sum: f64 = weights.iter().sum();
+            let whole = match by.whole().and_then(|name| counter(&name)) {
+                Some(whole) => whole.max(sum),
+                None => sum / own,
+            };
+            let shares: Vec<f64> =
+                weights.iter().map(|&w| if whole > 0.0 { w / whole } else { 0.0 }).collect();
+            shares
+        };
+        let mut columns = Vec::<(By, Vec<f64>)>::new();
+        for by in model.counters().filter_map(By::of) {
+            if columns.iter().all(|(known, _)| *known != by) {
+                columns.push((by, column(by)));
+            }
+        }
+        PcShares { columns, time: column(By::Time) }
+    }
+}
+
+impl Shares for PcShares {
+    fn places(&self) -> usize {
+        self.time.len()
+    }
+
+    fn events(&self, counter: &str) -> Option<&[f64]> {
+        let by = By::of(counter)?;
+        self.columns.iter().find(|(known, _)| *known == by).map(|(_, shares)| shares.as_slice())
+    }
+
+    fn time(&self) -> &[f64] {
+        &self.time
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpwatt_runtime::{Args, Device, LaunchConfig, Mode, Nobody, Options, Timed};
+
+    use super::*;
+
+    const PTX: &str = ".version 7.8\n.target sm_75\n.address_size 64\n\
+        .visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<5>;\n.reg .f32 %f<3>;\n.reg .b64 %rd<4>;\n\
+        ld.param.u64 %rd1, [p];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd3, %rd1, %rd2;\n\
+        ld.global.f32 %f1, [%rd3];\nfma.rn.f32 %f2, %f1, %f1, %f1;\nst.global.f32 [%rd3], %f2;\nret;\n}\n";
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+    }
+
+    /// A run of two kernels at once, with samples.
+    fn record(technology: &str) -> (RunRecord, Config) {
+        let config = Config::default();
+        let timed = Timed {
+            config: config.clone(),
+            threads: 1,
+            step_every_cycle: false,
+            interval: Some(200),
+            limit_cycles: None,
+        };
+        let options = Options { mode: Mode::Timed(Box::new(timed)), ..Options::default() };
+        let mut device = Device::with(options, Box::new(Nobody)).expect("the GPU is legal");
+        let module = device.load_module("k.ptx", PTX).expect("the text is PTX");
+        let p = device.alloc(4096).expect("there is room");
+        for _ in 0..3 {
+            device
+                .launch(module, "k", &LaunchConfig::new(20, 256), &Args::new().ptr(p))
+                .expect("the kernel runs");
+        }
+        device.synchronize().expect("the kernels end");
+        let technology = Technology::builtin(technology).expect("it is built in");
+        let energies = Energies::new(&technology, &config).expect("it fits the GPU");
+        let kernels = device.log().iter().map(|launch| {
+            let mut kernel = crate::kernel(launch, Some(&config));
+            energies.kernel(launch, &mut kernel);
+            kernel
+        });
+        let whole = crate::Whole::of(&device).expect("it is timed");
+        let host = crate::Meter::start().host(warpwatt_runtime::Level::detect(), 1);
+        let inputs = warpwatt_results::Inputs {
+            workload: None,
+            size: None,
+            program: None,
+            seed: None,
+            ptx_sha256: String::new(),
+            launch_sha256: None,
+            gpu: None,
+            techniques: Vec::new(),
+            technology: Some(technology.name.clone()),
+        };
+        let mut record =
+            RunRecord::new(crate::tool(), inputs, kernels.collect(), Some(whole.elapsed()), host);
+        energies.totals(&mut record);
+        (record, config)
+    }
+
+    fn check(energy: &Energy) {
+        let components: f64 = energy.components.iter().map(|part| part.dynamic_j + part.static_j).sum();
+        assert!(close(components, energy.total_j));
+        let structures: f64 = energy.structures.iter().map(|part| part.dynamic_j + part.static_j).sum();
+        assert!(close(structures, energy.total_j));
+        let lines: f64 = energy.per_line.iter().map(|line| line.energy_j).sum();
+        assert!(close(lines + energy.unattributed_j, energy.total_j));
+        assert!(lines > 0.0 && energy.unattributed_j >= 0.0);
+        let classes: f64 = energy.per_class.iter().map(|class| class.energy_j).sum();
+        assert!(close(classes, lines));
+    }
+
+    #[test]
+    fn all_parts_of_kernels_and_of_the_run_add_up() {
+        for technology in warpwatt_energy::TECHNOLOGIES {
+            let (record, _) = record(technology.name);
+            let whole = record.energy.as_ref().expect("it is timed");
+            check(whole);
+            let mut sum = 0.0;
+            for kernel in &record.kernels {
+                let energy = kernel.energy.as_ref().expect("it is timed");
+                check(energy);
+                let sms = energy.per_sm.as_ref().expect("of kernels");
+                let inside: f64 = sms.dynamic_j.iter().chain(&sms.static_j).sum();
+                assert_eq!(sms.dynamic_j.len(), 15);
+                assert!(close(inside + sms.shared_j, energy.total_j));
+                assert!(sms.shared_j >= -1e-9 * energy.total_j, "{} {}", technology.name, sms.shared_j);
+                let instructions = energy.per_instruction.as_ref().expect("of kernels");
+                let lines: f64 = energy.per_line.iter().map(|line| line.energy_j).sum();
+                assert!(close(instructions.energy_j.iter().sum(), lines));
+                sum += energy.total_j;
+            }
+            // They ran one after the other.
+            assert!((sum - whole.total_j).abs() < 1e-6 * whole.total_j, "{sum} {}", whole.total_j);
+        }
+    }
+
+    #[test]
+    fn power_over_time_is_the_energy_of_the_kernel() {
+        let (record, config) = record("gtx480-40nm");
+        let kernel = &record.kernels[0];
+        let series = kernel.series.as_ref().expect("samples were taken");
+        let column = |name: &str| -> Vec<f64> {
+            series[name]
+                .iter()
+                .map(|reading| match reading {
+                    Reading::Count(count) => *count as f64,
+                    Reading::Ratio(ratio) => *ratio,
+                    Reading::Histogram(_) => 0.0,
+                })
+                .collect()
+        };
+        let (ends, watts) = (column("cycle"), column("power.total.watts"));
+        assert!(ends.len() > 3);
+        let mut before = kernel.start_cycle.expect("it is timed") as f64;
+        let mut joules = 0.0;
+        for (end, watts) in ends.iter().zip(&watts) {
+            joules += (end - before) / (f64::from(config.clock.core_mhz) * 1e6) * watts;
+            before = *end;
+        }
+        let total = kernel.energy.as_ref().expect("it is timed").total_j;
+        assert!(close(joules, total), "{joules} {total}");
+        let parts: f64 = series
+            .keys()
+            .filter(|name| name.starts_with("power.") && *name != "power.total.watts")
+            .map(|name| column(name)[0])
+            .sum();
+        assert!(close(parts, watts[0]));
+    }
+
+    #[test]
+    fn lines_that_compute_pay_for_units_and_lines_that_load_for_memory() {
+        let (record, _) = record("gtx480-40nm");
+        let energy = record.kernels[0].energy.as_ref().expect("it is timed");
+        let instructions = energy.per_instruction.as_ref().expect("of kernels");
+        let of = |op: &str| {
+            let found = instructions.op.iter().position(|name| name == op);
+            instructions.energy_j[found.unwrap_or_else(|| panic!("no {op} in {:?}", instructions.op))]
+        };
+        assert!(of("LD") > of("FFMA") && of("ST") > of("FFMA"), "{instructions:?}");
+        let class = |name: &str| energy.per_class.iter().find(|class| class.name == name);
+        assert_eq!(class("fp32_mul").map(|class| class.warp_instructions), Some(160));
+        assert!(class("fp64").is_none());
+    }
+
+    #[test]
+    fn every_counter_of_the_registry_that_a_technology_uses_is_one_of_ours() {
+        for technology in warpwatt_energy::TECHNOLOGIES {
+            let technology = Technology::builtin(technology.name).expect("it is built in");
+            for preset in warpwatt_config::PRESETS {
+                let config = warpwatt_config::GpuFile::preset(preset.name).expect("it is built in").config;
+                assert!(
+                    Energies::new(&technology, &config).is_ok(),
+                    "{} on {}",
+                    technology.name,
+                    preset.name
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Energy in the run record: what the GPU took, in which parts, and what for. docs/energy.md says how it is worked out.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Energy of a kernel or of a whole run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Energy {
+    /// All of it, in joules.
+    pub total_j: f64,
+    /// Of events.
+    pub dynamic_j: f64,
+    /// Of time: leakage, standby, constant power.
+    pub static_j: f64,
+    /// Mean power, in watts.
+    pub average_w: f64,
+    /// Energy times delay, in joule seconds.
+    pub edp_js: f64,
+    /// Energy times delay squared, in joule seconds squared.
+    pub ed2p_js2: f64,
+    /// By component, in the order of the technology. They add up to the total.
+    pub components: Vec<ComponentEnergy>,
+    /// By structure of the technology file.
+    pub structures: Vec<StructureEnergy>,
+    /// By source line, in order of file and line. With `unattributed_j` they add up to the total.
+    pub per_line: Vec<LineEnergy>,
+    /// What belongs to no line: time in which no warp was there to be waited for, above all.
+    pub unattributed_j: f64,
+    /// By kind of operation: energy of its instructions, what they asked of memory included.
+    pub per_class: Vec<ClassEnergy>,
+    /// By SM; of kernels only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub per_sm: Option<SmEnergy>,
+    /// By machine instruction; of kernels only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub per_instruction: Option<InstructionEnergy>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ComponentEnergy {
+    /// As in the technology file.
+    pub name: String,
+    /// Of events.
+    pub dynamic_j: f64,
+    /// Of time.
+    pub static_j: f64,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StructureEnergy {
+    /// As in the technology file.
+    pub name: String,
+    /// The component that it is part of.
+    pub component: String,
+    /// Of events.
+    pub dynamic_j: f64,
+    /// Of time.
+    pub static_j: f64,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LineEnergy {
+    /// As in `lines`.
+    pub file: String,
+    /// As in `lines`.
+    pub line: u32,
+    /// Dynamic and static.
+    pub energy_j: f64,
+    /// Of the events of its instructions.
+    pub dynamic_j: f64,
+    /// Its share of the GPU's issue slots, used or waited in.
+    pub time_share: f64,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClassEnergy {
+    /// As in the counters `ops.NAME.count`.
+    pub name: String,
+    /// Instructions issued, each for a whole warp.
+    pub warp_instructions: u64,
+    /// Dynamic and static.
+    pub energy_j: f64,
+    /// Of the events of its instructions.
+    pub dynamic_j: f64,
+}
+
+/// Energy of the SMs, in their order, and of what they share.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SmEnergy {
+    /// Of events in each SM.
+    pub dynamic_j: Vec<f64>,
+    /// Of each SM over time.
+    pub static_j: Vec<f64>,
+    /// Network, L2, memory, constant power: everything outside of the SMs.
+    pub shared_j: f64,
+}
+
+/// Columns of one length, one place for each machine instruction that issued or was waited for.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InstructionEnergy {
+    /// Its place in the program.
+    pub pc: Vec<u32>,
+    /// Its operation.
+    pub op: Vec<String>,
+    /// Its place in `per_line`, from 0.
+    pub line: Vec<u32>,
+    /// Times that it was issued.
+    pub issues: Vec<u64>,
+    /// Dynamic and static.
+    pub energy_j: Vec<f64>,
+}

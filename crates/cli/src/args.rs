@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The arguments of every command, and the help that teaches them.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -19,13 +20,14 @@ Examples:
   warpwatt run sgemm --functional                values only, much faster
   warpwatt run sgemm@medium --gpu gtx580 --set sm.scheduler=lrr --json -
   warpwatt run --ptx k.ptx --launch k.toml
+  warpwatt exec -- ./program --its arguments     a CUDA program, or Python that uses CUDA
   warpwatt gpu show gtx480                       every parameter of a GPU
   warpwatt compile k.ptx                         registers, spills and instructions per kernel
   warpwatt bench                                 simulation speed
 
 Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 bad PTX or launch file,
 4 simulated fault, 5 a limit was reached, 70 internal error, 74 input/output error,
-130 interrupted. WARPWATT_LOG=error|warn|info|debug sets how much is said on stderr."
+130 interrupted. `exec` ends with the program's own code. WARPWATT_LOG=error|warn|info|debug sets how much is said on stderr."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -49,6 +51,8 @@ pub enum Command {
     Gpu(GpuCommand),
     /// Run a workload, or kernels of a PTX file
     Run(Box<RunArgs>),
+    /// Run a CUDA program on the simulated GPU
+    Exec(Box<ExecArgs>),
     /// Compile a PTX file and show what each kernel needs
     Compile(CompileArgs),
     /// Measure simulation speed
@@ -57,6 +61,8 @@ pub enum Command {
     Schema(SchemaArgs),
     /// Run a reproducer that a crash or `--save-reproducer` left
     Replay(ReplayArgs),
+    /// Copy the program and its CUDA libraries to a folder
+    Install(InstallArgs),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -204,6 +210,49 @@ pub struct RunArgs {
     /// Fail inside of launch N, to try out reproducers
     #[arg(long, value_name = "N", hide = true)]
     pub inject_panic: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt exec -- ./saxpy 1000000                        timed on a gtx480, with a summary at the end
+  warpwatt exec --functional -- python3 train.py          values only, much faster
+  warpwatt exec --gpu gtx580 --kernels 'scan' --skip 2 --json run.json -- ./program
+  warpwatt exec --capability 8.0 -- ./program             what the program is told about the GPU
+
+The program must be linked to the shared CUDA runtime (`nvcc -cudart shared`) and contain PTX. Its own output is left as it is.
+Exit codes: the program's own, 128 + n if signal n ended it; 5 a limit was reached; 125 exec failed, 126 the program cannot be
+executed, 127 it was not found. docs/cuda-programs.md tells more.")]
+pub struct ExecArgs {
+    /// Values only, without time: much faster
+    #[arg(long)]
+    pub functional: bool,
+
+    #[command(flatten)]
+    pub timing: Timing,
+
+    #[command(flatten)]
+    pub execution: Execution,
+
+    /// Compute capability that the program is told
+    #[arg(long, value_name = "M.N", default_value = "7.5", value_parser = parse_capability)]
+    pub capability: u32,
+
+    /// Write the run record (schema warpwatt.run/1) to a file, or to stdout with `-`, instead of a summary to stderr
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+
+    /// The program and its arguments
+    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  warpwatt install --prefix ~/.local")]
+pub struct InstallArgs {
+    /// Where to: the program goes to DIR/bin, the libraries to DIR/lib/warpwatt
+    #[arg(long, value_name = "DIR")]
+    pub prefix: PathBuf,
 }
 
 /// How kernels are executed.
@@ -358,6 +407,15 @@ fn parse_count(text: &str) -> Result<u64, String> {
     }
 }
 
+/// `7.5` as 75.
+fn parse_capability(text: &str) -> Result<u32, String> {
+    let number = text.split_once('.').and_then(|(major, minor)| {
+        let (major, minor) = (major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?);
+        ((2..=12).contains(&major) && minor <= 9).then_some(major * 10 + minor)
+    });
+    number.ok_or_else(|| "give a compute capability from 2.0 to 12.9, such as 7.5".to_owned())
+}
+
 fn parse_regex(text: &str) -> Result<Regex, String> {
     Regex::new(text).map_err(|error| format!("this is not a regular expression: {error}"))
 }
@@ -377,6 +435,15 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn capabilities_are_two_numbers() {
+        assert_eq!(parse_capability("7.5"), Ok(75));
+        assert_eq!(parse_capability("12.1"), Ok(121));
+        for bad in ["", "7", "75", "1.3", "7.10", "13.0", "a.b", "7.5.1", "-7.5"] {
+            assert!(parse_capability(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -10,9 +10,9 @@ use crate::args::{CompileArgs, Stage};
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
 use crate::job::read_text;
-use warpwatt_record as record;
 use crate::session::isolated;
 use crate::table::{Table, grouped, shortened};
+use warpwatt_record as record;
 
 /// Characters of a kernel's name in the table; JSON has the whole.
 const NAME_WIDTH: usize = 80;

@@ -6,8 +6,10 @@ pub mod args;
 mod bench;
 mod compile;
 mod console;
+mod exec;
 mod exit;
 mod gpu;
+mod install;
 mod interrupt;
 mod job;
 pub mod launch;
@@ -50,6 +52,9 @@ pub fn main() -> ExitCode {
         Command::Gpu(GpuCommand::Show(args)) => gpu::show(args, &console),
         Command::List(args) => list::list(args, &console),
         Command::Run(args) => run::run(args, &console),
+        // Its exit code is that of the program.
+        Command::Exec(args) => return ExitCode::from(exec::exec(args, &console)),
+        Command::Install(args) => install::install(args, &console),
         Command::Compile(args) => compile::compile(args, &console),
         Command::Bench(args) => bench::bench(args, &console),
         Command::Schema(args) => schema::schema(args, &console),

@@ -19,10 +19,10 @@ use crate::gpu;
 use crate::interrupt::{self, Timeout};
 use crate::job::{FileJob, Job, Stop, Verdict};
 use crate::list::find_workload;
-use warpwatt_record::{self as record, Meter, Whole};
 use crate::reproducer::{self, Saved};
 use crate::session::{Watch, Watcher, isolated};
 use crate::summary::{Texts, summary};
+use warpwatt_record::{self as record, Meter, Whole};
 
 pub fn run(args: &RunArgs, console: &Console) -> Result<Exit, Failure> {
     let job = match (&args.workload, &args.launch) {

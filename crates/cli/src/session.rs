@@ -83,7 +83,7 @@ impl Watcher {
     }
 }
 
-fn style(template: &str) -> ProgressStyle {
+pub fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
@@ -91,7 +91,7 @@ fn style(template: &str) -> ProgressStyle {
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// How far a timed kernel is: blocks, cycles, thread instructions per cycle, simulation speed, time left.
-fn describe(kernel: &str, progress: &Progress, elapsed: Duration) -> String {
+pub fn describe(kernel: &str, progress: &Progress, elapsed: Duration) -> String {
     let Progress { ctas_done, ctas, cycle, start_cycle, warp_instructions, thread_instructions, .. } =
         *progress;
     let cycles = cycle.saturating_sub(start_cycle).max(1);

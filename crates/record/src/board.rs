@@ -89,6 +89,12 @@ impl Board {
         let _ = self.word(STOP).compare_exchange(0, why as u64, Ordering::Relaxed, Ordering::Relaxed);
     }
 
+    /// Takes an interrupt back: programs that handle it themselves may go on. A limit stays.
+    pub fn resume(&self) {
+        let interrupt = Stop::Interrupt as u64;
+        let _ = self.word(STOP).compare_exchange(interrupt, 0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
     /// Whether processes should stop, and why.
     pub fn stopped(&self) -> Option<Stop> {
         match self.word(STOP).load(Ordering::Relaxed) {
@@ -197,8 +203,13 @@ mod tests {
         let second = other.look().expect("something is shown");
         assert_eq!(second.1.kernel, "x".repeat(NAME_BYTES));
         assert_ne!(first.0, second.0);
+        other.stop(Stop::Interrupt);
+        assert_eq!(one.stopped(), Some(Stop::Interrupt));
+        other.resume();
+        assert_eq!(one.stopped(), None);
         other.stop(Stop::Timeout);
         other.stop(Stop::Interrupt);
+        other.resume();
         one.limit_reached();
         assert_eq!(
             (one.stopped(), other.is_limit_reached()),

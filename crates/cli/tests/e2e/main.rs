@@ -4,6 +4,7 @@
 mod commands;
 mod common;
 mod docs;
+mod exec;
 mod faults;
 mod fuzz;
 mod launch_files;

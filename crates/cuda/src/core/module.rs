@@ -44,33 +44,33 @@ impl Core {
             return Err(Code::INVALID_VALUE);
         }
         // SAFETY: passed on.
-        let entries = unsafe { fatbin::from_pointer(image) };
-        self.load_entries(name, entries)
+        let texts = unsafe { fatbin::load(image, self.session.capability) };
+        self.load_texts(name, texts)
     }
 
     /// Loads an image of known size.
     pub fn load_bytes(&mut self, name: &str, image: &[u8]) -> Result<u64> {
-        self.load_entries(name, fatbin::decode(image))
+        let texts = fatbin::load_bytes(image, self.session.capability);
+        self.load_texts(name, texts)
     }
 
-    fn load_entries(
+    /// Loads the texts of an image: one, or the units of relocatable device code, which are linked.
+    fn load_texts(
         &mut self,
         name: &str,
-        entries: std::result::Result<Vec<fatbin::Entry>, fatbin::FatbinError>,
+        texts: std::result::Result<Vec<String>, fatbin::LoadError>,
     ) -> Result<u64> {
-        let refuse = |core: &mut Core, text: String, code| {
-            say(&format!("{name}: {text}"));
-            core.log = text;
-            Err(code)
+        let (problem, code) = match texts {
+            Ok(texts) => match link(name, &texts) {
+                Ok(text) => return self.load_ptx(name, &text),
+                Err(problem) => (problem, Code::INVALID_PTX),
+            },
+            Err(error @ fatbin::LoadError::Image(_)) => (error.to_string(), Code::INVALID_IMAGE),
+            Err(error @ fatbin::LoadError::Refused(_)) => (error.to_string(), Code::NO_BINARY_FOR_GPU),
         };
-        let entries = match entries {
-            Ok(entries) => entries,
-            Err(error) => return refuse(self, error.to_string(), Code::INVALID_IMAGE),
-        };
-        match fatbin::choose(&entries, self.session.capability) {
-            Ok(text) => self.load_ptx(name, &text),
-            Err(refusal) => refuse(self, refusal.to_string(), Code::NO_BINARY_FOR_GPU),
-        }
+        say(&format!("{name}: {problem}"));
+        self.log = problem;
+        Err(code)
     }
 
     pub fn load_ptx(&mut self, name: &str, text: &str) -> Result<u64> {
@@ -147,4 +147,14 @@ impl Core {
         let outcome = self.device.occupancy(id, &name, threads, shared);
         self.settle(outcome)
     }
+}
+
+/// Several texts as one.
+fn link(name: &str, texts: &[String]) -> std::result::Result<String, String> {
+    let names: Vec<String> = (1..=texts.len()).map(|number| format!("{name}, unit {number}")).collect();
+    let texts: Vec<_> = names.iter().map(String::as_str).zip(texts.iter().map(String::as_str)).collect();
+    warpwatt_ptx::link(&texts).map_err(|problems| {
+        let lines: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
+        format!("its units cannot be linked: {}", lines.join("; "))
+    })
 }

@@ -11,7 +11,7 @@ mod pointer;
 
 pub use choose::{Refusal, choose};
 pub use container::decode;
-pub use pointer::{LoadError, from_pointer, load, units};
+pub use pointer::{LoadError, from_pointer, load, load_bytes, units};
 
 /// What an entry holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -40,7 +40,15 @@ pub enum LoadError {
 /// As [`from_pointer`].
 pub unsafe fn load(image: *const u8, capability: u32) -> Result<Vec<String>, LoadError> {
     // SAFETY: as the caller promises.
-    let units = unsafe { units(image) }?;
+    texts(unsafe { units(image) }?, capability)
+}
+
+/// The PTX text of an image of known size that suits a device of this capability.
+pub fn load_bytes(image: &[u8], capability: u32) -> Result<Vec<String>, LoadError> {
+    texts(vec![decode(image)?], capability)
+}
+
+fn texts(units: Vec<Vec<Entry>>, capability: u32) -> Result<Vec<String>, LoadError> {
     let (texts, refusals): (Vec<_>, Vec<_>) =
         units.iter().map(|unit| choose(unit, capability)).partition(Result::is_ok);
     // A unit of machine code alone, such as NVIDIA's device runtime, is in the way only if there is nothing else.

@@ -76,8 +76,10 @@ impl Process {
     }
 
     /// Whether `exec` wants the program to stop. The device is told too.
-    pub fn asked_to_stop(&self) -> bool {
-        if !self.obeyed && self.board.as_ref().is_some_and(|board| board.stopped().is_some()) {
+    pub fn asked_to_stop(&mut self) -> bool {
+        let wanted = self.board.as_ref().is_some_and(|board| board.stopped().is_some());
+        self.obeyed &= wanted;
+        if wanted && !self.obeyed {
             self.interrupt.store(true, Ordering::Relaxed);
         }
         self.interrupt.load(Ordering::Relaxed)

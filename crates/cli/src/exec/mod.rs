@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `exec`: runs a program of the user's with our CUDA libraries in place of NVIDIA's, and makes one record of what its processes
+//! did. docs/cuda-programs.md describes it.
+
+mod child;
+mod elf;
+mod folder;
+pub mod library;
+mod program;
+mod progress;
+
+use std::path::Path;
+
+use warpwatt_record::{Meter, Part, Settings, Timing, children_usage, merge};
+use warpwatt_results::{Diagnostic, Gpu, Inputs, RunRecord, Severity, Status};
+use warpwatt_runtime::Level;
+
+use crate::args::{Check, ExecArgs};
+use crate::console::{Console, Log, write_result};
+use crate::exit::{Exit, Failure};
+use crate::run::{self, Target};
+use crate::summary::summary;
+use child::Ending;
+use folder::Folder;
+use program::Program;
+
+/// Exit codes of our own, as `env` and `timeout` have them.
+const FAILED: u8 = 125;
+const NOT_EXECUTABLE: u8 = 126;
+const NOT_FOUND: u8 = 127;
+
+/// Why the program was not run, or its results not collected.
+pub struct Refusal {
+    code: u8,
+    failure: Failure,
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Refusal {
+        Refusal { code: FAILED, failure }
+    }
+}
+
+impl Refusal {
+    fn new(code: u8, message: String) -> Refusal {
+        Refusal { code, failure: Failure::new(Exit::Usage, message) }
+    }
+
+    fn help(mut self, help: impl Into<String>) -> Refusal {
+        self.failure = self.failure.help(help);
+        self
+    }
+}
+
+/// Runs the program; returns the code to exit with.
+pub fn exec(args: &ExecArgs, console: &Console) -> u8 {
+    attempt(args, console).unwrap_or_else(|refusal| {
+        console.failure(&refusal.failure);
+        refusal.code
+    })
+}
+
+fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
+    let target = if args.functional { None } else { Some(Target::new(&args.timing)?) };
+    let program = Program::find(&args.command)?;
+    for warning in program.inspect()? {
+        console.warn(&warning);
+    }
+    let library = library::find()?;
+    let folder = Folder::new(&library, &settings(args, target.as_ref(), console)?)?;
+    console.detail(&format!("running {} with {}", program.shown(), library.display()));
+    let meter = Meter::start();
+    let ending = child::run(&program, &folder, args.execution.timeout, console)?;
+
+    let mut host = meter.host(Level::detect(), target.as_ref().map_or(1, |target| target.timed.threads));
+    let (seconds, bytes) = children_usage();
+    (host.cpu_seconds, host.peak_rss_bytes) = (host.cpu_seconds + seconds, host.peak_rss_bytes.max(bytes));
+    let parts = Part::read_all(folder.path()).map_err(|error| Failure::io("read", folder.path(), &error))?;
+    let config = target.as_ref().map(|target| &target.timed.config);
+    let gpu = target.as_ref().map(|target| Gpu::of(&target.name, &target.timed.config));
+    let inputs = Inputs {
+        workload: None,
+        size: None,
+        program: Some(program.words()),
+        seed: None,
+        ptx_sha256: String::new(),
+        launch_sha256: None,
+        gpu,
+        techniques: Vec::new(),
+        technology: None,
+    };
+    let lost: Vec<u32> = parts.iter().filter(|(_, part)| part.is_none()).map(|(number, _)| *number).collect();
+    let used = !parts.is_empty();
+    let parts = parts.into_iter().filter_map(|(number, part)| Some((number, part?))).collect();
+    let (mut record, texts) = merge(inputs, config, parts, host);
+    complete(&mut record, &lost, &ending);
+
+    if let Some(path) = &args.json {
+        let text = record.to_json().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
+        write_result(path, &text, console)?;
+    } else if console.log >= Log::Info && !record.kernels.is_empty() {
+        let gpu = target.as_ref().map(|target| (target.name.as_str(), &target.timed.config));
+        eprint!("\n{}", summary(&program.shown(), &record, gpu, &texts));
+    }
+    remark(&record, used, &lost, args, console);
+    Ok(code(&record, &ending, console))
+}
+
+/// Everything that decides how the program's kernels are run.
+fn settings(args: &ExecArgs, target: Option<&Target>, console: &Console) -> Result<Settings, Failure> {
+    let timing = target.map(|target| Timing {
+        threads: target.timed.threads,
+        step_every_cycle: target.timed.step_every_cycle,
+        interval: target.timed.interval,
+        limit_cycles: target.timed.limit_cycles,
+        kernels: target.selection.kernels.as_ref().map(|regex| regex.as_str().to_owned()),
+        skip: target.selection.skip,
+    });
+    let (name, config) = match target {
+        Some(target) => (target.name.clone(), target.timed.config.clone()),
+        None => run::load(&args.timing.gpu)?,
+    };
+    let execution = &args.execution;
+    Ok(Settings {
+        capability: args.capability,
+        limit_instructions: execution.limit_instructions,
+        races: execution.check.contains(&Check::Races),
+        uninit: execution.check.contains(&Check::Uninit),
+        watchdog: execution.watchdog,
+        max_registers: execution.max_registers,
+        live: console.live,
+        quiet: console.log < Log::Info,
+        ..Settings::new(&name, &config, timing)
+    })
+}
+
+/// Adds what the processes could not say of themselves.
+fn complete(record: &mut RunRecord, lost: &[u32], ending: &Ending) {
+    let note = |code: &str, message: String| Diagnostic {
+        code: code.to_owned(),
+        severity: Severity::Warning,
+        file: None,
+        line: None,
+        column: None,
+        message,
+        help: None,
+    };
+    for number in lost {
+        let message =
+            format!("process {number} left no results: it was killed, called `_exit`, or still runs");
+        record.diagnostics.push(note("lost-process", message));
+    }
+    let limit = ending.expired && record.diagnostics.iter().all(|found| found.code != "limit");
+    if limit {
+        record.diagnostics.push(note("limit", "the time limit is reached".to_owned()));
+    }
+    if record.status == Status::Complete && (limit || !lost.is_empty()) {
+        record.status = Status::Partial;
+    }
+}
+
+/// What is worth knowing besides the result.
+fn remark(record: &RunRecord, used: bool, lost: &[u32], args: &ExecArgs, console: &Console) {
+    if !lost.is_empty() {
+        let message = &record.diagnostics.iter().find(|found| found.code == "lost-process");
+        console.warn(message.map_or("results are missing", |found| &found.message));
+    }
+    if !used {
+        console.note("no process of the program used CUDA");
+    } else if record.kernels.is_empty() {
+        console.note("no kernel was launched");
+    } else if !args.functional && record.kernels.iter().all(|kernel| kernel.cycles.is_none()) {
+        console.warn("nothing was timed: no launch is left by `--kernels` and `--skip`");
+    }
+}
+
+/// The program's own code, unless a limit ended it.
+fn code(record: &RunRecord, ending: &Ending, console: &Console) -> u8 {
+    let limit = record.diagnostics.iter().find(|found| found.code == "limit");
+    if let Some(limit) = limit {
+        console.failure(&Failure::new(Exit::Limit, limit.message.clone()));
+        return Exit::Limit as u8;
+    }
+    ending.code
+}
+
+/// The last part of a path, for records and messages that are the same wherever the file lies.
+fn last_part(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}

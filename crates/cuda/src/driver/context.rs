@@ -43,6 +43,11 @@ thread_local! {
     static STACK: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Programs call from destructors too, when the thread has lost its stack already: then it is empty.
+fn with_stack<R>(call: impl Fn(&mut Vec<u64>) -> R) -> R {
+    STACK.try_with(|stack| call(&mut stack.borrow_mut())).unwrap_or_else(|_| call(&mut Vec::new()))
+}
+
 fn contexts() -> MutexGuard<'static, Contexts> {
     let mut contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
     if contexts.table.is_none() {
@@ -77,11 +82,11 @@ impl Contexts {
 
 /// The context that is current in this thread, or 0.
 pub fn current() -> u64 {
-    STACK.with_borrow(|stack| stack.last().copied().unwrap_or(0))
+    with_stack(|stack| stack.last().copied().unwrap_or(0))
 }
 
 fn set_current(context: u64) {
-    STACK.with_borrow_mut(|stack| {
+    with_stack(|stack| {
         stack.pop();
         if context != 0 {
             stack.push(context);
@@ -126,7 +131,7 @@ fn create(context: Out<u64>, flags: u32, device: i32) -> Result<()> {
     let number = contexts.made;
     let handle = contexts.table().insert(Context { flags, uses: 1, number });
     drop(contexts);
-    STACK.with_borrow_mut(|stack| stack.push(handle));
+    with_stack(|stack| stack.push(handle));
     context.put(handle)
 }
 
@@ -278,13 +283,13 @@ api! {
     fn cuCtxPushCurrent_v2 [also cuCtxPushCurrent] (context: u64) {
         check_initialized()?;
         contexts().get(context)?;
-        STACK.with_borrow_mut(|stack| stack.push(context));
+        with_stack(|stack| stack.push(context));
         Ok(())
     }
 
     fn cuCtxPopCurrent_v2 [also cuCtxPopCurrent] (context: Out<u64>) {
         check_initialized()?;
-        let popped = STACK.with_borrow_mut(|stack| stack.pop()).ok_or(Code::INVALID_CONTEXT)?;
+        let popped = with_stack(|stack| stack.pop()).ok_or(Code::INVALID_CONTEXT)?;
         context.put_if(popped);
         Ok(())
     }

@@ -109,7 +109,8 @@ plain! {
     }
 
     all fn __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize, stream: StreamHandle) -> u32 {
-        CONFIGURATIONS.with_borrow_mut(|stack| stack.push((grid, block, shared, stream)));
+        // A thread that is ending has none; the launch then finds nothing to take and says so.
+        let _ = CONFIGURATIONS.try_with(|stack| stack.borrow_mut().push((grid, block, shared, stream)));
         0
     }
 }
@@ -123,7 +124,8 @@ thread_local! {
 
 runtime! {
     all fn __cudaPopCallConfiguration(grid: *mut Dim3, block: *mut Dim3, shared: *mut usize, stream: *mut StreamHandle) {
-        let top = CONFIGURATIONS.with_borrow_mut(Vec::pop).ok_or(Code::MISSING_CONFIGURATION)?;
+        let top = CONFIGURATIONS.try_with(|stack| stack.borrow_mut().pop()).ok().flatten();
+        let top = top.ok_or(Code::MISSING_CONFIGURATION)?;
         // SAFETY: the caller's variables.
         unsafe {
             put(grid, top.0)?;

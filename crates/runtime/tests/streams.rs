@@ -418,3 +418,19 @@ fn a_kernel_may_write_the_constants_of_the_next() {
         assert_eq!(word(&mut device, out), 3 * 5 + 1);
     }
 }
+
+#[test]
+fn a_call_that_panics_leaves_nothing_half_done() {
+    let (mut device, module, out) = device(timed());
+    let (stream, event) = (device.create_stream(true), device.create_event());
+    device
+        .queue_call(stream, Box::new(|| std::panic::resume_unwind(Box::new("on purpose"))))
+        .expect("queued");
+    rounds(&mut device, stream, module, out, 2);
+    device.queue_record(stream, event).expect("queued");
+    let finish = std::panic::AssertUnwindSafe(|| device.finish(Until::Everything));
+    assert!(std::panic::catch_unwind(finish).is_err());
+    assert!(device.is_done(Until::Event(event)) && device.is_done(Until::Stream(stream)));
+    rounds(&mut device, stream, module, out, 5);
+    assert_eq!(word(&mut device, out), 5);
+}

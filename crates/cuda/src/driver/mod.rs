@@ -8,34 +8,34 @@
 
 #![allow(non_snake_case)]
 
-mod absent;
-mod array;
+pub mod absent;
+pub mod array;
 pub mod attributes;
-mod batch;
+pub mod batch;
 pub mod context;
-mod copy;
+pub mod copy;
 pub mod device;
 pub mod entry;
-mod event;
-mod fill;
-pub(crate) mod function;
-pub(crate) mod graph;
-mod graph_exec;
-mod graph_nodes;
+pub mod event;
+pub mod fill;
+pub mod function;
+pub mod graph;
+pub mod graph_exec;
+pub mod graph_nodes;
 pub mod image;
-pub(crate) mod launch;
-mod legacy;
-pub(crate) mod library;
-mod link;
-mod memory;
-mod module;
+pub mod launch;
+pub mod legacy;
+pub mod library;
+pub mod link;
+pub mod memory;
+pub mod module;
 mod names;
-pub(crate) mod occupancy;
-mod pointer;
-mod pool;
-mod stream;
-mod texture;
-mod texture_reference;
+pub mod occupancy;
+pub mod pointer;
+pub mod pool;
+pub mod stream;
+pub mod texture;
+pub mod texture_reference;
 
 use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -82,26 +82,28 @@ impl<T: Copy> Wheel<T> {
         self.far.push(Reverse(Far { at, sequence: self.sequence, event }));
     }
 
-    /// Takes the events of a cycle, if there are any. Cycles must not go back, and none that has events may be left out. Whoever took
-    /// them gives the list back when done with it.
+    /// Comes to a cycle, and tells whether it has events: [`Wheel::event`] gives them, and [`Wheel::done`] forgets them. Cycles must not
+    /// go back, and none that has events may be left out.
     #[inline(always)]
-    pub fn take(&mut self, now: u64) -> Option<Vec<T>> {
+    pub fn has_events(&mut self, now: u64) -> bool {
         if self.now != now {
             self.turn(now);
         }
-        let slot = now as usize % SLOTS;
-        if self.occupied >> slot & 1 == 0 {
-            return None;
-        }
-        self.occupied &= !(1 << slot);
-        Some(std::mem::take(&mut self.slots[slot]))
+        self.occupied >> (now % SLOTS as u64) & 1 != 0
     }
 
-    /// Takes a list back, so that its memory is used again.
+    /// An event of the present cycle, by number. Others may be pushed in between, for later cycles.
     #[inline(always)]
-    pub fn give_back(&mut self, mut list: Vec<T>) {
-        list.clear();
-        self.slots[self.now as usize % SLOTS] = list;
+    pub fn event(&self, number: usize) -> Option<T> {
+        self.slots[self.now as usize % SLOTS].get(number).copied()
+    }
+
+    /// All events of the present cycle have been seen to.
+    #[inline(always)]
+    pub fn done(&mut self) {
+        let slot = self.now as usize % SLOTS;
+        self.occupied &= !(1 << slot);
+        self.slots[slot].clear();
     }
 
     /// Moves the present on, and what has come near from the heap to the wheel.
@@ -161,9 +163,13 @@ mod tests {
                 let next = wheel.next().expect("there is an event");
                 assert_eq!(next, *plain.keys().next().expect("there is an event"));
                 now = if random.next_u64().is_multiple_of(3) { next } else { (now + 1).min(next) };
-                let taken = wheel.take(now).unwrap_or_default();
+                let mut taken = Vec::new();
+                if wheel.has_events(now) {
+                    taken.extend((0..).map_while(|number| wheel.event(number)));
+                    assert!(!taken.is_empty());
+                    wheel.done();
+                }
                 assert_eq!(taken, plain.remove(&now).unwrap_or_default());
-                wheel.give_back(taken);
             }
         }
     }

@@ -51,6 +51,18 @@ pub struct Outcome {
     pub access: Access,
 }
 
+/// What came of an instruction that computes on registers alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Computed {
+    /// The instruction, and the lanes that it was for.
+    pub pc: u32,
+    pub active: u32,
+    /// Those of them whose guard held.
+    pub mask: u32,
+    /// The next instruction; `None` when all lanes wait or ended.
+    pub next: Option<u32>,
+}
+
 /// Executes the instructions of one launch on one SM.
 pub struct Stepper {
     state: State,
@@ -82,6 +94,51 @@ impl Stepper {
         warp: usize,
         now: Now,
     ) -> Outcome {
+        if let Some(Computed { pc, active, mask, next }) = self.compute(prepared, cta, warp) {
+            let event = if next.is_some() { StepEvent::Go } else { StepEvent::Blocked };
+            return Outcome { event, pc, active, mask, access: Access::None };
+        }
+        self.step_with_memory(prepared, memory, log, cta, warp, now)
+    }
+
+    /// Executes the next instruction of a warp if it computes on registers alone, as most do, and needs no machine around it. If not, nothing
+    /// happens, and [`Stepper::step`] or [`Stepper::step_with_memory`] is to be called.
+    #[inline(always)]
+    pub fn compute(&mut self, prepared: &Prepared, cta: &mut Resident, warp: usize) -> Option<Computed> {
+        self.check(prepared, cta);
+        let grid = &prepared.grid;
+        let warp = &mut cta.cta.warps[warp];
+        let (pc, active) = (warp.splits.cur.pc, warp.splits.cur.mask);
+        let code = &grid.image.code[pc as usize];
+        if code.kind != Kind::Alu || active == 0 {
+            return None;
+        }
+        let mask = active & (warp.preds[usize::from(code.guard)] ^ code.guard_flip);
+        // SAFETY: this is an instruction of the image that the counts and the warp were made for, as was checked.
+        unsafe {
+            let count = self.state.counts.get_unchecked_mut(pc as usize);
+            count.issues += 1;
+            count.lanes += u64::from(mask.count_ones());
+            warp.issued += 1;
+            if mask != 0 {
+                compute(grid.pool(), warp, code, grid.image.uops.get_unchecked(pc as usize), mask);
+            }
+        }
+        warp.splits.go(pc + 1);
+        let cur = &warp.splits.cur;
+        Some(Computed { pc, active, mask, next: (cur.mask != 0).then_some(cur.pc) })
+    }
+
+    /// [`Stepper::step`] for an instruction that [`Stepper::compute`] does not execute.
+    pub fn step_with_memory(
+        &mut self,
+        prepared: &Prepared,
+        memory: &DeviceMemory,
+        log: &mut EpochLog,
+        cta: &mut Resident,
+        warp: usize,
+        now: Now,
+    ) -> Outcome {
         self.check(prepared, cta);
         if self.generation != memory.generation() {
             self.forget_windows();
@@ -93,20 +150,6 @@ impl Stepper {
         let (pc, active) = (warp.splits.cur.pc, warp.splits.cur.mask);
         let code = &grid.image.code[pc as usize];
         let mask = active & (warp.preds[usize::from(code.guard)] ^ code.guard_flip);
-        if code.kind == Kind::Alu && active != 0 {
-            // Most instructions compute on registers alone, and need no machine around them.
-            let count = &mut self.state.counts[pc as usize];
-            count.issues += 1;
-            count.lanes += u64::from(mask.count_ones());
-            warp.issued += 1;
-            if mask != 0 {
-                // SAFETY: the code is that of the launch, as was checked, and the warp is of one of its blocks.
-                unsafe { compute(grid.pool(), warp, code, &grid.image.uops[pc as usize], mask) };
-            }
-            warp.splits.go(pc + 1);
-            let event = if warp.splits.cur.mask == 0 { StepEvent::Blocked } else { StepEvent::Go };
-            return Outcome { event, pc, active, mask, access: Access::None };
-        }
         self.state.tally.now = Some(now);
         self.state.tally.record.access = Access::None;
         log.begin(now.cycle);

@@ -73,6 +73,12 @@ impl Tags {
         (found != usize::MAX).then(|| LineId((first + found) as u32))
     }
 
+    /// Whether a line is there, for whoever has an idea of where it is.
+    #[inline(always)]
+    pub fn has_at(&self, id: LineId, line: u64) -> bool {
+        self.lines[id.0 as usize] == line
+    }
+
     #[inline(always)]
     pub fn state(&self, id: LineId) -> State {
         self.states[id.0 as usize]

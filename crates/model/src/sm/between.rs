@@ -6,6 +6,7 @@ use warpwatt_exec::stepping::StepEvent;
 use warpwatt_memory::DeviceMemory;
 
 use super::stall::Stall;
+use super::warp::gate;
 use super::work::Stopped;
 use super::{Kernel, Sm, WARPS, Work};
 
@@ -23,7 +24,7 @@ impl Sm {
         while merging != 0 {
             let slot = merging.trailing_zeros() as usize;
             merging &= merging - 1;
-            self.warps[slot % WARPS].merging = false;
+            self.warps[slot % WARPS].gates &= !gate::MERGE;
             self.evaluate(kernels, slot, now);
         }
         self.next = self.next.min(now);
@@ -83,7 +84,7 @@ impl Sm {
 
     /// The same times the lanes that took part.
     pub fn thread_instructions(&self) -> u64 {
-        self.issue.thread_instructions
+        self.issue_counters().thread_instructions
     }
 
     /// Warps that have not ended: kernel, resident block, warp of the block.

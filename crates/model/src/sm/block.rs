@@ -4,7 +4,7 @@
 use warpwatt_exec::stepping::Resident;
 
 use super::stall::Stall;
-use super::warp::{Condition, WarpSlot};
+use super::warp::{Condition, WarpSlot, gate};
 use super::work::{Finished, Start};
 use super::{Event, Kernel, Sm, WARPS, Work};
 use crate::address;
@@ -50,6 +50,7 @@ impl Sm {
                     condition: Condition::Waits,
                     kernel: start.kernel,
                     block: block as u32,
+                    resident,
                     index: number,
                     pc: Some(0),
                     path: warp.path + 1,
@@ -63,8 +64,10 @@ impl Sm {
         self.resident_warps += slot.warps;
         for i in 0..self.blocks[block].slots.len() {
             let slot = usize::from(self.blocks[block].slots[i]);
-            let scheduler = self.scheduler_of(slot);
-            self.warps[slot % WARPS].rank = self.schedulers[scheduler].add(slot as u8);
+            let scheduler = slot % self.schedulers.len();
+            let rank = self.schedulers[scheduler].add(slot as u8);
+            let warp = &mut self.warps[slot % WARPS];
+            (warp.scheduler, warp.rank) = (scheduler as u8, rank);
             self.fetch.update(slot, &self.warps[slot % WARPS]);
         }
     }
@@ -75,7 +78,8 @@ impl Sm {
         self.fetch.update(slot, &self.warps[slot % WARPS]);
         self.waits_for_stores |= 1 << slot;
         work.progress += 1;
-        let (scheduler, rank) = (self.scheduler_of(slot), self.warps[slot % WARPS].rank);
+        let warp = &self.warps[slot % WARPS];
+        let (scheduler, rank) = (usize::from(warp.scheduler), warp.rank);
         self.schedulers[scheduler].remove(rank);
         for i in 0..self.schedulers[scheduler].slots_from(rank).len() {
             let younger = usize::from(self.schedulers[scheduler].slots_from(rank)[i]);
@@ -110,7 +114,7 @@ impl Sm {
             Condition::Drains => self.drain(work, slot, now),
             _ => {
                 self.waits_for_stores &= !(1 << slot);
-                self.warps[slot % WARPS].fenced = false;
+                self.warps[slot % WARPS].gates &= !gate::FENCE;
                 self.evaluate(kernels, slot, now);
             }
         }

@@ -59,6 +59,7 @@ pub type RegisterSet = [u64; 4];
 pub const SOURCES: usize = 16;
 
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Timing {
     /// Registers read or written: none of them may be under way.
     pub hazards: RegisterSet,
@@ -71,12 +72,18 @@ pub struct Timing {
     pub pipe: Pipe,
     pub pool: Pooled,
     pub effect: Effect,
-    pub latency: u32,
-    pub initiation: u32,
+    pub latency: u16,
+    pub initiation: u16,
     pub dst: u8,
     pub dst_words: u8,
     pub sources: u8,
     pub source: [u8; SOURCES],
+    /// Whether the operands lie in different banks and come in two cycles, if nobody else wants these banks: as many in the first as a
+    /// collector has ports, the rest in the second. How many these are, and the banks of each cycle as sets, for warp slot 0, repeated
+    /// all over the word: to turn them by the slot gives those of any other.
+    pub reads_plainly: bool,
+    pub reads_later: u8,
+    pub read_banks: [u64; 2],
     /// Constant operands: bank and offset.
     pub constants: u8,
     pub constant: [(u8, u16); 4],
@@ -116,12 +123,15 @@ fn decode(uop: &Uop, config: &Config) -> Timing {
             Pipe::Memory => Pooled::Memory,
         },
         effect: effect(uop),
-        latency,
-        initiation,
+        latency: latency as u16,
+        initiation: initiation as u16,
         dst: uop.dst.0,
         dst_words: 0,
         sources: 0,
         source: [0; SOURCES],
+        reads_plainly: false,
+        reads_later: 0,
+        read_banks: [0; 2],
         constants: 0,
         constant: [(0, 0); 4],
         cache: uop.mem.cache,
@@ -153,6 +163,7 @@ fn decode(uop: &Uop, config: &Config) -> Timing {
             _ => {}
         }
     }
+    plan_reads(&mut timing, config);
     timing.high = timing.hazards[1..] != [0; 3];
     for pred in uop.pdst {
         timing.pred_writes |= 1 << pred.0;
@@ -165,6 +176,19 @@ fn decode(uop: &Uop, config: &Config) -> Timing {
     timing.pred_writes &= 0x7f;
     timing.pred_hazards &= 0x7f;
     timing
+}
+
+/// Finds out which banks the operands come from, and whether that takes two cycles at most.
+fn plan_reads(timing: &mut Timing, config: &Config) {
+    let (banks, ports) = (config.rf.banks, config.rf.collector_ports as usize);
+    timing.reads_plainly = u64::BITS.is_multiple_of(banks);
+    for (i, &register) in timing.source[..usize::from(timing.sources)].iter().enumerate() {
+        let first = u32::from(register) % banks;
+        let bank = (first..u64::BITS).step_by(banks as usize).fold(0, |set, bit| set | 1 << bit);
+        timing.reads_plainly &= i < 2 * ports && (timing.read_banks[0] | timing.read_banks[1]) & bank == 0;
+        timing.read_banks[usize::from(i >= ports)] |= bank;
+        timing.reads_later += u8::from(i >= ports);
+    }
 }
 
 fn insert(set: &mut RegisterSet, register: u8) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What happens in an SM some time after an instruction issued.
 
+use super::decode::Timing;
 use super::fetch::Arrival;
 use super::stall::Stall;
 use super::warp::Condition;
@@ -30,7 +31,11 @@ impl Sm {
     pub(super) fn handle(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, event: Event) {
         match event {
             Event::Result { slot, pc } => self.result(work, kernels, now, slot, pc),
-            Event::Written { slot, pc } => self.written(work, kernels, now, slot, pc),
+            Event::Written { slot, pc } => {
+                let slot = usize::from(slot);
+                let timing = self.timing(kernels, slot, pc);
+                self.written(work, kernels, now, slot, timing);
+            }
             Event::Data { op } => {
                 let MemoryOp { slot, pc } = *at(&self.memory_ops, op as usize);
                 self.free_ops.push(op);
@@ -64,25 +69,29 @@ impl Sm {
         }
     }
 
-    /// A result goes to the register file.
     #[inline(always)]
+    fn timing<'k>(&self, kernels: &'k [Kernel], slot: usize, pc: u32) -> &'k Timing {
+        let kernel = self.warps[slot % WARPS].kernel;
+        at(&at(kernels, kernel as usize).decoded.timing, pc as usize)
+    }
+
+    /// A result goes to the register file.
+    #[inline(never)]
     fn result(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, slot: u8, pc: u32) {
-        let kernel = self.warps[usize::from(slot) % WARPS].kernel;
-        let timing = at(&at(kernels, kernel as usize).decoded.timing, pc as usize);
+        let timing = self.timing(kernels, usize::from(slot), pc);
         let done = self.operands.write_back(now, usize::from(slot), timing);
         if done > now {
             self.wheel.push(done, Event::Written { slot, pc });
         } else {
-            self.written(work, kernels, now, slot, pc);
+            self.written(work, kernels, now, usize::from(slot), timing);
         }
     }
 
     /// An instruction is done.
     #[inline(always)]
-    fn written(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, slot: u8, pc: u32) {
-        let slot = usize::from(slot);
+    fn written(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, slot: usize, timing: &Timing) {
         let warp = &mut self.warps[slot % WARPS];
-        warp.release(at(&at(kernels, warp.kernel as usize).decoded.timing, pc as usize));
+        warp.release(timing);
         warp.in_flight -= 1;
         self.issue.retired += 1;
         match warp.condition {

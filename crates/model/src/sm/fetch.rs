@@ -11,7 +11,7 @@ use warpwatt_config::Config;
 use super::WARPS;
 use super::warp::WarpSlot;
 use crate::address::{self, Interleave};
-use crate::cache::{Mshr, State, Tags};
+use crate::cache::{LineId, Mshr, State, Tags};
 use crate::net::{Client, Kind, LINE_BYTES, Outbox, Packet};
 
 warpwatt_base::counters! {
@@ -28,8 +28,11 @@ warpwatt_base::counters! {
     }
 }
 
+/// The most fetches that can be under way: 8 warps a cycle for 50 cycles.
+const ARRIVALS: usize = 512;
+
 /// Instructions on their way to a warp's buffer.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Arrival {
     pub cycle: u64,
     pub slot: u8,
@@ -51,20 +54,26 @@ pub struct Fetch {
     mshr: Mshr<()>,
     /// Powers of two, as shifts.
     line_shift: u32,
+    instruction_shift: u32,
     instruction_bytes: u32,
     /// Instructions that one access brings at most, and how full a buffer may be for another.
     width: u32,
     limit: u32,
     cycles: u64,
     pub ports: u32,
-    /// In order, since all take equally long.
-    arriving: VecDeque<Arrival>,
+    /// A ring, in order, since all take equally long: the numbers of the first and of the one after the last, and when the first comes.
+    arriving: Box<[Arrival; ARRIVALS]>,
+    ahead: usize,
+    behind: usize,
+    next_arrival: u64,
     interleave: Interleave,
     /// Warp slots that have room in their buffers.
     pub need: u64,
     /// Warp slots that wait for a line, and for which one.
     waiting: u64,
     wanted: [u64; WARPS],
+    /// Where each warp slot found its line last.
+    place: [LineId; WARPS],
     /// Warp slots whose line has come: they go first, or a line could always make room for another before anybody has had it.
     first: u64,
     /// The slot that was fetched for last.
@@ -82,16 +91,21 @@ impl Fetch {
             tags: Tags::new(icache.sets, icache.ways),
             mshr: Mshr::new(icache.mshrs, 1),
             line_shift: icache.line_bytes.trailing_zeros(),
+            instruction_shift: config.fetch.instruction_bytes.trailing_zeros(),
             instruction_bytes: config.fetch.instruction_bytes,
             width: config.fetch.width.min(config.fetch.buffer),
             limit: config.fetch.buffer - config.fetch.width.min(config.fetch.buffer),
             cycles: u64::from(config.fetch.cycles),
             ports: config.fetch.warps,
-            arriving: VecDeque::with_capacity((config.fetch.warps * (config.fetch.cycles + 1)) as usize),
+            arriving: Box::new([Arrival::default(); ARRIVALS]),
+            ahead: 0,
+            behind: 0,
+            next_arrival: u64::MAX,
             interleave: Interleave::new(config),
             need: 0,
             waiting: 0,
             wanted: [0; WARPS],
+            place: [LineId(0); WARPS],
             first: 0,
             last: 0,
             last_access: 0,
@@ -122,20 +136,35 @@ impl Fetch {
 
     /// Instructions are on their way to a warp's buffer.
     #[inline(always)]
-    pub fn announce(&mut self, now: u64, slot: u8, path: u32, count: u32) {
-        self.arriving.push_back(Arrival { cycle: now + self.cycles, slot, count: count as u8, path });
+    pub fn announce(&mut self, now: u64, slot: u8, warp: &mut WarpSlot, count: u32) {
+        warp.coming += count;
+        if warp.buffered + warp.coming > self.limit {
+            self.need &= !(1 << slot);
+            self.waiting &= !(1 << slot);
+        }
+        let cycle = now + self.cycles;
+        self.next_arrival = self.next_arrival.min(cycle);
+        self.arriving[self.behind % ARRIVALS] = Arrival { cycle, slot, count: count as u8, path: warp.path };
+        self.behind += 1;
     }
 
     /// When the next instructions arrive.
     #[inline(always)]
     pub fn next_arrival(&self) -> u64 {
-        self.arriving.front().map_or(u64::MAX, |arrival| arrival.cycle)
+        self.next_arrival
     }
 
     /// Those that arrive by now, one after the other.
     #[inline(always)]
     pub fn arrive(&mut self, now: u64) -> Option<Arrival> {
-        if self.next_arrival() <= now { self.arriving.pop_front() } else { None }
+        if self.next_arrival > now {
+            return None;
+        }
+        let arrival = self.arriving[self.ahead % ARRIVALS];
+        self.ahead += 1;
+        let next = self.arriving[self.ahead % ARRIVALS].cycle;
+        self.next_arrival = if self.ahead == self.behind { u64::MAX } else { next };
+        Some(arrival)
     }
 
     /// The next warp to fetch for.
@@ -161,28 +190,35 @@ impl Fetch {
         self.need & !self.waiting != 0
     }
 
-    /// Accesses the cache for the instructions at `pc` of a program that has `end` of them.
+    /// Accesses the cache for the instructions at `pc` of a program that has `end` of them, more than that.
+    #[inline(always)]
     pub fn access(&mut self, now: u64, slot: usize, code: u32, pc: u32, end: u32) -> Fetched {
         let address = address::code(code, pc, self.instruction_bytes);
         let line = address >> self.line_shift;
         self.counters.fetches += 1;
         self.counters.intervals.note(now - self.last_access);
         self.last_access = now;
-        let found = self.tags.find(line);
-        if let Some(id) = found
-            && self.tags.state(id) != State::Reserved
-        {
-            self.tags.touch(id);
-            self.counters.hits += 1;
-            let rest = (1u32 << self.line_shift) - (address as u32 & ((1 << self.line_shift) - 1));
-            let in_line = (rest >> self.instruction_bytes.trailing_zeros()).max(1);
-            let count = self.width.min(in_line).min(end.saturating_sub(pc).max(1));
-            self.counters.instructions += u64::from(count);
-            return Fetched::Hit(count);
-        }
+        // A warp most often stays on its line, or comes back to it.
+        let guess = self.place[slot % WARPS];
+        let found = if self.tags.has_at(guess, line) { Some(guess) } else { self.tags.find(line) };
+        let Some(id) = found.filter(|&id| self.tags.state(id) != State::Reserved) else {
+            self.miss(now, slot, line, found.is_some());
+            return Fetched::Miss;
+        };
+        self.tags.touch(id);
+        self.place[slot % WARPS] = id;
+        self.counters.hits += 1;
+        let in_line = (((line + 1) << self.line_shift) - address) as u32 >> self.instruction_shift;
+        let count = self.width.min(in_line).min(end - pc);
+        self.counters.instructions += u64::from(count);
+        Fetched::Hit(count)
+    }
+
+    #[inline(never)]
+    fn miss(&mut self, now: u64, slot: usize, line: u64, comes: bool) {
         self.waiting |= 1 << slot;
         self.wanted[slot % WARPS] = line;
-        if found.is_some() {
+        if comes {
             self.counters.merges += 1;
         } else if self.mshr.is_full() || self.tags.reserve(line).is_none() {
             self.counters.blocked += 1;
@@ -190,7 +226,6 @@ impl Fetch {
             self.counters.misses += 1;
             self.request(now, line);
         }
-        Fetched::Miss
     }
 
     fn request(&mut self, now: u64, line: u64) {

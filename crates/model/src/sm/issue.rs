@@ -6,7 +6,7 @@ use warpwatt_exec::stepping::{Access, Now, Outcome, Resident, StepEvent};
 use super::decode::{Effect, Pipe, Pooled, Timing};
 use super::mem::{Job, JobKind};
 use super::stall::Stall;
-use super::warp::Condition;
+use super::warp::{Condition, gate};
 use super::work::{Deferred, Stopped};
 use super::{Event, Kernel, MemoryOp, Sm, Surroundings, WARPS, Work, at, at_mut};
 use crate::address;
@@ -15,11 +15,10 @@ use crate::address;
 const TURNS: u32 = 64;
 
 impl Sm {
-    /// Which pools have a free collector in a cycle.
+    /// Which pools have no free collector in a cycle, a bit for each.
     #[inline(always)]
-    pub(super) fn free_pools(&self, now: u64) -> [bool; Pooled::COUNT] {
-        let free = |pool| self.operands.free_at(pool) <= now;
-        [free(Pooled::Sp), free(Pooled::Sfu), free(Pooled::Fp64), self.mem.has_room()]
+    pub(super) fn full_pools(&self, now: u64) -> u32 {
+        self.operands.full(now) | u32::from(!self.mem.has_room()) << Pooled::Memory as u32
     }
 
     /// Lets every scheduler issue once. Tells whether one did.
@@ -40,7 +39,7 @@ impl Sm {
     /// Issues an instruction of one of the scheduler's warps. False if none can.
     #[inline(always)]
     fn issue_from(&mut self, work: &mut Work, around: &mut Surroundings, scheduler: usize, now: u64) -> bool {
-        let mut candidates = at(&self.schedulers, scheduler).candidates(self.free_pools(now));
+        let mut candidates = at(&self.schedulers, scheduler).candidates(self.full_pools(now));
         while let Some(rank) = at(&self.schedulers, scheduler).pick(candidates) {
             let slot = at(&self.schedulers, scheduler).slot(rank);
             // Before it issues, since with that it may end.
@@ -61,28 +60,67 @@ impl Sm {
     #[inline(always)]
     fn try_issue(&mut self, work: &mut Work, around: &mut Surroundings, slot: usize, now: u64) -> bool {
         let warp = &self.warps[slot % WARPS];
-        let (kernel_index, block, index) = (warp.kernel as usize, warp.block as usize, warp.index as usize);
+        let (kernel_index, index) = (warp.kernel as usize, warp.index as usize);
+        let resident = warp.resident as usize;
         let kernel = at(around.kernels, kernel_index);
         let pc = warp.pc.expect("a ready warp has a next instruction");
         let Some(timing) = kernel.decoded.timing.get(pc as usize) else {
             return self.step_off_the_end(work, around, slot, now);
         };
         if timing.constants != 0 && !self.constants_are_there(kernel.code, timing, slot, now) {
-            self.warps[slot % WARPS].wants_constant = true;
+            self.warps[slot % WARPS].gates |= gate::CONSTANT;
             self.wait(slot, Stall::Constant);
             return false;
         }
         if timing.effect == Effect::Fence && self.mem.pending_writes(slot as u8) != 0 {
-            self.warps[slot % WARPS].fenced = true;
+            self.warps[slot % WARPS].gates |= gate::FENCE;
             self.waits_for_stores |= 1 << slot;
             self.wait(slot, Stall::Fence);
             return false;
         }
         let share = at_mut(&mut work.shares, kernel_index);
-        let resident = at_mut(&mut share.residents, at(&self.blocks, block).resident as usize);
+        let resident = at_mut(&mut share.residents, resident);
+        if let Some(done) = share.stepper.compute(&kernel.prepared, resident, index) {
+            self.note_issue(slot, pc, done.mask, timing);
+            self.start_unit(timing, slot, pc, now);
+            match done.next {
+                Some(next) if !kernel.prepared.independent() => {
+                    self.follow(slot, pc, next);
+                    self.evaluate_next(around.kernels, kernel, slot, next, now);
+                }
+                Some(_) => self.go_on(work, around.kernels, slot, pc, now),
+                None => self.after_event(work, around.kernels, slot, StepEvent::Blocked, now),
+            }
+            return true;
+        }
+        self.issue_with_memory(work, around, slot, pc, now)
+    }
+
+    /// Issues an instruction that does more than compute on registers.
+    #[inline(never)]
+    fn issue_with_memory(
+        &mut self,
+        work: &mut Work,
+        around: &mut Surroundings,
+        slot: usize,
+        pc: u32,
+        now: u64,
+    ) -> bool {
+        let warp = &self.warps[slot % WARPS];
+        let (kernel_index, index) = (warp.kernel as usize, warp.index as usize);
+        let kernel = at(around.kernels, kernel_index);
+        let timing = at(&kernel.decoded.timing, pc as usize);
+        let share = at_mut(&mut work.shares, kernel_index);
+        let resident = at_mut(&mut share.residents, warp.resident as usize);
         let time = self.time(kernel, now);
-        let outcome =
-            share.stepper.step(&kernel.prepared, around.memory, &mut work.log, resident, index, time);
+        let outcome = share.stepper.step_with_memory(
+            &kernel.prepared,
+            around.memory,
+            &mut work.log,
+            resident,
+            index,
+            time,
+        );
         match outcome.event {
             StepEvent::Retry => {
                 self.await_merge(slot);
@@ -96,22 +134,14 @@ impl Sm {
             }
             _ => {}
         }
-        self.issue.issued += 1;
-        let branches = timing.effect == Effect::Branch;
-        self.issue.thread_instructions +=
-            u64::from(if branches { outcome.active } else { outcome.mask }.count_ones());
-        match outcome.mask.count_ones() as usize {
-            0 => self.issue.no_lanes += 1,
-            lanes => self.issue.lanes[lanes - 1] += 1,
-        }
-        self.issue.constants += u64::from(timing.constants);
-        self.warps[slot % WARPS].last_pc = pc;
+        self.note_issue(slot, pc, outcome.mask, timing);
         if timing.pipe == Pipe::Memory && outcome.event != StepEvent::Deferred {
             self.start_memory(work, kernel_index, timing, &outcome, slot, now);
         } else {
             self.start_unit(timing, slot, pc, now);
         }
-        if branches {
+        if timing.effect == Effect::Branch {
+            self.passing_lanes += u64::from((outcome.active & !outcome.mask).count_ones());
             self.issue.branches += 1;
             self.warps[slot % WARPS].branches = self.spec.branch_cycles != 0;
             self.fetch.update(slot, &self.warps[slot % WARPS]);
@@ -121,23 +151,38 @@ impl Sm {
             self.after_event(work, around.kernels, slot, outcome.event, now);
             return true;
         }
-        let share = at_mut(&mut work.shares, kernel_index);
-        let resident = at_mut(&mut share.residents, at(&self.blocks, block).resident as usize);
-        if kernel.prepared.independent() {
+        self.go_on(work, around.kernels, slot, pc, now);
+        true
+    }
+
+    #[inline(always)]
+    fn note_issue(&mut self, slot: usize, pc: u32, mask: u32, timing: &Timing) {
+        self.issue.issued += 1;
+        self.issue.constants += u64::from(timing.constants);
+        self.lanes[mask.count_ones() as usize] += 1;
+        self.warps[slot % WARPS].last_pc = pc;
+    }
+
+    /// A warp has executed the instruction at `pc` and may go on.
+    fn go_on(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, pc: u32, now: u64) {
+        let warp = &self.warps[slot % WARPS];
+        let (kernel, index) = (warp.kernel as usize, warp.index as usize);
+        let share = at_mut(&mut work.shares, kernel);
+        let resident = at_mut(&mut share.residents, warp.resident as usize);
+        if at(kernels, kernel).prepared.independent() {
             self.take_turns(resident, slot);
         }
         match resident.warp_pc(index) {
             Some(next) => {
                 self.follow(slot, pc, next);
-                self.evaluate_here(around.kernels, slot, now);
+                self.evaluate_here(kernels, slot, now);
             }
-            None => self.after_event(work, around.kernels, slot, StepEvent::Blocked, now),
+            None => self.after_event(work, kernels, slot, StepEvent::Blocked, now),
         }
-        true
     }
 
     /// Books operands and a unit for an instruction of fixed latency.
-    #[inline(always)]
+    #[inline(never)]
     fn start_unit(&mut self, timing: &Timing, slot: usize, pc: u32, now: u64) {
         let ready = self.operands.collect(now, slot, timing);
         if timing.pipe == Pipe::Memory {
@@ -145,7 +190,7 @@ impl Sm {
             self.issue.retired += 1;
             return;
         }
-        let start = self.units.dispatch(now, ready, timing);
+        let start = self.units.dispatch(ready, timing);
         self.operands.hold(now, timing.pool, start);
         if timing.dst_words == 0 && timing.pred_writes == 0 {
             self.issue.retired += 1;
@@ -169,7 +214,7 @@ impl Sm {
         now: u64,
     ) {
         let ready = self.operands.collect(now, slot, timing);
-        self.units.counters.memory += 1;
+        self.units.hand_over();
         if outcome.access == Access::None {
             // No lane took part, or nothing was touched.
             self.issue.retired += 1;
@@ -293,7 +338,7 @@ impl Sm {
     }
 
     fn await_merge(&mut self, slot: usize) {
-        self.warps[slot % WARPS].merging = true;
+        self.warps[slot % WARPS].gates |= gate::MERGE;
         self.merging |= 1 << slot;
         self.wait(slot, Stall::Merge);
     }
@@ -349,48 +394,44 @@ impl Sm {
         }
     }
 
+    /// The same for a ready warp that has just issued an instruction that only computes: what could hold it up is the next one.
+    #[inline(always)]
+    fn evaluate_next(&mut self, kernels: &[Kernel], kernel: &Kernel, slot: usize, pc: u32, now: u64) {
+        let warp = &self.warps[slot % WARPS];
+        match kernel.decoded.timing.get(pc as usize) {
+            Some(timing) if warp.buffered != 0 => match warp.hazard(timing) {
+                None => {
+                    let scheduler = at_mut(&mut self.schedulers, usize::from(warp.scheduler));
+                    scheduler.set_ready(warp.rank, timing.pool);
+                }
+                Some(stall) => self.wait(slot, stall),
+            },
+            _ => self.evaluate_here(kernels, slot, now),
+        }
+    }
+
     /// The same for a warp that is live.
     #[inline(always)]
     pub(super) fn evaluate_here(&mut self, kernels: &[Kernel], slot: usize, now: u64) {
-        let warp = &self.warps[slot % WARPS];
-        let Some(pc) = warp.pc else { return self.wait(slot, Stall::Barrier) };
-        let stall = if warp.held_until > now {
-            warp.held_for
-        } else if warp.fenced {
-            Stall::Fence
-        } else if warp.merging {
-            Stall::Merge
-        } else if warp.buffered == 0 {
-            Stall::Fetch
-        } else if warp.wants_constant {
-            Stall::Constant
-        } else {
-            let timing = at(kernels, warp.kernel as usize).decoded.timing.get(pc as usize);
-            match timing.and_then(|timing| warp.hazard(timing)) {
-                Some(stall) => stall,
-                None => {
-                    let pool = timing.map_or(Pooled::Sp, |timing| timing.pool);
-                    let (rank, scheduler) = (warp.rank, self.scheduler_of(slot));
-                    self.warps[slot % WARPS].condition = Condition::Ready;
-                    return at_mut(&mut self.schedulers, scheduler).set_ready(rank, pool);
-                }
-            }
+        let warp = &mut self.warps[slot % WARPS];
+        let pc = match warp.next_pc(now) {
+            Ok(pc) => pc,
+            Err(stall) => return self.wait(slot, stall),
         };
-        self.wait(slot, stall);
-    }
-
-    #[inline(always)]
-    pub(super) fn scheduler_of(&self, slot: usize) -> usize {
-        let schedulers = self.schedulers.len();
-        if schedulers == 2 { slot & 1 } else { slot % schedulers }
+        let timing = at(kernels, warp.kernel as usize).decoded.timing.get(pc as usize);
+        if let Some(stall) = timing.and_then(|timing| warp.hazard(timing)) {
+            return self.wait(slot, stall);
+        }
+        warp.condition = Condition::Ready;
+        let pool = timing.map_or(Pooled::Sp, |timing| timing.pool);
+        at_mut(&mut self.schedulers, usize::from(warp.scheduler)).set_ready(warp.rank, pool);
     }
 
     #[inline(always)]
     fn wait(&mut self, slot: usize, stall: Stall) {
-        let scheduler = self.scheduler_of(slot);
         let warp = &mut self.warps[slot % WARPS];
         (warp.condition, warp.stall) = (Condition::Waits, stall);
         let away = matches!(stall, Stall::Memory | Stall::Barrier | Stall::Fence | Stall::Merge);
-        at_mut(&mut self.schedulers, scheduler).set_waiting(warp.rank, away);
+        at_mut(&mut self.schedulers, usize::from(warp.scheduler)).set_waiting(warp.rank, away);
     }
 }

@@ -47,7 +47,7 @@ use mem::{Done, MemoryUnit};
 use operands::Operands;
 use schedule::Scheduler;
 use units::Units;
-use warp::WarpSlot;
+use warp::{WarpSlot, gate};
 
 /// Warp slots at most: sets of them are words of 64 bits.
 const WARPS: usize = 64;
@@ -78,6 +78,10 @@ pub struct Sm {
     free_ops: Vec<u32>,
     done: Vec<Done>,
     issue: IssueCounters,
+    /// Instructions by the number of lanes that executed them.
+    lanes: [u64; 33],
+    /// Lanes that were at a branch whose guard did not hold for them: they took part all the same.
+    passing_lanes: u64,
     stalls: Stalls,
     /// Warps that have not drained.
     resident_warps: u32,
@@ -127,6 +131,8 @@ impl Sm {
             free_ops: Vec::new(),
             done: Vec::new(),
             issue: IssueCounters::default(),
+            lanes: [0; 33],
+            passing_lanes: 0,
             stalls: Stalls::default(),
             resident_warps: 0,
             waits_for_stores: 0,
@@ -195,6 +201,8 @@ impl Sm {
     /// One cycle. Tells whether an instruction issued.
     #[inline(always)]
     fn cycle(&mut self, work: &mut Work, around: &mut Surroundings, now: u64) -> bool {
+        self.operands.advance(now);
+        self.units.advance(now);
         if self.accounted < now && self.resident_warps != 0 {
             self.charge_until(work, now);
         }
@@ -216,11 +224,13 @@ impl Sm {
             }
         }
         self.take_instructions(around.kernels, now);
-        if let Some(events) = self.wheel.take(now) {
-            for &event in &events {
+        if self.wheel.has_events(now) {
+            let mut number = 0;
+            while let Some(event) = self.wheel.event(number) {
                 self.handle(work, around.kernels, now, event);
+                number += 1;
             }
-            self.wheel.give_back(events);
+            self.wheel.done();
         }
         if self.mem.next(now, around.outbox) <= now {
             self.mem.step(now, around.outbox, &mut self.done);
@@ -260,7 +270,7 @@ impl Sm {
         while woken != 0 {
             let slot = woken.trailing_zeros() as usize;
             woken &= woken - 1;
-            self.warps[slot % WARPS].wants_constant = false;
+            self.warps[slot % WARPS].gates &= !gate::CONSTANT;
             self.evaluate(kernels, slot, now);
         }
         let mut waiting = self.waits_for_stores;
@@ -280,10 +290,10 @@ impl Sm {
             if self.fetch.has_work() {
                 return soon;
             }
-            let free = self.free_pools(soon);
+            let full = self.full_pools(soon);
             let mut next = u64::MAX;
             for scheduler in &self.schedulers {
-                if scheduler.candidates(free) != 0 {
+                if scheduler.candidates(full) != 0 {
                     return soon;
                 }
                 for pool in [Pooled::Sp, Pooled::Sfu, Pooled::Fp64] {
@@ -330,9 +340,7 @@ impl Sm {
             return true;
         }
         if let fetch::Fetched::Hit(count) = self.fetch.access(now, slot, kernel.code, from, end) {
-            warp.coming += count;
-            self.fetch.announce(now, slot as u8, warp.path, count);
-            self.fetch.update(slot, &self.warps[slot % WARPS]);
+            self.fetch.announce(now, slot as u8, warp, count);
         }
         true
     }
@@ -340,12 +348,24 @@ impl Sm {
     /// The counters so far. [`Sm::settle`] brings them up to date first.
     pub fn counters(&self) -> SmCounters {
         SmCounters {
-            issue: self.issue.clone(),
+            issue: self.issue_counters(),
             stalls: self.stalls,
             fetch: self.fetch.counters.clone(),
             registers: self.operands.counters(),
-            units: self.units.counters.clone(),
+            units: self.units.counters(),
             memory: self.mem.counters.clone(),
+        }
+    }
+
+    /// What the schedulers did, with what follows from the lanes of each instruction.
+    fn issue_counters(&self) -> IssueCounters {
+        let by_lanes = self.lanes.iter().zip(0..);
+        IssueCounters {
+            thread_instructions: self.passing_lanes
+                + by_lanes.map(|(count, lanes)| count * lanes).sum::<u64>(),
+            no_lanes: self.lanes[0],
+            lanes: std::array::from_fn(|lane| self.lanes[lane + 1]),
+            ..self.issue.clone()
         }
     }
 

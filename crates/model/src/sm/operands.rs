@@ -5,10 +5,10 @@
 //! sub-banks as make it up. Warped-Compression's 32 banks of 128 bits in 4 clusters and CORF's 4 banks of 8 sub-banks are both 4 banks
 //! of 8 here. A collector gathers the operands of one instruction. Banks are booked in the order of issue.
 
-use warpwatt_base::calendar::Board;
+use warpwatt_base::calendar::{Board, HORIZON};
 use warpwatt_config::Config;
 
-use super::decode::{Pipe, Pooled, Timing};
+use super::decode::{Pipe, Pooled, SOURCES, Timing};
 
 warpwatt_base::counters! {
     /// What the register file did.
@@ -26,50 +26,63 @@ warpwatt_base::counters! {
 /// Sums of register and warp slot: the size of a table that is indexed without a check.
 const PLACES: usize = 512;
 
+/// The most collectors of one kind.
+const COLLECTORS: usize = 64;
+
+/// Cycles in which the operands that a collector takes are counted, in four bits each.
+const COUNTED: u64 = 15;
+
 /// Collectors of one kind: when each is free again, in ascending order, in a ring that starts at `first`.
 struct Pool {
-    free_at: Vec<u64>,
+    free_at: [u64; COLLECTORS],
+    count: usize,
     first: usize,
 }
 
 impl Pool {
     fn new(collectors: u32) -> Pool {
-        Pool { free_at: vec![0; collectors as usize], first: 0 }
+        Pool { free_at: [0; COLLECTORS], count: collectors as usize, first: 0 }
     }
 
+    /// Takes the collector that is free first. Most are free again later than all others, and go to the end. Gives the first cycle in which
+    /// another one is free.
     #[inline(always)]
-    fn first_free(&self) -> u64 {
-        self.free_at[self.first]
-    }
-
-    /// Takes the collector that is free first. Most are free again later than all others, and go to the end.
-    #[inline(always)]
-    fn take(&mut self, until: u64) {
+    fn take(&mut self, until: u64) -> u64 {
         let mut place = self.first;
-        self.first = if place + 1 == self.free_at.len() { 0 } else { place + 1 };
-        while place != self.first {
-            let before = if place == 0 { self.free_at.len() - 1 } else { place - 1 };
-            if self.free_at[before] <= until {
+        let first = if place + 1 == self.count { 0 } else { place + 1 };
+        self.first = first;
+        while place != first {
+            let before = if place == 0 { self.count - 1 } else { place - 1 };
+            let free_at = self.free_at[before % COLLECTORS];
+            if free_at <= until {
                 break;
             }
-            self.free_at[place] = self.free_at[before];
+            self.free_at[place % COLLECTORS] = free_at;
             place = before;
         }
-        self.free_at[place] = until;
+        self.free_at[place % COLLECTORS] = until;
+        self.free_at[first % COLLECTORS]
     }
 }
 
 pub struct Operands {
-    /// Banks for reading, then for writing if they have a port for that, then the result buses of the execution units and of the
-    /// memory unit.
-    board: Board,
-    write_banks: usize,
-    unit_buses: std::ops::Range<usize>,
-    memory_buses: std::ops::Range<usize>,
-    /// The bank of each sum of register and warp slot.
-    bank: Box<[u8; PLACES]>,
-    pools: [Pool; 3],
-    ports: u64,
+    /// Ports of the banks: those that read, and those that write if they are not the same.
+    ports: [Board; 2],
+    write_ports: usize,
+    /// Result buses.
+    buses: Board,
+    unit_buses: u64,
+    memory_buses: u64,
+    /// The bank of each sum of register and warp slot, as a bit.
+    bank: [u64; PLACES],
+    all_banks: u64,
+    /// By kind; the last is not used, since memory instructions have the memory unit's queue.
+    pools: [Pool; Pooled::COUNT],
+    /// First cycle in which each pool has a free collector.
+    free_at: [u64; Pooled::COUNT],
+    /// From this cycle on all of them have one.
+    all_free_at: u64,
+    collector_ports: u64,
     sub_banks: u64,
     counters: RegisterCounters,
 }
@@ -77,18 +90,19 @@ pub struct Operands {
 impl Operands {
     pub fn new(config: &Config) -> Operands {
         let rf = &config.rf;
-        let banks = rf.banks as usize;
-        let write_banks = if rf.shared_port { 0 } else { banks };
-        let unit_buses = banks + write_banks..banks + write_banks + rf.write_back as usize;
-        let memory_buses = unit_buses.end..unit_buses.end + rf.write_back_memory as usize;
+        let unit_buses = (1 << rf.write_back) - 1;
         Operands {
-            board: Board::new(memory_buses.end),
-            write_banks,
+            ports: [Board::default(), Board::default()],
+            write_ports: usize::from(!rf.shared_port),
+            buses: Board::default(),
             unit_buses,
-            memory_buses,
-            bank: Box::new(std::array::from_fn(|place| (place as u32 % rf.banks) as u8)),
-            pools: [rf.collectors_sp, rf.collectors_sfu, rf.collectors_fp64].map(Pool::new),
-            ports: u64::from(rf.collector_ports),
+            memory_buses: ((1 << rf.write_back_memory) - 1) << rf.write_back,
+            bank: std::array::from_fn(|place| 1 << (place as u32 % rf.banks)),
+            all_banks: u64::MAX >> (u64::BITS - rf.banks),
+            pools: [rf.collectors_sp, rf.collectors_sfu, rf.collectors_fp64, 1].map(Pool::new),
+            free_at: [0; Pooled::COUNT],
+            all_free_at: 0,
+            collector_ports: u64::from(rf.collector_ports),
             sub_banks: u64::from(rf.sub_banks),
             counters: RegisterCounters::default(),
         }
@@ -104,52 +118,130 @@ impl Operands {
         }
     }
 
+    /// Pools without a free collector, a bit for each.
+    #[inline(always)]
+    pub fn full(&self, now: u64) -> u32 {
+        if self.all_free_at <= now {
+            return 0;
+        }
+        self.free_at.iter().rev().fold(0, |full, &free_at| full << 1 | u32::from(free_at > now))
+    }
+
     /// First cycle in which a collector is free. Those of memory instructions are the memory unit's queue.
     #[inline(always)]
     pub fn free_at(&self, pool: Pooled) -> u64 {
-        match pool {
-            Pooled::Sp => self.pools[0].first_free(),
-            Pooled::Sfu => self.pools[1].first_free(),
-            Pooled::Fp64 => self.pools[2].first_free(),
-            Pooled::Memory => 0,
-        }
+        self.free_at[pool as usize]
     }
 
+    /// A cycle begins. To be called before anything is booked in it.
     #[inline(always)]
-    fn bank(&self, warp: usize, register: u8) -> usize {
-        usize::from(self.bank[(usize::from(register) + warp) % PLACES])
+    pub fn advance(&mut self, now: u64) {
+        self.ports[0].advance(now);
+        self.buses.advance(now);
+        if self.write_ports != 0 {
+            self.ports[1].advance(now);
+        }
     }
 
     /// Books the reads of an instruction that issues now; gives the cycle in which all operands are there.
     #[inline(always)]
     pub fn collect(&mut self, now: u64, warp: usize, timing: &Timing) -> u64 {
-        self.board.advance(now);
-        let sources = usize::from(timing.sources);
-        let (mut ready, mut waited) = (now + 1, 0);
-        // Operands that the collector takes in each of the next cycles, four bits each; what comes later is not told apart.
-        let mut taken = 0u64;
-        for &register in timing.source.iter().take(sources) {
-            let bank = self.bank(warp, register);
-            let mut at = self.board.first_free(bank, now + 1);
-            let mut shift = 4 * (at - now - 1).min(15);
-            while taken >> shift & 15 == self.ports && shift != 60 {
-                at = self.board.first_free(bank, at + 1);
-                shift = 4 * (at - now - 1).min(15);
+        if !timing.reads_plainly {
+            return self.collect_one_by_one(now, warp, timing);
+        }
+        let [first, second] = timing.read_banks.map(|banks| banks.rotate_left(warp as u32) & self.all_banks);
+        let ports = &mut self.ports[0];
+        if ports.taken(now + 1) & first | ports.taken(now + 2) & second != 0 {
+            return if timing.reads_later > 1 {
+                self.collect_one_by_one(now, warp, timing)
+            } else {
+                self.counters.reads += u64::from(timing.sources);
+                self.collect_cycle_by_cycle(now, first, second)
+            };
+        }
+        ports.mark(now + 1, first);
+        ports.mark(now + 2, second);
+        self.counters.read_conflicts += u64::from(timing.reads_later);
+        self.counters.reads += u64::from(timing.sources);
+        now + 1 + u64::from(first != 0) + u64::from(second != 0)
+    }
+
+    /// The same for operands of different banks, one more than ports at most: in each cycle all come whose banks are free, and if that is
+    /// everything, the last has to wait.
+    #[inline(never)]
+    fn collect_cycle_by_cycle(&mut self, now: u64, first: u64, second: u64) -> u64 {
+        let ports = &mut self.ports[0];
+        let mut left = first | second;
+        let (mut at, mut waited) = (now + 1, 0);
+        loop {
+            let free = left & !ports.taken(at);
+            let all = free == first | second && second != 0 && at - now <= COUNTED;
+            let come = if all { first } else { free };
+            ports.mark(at, come);
+            left ^= come;
+            at += 1;
+            if left == 0 {
+                break;
             }
-            taken = taken.wrapping_add(1 << shift);
-            self.board.take_one(bank, at);
-            waited += at - now - 1;
+            let rest = left & (left - 1);
+            waited += if rest == 0 { 1 } else { u64::from(1 + rest.count_ones()) };
+            if at - now == HORIZON {
+                while left != 0 {
+                    let bank = left & left.wrapping_neg();
+                    left ^= bank;
+                    let came = ports.book(bank, now + HORIZON);
+                    waited += came - (now + HORIZON);
+                    at = at.max(came + 1);
+                }
+                break;
+            }
+        }
+        self.counters.read_conflicts += waited;
+        at
+    }
+
+    /// The same for any operands: each comes as early as it can, in their order.
+    #[inline(never)]
+    fn collect_one_by_one(&mut self, now: u64, warp: usize, timing: &Timing) -> u64 {
+        let ports = &mut self.ports[0];
+        let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
+        let first = now + 1;
+        let (mut ready, mut waited) = (first, 0);
+        // Operands that the collector takes in each of the next cycles.
+        let mut taken = 0u64;
+        for &register in sources {
+            let bank = self.bank[(usize::from(register) + warp) % PLACES];
+            let (mut at, mut taken_at) = (first, taken);
+            while ports.taken(at) & bank != 0 || taken_at & 15 == self.collector_ports {
+                at += 1;
+                taken_at >>= 4;
+                if at - now == HORIZON {
+                    break;
+                }
+            }
+            if at - now < HORIZON {
+                ports.mark(at, bank);
+            } else {
+                at = ports.book(bank, at);
+            }
+            let wait = at - first;
+            if wait < COUNTED {
+                taken += 1 << (4 * wait);
+            }
+            waited += wait;
             ready = ready.max(at + 1);
         }
         self.counters.read_conflicts += waited;
-        self.counters.reads += sources as u64;
+        self.counters.reads += sources.len() as u64;
         ready
     }
 
     /// A collector is in use until its instruction is dispatched.
     #[inline(always)]
     pub fn hold(&mut self, now: u64, pool: Pooled, until: u64) {
-        self.pools[pool as usize % 3].take(until);
+        let free_at = self.pools[pool as usize].take(until);
+        self.free_at[pool as usize] = free_at;
+        self.all_free_at = self.all_free_at.max(free_at);
         self.counters.collecting += until - now;
     }
 
@@ -159,16 +251,15 @@ impl Operands {
         if timing.dst_words == 0 {
             return now;
         }
-        self.board.advance(now);
-        let mut done = now;
-        for register in timing.dst..timing.dst + timing.dst_words {
-            let buses = if timing.pipe == Pipe::Memory { &self.memory_buses } else { &self.unit_buses };
-            let slot = self.board.book_any(buses.clone(), now, 1);
-            let bank = self.bank(warp, register) + self.write_banks;
-            let at = self.board.book(bank, slot);
-            self.counters.write_conflicts += at - now;
+        let buses = if timing.pipe == Pipe::Memory { self.memory_buses } else { self.unit_buses };
+        let (mut done, mut waited) = (now, 0);
+        for register in usize::from(timing.dst)..usize::from(timing.dst) + usize::from(timing.dst_words) {
+            let slot = self.buses.book_any(buses, now);
+            let at = self.ports[self.write_ports % 2].book(self.bank[(register + warp) % PLACES], slot);
+            waited += at - now;
             done = done.max(at);
         }
+        self.counters.write_conflicts += waited;
         self.counters.writes += u64::from(timing.dst_words);
         done
     }
@@ -178,66 +269,108 @@ impl Operands {
 mod tests {
     use super::*;
     use crate::sm::decode::Decoded;
+    use warpwatt_base::SplitMix64;
     use warpwatt_isa::{Op, Program, Reg, Src, Ty, Uop};
 
-    fn fma(registers: [u8; 3]) -> Timing {
-        let mut uop = Uop::new(Op::Ffma, Ty::F32);
-        uop.dst = Reg(0);
-        for (i, register) in registers.into_iter().enumerate() {
-            uop.src[i] = Src::Reg(Reg(register));
-        }
-        let program = Program { uops: vec![uop], ..Program::default() };
-        Decoded::new(&program, &Config::default()).timing.remove(0)
+    /// A register file with what its instructions are decoded for.
+    struct File {
+        config: Config,
+        operands: Operands,
     }
 
-    fn operands(banks: u32, ports: u32) -> Operands {
-        let mut config = Config::default();
-        (config.rf.banks, config.rf.collector_ports) = (banks, ports);
-        Operands::new(&config)
+    impl File {
+        fn new(banks: u32, ports: u32) -> File {
+            let mut config = Config::default();
+            (config.rf.banks, config.rf.collector_ports) = (banks, ports);
+            File { operands: Operands::new(&config), config }
+        }
+
+        fn fma(&self, registers: [u8; 3]) -> Timing {
+            let mut uop = Uop::new(Op::Ffma, Ty::F32);
+            uop.dst = Reg(0);
+            for (i, register) in registers.into_iter().enumerate() {
+                uop.src[i] = Src::Reg(Reg(register));
+            }
+            let program = Program { uops: vec![uop], ..Program::default() };
+            Decoded::new(&program, &self.config).timing.remove(0)
+        }
+
+        fn collect(&mut self, now: u64, warp: usize, registers: [u8; 3]) -> u64 {
+            let timing = self.fma(registers);
+            self.operands.advance(now);
+            self.operands.collect(now, warp, &timing)
+        }
+
+        fn write_back(&mut self, now: u64, dst: u8, dst_words: u8, pipe: Pipe) -> u64 {
+            let timing = Timing { dst, dst_words, pipe, ..self.fma([1, 2, 3]) };
+            self.operands.advance(now);
+            self.operands.write_back(now, 0, &timing)
+        }
     }
 
     #[test]
     fn operands_of_different_banks_come_at_once_and_those_of_one_bank_one_by_one() {
-        assert_eq!(operands(16, 3).collect(100, 0, &fma([1, 2, 3])), 102);
-        assert_eq!(operands(16, 3).collect(100, 0, &fma([1, 17, 33])), 104);
+        assert_eq!(File::new(16, 3).collect(100, 0, [1, 2, 3]), 102);
+        assert_eq!(File::new(16, 3).collect(100, 0, [1, 17, 33]), 104);
     }
 
     #[test]
     fn a_register_that_is_named_twice_is_read_once() {
-        assert_eq!(operands(16, 1).collect(100, 0, &fma([5, 5, 5])), 102);
+        assert_eq!(File::new(16, 1).collect(100, 0, [5, 5, 5]), 102);
     }
 
     #[test]
     fn a_collector_takes_no_more_operands_in_a_cycle_than_it_has_ports() {
-        assert_eq!(operands(16, 1).collect(100, 0, &fma([1, 2, 3])), 104);
-        assert_eq!(operands(16, 2).collect(100, 0, &fma([1, 2, 3])), 103);
+        assert_eq!(File::new(16, 1).collect(100, 0, [1, 2, 3]), 104);
+        assert_eq!(File::new(16, 2).collect(100, 0, [1, 2, 3]), 103);
     }
 
     #[test]
     fn warps_are_shifted_against_each_other() {
-        let mut operands = operands(4, 3);
-        assert_eq!(operands.collect(100, 0, &fma([4, 8, 12])), 104);
-        assert_eq!(operands.collect(100, 1, &fma([4, 8, 12])), 104);
-        assert_eq!(operands.collect(100, 4, &fma([4, 8, 12])), 107);
+        let mut file = File::new(4, 3);
+        assert_eq!(file.collect(100, 0, [4, 8, 12]), 104);
+        assert_eq!(file.collect(100, 1, [4, 8, 12]), 104);
+        assert_eq!(file.collect(100, 4, [4, 8, 12]), 107);
+    }
+
+    #[test]
+    fn all_ways_to_collect_book_the_same() {
+        let mut random = SplitMix64::new(11);
+        for (banks, ports) in [(16, 2), (16, 1), (4, 2), (2, 3), (64, 2), (6, 2), (1, 1), (8, 8)] {
+            let (mut file, mut plain) = (File::new(banks, ports), File::new(banks, ports));
+            let mut now = 0;
+            for round in 0..20_000 {
+                // Now and then the banks get so crowded that bookings go beyond the horizon.
+                now += if round % 1000 < 40 { 0 } else { random.next_u64() % 3 };
+                let mut register = || (random.next_u64() % 32) as u8;
+                let registers = [register(), register(), register()];
+                let warp = usize::from(register());
+                let timing = plain.fma(registers);
+                plain.operands.advance(now);
+                let expected = plain.operands.collect_one_by_one(now, warp, &timing);
+                assert_eq!(file.collect(now, warp, registers), expected, "{banks} banks, {ports} ports");
+                let dst = registers[0];
+                let written = plain.write_back(now, dst, 1, Pipe::Sp);
+                assert_eq!(file.write_back(now, dst, 1, Pipe::Sp), written);
+            }
+            assert_eq!(file.operands.counters(), plain.operands.counters());
+        }
     }
 
     #[test]
     fn the_collector_that_is_free_first_is_taken_whatever_the_order() {
         let mut pool = Pool::new(3);
         for (until, first) in [(10, 0), (5, 0), (20, 5), (7, 7), (6, 6), (30, 10)] {
-            pool.take(until);
-            assert_eq!(pool.first_free(), first, "after {until}");
+            assert_eq!(pool.take(until), first, "after {until}");
         }
     }
 
     #[test]
     fn results_share_the_bus_and_the_port_with_reads() {
-        let mut operands = operands(16, 3);
-        operands.collect(99, 0, &fma([1, 2, 3]));
-        let result = |dst, dst_words| Timing { dst, dst_words, ..fma([1, 2, 3]) };
-        assert_eq!(operands.write_back(100, 0, &result(1, 1)), 101, "the bank is read in this cycle");
-        assert_eq!(operands.write_back(100, 0, &result(8, 2)), 101, "one bus slot is left in this cycle");
-        let loaded = Timing { pipe: Pipe::Memory, ..result(4, 1) };
-        assert_eq!(operands.write_back(100, 0, &loaded), 100, "memory has a bus of its own");
+        let mut file = File::new(16, 3);
+        file.collect(99, 0, [1, 2, 3]);
+        assert_eq!(file.write_back(100, 1, 1, Pipe::Sp), 101, "the bank is read in this cycle");
+        assert_eq!(file.write_back(100, 8, 2, Pipe::Sp), 101, "one bus slot is left in this cycle");
+        assert_eq!(file.write_back(100, 4, 1, Pipe::Memory), 100, "memory has a bus of its own");
     }
 }

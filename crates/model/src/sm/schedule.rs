@@ -19,8 +19,9 @@ pub struct Scheduler {
     /// Warp slots by age, oldest first.
     slots: [u8; RANKS],
     pub count: usize,
-    /// By rank: warps that can issue as soon as a collector of the pool is free.
+    /// By rank: warps that can issue as soon as a collector of the pool is free, and all of them.
     ready: [u64; Pooled::COUNT],
+    all_ready: u64,
     /// The pool that each rank was ready for last.
     pool: [u8; RANKS],
     /// Ranks that wait for something long: they leave the active set.
@@ -38,6 +39,7 @@ impl Scheduler {
             slots: [0; RANKS],
             count: 0,
             ready: [0; Pooled::COUNT],
+            all_ready: 0,
             pool: [0; RANKS],
             away: 0,
             active: 0,
@@ -61,6 +63,7 @@ impl Scheduler {
         let close = |set: u64| set & below | set >> 1 & !below;
         self.ready = self.ready.map(close);
         (self.away, self.active) = (close(self.away), close(self.active));
+        self.all_ready = close(self.all_ready);
         self.slots.copy_within(usize::from(rank) + 1..self.count, usize::from(rank));
         self.pool.copy_within(usize::from(rank) + 1..self.count, usize::from(rank));
         self.count -= 1;
@@ -86,9 +89,13 @@ impl Scheduler {
     #[inline(always)]
     pub fn set_ready(&mut self, rank: u8, pool: Pooled) {
         let bit = 1u64 << rank;
+        if self.ready[pool as usize] & bit != 0 {
+            return;
+        }
         let last = &mut self.pool[usize::from(rank) % RANKS];
         self.ready[usize::from(*last) % Pooled::COUNT] &= !bit;
         self.ready[pool as usize] |= bit;
+        self.all_ready |= bit;
         *last = pool as u8;
         self.away &= !bit;
         self.fill_active();
@@ -99,6 +106,7 @@ impl Scheduler {
     pub fn set_waiting(&mut self, rank: u8, away: bool) {
         let bit = 1u64 << rank;
         self.ready[usize::from(self.pool[usize::from(rank) % RANKS]) % Pooled::COUNT] &= !bit;
+        self.all_ready &= !bit;
         if away {
             self.away |= bit;
         } else {
@@ -129,12 +137,13 @@ impl Scheduler {
         }
     }
 
-    /// Warps that may issue, given for each pool whether a collector is free.
+    /// Warps that may issue, given the pools without a free collector, a bit for each.
     #[inline(always)]
-    pub fn candidates(&self, free: [bool; Pooled::COUNT]) -> u64 {
-        let mut set = 0;
-        for (ready, free) in self.ready.iter().zip(free) {
-            set |= ready & u64::from(free).wrapping_neg();
+    pub fn candidates(&self, mut full: u32) -> u64 {
+        let mut set = self.all_ready;
+        while full != 0 {
+            set &= !self.ready[full.trailing_zeros() as usize % Pooled::COUNT];
+            full &= full - 1;
         }
         if self.policy == Policy::TwoLevel { set & self.active } else { set }
     }
@@ -216,7 +225,7 @@ mod tests {
     }
 
     fn issue(scheduler: &mut Scheduler) -> Option<usize> {
-        let rank = scheduler.pick(scheduler.candidates([true; Pooled::COUNT]))?;
+        let rank = scheduler.pick(scheduler.candidates(0))?;
         scheduler.issued(rank);
         Some(scheduler.slot(rank))
     }
@@ -256,9 +265,7 @@ mod tests {
     fn a_warp_whose_unit_is_busy_lets_others_go_first() {
         let mut gto = scheduler(Policy::Gto, 2);
         gto.set_ready(0, Pooled::Sfu);
-        let mut free = [true; Pooled::COUNT];
-        free[Pooled::Sfu as usize] = false;
-        assert_eq!(gto.pick(gto.candidates(free)), Some(1));
+        assert_eq!(gto.pick(gto.candidates(1 << Pooled::Sfu as u32)), Some(1));
         assert!(gto.is_wanted(Pooled::Sfu));
         assert_eq!(gto.first(), Some(0), "the stall is the first one's");
     }

@@ -23,45 +23,52 @@ warpwatt_base::counters! {
 
 pub struct Units {
     board: Board,
-    /// Where the units of each pipe are on the board; the memory unit keeps its own time.
-    units: [std::ops::Range<usize>; Pipe::COUNT],
-    pub counters: UnitCounters,
+    /// The units of each pipe; the memory unit keeps its own time.
+    units: [u64; Pipe::COUNT],
+    /// By pipe: warp instructions, and cycles that their units could take no other.
+    taken: [u64; Pipe::COUNT],
+    busy: [u64; Pipe::COUNT],
+    waits: u64,
 }
 
 impl Units {
     pub fn new(config: &Config) -> Units {
         let units = &config.units;
         let mut end = 0;
-        let ranges = [units.sp, units.sfu, units.fp64, units.ldst, 0].map(|count| {
-            end += count as usize;
-            end - count as usize..end
+        let units = [units.sp, units.sfu, units.fp64, units.ldst, 0].map(|count| {
+            let first = end;
+            end += count;
+            ((1 << count) - 1) << first
         });
-        Units { board: Board::new(end), units: ranges, counters: UnitCounters::default() }
+        Units { board: Board::default(), units, taken: [0; Pipe::COUNT], busy: [0; Pipe::COUNT], waits: 0 }
+    }
+
+    /// A cycle begins. To be called before anything is booked in it.
+    #[inline(always)]
+    pub fn advance(&mut self, now: u64) {
+        self.board.advance(now);
     }
 
     /// Books a unit for an instruction whose operands are there from `ready` on; gives the cycle in which it starts.
     #[inline(always)]
-    pub fn dispatch(&mut self, now: u64, ready: u64, timing: &Timing) -> u64 {
-        let run = timing.initiation;
-        self.board.advance(now);
-        let start = self.board.book_any(self.units[timing.pipe as usize].clone(), ready, run);
-        self.counters.waits += start - ready;
-        match timing.pipe {
-            Pipe::Sp => {
-                self.counters.sp += 1;
-                self.counters.sp_busy += u64::from(run);
-            }
-            Pipe::Sfu => {
-                self.counters.sfu += 1;
-                self.counters.sfu_busy += u64::from(run);
-            }
-            Pipe::Fp64 => {
-                self.counters.fp64 += 1;
-                self.counters.fp64_busy += u64::from(run);
-            }
-            Pipe::Shuffle => self.counters.shuffle += 1,
-            Pipe::Memory => {}
-        }
+    pub fn dispatch(&mut self, ready: u64, timing: &Timing) -> u64 {
+        let run = u32::from(timing.initiation);
+        let start = self.board.book_run(self.units[timing.pipe as usize], ready, run);
+        self.waits += start - ready;
+        self.taken[timing.pipe as usize] += 1;
+        self.busy[timing.pipe as usize] += u64::from(run);
         start
+    }
+
+    /// An instruction goes to the memory unit.
+    #[inline(always)]
+    pub fn hand_over(&mut self) {
+        self.taken[Pipe::Memory as usize] += 1;
+    }
+
+    pub fn counters(&self) -> UnitCounters {
+        let [sp, sfu, fp64, shuffle, memory] = self.taken;
+        let [sp_busy, sfu_busy, fp64_busy, ..] = self.busy;
+        UnitCounters { sp, sfu, fp64, shuffle, memory, sp_busy, sfu_busy, fp64_busy, waits: self.waits }
     }
 }

@@ -17,16 +17,29 @@ pub enum Condition {
     Ready,
 }
 
+/// Why the next instruction may not issue, whatever it is: bits of [`WarpSlot::gates`], in the order in which they are looked at.
+pub mod gate {
+    /// A fence waits for the warp's stores.
+    pub const FENCE: u8 = 1;
+    /// It waits for the merge at the end of the epoch.
+    pub const MERGE: u8 = 2;
+    /// A constant operand is being fetched.
+    pub const CONSTANT: u8 = 4;
+}
+
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct WarpSlot {
     pub condition: Condition,
     /// What it waits for, or waited for last.
     pub stall: Stall,
-    /// Index of its kernel in the run, of its block in the SM, and its own in the block.
+    /// Index of its kernel in the run, of its block in the SM and among the kernel's residents, and its own in the block.
     pub kernel: u32,
     pub block: u32,
+    pub resident: u32,
     pub index: u32,
-    /// Rank in its scheduler.
+    /// Its scheduler, and its rank there.
+    pub scheduler: u8,
     pub rank: u8,
     /// Next instruction; none while all lanes wait.
     pub pc: Option<u32>,
@@ -42,12 +55,8 @@ pub struct WarpSlot {
     pub held_for: Stall,
     /// A branch is being decided on: nothing is fetched.
     pub branches: bool,
-    /// It waits for the merge at the end of the epoch.
-    pub merging: bool,
-    /// A constant operand is being fetched.
-    pub wants_constant: bool,
-    /// A fence waits for the warp's stores.
-    pub fenced: bool,
+    /// What is closed of [`gate`].
+    pub gates: u8,
     /// Registers and predicates under way, and those of them that memory sends.
     pub busy: RegisterSet,
     pub busy_memory: RegisterSet,
@@ -68,7 +77,9 @@ impl Default for WarpSlot {
             stall: Stall::Fetch,
             kernel: 0,
             block: 0,
+            resident: 0,
             index: 0,
+            scheduler: 0,
             rank: 0,
             pc: None,
             last_pc: 0,
@@ -78,9 +89,7 @@ impl Default for WarpSlot {
             held_until: 0,
             held_for: Stall::Fetch,
             branches: false,
-            merging: false,
-            wants_constant: false,
-            fenced: false,
+            gates: 0,
             busy: [0; 4],
             busy_memory: [0; 4],
             busy_preds: 0,
@@ -109,6 +118,31 @@ impl WarpSlot {
     #[inline(always)]
     pub fn fetches(&self) -> bool {
         self.pc.is_some() && !self.branches && self.is_live()
+    }
+
+    /// The next instruction, or what the warp waits for before it is looked at.
+    #[inline(always)]
+    pub fn next_pc(&self, now: u64) -> Result<u32, Stall> {
+        match self.pc {
+            Some(pc) if self.held_until <= now && self.gates == 0 && self.buffered != 0 => Ok(pc),
+            _ => Err(self.blocked_by(now)),
+        }
+    }
+
+    fn blocked_by(&self, now: u64) -> Stall {
+        if self.pc.is_none() {
+            Stall::Barrier
+        } else if self.held_until > now {
+            self.held_for
+        } else if self.gates & gate::FENCE != 0 {
+            Stall::Fence
+        } else if self.gates & gate::MERGE != 0 {
+            Stall::Merge
+        } else if self.buffered == 0 {
+            Stall::Fetch
+        } else {
+            Stall::Constant
+        }
     }
 
     /// What the next instruction waits for among registers and predicates.

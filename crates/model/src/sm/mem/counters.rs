@@ -77,7 +77,7 @@ counters! {
 
 impl MemCounters {
     /// Cycles that a started instruction could not go on.
-    #[inline]
+    #[inline(never)]
     pub(super) fn note_blocked(&mut self, cause: Cause, cycles: u64) {
         self.blocked += cycles;
         *match cause {

@@ -61,32 +61,37 @@ fn busiest(offsets: &Offsets, lanes: u32, each: u32, banks: u32) -> (u32, bool) 
     (most, broadcast)
 }
 
-/// How loads and stores occupy the banks.
+/// How loads and stores occupy the banks, if that is soon said.
 #[inline]
-pub fn passes(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
+fn simple(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Option<Passes> {
     if bytes > 4 || mask == 0 {
-        return one_by_one(offsets, mask, bytes, banks);
+        return None;
     }
     match Shape::of(offsets, mask, bytes) {
         Shape::Uniform => {
-            return Passes { cycles: 1, conflicts: 0, broadcast: !mask.is_power_of_two() };
+            return Some(Passes { cycles: 1, conflicts: 0, broadcast: !mask.is_power_of_two() });
         }
         Shape::Consecutive if bytes == 4 && banks >= 32 => {
-            return Passes { cycles: 1, conflicts: 0, broadcast: false };
+            return Some(Passes { cycles: 1, conflicts: 0, broadcast: false });
         }
         Shape::Consecutive | Shape::Other => {}
     }
     let (first, last) = extent(offsets, mask);
     if (last / 4).wrapping_sub(first / 4) < banks {
         // Words so close together are in different banks.
-        return Passes { cycles: 1, conflicts: 0, broadcast: is_broadcast(offsets, mask, first / 4) };
+        return Some(Passes { cycles: 1, conflicts: 0, broadcast: is_broadcast(offsets, mask, first / 4) });
     }
     if mask == u32::MAX
         && let Some(cycles) = strided(offsets, banks)
     {
-        return Passes { cycles, conflicts: cycles - 32u32.div_ceil(banks), broadcast: false };
+        return Some(Passes { cycles, conflicts: cycles - 32u32.div_ceil(banks), broadcast: false });
     }
-    one_by_one(offsets, mask, bytes, banks)
+    None
+}
+
+/// How loads and stores occupy the banks.
+pub fn passes(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
+    simple(offsets, mask, bytes, banks).unwrap_or_else(|| one_by_one(offsets, mask, bytes, banks))
 }
 
 /// The lowest and the highest offset of active lanes. Offsets in shared memory are far from the sign bit, and comparing signed numbers
@@ -233,10 +238,11 @@ impl Shared {
     #[inline]
     pub fn passes(&mut self, kind: AccessKind, offsets: &Offsets, mask: u32, bytes: u32) -> Passes {
         match kind {
-            AccessKind::Load | AccessKind::Store if mask == u32::MAX && bytes > 4 => {
-                self.remembered(offsets, bytes)
-            }
-            AccessKind::Load | AccessKind::Store => passes(offsets, mask, bytes, self.banks),
+            AccessKind::Load | AccessKind::Store => match simple(offsets, mask, bytes, self.banks) {
+                Some(passes) => passes,
+                None if mask == u32::MAX => self.remembered(offsets, bytes),
+                None => one_by_one(offsets, mask, bytes, self.banks),
+            },
             AccessKind::Atomic => {
                 let rounds = rounds(offsets, mask, self.banks);
                 let cycles = rounds * self.atomic_cycles;

@@ -33,19 +33,30 @@ const INTERRUPTION: Duration = Duration::from_secs(1);
 
 /// The program's process, for the signal handler; 0 while there is none.
 static CHILD: AtomicI32 = AtomicI32::new(0);
+/// A signal that is to be passed on; 0 for none.
+static PENDING: AtomicI32 = AtomicI32::new(0);
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     if signal == libc::SIGINT {
         INTERRUPTED.store(true, Ordering::Relaxed);
     }
-    let child = CHILD.load(Ordering::Relaxed);
-    // SAFETY: `info` is given by the system, and `kill` is async-signal-safe.
-    unsafe {
-        // What a terminal sends, it sends to the program too.
-        let from_terminal = !info.is_null() && (*info).si_code == libc::SI_KERNEL;
-        if child > 0 && !from_terminal {
-            libc::kill(child, signal);
+    // What a terminal sends, it sends to the program too.
+    // SAFETY: `info` is null or given by the system.
+    if info.is_null() || unsafe { (*info).si_code } != libc::SI_KERNEL {
+        PENDING.store(signal, Ordering::SeqCst);
+        pass_on();
+    }
+}
+
+/// Sends what is pending, once, if there is somebody to send it to. Only async-signal-safe calls.
+fn pass_on() {
+    let child = CHILD.load(Ordering::SeqCst);
+    if child > 0 {
+        let signal = PENDING.swap(0, Ordering::SeqCst);
+        if signal != 0 {
+            // SAFETY: a plain C call; the process is ours and not yet waited for.
+            unsafe { libc::kill(child, signal) };
         }
     }
 }
@@ -60,7 +71,12 @@ fn pass_signals_on() {
         action.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2]
         {
-            libc::sigaction(signal, &action, std::ptr::null_mut());
+            // What is ignored, by `nohup` say, stays so for the program too.
+            let mut before: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &mut before);
+            if before.sa_sigaction != libc::SIG_IGN {
+                libc::sigaction(signal, &action, std::ptr::null_mut());
+            }
         }
     }
 }
@@ -77,13 +93,15 @@ pub fn run(
     // Signals that we handle are the program's own again when it starts: that is what `exec` does with handlers.
     pass_signals_on();
     let mut child = command.spawn().map_err(|error| refusal(program, &error))?;
-    CHILD.store(child.id() as i32, Ordering::Relaxed);
+    CHILD.store(child.id() as i32, Ordering::SeqCst);
+    // One may have come while the program was being started.
+    pass_on();
     let (done, ended) = channel::<()>();
     let (status, expired) = std::thread::scope(|scope| {
         let line = Line::new(console);
         let guard = scope.spawn(move || Guard::new(folder, timeout, line).watch(&ended));
         let status = child.wait();
-        CHILD.store(0, Ordering::Relaxed);
+        CHILD.store(0, Ordering::SeqCst);
         drop(done);
         (status, guard.join().unwrap_or(false))
     });
@@ -197,7 +215,7 @@ impl<'a> Guard<'a> {
             _ => return,
         };
         *sent += 1;
-        let child = CHILD.load(Ordering::Relaxed);
+        let child = CHILD.load(Ordering::SeqCst);
         if child > 0 {
             // SAFETY: a plain C call; the process is ours and not yet waited for.
             unsafe { libc::kill(child, signal) };

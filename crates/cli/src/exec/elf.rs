@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH, FileHeader64, SHN_UNDEF};
 use object::read::elf::{Dyn, FileHeader, Sym};
-use object::{Endianness, StringTable};
+use object::{Endianness, ReadRef, StringTable};
 
 /// Sections that compilers put device code and its registration into.
 const DEVICE_CODE: [&[u8]; 3] = [b".nv_fatbin", b".nvFatBinSegment", b"__nv_relfatbin"];
@@ -22,8 +22,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// Reads a program; `None` for what is no 64-bit ELF file, or a damaged one, which is the loader's to complain about.
-    pub fn read(bytes: &[u8]) -> Option<Image> {
+    /// Reads what is of interest of a program; `None` for what is no 64-bit ELF file, or a damaged one, which is the loader's to complain about.
+    pub fn read<'data>(bytes: impl ReadRef<'data>) -> Option<Image> {
         let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
         let endian = header.endian().ok()?;
         let sections = header.sections(endian, bytes).ok()?;
@@ -46,7 +46,12 @@ impl Image {
         Some(image)
     }
 
-    fn entry(&mut self, endian: Endianness, entry: &object::elf::Dyn64<Endianness>, strings: StringTable) {
+    fn entry<'data>(
+        &mut self,
+        endian: Endianness,
+        entry: &object::elf::Dyn64<Endianness>,
+        strings: StringTable<'data, impl ReadRef<'data>>,
+    ) {
         let text = || {
             let offset = u32::try_from(entry.d_val(endian)).ok()?;
             Some(String::from_utf8_lossy(strings.get(offset).ok()?).into_owned())
@@ -85,14 +90,14 @@ mod tests {
     #[test]
     fn this_test_is_a_program_without_device_code() {
         let bytes = std::fs::read(std::env::current_exe().expect("it runs")).expect("it can be read");
-        let image = Image::read(&bytes).expect("it is ELF");
+        let image = Image::read(bytes.as_slice()).expect("it is ELF");
         assert!(!image.has_static_runtime());
         assert!(image.stubborn_folders(Path::new("/")).is_empty());
     }
 
     #[test]
     fn what_is_not_elf_or_cut_off_is_nothing_to_us() {
-        assert!(Image::read(b"#!/bin/sh\n").is_none());
+        assert!(Image::read(b"#!/bin/sh\n".as_slice()).is_none());
         let bytes = std::fs::read(std::env::current_exe().expect("it runs")).expect("it can be read");
         for length in [0, 4, 63, 64, 100, 1000, bytes.len() / 2] {
             assert!(Image::read(&bytes[..length]).is_none_or(|image| !image.has_static_runtime()));

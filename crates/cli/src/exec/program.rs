@@ -46,8 +46,8 @@ impl Program {
     /// Refuses a program that would not use our libraries; returns warnings about one that might not.
     pub fn inspect(&self) -> Result<Vec<String>, Refusal> {
         // Scripts run as they are: their interpreters load CUDA later, if at all.
-        let Ok(bytes) = std::fs::read(&self.path) else { return Ok(Vec::new()) };
-        let Some(image) = Image::read(&bytes) else { return Ok(Vec::new()) };
+        let Ok(file) = std::fs::File::open(&self.path) else { return Ok(Vec::new()) };
+        let Some(image) = Image::read(&object::ReadCache::new(file)) else { return Ok(Vec::new()) };
         let name = last_part(&self.path);
         if image.has_static_runtime() {
             let message =

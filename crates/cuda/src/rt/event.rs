@@ -24,6 +24,14 @@ fn record(event: EventHandle, stream: StreamHandle, per_thread: bool) -> Result<
     })
 }
 
+/// Runs what comes before an event; one that was recorded in a capture has nothing before it that runs.
+fn reach(event: EventHandle) -> Result<()> {
+    with(|core| match core.graphs.holds_event(event) {
+        true => Err(Code::CAPTURED_EVENT),
+        false => core.synchronize_event(event),
+    })
+}
+
 fn elapsed(place: *mut f32, from: EventHandle, to: EventHandle) -> Result<()> {
     if place.is_null() {
         return Err(Code::INVALID_VALUE);
@@ -61,13 +69,13 @@ runtime! {
     }
 
     all fn cudaEventSynchronize(event: EventHandle) {
-        with(|core| core.synchronize_event(event))
+        reach(event)
     }
 
     // The answer is always "done": what was asked for is simulated before the question is answered, so that programs that
     // poll do not wait for ever.
     all fn cudaEventQuery(event: EventHandle) {
-        with(|core| core.synchronize_event(event))
+        reach(event)
     }
 
     all fn cudaEventElapsedTime(place: *mut f32, from: EventHandle, to: EventHandle) {

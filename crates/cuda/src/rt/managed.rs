@@ -26,7 +26,7 @@ fn check_range(core: &Core, at: u64, bytes: usize) -> Result<()> {
 /// Locations: none 0, device 1, host 2, host node 3, this thread's node 4.
 fn check_location(location: MemLocation) -> Result<()> {
     match (location.kind, location.id) {
-        (1, 0) | (2 | 3 | 4, _) => Ok(()),
+        (1, 0) | (2..=4, _) => Ok(()),
         (1, _) => Err(Code::INVALID_DEVICE),
         _ => Err(Code::INVALID_VALUE),
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 
+use crate::core::memory::Pointed;
 use crate::core::{Code, Core, Result};
 
 /// A fat binary, by its number.
@@ -17,6 +18,8 @@ struct Image {
     at: usize,
     /// Handle of the module, once loaded.
     module: Option<u64>,
+    /// Why it cannot be loaded, now or ever: that is said once, and not at every launch.
+    refused: Option<Code>,
 }
 
 #[derive(Clone)]
@@ -73,7 +76,7 @@ fn registry<R>(call: impl FnOnce(&mut Registry) -> R) -> R {
 /// Remembers a fat binary, given by the address of its wrapper.
 pub fn add_unit(wrapper: usize) -> Unit {
     registry(|registry| {
-        registry.units.push(Image { at: wrapper, module: None });
+        registry.units.push(Image { at: wrapper, module: None, refused: None });
         Unit(registry.units.len() - 1)
     })
 }
@@ -116,8 +119,12 @@ pub fn add_reference(host: u64, reference: Reference) {
 
 /// The module of a fat binary, loaded if it is not, or not any more after a reset.
 pub fn module(core: &mut Core, unit: Unit) -> Result<u64> {
-    let found = registry(|registry| registry.units.get(unit.0).map(|image| (image.at, image.module)));
-    let Some((at, module)) = found else { return Err(Code::INVALID_HANDLE) };
+    let found =
+        registry(|registry| registry.units.get(unit.0).map(|image| (image.at, image.module, image.refused)));
+    let Some((at, module, refused)) = found else { return Err(Code::INVALID_HANDLE) };
+    if let Some(code) = refused {
+        return Err(code);
+    }
     if let Some(module) = module.filter(|&module| core.modules.contains(module)) {
         return Ok(module);
     }
@@ -125,7 +132,12 @@ pub fn module(core: &mut Core, unit: Unit) -> Result<u64> {
         return Err(Code::INVALID_HANDLE);
     }
     // SAFETY: the compiler's start-up code registered the wrapper, and has not taken it back.
-    let module = unsafe { core.load_pointer(&format!("fatbin-{}", unit.0 + 1), at as *const u8) }?;
+    let loaded = unsafe { core.load_pointer(&format!("fatbin-{}", unit.0 + 1), at as *const u8) };
+    let module = loaded.inspect_err(|&code| {
+        let for_ever =
+            [Code::INVALID_IMAGE, Code::NO_BINARY_FOR_GPU, Code::INVALID_PTX, Code::UNSUPPORTED_PTX_VERSION];
+        registry(|registry| registry.units[unit.0].refused = for_ever.contains(&code).then_some(code));
+    })?;
     let pointers = registry(|registry| {
         if let Some(image) = registry.units.get_mut(unit.0) {
             image.module = Some(module);
@@ -179,7 +191,13 @@ pub fn variable(core: &mut Core, host: u64) -> Result<(u64, u64)> {
         };
         registry.variables.get(&host).cloned().or_else(managed)
     });
-    let found = found.ok_or(Code::INVALID_SYMBOL)?;
+    let Some(found) = found else {
+        // Host code names a managed variable by where it is.
+        return match core.pointed(host) {
+            Pointed::Variable { base, bytes } if base == host => Ok((base, bytes)),
+            _ => Err(Code::INVALID_SYMBOL),
+        };
+    };
     let module = module(core, found.unit)?;
     core.variable(module, &found.name).map_err(|code| match code {
         Code::NOT_FOUND => Code::INVALID_SYMBOL,

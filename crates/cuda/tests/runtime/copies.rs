@@ -84,7 +84,7 @@ fn rows_and_slices_are_copied_and_filled() {
         (params.src_ptr, params.dst_ptr) = (place, PitchedPtr { ptr: to.as_mut_ptr() as u64, ..host });
         params.kind = TO_HOST;
         assert_eq!(cudaMemcpy3D(&params), OK);
-        let expected = |k: usize| if k % 5 == 0 && k / 5 % 4 < 2 { 1 } else { k as u8 };
+        let expected = |k: usize| if k.is_multiple_of(5) && k / 5 % 4 < 2 { 1 } else { k as u8 };
         assert!(to.iter().enumerate().all(|(k, &byte)| byte == expected(k)), "{to:?}");
         assert_eq!(cudaMemcpy3D(null()), INVALID_VALUE);
         params.src_array = 77;

@@ -12,6 +12,9 @@ use warpwatt_cuda::rt::event::cudaDeviceSynchronize;
 use warpwatt_cuda::rt::launch::cudaLaunchKernel;
 use warpwatt_cuda::rt::memory::{cudaFree, cudaMalloc};
 use warpwatt_cuda::rt::peer::*;
+use warpwatt_cuda::rt::register::{
+    __cudaRegisterFatBinary, __cudaRegisterFunction, __cudaUnregisterFatBinary,
+};
 
 use crate::launches::{download, upload};
 use crate::*;
@@ -78,6 +81,29 @@ fn properties_are_the_attributes() {
         assert_eq!(cudaGetDriverEntryPoint_13(c"cuNothing".as_ptr(), &mut entry, 0, &mut status), OK);
         assert_eq!((entry, status), (0, 1));
         assert_eq!(cudaGetDriverEntryPoint_11(null(), &mut entry, 0), INVALID_VALUE);
+    }
+}
+
+#[test]
+fn a_unit_without_ptx_is_refused_and_can_be_taken_back() {
+    let _turn = device();
+    static KERNEL: u8 = 0;
+    let host = (&raw const KERNEL) as u64;
+    // Machine code: the start of an ELF file.
+    let mut image = vec![0u8; 64];
+    image[..4].copy_from_slice(b"\x7fELF");
+    let mut wrapper = Wrapper { magic: 0x4662_43B1, version: 1, data: image.as_ptr().cast(), name: null() };
+    let none = null_mut::<c_void>();
+    unsafe {
+        let unit = __cudaRegisterFatBinary((&raw mut wrapper).cast());
+        let (kernel, name) = (host as *const c_void, c"kernel".as_ptr());
+        __cudaRegisterFunction(unit, kernel, none.cast(), name, -1, none, none, none, none, null_mut());
+        for _ in 0..2 {
+            assert_eq!(cudaLaunchKernel(host, ONE, ONE, null(), 0, 0), 209);
+        }
+        __cudaUnregisterFatBinary(unit);
+        assert_eq!(cudaLaunchKernel(host, ONE, ONE, null(), 0, 0), 98);
+        __cudaUnregisterFatBinary(null_mut());
     }
 }
 

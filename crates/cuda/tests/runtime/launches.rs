@@ -139,6 +139,11 @@ fn managed_variables_are_there_for_the_host() {
         assert_eq!(__cudaInitModule(unit()), 1);
         assert!(!SHARED_BY_BOTH.is_null());
         assert_eq!(*SHARED_BY_BOTH, 11);
+        let new = 12u32;
+        assert_eq!(cudaMemcpyToSymbol(SHARED_BY_BOTH as u64, (&raw const new) as u64, 4, 0, TO_DEVICE), OK);
+        assert_eq!(*SHARED_BY_BOTH, 12);
+        let old = 11u32;
+        assert_eq!(cudaMemcpyToSymbol(SHARED_BY_BOTH as u64, (&raw const old) as u64, 4, 0, TO_DEVICE), OK);
     }
 }
 

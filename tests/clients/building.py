@@ -52,6 +52,12 @@ CLASSIC = """vector_add streams textures pinned shared_memory symbols device_pri
 # The runtime of CUDA 12 has structures and symbols of its own.
 MIDDLE = "vector_add streams textures symbols occupancy graphs pools launch_ex copies pinned errors".split()
 
+DRIVER_API = """mkdir -p $3
+gcc -O1 -I$4 -c $1 -o $2.o
+nm -u $2.o | awk '$2 ~ /^cu/ { print "void " $2 "(void) {}" }' >$3/libcuda.c
+gcc -shared -Wl,-soname,libcuda.so.1 $3/libcuda.c -o $3/libcuda.so
+gcc $2.o -o $2 -L$3 -lcuda"""
+
 RECIPES = {name: nvcc(f"{name}.cu") for name in PLAIN}
 RECIPES |= {f"{name}-11": clang(f"{name}.cu") for name in CLASSIC}
 RECIPES |= {f"{name}-12": clang(f"{name}.cu", cuda="12.6", arch="sm_75") for name in MIDDLE}
@@ -75,13 +81,10 @@ RECIPES |= {
         ["sh", "-c", f"sed 's/^.version .*/.version 99.0/' {PROGRAMS}/driver_kernels.ptx > {{out}}"],
         after=["driver_kernels.ptx"],
     ),
-    # A library of the right name to link with; the program finds its functions when it is started.
-    "libcuda.so": Recipe([], ["g++", "-shared", "-Wl,-soname,libcuda.so.1", "-x", "c++", "/dev/null", "-o", "{out}"]),
+    # NVIDIA's wheels have no libcuda to link with: one of that name whose functions do nothing is made from what the program calls.
     "driver_api": Recipe(
         [str(SOURCES / "driver_api.c")],
-        ["gcc", "-O1", f"-I{CUDA13 / 'include'}", str(SOURCES / "driver_api.c"), "-o", "{out}", f"-L{PROGRAMS}", "-Wl,--no-as-needed"]
-        + ["-lcuda", "-Wl,--unresolved-symbols=ignore-in-object-files"],
-        after=["libcuda.so"],
+        ["sh", "-ec", DRIVER_API, "sh", str(SOURCES / "driver_api.c"), "{out}", str(PROGRAMS / "stubs"), str(CUDA13 / "include")],
     ),
     "cudarc": Recipe(
         [str(HERE / "cudarc" / f) for f in ("Cargo.toml", "Cargo.lock", "src/main.rs")],

@@ -117,9 +117,19 @@ int main(int count, char **arguments) {
     char log[512] = "";
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *settings[] = {log, (void *)sizeof log};
-    const char *wrong = ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry nothing() { rat; }\n";
+    const char *wrong = ".version 7.0\n.target sm_50\n.address_size 64\n.globule .u32 x;\n";
     REQUIRE(cuModuleLoadDataEx(&other, wrong, 2, options, settings) == CUDA_ERROR_INVALID_PTX);
-    REQUIRE(strstr(log, "rat"));
+    REQUIRE(strstr(log, "globule"));
+    // What is wrong inside of a kernel concerns that kernel alone, when it is launched.
+    const char *half = ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry good() { ret; }\n.visible .entry bad() { rat; }\n";
+    CUfunction good, bad;
+    CHECK(cuModuleLoadData(&other, half));
+    CHECK(cuModuleGetFunction(&good, other, "good"));
+    CHECK(cuLaunchKernel(good, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    if (cuModuleGetFunction(&bad, other, "bad") == CUDA_SUCCESS)
+        REQUIRE(cuLaunchKernel(bad, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) == CUDA_ERROR_INVALID_PTX);
+    CHECK(cuCtxSynchronize());
+    CHECK(cuModuleUnload(other));
     REQUIRE(cuModuleLoad(&other, "/nowhere/to/be/found.ptx") == CUDA_ERROR_FILE_NOT_FOUND);
     REQUIRE(cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) == CUDA_ERROR_INVALID_HANDLE);
     REQUIRE(cuLaunchKernel(add, 1, 1, 1, 4096, 1, 1, 0, NULL, values, NULL) == CUDA_ERROR_INVALID_VALUE);

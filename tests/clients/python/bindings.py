@@ -20,7 +20,7 @@ def ok(answer):
 
 ok(driver.cuInit(0))
 device = ok(driver.cuDeviceGet(0))
-name = ok(driver.cuDeviceGetName(64, device)).rstrip(b"\0").decode()
+name = ok(driver.cuDeviceGetName(64, device)).split(b"\0")[0].decode()
 attribute = driver.CUdevice_attribute
 major = ok(driver.cuDeviceGetAttribute(attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device))
 minor = ok(driver.cuDeviceGetAttribute(attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device))

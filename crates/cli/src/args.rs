@@ -71,6 +71,8 @@ pub enum Catalogue {
     Workloads,
     /// The built-in GPUs
     Gpus,
+    /// The built-in technologies, which energy is computed with
+    Technologies,
 }
 
 #[derive(Args, Debug)]
@@ -78,6 +80,10 @@ pub enum Catalogue {
 pub struct ListArgs {
     #[arg(value_enum)]
     pub what: Catalogue,
+
+    /// Print the file of a technology, to start one of your own from
+    #[arg(long, value_name = "NAME", conflicts_with = "json")]
+    pub show: Option<String>,
 
     /// Write the list as JSON to a file, or to stdout with `-`
     #[arg(long, value_name = "FILE|-")]
@@ -155,6 +161,14 @@ pub struct Timing {
     /// Record the counters about every so many cycles
     #[arg(long, value_name = "CYCLES", value_parser = parse_count, conflicts_with = "functional")]
     pub interval: Option<u64>,
+
+    /// What energy is computed with: a built-in technology, or a TOML file [default: gtx480-40nm]
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "functional")]
+    pub technology: Option<String>,
+
+    /// Print where the energy went
+    #[arg(long, conflicts_with = "functional")]
+    pub energy: bool,
 }
 
 #[derive(Args, Debug)]
@@ -163,7 +177,8 @@ Examples:
   warpwatt run vecadd                                   the default size is small, the default GPU gtx480
   warpwatt run bfs@large --seed 2 --json run.json
   warpwatt run sgemm --gpu my.toml --set sm.l1d.mshrs=64
-  warpwatt run hotspot --interval 5000 --json run.json  counters over time
+  warpwatt run hotspot --interval 5000 --json run.json  counters and power over time
+  warpwatt run sgemm --energy                           energy by component, kind of instruction and line
   warpwatt run --ptx saxpy.ptx --launch saxpy.toml
   warpwatt run scan --functional --check races,uninit   look for races in shared memory
 

@@ -73,7 +73,7 @@ pub fn bench(args: &BenchArgs, console: &Console) -> Result<Exit, Failure> {
         true => None,
         false => {
             let (name, config) = load(&args.gpu)?;
-            Some(Target::on(name, config, args.threads))
+            Some(Target::on(name, config, args.threads)?)
         }
     };
     let flag = interrupt::flag();

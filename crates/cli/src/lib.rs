@@ -6,6 +6,7 @@ pub mod args;
 mod bench;
 mod compile;
 mod console;
+mod energy;
 mod exec;
 mod exit;
 mod gpu;

@@ -233,5 +233,5 @@ fn target(saved: &SavedGpu, path: &Path) -> Result<Target, Failure> {
             Failure::new(Exit::BadInput, message).help("another version of warpwatt may have saved it")
         })?;
     }
-    Ok(Target::on("gpu of the reproducer".to_owned(), config, cores()))
+    Target::on("gpu of the reproducer".to_owned(), config, cores())
 }

@@ -14,6 +14,7 @@ use warpwatt_workloads::Size;
 
 use crate::args::{Check, Execution, GpuArgs, RunArgs, Timing};
 use crate::console::{Console, write_result};
+use crate::energy::{self, Chosen};
 use crate::exit::{Exit, Failure};
 use crate::gpu;
 use crate::interrupt::{self, Timeout};
@@ -46,12 +47,17 @@ pub struct Target {
     pub name: String,
     pub timed: Timed,
     pub selection: Selection,
+    pub technology: Chosen,
+    /// The table of energy is wanted.
+    pub energy: bool,
 }
 
 impl Target {
     pub fn new(timing: &Timing) -> Result<Target, Failure> {
         let (name, config) = load(&timing.gpu)?;
-        let mut target = Target::on(name, config, timing.threads.unwrap_or_else(cores));
+        let technology = energy::choose(timing.technology.as_deref(), &config)?;
+        let mut target = Target::with(name, config, timing.threads.unwrap_or_else(cores), technology);
+        target.energy = timing.energy;
         target.timed.step_every_cycle = timing.step_every_cycle;
         target.timed.interval = timing.interval;
         target.timed.limit_cycles = timing.limit_cycles;
@@ -61,9 +67,14 @@ impl Target {
     }
 
     /// All kernels on this GPU, with nothing out of the ordinary.
-    pub fn on(name: String, config: Config, threads: u32) -> Target {
+    pub fn on(name: String, config: Config, threads: u32) -> Result<Target, Failure> {
+        let technology = energy::choose(None, &config)?;
+        Ok(Target::with(name, config, threads, technology))
+    }
+
+    fn with(name: String, config: Config, threads: u32, technology: Chosen) -> Target {
         let timed = Timed { config, threads, step_every_cycle: false, interval: None, limit_cycles: None };
-        Target { name, timed, selection: Selection::default() }
+        Target { name, timed, selection: Selection::default(), technology, energy: false }
     }
 }
 
@@ -174,11 +185,23 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
         Err(message) => (Attempt::failed(Error::Internal(message.clone())), Some(message)),
     };
     let config = request.target.map(|target| &target.timed.config);
-    let kernels: Vec<_> = attempt.log.iter().map(|launch| record::kernel(launch, config)).collect();
+    let energies = request.target.map(|target| &target.technology.energies);
+    let kernels = attempt.log.iter().map(|launch| {
+        let mut kernel = record::kernel(launch, config);
+        if let Some(energies) = energies {
+            energies.kernel(launch, &mut kernel);
+        }
+        kernel
+    });
+    let kernels: Vec<_> = kernels.collect();
     let mut inputs = job.inputs();
+    inputs.technology = request.target.map(|target| target.technology.name.clone());
     inputs.gpu = request.target.map(|target| Gpu::of(&target.name, &target.timed.config));
     let elapsed = attempt.whole.as_ref().map(Whole::elapsed);
     let mut document = RunRecord::new(record::tool(), inputs, kernels, elapsed, meter.host(level, threads));
+    if let Some(energies) = energies {
+        energies.totals(&mut document);
+    }
     let ending = judge(&attempt.result, expired, request.execution, console);
     (document.status, document.diagnostics) = (ending.status, ending.diagnostics);
     if let Ok(verdict) = &attempt.result {
@@ -191,6 +214,11 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     if !json_on_stdout {
         let gpu = request.target.map(|target| (target.name.as_str(), &target.timed.config));
         console.summary(&summary(&job.name(), &document, gpu, &attempt.texts));
+        if request.target.is_some_and(|target| target.energy)
+            && let Some(table) = energy::table(&document, &attempt.texts)
+        {
+            console.summary(&table);
+        }
     }
     remark(&attempt, request, &document, console);
 

@@ -143,6 +143,7 @@ fn timed(job: &str, document: &RunRecord, name: &str, config: &Config, texts: &T
     let rows: Vec<_> = groups.iter().chain((groups.len() > 1 || overlap).then_some(&whole)).collect();
     let mut out = format!("{job}, on {name}: {} SMs at {} MHz\n", config.gpu.sms, config.clock.core_mhz);
     out += &format!("\n{}", times(&rows, config));
+    out += &crate::energy::headline(document).unwrap_or_default();
     if overlap {
         out += "kernels overlapped: the total is less than their sum\n";
     }

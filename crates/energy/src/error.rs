@@ -68,7 +68,7 @@ impl Problem {
         };
         match self {
             Problem::Syntax { .. } => {
-                "a technology file is TOML; `warpwatt list technologies gtx480-40nm` prints one to start from"
+                "a technology file is TOML; `warpwatt list technologies --show gtx480-40nm` prints one to start from"
                     .to_owned()
             }
             Problem::UnknownTechnology { nearest, .. } => {

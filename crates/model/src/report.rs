@@ -109,7 +109,7 @@ pub struct PcFacts {
     pub writes: u8,
     /// Constant operands.
     pub constants: u8,
-    /// Lines of memory that it touched, all issues together.
+    /// Lines of memory that it touched, or accesses to shared memory, all issues together.
     pub lines: u64,
 }
 

@@ -543,13 +543,12 @@ mod tests {
     fn lines_that_compute_pay_for_units_and_lines_that_load_for_memory() {
         let (record, _) = record("gtx480-40nm");
         let energy = record.kernels[0].energy.as_ref().expect("it is timed");
-        let instructions = energy.per_instruction.as_ref().expect("of kernels");
-        let of = |op: &str| {
-            let found = instructions.op.iter().position(|name| name == op);
-            instructions.energy_j[found.unwrap_or_else(|| panic!("no {op} in {:?}", instructions.op))]
-        };
-        assert!(of("LD") > of("FFMA") && of("ST") > of("FFMA"), "{instructions:?}");
         let class = |name: &str| energy.per_class.iter().find(|class| class.name == name);
+        let dynamic = |name: &str| class(name).map_or(0.0, |class| class.dynamic_j);
+        assert!(dynamic("load") > dynamic("fp32_mul") && dynamic("store") > dynamic("fp32_mul"));
+        // 32 lanes x 87.12 pJ in the unit, and as much again for registers, pipeline and front end, but no memory.
+        let each = dynamic("fp32_mul") / 160.0;
+        assert!((32.0 * 87.12e-12..8e-9).contains(&each), "{each}");
         assert_eq!(class("fp32_mul").map(|class| class.warp_instructions), Some(160));
         assert!(class("fp64").is_none());
     }

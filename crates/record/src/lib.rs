@@ -14,7 +14,7 @@ pub use energy::Energies;
 pub use launch::{Meter, Whole, children_usage, diagnostics, kernel, problem, tool, usage};
 pub use merge::merge;
 pub use part::{Part, Text};
-pub use settings::{Problem, Settings, Timing};
+pub use settings::{Problem, Settings, TechnologyFile, Timing};
 
 /// Variable of the environment that names the file of settings.
 pub const SESSION_VARIABLE: &str = "WARPWATT_SESSION";

@@ -7,7 +7,10 @@ use std::path::Path;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use warpwatt_config::{Config, listing};
+use warpwatt_energy::Technology;
 use warpwatt_runtime::{CheckOptions, Mode, Options, Selection, Timed, Watchdog};
+
+use crate::energy::Energies;
 
 /// Everything that decides how kernels of a program are run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -19,6 +22,9 @@ pub struct Settings {
     pub gpu: BTreeMap<String, String>,
     /// How time is simulated; `None` for a functional run.
     pub timing: Option<Timing>,
+    /// What energy is computed with; `None` for a functional run.
+    #[serde(default)]
+    pub technology: Option<TechnologyFile>,
     /// Compute capability that the device reports: 75 for 7.5.
     pub capability: u32,
     pub limit_instructions: Option<u64>,
@@ -30,6 +36,15 @@ pub struct Settings {
     pub live: bool,
     /// Say nothing but errors.
     pub quiet: bool,
+}
+
+/// A technology file.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TechnologyFile {
+    /// Of the file, for messages.
+    pub name: String,
+    pub text: String,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -64,6 +79,7 @@ impl Settings {
             gpu_name: gpu_name.to_owned(),
             gpu: listing(config).into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
             timing,
+            technology: None,
             capability: 75,
             limit_instructions: None,
             races: false,
@@ -93,6 +109,16 @@ impl Settings {
             config.set(key, value).map_err(refused)?;
         }
         Ok(config)
+    }
+
+    /// What works out energy, if it is computed.
+    pub fn energies(&self) -> Result<Option<Energies>, Problem> {
+        let Some(TechnologyFile { name, text }) = &self.technology else { return Ok(None) };
+        let refused = |errors: Vec<warpwatt_energy::Error>| {
+            Problem::Value(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        };
+        let technology = Technology::read(text, name).map_err(refused)?;
+        Energies::new(&technology, &self.config()?).map(Some).map_err(refused)
     }
 
     /// The device's options.

@@ -17,9 +17,10 @@ use warpwatt_runtime::Level;
 
 use crate::args::{Check, ExecArgs};
 use crate::console::{Console, Log, write_result};
+use crate::energy;
 use crate::exit::{Exit, Failure};
 use crate::run::{self, Target};
-use crate::summary::summary;
+use crate::summary::{Texts, summary};
 use child::Ending;
 use folder::Folder;
 use program::Program;
@@ -87,12 +88,15 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
         launch_sha256: None,
         gpu,
         techniques: Vec::new(),
-        technology: None,
+        technology: target.as_ref().map(|target| target.technology.name.clone()),
     };
     let lost: Vec<u32> = parts.iter().filter(|(_, part)| part.is_none()).map(|(number, _)| *number).collect();
     let used = !parts.is_empty();
     let parts = parts.into_iter().filter_map(|(number, part)| Some((number, part?))).collect();
-    let (mut record, texts) = merge(inputs, config, parts, host);
+    let (mut record, mut texts) = merge(inputs, config, parts, host);
+    if let Some(target) = &target {
+        target.technology.energies.totals(&mut record);
+    }
     complete(&mut record, &lost, &ending);
 
     if let Some(path) = &args.json {
@@ -100,10 +104,29 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
         write_result(path, &text, console)?;
     } else if console.log >= Log::Info && !record.kernels.is_empty() {
         let gpu = target.as_ref().map(|target| (target.name.as_str(), &target.timed.config));
+        add_sources(&record, &mut texts);
         eprint!("\n{}", summary(&program.shown(), &record, gpu, &texts));
+        if target.as_ref().is_some_and(|target| target.energy) {
+            eprint!("{}", energy::table(&record, &texts).unwrap_or_default());
+        }
     }
     remark(&record, used, &lost, args, console);
     Ok(code(&record, &ending, console))
+}
+
+/// Lines of the program's sources, where they still are where they were compiled.
+fn add_sources(record: &RunRecord, texts: &mut Texts) {
+    let mut lines = record.totals.lines.iter().filter(|line| line.line > 0).peekable();
+    while let Some(file) = lines.peek().map(|line| &line.file) {
+        // Lines come in the order of files: each is read once.
+        let source = std::fs::read_to_string(file).unwrap_or_default();
+        let source: Vec<&str> = source.lines().collect();
+        while let Some(line) = lines.next_if(|line| line.file == *file) {
+            if let Some(text) = source.get(line.line as usize - 1) {
+                texts.entry((file.clone(), line.line)).or_insert_with(|| text.trim().to_owned());
+            }
+        }
+    }
 }
 
 /// Everything that decides how the program's kernels are run.
@@ -122,6 +145,7 @@ fn settings(args: &ExecArgs, target: Option<&Target>, console: &Console) -> Resu
     };
     let execution = &args.execution;
     Ok(Settings {
+        technology: target.map(|target| target.technology.file.clone()),
         capability: args.capability,
         limit_instructions: execution.limit_instructions,
         races: execution.check.contains(&Check::Races),

@@ -7,9 +7,10 @@ mod observer;
 mod process;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use warpwatt_config::{Config, GpuFile, PRESETS};
-use warpwatt_record::{SESSION_VARIABLE, Settings, Timing};
+use warpwatt_record::{Energies, SESSION_VARIABLE, Settings, Timing};
 use warpwatt_runtime::Options;
 
 pub use process::Process;
@@ -28,6 +29,8 @@ pub struct Session {
     pub config: Config,
     /// Compute capability that is reported: 75 for 7.5.
     pub capability: u32,
+    /// What energy is computed with, if it is.
+    energies: Option<Arc<Energies>>,
     /// Somebody watches how far kernels are.
     pub live: bool,
     /// Say nothing but errors.
@@ -79,6 +82,7 @@ impl Session {
             gpu_name: settings.gpu_name.clone(),
             config: settings.config()?,
             capability: settings.capability,
+            energies: settings.energies()?.map(Arc::new),
             live: settings.live,
             quiet: settings.quiet,
             folder,

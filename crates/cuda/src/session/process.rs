@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use warpwatt_config::Config;
-use warpwatt_record::{BOARD_FILE, Board, Part, Stop, Text, Whole, diagnostics, kernel};
+use warpwatt_record::{BOARD_FILE, Board, Energies, Part, Stop, Text, Whole, diagnostics, kernel};
 use warpwatt_results::{Diagnostic, Severity, Status, sha256_hex};
 use warpwatt_runtime::{Class, Device, Error, Mode, Observer};
 
@@ -36,6 +36,7 @@ pub struct Process {
     live: bool,
     /// Of a timed device.
     config: Option<Config>,
+    energies: Option<Arc<Energies>>,
     ptx: Vec<String>,
     diagnostics: Vec<Diagnostic>,
     status: Status,
@@ -61,6 +62,7 @@ impl Process {
             obeyed: false,
             live: session.live,
             config: matches!(session.options.mode, Mode::Timed(_)).then(|| session.config.clone()),
+            energies: session.energies.clone(),
             ptx: Vec::new(),
             diagnostics: Vec::new(),
             status: Status::Complete,
@@ -183,7 +185,14 @@ impl Process {
 
     fn part(&self, device: &Device, status: Status, with_texts: bool) -> Part {
         let config = self.config.as_ref();
-        let kernels: Vec<_> = device.log().iter().map(|launch| kernel(launch, config)).collect();
+        let kernels = device.log().iter().map(|launch| {
+            let mut kernel = kernel(launch, config);
+            if let Some(energies) = &self.energies {
+                energies.kernel(launch, &mut kernel);
+            }
+            kernel
+        });
+        let kernels: Vec<_> = kernels.collect();
         let mut texts: Vec<Text> = Vec::new();
         if with_texts {
             let mut places: Vec<_> =

@@ -251,7 +251,9 @@ impl Sm {
             local_base: warp.local_base,
             kernel: work.codes[kernel_index],
         };
-        self.mem.accept(job, &work.shares[kernel_index].stepper, outcome.access);
+        let share = at_mut(&mut work.shares, kernel_index);
+        let lines = self.mem.accept(job, &share.stepper, outcome.access);
+        share.lines[outcome.pc as usize] += u64::from(lines);
     }
 
     /// From sm_70 on, parts of a diverged warp take turns.

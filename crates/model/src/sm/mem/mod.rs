@@ -170,9 +170,9 @@ impl MemoryUnit {
         self.queue.len() < self.capacity
     }
 
-    /// Takes an instruction at issue, with what it accesses.
+    /// Takes an instruction at issue, with what it accesses. Tells how many transactions that makes.
     #[inline]
-    pub fn accept(&mut self, job: Job, stepper: &Stepper, access: Access) {
+    pub fn accept(&mut self, job: Job, stepper: &Stepper, access: Access) -> u32 {
         match access {
             Access::Lanes(lanes) => self.accept_lanes(job, &lanes, stepper.offsets()),
             Access::Mixed => self.accept_groups(job, stepper.groups()),
@@ -183,14 +183,14 @@ impl MemoryUnit {
 
     /// Takes an instruction whose lanes are all in one place.
     #[inline]
-    pub fn accept_lanes(&mut self, job: Job, lanes: &Lanes, offsets: &Offsets) {
+    pub fn accept_lanes(&mut self, job: Job, lanes: &Lanes, offsets: &Offsets) -> u32 {
         let entry = self.entry(job);
         self.entries[entry as usize].add_lanes(lanes, offsets, &mut self.shared, self.caches_global);
-        self.enqueue(entry);
+        self.enqueue(entry)
     }
 
     /// Takes an instruction whose lanes are in several places, or that has none.
-    pub fn accept_groups(&mut self, job: Job, groups: &[AccessGroup]) {
+    pub fn accept_groups(&mut self, job: Job, groups: &[AccessGroup]) -> u32 {
         let entry = self.entry(job);
         for group in groups {
             self.entries[entry as usize].add_lanes(
@@ -200,11 +200,11 @@ impl MemoryUnit {
                 self.caches_global,
             );
         }
-        self.enqueue(entry);
+        self.enqueue(entry)
     }
 
     /// Takes a texture or surface instruction that touches lines of 128 bytes.
-    pub fn accept_texture(&mut self, job: Job, lines: &[u64], texels: u32) {
+    pub fn accept_texture(&mut self, job: Job, lines: &[u64], texels: u32) -> u32 {
         let entry = self.entry(job);
         if job.kind == JobKind::Texture {
             self.counters.texture_instructions += 1;
@@ -213,7 +213,7 @@ impl MemoryUnit {
         } else {
             self.entries[entry as usize].add_surface(lines, texels, self.caches_global);
         }
-        self.enqueue(entry);
+        self.enqueue(entry)
     }
 
     #[inline(always)]
@@ -231,7 +231,7 @@ impl MemoryUnit {
     }
 
     #[inline(always)]
-    fn enqueue(&mut self, index: u32) {
+    fn enqueue(&mut self, index: u32) -> u32 {
         let entry = &mut self.entries[index as usize];
         let job = &entry.job;
         let issued = job.is_load().then_some(job.issued);
@@ -241,10 +241,12 @@ impl MemoryUnit {
         }
         self.pending_writes[usize::from(job.warp) % WARPS] += entry.acknowledged;
         self.unacknowledged += entry.acknowledged;
+        let transactions = entry.transactions;
         self.queue.push_back(index);
         if self.queue.len() == 1 {
             self.wake = self.next_work();
         }
+        transactions
     }
 
     /// One cycle.

@@ -119,13 +119,14 @@ impl Bench {
 }
 
 fn hand(unit: &mut MemoryUnit, job: Job, handed: &Handed) {
-    match handed {
+    let transactions = match handed {
         Handed::Groups(groups) => match groups.as_slice() {
             [group] => unit.accept_lanes(job, &group.lanes, &group.offsets),
             groups => unit.accept_groups(job, groups),
         },
         Handed::Lines(lines, texels) => unit.accept_texture(job, lines, *texels),
-    }
+    };
+    assert!(transactions > 0 || matches!(handed, Handed::Groups(groups) if groups.is_empty()));
 }
 
 fn job(token: u32, kind: JobKind) -> Job {

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Energy on the command line: which technology it is computed with, and the table that `--energy` prints.
+
+use std::path::Path;
+
+use serde_json::json;
+use warpwatt_config::Config;
+use warpwatt_energy::{DEFAULT, Error, Problem, TECHNOLOGIES, Technology};
+use warpwatt_record::{Energies, TechnologyFile};
+use warpwatt_results::{Energy, LineEnergy, RunRecord};
+
+use crate::args::ListArgs;
+use crate::console::{Console, write_result};
+use crate::exit::{Exit, Failure};
+use crate::summary::Texts;
+use crate::table::{Table, shortened};
+
+/// Lines of the source, and kinds of operation, that are shown.
+const SHOWN: usize = 10;
+/// Characters of a source line that are shown.
+const TEXT: usize = 60;
+
+/// A technology that energy is computed with, for a GPU.
+pub struct Chosen {
+    pub file: TechnologyFile,
+    pub name: String,
+    pub energies: Energies,
+}
+
+/// The technology that the command line names, or the usual one.
+pub fn choose(name: Option<&str>, config: &Config) -> Result<Chosen, Failure> {
+    let file = read(name.unwrap_or(DEFAULT))?;
+    let technology = Technology::read(&file.text, &file.name).map_err(|errors| failure(&errors))?;
+    let energies = Energies::new(&technology, config).map_err(|errors| failure(&errors))?;
+    Ok(Chosen { name: technology.name, energies, file })
+}
+
+fn read(name: &str) -> Result<TechnologyFile, Failure> {
+    if let Some(builtin) = TECHNOLOGIES.iter().find(|technology| technology.name == name) {
+        return Ok(TechnologyFile { name: name.to_owned(), text: builtin.text.to_owned() });
+    }
+    let path = Path::new(name);
+    let looks_like_a_file = name.ends_with(".toml") || name.contains(std::path::is_separator);
+    if !looks_like_a_file && !path.exists() {
+        let error = Technology::builtin(name).err().and_then(|errors| errors.into_iter().next());
+        let Some(Error { problem, .. }) = error else {
+            return Err(Failure::usage(format!("there is no technology `{name}`")));
+        };
+        let help = match &problem {
+            Problem::UnknownTechnology { nearest: Some(_), .. } => {
+                format!("{} `warpwatt list technologies` shows all of them", problem.help())
+            }
+            _ => format!("{}; or give a TOML file", problem.help()),
+        };
+        return Err(Failure::usage(format!("{}, and no file of that name", problem.message())).help(help));
+    }
+    let bytes = std::fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Failure::usage(format!("{name} is not a text file")).help("a technology file is TOML in UTF-8")
+    })?;
+    Ok(TechnologyFile { name: name.to_owned(), text })
+}
+
+/// All that is wrong with a technology, a line each.
+fn failure(errors: &[Error]) -> Failure {
+    match errors {
+        [error] => {
+            let place = error.place.as_ref();
+            let place = place.map_or(String::new(), |at| format!("{}:{}:{}: ", at.file, at.line, at.column));
+            Failure::usage(format!("{place}{}", error.problem.message())).help(error.problem.help())
+        }
+        errors => {
+            let lines: Vec<_> = errors.iter().map(|error| format!("\n  {error}")).collect();
+            Failure::usage(format!("the technology cannot be used:{}", lines.concat()))
+        }
+    }
+}
+
+/// `list technologies`.
+pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
+    if let Some(name) = &args.show {
+        console.result(&read(name)?.text);
+        return Ok(Exit::Ok);
+    }
+    let all = TECHNOLOGIES.iter().map(|builtin| Technology::builtin(builtin.name));
+    let all: Vec<_> = all.collect::<Result<_, _>>().map_err(|errors| failure(&errors))?;
+    if let Some(path) = &args.json {
+        let one = |technology: &Technology| {
+            let structures: Vec<_> = technology
+                .structures
+                .iter()
+                .map(|(_, structure)| structure.name.get_ref().as_str())
+                .collect();
+            json!({
+                "name": technology.name,
+                "description": technology.description,
+                "inherits": technology.inherits,
+                "structures": structures,
+            })
+        };
+        let document = json!({ "technologies": all.iter().map(one).collect::<Vec<_>>() });
+        let text = serde_json::to_string_pretty(&document)
+            .map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
+        write_result(path, &(text + "\n"), console)?;
+        return Ok(Exit::Ok);
+    }
+    let mut table = Table::new(&["technology", "structures", "what it is for"]).left(2);
+    for technology in &all {
+        let count = technology.structures.len().to_string();
+        table.row([technology.name.clone(), count, technology.description.clone()]);
+    }
+    console.result(&table.render());
+    console.summary(&format!(
+        "\n{DEFAULT} is used unless `--technology` says otherwise. `--show NAME` prints a file to start from; docs/energy.md\n\
+         describes them.\n"
+    ));
+    Ok(Exit::Ok)
+}
+
+/// One line about the whole run.
+pub fn headline(record: &RunRecord) -> Option<String> {
+    let energy = record.energy.as_ref()?;
+    let technology = record.inputs.technology.as_deref().unwrap_or_default();
+    Some(format!("energy {} at {} ({technology})\n", joules(energy.total_j), watts(energy.average_w)))
+}
+
+/// Where the energy of a run went.
+pub fn table(record: &RunRecord, texts: &Texts) -> Option<String> {
+    let energy = record.energy.as_ref()?;
+    let mut out = format!("\n{}", headline(record)?);
+    out += &format!("energy-delay {:.4e} J s, energy-delay^2 {:.4e} J s^2\n", energy.edp_js, energy.ed2p_js2);
+    out += &format!("\n{}", components(energy));
+    if record.kernels.iter().filter(|kernel| kernel.energy.is_some()).count() > 1 {
+        out += &format!("\n{}", kernels(record));
+    }
+    out += &format!(
+        "\nkinds of instruction that took the most energy, with what memory did for them\n\n{}",
+        classes(energy)
+    );
+    out += &format!("\nlines that took the most energy\n\n{}", lines(energy, texts));
+    out += &format!(
+        "\n{} belongs to no line: power while schedulers had no warps, and what no instruction asked for\n",
+        percent(energy.unattributed_j, energy.total_j)
+    );
+    Some(out)
+}
+
+fn components(energy: &Energy) -> String {
+    let seconds = if energy.average_w > 0.0 { energy.total_j / energy.average_w } else { 0.0 };
+    let power = |joules: f64| if seconds > 0.0 { watts(joules / seconds) } else { watts(0.0) };
+    let mut table = Table::new(&["component", "dynamic", "static", "total", "share", "power"]);
+    let mut row = |name: &str, dynamic: f64, static_: f64| {
+        let total = dynamic + static_;
+        table.row([
+            name.to_owned(),
+            joules(dynamic),
+            joules(static_),
+            joules(total),
+            percent(total, energy.total_j),
+            power(total),
+        ]);
+    };
+    for part in &energy.components {
+        row(&part.name, part.dynamic_j, part.static_j);
+    }
+    row("total", energy.dynamic_j, energy.static_j);
+    table.render()
+}
+
+/// By kernel, in order of first launch.
+fn kernels(record: &RunRecord) -> String {
+    let mut sums = Vec::<(&str, f64, f64, u64)>::new();
+    for kernel in &record.kernels {
+        let Some(energy) = &kernel.energy else { continue };
+        let place = sums.iter().position(|(name, ..)| *name == kernel.demangled);
+        let place = place.unwrap_or_else(|| {
+            sums.push((&kernel.demangled, 0.0, 0.0, 0));
+            sums.len() - 1
+        });
+        let sum = &mut sums[place];
+        sum.1 += energy.total_j;
+        // Time, for the mean power.
+        sum.2 += if energy.average_w > 0.0 { energy.total_j / energy.average_w } else { 0.0 };
+        sum.3 += 1;
+    }
+    let mut table = Table::new(&["kernel", "launches", "energy", "power"]);
+    for (name, energy, seconds, launches) in sums {
+        let power = if seconds > 0.0 { energy / seconds } else { 0.0 };
+        table.row([shortened(name, 40), launches.to_string(), joules(energy), watts(power)]);
+    }
+    table.render()
+}
+
+fn classes(energy: &Energy) -> String {
+    let mut order: Vec<_> = energy.per_class.iter().collect();
+    order.sort_by(|a, b| b.energy_j.total_cmp(&a.energy_j));
+    let mut table = Table::new(&["kind", "instructions", "energy", "share", "each"]);
+    for class in order.into_iter().take(SHOWN) {
+        table.row([
+            class.name.clone(),
+            crate::table::grouped(class.warp_instructions),
+            joules(class.energy_j),
+            percent(class.energy_j, energy.total_j),
+            joules(class.energy_j / (class.warp_instructions.max(1) as f64)),
+        ]);
+    }
+    table.render()
+}
+
+fn lines(energy: &Energy, texts: &Texts) -> String {
+    let mut order: Vec<&LineEnergy> = energy.per_line.iter().collect();
+    order.sort_by(|a, b| b.energy_j.total_cmp(&a.energy_j));
+    let mut table = Table::new(&["line", "energy", "share", "dynamic", "time", ""]).left(5);
+    for line in order.into_iter().take(SHOWN) {
+        let file = line.file.rsplit(['/', '\\']).next().unwrap_or(&line.file);
+        let text = texts.get(&(line.file.clone(), line.line)).map_or("", String::as_str);
+        table.row([
+            match line.line {
+                0 => format!("{file}, no line"),
+                number => format!("{file}:{number}"),
+            },
+            joules(line.energy_j),
+            percent(line.energy_j, energy.total_j),
+            joules(line.dynamic_j),
+            percent(line.time_share, 1.0),
+            shortened(text, TEXT),
+        ]);
+    }
+    table.render()
+}
+
+/// Joules in the unit that suits them.
+fn joules(value: f64) -> String {
+    let units = [(1.0, "J"), (1e-3, "mJ"), (1e-6, "uJ"), (1e-9, "nJ"), (1e-12, "pJ")];
+    let unit = units.iter().find(|(size, _)| value.abs() >= *size);
+    match unit {
+        Some((size, name)) => format!("{:.2} {name}", value / size),
+        None => "0".to_owned(),
+    }
+}
+
+fn watts(value: f64) -> String {
+    format!("{value:.2} W")
+}
+
+fn percent(part: f64, whole: f64) -> String {
+    if whole > 0.0 { format!("{:.1} %", part * 100.0 / whole) } else { "-".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn energies_are_in_a_unit_that_suits_them() {
+        assert_eq!(joules(0.0), "0");
+        assert_eq!(joules(1.5), "1.50 J");
+        assert_eq!(joules(2.345e-3), "2.35 mJ");
+        assert_eq!(joules(99e-12), "99.00 pJ");
+        assert_eq!(percent(1.0, 0.0), "-");
+    }
+
+    #[test]
+    fn unknown_technologies_are_named_with_what_was_meant() {
+        let config = Config::default();
+        let said = choose(Some("wc54"), &config).err().map(|failure| (failure.message, failure.help));
+        let (message, help) = said.unwrap_or_default();
+        assert!(message.contains("there is no technology `wc54`"), "{message}");
+        assert!(help.unwrap_or_default().contains("did you mean `wc45`?"));
+        assert!(choose(None, &config).is_ok());
+    }
+}

@@ -68,6 +68,7 @@ impl Core {
     /// Work that is queued on the stream still runs.
     pub fn destroy_stream(&mut self, handle: u64) -> Result<()> {
         let state = self.streams.remove(handle)?;
+        self.abandon_capture(state.stream);
         let outcome = self.device.destroy_stream(state.stream);
         self.settle(outcome)
     }

@@ -22,10 +22,10 @@ pub(crate) fn limits() -> Result<Limits> {
     with_faulted(|core| Ok(core.limits()))
 }
 
-/// Writes as much of a text as there is room for, and a 0.
+/// Writes as much of a text as there is room for, and zeros to the end of the room, on which clients rely.
 pub(crate) fn put_text(to: Out<c_char>, room: i32, text: &str) -> Result<()> {
     let room = usize::try_from(room).ok().filter(|&room| room > 0).ok_or(Code::INVALID_VALUE)?;
-    let shown = text.bytes().take(room - 1).chain([0]);
+    let shown = text.bytes().take(room - 1).chain(std::iter::repeat(0)).take(room);
     to.put_all(shown.map(|byte| byte as c_char))
 }
 

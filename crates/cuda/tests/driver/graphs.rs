@@ -259,6 +259,12 @@ fn captures_that_cannot_be_are_refused() {
     assert_eq!(cuStreamWaitEvent(main, event, 0), 905);
     assert_eq!(cuStreamEndCapture(main, Out::from(&mut graph)), 901);
     assert_eq!(read(at, 4), [7; 4]);
+    // A stream that ends takes its capture along.
+    ok(cuStreamBeginCapture_v2(main, 0));
+    ok(cuMemsetD32Async(at, 1, 4, main));
+    ok(cuStreamDestroy_v2(main));
+    ok(cuCtxSynchronize());
+    assert_eq!(read(at, 4), [7; 4]);
 }
 
 #[test]

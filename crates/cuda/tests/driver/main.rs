@@ -9,6 +9,7 @@ mod images;
 mod kernels;
 mod lookup;
 mod memory;
+mod random_graphs;
 mod setup;
 
 use warpwatt_cuda::driver::context::*;

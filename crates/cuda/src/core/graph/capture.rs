@@ -238,6 +238,17 @@ impl Core {
         }
     }
 
+    /// A stream ends while it is captured: with the origin goes the capture, without any other it cannot be whole.
+    pub fn abandon_capture(&mut self, stream: Stream) {
+        let Some(&id) = self.graphs.streams.get(&stream) else { return };
+        self.graphs.break_capture(stream);
+        if self.graphs.captures.get(&id).is_some_and(|capture| capture.origin == stream) {
+            // It is broken, and says so.
+            let _ = self.end_capture(stream);
+        }
+        self.graphs.streams.remove(&stream);
+    }
+
     /// Refuses what would wait for work that is only being written down.
     pub fn may_wait(&mut self, stream: Stream) -> Result<()> {
         if self.graphs.captures(stream) {

@@ -108,8 +108,8 @@ fn header(units: &[Unit], errors: &mut Vec<Diagnostic>) -> String {
     }
     if options.iter().filter(|option| option.starts_with("texmode_")).count() > 1 {
         refuse("texture modes", &|module| {
-            let mode = module.target.options.iter().map(|&option| module.names.get(option));
-            mode.filter(|option| option.starts_with("texmode_")).next().unwrap_or("none").to_owned()
+            let mut options = module.target.options.iter().map(|&option| module.names.get(option));
+            options.find(|option| option.starts_with("texmode_")).unwrap_or("none").to_owned()
         });
     }
     let suffix = suffix.map_or(String::new(), String::from);

@@ -114,23 +114,21 @@ def run_file(warpwatt, environment, file, timeout=600):
     return outcomes
 
 
-def grow(warpwatt, environment, jobs, only=None):
-    """Run everything and add what passes to the list. Fails, and leaves the list alone, if a listed test does not pass."""
+def grow(warpwatt, environment, jobs, wanted=lambda file: True):
+    """Run everything, or the files that are wanted, and add what passes to the list as it comes. Fails if a listed test did not pass."""
     files = sorted(str(f.relative_to(tests_folder())) for f in tests_folder().rglob("test_*.py"))
-    files = [f for f in files if not f.startswith(("cudasim/", "benchmarks/", "nocuda/"))]
-    results = {}
+    files = [f for f in files if not f.startswith(("cudasim/", "benchmarks/", "nocuda/")) and wanted(f)]
+    results, before = {}, set(listed())
     with ThreadPoolExecutor(jobs) as pool:
         for some in pool.map(lambda f: run_file(warpwatt, environment, f), files):
             results |= some
-    passing, before = {i for i, w in results.items() if w == "passed"}, set(listed())
-    for i, word in sorted(results.items()):
-        if word in ("failed", "died"):
-            print(f"{word}  {i}")
-    lost = sorted(before - passing)
+            passing = {i for i, word in results.items() if word == "passed"}
+            LIST.write_text(HEADER + "".join(f"{i}\n" for i in sorted(passing | before)))
+            for i, word in sorted(some.items()):
+                if word in ("failed", "died"):
+                    print(f"  {word}  {i}", flush=True)
+    lost = sorted(i for i in before if i.partition("::")[0] in files and results.get(i) != "passed")
     if lost:
-        print("in the list, but do not pass:\n" + "\n".join(lost))
-        print(f"{len(passing)} passed, {len(lost)} failed")
-        return 1
-    LIST.write_text(HEADER + "".join(f"{i}\n" for i in sorted(passing | before)))
-    print(f"{len(passing)} passed, {len(results) - len(passing)} not; {len(passing - before)} added")
-    return 0
+        print("in the list, but did not pass:\n" + "\n".join(lost))
+    print(f"{len(passing)} passed, {len(results) - len(passing)} did not; {len(passing - before)} added, {len(lost)} failed")
+    return 1 if lost else 0

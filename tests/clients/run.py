@@ -132,7 +132,7 @@ def main():
     arguments.add_argument("--list", action="store_true", help="name the cases and stop")
     arguments.add_argument("--jobs", type=int, default=2)
     arguments.add_argument("--warpwatt", type=Path, default=ROOT / "target" / "release" / "warpwatt")
-    arguments.add_argument("--numba-grow", action="store_true", help="run all of numba-cuda's tests and add what passes to the list")
+    arguments.add_argument("--numba-grow", action="store_true", help="run numba-cuda's tests, or the files that match, and add what passes to the list")
     options = arguments.parse_args()
 
     def wanted(name):
@@ -150,7 +150,7 @@ def main():
             print(f"{needed} is not there: run {how}\n0 passed, 1 failed")
             return 1
     if options.numba_grow:
-        return numba_suite.grow(options.warpwatt, environment(), options.jobs)
+        return numba_suite.grow(options.warpwatt, environment(), options.jobs, wanted)
 
     passed = failed = 0
 

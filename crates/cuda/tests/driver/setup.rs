@@ -154,14 +154,14 @@ pub fn read(at: u64, count: usize) -> Vec<u32> {
 
 /// Pointers to arguments, as launches want them.
 pub struct Arguments {
-    values: Vec<Box<u64>>,
+    values: Box<[u64]>,
     pointers: Vec<u64>,
 }
 
 impl Arguments {
     pub fn new(values: &[u64]) -> Arguments {
-        let values: Vec<Box<u64>> = values.iter().map(|&value| Box::new(value)).collect();
-        let pointers = values.iter().map(|value| &raw const **value as u64).collect();
+        let values: Box<[u64]> = values.into();
+        let pointers = values.iter().map(|value| &raw const *value as u64).collect();
         Arguments { values, pointers }
     }
 

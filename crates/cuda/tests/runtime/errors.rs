@@ -90,7 +90,7 @@ fn a_unit_without_ptx_is_refused_and_can_be_taken_back() {
     static KERNEL: u8 = 0;
     let host = (&raw const KERNEL) as u64;
     // Machine code: the start of an ELF file.
-    let mut image = vec![0u8; 64];
+    let mut image = [0u8; 64];
     image[..4].copy_from_slice(b"\x7fELF");
     let mut wrapper = Wrapper { magic: 0x4662_43B1, version: 1, data: image.as_ptr().cast(), name: null() };
     let none = null_mut::<c_void>();

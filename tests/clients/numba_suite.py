@@ -35,7 +35,7 @@ def listed():
 
 def pytest(warpwatt, *arguments):
     # The tests are in a package without a name of its own, which pytest would otherwise take for the package `cuda`.
-    importing = ["-o", "consider_namespace_packages=true", "--import-mode=importlib", "-p", "no:cacheprovider"]
+    importing = ["--rootdir", tests_folder(), "-o", "consider_namespace_packages=true", "--import-mode=importlib", "-p", "no:cacheprovider"]
     command = [warpwatt, "exec", "-q", "--functional", "--", PYTHON, "-m", "pytest", "-q", *importing, *arguments]
     return [str(c) for c in command]
 
@@ -45,7 +45,7 @@ def run_some(warpwatt, environment, ids, timeout):
     with tempfile.TemporaryDirectory(prefix="numba-") as folder:
         outcomes = Path(folder) / "outcomes"
         command = pytest(warpwatt, "--no-header", "--tb=no", "-p", "outcomes", "-W", "ignore", *(tests_folder() / i for i in ids))
-        more = {"OUTCOMES": str(outcomes), "PYTHONPATH": str(HERE / "python"), "NUMBA_CACHE_DIR": folder}
+        more = {"OUTCOMES": str(outcomes), "PYTHONPATH": str(HERE / "python")}
         log = open(Path(folder) / "log", "w+b")
         child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment | more, cwd=folder, start_new_session=True
@@ -105,7 +105,7 @@ def run_file(warpwatt, environment, file, timeout=600):
         # What comes after the one that died is found by collecting without running.
         command = pytest(warpwatt, "--collect-only", tests_folder() / file)
         found = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, cwd="/")
-        names = [l.partition("tests/")[2] for l in found.stdout.splitlines() if "::" in l]
+        names = [line for line in found.stdout.splitlines() if "::" in line]
         remaining = [n for n in names if n not in outcomes]
         if not remaining:
             break

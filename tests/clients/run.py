@@ -29,9 +29,9 @@ from cases import CASES
 
 
 def environment():
-    """The user's, without what would change a run; numba's warnings about small grids are true and of no interest."""
+    """The user's, without what would change a run: numba names things by hashes. Its warnings about small grids are of no interest."""
     keep = {k: v for k, v in os.environ.items() if not k.startswith(("WARPWATT_", "NUMBA_", "CUDA_"))}
-    return keep | {"NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+    return keep | {"NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
 
 
 def execute(warpwatt, case, mode, folder):

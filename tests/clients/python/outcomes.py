@@ -11,7 +11,7 @@ _file = open(os.environ["OUTCOMES"], "a", buffering=1)
 
 
 def _write(word, node):
-    _file.write(f"{word} {node.partition('tests/')[2] or node}\n")
+    _file.write(f"{word} {node}\n")
 
 
 @pytest.fixture(scope="class")

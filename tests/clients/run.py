@@ -134,6 +134,7 @@ def main():
     arguments.add_argument("--warpwatt", type=Path, default=ROOT / "target" / "release" / "warpwatt")
     arguments.add_argument("--numba-grow", action="store_true", help="run numba-cuda's tests, or the files that match, and add what passes to the list")
     options = arguments.parse_args()
+    options.warpwatt = options.warpwatt.resolve()  # programs are run in folders of their own
 
     def wanted(name):
         return any(re.search(r, name) for r in options.only) if options.only else True

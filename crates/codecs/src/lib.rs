@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Compression of what a GPU stores, as hardware would do it: values in, the stored bytes and their number out, and back exactly.
+//!
+//! Nothing here knows time, energy or a simulated machine, and nothing allocates.
+//!
+//! - [`bdi`]: base and deltas over a warp register (Warped-Compression, ISCA 2015, sections 4 and 5.1)
+//! - [`narrow`]: every thread's register narrowed on its own (the alternative of its section 5.2)
+//! - [`similarity`]: how far the values of successive lanes are apart (its section 3)
+
+pub mod bdi;
+pub mod narrow;
+mod register;
+pub mod similarity;
+
+pub use register::{BANK_BYTES, BANKS, ENTRY_BYTES, Entry, LANES, Values, banks};

@@ -45,6 +45,14 @@ struct Join {
     frames: Vec<u32>,
 }
 
+impl Join {
+    /// Gives up the lanes that are there: the join goes on without them.
+    fn release(&mut self) -> u32 {
+        self.expected &= !self.arrived;
+        std::mem::take(&mut self.arrived)
+    }
+}
+
 /// What a path out of a fork does to the call stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
@@ -234,8 +242,27 @@ impl Splits {
                 self.cur = self.others.remove(index);
                 self.refresh();
             }
+            None if self.independent && self.release_named() => self.pick(),
             None => self.stop = NO_PC,
         }
+    }
+
+    /// When nothing can run, lets lanes go on from their join that a collective operation waits for: it has to have them, while to
+    /// meet at a join is only good for speed. True if there were any.
+    #[cold]
+    fn release_named(&mut self) -> bool {
+        let mut named = 0;
+        for split in &self.others {
+            let (Wait::Collective(members) | Wait::WarpSync(members)) = split.wait else { continue };
+            let there = self.others.iter().filter(|other| other.wait == split.wait);
+            named |= members & !there.fold(0, |all, other| all | other.mask);
+        }
+        let unused = &self.unused;
+        let mut joins = self.joins.iter_mut().zip(0u32..).filter(|(_, index)| !unused.contains(index));
+        let Some((join, _)) = joins.find(|(join, _)| join.arrived & named != 0) else { return false };
+        let (pc, mask, join, frames) = (join.pc, join.release(), join.parent, join.frames.clone());
+        self.others.push(Split { pc, mask, join, wait: Wait::Ready, frames });
+        true
     }
 
     /// Takes up a split if none runs and one can.
@@ -306,16 +333,8 @@ impl Splits {
         while let Some(join) = self.joins.get_mut(index as usize) {
             let parent = join.parent;
             if join.arrived != 0 {
-                let split = Split {
-                    pc: join.pc,
-                    mask: join.arrived,
-                    join: parent,
-                    wait: Wait::Ready,
-                    frames: join.frames.clone(),
-                };
-                join.expected &= !join.arrived;
-                join.arrived = 0;
-                self.others.push(split);
+                let (pc, mask, frames) = (join.pc, join.release(), join.frames.clone());
+                self.others.push(Split { pc, mask, join: parent, wait: Wait::Ready, frames });
                 return;
             }
             index = parent;

@@ -130,6 +130,22 @@ fn the_lock_of_a_warp_is_a_deadlock_where_lanes_cannot_run_apart() {
     assert_eq!(report.code, "no-progress", "{report}");
 }
 
+/// Two lanes meet all others, of which most have nothing more to do than to end: `if (lane < 2) __syncwarp();`.
+const LONELY_SYNC: &str = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry lonely(.param .u64 out)\n{\n\
+    .reg .pred %p<2>;\n.reg .b32 %r<2>;\n.reg .b64 %rd<3>;\n\
+    ld.param.u64 %rd0, [out];\nmov.u32 %r0, %tid.x;\nmul.wide.u32 %rd1, %r0, 4;\nadd.u64 %rd2, %rd0, %rd1;\n\
+    setp.ge.u32 %p0, %r0, 2;\n@%p0 bra meet;\nbar.warp.sync 0xffffffff;\nadd.u32 %r0, %r0, 100;\n\
+    meet:\nadd.u32 %r0, %r0, 1;\nst.global.u32 [%rd2], %r0;\nret;\n}\n";
+
+#[test]
+fn a_warp_barrier_that_few_lanes_reach_opens_when_the_others_have_ended() {
+    let mut s = Session::new("lonely.ptx", LONELY_SYNC);
+    let out = s.zeros(32);
+    s.launch("lonely", 1, 32, &Args::new().ptr(out)).unwrap_or_else(|e| panic!("{e}"));
+    let expected: Vec<u32> = (0..32).map(|lane| lane + 1 + if lane < 2 { 100 } else { 0 }).collect();
+    assert_eq!(s.read(out, 32), expected);
+}
+
 #[test]
 fn halves_of_a_warp_at_different_barriers_are_a_deadlock() {
     let mut s = Session::new("progress.ptx", PROGRESS);

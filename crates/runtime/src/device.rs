@@ -57,6 +57,8 @@ pub struct KernelAttributes {
     pub shared_bytes: u32,
     pub local_bytes: u32,
     pub param_bytes: u32,
+    /// Of the module's `.const` variables.
+    pub const_bytes: u32,
     pub max_threads: u32,
     pub instructions: u32,
 }
@@ -271,6 +273,7 @@ impl Device {
 
     /// Compiles a kernel, if it is not yet, and tells what it needs.
     pub fn attributes(&mut self, m: ModuleId, kernel: &str) -> Result<KernelAttributes, Error> {
+        let const_bytes = self.module(m)?.constant_bytes();
         let image = self.image(m, kernel)?;
         let program = image.program();
         let max_threads = program.req_ntid.or(program.max_ntid).map_or(1024, |limit| limit.iter().product());
@@ -281,6 +284,7 @@ impl Device {
             shared_bytes: program.shared_bytes,
             local_bytes: program.local_bytes,
             param_bytes: program.param_bytes,
+            const_bytes,
             max_threads: max_threads.min(1024),
             instructions: program.uops.len() as u32,
         })

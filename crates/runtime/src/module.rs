@@ -188,6 +188,11 @@ impl Module {
         self.references.get_mut(name)
     }
 
+    /// How much of constant bank 3 it has.
+    pub fn constant_bytes(&self) -> u32 {
+        self.layout.const_bytes
+    }
+
     pub fn has_constants(&self) -> bool {
         self.bank3.1 > 0
     }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Commands on streams, launches above all. A command goes into the device's queue, or into a graph if its stream is being captured.
 
+use std::collections::BTreeSet;
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use warpwatt_runtime::{Args, Dim3, LaunchConfig, Stream};
 
 use crate::core::code::{Code, Result};
 use crate::core::copy::{Copy, Fill};
 use crate::core::graph;
-use crate::core::module::Function;
-use crate::core::state::{Core, host_function};
+use crate::core::state::{Core, host_function, say};
 
 /// What is done in stream order. A command can be done any number of times, as graphs do.
 #[derive(Clone)]
@@ -82,35 +82,63 @@ impl Core {
         self.submit(stream, Command::Launch(launch))
     }
 
+    /// Refuses what cannot run on this device, and says why, once for each kernel and reason.
     pub fn check_launch(&mut self, launch: &Launch) -> Result<()> {
+        let Some((code, why)) = self.refusal(launch)? else { return Ok(()) };
+        static SAID: Mutex<BTreeSet<(u64, i32)>> = Mutex::new(BTreeSet::new());
+        if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert((launch.function, code.0)) {
+            let name = warpwatt_runtime::demangle(&self.functions.get(launch.function)?.name);
+            say(&format!("`{name}` is not launched: {why}"));
+        }
+        Err(code)
+    }
+
+    fn refusal(&mut self, launch: &Launch) -> Result<Option<(Code, String)>> {
         let limits = self.limits();
         let function = self.functions.get(launch.function)?;
-        let largest = |function: &Function| function.dynamic_shared.max(limits.shared_per_block);
+        let shared = function.dynamic_shared.max(limits.shared_per_block);
         let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
-        let empty = launch.grid.contains(&0) || launch.block.contains(&0);
         let beyond = |extent: [u32; 3], most: [u32; 3]| extent.iter().zip(most).any(|(&n, most)| n > most);
-        if empty
-            || beyond(launch.grid, limits.grid)
-            || beyond(launch.block, limits.block)
-            || threads > u64::from(limits.threads_per_block)
-        {
-            return Err(Code::INVALID_CONFIGURATION);
+        if launch.grid.contains(&0) || launch.block.contains(&0) {
+            let (grid, block) = (extent(launch.grid), extent(launch.block));
+            let why = format!("its grid of {grid} blocks of {block} threads is empty");
+            return Ok(Some((Code::INVALID_CONFIGURATION, why)));
         }
-        if launch.shared > largest(function) {
-            return Err(Code::INVALID_VALUE);
+        if beyond(launch.grid, limits.grid) {
+            let (grid, most) = (extent(launch.grid), extent(limits.grid));
+            let why = format!("its grid of {grid} blocks is larger than {most}");
+            return Ok(Some((Code::INVALID_CONFIGURATION, why)));
+        }
+        if beyond(launch.block, limits.block) || threads > u64::from(limits.threads_per_block) {
+            let (block, most) = (extent(launch.block), limits.threads_per_block);
+            let sides = extent(limits.block);
+            let why = format!(
+                "its block has {block} threads; a block can have {most}, and {sides} along its sides"
+            );
+            return Ok(Some((Code::INVALID_CONFIGURATION, why)));
+        }
+        if launch.shared > shared {
+            let why =
+                format!("it asks for {} bytes of dynamic shared memory; it can have {shared}", launch.shared);
+            return Ok(Some((Code::INVALID_VALUE, why)));
         }
         let attributes = self.attributes(launch.function)?;
         if threads > u64::from(attributes.max_threads) {
-            return Err(Code::LAUNCH_OUT_OF_RESOURCES);
+            let most = attributes.max_threads;
+            let why = format!("its block has {threads} threads; its launch bounds allow {most}");
+            return Ok(Some((Code::INVALID_VALUE, why)));
         }
         if launch.cooperative {
             let blocks: u64 = launch.grid.iter().map(|&n| u64::from(n)).product();
             let resident = u64::from(self.occupancy(launch.function, threads as u32, launch.shared)?);
-            if blocks > resident * u64::from(limits.sms) {
-                return Err(Code::COOPERATIVE_LAUNCH_TOO_LARGE);
+            let room = resident * u64::from(limits.sms);
+            if blocks > room {
+                let why =
+                    format!("a cooperative grid of {blocks} blocks cannot be there at once; {room} can");
+                return Ok(Some((Code::COOPERATIVE_LAUNCH_TOO_LARGE, why)));
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Puts a command into a stream: into the device's queue, or into the graph that captures the stream.
@@ -150,4 +178,8 @@ impl Core {
         self.settle(queued)?;
         self.relieve()
     }
+}
+
+fn extent(sides: [u32; 3]) -> String {
+    format!("{} x {} x {}", sides[0], sides[1], sides[2])
 }

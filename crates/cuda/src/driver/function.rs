@@ -18,7 +18,7 @@ pub(crate) fn attribute(core: &mut Core, function: u64, number: u32) -> Result<i
     let value = match number {
         0 => of.max_threads.min(limits.threads_per_block),
         1 => of.shared_bytes,
-        2 => 0,
+        2 => of.const_bytes,
         3 => of.local_bytes,
         4 => of.registers,
         5 | 6 => limits.capability,

@@ -58,6 +58,15 @@ fn add(state: u64, kind: u32, image: &[u8], name: &str) -> Result<()> {
     if link.linked.is_some() {
         return Err(Code::INVALID_VALUE);
     }
+    // The device runtime's functions are built in.
+    if name.rsplit('/').next() == Some("libcudadevrt.a") {
+        return Ok(());
+    }
+    if image.starts_with(b"!<arch>") {
+        let text =
+            format!("{name}: archives cannot be linked; give the linker the PTX of what is needed from it");
+        return Err(refuse(&link.options, &text, Code::INVALID_IMAGE));
+    }
     let text = match kind {
         PTX => String::from_utf8_lossy(image).trim_end_matches('\0').to_owned(),
         CUBIN => {
@@ -93,6 +102,10 @@ fn complete(state: u64, image: Out<u64>, bytes: Out<usize>) -> Result<()> {
                 Code::INVALID_PTX,
             )
         })?;
+        let linked = match link.options.max_registers() {
+            Some(most) => limit_registers(&linked, most),
+            None => linked,
+        };
         link.options.report::<()>(&Ok(()), "");
         link.linked = Some(linked.into_bytes().into_iter().chain([0]).collect());
     }
@@ -101,6 +114,44 @@ fn complete(state: u64, image: Out<u64>, bytes: Out<usize>) -> Result<()> {
     // The 0 at the end is counted, so that a copy of the image is still a C string.
     bytes.put_if(linked.len());
     Ok(())
+}
+
+/// Gives every kernel that has none a `.maxnreg`, between its parameters and its body.
+fn limit_registers(text: &str, most: u32) -> String {
+    let (mut limited, mut rest) = (String::with_capacity(text.len() + 64), text);
+    // Since the last `.entry`: how deep in parentheses, and whether there is a limit already.
+    let mut header: Option<(u32, bool)> = None;
+    while let Some(first) = rest.chars().next() {
+        let comment = [("//", "\n"), ("/*", "*/")].iter().find(|(start, _)| rest.starts_with(start));
+        let taken = match comment {
+            Some((start, end)) => {
+                rest[start.len()..].find(end).map_or(rest.len(), |at| start.len() + at + end.len())
+            }
+            None if rest.starts_with(".entry") => {
+                header = Some((0, false));
+                ".entry".len()
+            }
+            None => {
+                header = match (header, first) {
+                    (Some((depth, limit)), '(') => Some((depth + 1, limit)),
+                    (Some((depth, limit)), ')') => Some((depth.saturating_sub(1), limit)),
+                    (Some((0, limit)), '{') => {
+                        if !limit {
+                            limited.push_str(&format!(".maxnreg {most}\n"));
+                        }
+                        None
+                    }
+                    (Some((0, _)), ';') => None,
+                    (Some((depth, limit)), _) => Some((depth, limit || rest.starts_with(".maxnreg"))),
+                    (None, _) => None,
+                };
+                first.len_utf8()
+            }
+        };
+        limited.push_str(&rest[..taken]);
+        rest = &rest[taken..];
+    }
+    limited
 }
 
 api! {
@@ -151,5 +202,19 @@ api! {
     fn cuLinkDestroy(state: u64) {
         check_initialized()?;
         links().table().remove(state).map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::limit_registers;
+
+    #[test]
+    fn a_limit_of_registers_goes_between_parameters_and_body() {
+        let text = ".version 7.0 // .entry {\n.func f(.param .b32 a) { ret; }\n.entry a(.param .b64 p[2])\n{ ret; }\n\
+            .entry b .maxnreg 16 /* { */ { ret; }\n.extern .entry c;\n.entry d { ret; }";
+        let limited = ".version 7.0 // .entry {\n.func f(.param .b32 a) { ret; }\n.entry a(.param .b64 p[2])\n.maxnreg 38\n{ ret; }\n\
+            .entry b .maxnreg 16 /* { */ { ret; }\n.extern .entry c;\n.entry d .maxnreg 38\n{ ret; }";
+        assert_eq!(limit_registers(text, 38), limited);
     }
 }

@@ -13,6 +13,7 @@ pub(crate) struct JitOptions {
     values: Out<u64>,
 }
 
+const MAX_REGISTERS: u32 = 0;
 const WALL_TIME: u32 = 2;
 const INFO_LOG: u32 = 3;
 const INFO_LOG_SIZE: u32 = 4;
@@ -31,6 +32,11 @@ impl JitOptions {
         let place = self.numbers.iter().position(|&n| n == number)?;
         let value = Out::<u64>::at(self.slot(place)).get().ok()?;
         Some((place, value))
+    }
+
+    /// Registers that a thread may have at most, if that was asked for.
+    pub fn max_registers(&self) -> Option<u32> {
+        self.value(MAX_REGISTERS).map(|(_, most)| most as u32).filter(|&most| most > 0)
     }
 
     fn slot(&self, place: usize) -> u64 {

@@ -94,21 +94,23 @@ def check(warpwatt, environment, jobs, everything):
     yield f"numba-suite, {len(wanted)} of {len(ids)} tests of the list", wrong, time.monotonic() - start
 
 
-def run_file(warpwatt, environment, file, timeout=600):
-    """All tests of a file, going on after those that end the process."""
+def run_file(warpwatt, environment, file, timeout=900):
+    """All tests of a file. One that ends the process, or leaves the device with an error, spoils those after it: they are tried again
+    without it, for as long as that helps."""
     outcomes, remaining = {}, [file]
-    for _ in range(12):
+    while remaining:
         some, log = run_some(warpwatt, environment, remaining, timeout)
-        outcomes |= some
-        if "died" not in some.values():
-            break
-        # What comes after the one that died is found by collecting without running.
-        command = pytest(warpwatt, "--collect-only", tests_folder() / file)
-        found = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, cwd="/")
-        names = [line for line in found.stdout.splitlines() if "::" in line]
-        remaining = [n for n in names if n not in outcomes]
-        if not remaining:
-            break
+        before, outcomes = outcomes, outcomes | some
+        if "died" in some.values():
+            # What comes after the one that died is found by collecting without running.
+            command = pytest(warpwatt, "--collect-only", tests_folder() / file)
+            found = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, cwd="/")
+            names = [line for line in found.stdout.splitlines() if "::" in line]
+            remaining = [n for n in names if n not in outcomes]
+        else:
+            failed = [i for i in some if some[i] == "failed"]
+            helped = not before or "passed" in some.values()
+            remaining = failed[1:] if helped else []
     counts = {w: list(outcomes.values()).count(w) for w in ("passed", "failed", "skipped", "died")}
     print(f"{file}: {counts}" + (f"\n{log}" if not outcomes else ""), flush=True)
     return outcomes

@@ -120,18 +120,18 @@ fn the_explorer_prefers_the_smaller_of_two_that_fit() {
 }
 
 #[test]
-fn every_scheme_agrees_with_its_plain_twin_at_every_edge() {
+fn every_scheme_agrees_with_its_plain_twin_and_comes_back_at_every_edge() {
     for base in BASES {
         for delta in EDGES {
             for odd in [0, 1, 2, 14, 15] {
                 let wide = pairs(base, |pair| if pair == odd { delta } else { 0 });
                 for values in [wide, one_odd(base as u32, 2 * odd, delta)] {
                     for scheme in Scheme::ALL {
-                        assert_eq!(
-                            scheme.fits(&values),
-                            plain::fits(scheme, &values),
-                            "{scheme} {values:x?}"
-                        );
+                        let mut entry = plain::stale();
+                        let fits = plain::fits(scheme, &values);
+                        assert_eq!(scheme.fits(&values), fits, "{scheme} {values:x?}");
+                        assert_eq!(scheme.encode(&values, &mut entry).is_ok(), fits, "{scheme} {values:x?}");
+                        assert!(!fits || scheme.decode(&entry) == values, "{scheme} {values:x?}");
                     }
                 }
             }

@@ -23,6 +23,8 @@ fn bounds_belong_to_the_nearer_bin_on_both_sides() {
         for (step, bin) in expected {
             assert_eq!(Bin::of(base, base.wrapping_add_signed(step)), bin, "{base:#x} + {step}");
             assert_eq!(Bin::of(base, base.wrapping_add_signed(-step)), bin, "{base:#x} - {step}");
+            let steps = |lane: usize| base.wrapping_add_signed(step * (lane % 2) as i32);
+            assert_eq!(Distances::of(&std::array::from_fn(steps)).count(bin), 31, "{base:#x} and {step}");
         }
         assert_eq!(Bin::of(base, base.wrapping_add_signed(i32::MIN)), Bin::Random);
     }

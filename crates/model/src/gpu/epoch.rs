@@ -91,6 +91,8 @@ impl<'g, 'a> Run<'g, 'a> {
             .collect();
         let dispatcher = Dispatcher::new(&gpu.config, &kernels, launches);
         let epoch = u64::from(gpu.config.epoch());
+        // Time that passed without kernels is none of theirs.
+        gpu.boundary = gpu.boundary.max(gpu.now / epoch * epoch);
         let boundary = gpu.boundary;
         let mut run = Run {
             memory,

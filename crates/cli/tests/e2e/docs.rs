@@ -94,6 +94,7 @@ fn the_reference_of_counters_has_them_all() {
                 "l2" => "L2 slices",
                 "lsu" => "Load/store units",
                 "noc" => "Network",
+                "ops" => "Operations",
                 "rf" => "Register files",
                 "shared" => "Shared memory",
                 "sm" => "Streaming multiprocessors",
@@ -106,6 +107,21 @@ fn the_reference_of_counters_has_them_all() {
         let _ = writeln!(page, "| `{}` | {} |", info.name, info.doc);
     }
     current("docs/reference-counters.md", &page);
+}
+
+#[test]
+fn the_page_about_energy_lists_figures_and_technologies() {
+    let mut tables = String::from("\n| figure | what it is |\n|---|---|\n");
+    for figure in warpwatt_energy::FIGURES {
+        let _ = writeln!(tables, "| `{}` | {} |", figure.name, figure.doc);
+    }
+    let page = std::fs::read_to_string(root().join("docs/energy.md")).expect("the page");
+    let (before, rest) = page.split_once("<!-- figures -->\n").expect("the place of the table");
+    let (_, after) = rest.split_once("<!-- end -->").expect("the end of the table");
+    current("docs/energy.md", &format!("{before}<!-- figures -->\n{tables}\n<!-- end -->{after}"));
+    for technology in warpwatt_energy::TECHNOLOGIES {
+        assert!(page.contains(&format!("`{}`", technology.name)), "{} is not described", technology.name);
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod commands;
 mod common;
 mod docs;
+mod energy;
 mod exec;
 mod faults;
 mod fuzz;

@@ -2,16 +2,16 @@
 //! Which instruction energy is spent for. Dynamic energy goes with the events: each counter has a share for every place in the program.
 //! Static energy goes with the issue slots that a place used or was waited for in. What belongs to no place is left over.
 
-use crate::evaluate::Counter;
+use crate::evaluate::Breakdown;
 use crate::resolve::Model;
-use crate::units::{Joules, Seconds};
+use crate::units::Joules;
 
 /// Shares of places in what is to be divided. Shares of one kind add up to at most 1.
 pub trait Shares {
     /// Places in the program.
     fn places(&self) -> usize;
-    /// Shares of the events of a counter; `None` if they belong to no place.
-    fn events(&self, counter: &str) -> Option<&[f64]>;
+    /// Shares of the events of a counter, by its place among the model's; `None` if they belong to no place.
+    fn events(&self, counter: usize) -> Option<&[f64]>;
     /// Shares of time.
     fn time(&self) -> &[f64];
 }
@@ -36,12 +36,11 @@ pub struct Attribution {
     pub unattributed: Part,
 }
 
-/// Divides the energy of a kernel among the places of its program.
-pub fn attribute(model: &Model, counter: Counter, time: Seconds, shares: &dyn Shares) -> Attribution {
-    let whole = model.evaluate(counter, time);
+/// Divides the energy of a kernel, of which `whole` is all, among the places of its program.
+pub fn attribute(model: &Model, counts: &[f64], whole: &Breakdown, shares: &dyn Shares) -> Attribution {
     let mut places = vec![Part::default(); shares.places()];
-    for (name, energy) in model.dynamic_by_counter(counter) {
-        for (place, share) in places.iter_mut().zip(shares.events(name).unwrap_or_default()) {
+    for (counter, energy) in model.dynamic_by_counter(counts).into_iter().enumerate() {
+        for (place, share) in places.iter_mut().zip(shares.events(counter).unwrap_or_default()) {
             place.dynamic += energy * *share;
         }
     }

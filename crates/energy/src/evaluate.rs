@@ -2,6 +2,9 @@
 //! Joules from counters and time. Sums are taken in the order of the technology's structures, so that the same counts give the same
 //! bits.
 
+use std::sync::Arc;
+
+use crate::attribute::Part;
 use crate::resolve::{Model, Of};
 use crate::units::{Joules, Seconds};
 
@@ -15,8 +18,8 @@ pub struct Breakdown {
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct StructureEnergy {
-    pub name: String,
-    pub component: String,
+    pub name: Arc<str>,
+    pub component: Arc<str>,
     pub dynamic: Joules,
     pub static_: Joules,
 }
@@ -24,7 +27,7 @@ pub struct StructureEnergy {
 /// Energy of the structures that are shown together.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Component {
-    pub name: String,
+    pub name: Arc<str>,
     pub dynamic: Joules,
     pub static_: Joules,
 }
@@ -81,22 +84,11 @@ pub type Counter<'a> = &'a dyn Fn(&str) -> Option<f64>;
 impl Model {
     /// The whole GPU. A counter that is not there counts nothing.
     pub fn evaluate(&self, counter: Counter, time: Seconds) -> Breakdown {
-        self.add_up(counter, time, |per_second, _| per_second * time.0)
+        self.evaluate_counts(&self.counts(counter), time)
     }
 
-    /// One SM, from its own counters: what SMs share is left out, so that all SMs and the rest make up the GPU.
-    pub fn evaluate_sm(&self, counter: Counter, time: Seconds) -> Breakdown {
-        self.add_up(
-            counter,
-            time,
-            |per_second, per_sm| {
-                if per_sm { per_second / self.sms * time.0 } else { 0.0 }
-            },
-        )
-    }
-
-    fn add_up(&self, counter: Counter, time: Seconds, over: impl Fn(f64, bool) -> f64) -> Breakdown {
-        let counts = self.counts(counter);
+    /// The same, from the values of `counters` in their order.
+    pub fn evaluate_counts(&self, counts: &[f64], time: Seconds) -> Breakdown {
         let mut structures: Vec<_> = self
             .structures
             .iter()
@@ -111,14 +103,29 @@ impl Model {
             let structure = &mut structures[term.structure];
             match term.of {
                 Of::Event(counter) => structure.dynamic += Joules(term.joules * counts[counter]),
-                Of::Time { per_sm } => structure.static_ += Joules(over(term.joules, per_sm)),
+                Of::Time { .. } => structure.static_ += Joules(term.joules * time.0),
                 Of::State(counter) => structure.static_ += Joules(term.joules * counts[counter]),
             }
         }
         Breakdown { structures, time }
     }
 
-    fn counts(&self, counter: Counter) -> Vec<f64> {
+    /// One SM, from its own counters: what SMs share is left out, so that all SMs and the rest make up the GPU.
+    pub fn evaluate_sm(&self, counts: &[f64], time: Seconds) -> Part {
+        let mut part = Part::default();
+        for term in &self.terms {
+            match term.of {
+                Of::Event(counter) => part.dynamic += Joules(term.joules * counts[counter]),
+                Of::Time { per_sm: true } => part.static_ += Joules(term.joules / self.sms * time.0),
+                Of::Time { per_sm: false } => {}
+                Of::State(counter) => part.static_ += Joules(term.joules * counts[counter]),
+            }
+        }
+        part
+    }
+
+    /// The values of `counters`, in their order.
+    pub fn counts(&self, counter: Counter) -> Vec<f64> {
         self.counters.iter().map(|name| counter(name).unwrap_or(0.0)).collect()
     }
 
@@ -134,12 +141,11 @@ impl Model {
     }
 
     /// Dynamic energy by the counter that it comes from, in the order of `counters`.
-    pub fn dynamic_by_counter(&self, counter: Counter) -> Vec<(&str, Joules)> {
-        let counts = self.counts(counter);
-        let mut all: Vec<_> = self.counters().map(|name| (name, Joules(0.0))).collect();
+    pub fn dynamic_by_counter(&self, counts: &[f64]) -> Vec<Joules> {
+        let mut all = vec![Joules(0.0); self.counters.len()];
         for term in &self.terms {
             if let Of::Event(counter) = term.of {
-                all[counter].1 += Joules(term.joules * counts[counter]);
+                all[counter] += Joules(term.joules * counts[counter]);
             }
         }
         all

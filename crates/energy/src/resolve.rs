@@ -3,6 +3,7 @@
 //! counters and parameters are checked here; all that is wrong is told at once.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use toml::Spanned;
 use warpwatt_base::suggest;
@@ -39,9 +40,9 @@ pub struct Model {
 /// What is known about a structure besides its energy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StructureInfo {
-    pub name: String,
-    pub component: String,
-    pub doc: String,
+    pub name: Arc<str>,
+    pub component: Arc<str>,
+    pub doc: Arc<str>,
 }
 
 /// Energy that is a number times a quantity.
@@ -115,9 +116,9 @@ impl Resolver<'_> {
         }
         let index = self.model.structures.len();
         self.model.structures.push(StructureInfo {
-            name: structure.name.get_ref().clone(),
-            component: structure.component.get_ref().clone(),
-            doc: structure.doc.get_ref().clone(),
+            name: structure.name.get_ref().as_str().into(),
+            component: structure.component.get_ref().as_str().into(),
+            doc: structure.doc.get_ref().as_str().into(),
         });
         for event in &structure.events {
             self.event(origin, index, event);

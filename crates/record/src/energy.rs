@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use warpwatt_base::counters::Count;
+use warpwatt_base::counters::{Count, CounterInfo};
 use warpwatt_config::Config;
 use warpwatt_energy::{
     Attribution, Breakdown, Error, Model, Seconds, Setting, Shares, Technology, attribute,
@@ -16,12 +16,20 @@ use warpwatt_results::{
     ClassEnergy, ComponentEnergy, Energy, InstructionEnergy, Kernel, LineEnergy, Reading, RunRecord,
     SmEnergy, StructureEnergy, Values,
 };
-use warpwatt_runtime::{Counters, Instruction, Kind, LaunchRecord, Path, TimedRecord};
+use warpwatt_runtime::{
+    Counters, Instruction, Kind, LaunchRecord, OpCounters, Path, SmCounters, TimedRecord,
+};
 
 /// Works out energy for one GPU and technology.
 pub struct Energies {
     model: Model,
     core_hz: f64,
+    /// Where each counter of an SM, in the order in which they are visited, is among the model's; the same for the whole GPU.
+    of_sm: Vec<Option<usize>>,
+    of_gpu: Vec<Option<usize>>,
+    /// What events are divided by, each with the counter that has all of them, and which of them each of the model's counters goes by.
+    columns: Vec<(By, Option<String>)>,
+    column_of: Vec<Option<usize>>,
 }
 
 impl Energies {
@@ -29,8 +37,25 @@ impl Energies {
         let infos = warpwatt_results::registry(&Counters::infos());
         let counters: Vec<_> = infos.iter().map(|info| info.name).collect();
         let setting = Setting { config, counters: &counters, techniques: &[], parameters: &[] };
+        let model = technology.resolve(setting)?;
+        let place = |info: CounterInfo| model.counters().position(|name| name == info.name);
+        let of_sm = SmCounters::infos().into_iter().chain(OpCounters::infos()).map(place).collect();
+        let of_gpu = Counters::infos().into_iter().map(place).collect();
+        let mut columns = vec![By::Time];
+        let column_of = model
+            .counters()
+            .map(|name| {
+                let by = By::of(name)?;
+                let known = columns.iter().position(|column| *column == by);
+                Some(known.unwrap_or_else(|| {
+                    columns.push(by);
+                    columns.len() - 1
+                }))
+            })
+            .collect();
+        let columns = columns.into_iter().map(|by| (by, by.whole())).collect();
         let core_hz = f64::from(config.clock.core_mhz) * 1e6;
-        Ok(Energies { model: technology.resolve(setting)?, core_hz })
+        Ok(Energies { core_hz, of_sm, of_gpu, columns, column_of, model })
     }
 
     fn seconds(&self, cycles: u64) -> Seconds {
@@ -42,9 +67,10 @@ impl Energies {
         let Some(timed) = &launch.timed else { return };
         let time = self.seconds(timed.cycles);
         let counter = |name: &str| count(&kernel.counters, name);
-        let whole = self.model.evaluate(&counter, time);
-        let shares = PcShares::new(&self.model, &timed.instructions, &counter);
-        let divided = attribute(&self.model, &counter, time, &shares);
+        let counts = self.model.counts(&counter);
+        let whole = self.model.evaluate_counts(&counts, time);
+        let shares = PcShares::new(self, &timed.instructions, &counter);
+        let divided = attribute(&self.model, &counts, &whole, &shares);
         let mut energy = summary(&whole);
         energy.per_line = per_line(launch, timed, &divided, &shares);
         energy.unattributed_j = divided.unattributed.total().0;
@@ -106,18 +132,15 @@ impl Energies {
 
     fn per_sm(&self, timed: &TimedRecord, time: Seconds, whole: &Breakdown) -> SmEnergy {
         let mut sms = SmEnergy { dynamic_j: Vec::new(), static_j: Vec::new(), shared_j: 0.0 };
+        let mut counts = vec![0.0; self.column_of.len()];
         for (sm, ops) in timed.per_sm.iter().zip(&timed.ops_per_sm) {
-            let mut counts = BTreeMap::new();
-            let mut note = |name: &'static str, count: Count| {
-                if let Count::Sum(sum) = count {
-                    counts.insert(name, sum as f64);
-                }
-            };
+            let mut note = noting(&self.of_sm, &mut counts);
             sm.visit(&mut note);
             ops.visit(&mut note);
-            let part = self.model.evaluate_sm(&|name| counts.get(name).copied(), time);
-            sms.dynamic_j.push(part.dynamic().0);
-            sms.static_j.push(part.static_().0);
+            drop(note);
+            let part = self.model.evaluate_sm(&counts, time);
+            sms.dynamic_j.push(part.dynamic.0);
+            sms.static_j.push(part.static_.0);
         }
         let inside: f64 = sms.dynamic_j.iter().chain(&sms.static_j).sum();
         sms.shared_j = whole.total().0 - inside;
@@ -127,16 +150,12 @@ impl Energies {
     /// Power over time, in watts, by component and all together.
     fn power(&self, timed: &TimedRecord, series: &mut warpwatt_results::Series) {
         let mut before = timed.start_cycle;
+        let mut counts = vec![0.0; self.column_of.len()];
         for sample in &timed.series {
-            let mut counts = BTreeMap::new();
-            sample.counters.visit(&mut |name, count| {
-                if let Count::Sum(sum) = count {
-                    counts.insert(name, sum as f64);
-                }
-            });
+            sample.counters.visit(&mut noting(&self.of_gpu, &mut counts));
             let time = self.seconds(sample.cycle.saturating_sub(before));
             before = sample.cycle;
-            let part = self.model.evaluate(&|name| counts.get(name).copied(), time);
+            let part = self.model.evaluate_counts(&counts, time);
             let mut put = |name: &str, watts: f64| {
                 let name = format!("power.{}.watts", name.to_lowercase().replace(' ', "_"));
                 series.entry(name).or_default().push(Reading::Ratio(watts));
@@ -145,6 +164,16 @@ impl Energies {
                 put(&component.name, component.total().watts_over(time));
             }
             put("total", part.total().watts_over(time));
+        }
+    }
+}
+
+/// Puts counters that are visited in a known order into their places.
+fn noting<'a>(places: &'a [Option<usize>], counts: &'a mut [f64]) -> impl FnMut(&'static str, Count) + 'a {
+    let mut places = places.iter();
+    move |_, count| {
+        if let (Some(Some(place)), Count::Sum(sum)) = (places.next(), count) {
+            counts[*place] = sum as f64;
         }
     }
 }
@@ -160,13 +189,13 @@ fn count(values: &Values, name: &str) -> Option<f64> {
 /// What there is to say about the whole, with nothing divided up yet.
 fn summary(whole: &Breakdown) -> Energy {
     let components = whole.components().into_iter().map(|component| ComponentEnergy {
-        name: component.name.clone(),
+        name: component.name.to_string(),
         dynamic_j: component.dynamic.0,
         static_j: component.static_.0,
     });
     let structures = whole.structures.iter().map(|structure| StructureEnergy {
-        name: structure.name.clone(),
-        component: structure.component.clone(),
+        name: structure.name.to_string(),
+        component: structure.component.to_string(),
         dynamic_j: structure.dynamic.0,
         static_j: structure.static_.0,
     });
@@ -360,51 +389,49 @@ fn unit(kind: Kind) -> &'static str {
 }
 
 /// Shares of a kernel's instructions in what the GPU did while it ran.
-struct PcShares {
-    /// Columns of shares, each used by several counters.
-    columns: Vec<(By, Vec<f64>)>,
-    time: Vec<f64>,
+struct PcShares<'e> {
+    energies: &'e Energies,
+    /// As `Energies::columns`; the first is time.
+    columns: Vec<Vec<f64>>,
 }
 
-impl PcShares {
-    fn new(model: &Model, instructions: &[Instruction], counter: &dyn Fn(&str) -> Option<f64>) -> PcShares {
+impl PcShares<'_> {
+    fn new<'e>(
+        energies: &'e Energies,
+        instructions: &[Instruction],
+        counter: &dyn Fn(&str) -> Option<f64>,
+    ) -> PcShares<'e> {
         // Kernels that run at the same time share what has no counter of its own for each, by the instructions they issued.
         let issued: u64 = instructions.iter().map(|instruction| instruction.issues).sum();
         let all = counter("sm.issued.count").unwrap_or_default();
         let own = if all > issued as f64 { issued as f64 / all } else { 1.0 };
-        let column = |by: By| {
-            let weights: Vec<f64> = instructions.iter().map(|instruction| by.weight(instruction)).collect();
-            let sum: f64 = weights.iter().sum();
-            let whole = match by.whole().and_then(|name| counter(&name)) {
+        let column = |(by, name): &(By, Option<String>)| {
+            let mut shares: Vec<f64> =
+                instructions.iter().map(|instruction| by.weight(instruction)).collect();
+            let sum: f64 = shares.iter().sum();
+            let whole = match name.as_deref().and_then(counter) {
                 Some(whole) => whole.max(sum),
                 None => sum / own,
             };
-            let shares: Vec<f64> =
-                weights.iter().map(|&w| if whole > 0.0 { w / whole } else { 0.0 }).collect();
+            let scale = if whole > 0.0 { 1.0 / whole } else { 0.0 };
+            shares.iter_mut().for_each(|share| *share *= scale);
             shares
         };
-        let mut columns = Vec::<(By, Vec<f64>)>::new();
-        for by in model.counters().filter_map(By::of) {
-            if columns.iter().all(|(known, _)| *known != by) {
-                columns.push((by, column(by)));
-            }
-        }
-        PcShares { columns, time: column(By::Time) }
+        PcShares { energies, columns: energies.columns.iter().map(column).collect() }
     }
 }
 
-impl Shares for PcShares {
+impl Shares for PcShares<'_> {
     fn places(&self) -> usize {
-        self.time.len()
+        self.columns[0].len()
     }
 
-    fn events(&self, counter: &str) -> Option<&[f64]> {
-        let by = By::of(counter)?;
-        self.columns.iter().find(|(known, _)| *known == by).map(|(_, shares)| shares.as_slice())
+    fn events(&self, counter: usize) -> Option<&[f64]> {
+        self.energies.column_of[counter].map(|column| self.columns[column].as_slice())
     }
 
     fn time(&self) -> &[f64] {
-        &self.time
+        &self.columns[0]
     }
 }
 

@@ -6,6 +6,8 @@ use warpwatt_energy::{Shares, attribute};
 use crate::support::*;
 
 struct Made {
+    /// Whether each counter is one of memory.
+    dram: Vec<bool>,
     events: Vec<f64>,
     time: Vec<f64>,
 }
@@ -15,8 +17,8 @@ impl Shares for Made {
         self.events.len()
     }
 
-    fn events(&self, counter: &str) -> Option<&[f64]> {
-        (!counter.starts_with("dram.")).then_some(&self.events)
+    fn events(&self, counter: usize) -> Option<&[f64]> {
+        (!self.dram[counter]).then_some(&self.events)
     }
 
     fn time(&self) -> &[f64] {
@@ -27,10 +29,10 @@ impl Shares for Made {
 #[test]
 fn places_and_what_is_left_over_are_the_total() {
     let model = resolve(&technology("gtx480-40nm"), &gpu("gtx480"));
-    let shares = Made { events: vec![0.5, 0.0, 0.25], time: vec![0.25, 0.125, 0.0] };
-    let counter = |name: &str| Some(count(name));
-    let divided = attribute(&model, &counter, TIME, &shares);
+    let dram = model.counters().map(|name| name.starts_with("dram.")).collect();
+    let shares = Made { dram, events: vec![0.5, 0.0, 0.25], time: vec![0.25, 0.125, 0.0] };
     let whole = evaluate(&model);
+    let divided = attribute(&model, &model.counts(&|name| Some(count(name))), &whole, &shares);
     let places: f64 = divided.places.iter().map(|place| place.total().0).sum();
     assert!(near(places + divided.unattributed.total().0, whole.total().0));
     // Time that nobody used, and memory, which here belongs to nobody.

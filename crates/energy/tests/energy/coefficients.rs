@@ -120,7 +120,7 @@ fn doubling_a_coefficient_moves_the_total_by_exactly_its_part() {
                 .map(|(a, b)| (&a.name, (b.dynamic.0 + b.static_.0) - (a.dynamic.0 + a.static_.0)))
                 .collect();
             assert_eq!(moved.len(), 1, "{}", coefficient.what);
-            assert!(coefficient.what.starts_with(moved[0].0.as_str()), "{}", coefficient.what);
+            assert!(coefficient.what.starts_with(&**moved[0].0), "{}", coefficient.what);
             assert!((moved[0].1 - part).abs() < 1e-9 * scale, "{}", coefficient.what);
         }
     }

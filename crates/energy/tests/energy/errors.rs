@@ -41,7 +41,7 @@ fn a_structure_takes_a_few_lines_and_a_counter() {
     let model = resolve(text).unwrap_or_else(|errors| panic!("{errors:?}"));
     let whole = model.evaluate(&|name| (name == "rf.reads.count").then_some(1e9), Seconds(2.0));
     let part = &whole.structures[0];
-    assert_eq!((part.name.as_str(), part.component.as_str()), ("register cache", "register file"));
+    assert_eq!((&*part.name, &*part.component), ("register cache", "register file"));
     assert!(near(part.dynamic.0, 1.5e-3) && near(part.static_.0, 2e-3 * 15.0 * 2.0));
     assert_eq!(model.technology, "mine");
 }

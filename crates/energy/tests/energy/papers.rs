@@ -11,7 +11,7 @@ fn structure_j(technology: &str, gpu_name: &str, structure: &str, counter: &str)
     let whole = model.evaluate(&|name| (name == counter).then_some(1.0), Seconds(0.0));
     let still = model.evaluate(&|_| None, Seconds(1.0));
     let of = |whole: &warpwatt_energy::Breakdown| {
-        let found = whole.structures.iter().find(|part| part.name == structure);
+        let found = whole.structures.iter().find(|part| &*part.name == structure);
         found.unwrap_or_else(|| panic!("{technology} has no {structure}")).clone()
     };
     (of(&whole).dynamic.0 * 1e12, of(&still).static_.0 * 1e3)
@@ -83,7 +83,7 @@ fn the_thesis_s_table_of_drowsy_caches() {
         let all = f64::from(lines) * f64::from(mhz) * 1e6;
         let power = |asleep: f64| {
             let whole = model.evaluate(&|name| (name == counter).then_some(asleep), Seconds(1.0));
-            let found = whole.structures.iter().find(|part| part.name == cache);
+            let found = whole.structures.iter().find(|part| &*part.name == cache);
             found.map_or(0.0, |part| part.static_.0)
         };
         let share = 1.0 - power(all) / power(0.0);

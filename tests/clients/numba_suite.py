@@ -76,7 +76,7 @@ def check(warpwatt, environment, jobs, everything):
         parts, timeout = list(groups.values()), 1200
     else:
         # Neighbours in a file share what was compiled, so runs of two are taken, spread over the list.
-        step = max(1, 2 * len(ids) // SAMPLE)
+        step = max(1, len(ids) // SAMPLE)
         sample = [i for k, i in enumerate(ids) if k // 2 % step == 0]
         half = (len(sample) + 1) // 2
         parts, timeout = [sample[:half], sample[half:]], 240

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 from numba import cuda, float32, int32
 
-cuda_config = sys.argv[1:] or ["add", "matmul", "reduce", "atomics", "histogram", "grid", "print"]
+wanted = sys.argv[1:] or ["add", "matmul", "reduce", "atomics", "histogram", "grid", "print"]
 rng = np.random.default_rng(1)
 SIDE = 8
 
@@ -132,6 +132,6 @@ def check_print():
     cuda.synchronize()
 
 
-for name in cuda_config:
+for name in wanted:
     globals()[f"check_{name}"]()
     print(f"numba: {name} is right", flush=True)

@@ -125,7 +125,9 @@ def grow(warpwatt, environment, jobs, wanted=lambda file: True):
         for some in pool.map(lambda f: run_file(warpwatt, environment, f), files):
             results |= some
             passing = {i for i, word in results.items() if word == "passed"}
-            LIST.write_text(HEADER + "".join(f"{i}\n" for i in sorted(passing | before)))
+            draft = LIST.with_suffix(".draft")
+            draft.write_text(HEADER + "".join(f"{i}\n" for i in sorted(passing | before)))
+            draft.replace(LIST)
             for i, word in sorted(some.items()):
                 if word in ("failed", "died"):
                     print(f"  {word}  {i}", flush=True)

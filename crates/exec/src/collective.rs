@@ -2,6 +2,8 @@
 //! Operations between the lanes that a member mask names: from sm_70 on they wait until all of those are there (PTX ISA, "shfl.sync",
 //! "vote.sync", "match.sync", "redux.sync", "bar.warp.sync").
 
+use warpwatt_isa::Op;
+
 use crate::cta::Warp;
 use crate::image::Kind;
 use crate::machine::{Event, Machine};
@@ -25,9 +27,14 @@ impl<P: GlobalPort> Machine<'_, P> {
         }
     }
 
-    /// Executes a collective for each group of lanes that name the same members.
+    /// Executes a collective for each group of lanes that name the same members. Shuffles need no groups: members say who is waited for, and
+    /// every lane that is there can be read.
     unsafe fn compute_groups(&mut self, warp: &mut Warp, pc: u32, mask: u32) {
         let image = self.grid.image;
+        if image.uops[pc as usize].op == Op::Shfl {
+            unsafe { self.compute(warp, &image.code[pc as usize], &image.uops[pc as usize], mask) };
+            return;
+        }
         let mut rest = mask;
         while rest != 0 {
             unsafe {

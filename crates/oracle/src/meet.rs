@@ -183,7 +183,8 @@ fn deliver(
         Opcode::Shfl => {
             let (from, in_range) =
                 shuffle_source(form.one_of(&[Mod::Up, Mod::Down, Mod::Bfly, Mod::Idx]), lane, mine)?;
-            let value = of(from).filter(|_| members >> from & 1 == 1).map_or(mine.value, |wait| wait.value);
+            // What is read from a lane that is not there is open; as on hardware, it is 0.
+            let value = of(from).filter(|_| members >> from & 1 == 1).map_or(0, |wait| wait.value);
             let (to, flag) = match &ops[0] {
                 Operand::Pair(to, flag) => (to.as_ref(), Some(flag.as_ref())),
                 to => (to, None),

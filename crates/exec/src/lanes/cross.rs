@@ -60,7 +60,10 @@ kernel!(Shfl<const MODE: u8>, |L, args, _uop| {
     }
     let inside = L::signs(&inside);
     args.pdst = [inside, !inside];
-    fill::<L>(args, |lane| a[(from[lane] & 31) as usize]);
+    // A lane that does not take part gives 0. PTX leaves it open, but that is what hardware does, and programs have come to rely on it:
+    // the last step of many block reductions is done by fewer lanes than its shuffles reach.
+    let present = args.mask;
+    fill::<L>(args, |lane| a[(from[lane] & 31) as usize] & ones(present >> (from[lane] & 31) & 1 == 1));
 });
 
 kernel!(Vote, |L, args, uop| {

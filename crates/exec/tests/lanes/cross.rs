@@ -78,7 +78,7 @@ fn shuffles_follow_segment_and_clamp() {
                 u64::MAX,
             ]
         };
-        warps(&op, shape, |warp, _, lane| {
+        warps(&op, shape, |warp, present, lane| {
             let lane = lane as i64;
             let (b, c) = (warp[lane as usize].src[1] as i64, warp[lane as usize].src[2] as i64);
             let (bval, cval, mask) = (b & 31, c & 31, c >> 8 & 31);
@@ -94,7 +94,8 @@ fn shuffles_follow_segment_and_clamp() {
                 }
             };
             let j = if valid { j } else { lane };
-            (Some(warp[j as usize].src[0]), Some(valid))
+            // Lanes that are not there give 0.
+            (Some(if present >> j & 1 == 1 { warp[j as usize].src[0] } else { 0 }), Some(valid))
         });
     }
 }

@@ -331,6 +331,24 @@ fn shuffles_wait_for_lanes_of_the_other_branch() {
 }
 
 #[test]
+fn a_shuffle_reads_every_lane_that_is_there_and_0_from_others() {
+    // The upper half has ended, and every lane names other members: all lanes of the lower half are there to be read.
+    let mut a = Asm::new(NEW);
+    a.s2r(0, SReg::LaneId).address(4, 0, r(0), 4).setp(0, r(0), Cmp::Ge, imm(16)).add(2, r(0), imm(100));
+    a.when(0).exit();
+    let mut shfl = Uop::new(Op::Shfl, Ty::U32);
+    shfl.sub = Sub::Shfl(ShflMode::Down);
+    shfl.flags = Flags::SYNC;
+    shfl.dst = Reg(3);
+    shfl.src = [r(2), imm(8), imm(31), r(0)];
+    a.put(shfl).st(Space::Global, Ty::U32, r(4), 0, r(3)).exit();
+    let mut bench = Bench::new(32);
+    bench.run(&a).unwrap();
+    let want = |lane: u32| if lane < 8 { lane + 108 } else { 0 };
+    assert_eq!(bench.words(), (0..32).map(want).collect::<Vec<u32>>());
+}
+
+#[test]
 fn warp_sync_meets_lanes_from_different_places() {
     let mut a = Asm::new(NEW);
     a.program.shared_bytes = 4;
@@ -352,6 +370,7 @@ fn warp_sync_meets_lanes_from_different_places() {
 
 #[test]
 fn a_collective_that_waits_for_lanes_that_never_come_is_a_deadlock() {
+    // Each half waits at a vote of its own for the other one.
     let mut a = Asm::new(NEW);
     let vote = {
         let mut uop = Uop::new(Op::Vote, Ty::U32);
@@ -363,7 +382,7 @@ fn a_collective_that_waits_for_lanes_that_never_come_is_a_deadlock() {
     };
     a.s2r(0, SReg::LaneId).setp(0, r(0), Cmp::Lt, imm(16)).when(0).bra("low", Some("end"));
     a.put(vote).bra("end", None);
-    a.label("low").mov(3, imm(1));
+    a.label("low").put(vote);
     a.label("end").exit();
     let fault = Bench::new(1).run(&a).unwrap_err().fault;
     assert_eq!(fault.kind, FaultKind::BarrierDeadlock);

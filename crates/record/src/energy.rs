@@ -526,6 +526,15 @@ mod tests {
                 let instructions = energy.per_instruction.as_ref().expect("of kernels");
                 let lines: f64 = energy.per_line.iter().map(|line| line.energy_j).sum();
                 assert!(close(instructions.energy_j.iter().sum(), lines));
+                let ops = |end: &str| -> f64 {
+                    let names = Kind::ALL.iter().map(|kind| format!("ops.{}{end}", kind.name()));
+                    names.filter_map(|name| count(&kernel.counters, &name)).sum()
+                };
+                assert_eq!(Some(ops(".count")), count(&kernel.counters, "sm.issued.count"));
+                assert_eq!(
+                    Some(ops(".lanes.count")),
+                    count(&kernel.counters, "sm.thread_instructions.count")
+                );
                 sum += energy.total_j;
             }
             // They ran one after the other.

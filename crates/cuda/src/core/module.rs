@@ -15,6 +15,8 @@ pub struct Loaded {
     pub id: ModuleId,
     /// Handles of its functions that were asked for, by name.
     functions: FxHashMap<String, u64>,
+    /// It was loaded without a context, as a library, and outlives a reset.
+    library: bool,
 }
 
 /// A kernel that the program may launch.
@@ -82,7 +84,42 @@ impl Core {
                 say(&format!("{name}: {}", warning.message));
             }
         }
-        Ok(self.modules.insert(Loaded { id, functions: FxHashMap::default() }))
+        Ok(self.modules.insert(Loaded { id, functions: FxHashMap::default(), library: false }))
+    }
+
+    /// Marks a module as a library.
+    pub fn keep_as_library(&mut self, module: u64) -> Result<()> {
+        self.modules.get_mut(module)?.library = true;
+        Ok(())
+    }
+
+    /// For a reset: forgets all modules but libraries. Those stay under their handles, with variables as new.
+    pub(super) fn renew_modules(&mut self) {
+        let mut libraries = Vec::new();
+        for (handle, loaded) in self.modules.iter() {
+            if loaded.library
+                && let Ok((name, text)) = self.device.module_text(loaded.id)
+            {
+                libraries.push((handle, name.to_owned(), text.to_owned()));
+            }
+            let _ = self.device.unload_module(loaded.id);
+        }
+        // Memory is given in this order, the same in every run.
+        libraries.sort_unstable();
+        self.modules.retain(|_, loaded| loaded.library);
+        for (handle, name, text) in libraries {
+            match (self.device.load_module(&name, &text), self.modules.get_mut(handle)) {
+                (Ok(id), Ok(loaded)) => loaded.id = id,
+                _ => drop(self.modules.remove(handle)),
+            }
+        }
+        let Core { modules, functions, .. } = self;
+        functions.retain(|_, function| {
+            modules.get(function.module).is_ok_and(|loaded| {
+                function.id = loaded.id;
+                true
+            })
+        });
     }
 
     pub fn unload(&mut self, module: u64) -> Result<()> {

@@ -16,7 +16,7 @@ use crate::core::module::{Function, Loaded};
 use crate::core::stream::{EventState, StreamState, ThreadStreams};
 use crate::core::worker::{Worker, message};
 use crate::core::{graph, signals, texture};
-use crate::session::{Process, Session};
+use crate::session::{Process, Session, Wish};
 
 /// Everything that a program may hold of its device.
 pub struct Core {
@@ -148,7 +148,8 @@ impl Core {
         std::panic::set_hook(Box::new(|_| ()));
         // SAFETY: `end` is a plain function without arguments.
         unsafe { libc::atexit(end) };
-        let _ = signals::spawn("warpwatt-watch", 1 << 20, watch);
+        let wish = process.wish();
+        let _ = signals::spawn("warpwatt-watch", 1 << 20, move || watch(&wish));
         Ok(Core {
             device,
             session,
@@ -249,7 +250,7 @@ impl Core {
         self.faulted
     }
 
-    /// `cudaDeviceReset`: whatever the program holds is void, and the device as new, but for its clock and its log.
+    /// `cudaDeviceReset`: whatever the program holds is void but for libraries, and the device as new, but for its clock and its log.
     pub fn reset(&mut self) -> Result<()> {
         let outcome = if self.faulted.is_some() { Ok(()) } else { self.finish(Until::Everything) };
         self.faulted = None;
@@ -258,14 +259,10 @@ impl Core {
     }
 
     fn free_everything(&mut self) {
-        for (_, loaded) in self.modules.iter() {
-            let _ = self.device.unload_module(loaded.id);
-        }
         for block in self.ledger.take() {
             let _ = block.release(&mut self.device);
         }
-        self.modules.retain(|_, _| false);
-        self.functions.retain(|_, _| false);
+        self.renew_modules();
         self.streams.retain(|_, _| false);
         self.thread_streams = ThreadStreams::default();
         self.events.retain(|_, _| false);
@@ -292,14 +289,18 @@ extern "C" fn end() {
     ENDED.store(true, Ordering::Release);
 }
 
-/// Starts work that the program may be waiting for without asking, and looks after an interrupt that came between two calls.
-fn watch() {
+/// Starts work that the program may be waiting for without asking, looks after an interrupt that came between two calls, and
+/// passes one on to a kernel that runs: while one block takes long, the device does not look for itself.
+fn watch(wish: &Wish) {
     loop {
         std::thread::sleep(WATCH_EVERY);
         if ENDED.load(Ordering::Acquire) {
             return;
         }
-        let Ok(mut slot) = CORE.try_lock() else { continue };
+        let Ok(mut slot) = CORE.try_lock() else {
+            wish.pass_on();
+            continue;
+        };
         let Some(core) = slot.as_mut() else { continue };
         if core.process.asked_to_stop() {
             let error = Error::Interrupted { kernel: "the program".to_owned() };

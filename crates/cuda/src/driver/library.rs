@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Libraries and kernels, which are modules and functions without a context. There is one device, so they are the same things here
-//! under the same handles.
+//! under the same handles; but a reset leaves them.
 
-use crate::core::{Code, with};
+use crate::core::{Code, Core, Result, with};
 use crate::driver::entry::check_initialized;
 use crate::driver::module::{self, JitOptions, load_with};
 use crate::driver::{In, Out, Text, api, device, function};
+
+/// Loads a library. It belongs to no context, so that a reset leaves it.
+fn kept(core: &mut Core, options: &JitOptions, load: impl FnOnce(&mut Core) -> Result<u64>) -> Result<u64> {
+    let library = load_with(core, options, load)?;
+    core.keep_as_library(library)?;
+    Ok(library)
+}
 
 api! {
     fn cuLibraryLoadData(
@@ -21,7 +28,7 @@ api! {
         check_initialized()?;
         library.check()?;
         let options = JitOptions::read(count, options, values)?;
-        library.put(with(|core| load_with(core, &options, |core| module::load(core, image)))?)
+        library.put(with(|core| kept(core, &options, |core| module::load(core, image)))?)
     }
 
     fn cuLibraryLoadFromFile(
@@ -38,7 +45,7 @@ api! {
         library.check()?;
         let options = JitOptions::read(count, options, values)?;
         let (name, bytes) = module::file(path)?;
-        library.put(with(|core| load_with(core, &options, |core| core.load_bytes(&name, &bytes)))?)
+        library.put(with(|core| kept(core, &options, |core| core.load_bytes(&name, &bytes)))?)
     }
 
     fn cuLibraryUnload(library: u64) {

@@ -13,7 +13,7 @@ use warpwatt_config::{Config, GpuFile, PRESETS};
 use warpwatt_record::{Energies, SESSION_VARIABLE, Settings, Timing};
 use warpwatt_runtime::Options;
 
-pub use process::Process;
+pub use process::{Process, Wish};
 
 /// Names the GPU of programs that run without `warpwatt exec`.
 pub const GPU_VARIABLE: &str = "WARPWATT_GPU";

@@ -77,6 +77,11 @@ impl Process {
         Box::new(Watcher::new(self.board.clone(), self.interrupt.clone(), self.live, number))
     }
 
+    /// For a thread that looks on while a kernel runs.
+    pub fn wish(&self) -> Wish {
+        Wish { board: self.board.clone(), interrupt: self.interrupt.clone() }
+    }
+
     /// Whether `exec` wants the program to stop. The device is told too.
     pub fn asked_to_stop(&mut self) -> bool {
         let wanted = self.board.as_ref().is_some_and(|board| board.stopped().is_some());
@@ -152,10 +157,10 @@ impl Process {
                 libc::_exit(LIMIT);
             }
         }
-        if self.own_interrupt {
+        if let Some(signal) = interrupt::caught().or(self.own_interrupt.then_some(libc::SIGINT)) {
             // SAFETY: a plain C call.
             unsafe { libc::fflush(std::ptr::null_mut()) };
-            interrupt::die();
+            interrupt::die(signal);
         }
         self.obeyed = true;
         self.interrupt.store(false, Ordering::Relaxed);
@@ -209,6 +214,21 @@ impl Process {
     }
 }
 
+/// What `exec` wishes the program to do.
+pub struct Wish {
+    board: Option<Arc<Board>>,
+    interrupt: Arc<AtomicBool>,
+}
+
+impl Wish {
+    /// Stops the kernel that runs, if `exec` wants the program to stop.
+    pub fn pass_on(&self) {
+        if self.board.as_ref().is_some_and(|board| board.stopped().is_some()) {
+            self.interrupt.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 fn plain(code: &str, message: String) -> Diagnostic {
     Diagnostic {
         code: code.to_owned(),
@@ -252,7 +272,12 @@ mod tests {
 
         assert!(!first.asked_to_stop());
         let board = Board::open(&folder.join(BOARD_FILE)).expect("it is there");
+        let wish = first.wish();
+        wish.pass_on();
+        assert!(!session.options.interrupt.load(Ordering::Relaxed), "nothing was wished for");
         board.stop(Stop::Interrupt);
+        wish.pass_on();
+        assert!(session.options.interrupt.swap(false, Ordering::Relaxed));
         assert!(second.asked_to_stop() && session.options.interrupt.load(Ordering::Relaxed));
         // A program with a handler of its own goes on, with a part that says so.
         first.stop(&device, &Error::Interrupted { kernel: "k".to_owned() });

@@ -275,3 +275,43 @@ fn a_fault_sticks_until_the_context_is_reset() {
     ok(launch(function(module(), c"poke"), 1, 1, 0, &Arguments::new(&[at])));
     assert_eq!(read(at, 1), [1]);
 }
+
+#[test]
+fn a_reset_leaves_libraries_with_variables_as_new() {
+    const COUNTER: &std::ffi::CStr = c".version 7.0
+.target sm_70
+.address_size 64
+.global .u32 count = 5;
+.visible .entry next(.param .u64 out) {
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [out];
+    ld.global.u32 %r1, [count];
+    add.u32 %r1, %r1, 1;
+    st.global.u32 [count], %r1;
+    st.global.u32 [%rd1], %r1;
+    ret;
+}
+";
+    let _turn = ready();
+    let (mut library, mut next) = (0, 0);
+    let image = In::first(COUNTER.to_bytes_with_nul());
+    ok(cuLibraryLoadData(Out::from(&mut library), image, In::NULL, Out::NULL, 0, In::NULL, Out::NULL, 0));
+    ok(cuLibraryGetKernel(Out::from(&mut next), library, Text::from(c"next")));
+    let scale = function(module(), c"scale");
+    for expected in [6, 7] {
+        let at = buffer(&[0]);
+        ok(launch(next, 1, 1, 0, &Arguments::new(&[at])));
+        assert_eq!(read(at, 1), [expected]);
+    }
+    ok(cuDevicePrimaryCtxReset_v2(0));
+    let mut context = 0;
+    ok(cuDevicePrimaryCtxRetain(Out::from(&mut context), 0));
+    ok(cuCtxSetCurrent(context));
+    let at = buffer(&[0]);
+    assert_eq!(launch(scale, 1, 1, 0, &Arguments::new(&[at, 1, 3])), INVALID_HANDLE, "a module is gone");
+    ok(launch(next, 1, 1, 0, &Arguments::new(&[at])));
+    assert_eq!(read(at, 1), [6]);
+    ok(cuLibraryUnload(library));
+    assert_eq!(launch(next, 1, 1, 0, &Arguments::new(&[at])), INVALID_HANDLE);
+}

@@ -5,7 +5,9 @@ use warpwatt_runtime::{Device, Error};
 use warpwatt_workloads::{Size, Workload, all};
 
 /// Whether the workload passed, and what each of its launches executed.
-fn counts(workload: &dyn Workload, ptx: &str) -> Result<(bool, Vec<(String, u64, u64)>), Error> {
+type Counts = (bool, Vec<(String, u64, u64)>);
+
+fn counts(workload: &dyn Workload, ptx: &str) -> Result<Counts, Error> {
     let mut device = Device::new()?;
     let check = workload.run(&mut device, ptx, Size::Tiny, 1)?;
     device.synchronize()?;

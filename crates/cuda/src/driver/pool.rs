@@ -2,7 +2,6 @@
 //! Memory pools, and memory that is taken and given back in stream order.
 
 use crate::abi::driver::{AccessDesc, MemLocation, PoolProps};
-use crate::core::graph::Work;
 use crate::core::memory::Pool;
 use crate::core::{Code, Core, Result};
 use crate::driver::entry::check_initialized;
@@ -53,14 +52,7 @@ fn take(at: Out<u64>, bytes: usize, pool: Option<u64>, stream: u64) -> Result<()
     }
     at.put(with(|core| {
         let stream = core.stream(stream, false)?;
-        if core.graphs.captures(stream) {
-            let work = core.hold_memory(bytes as u64)?;
-            let base = if let Work::Alloc(held) = &work { held.base } else { 0 };
-            core.capture_work(stream, work)?;
-            return Ok(base);
-        }
-        let pool = pool.unwrap_or(core.pools.current);
-        core.alloc_async(bytes as u64, pool)
+        core.take_memory(stream, bytes as u64, pool)
     })?)
 }
 
@@ -201,11 +193,7 @@ api! {
     fn cuMemFreeAsync [cuMemFreeAsync_ptsz: stream] (at: u64, stream: u64) {
         with(|core| {
             let stream = core.stream(stream, false)?;
-            if core.graphs.captures(stream) {
-                core.ledger.starting_at(at).ok_or(Code::INVALID_VALUE)?;
-                return core.capture_work(stream, Work::Free(at));
-            }
-            core.free_async(at, stream)
+            core.give_memory(stream, at)
         })
     }
 }

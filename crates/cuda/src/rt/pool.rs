@@ -20,10 +20,11 @@ unsafe fn alloc(
         return Err(Code::INVALID_VALUE);
     }
     let at = with(|core| {
-        core.stream(stream, per_thread)?;
-        let pool = pool.unwrap_or(core.pools.current);
-        core.pools.table.get(pool)?;
-        if bytes == 0 { Ok(0) } else { core.alloc_async(bytes as u64, pool) }
+        let stream = core.stream(stream, per_thread)?;
+        if let Some(pool) = pool {
+            core.pools.table.get(pool)?;
+        }
+        if bytes == 0 { Ok(0) } else { core.take_memory(stream, bytes as u64, pool) }
     })?;
     // SAFETY: not null, and the program's variable.
     unsafe { put(place, at) }
@@ -81,7 +82,7 @@ runtime! {
     all fn cudaFreeAsync | cudaFreeAsync_ptsz [per_thread] (at: u64, stream: StreamHandle) {
         with(|core| {
             let stream = core.stream(stream, per_thread)?;
-            if at == 0 { Ok(()) } else { core.free_async(at, stream) }
+            if at == 0 { Ok(()) } else { core.give_memory(stream, at) }
         })
     }
 

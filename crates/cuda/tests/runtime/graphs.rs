@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
 use warpwatt_cuda::abi::runtime::{Dim3, KernelNodeParams, MemsetParams, UpdateResult};
+use warpwatt_cuda::rt::copy::cudaMemcpyAsync;
 use warpwatt_cuda::rt::event::cudaDeviceSynchronize;
 use warpwatt_cuda::rt::fill::cudaMemsetAsync;
 use warpwatt_cuda::rt::graph::*;
@@ -12,6 +13,7 @@ use warpwatt_cuda::rt::graph_exec::*;
 use warpwatt_cuda::rt::graph_nodes::*;
 use warpwatt_cuda::rt::launch::cudaLaunchKernel;
 use warpwatt_cuda::rt::memory::cudaFree;
+use warpwatt_cuda::rt::pool::{cudaFreeAsync, cudaMallocAsync};
 use warpwatt_cuda::rt::stream::*;
 
 use crate::launches::{download, upload};
@@ -112,5 +114,38 @@ fn a_captured_stream_becomes_a_graph() {
         assert_eq!(cudaGraphDestroy(graph), OK);
         assert_eq!(cudaStreamDestroy(stream), OK);
         assert_eq!(cudaFree(at), OK);
+    }
+}
+
+#[test]
+fn memory_of_a_captured_stream_is_there_at_every_launch() {
+    let _turn = device();
+    let (kept, n) = (upload([0; 4]), 1u32);
+    let (mut stream, mut graph, mut exec, mut at) = (0, 0, 0, 0u64);
+    unsafe {
+        assert_eq!(cudaStreamCreate(&mut stream), OK);
+        assert_eq!(cudaStreamBeginCapture(stream, 0), OK);
+        assert_eq!(cudaMallocAsync(&mut at, 16, stream), OK);
+        assert_eq!(cudaMemsetAsync(at, 0, 16, stream), OK);
+        let args = [(&raw const at).cast::<c_void>(), (&raw const n).cast()];
+        assert_eq!(cudaLaunchKernel(host!(add), ONE, FOUR, args.as_ptr(), 0, stream), OK);
+        assert_eq!(cudaMemcpyAsync(kept, at, 16, 3, stream), OK);
+        assert_eq!(cudaFreeAsync(at, stream), OK);
+        assert_eq!(cudaFreeAsync(at + 4, stream), INVALID_VALUE, "no memory begins there");
+        assert_eq!(cudaStreamEndCapture(stream, &mut graph), OK);
+        let mut nodes = 0;
+        assert_eq!(cudaGraphGetNodes(graph, null_mut(), &mut nodes), OK);
+        assert_eq!(nodes, 5);
+        assert_eq!(cudaGraphInstantiate_11(&mut exec, graph, null_mut(), null_mut(), 0), OK);
+        for _ in 0..3 {
+            assert_eq!(cudaMemsetAsync(kept, 0, 16, stream), OK);
+            assert_eq!(cudaGraphLaunch(exec, stream), OK);
+            assert_eq!(cudaStreamSynchronize(stream), OK);
+            assert_eq!(download(kept), [1; 4], "0 times 3 and 1");
+        }
+        assert_eq!(cudaGraphExecDestroy(exec), OK);
+        assert_eq!(cudaGraphDestroy(graph), OK);
+        assert_eq!(cudaStreamDestroy(stream), OK);
+        assert_eq!(cudaFree(kept), OK);
     }
 }

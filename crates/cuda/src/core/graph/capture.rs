@@ -211,6 +211,28 @@ impl Core {
         self.graphs.capture_work(stream, work)
     }
 
+    /// Memory in the order of a stream, of a pool or of the current one. A captured stream gets a node, whose memory is there from now on.
+    pub fn take_memory(&mut self, stream: Stream, bytes: u64, pool: Option<u64>) -> Result<u64> {
+        let pool = pool.unwrap_or(self.pools.current);
+        self.pools.table.get(pool)?;
+        if !self.graphs.captures(stream) {
+            return self.alloc_async(bytes, pool);
+        }
+        let work = self.hold_memory(bytes)?;
+        let base = if let Work::Alloc(held) = &work { held.base } else { 0 };
+        self.capture_work(stream, work)?;
+        Ok(base)
+    }
+
+    /// Gives memory back in the order of a stream, which may be captured.
+    pub fn give_memory(&mut self, stream: Stream, base: u64) -> Result<()> {
+        if !self.graphs.captures(stream) {
+            return self.free_async(base, stream);
+        }
+        self.ledger.starting_at(base).ok_or(Code::INVALID_VALUE)?;
+        self.capture_work(stream, Work::Free(base))
+    }
+
     /// Ends a capture where it began, and gives its graph.
     pub fn end_capture(&mut self, stream: Stream) -> Result<u64> {
         let id = *self.graphs.streams.get(&stream).ok_or(Code::ILLEGAL_STATE)?;

@@ -29,6 +29,7 @@ const REFUSED: &[&str] = &[
     "clusters",
     "`mapa.",
     "defined in no module",
+    "dynamic parallelism",
     "`tcgen05",
 ];
 

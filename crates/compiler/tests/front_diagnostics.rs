@@ -157,3 +157,15 @@ fn limits_are_reported() {
     assert_eq!(code(".entry k() { .shared .b8 big[99999999999]; ret; }"), Some("ptx-limit"));
     assert_eq!(code(".entry k() .reqnctapercluster 2 { ret; }"), Some("ptx-unsupported"));
 }
+
+#[test]
+fn a_kernel_that_launches_kernels_is_refused_as_such() {
+    let text = format!(
+        "{HEAD}.extern .func (.param .b64 r) __cudaCDP2GetParameterBufferV2(.param .b64 f);\n.entry k()\n{{\n.param .b64 a;\n.param .b64 r;\nst.param.b64 [a], 0;\ncall.uni (r), __cudaCDP2GetParameterBufferV2, (a);\nret;\n}}\n"
+    );
+    let found = problems(&text, "k");
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].code, "ptx-unsupported");
+    assert!(found[0].message.contains("dynamic parallelism"), "{found:?}");
+    assert!(found[0].help.as_deref().is_some_and(|help| help.contains("from the host")), "{found:?}");
+}

@@ -38,6 +38,11 @@ fn system(name: &str) -> Option<SysFn> {
     })
 }
 
+/// Functions of CUDA's device runtime: with them, kernels launch kernels.
+fn launches_kernels(name: &str) -> bool {
+    ["__cudaCDP", "cudaLaunchDevice", "cudaGetParameterBuffer"].iter().any(|start| name.starts_with(start))
+}
+
 fn frame_mem() -> MemAttr {
     MemAttr { space: MachineSpace::Local, vec: 1, ..MemAttr::default() }
 }
@@ -87,6 +92,14 @@ impl<'a> Lowerer<'a, '_> {
                 let callee = match (info.has_body, system(text)) {
                     (true, _) => Callee::Direct(id),
                     (false, Some(service)) => Callee::System(service),
+                    (false, None) if launches_kernels(text) => {
+                        return Err(Diagnostic::error(
+                            "ptx-unsupported",
+                            target.span,
+                            "a kernel that launches kernels (dynamic parallelism)",
+                        )
+                        .with_help("this is not simulated; launch the inner kernel from the host"));
+                    }
                     (false, None) => {
                         let shown: String = text.chars().take(80).collect();
                         return Err(Diagnostic::error(

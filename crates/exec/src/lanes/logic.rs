@@ -4,8 +4,8 @@
 use warpwatt_isa::{Op, PrmtMode, Src, Sub, Uop};
 
 use super::maps::{map2, map3, row, store};
-use super::shell::{kernel, pick};
-use super::{Kernel, Level};
+use super::shell::{Body, Isa, kernel, pick};
+use super::{Args, Kernel, Level};
 
 pub(super) fn select(level: Level, uop: &Uop) -> Option<Kernel> {
     let words = uop.ty.words();
@@ -128,12 +128,18 @@ kernel!(Lop3Table, |L, args, uop| {
     map3::<L>(args, |a, b, c| table(u32::from(lut), a, b, c));
 });
 
-kernel!(Plop3, |L, args, uop| {
-    let Sub::Lut(lut) = uop.sub else { return };
-    let [x, y, z] = args.psrc;
-    let p = table(u32::from(lut), x, y, z);
-    args.pdst = [p, !p];
-});
+/// Predicates are words of lanes, not rows of them: nothing here is unsafe.
+struct Plop3;
+
+impl Body for Plop3 {
+    #[inline(always)]
+    unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
+        let Sub::Lut(lut) = uop.sub else { return };
+        let [x, y, z] = args.psrc;
+        let p = table(u32::from(lut), x, y, z);
+        args.pdst = [p, !p];
+    }
+}
 
 /// Kernels for the functions that compilers use most; the others share one.
 macro_rules! functions {

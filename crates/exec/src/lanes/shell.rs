@@ -219,7 +219,6 @@ macro_rules! kernel {
                 $args: &mut $crate::lanes::Args,
                 $uop: &warpwatt_isa::Uop,
             ) {
-                #[allow(unused_unsafe, reason = "some bodies need none")]
                 unsafe { $body }
             }
         }

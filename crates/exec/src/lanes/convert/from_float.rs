@@ -78,7 +78,7 @@ kernel!(Double<const SIGNED: bool, const MODE: u8>, |L, args, uop| {
         let inside = if value > least { value } else { least };
         let inside = if inside < greatest { inside } else { greatest };
         // SAFETY: clamped to the range of i32; NaN became its least number, which is the answer.
-        unsafe { inside.to_int_unchecked::<i32>() as u32 }
+        inside.to_int_unchecked::<i32>() as u32
     });
 });
 

@@ -31,7 +31,8 @@ pub struct Chosen {
 pub fn choose(name: Option<&str>, config: &Config) -> Result<Chosen, Failure> {
     let file = read(name.unwrap_or(DEFAULT))?;
     let technology = Technology::read(&file.text, &file.name).map_err(|errors| failure(&errors))?;
-    let energies = Energies::new(&technology, config).map_err(|errors| failure(&errors))?;
+    let energies = Energies::new(&technology, config, &warpwatt_runtime::Techniques::default())
+        .map_err(|errors| failure(&errors))?;
     Ok(Chosen { name: technology.name, energies, file })
 }
 

@@ -73,7 +73,7 @@ impl Target {
     }
 
     fn with(name: String, config: Config, threads: u32, technology: Chosen) -> Target {
-        let timed = Timed { config, threads, step_every_cycle: false, interval: None, limit_cycles: None };
+        let timed = Timed { threads, ..Timed::new(config) };
         Target { name, timed, selection: Selection::default(), technology, energy: false }
     }
 }

@@ -105,3 +105,68 @@ macro_rules! parameters {
     };
 }
 pub(crate) use parameters;
+
+/// Declares the parameters of a technique, which are written `technique.NAME.parameter`: the same form as those of a GPU.
+#[macro_export]
+macro_rules! technique_parameters {
+    (
+        $(#[$meta:meta])*
+        $name:ident = $technique:literal {
+            $($field:ident: $ty:ty = $default:expr, $range:expr, $unit:literal, $doc:literal;)*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, PartialEq, Eq, Debug)]
+        pub struct $name { $(#[doc = $doc] pub $field: $ty,)* }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name { $($field: $default,)* }
+            }
+        }
+
+        impl $name {
+            /// All parameters, in the order of their declaration.
+            pub fn parameters() -> &'static [$crate::Parameter] {
+                static ALL: std::sync::LazyLock<Vec<$crate::Parameter>> = std::sync::LazyLock::new(|| {
+                    let range = |range: std::ops::RangeInclusive<u32>| (*range.start(), *range.end());
+                    vec![$($crate::Parameter {
+                        key: concat!("technique.", $technique, ".", stringify!($field)),
+                        section: concat!("technique.", $technique),
+                        name: stringify!($field),
+                        kind: <$ty as $crate::Value>::kind(range($range)),
+                        unit: $unit,
+                        doc: $doc,
+                    },)*]
+                });
+                &ALL
+            }
+
+            /// The value of a parameter, by its name without the technique's, as it is written.
+            pub fn get(&self, name: &str) -> Option<String> {
+                match name {
+                    $(stringify!($field) => Some($crate::Value::show(self.$field)),)*
+                    _ => None,
+                }
+            }
+
+            /// Gives a parameter a value, if it is one of its kind and in its range.
+            pub fn set(&mut self, name: &str, text: &str) -> Result<(), $crate::Refusal> {
+                match name {
+                    $(stringify!($field) => {
+                        let range = $range;
+                        let kind = <$ty as $crate::Value>::kind((*range.start(), *range.end()));
+                        let refused = $crate::Refusal::BadValue(kind);
+                        let value = <$ty as $crate::Value>::read(text.trim(), $unit).ok_or(refused.clone())?;
+                        if $crate::Value::number(value).is_some_and(|number| !range.contains(&number)) {
+                            return Err(refused);
+                        }
+                        self.$field = value;
+                        Ok(())
+                    })*
+                    _ => Err($crate::Refusal::UnknownKey),
+                }
+            }
+        }
+    };
+}

@@ -3,8 +3,9 @@
 //!
 //! Cycles without a domain are core cycles: 700 MHz on a GTX 480, at which each scheduler issues one warp instruction a cycle.
 
+use crate::choice;
 use crate::declare::{Parameter, Refusal, Section, parameters};
-use crate::value::{Value, choice};
+use crate::value::Value;
 
 choice! {
     /// Which ready warp a scheduler issues from.

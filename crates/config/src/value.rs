@@ -81,15 +81,16 @@ impl Value for bool {
 }
 
 /// Declares an enumeration whose variants are words in files and on the command line.
+#[macro_export]
 macro_rules! choice {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum $name { $($(#[$doc])* $variant,)* }
 
-        impl $crate::value::Value for $name {
-            fn kind(_: (u32, u32)) -> $crate::value::Kind {
-                $crate::value::Kind::Choice(&[$($word),*])
+        impl $crate::Value for $name {
+            fn kind(_: (u32, u32)) -> $crate::Kind {
+                $crate::Kind::Choice(&[$($word),*])
             }
             fn read(text: &str, _: &str) -> Option<Self> {
                 match text { $($word => Some($name::$variant),)* _ => None }
@@ -103,4 +104,3 @@ macro_rules! choice {
         }
     };
 }
-pub(crate) use choice;

@@ -10,6 +10,7 @@ mod ops;
 pub mod partition;
 mod report;
 pub mod sm;
+pub mod techniques;
 
 pub use counters::Counters;
 pub use gpu::Gpu;
@@ -18,3 +19,4 @@ pub use report::{
     Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions, Sample, flatten,
 };
 pub use sm::{SmCounters, Stall, Stalls};
+pub use techniques::{Fault as InjectedFault, Structure, TechniqueError, TechniqueInfo, Techniques};

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use warpwatt_base::counters::{Count, CounterInfo};
+use warpwatt_base::counters::Count;
 use warpwatt_config::Config;
 use warpwatt_energy::{
     Attribution, Breakdown, Error, Model, Seconds, Setting, Shares, Technology, attribute,
@@ -17,7 +17,7 @@ use warpwatt_results::{
     SmEnergy, StructureEnergy, Values,
 };
 use warpwatt_runtime::{
-    Counters, Instruction, Kind, LaunchRecord, OpCounters, Path, SmCounters, TimedRecord,
+    Counters, Instruction, Kind, LaunchRecord, OpCounters, Path, SmCounters, Techniques, TimedRecord,
 };
 
 /// Works out energy for one GPU and technology.
@@ -33,14 +33,25 @@ pub struct Energies {
 }
 
 impl Energies {
-    pub fn new(technology: &Technology, config: &Config) -> Result<Energies, Vec<Error>> {
+    pub fn new(
+        technology: &Technology,
+        config: &Config,
+        techniques: &Techniques,
+    ) -> Result<Energies, Vec<Error>> {
         let infos = warpwatt_results::registry(&Counters::infos());
         let counters: Vec<_> = infos.iter().map(|info| info.name).collect();
-        let setting = Setting { config, counters: &counters, techniques: &[], parameters: &[] };
+        let on: Vec<_> = techniques.on().map(|technique| technique.name).collect();
+        let parameters = techniques.numbers();
+        let setting = Setting { config, counters: &counters, techniques: &on, parameters: &parameters };
         let model = technology.resolve(setting)?;
-        let place = |info: CounterInfo| model.counters().position(|name| name == info.name);
-        let of_sm = SmCounters::infos().into_iter().chain(OpCounters::infos()).map(place).collect();
-        let of_gpu = Counters::infos().into_iter().map(place).collect();
+        let place = |name: &str| model.counters().position(|known| known == name);
+        // Techniques that are off count nothing.
+        let sm = SmCounters::of(techniques);
+        let (mut of_sm, mut of_gpu) = (Vec::new(), Vec::new());
+        let mut note = |name: &'static str, _: Count| of_sm.push(place(name));
+        sm.visit(&mut note);
+        OpCounters::default().visit(&mut note);
+        Counters { sm, ..Counters::default() }.visit(&mut |name, _| of_gpu.push(place(name)));
         let mut columns = vec![By::Time];
         let column_of = model
             .counters()
@@ -453,13 +464,7 @@ mod tests {
     /// A run of two kernels at once, with samples.
     fn record(technology: &str) -> (RunRecord, Config) {
         let config = Config::default();
-        let timed = Timed {
-            config: config.clone(),
-            threads: 1,
-            step_every_cycle: false,
-            interval: Some(200),
-            limit_cycles: None,
-        };
+        let timed = Timed { interval: Some(200), ..Timed::new(config.clone()) };
         let options = Options { mode: Mode::Timed(Box::new(timed)), ..Options::default() };
         let mut device = Device::with(options, Box::new(Nobody)).expect("the GPU is legal");
         let module = device.load_module("k.ptx", PTX).expect("the text is PTX");
@@ -471,7 +476,7 @@ mod tests {
         }
         device.synchronize().expect("the kernels end");
         let technology = Technology::builtin(technology).expect("it is built in");
-        let energies = Energies::new(&technology, &config).expect("it fits the GPU");
+        let energies = Energies::new(&technology, &config, &Techniques::default()).expect("it fits the GPU");
         let kernels = device.log().iter().map(|launch| {
             let mut kernel = crate::kernel(launch, Some(&config));
             energies.kernel(launch, &mut kernel);
@@ -596,7 +601,7 @@ mod tests {
             for preset in warpwatt_config::PRESETS {
                 let config = warpwatt_config::GpuFile::preset(preset.name).expect("it is built in").config;
                 assert!(
-                    Energies::new(&technology, &config).is_ok(),
+                    Energies::new(&technology, &config, &Techniques::default()).is_ok(),
                     "{} on {}",
                     technology.name,
                     preset.name

@@ -8,7 +8,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use warpwatt_config::{Config, listing};
 use warpwatt_energy::Technology;
-use warpwatt_runtime::{CheckOptions, Mode, Options, Selection, Timed, Watchdog};
+use warpwatt_runtime::{CheckOptions, Mode, Options, Selection, Techniques, Timed, Watchdog};
 
 use crate::energy::Energies;
 
@@ -118,7 +118,7 @@ impl Settings {
             Problem::Value(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
         };
         let technology = Technology::read(text, name).map_err(refused)?;
-        Energies::new(&technology, &self.config()?).map(Some).map_err(refused)
+        Energies::new(&technology, &self.config()?, &Techniques::default()).map(Some).map_err(refused)
     }
 
     /// The device's options.
@@ -134,11 +134,11 @@ impl Settings {
         }
         if let Some(timing) = &self.timing {
             options.mode = Mode::Timed(Box::new(Timed {
-                config: self.config()?,
                 threads: timing.threads.max(1),
                 step_every_cycle: timing.step_every_cycle,
                 interval: timing.interval,
                 limit_cycles: timing.limit_cycles,
+                ..Timed::new(self.config()?)
             }));
             let regex = timing.kernels.as_deref().map(Regex::new).transpose();
             let kernels = regex.map_err(|error| Problem::Value(error.to_string()))?;

@@ -8,7 +8,7 @@ use regex::Regex;
 use warpwatt_config::Config;
 use warpwatt_exec::lanes::Level;
 use warpwatt_exec::{CheckOptions, SmLimits, Watchdog};
-use warpwatt_model::Progress;
+use warpwatt_model::{Progress, Techniques};
 
 #[derive(Clone)]
 pub struct Options {
@@ -72,13 +72,7 @@ pub enum Mode {
 impl Mode {
     /// The timed GPU of this configuration, simulated by one thread.
     pub fn timed(config: Config) -> Mode {
-        Mode::Timed(Box::new(Timed {
-            config,
-            threads: 1,
-            step_every_cycle: false,
-            interval: None,
-            limit_cycles: None,
-        }))
+        Mode::Timed(Box::new(Timed::new(config)))
     }
 }
 
@@ -86,6 +80,7 @@ impl Mode {
 #[derive(Clone, Debug)]
 pub struct Timed {
     pub config: Config,
+    pub techniques: Techniques,
     /// Host threads; they change how long it takes and nothing else.
     pub threads: u32,
     /// Never skip idle cycles: slower, with the same result.
@@ -94,6 +89,20 @@ pub struct Timed {
     pub interval: Option<u64>,
     /// Stop when kernels have taken this many cycles, all launches together.
     pub limit_cycles: Option<u64>,
+}
+
+impl Timed {
+    /// The GPU of this configuration, simulated by one thread, with nothing out of the ordinary.
+    pub fn new(config: Config) -> Timed {
+        Timed {
+            config,
+            techniques: Techniques::default(),
+            threads: 1,
+            step_every_cycle: false,
+            interval: None,
+            limit_cycles: None,
+        }
+    }
 }
 
 /// Which launches of a timed device are timed; the others run functionally and take no time.

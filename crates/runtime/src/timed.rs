@@ -42,7 +42,11 @@ impl Clocked {
             Error::Config(each.join("; "))
         })?;
         options.sm = Gpu::limits(&timed.config);
-        let gpu = Gpu::new(&timed.config);
+        timed.techniques.validate(&timed.config).map_err(|errors| {
+            let each: Vec<_> = errors.iter().map(ToString::to_string).collect();
+            Error::Config(each.join("; "))
+        })?;
+        let gpu = Gpu::new(&timed.config, &timed.techniques);
         let timed = Timed::clone(timed);
         Ok(Some(Clocked { gpu, timed, selected: 0, kernel_cycles: 0 }))
     }

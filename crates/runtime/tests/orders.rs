@@ -316,7 +316,7 @@ fn timed(threads: u32, step_every_cycle: bool) -> Options {
     (config.gpu.sms, config.gpu.partitions) = (2, 2);
     // Quick copies overlap with kernels in more ways.
     (config.pcie.latency_ns, config.gpu.concurrent_kernels) = (300, 3);
-    let timed = Timed { config, threads, step_every_cycle, interval: None, limit_cycles: None };
+    let timed = Timed { threads, step_every_cycle, ..Timed::new(config) };
     Options {
         mode: Mode::Timed(Box::new(timed)),
         memory_bytes: 64 << 20,

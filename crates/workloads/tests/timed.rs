@@ -13,8 +13,7 @@ use warpwatt_workloads::{Check, Size, Workload, all};
 
 /// A run on a GTX 480.
 fn run(workload: &dyn Workload, threads: u32, step_every_cycle: bool, level: Level) -> (Device, Check) {
-    let timed =
-        Timed { config: Config::default(), threads, step_every_cycle, interval: None, limit_cycles: None };
+    let timed = Timed { threads, step_every_cycle, ..Timed::new(Config::default()) };
     let options = Options { mode: Mode::Timed(Box::new(timed)), level, ..Options::default() };
     let mut device = Device::with(options, Box::new(Nobody)).expect("a device");
     let check = workload

@@ -15,6 +15,7 @@ use crate::net::{Inbox, Mesh, Outbox, Way};
 use crate::partition::Partition;
 use crate::report::{Failure, KernelReport, Launch, Monitor, RunOptions};
 use crate::sm::{Sm, SmCounters};
+use crate::techniques::Techniques;
 
 use epoch::Run;
 use threads::Cells;
@@ -22,6 +23,7 @@ use threads::Cells;
 /// A device. Caches, memory timing and the clock live on from run to run.
 pub struct Gpu {
     config: Config,
+    techniques: Techniques,
     sms: Cells<Sm>,
     partitions: Cells<Partition>,
     /// Requests: from SMs to partitions. Replies: back.
@@ -42,11 +44,13 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    pub fn new(config: &Config) -> Gpu {
+    /// A GPU with some techniques. Both must have been found possible ([`Techniques::validate`]).
+    pub fn new(config: &Config, techniques: &Techniques) -> Gpu {
         let (sms, partitions) = (config.gpu.sms as usize, config.gpu.partitions as usize);
         Gpu {
             config: config.clone(),
-            sms: (0..sms).map(|id| Sm::new(config, id as u32)).collect(),
+            techniques: techniques.clone(),
+            sms: (0..sms).map(|id| Sm::new(config, techniques, id as u32)).collect(),
             partitions: (0..partitions).map(|id| Partition::new(config, id)).collect(),
             requests_out: (0..sms).map(|_| Outbox::new(config, partitions)).collect(),
             requests_in: (0..partitions).map(|_| Inbox::new(config, sms)).collect(),
@@ -104,7 +108,7 @@ impl Gpu {
             // Blocks were left in the middle: the machine starts afresh, at the same time.
             let (now, codes, busy) =
                 (self.now, std::mem::take(&mut self.codes), std::mem::take(&mut self.busy));
-            *self = Gpu { now, codes, busy, ..Gpu::new(&self.config) };
+            *self = Gpu { now, codes, busy, ..Gpu::new(&self.config, &self.techniques) };
             self.boundary = self.now.next_multiple_of(u64::from(self.config.epoch()));
         }
         outcome

@@ -8,6 +8,7 @@ use super::mem::MemCounters;
 use super::operands::RegisterCounters;
 use super::stall::{Stall, Stalls};
 use super::units::UnitCounters;
+use crate::techniques::{TechniqueCounters, Techniques};
 
 warpwatt_base::counters! {
     /// What the schedulers of an SM did.
@@ -39,6 +40,7 @@ pub struct SmCounters {
     pub registers: RegisterCounters,
     pub units: UnitCounters,
     pub memory: MemCounters,
+    pub techniques: TechniqueCounters,
 }
 
 /// Names of the stall counters.
@@ -76,7 +78,12 @@ impl SmCounters {
             UnitCounters::INFO,
             MemCounters::INFO,
         ];
-        parts.concat()
+        [parts.concat(), TechniqueCounters::infos()].concat()
+    }
+
+    /// Counters at zero, with those of the techniques that are on.
+    pub fn of(techniques: &Techniques) -> SmCounters {
+        SmCounters { techniques: TechniqueCounters::of(techniques), ..SmCounters::default() }
     }
 
     pub fn add(&mut self, other: &SmCounters) {
@@ -86,6 +93,7 @@ impl SmCounters {
         self.registers.add(&other.registers);
         self.units.add(&other.units);
         self.memory.add(&other.memory);
+        self.techniques.add(&other.techniques);
     }
 
     pub fn since(&self, earlier: &SmCounters) -> SmCounters {
@@ -96,6 +104,7 @@ impl SmCounters {
             registers: self.registers.since(&earlier.registers),
             units: self.units.since(&earlier.units),
             memory: self.memory.since(&earlier.memory),
+            techniques: self.techniques.since(&earlier.techniques),
         }
     }
 
@@ -108,5 +117,6 @@ impl SmCounters {
         self.registers.visit(f);
         self.units.visit(f);
         self.memory.visit(f);
+        self.techniques.visit(f);
     }
 }

@@ -33,6 +33,7 @@ use warpwatt_config::Config;
 use warpwatt_memory::DeviceMemory;
 
 use crate::net::{Client, Inbox, Outbox};
+use crate::techniques::{TechniqueCounters, Techniques};
 
 pub use counters::{IssueCounters, SmCounters};
 pub use decode::Decoded;
@@ -92,6 +93,7 @@ pub struct Sm {
     /// Issue slots before this cycle are accounted for, and cycles before this one are counted.
     accounted: u64,
     counted: u64,
+    techniques: TechniqueCounters,
     /// Next cycle in which something happens.
     next: u64,
     /// Whether the host has instructions for bits.
@@ -107,7 +109,7 @@ pub struct Surroundings<'e, 'a> {
 }
 
 impl Sm {
-    pub fn new(config: &Config, id: u32) -> Sm {
+    pub fn new(config: &Config, techniques: &Techniques, id: u32) -> Sm {
         let sm = &config.sm;
         Sm {
             id,
@@ -139,6 +141,7 @@ impl Sm {
             merging: 0,
             accounted: 0,
             counted: 0,
+            techniques: TechniqueCounters::of(techniques),
             next: u64::MAX,
             bit_instructions: has_bit_instructions(),
         }
@@ -354,6 +357,7 @@ impl Sm {
             registers: self.operands.counters(),
             units: self.units.counters(),
             memory: self.mem.counters.clone(),
+            techniques: self.techniques.clone(),
         }
     }
 

@@ -56,11 +56,10 @@ impl Bench {
 
     pub fn with(config: &Config, ptx: &str, how: How) -> Bench {
         let timed = Timed {
-            config: config.clone(),
             threads: how.threads,
             step_every_cycle: how.step,
-            interval: None,
             limit_cycles: Some(200_000_000),
+            ..Timed::new(config.clone())
         };
         let options = Options { mode: Mode::Timed(Box::new(timed)), level: how.level, ..Options::default() };
         let mut device = Device::with(options, Box::new(Nobody)).expect("a device");

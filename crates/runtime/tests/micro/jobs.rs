@@ -95,11 +95,10 @@ impl Job {
     pub fn run(&self, config: Option<&Config>, how: How) -> Outcome {
         let mode = config.map_or(Mode::Functional, |config| {
             Mode::Timed(Box::new(Timed {
-                config: config.clone(),
                 threads: how.threads,
                 step_every_cycle: how.step,
-                interval: None,
                 limit_cycles: Some(50_000_000),
+                ..Timed::new(config.clone())
             }))
         });
         // Register allocations are proven elsewhere; here the same kernels are compiled over and over.

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Techniques as they are written: `NAME[:parameter=value{,parameter=value}]`, with one canonical form for records and ledgers.
+
+use std::fmt;
+
+use warpwatt_base::suggest;
+use warpwatt_config::{Config, Kind, Parameter, Refusal};
+
+use super::{TechniqueInfo, Techniques};
+
+/// What is wrong with a choice of techniques, and what to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TechniqueError {
+    pub message: String,
+    pub help: String,
+}
+
+impl TechniqueError {
+    pub fn new(message: impl Into<String>, help: impl Into<String>) -> TechniqueError {
+        TechniqueError { message: message.into(), help: help.into() }
+    }
+}
+
+impl fmt::Display for TechniqueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.message, self.help)
+    }
+}
+
+impl std::error::Error for TechniqueError {}
+
+fn find(name: &str) -> Result<&'static TechniqueInfo, TechniqueError> {
+    Techniques::ALL.iter().find(|info| info.name == name).ok_or_else(|| {
+        let names: Vec<_> = Techniques::ALL.iter().map(|info| info.name).collect();
+        let shown: String = name.chars().take(60).collect();
+        let help = match suggest::nearest(name, &names) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are: {}; `warpwatt list techniques` tells more", names.join(", ")),
+        };
+        TechniqueError::new(format!("there is no technique `{shown}`"), help)
+    })
+}
+
+impl Techniques {
+    /// Switches a technique on: `NAME`, or `NAME:parameter=value,...`.
+    pub fn with(&mut self, text: &str) -> Result<(), TechniqueError> {
+        let (name, settings) = text.split_once(':').unwrap_or((text, ""));
+        let info = find(name.trim())?;
+        if self.is_on(info.name) {
+            return Err(TechniqueError::new(
+                format!("`{}` is asked for twice", info.name),
+                format!("give all its parameters at once: `{}:parameter=value,parameter=value`", info.name),
+            ));
+        }
+        self.switch_on(info.name);
+        for setting in settings.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
+            let Some((parameter, value)) = setting.split_once('=') else {
+                return Err(TechniqueError::new(
+                    format!("`{setting}` of `{}` is no setting", info.name),
+                    "write parameter=value".to_owned(),
+                ));
+            };
+            self.give(info, parameter.trim(), value.trim())?;
+        }
+        Ok(())
+    }
+
+    /// The same for one parameter, by its whole key without `technique.`: `NAME.parameter`. It switches the technique on.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), TechniqueError> {
+        let Some((name, parameter)) = key.rsplit_once('.') else {
+            return Err(TechniqueError::new(
+                format!("`technique.{key}` names no parameter"),
+                "write technique.NAME.parameter=value",
+            ));
+        };
+        let info = find(name)?;
+        self.give(info, parameter, value)
+    }
+
+    fn give(&mut self, info: &TechniqueInfo, parameter: &str, value: &str) -> Result<(), TechniqueError> {
+        self.put(info.name, parameter, value).map_err(|refusal| match refusal {
+            Refusal::UnknownKey => {
+                let names: Vec<_> = (info.parameters)().iter().map(|parameter| parameter.name).collect();
+                let help = match suggest::nearest(parameter, &names) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("it has: {}", names.join(", ")),
+                };
+                TechniqueError::new(format!("`{}` has no parameter `{parameter}`", info.name), help)
+            }
+            Refusal::BadValue(kind) => TechniqueError::new(
+                format!("`{parameter}` of `{}` cannot be `{value}`", info.name),
+                format!("it can be {kind}"),
+            ),
+        })
+    }
+
+    /// Looks for what is not possible together, or on this GPU. All of it is told.
+    pub fn validate(&self, config: &Config) -> Result<(), Vec<TechniqueError>> {
+        let mut found = Vec::new();
+        let on: Vec<_> = self.on().collect();
+        for (i, one) in on.iter().enumerate() {
+            for other in &on[i + 1..] {
+                if one.structure == other.structure {
+                    found.push(TechniqueError::new(
+                        format!(
+                            "`{}` and `{}` both change the {}",
+                            one.name,
+                            other.name,
+                            one.structure.name()
+                        ),
+                        "choose one of them",
+                    ));
+                }
+            }
+        }
+        self.check_each(config, &mut found);
+        if found.is_empty() { Ok(()) } else { Err(found) }
+    }
+
+    /// Those that are on, in the order of the list.
+    pub fn on(&self) -> impl Iterator<Item = &'static TechniqueInfo> {
+        Techniques::ALL.iter().filter(|info| self.is_on(info.name))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.on().next().is_none()
+    }
+
+    /// Each technique that is on, with what is not as usual in the order of declaration: the same choice always gives the same text,
+    /// which [`Techniques::with`] reads back.
+    pub fn canonical(&self) -> Vec<String> {
+        self.on().map(|info| self.canonical_of(info)).collect()
+    }
+
+    fn canonical_of(&self, info: &TechniqueInfo) -> String {
+        let mut text = info.name.to_owned();
+        for (parameter, value) in self.values(info) {
+            if Techniques::usual(info.name, parameter.name).as_deref() != Some(&value) {
+                text.push(if text.contains(':') { ',' } else { ':' });
+                text += &format!("{}={value}", parameter.name);
+            }
+        }
+        text
+    }
+
+    /// The parameters of a technique that is on.
+    pub fn values(&self, info: &TechniqueInfo) -> impl Iterator<Item = (&'static Parameter, String)> {
+        let each = (info.parameters)().iter();
+        each.map(|parameter| (parameter, self.get(info.name, parameter.name).unwrap_or_default()))
+    }
+
+    /// What they come to as numbers, for the energy model: switches are 0 or 1, percentages fractions, words are left out.
+    pub fn numbers(&self) -> Vec<(&'static str, f64)> {
+        let all = self.on().flat_map(|info| self.values(info));
+        let number = |(parameter, text): (&'static Parameter, String)| {
+            let value = match parameter.kind {
+                Kind::Integer { .. } => text.parse().ok()?,
+                Kind::Switch => f64::from(u8::from(text == "true")),
+                Kind::Choice(_) => return None,
+            };
+            Some((parameter.key, if parameter.unit == "%" { value / 100.0 } else { value }))
+        };
+        all.filter_map(number).collect()
+    }
+}

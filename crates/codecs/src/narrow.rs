@@ -50,8 +50,14 @@ impl Widths {
     /// Banks that hold them, 0 to 8.
     #[inline]
     pub fn banks(&self) -> usize {
-        let halves = |mask: u32| usize::from(mask as u16 != 0) + usize::from(mask >> BANK_BYTES != 0);
-        halves(self.low) + halves(self.second) + 2 * halves(self.upper)
+        self.bank_set().count_ones() as usize
+    }
+
+    /// The same as a set, the lowest bit for the lowest bank.
+    #[inline]
+    pub fn bank_set(&self) -> u8 {
+        let halves = |mask: u32| u8::from(mask as u16 != 0) | u8::from(mask >> BANK_BYTES != 0) << 1;
+        halves(self.low) | halves(self.second) << 2 | halves(self.upper) * 0b0101_0000
     }
 
     /// The part of these widths that concerns `lanes`: what a diverged warp accesses.
@@ -60,12 +66,19 @@ impl Widths {
         Widths { low: self.low & lanes, second: self.second & lanes, upper: self.upper & lanes }
     }
 
-    /// Writes the values of `lanes`, and no byte that is not kept. The other lanes stay as they are.
-    pub fn write(&mut self, values: &Values, lanes: u32, entry: &mut Entry) {
+    /// `lanes` get new values; the widths of the others stay as they are.
+    #[inline]
+    pub fn update(&mut self, values: &Values, lanes: u32) {
         let new = Widths::of(values);
         self.low = self.low & !lanes | new.low & lanes;
         self.second = self.second & !lanes | new.second & lanes;
         self.upper = self.upper & !lanes | new.upper & lanes;
+    }
+
+    /// Writes the values of `lanes`, and no byte that is not kept. The other lanes stay as they are.
+    pub fn write(&mut self, values: &Values, lanes: u32, entry: &mut Entry) {
+        self.update(values, lanes);
+        let new = *self;
         let mut left = lanes;
         while left != 0 {
             let lane = left.trailing_zeros() as usize;

@@ -41,6 +41,8 @@ pub enum FaultKind {
     SharedRace,
     /// A shared byte was read that nobody had written.
     UninitializedShared,
+    /// A technique gave back another value than it was given. That is no fault of the program.
+    Corrupted,
 }
 
 impl FaultKind {
@@ -64,6 +66,7 @@ impl FaultKind {
             FaultKind::InvalidLaunch => "invalid-launch",
             FaultKind::SharedRace => "shared-race",
             FaultKind::UninitializedShared => "uninitialized-shared",
+            FaultKind::Corrupted => "corrupted",
         }
     }
 }

@@ -154,6 +154,7 @@ fn headline(fault: &Fault) -> String {
         FaultKind::InvalidLaunch => "a launch that does not fit its kernel",
         FaultKind::SharedRace => "race on shared memory",
         FaultKind::UninitializedShared => "read of shared memory that nobody wrote",
+        FaultKind::Corrupted => "a technique gave back another value than it was given",
     };
     match &fault.access {
         Some(access) => format!("{what}: {}", describe(access)),
@@ -217,6 +218,7 @@ fn help(fault: &Fault) -> String {
         FaultKind::InvalidLaunch => "check grid, block and shared memory of the launch",
         FaultKind::SharedRace => "put a barrier between the write and the other access",
         FaultKind::UninitializedShared => "write the shared memory, then pass a barrier, before it is read",
+        FaultKind::Corrupted => "the program is not to blame; please report it, unless a fault was injected",
     }
     .to_owned()
 }

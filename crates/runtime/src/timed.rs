@@ -58,6 +58,11 @@ impl Device {
         self.clocked.as_ref().map(|clocked| &clocked.gpu)
     }
 
+    /// A fault was to be injected, and no technique has noticed one.
+    pub fn fault_is_pending(&mut self) -> bool {
+        self.clocked.as_mut().is_some_and(|clocked| clocked.gpu.fault_is_pending())
+    }
+
     /// How far the host has seen the device's clock go, in core cycles; `None` for a functional device. What is queued has not moved it
     /// yet.
     pub fn now_cycles(&self) -> Option<u64> {

@@ -34,7 +34,7 @@ pub use crate::record::{Access, AccessGroup, LINE, Lanes};
 pub use log::EpochLog;
 pub use merge::{MergeOutcome, merge};
 pub use prepared::Prepared;
-pub use resident::{Resident, Snapshot, WaitReason, stuck};
+pub use resident::{NextLanes, Resident, Snapshot, WaitReason, stuck};
 
 use port::{EpochPort, MergedPort};
 

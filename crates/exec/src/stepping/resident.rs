@@ -29,6 +29,17 @@ pub enum WaitReason {
     Ended,
 }
 
+/// The lanes that an instruction is for, before it is executed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NextLanes {
+    /// All of the warp that have not ended.
+    pub live: u32,
+    /// Those of the split that executes it: fewer while the warp is diverged.
+    pub active: u32,
+    /// Those of them whose guard holds.
+    pub mask: u32,
+}
+
 /// A block that is being executed, in a slot that later blocks reuse.
 pub struct Resident {
     pub(crate) cta: Cta,
@@ -91,6 +102,16 @@ impl Resident {
     #[inline(always)]
     pub fn warp_active(&self, warp: usize) -> u32 {
         self.cta.warps[warp].splits.cur.mask
+    }
+
+    /// What the next instruction of a warp will be for. The warp must be able to run.
+    #[inline(always)]
+    pub fn next_lanes(&self, prepared: &Prepared, warp: usize) -> NextLanes {
+        let warp = &self.cta.warps[warp];
+        let active = warp.splits.cur.mask;
+        let code = &prepared.grid.image.code[warp.splits.cur.pc as usize];
+        let mask = active & (warp.preds[usize::from(code.guard)] ^ code.guard_flip);
+        NextLanes { live: warp.splits.live, active, mask }
     }
 
     pub fn warp_done(&self, warp: usize) -> bool {

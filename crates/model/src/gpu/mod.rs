@@ -120,6 +120,11 @@ impl Gpu {
         &self.busy
     }
 
+    /// A fault was to be injected, and nobody has noticed one.
+    pub fn fault_is_pending(&mut self) -> bool {
+        self.sms.as_mut_slice().iter().any(Sm::fault_is_pending)
+    }
+
     /// Everything counted so far.
     pub fn counters(&mut self) -> Counters {
         let mut counters = Counters::default();

@@ -51,7 +51,9 @@ impl Sm {
             }
             return outcome.event;
         }
-        match resident.warp_pc(index) {
+        let next = resident.warp_pc(index);
+        self.value_came_late(work, kernels, slot, self.accounted);
+        match next {
             Some(pc) => self.follow(slot, outcome.pc, pc),
             None => self.lose_path(slot),
         }
@@ -69,6 +71,7 @@ impl Sm {
             let resident = self.blocks[warp.block as usize].resident as usize;
             let resident = &work.shares[kernel as usize].residents[resident];
             if let Some(pc) = resident.warp_pc(warp.index as usize) {
+                self.value_came_late(work, kernels, slot, now);
                 self.go_to(slot, pc);
                 self.hold(slot, now, self.spec.barrier_cycles, Stall::Barrier);
                 self.evaluate(kernels, slot, now);

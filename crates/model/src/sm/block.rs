@@ -69,6 +69,9 @@ impl Sm {
             let warp = &mut self.warps[slot % WARPS];
             (warp.scheduler, warp.rank) = (scheduler as u8, rank);
             self.fetch.update(slot, &self.warps[slot % WARPS]);
+            if let Some(technique) = &mut self.registers {
+                technique.start(now, slot, prepared.registers());
+            }
         }
     }
 
@@ -95,6 +98,9 @@ impl Sm {
         }
         // The cycle in which a warp leaves counts without it.
         self.count_until(now);
+        if let Some(technique) = &mut self.registers {
+            technique.end(now, slot);
+        }
         let warp = &mut self.warps[slot % WARPS];
         warp.condition = Condition::Free;
         self.waits_for_stores &= !(1 << slot);
@@ -139,6 +145,7 @@ impl Sm {
             let is_ours = warp.block as usize == block && warp.pc.is_none();
             if is_ours && warp.waits_for(Stall::Barrier) {
                 let Some(pc) = resident.warp_pc(warp.index as usize) else { continue };
+                self.value_came_late(work, kernels, slot, now);
                 self.go_to(slot, pc);
                 self.hold(slot, now, self.spec.barrier_cycles, Stall::Barrier);
                 self.evaluate(kernels, slot, now);

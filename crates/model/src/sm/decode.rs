@@ -2,7 +2,7 @@
 //! What timing needs to know about a micro-op, worked out once per kernel: its unit, its latency, the registers that it reads and writes.
 
 use warpwatt_config::Config;
-use warpwatt_isa::{CacheOp, Class, Op, Program, Reg, SReg, Src, Sub, Uop};
+use warpwatt_isa::{CacheOp, Class, Flags, Op, Program, Reg, SReg, Src, Sub, Ty, Uop};
 
 /// Which operand collectors and units an instruction goes through.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,6 +76,10 @@ pub struct Timing {
     pub initiation: u16,
     pub dst: u8,
     pub dst_words: u8,
+    /// Which of these words are upper halves of 64-bit values.
+    pub upper_words: u32,
+    /// Lanes of a diverged warp may meet in it: those that come first get their values with the last.
+    pub collective: bool,
     pub sources: u8,
     pub source: [u8; SOURCES],
     /// Whether the operands lie in different banks and come in two cycles, if nobody else wants these banks: as many in the first as a
@@ -107,6 +111,14 @@ impl Decoded {
     }
 }
 
+/// `MOV R, R`, which techniques inject.
+pub fn decode_move(register: u8, config: &Config) -> Timing {
+    let mut uop = Uop::new(Op::Mov, Ty::U32);
+    uop.dst = Reg(register);
+    uop.src[0] = Src::Reg(Reg(register));
+    decode(&uop, config)
+}
+
 fn decode(uop: &Uop, config: &Config) -> Timing {
     let (latency, initiation) = class_cycles(uop.class(), config);
     let mut timing = Timing {
@@ -127,6 +139,8 @@ fn decode(uop: &Uop, config: &Config) -> Timing {
         initiation: initiation as u16,
         dst: uop.dst.0,
         dst_words: 0,
+        upper_words: upper_words(uop),
+        collective: matches!(uop.class(), Class::Shuffle | Class::Vote),
         sources: 0,
         source: [0; SOURCES],
         reads_plainly: false,
@@ -188,6 +202,17 @@ fn plan_reads(timing: &mut Timing, config: &Config) {
         timing.reads_plainly &= i < 2 * ports && (timing.read_banks[0] | timing.read_banks[1]) & bank == 0;
         timing.read_banks[usize::from(i >= ports)] |= bank;
         timing.reads_later += u8::from(i >= ports);
+    }
+}
+
+/// Words of the destination that are upper halves: every other one of pairs, and sums with a carry from the lower half.
+fn upper_words(uop: &Uop) -> u32 {
+    if uop.op == Op::Iadd3 && uop.flags.has(Flags::CARRY_IN) {
+        1
+    } else if uop.op == Op::ImadWide || uop.ty.words() == 2 {
+        0xaaaa_aaaa
+    } else {
+        0
     }
 }
 

@@ -10,13 +10,32 @@ use super::{Kernel, Sm, WARPS, Work, at};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A unit has the result of an instruction.
-    Result { slot: u8, pc: u32 },
+    Result {
+        slot: u8,
+        pc: u32,
+    },
     /// The result is in the register file.
-    Written { slot: u8, pc: u32 },
+    Written {
+        slot: u8,
+        pc: u32,
+    },
     /// Memory has answered an instruction.
-    Data { op: u32 },
+    Data {
+        op: u32,
+    },
     /// A warp that was held may go on.
-    Wake { slot: u8 },
+    Wake {
+        slot: u8,
+    },
+    /// A unit has the result of a move that a technique injected; it is in the register file.
+    Moved {
+        slot: u8,
+        register: u8,
+    },
+    MoveWritten {
+        slot: u8,
+        register: u8,
+    },
 }
 
 /// A memory instruction under way.
@@ -41,6 +60,8 @@ impl Sm {
                 self.free_ops.push(op);
                 self.result(work, kernels, now, slot, pc);
             }
+            Event::Moved { slot, register } => self.moved(work, kernels, now, slot, register),
+            Event::MoveWritten { slot, register } => self.move_written(work, kernels, now, slot, register),
             Event::Wake { slot } => {
                 let slot = usize::from(slot);
                 if self.warps[slot % WARPS].held_until <= now {
@@ -79,7 +100,7 @@ impl Sm {
     #[inline(never)]
     fn result(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, slot: u8, pc: u32) {
         let timing = self.timing(kernels, usize::from(slot), pc);
-        let done = self.operands.write_back(now, usize::from(slot), timing);
+        let done = self.write_back(work, now, usize::from(slot), timing);
         if done > now {
             self.wheel.push(done, Event::Written { slot, pc });
         } else {
@@ -94,6 +115,13 @@ impl Sm {
         warp.release(timing);
         warp.in_flight -= 1;
         self.issue.retired += 1;
+        self.after_write(work, kernels, now, slot);
+    }
+
+    /// A register of a warp is free again.
+    #[inline(always)]
+    pub(super) fn after_write(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, slot: usize) {
+        let warp = &self.warps[slot % WARPS];
         match warp.condition {
             Condition::Waits if matches!(warp.stall, Stall::Memory | Stall::Dependency) => {
                 self.evaluate_here(kernels, slot, now);

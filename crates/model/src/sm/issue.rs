@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Issue: the chosen warp's instruction is executed, and books its way through the machine.
 
-use warpwatt_exec::stepping::{Access, Now, Outcome, Resident, StepEvent};
+use warpwatt_exec::stepping::{Access, NextLanes, Now, Outcome, Resident, StepEvent};
 
 use super::decode::{Effect, Pipe, Pooled, Timing};
+use super::hooks::Asked;
 use super::mem::{Job, JobKind};
 use super::stall::Stall;
 use super::warp::{Condition, gate};
@@ -67,6 +68,14 @@ impl Sm {
         let Some(timing) = kernel.decoded.timing.get(pc as usize) else {
             return self.step_off_the_end(work, around, slot, now);
         };
+        let mut lanes = None;
+        if self.registers.is_some() {
+            match self.ask_first(work, around.kernels, slot, timing, now) {
+                Asked::Go(known) => lanes = Some(known),
+                Asked::Injected => return true,
+                Asked::Wait => return false,
+            }
+        }
         if timing.constants != 0 && !self.constants_are_there(kernel.code, timing, slot, now) {
             self.warps[slot % WARPS].gates |= gate::CONSTANT;
             self.wait(slot, Stall::Constant);
@@ -82,6 +91,7 @@ impl Sm {
         let resident = at_mut(&mut share.residents, resident);
         if let Some(done) = share.stepper.compute(&kernel.prepared, resident, index) {
             self.note_issue(slot, pc, done.mask, timing);
+            self.tell_technique(slot, timing, lanes);
             self.start_unit(timing, slot, pc, now);
             match done.next {
                 Some(next) if !kernel.prepared.independent() => {
@@ -93,7 +103,7 @@ impl Sm {
             }
             return true;
         }
-        self.issue_with_memory(work, around, slot, pc, now)
+        self.issue_with_memory(work, around, slot, pc, lanes, now)
     }
 
     /// Issues an instruction that does more than compute on registers.
@@ -104,6 +114,7 @@ impl Sm {
         around: &mut Surroundings,
         slot: usize,
         pc: u32,
+        lanes: Option<NextLanes>,
         now: u64,
     ) -> bool {
         let warp = &self.warps[slot % WARPS];
@@ -135,8 +146,9 @@ impl Sm {
             _ => {}
         }
         self.note_issue(slot, pc, outcome.mask, timing);
+        self.tell_technique(slot, timing, lanes);
         if timing.pipe == Pipe::Memory && outcome.event != StepEvent::Deferred {
-            self.start_memory(work, kernel_index, timing, &outcome, slot, now);
+            self.start_memory(work, around.kernels, kernel_index, &outcome, slot, now);
         } else {
             self.start_unit(timing, slot, pc, now);
         }
@@ -184,7 +196,7 @@ impl Sm {
     /// Books operands and a unit for an instruction of fixed latency.
     #[inline(never)]
     fn start_unit(&mut self, timing: &Timing, slot: usize, pc: u32, now: u64) {
-        let ready = self.operands.collect(now, slot, timing);
+        let ready = self.collect(now, slot, timing);
         if timing.pipe == Pipe::Memory {
             // A surface store, done between epochs: it only takes its way to the memory unit.
             self.issue.retired += 1;
@@ -207,17 +219,21 @@ impl Sm {
     fn start_memory(
         &mut self,
         work: &mut Work,
+        kernels: &[Kernel],
         kernel_index: usize,
-        timing: &Timing,
         outcome: &Outcome,
         slot: usize,
         now: u64,
     ) {
-        let ready = self.operands.collect(now, slot, timing);
+        let timing = at(&at(kernels, kernel_index).decoded.timing, outcome.pc as usize);
+        let ready = self.collect(now, slot, timing);
         self.units.hand_over();
         if outcome.access == Access::None {
             // No lane took part, or nothing was touched.
             self.issue.retired += 1;
+            if outcome.mask != 0 {
+                self.value_came_late(work, kernels, slot, now);
+            }
             return;
         }
         let op = MemoryOp { slot: slot as u8, pc: outcome.pc };
@@ -430,7 +446,7 @@ impl Sm {
     }
 
     #[inline(always)]
-    fn wait(&mut self, slot: usize, stall: Stall) {
+    pub(super) fn wait(&mut self, slot: usize, stall: Stall) {
         let warp = &mut self.warps[slot % WARPS];
         (warp.condition, warp.stall) = (Condition::Waits, stall);
         let away = matches!(stall, Stall::Memory | Stall::Barrier | Stall::Fence | Stall::Merge);

@@ -18,6 +18,7 @@ mod counters;
 mod decode;
 mod event;
 mod fetch;
+mod hooks;
 mod issue;
 pub mod mem;
 mod operands;
@@ -33,15 +34,16 @@ use warpwatt_config::Config;
 use warpwatt_memory::DeviceMemory;
 
 use crate::net::{Client, Inbox, Outbox};
-use crate::techniques::{TechniqueCounters, Techniques};
+use crate::techniques::Techniques;
+use crate::techniques::register_file::RegisterFile;
 
 pub use counters::{IssueCounters, SmCounters};
-pub use decode::Decoded;
+pub use decode::{Decoded, Timing};
 pub use stall::{Stall, Stalls};
 pub use work::{Deferred, Finished, Kernel, Share, Start, Stopped, Work};
 
 use block::BlockSlot;
-use decode::Pooled;
+use decode::{Pooled, decode_move};
 use event::{Event, MemoryOp};
 use fetch::Fetch;
 use mem::{Done, MemoryUnit};
@@ -93,7 +95,9 @@ pub struct Sm {
     /// Issue slots before this cycle are accounted for, and cycles before this one are counted.
     accounted: u64,
     counted: u64,
-    techniques: TechniqueCounters,
+    /// The technique in the register file, and the moves that it may inject.
+    registers: Option<RegisterFile>,
+    moves: Vec<Timing>,
     /// Next cycle in which something happens.
     next: u64,
     /// Whether the host has instructions for bits.
@@ -141,7 +145,12 @@ impl Sm {
             merging: 0,
             accounted: 0,
             counted: 0,
-            techniques: TechniqueCounters::of(techniques),
+            registers: RegisterFile::new(config, techniques, id),
+            moves: if techniques.is_empty() {
+                Vec::new()
+            } else {
+                (0..=254).map(|register| decode_move(register, config)).collect()
+            },
             next: u64::MAX,
             bit_instructions: has_bit_instructions(),
         }
@@ -357,7 +366,7 @@ impl Sm {
             registers: self.operands.counters(),
             units: self.units.counters(),
             memory: self.mem.counters.clone(),
-            techniques: self.techniques.clone(),
+            techniques: self.registers.as_ref().map(RegisterFile::counters).unwrap_or_default(),
         }
     }
 
@@ -377,6 +386,11 @@ impl Sm {
     pub fn new_kernel(&mut self, now: u64) {
         self.mem.new_kernel(now);
         self.next = self.next.min(now);
+    }
+
+    /// A fault was to be injected, and nobody has noticed one.
+    pub fn fault_is_pending(&self) -> bool {
+        self.registers.as_ref().is_some_and(RegisterFile::fault_is_pending)
     }
 
     /// No warp is resident and nothing is under way.

@@ -9,6 +9,7 @@ use warpwatt_base::calendar::{Board, HORIZON};
 use warpwatt_config::Config;
 
 use super::decode::{Pipe, Pooled, SOURCES, Timing};
+use crate::techniques::register_file::{ReadPort, RegisterFile, Values, Written};
 
 warpwatt_base::counters! {
     /// What the register file did.
@@ -85,6 +86,8 @@ pub struct Operands {
     collector_ports: u64,
     sub_banks: u64,
     counters: RegisterCounters,
+    /// Activations of sub-banks that a technique saved, of reads and of writes.
+    spared: [u64; 2],
 }
 
 impl Operands {
@@ -105,15 +108,16 @@ impl Operands {
             collector_ports: u64::from(rf.collector_ports),
             sub_banks: u64::from(rf.sub_banks),
             counters: RegisterCounters::default(),
+            spared: [0; 2],
         }
     }
 
-    /// What was counted. An access of a warp activates all sub-banks of its bank.
+    /// What was counted. An access of a warp activates all sub-banks of its bank, unless a technique knows better.
     pub fn counters(&self) -> RegisterCounters {
         let RegisterCounters { reads, writes, .. } = self.counters;
         RegisterCounters {
-            sub_bank_reads: reads * self.sub_banks,
-            sub_bank_writes: writes * self.sub_banks,
+            sub_bank_reads: reads * self.sub_banks - self.spared[0],
+            sub_bank_writes: writes * self.sub_banks - self.spared[1],
             ..self.counters.clone()
         }
     }
@@ -203,6 +207,36 @@ impl Operands {
     /// The same for any operands: each comes as early as it can, in their order.
     #[inline(never)]
     fn collect_one_by_one(&mut self, now: u64, warp: usize, timing: &Timing) -> u64 {
+        self.collect_each(now, warp, timing, |_, at| at + 1)
+    }
+
+    /// The same with a technique: fewer arrays may be activated, and data may take longer.
+    #[inline(never)]
+    pub fn collect_through(
+        &mut self,
+        now: u64,
+        warp: usize,
+        timing: &Timing,
+        technique: &mut RegisterFile,
+    ) -> u64 {
+        let mut arrays = 0;
+        let ready = self.collect_each(now, warp, timing, |register, at| {
+            arrays += u64::from(technique.arrays(warp, register));
+            technique.read(now, at, warp, register)
+        });
+        self.spared[0] += u64::from(timing.sources) * self.sub_banks - arrays;
+        ready
+    }
+
+    /// Books the operands one by one; `arrive` tells when one that its bank gives in some cycle is there.
+    #[inline(always)]
+    fn collect_each(
+        &mut self,
+        now: u64,
+        warp: usize,
+        timing: &Timing,
+        mut arrive: impl FnMut(u8, u64) -> u64,
+    ) -> u64 {
         let ports = &mut self.ports[0];
         let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
         let first = now + 1;
@@ -229,7 +263,7 @@ impl Operands {
                 taken += 1 << (4 * wait);
             }
             waited += wait;
-            ready = ready.max(at + 1);
+            ready = ready.max(arrive(register, at));
         }
         self.counters.read_conflicts += waited;
         self.counters.reads += sources.len() as u64;
@@ -261,6 +295,40 @@ impl Operands {
         }
         self.counters.write_conflicts += waited;
         self.counters.writes += u64::from(timing.dst_words);
+        done
+    }
+
+    /// The same with a technique, which is shown the values.
+    #[inline(never)]
+    pub fn write_back_through(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        technique: &mut RegisterFile,
+        values: Values,
+    ) -> u64 {
+        let buses = if timing.pipe == Pipe::Memory { self.memory_buses } else { self.unit_buses };
+        let (mut done, mut waited, mut arrays) = (now, 0, 0);
+        for word in 0..timing.dst_words {
+            let register = timing.dst + word;
+            let bank = self.bank[(usize::from(register) + slot) % PLACES];
+            let mut port = ReadPort { ports: &mut self.ports[0], bank, reads: 0, arrays: 0 };
+            let upper = timing.upper_words >> word & 1 != 0;
+            let written = Written { now, slot, register, upper, values: values.of(register) };
+            let access = technique.write(written, &mut port);
+            self.counters.reads += port.reads;
+            self.spared[0] += port.reads * self.sub_banks - port.arrays;
+            let start = self.buses.book_any(buses, access.ready);
+            let earliest = start.max(access.awake);
+            let at = self.ports[self.write_ports % 2].book(bank, earliest);
+            waited += start - access.ready + (at - earliest);
+            arrays += u64::from(access.arrays);
+            done = done.max(at);
+        }
+        self.counters.write_conflicts += waited;
+        self.counters.writes += u64::from(timing.dst_words);
+        self.spared[1] += u64::from(timing.dst_words) * self.sub_banks - arrays;
         done
     }
 }

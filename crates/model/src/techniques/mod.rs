@@ -5,6 +5,7 @@
 //! structure there is at most one. The list below is all that knows them by name; docs/adding-a-technique.md leads through one.
 
 mod choose;
+pub mod register_file;
 pub mod warped_compression;
 
 use warpwatt_base::counters::{Count, CounterInfo};

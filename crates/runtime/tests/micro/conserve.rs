@@ -29,7 +29,7 @@ pub fn check(record: &LaunchRecord, program: &Program, config: &Config) {
     sum.equal("blocks", all.sm.issue.ctas, record.grid.iter().map(|&extent| u64::from(extent)).product());
     let units = &all.sm.units;
     let by_unit = units.sp + units.sfu + units.fp64 + units.shuffle + units.memory;
-    sum.equal("instructions by unit", by_unit, all.sm.issue.issued);
+    sum.equal("instructions by unit", by_unit, all.sm.issue.issued + all.sm.issue.injected);
 
     // Source lines.
     sum.equal(
@@ -45,8 +45,9 @@ pub fn check(record: &LaunchRecord, program: &Program, config: &Config) {
 
     // Registers, from the program and how often its micro-ops were issued.
     let (reads, writes, at_least) = registers(record, program);
-    sum.equal("register reads", all.sm.registers.reads, reads);
-    let written = all.sm.registers.writes;
+    let (moves, merges) = technique(&mut sum, &all.sm, config);
+    sum.equal("register reads", all.sm.registers.reads, reads + moves + merges);
+    let written = all.sm.registers.writes - moves;
     sum.yes(
         &format!("register writes: {written} is not from {at_least} to {writes}"),
         (at_least..=writes).contains(&written),
@@ -97,7 +98,33 @@ fn slots(sum: &mut Sum, what: &str, counters: &SmCounters, config: &Config) {
     let issue = &counters.issue;
     sum.equal(&format!("issue slots of {what}"), issue.slots, issue.cycles * u64::from(config.sm.schedulers));
     let stalls: u64 = counters.stalls.iter().sum();
-    sum.equal(&format!("issues and stalls of {what}"), issue.issued + stalls, issue.slots);
+    sum.equal(&format!("issues and stalls of {what}"), issue.issued + issue.injected + stalls, issue.slots);
+}
+
+/// What a technique in the register file adds: moves and reads of its own.
+fn technique(sum: &mut Sum, sm: &SmCounters, config: &Config) -> (u64, u64) {
+    let registers = &sm.registers;
+    let arrays = u64::from(config.rf.sub_banks);
+    let Some(wc) = &sm.techniques.warped_compression else {
+        sum.equal("arrays read", registers.sub_bank_reads, registers.reads * arrays);
+        sum.equal("arrays written", registers.sub_bank_writes, registers.writes * arrays);
+        sum.equal("instructions injected", sm.issue.injected, 0);
+        return (0, 0);
+    };
+    sum.yes("no more arrays are read than there are", registers.sub_bank_reads <= registers.reads * arrays);
+    sum.yes(
+        "no more arrays are written than there are",
+        registers.sub_bank_writes <= registers.writes * arrays,
+    );
+    sum.equal("moves", wc.moves, sm.issue.injected);
+    let stored: u64 = wc.stored.iter().sum();
+    sum.equal("registers stored", stored, wc.writes.iter().sum());
+    sum.yes("registers stored are written", stored <= registers.writes - wc.moves);
+    sum.equal("instructions of the technique", wc.instructions.iter().sum(), sm.issue.issued);
+    sum.equal("arrays off", wc.gated_by_bank.iter().sum(), wc.gated);
+    let all = sm.issue.cycles * u64::from(config.rf.banks) * arrays;
+    sum.yes("arrays are off for no longer than there is time", wc.gated <= all);
+    (wc.moves, wc.merges)
 }
 
 /// Registers read and written, and how many are written at least: loads whose guard holds for no lane write nothing.

@@ -11,7 +11,7 @@ warpwatt_base::counters! {
         decompressions: u64 = "wc.decompressions.count", "Registers that a decompressor worked on.";
         compressor_waits: u64 = "wc.compressor_waits.cycles", "Cycles that results waited for a compressor.";
         decompressor_waits: u64 = "wc.decompressor_waits.cycles", "Cycles that operands waited for a decompressor.";
-        stored: [u64; 4] = "wc.stored.histogram", "Registers written, by encoding: uncompressed, <4,0>, <4,1>, <4,2>.";
+        stored: [u64; 5] = "wc.stored.histogram", "Registers written, by encoding: uncompressed, <4,0>, <4,1>, <4,2>, thread by thread.";
         stored_arrays: u64 = "wc.stored_arrays.count", "Arrays that they take, of 8 each.";
         moves: u64 = "wc.moves.count", "MOVs injected to uncompress a register ahead of a write that leaves lanes out.";
         merges: u64 = "wc.merges.count", "Registers read to be merged with a write that leaves lanes out.";
@@ -29,11 +29,13 @@ warpwatt_base::counters! {
         observed_bytes: [u64; 4] = "wc.observed_bytes.histogram", "The same in bytes.";
         upper: [u64; 4] = "wc.upper.histogram", "Upper halves of 64-bit values written, by phase.";
         upper_arrays: [u64; 4] = "wc.upper_arrays.histogram", "Arrays that they would take.";
-        similar: [u64; 4] = "wc.similar.histogram", "Registers written by undiverged warps, by the largest distance of successive lanes: 0, 128, 32K, more.";
+        similar: [u64; 4] = "wc.similar.histogram", "Registers written by undiverged warps, by the largest distance of successive lanes: 0, 128, 32K, more; no upper halves.";
         similar_diverged: [u64; 4] = "wc.similar_diverged.histogram", "The same of diverged warps.";
+        similar_upper: [u64; 4] = "wc.similar_upper.histogram", "Upper halves of 64-bit values written by undiverged warps, in the same way.";
+        similar_upper_diverged: [u64; 4] = "wc.similar_upper_diverged.histogram", "The same of diverged warps.";
         distances: [u64; 4] = "wc.distances.histogram", "Distances of successive lanes in registers written by undiverged warps: 0, 128, 32K, more.";
         distances_diverged: [u64; 4] = "wc.distances_diverged.histogram", "The same of diverged warps.";
-        best: [u64; 8] = "wc.best.histogram", "Registers by the best of all encodings: <4,0>, <8,0>, <8,1>, <4,1>, <8,2>, <4,2>, <8,4>, none.";
+        best: [u64; 8] = "wc.best.histogram", "Registers by the best of all encodings: <4,0>, <8,0>, <8,1>, <4,1>, <8,2>, <4,2>, <8,4>, none; no upper halves.";
         best_upper: [u64; 8] = "wc.best_upper.histogram", "The same of upper halves.";
     }
 }

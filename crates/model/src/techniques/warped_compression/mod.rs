@@ -1,9 +1,438 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Warped-Compression: Lee, Kim, Koo, Jeon, Ro, Annavaram, “Warped-Compression: Enabling Power Efficient GPUs through Register
 //! Compression”, ISCA 2015.
+//!
+//! ```text
+//!     units ─► compressors ─► bank arbiter (range indicators) ─► arrays ─► decompressors ─► collectors
+//!          └──── partial ────┘            └ valid bits: gating          └─ uncompressed ─┘
+//! ```
+//!
+//! A register of a warp that is written by all 32 lanes goes through a compressor, which stores it in 1, 3, 5 or all 8 arrays of its bank
+//! (sections 4 and 5.1; `warpwatt_codecs::bdi`). Two bits a register in the arbiter tell a read how many arrays to activate, and whether its
+//! data pass a decompressor. A write that leaves lanes out is stored uncompressed; if the register is compressed, an injected MOV
+//! uncompresses it first (section 5.2). Arrays without a valid entry are off (section 5.3; `gating`). Compressed data start at the lowest array of
+//! the bank, so two registers of a bank collide as before: compression gains no bandwidth.
 
 mod counters;
+mod gating;
+mod observe;
 mod parameters;
+mod shadow;
+#[cfg(test)]
+mod tests;
+
+use warpwatt_base::calendar::Board;
+use warpwatt_codecs::bdi::{Choices, Range};
+use warpwatt_codecs::narrow::Widths;
+use warpwatt_config::Config;
+use warpwatt_exec::lanes::Row;
+use warpwatt_exec::stepping::NextLanes;
+
+use super::register_file::{Before, Mismatch, ReadPort, Values, WriteAccess, Written};
+use crate::sm::Timing;
+use gating::{ARRAYS, Gating};
+use shadow::{Form, Shadow};
 
 pub use counters::Counters;
 pub use parameters::{Divergent, Encodings, Parameters, Valid, Window, check};
+
+/// Warp slots, and registers of a warp, that there may be.
+const SLOTS: usize = 64;
+const REGISTERS: usize = 256;
+/// All lanes of a warp.
+const FULL: u32 = u32::MAX;
+/// All arrays of a bank.
+const EVERY: u8 = u8::MAX;
+
+/// How a register is written: which lanes are left out, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Phase {
+    /// All 32 lanes.
+    #[default]
+    Full,
+    /// All lanes of a warp that is not full, or no longer.
+    Short,
+    /// The lanes of an undiverged warp whose guard holds.
+    Guarded,
+    /// Lanes of a diverged warp.
+    Diverged,
+}
+
+impl Phase {
+    fn of(lanes: NextLanes) -> Phase {
+        if lanes.active != lanes.live {
+            Phase::Diverged
+        } else if lanes.mask != lanes.active {
+            Phase::Guarded
+        } else if lanes.mask != FULL {
+            Phase::Short
+        } else {
+            Phase::Full
+        }
+    }
+}
+
+/// What the bank arbiter keeps for a register of a warp, and which write is under way to it.
+#[derive(Clone, Copy, Default)]
+struct Register {
+    /// Lanes that the write under way is for.
+    lanes: u32,
+    phase: Phase,
+    /// The write is that of an injected move.
+    moves: bool,
+    /// It has been written.
+    valid: bool,
+    /// The compression range indicator; with threads compressed apart, whether any is.
+    range: Range,
+    /// Arrays that hold it.
+    arrays: u8,
+}
+
+/// A warp's registers.
+#[derive(Clone, Copy, Default)]
+struct Warp {
+    allocated: u32,
+    compressed: u32,
+}
+
+/// Units that take a register a cycle each, and give it back some cycles later.
+struct Pipeline {
+    board: Board,
+    units: u64,
+    cycles: u64,
+}
+
+impl Pipeline {
+    fn new(units: u32, cycles: u32) -> Pipeline {
+        Pipeline { board: Board::default(), units: (1 << units) - 1, cycles: u64::from(cycles) }
+    }
+
+    /// The cycle in which a register that arrives in cycle `at` comes out, and how long it waited for a unit.
+    #[inline(always)]
+    fn pass(&mut self, now: u64, at: u64) -> (u64, u64) {
+        if self.cycles == 0 {
+            return (at, 0);
+        }
+        self.board.advance(now);
+        let start = self.board.book_any(self.units, at);
+        (start + self.cycles, start - at)
+    }
+}
+
+pub struct WarpedCompression {
+    parameters: Parameters,
+    choices: Choices,
+    banks: usize,
+    registers: Box<[Register]>,
+    warps: [Warp; SLOTS],
+    compressors: Pipeline,
+    decompressors: Pipeline,
+    gating: Gating,
+    /// With threads compressed apart, what each keeps.
+    widths: Vec<Widths>,
+    shadow: Option<Box<Shadow>>,
+    counters: Counters,
+}
+
+#[inline(always)]
+fn index(slot: usize, register: u8) -> usize {
+    slot % SLOTS * REGISTERS + usize::from(register)
+}
+
+impl WarpedCompression {
+    pub fn new(config: &Config, parameters: &Parameters, verify: bool, inject: bool) -> WarpedCompression {
+        let Parameters { gating, wake_cycles, .. } = *parameters;
+        let all = SLOTS * REGISTERS;
+        WarpedCompression {
+            choices: parameters.encodings.choices(),
+            banks: config.rf.banks as usize,
+            registers: vec![Register::default(); all].into(),
+            warps: [Warp::default(); SLOTS],
+            compressors: Pipeline::new(parameters.compressors, parameters.compress_cycles),
+            decompressors: Pipeline::new(parameters.decompressors, parameters.decompress_cycles),
+            gating: Gating::new(gating, wake_cycles, config.rf.banks),
+            widths: vec![Widths::default(); if parameters.window == Window::Thread { all } else { 0 }],
+            shadow: verify.then(|| Box::new(Shadow::new(all, inject))),
+            counters: Counters::default(),
+            parameters: parameters.clone(),
+        }
+    }
+
+    #[inline(always)]
+    fn bank(&self, slot: usize, register: u8) -> usize {
+        (usize::from(register) + slot) % self.banks
+    }
+
+    pub fn start(&mut self, now: u64, slot: usize, registers: u32) {
+        let allocated = registers.min(REGISTERS as u32);
+        self.warps[slot % SLOTS] = Warp { allocated, compressed: 0 };
+        for register in 0..allocated as u8 {
+            let index = index(slot, register);
+            self.registers[index] = Register::default();
+            if self.parameters.valid_on == Valid::Launch {
+                self.registers[index].valid = true;
+                self.late(now, slot, register, &Row([0; 32]));
+            }
+        }
+    }
+
+    pub fn end(&mut self, now: u64, slot: usize) {
+        for register in 0..self.warps[slot % SLOTS].allocated as u8 {
+            let index = index(slot, register);
+            let bank = self.bank(slot, register);
+            self.gating.release(bank, self.registers[index].arrays, now);
+            self.registers[index] = Register::default();
+            if let Some(widths) = self.widths.get_mut(index) {
+                *widths = Widths::default();
+            }
+            if let Some(shadow) = &mut self.shadow {
+                shadow.forget(index);
+            }
+        }
+        self.warps[slot % SLOTS] = Warp::default();
+    }
+
+    /// “When the bank arbiter detects a diverged warp instruction that is going to update a compressed destination operand register, a
+    /// decompression instruction is injected” (section 5.2). A register that it uncompressed stays so while the warp is diverged, so that there
+    /// is one for each register and divergent phase.
+    #[inline(always)]
+    pub fn before(&mut self, slot: usize, timing: &Timing, lanes: NextLanes, values: Values) -> Before {
+        if self.shadow.is_some()
+            && let Some(mismatch) = self.verify(slot, timing, values)
+        {
+            return Before::Corrupted(mismatch);
+        }
+        if lanes.mask == FULL
+            || lanes.mask == 0
+            || !self.parameters.mov
+            || self.parameters.divergent == Divergent::Merge
+            || !self.widths.is_empty()
+        {
+            return Before::Go;
+        }
+        let written = timing.dst..timing.dst + timing.dst_words;
+        for register in written {
+            if self.registers[index(slot, register)].range.is_compressed() {
+                return Before::Move(register);
+            }
+        }
+        Before::Go
+    }
+
+    #[inline(never)]
+    fn verify(&mut self, slot: usize, timing: &Timing, values: Values) -> Option<Mismatch> {
+        let sources = &timing.source[..usize::from(timing.sources)];
+        sources.iter().find_map(|&register| {
+            let form = self.form(index(slot, register));
+            let shadow = self.shadow.as_mut()?;
+            shadow.check(index(slot, register), form, &values.of(register).0, register)
+        })
+    }
+
+    /// How a register is stored.
+    fn form(&self, index: usize) -> Form {
+        match self.widths.get(index) {
+            Some(&widths) => Form::Threads(widths),
+            None => Form::Warp(self.registers[index].range),
+        }
+    }
+
+    #[inline(always)]
+    pub fn issued(&mut self, slot: usize, timing: &Timing, lanes: NextLanes) {
+        let warp = self.warps[slot % SLOTS];
+        let diverged = usize::from(lanes.active != lanes.live);
+        self.counters.instructions[diverged] += 1;
+        self.counters.allocated[diverged] += u64::from(warp.allocated);
+        self.counters.compressed[diverged] += u64::from(warp.compressed);
+        let phase = Phase::of(lanes);
+        for register in timing.dst..timing.dst + timing.dst_words {
+            let entry = &mut self.registers[index(slot, register)];
+            (entry.lanes, entry.phase) = (lanes.mask, phase);
+            if timing.collective && lanes.mask != 0 {
+                // Lanes that came here before wait for these, and get their values now.
+                entry.lanes |= lanes.live;
+            }
+        }
+    }
+
+    pub fn moving(&mut self, slot: usize, register: u8) {
+        self.counters.moves += 1;
+        let entry = &mut self.registers[index(slot, register)];
+        (entry.lanes, entry.moves) = (FULL, true);
+    }
+
+    #[inline(always)]
+    pub fn arrays(&mut self, slot: usize, register: u8) -> u32 {
+        let entry = &self.registers[index(slot, register)];
+        if entry.valid {
+            return entry.arrays.count_ones();
+        }
+        self.counters.undefined_reads += 1;
+        ARRAYS as u32
+    }
+
+    /// “After all the necessary banks for a compressed operand register are read, the compressed chunks are sent to the decompressor unit”
+    /// (section 5).
+    #[inline(always)]
+    pub fn read(&mut self, now: u64, at: u64, slot: usize, register: u8) -> u64 {
+        let entry = &self.registers[index(slot, register)];
+        debug_assert!(
+            self.gating.can_read(self.bank(slot, register), entry.arrays, at),
+            "a gated bank is read"
+        );
+        if entry.range.is_compressed() { self.decompress(now, at + 1) } else { at + 1 }
+    }
+
+    #[inline(always)]
+    fn decompress(&mut self, now: u64, at: u64) -> u64 {
+        let (done, waited) = self.decompressors.pass(now, at);
+        self.counters.decompressions += 1;
+        self.counters.decompressor_waits += waited;
+        done
+    }
+
+    #[inline(always)]
+    fn compress(&mut self, now: u64, at: u64) -> u64 {
+        let (done, waited) = self.compressors.pass(now, at);
+        self.counters.compressions += 1;
+        self.counters.compressor_waits += waited;
+        done
+    }
+
+    #[inline(always)]
+    pub fn write(&mut self, written: Written, port: &mut ReadPort) -> WriteAccess {
+        let Written { now, slot, register, upper, values } = written;
+        let index = index(slot, register);
+        let old = self.registers[index];
+        if old.lanes == 0 {
+            // The guard held for no lane. Banks are accessed as without compression, and nothing changes.
+            let arrays = if old.valid { old.arrays.count_ones() } else { ARRAYS as u32 };
+            return WriteAccess { arrays, ready: now, awake: now };
+        }
+        if !old.moves {
+            self.counters.writes[old.phase as usize] += 1;
+            if self.parameters.observe {
+                observe::observe(&mut self.counters, &values.0, old.lanes, old.phase, upper);
+            }
+        }
+        let (new, ready) = self.encode(now, old, index, values, port);
+        let accessed = match self.widths.get(index) {
+            Some(widths) => widths.only(old.lanes).bank_set(),
+            None => new.arrays,
+        };
+        let bank = self.bank(slot, register);
+        self.gating.claim(bank, new.arrays & !old.arrays, ready);
+        self.gating.release(bank, old.arrays & !new.arrays, now);
+        let awake = self.gating.awake(bank, accessed).max(ready);
+        self.counters.wakeup_waits += awake - ready;
+        if !old.moves {
+            let encoding = match (new.range, self.widths.is_empty()) {
+                (Range::Uncompressed, _) => 0,
+                (range, true) => range as usize,
+                (_, false) => 4,
+            };
+            self.counters.stored[encoding] += 1;
+            self.counters.stored_arrays += u64::from(new.arrays.count_ones());
+        }
+        self.keep(index, slot, old, new);
+        let form = self.form(index);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.store(index, form, &values.0, old.lanes, old.range);
+        }
+        WriteAccess { arrays: accessed.count_ones(), ready, awake }
+    }
+
+    /// How a result will be stored, and when it is ready for that.
+    #[inline(always)]
+    fn encode(
+        &mut self,
+        now: u64,
+        old: Register,
+        index: usize,
+        values: &Row,
+        port: &mut ReadPort,
+    ) -> (Register, u64) {
+        let mut ready = now;
+        let mut range = Range::Uncompressed;
+        let mut arrays = EVERY;
+        if !self.parameters.compression || old.moves {
+            // As it is.
+        } else if let Some(widths) = self.widths.get_mut(index) {
+            widths.update(&values.0, old.lanes);
+            (range, arrays) = (threads(widths), widths.bank_set());
+            ready = self.compress(now, now);
+        } else if old.lanes == FULL || self.parameters.divergent == Divergent::Merge {
+            if old.lanes != FULL && old.valid {
+                ready = port.read(now, old.arrays.count_ones());
+                self.counters.merges += 1;
+                if old.range.is_compressed() {
+                    ready = self.decompress(now, ready);
+                }
+            }
+            ready = self.compress(now, ready);
+            range = self.choices.classify(&values.0);
+            arrays = prefix(range);
+        }
+        (Register { valid: true, range, arrays, ..Register::default() }, ready)
+    }
+
+    #[inline(always)]
+    fn keep(&mut self, index: usize, slot: usize, old: Register, new: Register) {
+        let warp = &mut self.warps[slot % SLOTS];
+        warp.compressed -= u32::from(old.range.is_compressed());
+        warp.compressed += u32::from(new.range.is_compressed());
+        self.registers[index] = new;
+    }
+
+    pub fn late(&mut self, now: u64, slot: usize, register: u8, values: &Row) {
+        let index = index(slot, register);
+        let old = self.registers[index];
+        if !old.valid && old.lanes == 0 {
+            return;
+        }
+        let mut new = Register { valid: true, range: Range::Uncompressed, arrays: EVERY, ..old };
+        if let Some(widths) = self.widths.get_mut(index) {
+            widths.update(&values.0, FULL);
+            (new.range, new.arrays) = (threads(widths), widths.bank_set());
+        }
+        let bank = self.bank(slot, register);
+        self.gating.claim(bank, new.arrays & !old.arrays, now);
+        // Nothing waits for a value that is there.
+        self.gating.awaken(bank, new.arrays, now);
+        self.gating.release(bank, old.arrays & !new.arrays, now);
+        self.keep(index, slot, old, new);
+        let form = self.form(index);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.store(index, form, &values.0, FULL, old.range);
+        }
+    }
+
+    pub fn settle(&mut self, now: u64) {
+        self.gating.settle(now);
+    }
+
+    pub fn counters(&self) -> Counters {
+        Counters {
+            wakeups: self.gating.wakeups,
+            gated: self.gating.off.iter().sum(),
+            gated_by_bank: self.gating.off,
+            ..self.counters.clone()
+        }
+    }
+
+    pub fn fault_is_pending(&self) -> bool {
+        self.shadow.as_ref().is_some_and(|shadow| shadow.fault_is_pending())
+    }
+}
+
+/// With threads compressed apart, the indicator tells only whether any of them is.
+fn threads(widths: &Widths) -> Range {
+    if widths.bytes() < 128 { Range::B4D2 } else { Range::Uncompressed }
+}
+
+/// The arrays of a range: from the lowest on.
+#[inline(always)]
+fn prefix(range: Range) -> u8 {
+    u8::MAX >> (ARRAYS - range.banks())
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where the SM asks the technique in its register file, if there is one. `techniques/register_file.rs` lists the hooks.
+
+use warpwatt_exec::stepping::NextLanes;
+use warpwatt_exec::{Fault, FaultKind};
+
+use super::decode::{Pooled, Timing};
+use super::work::Stopped;
+use super::{Event, Kernel, Sm, WARPS, Work, at, at_mut};
+use crate::techniques::register_file::{Before, Mismatch, Values};
+
+/// What comes of an instruction that is about to issue.
+pub(super) enum Asked {
+    Go(NextLanes),
+    /// A move was issued in its place.
+    Injected,
+    /// Nothing issues.
+    Wait,
+}
+
+impl Sm {
+    /// Asks the technique whether the next instruction of a warp may issue.
+    #[inline(never)]
+    pub(super) fn ask_first(
+        &mut self,
+        work: &mut Work,
+        kernels: &[Kernel],
+        slot: usize,
+        timing: &Timing,
+        now: u64,
+    ) -> Asked {
+        let warp = &self.warps[slot % WARPS];
+        let (kernel, index) = (warp.kernel as usize, warp.index as usize);
+        let block = at(&at(&work.shares, kernel).residents, warp.resident as usize);
+        let lanes = block.next_lanes(&at(kernels, kernel).prepared, index);
+        let Some(technique) = &mut self.registers else { return Asked::Go(lanes) };
+        match technique.before(slot, timing, lanes, Values { block, warp: index }) {
+            Before::Go => Asked::Go(lanes),
+            // It needs a collector like any other move.
+            Before::Move(_) if self.operands.full(now) >> Pooled::Sp as u32 & 1 != 0 => Asked::Wait,
+            Before::Move(register) => {
+                self.inject_move(slot, register, now);
+                self.evaluate_here(kernels, slot, now);
+                Asked::Injected
+            }
+            Before::Corrupted(mismatch) => {
+                let fault = self.corrupted(work, kernels, slot, mismatch);
+                work.stopped = Some(Stopped { cycle: now, kernel: kernel as u32, fault: Box::new(fault) });
+                Asked::Wait
+            }
+        }
+    }
+
+    /// A move takes an issue slot, a collector, a unit and ports like an instruction of the program.
+    fn inject_move(&mut self, slot: usize, register: u8, now: u64) {
+        self.issue.injected += 1;
+        let Some(technique) = &mut self.registers else { return };
+        let timing = &self.moves[usize::from(register)];
+        let ready = self.operands.collect_through(now, slot, timing, technique);
+        technique.moving(slot, register);
+        let start = self.units.dispatch(ready, timing);
+        self.operands.hold(now, timing.pool, start);
+        let warp = &mut self.warps[slot % WARPS];
+        warp.reserve(timing, false);
+        warp.in_flight += 1;
+        self.wheel.push(start + u64::from(timing.latency), Event::Moved { slot: slot as u8, register });
+    }
+
+    #[inline(never)]
+    pub(super) fn moved(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, slot: u8, register: u8) {
+        let timing = self.moves[usize::from(register)].clone();
+        let done = self.write_back(work, now, usize::from(slot), &timing);
+        if done > now {
+            self.wheel.push(done, Event::MoveWritten { slot, register });
+        } else {
+            self.move_written(work, kernels, now, slot, register);
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn move_written(
+        &mut self,
+        work: &mut Work,
+        kernels: &[Kernel],
+        now: u64,
+        slot: u8,
+        register: u8,
+    ) {
+        let slot = usize::from(slot);
+        let warp = &mut self.warps[slot % WARPS];
+        warp.release(&self.moves[usize::from(register)]);
+        warp.in_flight -= 1;
+        self.after_write(work, kernels, now, slot);
+    }
+
+    /// An instruction has issued.
+    #[inline(always)]
+    pub(super) fn tell_technique(&mut self, slot: usize, timing: &Timing, lanes: Option<NextLanes>) {
+        if let (Some(technique), Some(lanes)) = (&mut self.registers, lanes) {
+            technique.issued(slot, timing, lanes);
+        }
+    }
+
+    /// Books the reads of an instruction that issues now; gives the cycle in which all operands are there.
+    #[inline(always)]
+    pub(super) fn collect(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
+        match &mut self.registers {
+            None => self.operands.collect(now, slot, timing),
+            Some(technique) => self.operands.collect_through(now, slot, timing, technique),
+        }
+    }
+
+    /// Books the way of a result into the register file; gives the cycle in which all of it is written.
+    #[inline(always)]
+    pub(super) fn write_back(&mut self, work: &Work, now: u64, slot: usize, timing: &Timing) -> u64 {
+        match &mut self.registers {
+            None => self.operands.write_back(now, slot, timing),
+            Some(technique) => {
+                let warp = &self.warps[slot % WARPS];
+                let block = at(&at(&work.shares, warp.kernel as usize).residents, warp.resident as usize);
+                let values = Values { block, warp: warp.index as usize };
+                self.operands.write_back_through(now, slot, timing, technique, values)
+            }
+        }
+    }
+
+    /// The latest instruction of a warp waited for others, or for the end of the epoch, and has its result only now.
+    pub(super) fn value_came_late(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, now: u64) {
+        let Some(technique) = &mut self.registers else { return };
+        let warp = &self.warps[slot % WARPS];
+        let timings = &at(kernels, warp.kernel as usize).decoded.timing;
+        let Some(timing) = timings.get(warp.last_pc as usize) else { return };
+        let share = at_mut(&mut work.shares, warp.kernel as usize);
+        let block = at(&share.residents, warp.resident as usize);
+        for register in timing.dst..timing.dst + timing.dst_words {
+            technique.late(now, slot, register, block.row(warp.index as usize, register));
+        }
+    }
+
+    #[cold]
+    fn corrupted(&self, work: &Work, kernels: &[Kernel], slot: usize, mismatch: Mismatch) -> Fault {
+        let warp = &self.warps[slot % WARPS];
+        let block = &work.shares[warp.kernel as usize].residents[warp.resident as usize];
+        let Mismatch { register, lane, given, stored } = mismatch;
+        Fault {
+            kind: FaultKind::Corrupted,
+            pc: warp.pc.unwrap_or(warp.last_pc),
+            cta: block.cta_id(),
+            thread: kernels[warp.kernel as usize].prepared.thread(warp.index as usize, usize::from(lane)),
+            access: None,
+            detail: format!(
+                "R{register} of SM {}, warp slot {slot}, lane {lane} was given 0x{given:08x} and is stored as 0x{stored:08x}",
+                self.id
+            ),
+            waiters: Vec::new(),
+        }
+    }
+}

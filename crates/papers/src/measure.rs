@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Values by workload, their means, and what claims are compared with.
+
+use std::collections::BTreeMap;
+
+/// One value for each workload; none where there is nothing to measure.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Column(pub Vec<Option<f64>>);
+
+impl Column {
+    fn values(&self) -> impl Iterator<Item = f64> {
+        self.0.iter().flatten().copied()
+    }
+
+    /// How many workloads have a value.
+    pub fn count(&self) -> usize {
+        self.values().count()
+    }
+
+    /// The arithmetic mean of those that have one.
+    pub fn mean(&self) -> Option<f64> {
+        let count = self.count();
+        (count > 0).then(|| self.values().sum::<f64>() / count as f64)
+    }
+
+    /// The harmonic mean, of values above 0.
+    pub fn harmonic_mean(&self) -> Option<f64> {
+        let count = self.count();
+        let positive = self.values().all(|value| value > 0.0);
+        (count > 0 && positive).then(|| count as f64 / self.values().map(f64::recip).sum::<f64>())
+    }
+
+    pub fn max(&self) -> Option<f64> {
+        self.values().reduce(f64::max)
+    }
+
+    pub fn map(&self, f: impl Fn(f64) -> f64) -> Column {
+        Column(self.0.iter().map(|value| value.map(&f)).collect())
+    }
+
+    /// Value by value with another column; none where one has none.
+    pub fn with(&self, other: &Column, f: impl Fn(f64, f64) -> Option<f64>) -> Column {
+        let pairs = self.0.iter().zip(&other.0);
+        Column(pairs.map(|(one, other)| f((*one)?, (*other)?)).collect())
+    }
+
+    /// This over another.
+    pub fn over(&self, other: &Column) -> Column {
+        self.with(other, over)
+    }
+
+    pub fn plus(&self, other: &Column) -> Column {
+        self.with(other, |one, other| Some(one + other))
+    }
+
+    /// How much less this is than another, in percent of the other.
+    pub fn saved(&self, without: &Column) -> Column {
+        self.over(without).map(|share| 100.0 * (1.0 - share))
+    }
+
+    /// How much more this is than another, in percent of the other.
+    pub fn added(&self, without: &Column) -> Column {
+        self.over(without).map(|share| 100.0 * (share - 1.0))
+    }
+}
+
+/// A quotient, where there is one.
+pub fn over(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}
+
+/// A number that stands for a claim.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Measure {
+    pub value: f64,
+    /// How many workloads it stands on; none where it stands on none.
+    pub workloads: Option<usize>,
+}
+
+/// Measures by name: the claim's id, or that and something behind a dot.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Measures(BTreeMap<String, Option<Measure>>);
+
+impl Measures {
+    fn put(&mut self, name: impl Into<String>, value: Option<f64>, workloads: Option<usize>) {
+        self.0.insert(name.into(), value.map(|value| Measure { value, workloads }));
+    }
+
+    /// The mean of a column.
+    pub fn mean(&mut self, name: impl Into<String>, column: &Column) {
+        self.put(name, column.mean(), Some(column.count()));
+    }
+
+    /// The largest of a column, and its mean as `NAME.mean`.
+    pub fn max(&mut self, name: &str, column: &Column) {
+        self.put(name, column.max(), Some(column.count()));
+        self.mean(format!("{name}.mean"), column);
+    }
+
+    /// A value that is more than the mean of a column, and the workloads that it stands on.
+    pub fn of(&mut self, name: impl Into<String>, value: Option<f64>, workloads: usize) {
+        self.put(name, value, Some(workloads));
+    }
+
+    /// A value that stands on no workload.
+    pub fn computed(&mut self, name: impl Into<String>, value: f64) {
+        self.put(name, Some(value), None);
+    }
+
+    /// All names, those without data included.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    pub fn get(&self, name: &str) -> Option<Measure> {
+        *self.0.get(name)?
+    }
+
+    pub fn value(&self, name: &str) -> Option<f64> {
+        self.get(name).map(|measure| measure.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_leave_out_what_is_not_there() {
+        let column = Column(vec![Some(1.0), None, Some(4.0)]);
+        assert_eq!((column.count(), column.mean(), column.max()), (2, Some(2.5), Some(4.0)));
+        assert_eq!(column.harmonic_mean(), Some(1.6));
+        assert_eq!(Column(vec![Some(0.0), Some(1.0)]).harmonic_mean(), None);
+        let empty = Column(vec![None, None]);
+        assert_eq!((empty.mean(), empty.harmonic_mean(), empty.max()), (None, None, None));
+    }
+
+    #[test]
+    fn columns_are_compared_workload_by_workload() {
+        let with = Column(vec![Some(3.0), None, Some(5.0), Some(1.0)]);
+        let without = Column(vec![Some(4.0), Some(1.0), Some(4.0), Some(0.0)]);
+        assert_eq!(with.saved(&without), Column(vec![Some(25.0), None, Some(-25.0), None]));
+        assert_eq!(with.added(&without), Column(vec![Some(-25.0), None, Some(25.0), None]));
+        assert_eq!(with.plus(&without).0[0], Some(7.0));
+    }
+
+    #[test]
+    fn a_measure_without_data_keeps_its_name() {
+        let mut measures = Measures::default();
+        measures.max("a", &Column(vec![None]));
+        measures.computed("b", 2.0);
+        assert_eq!(measures.names().collect::<Vec<_>>(), ["a", "a.mean", "b"]);
+        assert_eq!((measures.get("a"), measures.value("b")), (None, Some(2.0)));
+    }
+}

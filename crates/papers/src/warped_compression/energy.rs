@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Energy of the register file: Figures 9, 14 and 16 to 19. Those that vary energies follow from one run each: what is scaled is
+//! proportional to what was counted.
+
+use super::{BASE, BASE_LRR, FULL, FULL_LRR, SINGLE};
+use crate::figure::{Figure, Series};
+use crate::measure::Column;
+use crate::paper::Findings;
+use crate::point::{PointRecord, Points};
+
+/// Multiples of Table 3 that are tried.
+const TIMES: [f64; 4] = [1.0, 1.5, 2.0, 2.5];
+/// Shares of wires that move, in percent, and the one that Table 3 is for.
+const ACTIVITIES: [f64; 5] = [0.0, 25.0, 50.0, 75.0, 100.0];
+const TABLE_3_ACTIVITY: f64 = 50.0;
+
+/// Where the energy of the register file goes, in joules.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    banks: f64,
+    wires: f64,
+    compression: f64,
+    decompression: f64,
+    leakage: f64,
+}
+
+/// Multiples of Table 3's energies.
+#[derive(Clone, Copy)]
+struct Scale {
+    codecs: f64,
+    /// Banks and wires.
+    access: f64,
+    wires: f64,
+}
+
+const TABLE_3: Scale = Scale { codecs: 1.0, access: 1.0, wires: 1.0 };
+
+impl Parts {
+    fn of(point: &PointRecord) -> Parts {
+        let structures = ["register banks", "register wires", "compressors", "decompressors"];
+        let [banks, wires, compression, decompression] = structures.map(|name| point.dynamic(name));
+        let leakage = structures.iter().map(|name| point.leakage(name)).sum();
+        Parts { banks, wires, compression, decompression, leakage }
+    }
+
+    fn access(&self) -> f64 {
+        self.banks + self.wires
+    }
+
+    fn codecs(&self) -> f64 {
+        self.compression + self.decompression
+    }
+
+    /// Codecs included: the paper's 35 % is less what they take.
+    fn dynamic(&self) -> f64 {
+        self.access() + self.codecs()
+    }
+
+    fn total(&self, scale: Scale) -> f64 {
+        (self.banks + self.wires * scale.wires) * scale.access + self.codecs() * scale.codecs + self.leakage
+    }
+}
+
+fn part(points: &Points, variant: &str, of: impl Fn(&Parts) -> f64) -> Column {
+    points.column(variant, |point| Some(of(&Parts::of(point))))
+}
+
+fn total(points: &Points, variant: &str, scale: Scale) -> Column {
+    part(points, variant, |parts| parts.total(scale))
+}
+
+/// Energy of a variant over that of the baseline.
+pub fn relative(points: &Points, variant: &str, base: &str) -> Column {
+    total(points, variant, TABLE_3).over(&total(points, base, TABLE_3))
+}
+
+/// Leakage of a variant over that of the baseline.
+pub fn relative_leakage(points: &Points, variant: &str) -> Column {
+    part(points, variant, |parts| parts.leakage).over(&part(points, BASE, |parts| parts.leakage))
+}
+
+fn percent_saved(relative: &Column) -> Column {
+    relative.map(|share| 100.0 * (1.0 - share))
+}
+
+pub fn evaluate(points: &Points, findings: &mut Findings) {
+    split(points, findings);
+    schedulers(points, findings);
+    encodings(points, findings);
+    scaled(points, findings);
+}
+
+fn split(points: &Points, findings: &mut Findings) {
+    let whole = total(points, BASE, TABLE_3);
+    let of = |variant: &str, of: fn(&Parts) -> f64| part(points, variant, of);
+    let (dynamic, leakage) = (of(BASE, Parts::dynamic), of(BASE, |parts| parts.leakage));
+    let dynamic_saved = of(FULL, Parts::dynamic).saved(&dynamic);
+    let leakage_saved = of(FULL, |parts| parts.leakage).saved(&leakage);
+    let saved = total(points, FULL, TABLE_3).saved(&whole);
+    let share = |column: &Column| column.over(&whole).map(|share| 100.0 * share);
+    let codecs = share(&of(FULL, Parts::codecs));
+    let access_saved = share(&dynamic).with(&share(&of(FULL, Parts::access)), |one, other| Some(one - other));
+    let measures = &mut findings.measures;
+    measures.mean("wc.rf_energy", &saved);
+    measures.of("wc.rf_energy.max", saved.max(), saved.count());
+    measures.mean("wc.rf_energy.baseline_dynamic", &share(&dynamic));
+    measures.mean("wc.rf_energy.codecs", &codecs);
+    measures.mean("wc.rf_energy.access_saved", &access_saved);
+    measures.mean("wc.rf_dynamic", &dynamic_saved);
+    let access = of(FULL, Parts::access).saved(&dynamic);
+    measures.mean("wc.rf_dynamic.access", &access);
+    measures.mean("wc.rf_leakage", &leakage_saved);
+    let per_cycle = points.column(BASE, |point| {
+        let accesses = point.count("rf.reads.count")? + point.count("rf.writes.count")?;
+        crate::measure::over(accesses, point.count("sm.cycles.cycles")?)
+    });
+    measures.mean("wc.rf_energy.accesses_per_cycle", &per_cycle);
+    let stack = |name: &str, column: Column| Series::new(name, "%", share(&column));
+    findings.figures.push(Figure::new(
+        "fig09",
+        "Figure 9",
+        "Energy of the register file, in percent of that without the technique",
+        &points.workloads,
+        vec![
+            stack("without: dynamic", dynamic),
+            stack("without: leakage", leakage),
+            stack("with: dynamic", of(FULL, Parts::access)),
+            stack("with: leakage", of(FULL, |parts| parts.leakage)),
+            stack("with: compression", of(FULL, |parts| parts.compression)),
+            stack("with: decompression", of(FULL, |parts| parts.decompression)),
+            Series::new("saved", "%", saved).claimed("wc.rf_energy"),
+            Series::new("dynamic energy saved", "%", dynamic_saved).claimed("wc.rf_dynamic"),
+            Series::new("leakage saved", "%", leakage_saved).claimed("wc.rf_leakage"),
+        ],
+    ));
+}
+
+fn schedulers(points: &Points, findings: &mut Findings) {
+    let gto = relative(points, FULL, BASE);
+    let lrr = relative(points, FULL_LRR, BASE_LRR);
+    let saved = percent_saved(&lrr);
+    findings.measures.mean("wc.rf_energy_lrr", &saved);
+    findings.figures.push(Figure::new(
+        "fig14",
+        "Figure 14",
+        "Energy of the register file by scheduler, over that without the technique under the same one",
+        &points.workloads,
+        vec![
+            Series::new("GTO", "x", gto.clone()).ratio(),
+            Series::new("LRR", "x", lrr).ratio(),
+            Series::new("saved under GTO", "%", percent_saved(&gto)).claimed("wc.rf_energy"),
+            Series::new("saved under LRR", "%", saved).claimed("wc.rf_energy_lrr"),
+        ],
+    ));
+}
+
+fn encodings(points: &Points, findings: &mut Findings) {
+    let each = SINGLE.iter().chain([&(FULL, "all")]);
+    let series =
+        each.clone().map(|(variant, name)| Series::new(*name, "x", relative(points, variant, BASE)).ratio());
+    let dynamic = each.map(|(variant, name)| {
+        let with = part(points, variant, Parts::dynamic);
+        let without = part(points, BASE, Parts::dynamic);
+        Series::new(format!("{name}, dynamic"), "x", with.over(&without)).ratio()
+    });
+    let series = series.chain(dynamic).collect();
+    findings.figures.push(Figure::new(
+        "fig16",
+        "Figure 16",
+        "Energy of the register file with one encoding, over that without the technique",
+        &points.workloads,
+        series,
+    ));
+}
+
+fn scaled(points: &Points, findings: &mut Findings) {
+    let saved = |scale: Scale| total(points, FULL, scale).saved(&total(points, BASE, scale));
+    let series = |label: String, scale: Scale, claim: Option<&'static str>| {
+        let left = total(points, FULL, scale).over(&total(points, BASE, scale));
+        let saved = Series::new(format!("{label}: saved"), "%", saved(scale));
+        let saved = match claim {
+            Some(claim) => saved.claimed(claim),
+            None => saved,
+        };
+        [Series::new(label, "x", left).ratio(), saved]
+    };
+    let last = |times: f64, claim: &'static str| (times == TIMES[TIMES.len() - 1]).then_some(claim);
+
+    let codecs = |times: f64| Scale { codecs: times, ..TABLE_3 };
+    let access = |times: f64| Scale { access: times, ..TABLE_3 };
+    let wires = |activity: f64| Scale { wires: activity / TABLE_3_ACTIVITY, ..TABLE_3 };
+    let mut add = |name, place, title, series: Vec<[Series; 2]>| {
+        findings.figures.push(Figure::new(
+            name,
+            place,
+            title,
+            &points.workloads,
+            series.into_iter().flatten().collect(),
+        ));
+    };
+    add(
+        "fig17",
+        "Figure 17",
+        "Energy of the register file if compressing and decompressing take more, over that without the technique",
+        TIMES
+            .map(|times| series(format!("{times} x"), codecs(times), last(times, "wc.rf_energy_codec_2_5x")))
+            .into(),
+    );
+    add(
+        "fig18",
+        "Figure 18",
+        "Energy of the register file if accesses take more, over that without the technique",
+        TIMES
+            .map(|times| series(format!("{times} x"), access(times), last(times, "wc.rf_energy_access_2_5x")))
+            .into(),
+    );
+    add(
+        "fig19",
+        "Figure 19",
+        "Energy of the register file by the share of wires that move, over that without the technique",
+        ACTIVITIES
+            .map(|activity| {
+                let claim = (activity == 100.0).then_some("wc.rf_energy_wire_100");
+                series(format!("{activity} %"), wires(activity), claim)
+            })
+            .into(),
+    );
+    let measures = &mut findings.measures;
+    measures.mean("wc.rf_energy_codec_2_5x", &saved(codecs(2.5)));
+    measures.mean("wc.rf_energy_access_2_5x", &saved(access(2.5)));
+    measures.mean("wc.rf_energy_wire_100", &saved(wires(100.0)));
+    measures.mean("wc.rf_energy_wire_100.none", &saved(wires(0.0)));
+}

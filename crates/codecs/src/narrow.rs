@@ -57,7 +57,7 @@ impl Widths {
     #[inline]
     pub fn bank_set(&self) -> u8 {
         let halves = |mask: u32| u8::from(mask as u16 != 0) | u8::from(mask >> BANK_BYTES != 0) << 1;
-        halves(self.low) | halves(self.second) << 2 | halves(self.upper) * 0b0101_0000
+        halves(self.low) | halves(self.second) << 2 | (halves(self.upper) * 0b0101_0000)
     }
 
     /// The part of these widths that concerns `lanes`: what a diverged warp accesses.

@@ -43,7 +43,8 @@ pub use stall::{Stall, Stalls};
 pub use work::{Deferred, Finished, Kernel, Share, Start, Stopped, Work};
 
 use block::BlockSlot;
-use decode::{Pooled, decode_move};
+use decode::Pooled;
+pub(crate) use decode::decode_move;
 use event::{Event, MemoryOp};
 use fetch::Fetch;
 use mem::{Done, MemoryUnit};

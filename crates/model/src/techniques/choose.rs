@@ -163,3 +163,76 @@ impl Techniques {
         all.filter_map(number).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(texts: &[&str]) -> Result<Techniques, TechniqueError> {
+        let mut techniques = Techniques::default();
+        texts.iter().try_for_each(|text| techniques.with(text)).map(|()| techniques)
+    }
+
+    #[test]
+    fn a_choice_has_one_canonical_form_that_reads_back() {
+        let text = " warped-compression : wake_cycles=0010 , compress_cycles=8,gating=off,mov=true";
+        let techniques = with(&[text]).expect("it is legal");
+        let canonical = techniques.canonical();
+        assert_eq!(
+            canonical,
+            ["warped-compression:gating=false,compress_cycles=8"],
+            "what is not as usual, in order"
+        );
+        assert_eq!(with(&[&canonical[0]]).expect("it reads back"), techniques);
+        let mut set = Techniques::default();
+        set.set("warped-compression.compress_cycles", "8").expect("it is legal");
+        set.set("warped-compression.gating", "off").expect("it is legal");
+        assert_eq!(set, techniques);
+        assert!(with(&[]).expect("nothing is on").canonical().is_empty());
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_what_to_do() {
+        let refused = |text: &str| with(&[text]).expect_err(text);
+        let error = refused("warped-compresion");
+        assert_eq!(error.message, "there is no technique `warped-compresion`");
+        assert_eq!(error.help, "did you mean `warped-compression`?");
+        assert_eq!(refused("warped-compression:gatting=on").help, "did you mean `gating`?");
+        assert_eq!(
+            refused("warped-compression:gating=maybe").to_string(),
+            "`gating` of `warped-compression` cannot be `maybe`; it can be true or false"
+        );
+        assert!(refused("warped-compression:compressors=0").help.contains("1 to 16"));
+        assert!(refused("warped-compression:gating").message.contains("is no setting"));
+        let twice = with(&["warped-compression", "warped-compression:gating=off"]).expect_err("twice");
+        assert!(twice.message.contains("asked for twice"));
+        assert!(Techniques::default().set("gating", "on").is_err());
+    }
+
+    #[test]
+    fn what_is_not_possible_together_is_refused() {
+        let problems = |text: &str, config: &Config| {
+            let found = with(&[text]).expect("each setting is legal").validate(config);
+            found.err().map_or(0, |errors| errors.len())
+        };
+        let config = Config::default();
+        assert_eq!(problems("warped-compression", &config), 0);
+        assert_eq!(problems("warped-compression:compression=off,gating=off", &config), 1);
+        assert_eq!(problems("warped-compression:compression=off,encodings=4-0", &config), 1);
+        assert_eq!(problems("warped-compression:window=thread,encodings=4-0,divergent=merge", &config), 2);
+        let mut narrow = Config::default();
+        narrow.rf.sub_banks = 4;
+        assert_eq!(problems("warped-compression", &narrow), 1);
+    }
+
+    #[test]
+    fn percentages_and_switches_are_numbers_for_the_energy_model() {
+        let techniques = with(&["warped-compression:gated_leakage=25,gating=off"]).expect("it is legal");
+        let numbers = techniques.numbers();
+        let number = |key: &str| numbers.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
+        assert_eq!(number("technique.warped-compression.gated_leakage"), Some(0.25));
+        assert_eq!(number("technique.warped-compression.gating"), Some(0.0));
+        assert_eq!(number("technique.warped-compression.compressors"), Some(2.0));
+        assert_eq!(number("technique.warped-compression.encodings"), None);
+    }
+}

@@ -193,9 +193,6 @@ impl WarpedCompression {
         self.warps[slot % SLOTS] = Warp::default();
     }
 
-    /// “When the bank arbiter detects a diverged warp instruction that is going to update a compressed destination operand register, a
-    /// decompression instruction is injected” (section 5.2). A register that it uncompressed stays so while the warp is diverged, so that there
-    /// is one for each register and divergent phase.
     #[inline(always)]
     pub fn before(&mut self, slot: usize, timing: &Timing, lanes: NextLanes, values: Values) -> Before {
         if self.shadow.is_some()
@@ -203,21 +200,19 @@ impl WarpedCompression {
         {
             return Before::Corrupted(mismatch);
         }
-        if lanes.mask == FULL
-            || lanes.mask == 0
-            || !self.parameters.mov
-            || self.parameters.divergent == Divergent::Merge
-            || !self.widths.is_empty()
-        {
-            return Before::Go;
+        self.compressed_destination(slot, timing, lanes.mask).map_or(Before::Go, Before::Move)
+    }
+
+    /// A compressed register that some lanes are about to write: it has to be uncompressed first, by an injected MOV (section 5.2). It stays
+    /// uncompressed while the warp is diverged, so that there is one for each register and divergent phase.
+    #[inline(always)]
+    fn compressed_destination(&self, slot: usize, timing: &Timing, lanes: u32) -> Option<u8> {
+        let Parameters { mov, divergent, window, .. } = self.parameters;
+        if lanes == FULL || lanes == 0 || !mov || divergent == Divergent::Merge || window == Window::Thread {
+            return None;
         }
-        let written = timing.dst..timing.dst + timing.dst_words;
-        for register in written {
-            if self.registers[index(slot, register)].range.is_compressed() {
-                return Before::Move(register);
-            }
-        }
-        Before::Go
+        let mut written = timing.dst..timing.dst + timing.dst_words;
+        written.find(|&register| self.registers[index(slot, register)].range.is_compressed())
     }
 
     #[inline(never)]

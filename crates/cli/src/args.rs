@@ -23,6 +23,7 @@ Examples:
   warpwatt exec -- ./program --its arguments     a CUDA program, or Python that uses CUDA
   warpwatt gpu show gtx480                       every parameter of a GPU
   warpwatt compile k.ptx                         registers, spills and instructions per kernel
+  warpwatt compare a.json b.json                 cycles, energy and counters of two runs
   warpwatt bench                                 simulation speed
 
 Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 bad PTX or launch file,
@@ -59,6 +60,8 @@ pub enum Command {
     Bench(BenchArgs),
     /// Print the JSON schema of a file format
     Schema(SchemaArgs),
+    /// Compare the records of two runs
+    Compare(CompareArgs),
     /// Run a reproducer that a crash or `--save-reproducer` left
     Replay(ReplayArgs),
     /// Copy the program and its CUDA libraries to a folder
@@ -71,17 +74,22 @@ pub enum Catalogue {
     Workloads,
     /// The built-in GPUs
     Gpus,
+    /// The techniques that `--with` switches on
+    Techniques,
     /// The built-in technologies, which energy is computed with
     Technologies,
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  warpwatt list workloads --json -")]
+#[command(after_help = "\
+Examples:
+  warpwatt list workloads --json -
+  warpwatt list techniques --show warped-compression     its parameters and counters")]
 pub struct ListArgs {
     #[arg(value_enum)]
     pub what: Catalogue,
 
-    /// Print the file of a technology, to start one of your own from
+    /// Print the parameters and counters of a technique, or the file of a technology to start one of your own from
     #[arg(long, value_name = "NAME", conflicts_with = "json")]
     pub show: Option<String>,
 
@@ -130,6 +138,14 @@ pub struct GpuArgs {
     /// Change a parameter of the GPU; can be given several times
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "functional")]
     pub set: Vec<String>,
+
+    /// Switch a technique on; can be given several times. `--set technique.NAME.KEY=VALUE` does the same
+    #[arg(long = "with", value_name = "NAME[:KEY=VALUE{,KEY=VALUE}]", conflicts_with = "functional")]
+    pub with: Vec<String>,
+
+    /// Compare everything that techniques store with what comes back, to the bit: slower, with the same result
+    #[arg(long, conflicts_with = "functional")]
+    pub verify_techniques: bool,
 }
 
 /// How time is simulated, and of what.
@@ -169,6 +185,17 @@ pub struct Timing {
     /// Print where the energy went
     #[arg(long, conflicts_with = "functional")]
     pub energy: bool,
+
+    /// Spoil one bit of what a technique stores, to see that `--verify-techniques`, which this implies, notices
+    #[arg(long, value_enum, value_name = "rf", conflicts_with = "functional")]
+    pub inject_fault: Option<FaultPlace>,
+}
+
+/// Where a bit is spoilt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum FaultPlace {
+    /// In the register file
+    Rf,
 }
 
 #[derive(Args, Debug)]
@@ -179,6 +206,7 @@ Examples:
   warpwatt run sgemm --gpu my.toml --set sm.l1d.mshrs=64
   warpwatt run hotspot --interval 5000 --json run.json  counters and power over time
   warpwatt run sgemm --energy                           energy by component, kind of instruction and line
+  warpwatt run sgemm --with warped-compression:gating=off --gpu gtx480-wc --technology wc45
   warpwatt run --ptx saxpy.ptx --launch saxpy.toml
   warpwatt run scan --functional --check races,uninit   look for races in shared memory
 
@@ -390,6 +418,34 @@ pub enum Format {
 pub struct SchemaArgs {
     #[arg(value_enum)]
     pub format: Format,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt run sgemm --gpu gtx480-wc --json a.json
+  warpwatt run sgemm --gpu gtx480-wc --with warped-compression --json b.json
+  warpwatt compare a.json b.json
+
+Counters are listed by how far they moved: |ln((B + w) / (A + w))|, where w is a thousandth of the warp instructions of the
+smaller run. So a factor counts the same up and down, and counts that are small beside the run do not lead. Ratios and
+histograms are left out; counters that only one of the runs has stand by themselves.")]
+pub struct CompareArgs {
+    /// The record of the run to compare with, from `run` or `exec` with `--json`
+    #[arg(value_name = "A.json")]
+    pub a: PathBuf,
+
+    /// The record of the run that is compared with it
+    #[arg(value_name = "B.json")]
+    pub b: PathBuf,
+
+    /// Counters to list
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    pub top: usize,
+
+    /// Write the comparison as JSON to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

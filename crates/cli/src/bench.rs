@@ -13,11 +13,13 @@ use warpwatt_runtime::{Device, Level};
 use crate::args::{BenchArgs, Execution};
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
+use crate::gpu::Machine;
 use crate::interrupt;
 use crate::job::{Job, Stop};
 use crate::list::find_workload;
-use crate::run::{Target, load, options};
+use crate::run::{Target, options};
 use crate::session::{Watch, Watcher, isolated};
+use crate::summary::techniques;
 use crate::table::{Table, grouped};
 
 /// What one run of a workload did, and how long its launches took.
@@ -71,10 +73,7 @@ pub fn bench(args: &BenchArgs, console: &Console) -> Result<Exit, Failure> {
     };
     let target = match args.functional {
         true => None,
-        false => {
-            let (name, config) = load(&args.gpu)?;
-            Some(Target::on(name, config, args.threads)?)
-        }
+        false => Some(Target::on(Machine::new(&args.gpu)?, args.threads)?),
     };
     let flag = interrupt::flag();
     let mut figures = Vec::new();
@@ -147,10 +146,12 @@ fn report(
         }
     }
     console.result(&table(target.is_some(), figures, sms));
+    let machine = target.map_or(String::new(), |target| {
+        format!("{}{}, ", target.name, techniques(&target.timed.techniques.canonical()))
+    });
     let threads = match (target, args.threads) {
-        (None, _) => "one core".to_owned(),
-        (Some(target), 1) => format!("{}, one core", target.name),
-        (Some(target), threads) => format!("{}, {threads} threads for the timed runs", target.name),
+        (None, _) | (_, 1) => format!("{machine}one core"),
+        (Some(_), threads) => format!("{machine}{threads} threads for the timed runs"),
     };
     console.summary(&format!(
         "\nsize {}, {threads}, {}, median of {} run{}; only time in launches counts; peak memory {:.0} MB\n",
@@ -200,6 +201,7 @@ fn document(args: &BenchArgs, target: Option<&Target>, figures: &[Figure], sms: 
         "schema": "warpwatt.bench/1",
         "tool": warpwatt_record::tool(),
         "gpu": target.map(|target| warpwatt_results::Gpu::of(&target.name, &target.timed.config)),
+        "techniques": target.map(|target| target.timed.techniques.canonical()).unwrap_or_default(),
         "size": args.size.to_string(),
         "threads": args.threads,
         "isa_level": Level::detect().name(),

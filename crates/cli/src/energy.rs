@@ -8,6 +8,7 @@ use warpwatt_config::Config;
 use warpwatt_energy::{DEFAULT, Error, Problem, TECHNOLOGIES, Technology};
 use warpwatt_record::{Energies, TechnologyFile};
 use warpwatt_results::{Energy, LineEnergy, RunRecord};
+use warpwatt_runtime::Techniques;
 
 use crate::args::ListArgs;
 use crate::console::{Console, write_result};
@@ -20,7 +21,7 @@ const SHOWN: usize = 10;
 /// Characters of a source line that are shown.
 const TEXT: usize = 60;
 
-/// A technology that energy is computed with, for a GPU.
+/// A technology that energy is computed with, for a GPU and its techniques.
 pub struct Chosen {
     pub file: TechnologyFile,
     pub name: String,
@@ -28,11 +29,10 @@ pub struct Chosen {
 }
 
 /// The technology that the command line names, or the usual one.
-pub fn choose(name: Option<&str>, config: &Config) -> Result<Chosen, Failure> {
+pub fn choose(name: Option<&str>, config: &Config, techniques: &Techniques) -> Result<Chosen, Failure> {
     let file = read(name.unwrap_or(DEFAULT))?;
     let technology = Technology::read(&file.text, &file.name).map_err(|errors| failure(&errors))?;
-    let energies = Energies::new(&technology, config, &warpwatt_runtime::Techniques::default())
-        .map_err(|errors| failure(&errors))?;
+    let energies = Energies::new(&technology, config, techniques).map_err(|errors| failure(&errors))?;
     Ok(Chosen { name: technology.name, energies, file })
 }
 
@@ -231,7 +231,7 @@ fn lines(energy: &Energy, texts: &Texts) -> String {
 }
 
 /// Joules in the unit that suits them.
-fn joules(value: f64) -> String {
+pub fn joules(value: f64) -> String {
     let units = [(1.0, "J"), (1e-3, "mJ"), (1e-6, "uJ"), (1e-9, "nJ"), (1e-12, "pJ")];
     let unit = units.iter().find(|(size, _)| value.abs() >= *size);
     match unit {
@@ -240,7 +240,7 @@ fn joules(value: f64) -> String {
     }
 }
 
-fn watts(value: f64) -> String {
+pub fn watts(value: f64) -> String {
     format!("{value:.2} W")
 }
 
@@ -263,11 +263,11 @@ mod tests {
 
     #[test]
     fn unknown_technologies_are_named_with_what_was_meant() {
-        let config = Config::default();
-        let said = choose(Some("wc54"), &config).err().map(|failure| (failure.message, failure.help));
+        let (config, none) = (Config::default(), Techniques::default());
+        let said = choose(Some("wc54"), &config, &none).err().map(|failure| (failure.message, failure.help));
         let (message, help) = said.unwrap_or_default();
         assert!(message.contains("there is no technology `wc54`"), "{message}");
         assert!(help.unwrap_or_default().contains("did you mean `wc45`?"));
-        assert!(choose(None, &config).is_ok());
+        assert!(choose(None, &config, &none).is_ok());
     }
 }

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use warpwatt_record::CORRUPTED;
 use warpwatt_runtime::{Class, Error};
 
 /// Exit codes of the process.
@@ -47,6 +48,13 @@ pub struct Failure {
     pub rendered: bool,
 }
 
+/// One of several things that are wrong, and what to do about it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Told {
+    pub message: String,
+    pub help: String,
+}
+
 impl Failure {
     pub fn new(exit: Exit, message: impl Into<String>) -> Failure {
         Failure { exit, message: message.into(), help: None, rendered: false }
@@ -64,6 +72,17 @@ impl Failure {
         Failure { rendered: true, ..Failure::new(exit, message) }
     }
 
+    /// All that is wrong with what was asked for, each with what to do about it.
+    pub fn several(mut problems: Vec<Told>) -> Failure {
+        if problems.len() == 1
+            && let Some(Told { message, help }) = problems.pop()
+        {
+            return Failure::usage(message).help(help);
+        }
+        let lines = problems.iter().map(|told| format!("error: {}\nhelp: {}", told.message, told.help));
+        Failure::rendered(Exit::Usage, lines.collect::<Vec<_>>().join("\n"))
+    }
+
     pub fn help(mut self, help: impl Into<String>) -> Failure {
         self.help = Some(help.into());
         self
@@ -71,7 +90,8 @@ impl Failure {
 
     /// What the device said, with its diagnostics coloured or not.
     pub fn device(error: &Error, color: bool) -> Failure {
-        let exit = Exit::from(error.class());
+        // What a technique spoilt is no fault of the program's.
+        let exit = if error.code() == CORRUPTED { Exit::CheckFailed } else { Exit::from(error.class()) };
         let failure = match error {
             Error::Ptx(refusal) => Failure::rendered(exit, refusal.render(color)),
             other => Failure::new(exit, other.to_string()),

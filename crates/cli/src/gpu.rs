@@ -9,17 +9,41 @@ use warpwatt_config::{
     Config, Error, GpuFile, PRESETS, Problem, apply, differences, listing, sha256, validate, values,
 };
 
-use crate::args::{ListArgs, ShowArgs};
+use warpwatt_runtime::Techniques;
+
+use crate::args::{GpuArgs, ListArgs, ShowArgs};
 use crate::console::{Console, write_result};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Told};
 use crate::table::Table;
+use crate::technique;
 
 /// The card that others are compared with.
 const REFERENCE: &str = "gtx480";
 
-/// The name and parameters of a built-in GPU or a GPU file, with settings applied.
-pub fn resolve(gpu: &str, settings: &[String]) -> Result<(String, Config), Failure> {
-    find(gpu, settings).map(|file| (file.name, file.config))
+/// A GPU to be timed.
+pub struct Machine {
+    pub name: String,
+    pub config: Config,
+    pub techniques: Techniques,
+}
+
+impl Machine {
+    /// A built-in GPU or a GPU file, with settings and techniques. All that is wrong with these is told at once.
+    pub fn new(args: &GpuArgs) -> Result<Machine, Failure> {
+        let GpuFile { name, mut config, .. } = read(args.gpu.as_deref().unwrap_or(REFERENCE))?;
+        let own = args.set.iter().filter(|setting| technique::setting(setting).is_none());
+        let mut refused: Vec<_> = own.filter_map(|text| apply(&mut config, text).err()).map(told).collect();
+        let techniques = technique::choose(args, &mut refused);
+        if refused.is_empty() {
+            refused.extend(validate(&config).err().unwrap_or_default().into_iter().map(told));
+            technique::check(&techniques, &config, &mut refused);
+        }
+        if refused.is_empty() {
+            Ok(Machine { name, config, techniques })
+        } else {
+            Err(Failure::several(refused))
+        }
+    }
 }
 
 pub fn show(args: &ShowArgs, console: &Console) -> Result<Exit, Failure> {
@@ -74,10 +98,18 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
 /// A GPU by name or file. What is not possible together is looked for once all settings are made.
 fn find(gpu: &str, settings: &[String]) -> Result<GpuFile, Failure> {
     let mut file = read(gpu)?;
-    let refused: Vec<Error> =
-        settings.iter().filter_map(|setting| apply(&mut file.config, setting).err()).collect();
+    let refuse = |setting: &String| {
+        match technique::setting(setting) {
+        Some(_) => Some(Told {
+            message: format!("`{setting}` is about a technique, not about a GPU"),
+            help: "give it to `run`, `exec` or `bench`; `warpwatt list techniques --show NAME` shows a technique".to_owned(),
+        }),
+        None => apply(&mut file.config, setting).err().map(told),
+    }
+    };
+    let refused: Vec<_> = settings.iter().filter_map(refuse).collect();
     if !refused.is_empty() {
-        return Err(failure(&refused));
+        return Err(Failure::several(refused));
     }
     validate(&file.config).map_err(|errors| failure(&errors))?;
     Ok(file)
@@ -111,25 +143,15 @@ fn read(gpu: &str) -> Result<GpuFile, Failure> {
 
 /// All that is wrong, in one message.
 fn failure(errors: &[Error]) -> Failure {
-    let place = |error: &Error| match &error.place {
+    Failure::several(errors.iter().cloned().map(told).collect())
+}
+
+fn told(error: Error) -> Told {
+    let place = match &error.place {
         Some(place) => format!("{}:{}:{}: ", place.file, place.line, place.column),
         None => String::new(),
     };
-    if let [error] = errors {
-        return Failure::usage(place(error) + &error.problem.message()).help(error.problem.help());
-    }
-    let mut text = String::new();
-    for error in errors {
-        let gap = if text.is_empty() { "" } else { "\n" };
-        let _ = write!(
-            text,
-            "{gap}error: {}{}\nhelp: {}",
-            place(error),
-            error.problem.message(),
-            error.problem.help()
-        );
-    }
-    Failure::rendered(Exit::Usage, text)
+    Told { message: place + &error.problem.message(), help: error.problem.help() }
 }
 
 fn write_json(path: &Path, document: &Value, console: &Console) -> Result<(), Failure> {
@@ -222,6 +244,13 @@ fn tenths(number: u64) -> String {
 mod tests {
     use super::*;
 
+    fn machine(gpu: &str, set: &[&str], with: &[&str]) -> Result<Machine, Failure> {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let args =
+            GpuArgs { gpu: Some(gpu.to_owned()), set: owned(set), with: owned(with), ..GpuArgs::default() };
+        Machine::new(&args)
+    }
+
     #[test]
     fn the_table_has_every_parameter_under_its_section() {
         let file = GpuFile::preset("gtx480-wc").expect("a preset");
@@ -239,29 +268,41 @@ mod tests {
 
     #[test]
     fn settings_make_another_gpu_or_a_message() {
-        let set = |settings: &[&str]| {
-            let settings: Vec<_> = settings.iter().map(|text| (*text).to_owned()).collect();
-            resolve("gtx580", &settings)
-        };
-        let (name, config) =
+        let set = |settings: &[&str]| machine("gtx580", settings, &[]);
+        let Machine { name, config, techniques } =
             set(&["sm.warps=32", "sm.onchip_bytes=128KB", "sm.shared.bytes=96KB"]).expect("legal");
         assert_eq!((name.as_str(), config.sm.warps, config.gpu.sms), ("gtx580", 32, 16));
-        let refused = set(&["sm.wraps=32"]).expect_err("a misspelt key");
+        assert!(techniques.is_empty());
+        let refused = set(&["sm.wraps=32"]).err().expect("a misspelt key");
         assert_eq!(
             (refused.exit, refused.message.as_str()),
             (Exit::Usage, "there is no parameter `sm.wraps`")
         );
         assert_eq!(refused.help.as_deref(), Some("did you mean `sm.warps`?"));
-        let both = set(&["sm.wraps=32", "gpu.sms=0"]).expect_err("two mistakes");
+        let both = set(&["sm.wraps=32", "gpu.sms=0"]).err().expect("two mistakes");
         assert_eq!(both.message.lines().count(), 4);
-        assert!(set(&["dram.banks=12"]).expect_err("no power of two").message.contains("`dram.banks` is 12"));
+        let refused = set(&["dram.banks=12"]).err().expect("no power of two");
+        assert!(refused.message.contains("`dram.banks` is 12"));
     }
 
     #[test]
     fn a_gpu_that_is_neither_built_in_nor_a_file() {
-        let refused = resolve("gtx408", &[]).expect_err("no such GPU");
+        let refused = machine("gtx408", &[], &[]).err().expect("no such GPU");
         assert_eq!(refused.message, "there is no GPU `gtx408`, and no file of that name");
         assert!(refused.help.is_some_and(|help| help.starts_with("did you mean `gtx480`?")));
-        assert_eq!(resolve("nowhere/my.toml", &[]).expect_err("no such file").exit, Exit::Io);
+        assert_eq!(machine("nowhere/my.toml", &[], &[]).err().expect("no such file").exit, Exit::Io);
+    }
+
+    #[test]
+    fn mistakes_about_the_gpu_and_about_techniques_are_told_together() {
+        let set = ["sm.wraps=32", "technique.warped-compression.gatin=off"];
+        let refused = machine("gtx480", &set, &["worped-compression"]).err().expect("three mistakes");
+        for words in ["`sm.wraps`", "did you mean `gating`?", "did you mean `warped-compression`?"] {
+            assert!(refused.message.contains(words), "{}", refused.message);
+        }
+        let both = machine("gtx480", &["dram.banks=12", "sm.rf.sub_banks=4"], &["warped-compression"]);
+        let both = both.err().expect("two that are not possible").message;
+        assert!(both.contains("`dram.banks` is 12") && both.contains("`sm.rf.sub_banks` is 4"), "{both}");
+        assert!(find("gtx480", &["technique.warped-compression.gating=off".to_owned()]).is_err());
     }
 }

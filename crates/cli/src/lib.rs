@@ -4,6 +4,7 @@
 
 pub mod args;
 mod bench;
+mod compare;
 mod compile;
 mod console;
 mod energy;
@@ -21,6 +22,7 @@ mod schema;
 mod session;
 mod summary;
 mod table;
+mod technique;
 
 use std::process::ExitCode;
 
@@ -59,6 +61,7 @@ pub fn main() -> ExitCode {
         Command::Compile(args) => compile::compile(args, &console),
         Command::Bench(args) => bench::bench(args, &console),
         Command::Schema(args) => schema::schema(args, &console),
+        Command::Compare(args) => compare::compare(args, &console),
         Command::Replay(args) => reproducer::replay(args, &console),
     };
     let exit = outcome.unwrap_or_else(|failure| {

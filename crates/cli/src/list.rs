@@ -11,14 +11,14 @@ use crate::exit::{Exit, Failure};
 use crate::table::Table;
 
 pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
-    if args.show.is_some() && args.what != Catalogue::Technologies {
-        return Err(
-            Failure::usage("`--show` prints a technology").help("`warpwatt gpu show NAME` shows a GPU")
-        );
+    if args.show.is_some() && !matches!(args.what, Catalogue::Techniques | Catalogue::Technologies) {
+        return Err(Failure::usage("`--show` is for techniques and technologies")
+            .help("`warpwatt gpu show NAME` shows a GPU"));
     }
     match args.what {
         Catalogue::Workloads => workloads(args, console),
         Catalogue::Gpus => crate::gpu::list(args, console),
+        Catalogue::Techniques => crate::technique::list(args, console),
         Catalogue::Technologies => crate::energy::list(args, console),
     }
 }

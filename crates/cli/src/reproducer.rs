@@ -11,12 +11,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use warpwatt_config::Config;
+use warpwatt_record::ChosenTechniques;
 use warpwatt_results::Gpu;
 use warpwatt_runtime::{Device, Error, Mode, Options, Pending};
 
 use crate::args::{Check, Execution, ReplayArgs};
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
+use crate::gpu::Machine;
 use crate::job::{FileJob, Job, Stop, read_text};
 use crate::run::{Request, Target, cores, perform};
 use crate::session::{Watch, Watcher, isolated};
@@ -48,6 +50,8 @@ struct About {
 #[serde(deny_unknown_fields)]
 struct SavedGpu {
     parameters: BTreeMap<String, String>,
+    #[serde(default)]
+    techniques: ChosenTechniques,
 }
 
 /// Where a reproducer goes.
@@ -103,7 +107,10 @@ fn capture(job: &Job, options: &Options, launch: u64, reason: &str) -> Result<(F
         (options.max_registers, options.checks, options.watchdog.patience);
     let gpu = match &options.mode {
         Mode::Functional => None,
-        Mode::Timed(timed) => Some(SavedGpu { parameters: Gpu::of("", &timed.config).parameters }),
+        Mode::Timed(timed) => Some(SavedGpu {
+            parameters: Gpu::of("", &timed.config).parameters,
+            techniques: ChosenTechniques::of(&timed.techniques),
+        }),
     };
     let (watcher, _) = Watcher::new(Watch { to_stderr: true, silent: true, ..Watch::default() });
     let mut device = Device::with(options, Box::new(watcher)).map_err(|error| error.to_string())?;
@@ -233,5 +240,9 @@ fn target(saved: &SavedGpu, path: &Path) -> Result<Target, Failure> {
             Failure::new(Exit::BadInput, message).help("another version of warpwatt may have saved it")
         })?;
     }
-    Target::on("gpu of the reproducer".to_owned(), config, cores())
+    let techniques = saved.techniques.restore().map_err(|error| {
+        let message = format!("{}: {}", path.display(), error.message);
+        Failure::new(Exit::BadInput, message).help(error.help)
+    })?;
+    Target::on(Machine { name: "gpu of the reproducer".to_owned(), config, techniques }, cores())
 }

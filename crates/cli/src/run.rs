@@ -5,25 +5,25 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use warpwatt_config::Config;
 use warpwatt_results::{Diagnostic, Gpu, RunRecord, Severity, Status};
 use warpwatt_runtime::{
     CheckOptions, Class, Device, Error, LaunchRecord, Mode, Options, Selection, Timed, Watchdog,
 };
 use warpwatt_workloads::Size;
 
-use crate::args::{Check, Execution, GpuArgs, RunArgs, Timing};
+use crate::args::{Check, Execution, RunArgs, Timing};
 use crate::console::{Console, write_result};
 use crate::energy::{self, Chosen};
 use crate::exit::{Exit, Failure};
-use crate::gpu;
+use crate::gpu::Machine;
 use crate::interrupt::{self, Timeout};
 use crate::job::{FileJob, Job, Stop, Verdict};
 use crate::list::find_workload;
 use crate::reproducer::{self, Saved};
 use crate::session::{Watch, Watcher, isolated};
 use crate::summary::{Texts, summary};
-use warpwatt_record::{self as record, Meter, Whole};
+use crate::technique;
+use warpwatt_record::{self as record, CORRUPTED, Meter, Whole};
 
 pub fn run(args: &RunArgs, console: &Console) -> Result<Exit, Failure> {
     let job = match (&args.workload, &args.launch) {
@@ -54,9 +54,12 @@ pub struct Target {
 
 impl Target {
     pub fn new(timing: &Timing) -> Result<Target, Failure> {
-        let (name, config) = load(&timing.gpu)?;
-        let technology = energy::choose(timing.technology.as_deref(), &config)?;
-        let mut target = Target::with(name, config, timing.threads.unwrap_or_else(cores), technology);
+        let mut machine = Machine::new(&timing.gpu)?;
+        if let Some(place) = timing.inject_fault {
+            technique::inject(place, &mut machine.techniques)?;
+        }
+        let threads = timing.threads.unwrap_or_else(cores);
+        let mut target = Target::with(machine, timing.technology.as_deref(), threads)?;
         target.energy = timing.energy;
         target.timed.step_every_cycle = timing.step_every_cycle;
         target.timed.interval = timing.interval;
@@ -67,20 +70,16 @@ impl Target {
     }
 
     /// All kernels on this GPU, with nothing out of the ordinary.
-    pub fn on(name: String, config: Config, threads: u32) -> Result<Target, Failure> {
-        let technology = energy::choose(None, &config)?;
-        Ok(Target::with(name, config, threads, technology))
+    pub fn on(machine: Machine, threads: u32) -> Result<Target, Failure> {
+        Target::with(machine, None, threads)
     }
 
-    fn with(name: String, config: Config, threads: u32, technology: Chosen) -> Target {
-        let timed = Timed { threads, ..Timed::new(config) };
-        Target { name, timed, selection: Selection::default(), technology, energy: false }
+    fn with(machine: Machine, technology: Option<&str>, threads: u32) -> Result<Target, Failure> {
+        let Machine { name, config, techniques } = machine;
+        let technology = energy::choose(technology, &config, &techniques)?;
+        let timed = Timed { threads, techniques, ..Timed::new(config) };
+        Ok(Target { name, timed, selection: Selection::default(), technology, energy: false })
     }
-}
-
-/// The GPU that the command line names, with its changes.
-pub fn load(args: &GpuArgs) -> Result<(String, Config), Failure> {
-    gpu::resolve(args.gpu.as_deref().unwrap_or("gtx480"), &args.set)
 }
 
 /// Threads that this machine runs at the same time.
@@ -139,12 +138,14 @@ struct Attempt {
     log: Vec<LaunchRecord>,
     whole: Option<Whole>,
     texts: Texts,
+    /// A bit was to be spoilt, and was not.
+    pending: bool,
 }
 
 impl Attempt {
     fn failed(error: Error) -> Attempt {
         let result = Err(Stop::Device { error, context: None });
-        Attempt { result, log: Vec::new(), whole: None, texts: Texts::new() }
+        Attempt { result, log: Vec::new(), whole: None, texts: Texts::new(), pending: false }
     }
 }
 
@@ -161,7 +162,7 @@ fn attempt(job: &Job, options: Options, watcher: Watcher) -> Attempt {
             texts.entry((line.file.clone(), line.line)).or_insert_with(|| text.to_owned());
         }
     }
-    Attempt { result, log, whole: Whole::of(&device), texts }
+    Attempt { result, log, whole: Whole::of(&device), texts, pending: device.fault_is_pending() }
 }
 
 /// Runs a job and reports on it.
@@ -197,12 +198,15 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     let mut inputs = job.inputs();
     inputs.technology = request.target.map(|target| target.technology.name.clone());
     inputs.gpu = request.target.map(|target| Gpu::of(&target.name, &target.timed.config));
+    inputs.techniques = request.target.map(|target| target.timed.techniques.canonical()).unwrap_or_default();
     let elapsed = attempt.whole.as_ref().map(Whole::elapsed);
     let mut document = RunRecord::new(record::tool(), inputs, kernels, elapsed, meter.host(level, threads));
     if let Some(energies) = energies {
         energies.totals(&mut document);
     }
     let ending = judge(&attempt.result, expired, request.execution, console);
+    let spoilt = request.target.is_some_and(|target| target.timed.techniques.inject.is_some());
+    let ending = if spoilt { ending.with_a_fault(attempt.pending) } else { ending };
     (document.status, document.diagnostics) = (ending.status, ending.diagnostics);
     if let Ok(verdict) = &attempt.result {
         document.check.clone_from(&verdict.check);
@@ -286,6 +290,31 @@ struct Judgement {
     status: Status,
     diagnostics: Vec<Diagnostic>,
     failure: Option<Failure>,
+}
+
+impl Judgement {
+    /// A bit was to be spoilt: it is well if that was noticed, and a failure if the run came to its end.
+    fn with_a_fault(mut self, pending: bool) -> Judgement {
+        match &mut self.failure {
+            Some(failure) if self.diagnostics.iter().any(|found| found.code == CORRUPTED) => {
+                failure.help =
+                    Some("this is the bit that `--inject-fault` spoilt: it was noticed".to_owned());
+            }
+            Some(_) => {}
+            None => {
+                let mut found = record::unnoticed();
+                if !pending {
+                    found.help =
+                        Some("it was spoilt and read: a bug in warpwatt, please report it".to_owned());
+                }
+                let failure = Failure::new(Exit::CheckFailed, found.message.clone());
+                self.failure = Some(Failure { help: found.help.clone(), ..failure });
+                self.status = Status::Failed;
+                self.diagnostics.push(found);
+            }
+        }
+        self
+    }
 }
 
 fn judge(

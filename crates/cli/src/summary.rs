@@ -97,6 +97,11 @@ pub fn summary(job: &str, document: &RunRecord, gpu: Option<(&str, &Config)>, te
     out
 }
 
+/// The techniques that are on, as what follows the name of a GPU.
+pub fn techniques(on: &[String]) -> String {
+    if on.is_empty() { String::new() } else { format!(" with {}", on.join(" and ")) }
+}
+
 fn functional(job: &str, document: &RunRecord) -> String {
     let mut table = Table::new(&[
         "kernel",
@@ -141,7 +146,8 @@ fn timed(job: &str, document: &RunRecord, name: &str, config: &Config, texts: &T
     // The total of one kernel is that kernel, unless launches of it overlapped.
     let overlap = groups.iter().map(|group| group.cycles).sum::<u64>() > whole.cycles;
     let rows: Vec<_> = groups.iter().chain((groups.len() > 1 || overlap).then_some(&whole)).collect();
-    let mut out = format!("{job}, on {name}: {} SMs at {} MHz\n", config.gpu.sms, config.clock.core_mhz);
+    let on = techniques(&document.inputs.techniques);
+    let mut out = format!("{job}, on {name}{on}: {} SMs at {} MHz\n", config.gpu.sms, config.clock.core_mhz);
     out += &format!("\n{}", times(&rows, config));
     out += &crate::energy::headline(document).unwrap_or_default();
     if overlap {
@@ -307,7 +313,7 @@ fn percent(values: &Values, name: &str) -> String {
 }
 
 /// Seconds in the unit that suits them.
-fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 1e-3 => format!("{:.1} us", s * 1e6),
         s if s < 1.0 => format!("{:.2} ms", s * 1e3),

@@ -66,9 +66,39 @@ pub fn shortened(name: &str, most: usize) -> String {
     name.chars().take(head).chain(['…']).chain(name.chars().skip(count - tail)).collect()
 }
 
+/// A text in lines of at most `width` columns, unless a word is longer, each with spaces in front.
+pub fn wrapped(text: &str, indent: usize, width: usize) -> String {
+    let mut out = String::new();
+    let mut line = String::new();
+    let mut end = |line: &mut String| {
+        if !line.is_empty() {
+            out.push_str(&format!("{:indent$}{line}\n", ""));
+            line.clear();
+        }
+    };
+    for word in text.split_whitespace() {
+        if indent + line.chars().count() + 1 + word.chars().count() > width {
+            end(&mut line);
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    end(&mut line);
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_are_broken_between_words() {
+        assert_eq!(wrapped("one two three", 2, 10), "  one two\n  three\n");
+        assert_eq!(wrapped("", 2, 10), "");
+        assert_eq!(wrapped("interminable", 0, 5), "interminable\n");
+    }
 
     #[test]
     fn digits_are_grouped() {

@@ -12,9 +12,10 @@ use crate::technology::{Amount, SramSpec};
 /// A number that a name stands for.
 fn number(key: &str, setting: Setting) -> Result<f64, Problem> {
     let own = setting.parameters.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
-    own.or_else(|| figures::value(key, setting.config)).ok_or_else(|| Problem::UnknownKey {
-        key: shortened(key),
-        nearest: suggest::nearest(key, &figures::names(setting.config)),
+    own.or_else(|| figures::value(key, setting.config)).ok_or_else(|| {
+        let mut names: Vec<&str> = figures::names(setting.config);
+        names.extend(setting.parameters.iter().map(|(name, _)| *name));
+        Problem::UnknownKey { key: shortened(key), nearest: suggest::nearest(key, &names).map(str::to_owned) }
     })
 }
 
@@ -123,7 +124,11 @@ mod tests {
         assert_eq!(key("technique.volts"), Ok(0.4));
         assert_eq!(Amount::Number(2.5).value(setting), Ok(2.5));
         let Err(Problem::UnknownKey { nearest, .. }) = key("gpu.smx") else { panic!("an unknown key") };
-        assert_eq!(nearest, Some("gpu.sms"));
+        assert_eq!(nearest.as_deref(), Some("gpu.sms"));
+        let Err(Problem::UnknownKey { nearest, .. }) = key("technique.volt") else {
+            panic!("an unknown key")
+        };
+        assert_eq!(nearest.as_deref(), Some("technique.volts"));
         assert!(key("1/0").is_err());
         assert!(Amount::Number(-1.0).value(setting).is_err());
     }

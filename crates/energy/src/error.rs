@@ -33,7 +33,7 @@ pub enum Problem {
     },
     UnknownKey {
         key: String,
-        nearest: Option<&'static str>,
+        nearest: Option<String>,
     },
     UnknownTechnique {
         name: String,
@@ -53,6 +53,9 @@ impl Problem {
             Problem::UnknownTechnology { name, .. } => format!("there is no technology `{name}`"),
             Problem::UnknownCounter { name, .. } => format!("there is no counter `{name}`"),
             Problem::UselessCounter { name, message, .. } => format!("`{name}` {message}"),
+            Problem::UnknownKey { key, .. } if key.starts_with("technique.") => {
+                format!("there is no number `{key}` among the parameters of techniques that are on")
+            }
             Problem::UnknownKey { key, .. } => {
                 format!("there is no number `{key}` among the GPU's parameters")
             }
@@ -79,8 +82,11 @@ impl Problem {
                 meant(nearest.as_deref(), "docs/reference-counters.md lists all counters")
             }
             Problem::UselessCounter { help, .. } => (*help).to_owned(),
+            Problem::UnknownKey { key, nearest: None } if key.starts_with("technique.") => {
+                "`techniques = [\"NAME\"]` makes a structure or a state part of a technique".to_owned()
+            }
             Problem::UnknownKey { nearest, .. } => meant(
-                *nearest,
+                nearest.as_deref(),
                 "`warpwatt gpu show gtx480` lists parameters, docs/energy.md the figures that follow from them",
             ),
             Problem::UnknownTechnique { nearest, .. } => {

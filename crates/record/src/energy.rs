@@ -322,8 +322,9 @@ impl By {
             "sm.thread_instructions.count" => By::Lanes,
             "sm.constant_operands.count" => By::Constants,
             "sm.branches.count" => By::Kind(Kind::Branch),
-            "rf.reads.count" | "rf.sub_bank_reads.count" => By::Reads,
+            "rf.reads.count" | "rf.sub_bank_reads.count" | "wc.decompressions.count" => By::Reads,
             "rf.writes.count" | "rf.sub_bank_writes.count" => By::Writes,
+            "wc.compressions.count" | "wc.wakeups.count" => By::Writes,
             "units.sp.count" => By::Unit("sp"),
             "units.sfu.count" => By::Unit("sfu"),
             "units.fp64.count" => By::Unit("fp64"),
@@ -600,12 +601,17 @@ mod tests {
             let technology = Technology::builtin(technology.name).expect("it is built in");
             for preset in warpwatt_config::PRESETS {
                 let config = warpwatt_config::GpuFile::preset(preset.name).expect("it is built in").config;
-                assert!(
-                    Energies::new(&technology, &config, &Techniques::default()).is_ok(),
-                    "{} on {}",
-                    technology.name,
-                    preset.name
-                );
+                let mut chosen = vec![Techniques::default()];
+                for info in Techniques::ALL {
+                    assert!(warpwatt_energy::TECHNIQUES.contains(&info.name), "{}", info.name);
+                    let mut one = Techniques::default();
+                    one.with(info.name).expect("it is legal");
+                    chosen.push(one);
+                }
+                for techniques in chosen {
+                    let found = Energies::new(&technology, &config, &techniques).map(|_| ());
+                    assert_eq!(found, Ok(()), "{} on {}", technology.name, preset.name);
+                }
             }
         }
     }

@@ -8,6 +8,7 @@ mod launch;
 mod merge;
 mod part;
 mod settings;
+mod techniques;
 
 pub use board::{Board, Progress, Stop};
 pub use energy::Energies;
@@ -15,6 +16,7 @@ pub use launch::{Meter, Whole, children_usage, diagnostics, kernel, problem, too
 pub use merge::merge;
 pub use part::{Part, Text};
 pub use settings::{Problem, Settings, TechnologyFile, Timing};
+pub use techniques::{CORRUPTED, ChosenTechniques, Spoilt, UNNOTICED, unnoticed};
 
 /// Variable of the environment that names the file of settings.
 pub const SESSION_VARIABLE: &str = "WARPWATT_SESSION";

@@ -11,6 +11,7 @@ use warpwatt_energy::Technology;
 use warpwatt_runtime::{CheckOptions, Mode, Options, Selection, Techniques, Timed, Watchdog};
 
 use crate::energy::Energies;
+use crate::techniques::ChosenTechniques;
 
 /// Everything that decides how kernels of a program are run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -25,6 +26,9 @@ pub struct Settings {
     /// What energy is computed with; `None` for a functional run.
     #[serde(default)]
     pub technology: Option<TechnologyFile>,
+    /// What is on in the GPU that is timed.
+    #[serde(default)]
+    pub techniques: ChosenTechniques,
     /// Compute capability that the device reports: 75 for 7.5.
     pub capability: u32,
     pub limit_instructions: Option<u64>,
@@ -80,6 +84,7 @@ impl Settings {
             gpu: listing(config).into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
             timing,
             technology: None,
+            techniques: ChosenTechniques::of(&Techniques::default()),
             capability: 75,
             limit_instructions: None,
             races: false,
@@ -111,6 +116,11 @@ impl Settings {
         Ok(config)
     }
 
+    /// The techniques that are on.
+    pub fn techniques(&self) -> Result<Techniques, Problem> {
+        self.techniques.restore().map_err(|error| Problem::Value(error.to_string()))
+    }
+
     /// What works out energy, if it is computed.
     pub fn energies(&self) -> Result<Option<Energies>, Problem> {
         let Some(TechnologyFile { name, text }) = &self.technology else { return Ok(None) };
@@ -118,7 +128,7 @@ impl Settings {
             Problem::Value(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
         };
         let technology = Technology::read(text, name).map_err(refused)?;
-        Energies::new(&technology, &self.config()?, &Techniques::default()).map(Some).map_err(refused)
+        Energies::new(&technology, &self.config()?, &self.techniques()?).map(Some).map_err(refused)
     }
 
     /// The device's options.
@@ -138,6 +148,7 @@ impl Settings {
                 step_every_cycle: timing.step_every_cycle,
                 interval: timing.interval,
                 limit_cycles: timing.limit_cycles,
+                techniques: self.techniques()?,
                 ..Timed::new(self.config()?)
             }));
             let regex = timing.kernels.as_deref().map(Regex::new).transpose();
@@ -177,7 +188,10 @@ mod tests {
             skip: 2,
             ..Timing::all(3)
         };
+        let mut techniques = Techniques { verify: true, ..Techniques::default() };
+        techniques.with("warped-compression:gating=off").expect("it is legal");
         let settings = Settings {
+            techniques: ChosenTechniques::of(&techniques),
             capability: 61,
             limit_instructions: Some(1 << 40),
             races: true,
@@ -192,7 +206,7 @@ mod tests {
         let options = back.options().expect("all values are legal");
         let Mode::Timed(timed) = &options.mode else { panic!("it is timed") };
         assert_eq!((&timed.config, timed.threads, timed.interval), (&config, 3, Some(500)));
-        assert_eq!(timed.limit_cycles, Some(9_000));
+        assert_eq!((timed.limit_cycles, &timed.techniques), (Some(9_000), &techniques));
         assert!(options.selection.names("scan_up", "") && !options.selection.names("rescan", ""));
         assert_eq!((options.selection.skip, options.max_registers), (2, Some(32)));
         assert_eq!((options.max_thread_instructions, options.watchdog.patience), (Some(1 << 40), 5));
@@ -208,6 +222,10 @@ mod tests {
         let mut settings = Settings::new("mine", &Config::default(), Some(Timing::all(1)));
         settings.timing.as_mut().expect("it is timed").kernels = Some("(".to_owned());
         assert!(settings.options().is_err());
+        let mut settings = Settings::new("mine", &Config::default(), Some(Timing::all(1)));
+        settings.techniques.on.push("warped-compression:gating=often".to_owned());
+        let text = settings.options().err().expect("it is on or off").to_string();
+        assert!(text.contains("`gating`") && text.contains("`often`"), "{text}");
     }
 
     #[test]

@@ -11,7 +11,9 @@ mod progress;
 
 use std::path::Path;
 
-use warpwatt_record::{Meter, Part, Settings, Timing, children_usage, merge};
+use warpwatt_record::{
+    CORRUPTED, ChosenTechniques, Meter, Part, Settings, Timing, UNNOTICED, children_usage, merge, unnoticed,
+};
 use warpwatt_results::{Diagnostic, Gpu, Inputs, RunRecord, Severity, Status};
 use warpwatt_runtime::Level;
 
@@ -19,8 +21,10 @@ use crate::args::{Check, ExecArgs};
 use crate::console::{Console, Log, write_result};
 use crate::energy;
 use crate::exit::{Exit, Failure};
-use crate::run::{self, Target};
+use crate::gpu::Machine;
+use crate::run::Target;
 use crate::summary::{Texts, summary};
+use crate::technique;
 use child::Ending;
 use folder::Folder;
 use program::Program;
@@ -87,7 +91,7 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
         ptx_sha256: String::new(),
         launch_sha256: None,
         gpu,
-        techniques: Vec::new(),
+        techniques: target.as_ref().map(|target| target.timed.techniques.canonical()).unwrap_or_default(),
         technology: target.as_ref().map(|target| target.technology.name.clone()),
     };
     let lost: Vec<u32> = parts.iter().filter(|(_, part)| part.is_none()).map(|(number, _)| *number).collect();
@@ -98,6 +102,11 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
         target.technology.energies.totals(&mut record);
     }
     complete(&mut record, &lost, &ending);
+    let spoilt = target.as_ref().is_some_and(|target| target.timed.techniques.inject.is_some());
+    if spoilt && record.status == Status::Complete {
+        record.status = Status::Failed;
+        record.diagnostics.push(unnoticed());
+    }
 
     if let Some(path) = &args.json {
         let text = record.to_json().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
@@ -111,7 +120,7 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
         }
     }
     remark(&record, used, &lost, args, console);
-    Ok(code(&record, &ending, console))
+    Ok(code(&record, &ending, spoilt, console))
 }
 
 /// Lines of the program's sources, where they still are where they were compiled.
@@ -141,11 +150,13 @@ fn settings(args: &ExecArgs, target: Option<&Target>, console: &Console) -> Resu
     });
     let (name, config) = match target {
         Some(target) => (target.name.clone(), target.timed.config.clone()),
-        None => run::load(&args.timing.gpu)?,
+        None => Machine::new(&args.timing.gpu).map(|machine| (machine.name, machine.config))?,
     };
+    let techniques = target.map(|target| target.timed.techniques.clone()).unwrap_or_default();
     let execution = &args.execution;
     Ok(Settings {
         technology: target.map(|target| target.technology.file.clone()),
+        techniques: ChosenTechniques::of(&techniques),
         capability: args.capability,
         limit_instructions: execution.limit_instructions,
         races: execution.check.contains(&Check::Races),
@@ -198,8 +209,16 @@ fn remark(record: &RunRecord, used: bool, lost: &[u32], args: &ExecArgs, console
     }
 }
 
-/// The program's own code, unless a limit ended it.
-fn code(record: &RunRecord, ending: &Ending, console: &Console) -> u8 {
+/// The program's own code, unless a limit ended it or what a technique stored was found to be wrong.
+fn code(record: &RunRecord, ending: &Ending, spoilt: bool, console: &Console) -> u8 {
+    let wrong = |found: &&Diagnostic| [CORRUPTED, UNNOTICED].contains(&found.code.as_str());
+    if let Some(found) = record.diagnostics.iter().find(wrong) {
+        let failure = Failure::new(Exit::CheckFailed, found.message.clone());
+        let noticed = found.code == CORRUPTED && spoilt;
+        let help = if noticed { Some(technique::NOTICED.to_owned()) } else { found.help.clone() };
+        console.failure(&Failure { help, ..failure });
+        return Exit::CheckFailed as u8;
+    }
     let limit = record.diagnostics.iter().find(|found| found.code == "limit");
     if let Some(limit) = limit {
         console.failure(&Failure::new(Exit::Limit, limit.message.clone()));

@@ -2,7 +2,7 @@
 //! No coefficient is dead: each one that is written in a technology file is doubled, and the total moves by exactly its part.
 
 use toml::Spanned;
-use warpwatt_energy::{Amount, TECHNOLOGIES, Technology};
+use warpwatt_energy::{Amount, TECHNIQUES, TECHNOLOGIES, Technology};
 
 use crate::support::*;
 
@@ -36,13 +36,13 @@ fn coefficients(technology: &Technology) -> Vec<Coefficient> {
         let name = structure.name.get_ref();
         for (e, event) in structure.events.iter().enumerate() {
             let what = format!("{name}, {}", event.counter.get_ref());
-            if event.pj.is_some() {
+            if event.pj.as_ref().is_some_and(is_number) {
                 add(
                     what.clone(),
                     Box::new(move |t| t.structures[s].1.events[e].pj.iter_mut().for_each(doubled)),
                 );
             }
-            if event.mw.is_some() {
+            if event.mw.as_ref().is_some_and(is_number) {
                 add(
                     what.clone(),
                     Box::new(move |t| t.structures[s].1.events[e].mw.iter_mut().for_each(doubled)),
@@ -56,18 +56,24 @@ fn coefficients(technology: &Technology) -> Vec<Coefficient> {
             }
         }
         for (p, power) in structure.statics.iter().enumerate() {
-            if power.mw.is_some() {
+            if power.mw.as_ref().is_some_and(is_number) {
                 let what = format!("{name}, power {p}");
                 add(what, Box::new(move |t| t.structures[s].1.statics[p].mw.iter_mut().for_each(doubled)));
             }
+            for (f, _) in power.instances.iter().enumerate().filter(|(_, factor)| is_number(factor)) {
+                add(
+                    format!("{name}, instances {f}"),
+                    Box::new(move |t| doubled(&mut t.structures[s].1.statics[p].instances[f])),
+                );
+            }
             for (q, state) in power.states.iter().enumerate() {
                 let what = format!("{name}, {}", state.counter.get_ref());
-                if state.fraction.is_some() {
+                if state.fraction.as_ref().is_some_and(is_number) {
                     let double = move |t: &mut Technology| {
                         t.structures[s].1.statics[p].states[q].fraction.iter_mut().for_each(doubled);
                     };
                     add(what, Box::new(double));
-                } else {
+                } else if state.mw.as_ref().is_some_and(is_number) {
                     let double = move |t: &mut Technology| {
                         t.structures[s].1.statics[p].states[q].mw.iter_mut().for_each(doubled);
                     };
@@ -81,8 +87,8 @@ fn coefficients(technology: &Technology) -> Vec<Coefficient> {
 
 /// Whether a coefficient is 0, so that doubling it changes nothing.
 fn zero(what: &str) -> bool {
-    // A gated bank, an unused entry and an SM with warps take nothing: states whose power is 0.
-    ["rf.gated.cycles", "rf.free_entries.cycles", "sm.active.cycles"].iter().any(|name| what.ends_with(name))
+    // An unused entry and an SM with warps take nothing: states whose power is 0.
+    ["rf.free_entries.cycles", "sm.active.cycles"].iter().any(|name| what.ends_with(name))
 }
 
 #[test]
@@ -123,6 +129,57 @@ fn doubling_a_coefficient_moves_the_total_by_exactly_its_part() {
             assert!(coefficient.what.starts_with(&**moved[0].0), "{}", coefficient.what);
             assert!((moved[0].1 - part).abs() < 1e-9 * scale, "{}", coefficient.what);
         }
+    }
+}
+
+/// Parameters of techniques that a technology multiplies something with.
+fn keys(technology: &Technology) -> Vec<&'static str> {
+    let mut amounts = Vec::new();
+    for (_, structure) in &technology.structures {
+        for event in &structure.events {
+            amounts.extend(event.pj.iter().chain(&event.mw).chain(&event.times));
+        }
+        for power in &structure.statics {
+            amounts.extend(power.mw.iter().chain(&power.instances));
+            for state in &power.states {
+                amounts.extend(state.fraction.iter().chain(&state.mw).chain(&state.times));
+            }
+        }
+    }
+    let used =
+        |name: &str| amounts.iter().any(|amount| matches!(amount.get_ref(), Amount::Key(key) if key == name));
+    PARAMETERS.iter().map(|(name, _)| *name).filter(|name| used(name)).collect()
+}
+
+#[test]
+fn doubling_a_technique_s_parameter_moves_the_total_by_its_part() {
+    let mut walked = 0;
+    for text in TECHNOLOGIES {
+        let (config, technology) = (gpu("gtx480"), technology(text.name));
+        let total = |name: &str, factor: f64| {
+            let times = |(key, value): &(&'static str, f64)| {
+                (*key, if *key == name { value * factor } else { *value })
+            };
+            let parameters: Vec<_> = PARAMETERS.iter().map(times).collect();
+            evaluate(&resolve_at(&technology, &config, TECHNIQUES, &parameters)).total().0
+        };
+        for name in keys(&technology) {
+            let (before, twice, eight) = (total(name, 1.0), total(name, 2.0), total(name, 8.0));
+            assert!(twice > before, "{}: {name} does nothing", text.name);
+            let linear = (eight - before) - 7.0 * (twice - before);
+            assert!(linear.abs() < 1e-9 * before, "{}: {name} is not linear", text.name);
+            walked += 1;
+        }
+    }
+    // Compressors, decompressors, gating and wake-up, of the file itself and of all that inherit the whole GPU.
+    assert_eq!(walked, 4 * 5);
+}
+
+#[test]
+fn techniques_that_are_off_need_no_parameters() {
+    for text in TECHNOLOGIES {
+        let model = resolve_at(&technology(text.name), &gpu("gtx480"), &[], &[]);
+        assert!(evaluate(&model).total().0 > 0.0);
     }
 }
 

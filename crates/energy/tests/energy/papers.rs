@@ -33,6 +33,28 @@ fn warped_compression_table_3() {
     assert!(near(decompress, 21.0) && near(leakage, 15.0 * 4.0 * 0.08));
 }
 
+/// Arrays may be larger or smaller than the 4 KB that the leakage is of.
+#[test]
+fn a_register_file_that_is_off_leaks_what_gating_leaves() {
+    for (name, gpu_name) in
+        [("wc45", "gtx480-wc"), ("wc45", "gtx480"), ("gtx480-40nm", "gtx480"), ("combined-40nm", "gtx480-wc")]
+    {
+        let config = gpu(gpu_name);
+        let model = resolve_with(&technology(name), &config, &["warped-compression"]);
+        let arrays = config.gpu.sms * config.rf.banks * config.rf.sub_banks;
+        let off = f64::from(arrays) * f64::from(config.clock.core_mhz) * 1e6;
+        let leakage = |gated: f64| {
+            let whole = model.evaluate(&|name| (name == "rf.gated.cycles").then_some(gated), Seconds(1.0));
+            let banks = whole.structures.iter().find(|part| &*part.name == "register banks");
+            banks.map_or(0.0, |banks| banks.static_.0)
+        };
+        assert!(near(leakage(off), 0.05 * leakage(0.0)), "{name} on {gpu_name}");
+        assert!(near(leakage(off / 2.0), 0.525 * leakage(0.0)), "{name} on {gpu_name}");
+        let woken = model.evaluate(&|name| (name == "wc.wakeups.count").then_some(10.0), Seconds(0.0));
+        assert!(near(woken.total().0 * 1e12, 30.0), "{name}");
+    }
+}
+
 /// 128 wires, half of which change: capacitance times voltage squared, a quarter of it drawn from the supply per wire and cycle.
 #[test]
 fn the_wires_of_warped_compression_follow_from_their_capacitance() {
@@ -109,7 +131,12 @@ fn e2mc_s_units_draw_what_table_iv_says() {
 fn combined_figures_are_the_papers_times_the_stated_scaling() {
     let at = |structure, counter| structure_j("combined-40nm", "gtx480-corf", structure, counter);
     assert!(near(at("register banks", "rf.sub_bank_reads.count").0 * 8.0, 149.76));
-    assert!(near(at("compressors", "wc.compressions.count").0, 23.0 * 0.819));
+    let (compress, leakage) = at("compressors", "wc.compressions.count");
+    assert!(near(compress, 23.0 * 0.819) && near(leakage, 15.0 * 2.0 * 0.12 * 0.685));
+    let whole = |structure, counter| structure_j("gtx480-40nm", "gtx480", structure, counter);
+    assert_eq!(whole("compressors", "wc.compressions.count"), (compress, leakage));
+    let (decompress, leakage) = whole("decompressors", "wc.decompressions.count");
+    assert!(near(decompress, 21.0 * 0.819) && near(leakage, 15.0 * 4.0 * 0.08 * 0.685));
     assert!((0.819_f64 - 40.0 / 45.0 * 0.96 * 0.96).abs() < 0.0005);
     assert!((0.685_f64 - 4.01 / 5.85).abs() < 0.0005);
     let e2mc = at("E2MC compressors", "e2mc.compressed.bytes").0;

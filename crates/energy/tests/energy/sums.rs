@@ -69,7 +69,13 @@ fn static_energy_is_power_times_time_when_nothing_sleeps() {
 #[test]
 fn what_sleeps_takes_its_fraction() {
     let config = gpu("gtx480-wc");
-    let model = resolve(&technology("wc45"), &config);
+    let tight = [
+        ("technique.warped-compression.compressors", 2.0),
+        ("technique.warped-compression.decompressors", 4.0),
+        ("technique.warped-compression.gated_leakage", 0.0),
+        ("technique.warped-compression.wake_pj", 0.0),
+    ];
+    let model = resolve_at(&technology("wc45"), &config, &["warped-compression"], &tight);
     let banks = |gated: f64| {
         let counter = |name: &str| (name == "rf.gated.cycles").then_some(gated);
         model.evaluate(&counter, Seconds(1.0)).structures[0].static_.0

@@ -6,9 +6,15 @@ use std::collections::BTreeSet;
 use warpwatt_config::{Config, GpuFile};
 use warpwatt_energy::{Breakdown, Model, Seconds, Setting, TECHNIQUES, Technology};
 
-/// Parameters that techniques will have.
-pub const PARAMETERS: &[(&str, f64)] =
-    &[("technique.drowsy.millivolts", 400.0), ("technique.e2mc.symbol_bits", 16.0)];
+/// Parameters of techniques, none of them 0.
+pub const PARAMETERS: &[(&str, f64)] = &[
+    ("technique.drowsy.millivolts", 400.0),
+    ("technique.e2mc.symbol_bits", 16.0),
+    ("technique.warped-compression.compressors", 2.0),
+    ("technique.warped-compression.decompressors", 4.0),
+    ("technique.warped-compression.gated_leakage", 0.05),
+    ("technique.warped-compression.wake_pj", 3.0),
+];
 
 pub fn technology(name: &str) -> Technology {
     Technology::builtin(name).unwrap_or_else(|errors| panic!("{name}: {errors:?}"))
@@ -39,9 +45,18 @@ pub fn resolve(technology: &Technology, config: &Config) -> Model {
 }
 
 pub fn resolve_with(technology: &Technology, config: &Config, techniques: &[&str]) -> Model {
+    resolve_at(technology, config, techniques, PARAMETERS)
+}
+
+pub fn resolve_at(
+    technology: &Technology,
+    config: &Config,
+    techniques: &[&str],
+    parameters: &[(&str, f64)],
+) -> Model {
     let names = counters(technology);
     let names: Vec<_> = names.iter().map(String::as_str).collect();
-    let setting = Setting { config, counters: &names, techniques, parameters: PARAMETERS };
+    let setting = Setting { config, counters: &names, techniques, parameters };
     technology.resolve(setting).unwrap_or_else(|errors| panic!("{}: {errors:?}", technology.name))
 }
 

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A choice of techniques as files keep it: settings of a session, reproducers.
+
+use serde::{Deserialize, Serialize};
+use warpwatt_results::{Diagnostic, Severity};
+use warpwatt_runtime::{InjectedFault, TechniqueError, Techniques};
+
+/// Which techniques are on, and how they are watched.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChosenTechniques {
+    /// In canonical form.
+    pub on: Vec<String>,
+    /// What is stored is compared with what comes back.
+    pub verify: bool,
+    /// Where one stored bit is spoilt.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub inject: Option<Spoilt>,
+}
+
+/// Where a stored bit can be spoilt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Spoilt {
+    /// In the register file.
+    Rf,
+}
+
+impl From<Spoilt> for InjectedFault {
+    fn from(spoilt: Spoilt) -> InjectedFault {
+        match spoilt {
+            Spoilt::Rf => InjectedFault::Rf,
+        }
+    }
+}
+
+impl From<InjectedFault> for Spoilt {
+    fn from(fault: InjectedFault) -> Spoilt {
+        match fault {
+            InjectedFault::Rf => Spoilt::Rf,
+        }
+    }
+}
+
+impl ChosenTechniques {
+    pub fn of(techniques: &Techniques) -> ChosenTechniques {
+        ChosenTechniques {
+            on: techniques.canonical(),
+            verify: techniques.verify,
+            inject: techniques.inject.map(Spoilt::from),
+        }
+    }
+
+    /// The choice that was kept.
+    pub fn restore(&self) -> Result<Techniques, TechniqueError> {
+        let mut techniques = Techniques {
+            verify: self.verify,
+            inject: self.inject.map(InjectedFault::from),
+            ..Techniques::default()
+        };
+        for text in &self.on {
+            techniques.with(text)?;
+        }
+        Ok(techniques)
+    }
+}
+
+/// Code of a fault that verification found, in records.
+pub const CORRUPTED: &str = "corrupted";
+/// Code of a fault that was injected and not found.
+pub const UNNOTICED: &str = "unnoticed-fault";
+
+/// The run came to its end although a bit was to be spoilt.
+pub fn unnoticed() -> Diagnostic {
+    Diagnostic {
+        code: UNNOTICED.to_owned(),
+        severity: Severity::Error,
+        file: None,
+        line: None,
+        column: None,
+        message: "the bit that `--inject-fault` was to spoil was not noticed".to_owned(),
+        help: Some("most likely nothing was stored and read again: run something longer".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_comes_back_as_it_was() {
+        let mut techniques =
+            Techniques { verify: true, inject: Some(InjectedFault::Rf), ..Techniques::default() };
+        techniques.with("warped-compression:gating=off,compress_cycles=8").expect("it is legal");
+        let text = serde_json::to_string(&ChosenTechniques::of(&techniques)).expect("it is JSON");
+        let back: ChosenTechniques = serde_json::from_str(&text).expect("it reads back");
+        assert_eq!(back.restore().expect("it is legal"), techniques);
+        let none = Techniques { verify: false, ..Techniques::default() };
+        assert_eq!(ChosenTechniques::of(&none), ChosenTechniques::default());
+        assert_eq!(ChosenTechniques::default().restore().expect("it is legal"), none);
+    }
+
+    #[test]
+    fn what_another_version_kept_is_named() {
+        let kept = ChosenTechniques { on: vec!["warped-compresion".to_owned()], ..Default::default() };
+        let refused = kept.restore().expect_err("it is misspelt");
+        assert!(refused.to_string().contains("warped-compresion"), "{refused}");
+    }
+}

@@ -24,6 +24,7 @@ Examples:
   warpwatt gpu show gtx480                       every parameter of a GPU
   warpwatt compile k.ptx                         registers, spills and instructions per kernel
   warpwatt compare a.json b.json                 cycles, energy and counters of two runs
+  warpwatt paper warped-compression              a paper's claims beside what is measured
   warpwatt bench                                 simulation speed
 
 Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 bad PTX or launch file,
@@ -62,6 +63,8 @@ pub enum Command {
     Schema(SchemaArgs),
     /// Compare the records of two runs
     Compare(CompareArgs),
+    /// Do a paper's experiments again, and compare its claims with what comes out
+    Paper(PaperArgs),
     /// Run a reproducer that a crash or `--save-reproducer` left
     Replay(ReplayArgs),
     /// Copy the program and its CUDA libraries to a folder
@@ -78,6 +81,8 @@ pub enum Catalogue {
     Techniques,
     /// The built-in technologies, which energy is computed with
     Technologies,
+    /// What papers claim, as `paper` compares it
+    Claims,
 }
 
 #[derive(Args, Debug)]
@@ -444,6 +449,46 @@ pub struct CompareArgs {
     pub top: usize,
 
     /// Write the comparison as JSON to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt paper warped-compression
+  warpwatt paper warped-compression --size medium --out medium --json -
+  warpwatt paper warped-compression --workloads bfs,lib
+
+DIR gets a file for each run (points/), the series of each figure (figures/), and the ledger (ledger.json, ledger.md): a row for
+each claim of the paper with what was measured. Runs that are there are not run again, as long as program, inputs and settings are
+the same; so a command that was interrupted goes on where it was.")]
+pub struct PaperArgs {
+    /// The paper: warped-compression
+    #[arg(value_name = "NAME")]
+    pub name: String,
+
+    /// Size of the workloads
+    #[arg(long, value_parser = parse_size, default_value = "small")]
+    pub size: Size,
+
+    /// Runs at the same time, each on one thread [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub jobs: Option<u32>,
+
+    /// Folder for the results: a new one, an empty one, or one that this command made
+    #[arg(long, value_name = "DIR", default_value = "warpwatt-out")]
+    pub out: PathBuf,
+
+    /// Seed of the workloads' inputs
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+
+    /// Only these workloads; `warpwatt list workloads` shows all
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
+    pub workloads: Vec<String>,
+
+    /// Write the ledger (schema warpwatt.ledger/1) also to a file, or to stdout with `-` instead of the table
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
 }

@@ -16,6 +16,7 @@ mod interrupt;
 mod job;
 pub mod launch;
 mod list;
+mod paper;
 mod reproducer;
 mod run;
 mod schema;
@@ -62,6 +63,7 @@ pub fn main() -> ExitCode {
         Command::Bench(args) => bench::bench(args, &console),
         Command::Schema(args) => schema::schema(args, &console),
         Command::Compare(args) => compare::compare(args, &console),
+        Command::Paper(args) => paper::paper(args, &console),
         Command::Replay(args) => reproducer::replay(args, &console),
     };
     let exit = outcome.unwrap_or_else(|failure| {

@@ -20,6 +20,7 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
         Catalogue::Gpus => crate::gpu::list(args, console),
         Catalogue::Techniques => crate::technique::list(args, console),
         Catalogue::Technologies => crate::energy::list(args, console),
+        Catalogue::Claims => crate::paper::list_claims(args, console),
     }
 }
 

@@ -31,6 +31,10 @@ pub use check::{Check, Mismatch};
 pub use size::{Dim, Size, UnknownSize};
 use warpwatt_runtime::{Device, Error};
 
+/// Version of the input generators: to be raised when the same size and seed give other inputs, so that results kept from before are
+/// not taken for new ones.
+pub const GENERATOR: u32 = 1;
+
 /// What there is to know about a workload without running it.
 #[derive(Debug)]
 pub struct Info {

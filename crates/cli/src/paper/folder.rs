@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The folder that results are kept in: marked as ours, used by one process at a time, with files that are whole or not there.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use warpwatt_papers::PointRecord;
+
+use crate::exit::{Exit, Failure};
+
+pub const POINTS: &str = "points";
+pub const FIGURES: &str = "figures";
+pub const LOG: &str = "log.txt";
+const MARKER: &str = "warpwatt-out.json";
+const LOCK: &str = "lock";
+/// What files end in while they are written.
+const TEMPORARY: &str = ".tmp";
+
+const OUT_SCHEMA: &str = "warpwatt.out/1";
+
+/// Tells that a folder is ours, and what it is for.
+#[derive(Serialize, Deserialize)]
+struct Marker {
+    schema: String,
+    paper: String,
+}
+
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    log: File,
+    started: Instant,
+    /// Held as long as the folder is in use.
+    _lock: File,
+}
+
+impl Folder {
+    /// Makes the folder, or takes one that was made for the same paper.
+    pub fn open(path: &Path, paper: &str) -> Result<Folder, Failure> {
+        let failed = |verb: &'static str| move |error: io::Error| Failure::io(verb, path, &error);
+        if !is_ours(path, paper)? {
+            fs::create_dir_all(path).map_err(failed("make"))?;
+            let marker = Marker { schema: OUT_SCHEMA.to_owned(), paper: paper.to_owned() };
+            let text = warpwatt_results::json::to_text(&marker).map_err(super::internal)?;
+            write_whole(&path.join(MARKER), &text).map_err(failed("write into"))?;
+        }
+        let lock = File::create(path.join(LOCK)).map_err(failed("write into"))?;
+        lock.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => {
+                Failure::usage(format!("another warpwatt is at work in {}", path.display()))
+                    .help("wait for it, or choose another folder with `--out DIR`")
+            }
+            TryLockError::Error(error) => Failure::io("lock", path, &error),
+        })?;
+        for folder in [POINTS, FIGURES] {
+            fs::create_dir_all(path.join(folder)).map_err(failed("write into"))?;
+            clear_temporary(&path.join(folder)).map_err(failed("tidy up"))?;
+        }
+        let log = OpenOptions::new().append(true).create(true).open(path.join(LOG));
+        let log = log.map_err(failed("write into"))?;
+        Ok(Folder { path: path.to_owned(), log, started: Instant::now(), _lock: lock })
+    }
+
+    fn point_file(&self, key: &str) -> PathBuf {
+        self.path.join(POINTS).join(format!("{key}.json"))
+    }
+
+    /// The point of a key, if it was kept. One that is not whole is run again.
+    pub fn point(&self, key: &str) -> Option<PointRecord> {
+        let text = fs::read_to_string(self.point_file(key)).ok()?;
+        let record = PointRecord::read(&text, key);
+        if record.is_none() {
+            self.log(&format!("{POINTS}/{key}.json is not a point of that key, and is made again"));
+        }
+        record
+    }
+
+    pub fn keep(&self, record: &PointRecord) -> Result<(), Failure> {
+        let text = warpwatt_results::json::to_text(record).map_err(super::internal)?;
+        let path = self.point_file(&record.key);
+        write_whole(&path, &text).map_err(|error| lost(&path, &error))
+    }
+
+    pub fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
+        let path = self.path.join(name);
+        write_whole(&path, text).map_err(|error| lost(&path, &error))
+    }
+
+    /// Adds a line to the log. A log that cannot be written is no reason to stop.
+    pub fn log(&self, line: &str) {
+        let line = format!("{:8.1} s  {line}\n", self.started.elapsed().as_secs_f64());
+        let _ = (&self.log).write_all(line.as_bytes());
+    }
+}
+
+fn lost(path: &Path, error: &io::Error) -> Failure {
+    Failure::io("write", path, error)
+        .help("points that are done are kept; the same command goes on from there")
+}
+
+/// Whether the folder was made for this paper; an error if it is there and was not.
+fn is_ours(path: &Path, paper: &str) -> Result<bool, Failure> {
+    let shown = path.display();
+    match fs::read_to_string(path.join(MARKER)) {
+        Ok(text) => match serde_json::from_str::<Marker>(&text) {
+            Ok(marker) if marker.schema == OUT_SCHEMA && marker.paper == paper => Ok(true),
+            Ok(marker) if marker.schema == OUT_SCHEMA => {
+                Err(Failure::usage(format!("{shown} has the results of another paper, `{}`", marker.paper))
+                    .help("choose another folder with `--out DIR`"))
+            }
+            _ => {
+                Err(Failure::usage(format!("{shown}/{MARKER} is not as this version of warpwatt writes it"))
+                    .help("choose another folder with `--out DIR`, or remove this one"))
+            }
+        },
+        Err(_) => match fs::read_dir(path) {
+            Ok(mut entries) => match entries.next() {
+                None => Ok(false),
+                Some(_) => Err(Failure::usage(format!("{shown} is not empty, and was not made by warpwatt"))
+                    .help("choose a new or an empty folder with `--out DIR`")),
+            },
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                Err(Failure::usage(format!("{shown} is a file"))
+                    .help("choose a new or an empty folder with `--out DIR`"))
+            }
+            Err(error) => Err(Failure::new(Exit::Io, format!("cannot look into {shown}: {error}"))),
+        },
+    }
+}
+
+/// Readers see the old file or the new one, even if the machine goes down meanwhile.
+fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(TEMPORARY);
+    let mut file = File::create(&temporary)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&temporary, path)
+}
+
+/// Removes what a process that was stopped in the middle of writing left.
+fn clear_temporary(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().ends_with(TEMPORARY) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use warpwatt_papers::{POINT_SCHEMA, PointEnergy, PointHost};
+    use warpwatt_results::{Inputs, Reading, Status, Values};
+
+    use super::*;
+
+    /// A path of its own that is gone when the test ends.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Scratch {
+            let path = std::env::temp_dir().join(format!("warpwatt-folder-{}-{name}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            Scratch(path)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn record(key: &str) -> PointRecord {
+        PointRecord {
+            schema: POINT_SCHEMA.to_owned(),
+            key: key.to_owned(),
+            status: Status::Complete,
+            inputs: Inputs {
+                workload: Some("vecadd".to_owned()),
+                size: Some("tiny".to_owned()),
+                program: None,
+                seed: Some(1),
+                ptx_sha256: String::new(),
+                launch_sha256: None,
+                gpu: None,
+                techniques: Vec::new(),
+                technology: Some("wc45".to_owned()),
+            },
+            check: None,
+            cycles: 7,
+            warp_instructions: 1,
+            thread_instructions: 32,
+            counters: Values::from([
+                ("a.count".to_owned(), Reading::Count(u64::MAX)),
+                ("a.ratio".to_owned(), Reading::Ratio(0.1)),
+                ("a.histogram".to_owned(), Reading::Histogram(vec![0, 3])),
+            ]),
+            energy: PointEnergy { total_j: 0.1 + 0.2, ..PointEnergy::default() },
+            host: PointHost { wall_seconds: 0.5 },
+        }
+    }
+
+    #[test]
+    fn points_are_there_when_the_folder_is_opened_again() {
+        let scratch = Scratch::new("again");
+        let folder = Folder::open(&scratch.0, "p").expect("a new folder");
+        assert_eq!(folder.point("k"), None);
+        folder.keep(&record("k")).expect("it is kept");
+        drop(folder);
+        let folder = Folder::open(&scratch.0, "p").expect("the same folder");
+        assert_eq!(folder.point("k"), Some(record("k")));
+        assert_eq!(folder.point("l"), None);
+    }
+
+    #[test]
+    fn points_that_are_not_whole_or_of_another_key_are_not_taken() {
+        let scratch = Scratch::new("stale");
+        let folder = Folder::open(&scratch.0, "p").expect("a new folder");
+        folder.keep(&record("k")).expect("it is kept");
+        let text = fs::read_to_string(folder.point_file("k")).expect("its file");
+        fs::write(folder.point_file("other"), &text).expect("a copy");
+        fs::write(folder.point_file("cut"), &text[..text.len() / 2]).expect("half a file");
+        let partial = text.replace("\"complete\"", "\"partial\"").replace("\"k\"", "\"partial\"");
+        fs::write(folder.point_file("partial"), partial).expect("a partial one");
+        for key in ["other", "cut", "partial"] {
+            assert_eq!(folder.point(key), None, "{key}");
+        }
+        let log = fs::read_to_string(scratch.0.join(LOG)).expect("a log");
+        assert!(log.contains("points/cut.json is not a point of that key"), "{log}");
+    }
+
+    #[test]
+    fn what_was_left_half_written_is_cleared() {
+        let scratch = Scratch::new("half");
+        drop(Folder::open(&scratch.0, "p").expect("a new folder"));
+        let left = scratch.0.join(POINTS).join("k.json.tmp");
+        fs::write(&left, "{").expect("a file");
+        let _folder = Folder::open(&scratch.0, "p").expect("the same folder");
+        assert!(!left.exists());
+    }
+
+    #[test]
+    fn folders_of_others_are_left_alone() {
+        let scratch = Scratch::new("foreign");
+        let refused = |paper: &str| {
+            let failure = Folder::open(&scratch.0, paper).expect_err("a foreign folder");
+            assert_eq!(failure.exit, Exit::Usage);
+            failure.message
+        };
+        fs::create_dir_all(&scratch.0).expect("a folder");
+        fs::write(scratch.0.join("thesis.tex"), "").expect("a file");
+        assert!(refused("p").ends_with("is not empty, and was not made by warpwatt"));
+        assert_eq!(fs::read_dir(&scratch.0).expect("it is there").count(), 1, "nothing was written");
+
+        fs::remove_file(scratch.0.join("thesis.tex")).expect("an empty folder");
+        drop(Folder::open(&scratch.0, "p").expect("an empty folder can be used"));
+        assert!(refused("q").ends_with("has the results of another paper, `p`"));
+        fs::write(scratch.0.join(MARKER), "{}").expect("a marker of somebody else's");
+        assert!(refused("p").contains("is not as this version of warpwatt writes it"));
+
+        fs::remove_dir_all(&scratch.0).expect("it is gone");
+        fs::write(&scratch.0, "").expect("a file in its place");
+        assert!(refused("p").ends_with("is a file"));
+        fs::remove_file(&scratch.0).expect("it is gone");
+    }
+
+    #[test]
+    fn a_folder_is_used_once_at_a_time() {
+        let scratch = Scratch::new("lock");
+        let folder = Folder::open(&scratch.0, "p").expect("a new folder");
+        let refused = Folder::open(&scratch.0, "p").expect_err("it is in use");
+        assert!(refused.message.starts_with("another warpwatt is at work in"), "{}", refused.message);
+        drop(folder);
+        assert!(Folder::open(&scratch.0, "p").is_ok());
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Runs one point, by itself in a thread of its own, and keeps what figures need.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use warpwatt_papers::PointRecord;
+use warpwatt_record::{self as record, Meter, Whole};
+use warpwatt_results::{Gpu, RunRecord};
+use warpwatt_runtime::{Class, Device};
+
+use super::plan::Task;
+use crate::args::Execution;
+use crate::exit::Failure;
+use crate::job::Stop;
+use crate::run::{Target, options};
+use crate::session::{Watch, Watcher, isolated};
+
+/// Why there is no record of a point.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Missing {
+    Interrupted,
+    Failed(String),
+}
+
+pub fn run(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<PointRecord, Missing> {
+    isolated(|| attempt(task, target, flag))
+        .unwrap_or_else(|message| Err(Missing::Failed(format!("a bug in warpwatt: {message}"))))
+}
+
+fn attempt(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<PointRecord, Missing> {
+    let meter = Meter::start();
+    let options = options(&Execution::default(), Some(target), flag.clone());
+    let level = options.level;
+    let (watcher, _) = Watcher::new(Watch { silent: true, ..Watch::default() });
+    let stopped = |error| match warpwatt_runtime::Error::class(&error) {
+        Class::Interrupted => Missing::Interrupted,
+        _ => Missing::Failed(Failure::device(&error, false).message),
+    };
+    let mut device = Device::with(options, Box::new(watcher)).map_err(stopped)?;
+    let verdict = task.job.execute(&mut device).map_err(|stop| match stop {
+        Stop::Device { error, .. } => stopped(error),
+        Stop::Io(message) | Stop::Request(message) => Missing::Failed(message),
+    })?;
+    if !verdict.check.as_ref().is_some_and(|check| check.passed) {
+        return Err(Missing::Failed(format!("the check failed: {}", verdict.failures.join("; "))));
+    }
+    let config = &target.timed.config;
+    let kernels = device.log().iter().map(|launch| record::kernel(launch, Some(config))).collect();
+    let mut inputs = task.job.inputs();
+    inputs.technology = Some(target.technology.name.clone());
+    inputs.gpu = Some(Gpu::of(&target.name, config));
+    inputs.techniques = target.timed.techniques.canonical();
+    let whole = Whole::of(&device);
+    let elapsed = whole.as_ref().map(Whole::elapsed);
+    let threads = target.timed.threads;
+    let mut document = RunRecord::new(record::tool(), inputs, kernels, elapsed, meter.host(level, threads));
+    target.technology.energies.totals(&mut document);
+    document.check = verdict.check;
+    PointRecord::of(task.key.clone(), document)
+        .ok_or_else(|| Missing::Failed("nothing was timed, so that there is no energy".to_owned()))
+}

@@ -77,7 +77,7 @@ pub struct Timing {
     pub dst: u8,
     pub dst_words: u8,
     /// Which of these words are upper halves of 64-bit values.
-    pub upper_words: u32,
+    pub upper_words: u16,
     /// Lanes of a diverged warp may meet in it: those that come first get their values with the last.
     pub collective: bool,
     pub sources: u8,
@@ -88,11 +88,15 @@ pub struct Timing {
     pub reads_plainly: bool,
     pub reads_later: u8,
     pub read_banks: [u64; 2],
-    /// Constant operands: bank and offset.
+    /// Constant operands: how many, bank and offset of each.
     pub constants: u8,
-    pub constant: [(u8, u16); 4],
+    pub constant_bank: [u8; 4],
+    pub constant_offset: [u16; 4],
     pub cache: CacheOp,
 }
+
+/// Two lines of the host's cache.
+const _: () = assert!(size_of::<Timing>() == 128);
 
 /// A kernel's micro-ops as the timed machine sees them.
 pub struct Decoded {
@@ -147,7 +151,8 @@ fn decode(uop: &Uop, config: &Config) -> Timing {
         reads_later: 0,
         read_banks: [0; 2],
         constants: 0,
-        constant: [(0, 0); 4],
+        constant_bank: [0; 4],
+        constant_offset: [0; 4],
         cache: uop.mem.cache,
     };
     if uop.dst != Reg::ZERO {
@@ -171,7 +176,8 @@ fn decode(uop: &Uop, config: &Config) -> Timing {
                 }
             }
             Src::Const { bank, offset } => {
-                timing.constant[usize::from(timing.constants)] = (bank, offset);
+                let known = usize::from(timing.constants);
+                (timing.constant_bank[known], timing.constant_offset[known]) = (bank, offset);
                 timing.constants += 1;
             }
             _ => {}
@@ -206,11 +212,11 @@ fn plan_reads(timing: &mut Timing, config: &Config) {
 }
 
 /// Words of the destination that are upper halves: every other one of pairs, and sums with a carry from the lower half.
-fn upper_words(uop: &Uop) -> u32 {
+fn upper_words(uop: &Uop) -> u16 {
     if uop.op == Op::Iadd3 && uop.flags.has(Flags::CARRY_IN) {
         1
     } else if uop.op == Op::ImadWide || uop.ty.words() == 2 {
-        0xaaaa_aaaa
+        0xaaaa
     } else {
         0
     }

@@ -374,7 +374,8 @@ impl Sm {
     #[inline(always)]
     fn constants_are_there(&mut self, code: u32, timing: &Timing, slot: usize, now: u64) -> bool {
         let mut all = true;
-        for &(bank, offset) in &timing.constant[..usize::from(timing.constants)] {
+        let operands = timing.constant_bank.iter().zip(&timing.constant_offset);
+        for (&bank, &offset) in operands.take(usize::from(timing.constants)) {
             all &= self.mem.constant(now, address::constant(code, bank, u32::from(offset)), slot as u8);
         }
         all

@@ -10,7 +10,7 @@ use warpwatt_results::Tool;
 
 use crate::claim::{Bound, Claim, ClaimKind, ClaimValue};
 use crate::measure::Measures;
-use crate::number::{LEDGER, measured, rounded, shown};
+use crate::number::{LEDGER, rounded, shown};
 
 /// Name and version of the ledger's layout.
 pub const LEDGER_SCHEMA: &str = "warpwatt.ledger/1";
@@ -178,7 +178,7 @@ impl Row {
             workloads: measure.and_then(|measure| measure.workloads),
             direction: claim.direction.text().to_owned(),
             direction_holds,
-            reason: claim.reason_with(|name| measures.value(name).map(measured)),
+            reason: claim.reason_with(|name| measures.shown(name)),
         }
     }
 
@@ -193,7 +193,7 @@ impl Row {
         }
     }
 
-    /// What is to be said about a row that needs a reason: whether the direction is right, and the reason.
+    /// What is to be said about a row that needs a reason: the reason, and the direction where it is not right or all there is to say.
     pub fn remark(&self) -> Option<String> {
         if !self.needs_a_reason() {
             return None;
@@ -204,9 +204,10 @@ impl Row {
             None => "lacks data",
         };
         let direction = format!("`{}` {truth}.", self.direction);
-        Some(match &self.reason {
-            Some(reason) => format!("{direction} {reason}"),
-            None => direction,
+        Some(match (&self.reason, self.direction_holds) {
+            (Some(reason), Some(true)) => reason.clone(),
+            (Some(reason), _) => format!("{direction} {reason}"),
+            (None, _) => direction,
         })
     }
 
@@ -357,11 +358,11 @@ pub mod tests {
         let claim = number(10.0);
         assert_eq!(row(&claim, Some(8.0)).remark(), None);
         let remark = row(&claim, Some(12.3)).remark().unwrap_or_default();
-        assert_eq!(
-            remark, "`a > 0` is true. Because of 0.3333.",
-            "it holds, and is off by more than a fifth"
-        );
-        assert!(row(&claim, Some(-1.0)).remark().unwrap_or_default().starts_with("`a > 0` is not true."));
+        assert_eq!(remark, "Because of 0.3333.", "it holds, and is off by more than a fifth");
+        let remark = row(&claim, Some(-1.0)).remark().unwrap_or_default();
+        assert_eq!(remark, "`a > 0` is not true. Because of 0.3333.");
+        let silent = Claim { reason: None, ..claim.clone() };
+        assert_eq!(row(&silent, Some(12.6)).remark().as_deref(), Some("`a > 0` is true."));
         let row = row(&claim, None);
         assert_eq!(
             (row.verdict, row.remark(), row.shown_measured()),

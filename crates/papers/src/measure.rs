@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::number::measured;
+
 /// One value for each workload; none where there is nothing to measure.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Column(pub Vec<Option<f64>>);
@@ -32,6 +34,12 @@ impl Column {
 
     pub fn max(&self) -> Option<f64> {
         self.values().reduce(f64::max)
+    }
+
+    /// The first place of the largest value.
+    fn place_of_max(&self) -> Option<usize> {
+        let max = self.max()?;
+        self.0.iter().position(|value| *value == Some(max))
     }
 
     pub fn map(&self, f: impl Fn(f64) -> f64) -> Column {
@@ -79,11 +87,15 @@ pub struct Measure {
 
 /// Measures by name: the claim's id, or that and something behind a dot.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Measures(BTreeMap<String, Option<Measure>>);
+pub struct Measures {
+    numbers: BTreeMap<String, Option<Measure>>,
+    /// Names of workloads that stand out.
+    words: BTreeMap<String, String>,
+}
 
 impl Measures {
     fn put(&mut self, name: impl Into<String>, value: Option<f64>, workloads: Option<usize>) {
-        self.0.insert(name.into(), value.map(|value| Measure { value, workloads }));
+        self.numbers.insert(name.into(), value.map(|value| Measure { value, workloads }));
     }
 
     /// The mean of a column.
@@ -91,10 +103,11 @@ impl Measures {
         self.put(name, column.mean(), Some(column.count()));
     }
 
-    /// The largest of a column, and its mean as `NAME.mean`.
-    pub fn max(&mut self, name: &str, column: &Column) {
-        self.put(name, column.max(), Some(column.count()));
-        self.mean(format!("{name}.mean"), column);
+    /// The largest of a column as `NAME.max`, and whose it is as `NAME.most`.
+    pub fn most(&mut self, name: &str, column: &Column, workloads: &[String]) {
+        self.put(format!("{name}.max"), column.max(), Some(column.count()));
+        let most = column.place_of_max().and_then(|place| workloads.get(place));
+        self.words.insert(format!("{name}.most"), most.map_or("none", String::as_str).to_owned());
     }
 
     /// A value that is more than the mean of a column, and the workloads that it stands on.
@@ -107,13 +120,23 @@ impl Measures {
         self.put(name, Some(value), None);
     }
 
-    /// All names, those without data included.
+    /// Names of all numbers, those without data included.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.numbers.keys().map(String::as_str)
     }
 
     pub fn get(&self, name: &str) -> Option<Measure> {
-        *self.0.get(name)?
+        *self.numbers.get(name)?
+    }
+
+    /// A number as the ledger shows it, or a name: what a reason can tell.
+    pub fn shown(&self, name: &str) -> Option<String> {
+        self.words.get(name).cloned().or_else(|| self.value(name).map(measured))
+    }
+
+    /// Whether a reason can ask for this, with data or without.
+    pub fn knows(&self, name: &str) -> bool {
+        self.numbers.contains_key(name) || self.words.contains_key(name)
     }
 
     pub fn value(&self, name: &str) -> Option<f64> {
@@ -147,9 +170,21 @@ mod tests {
     #[test]
     fn a_measure_without_data_keeps_its_name() {
         let mut measures = Measures::default();
-        measures.max("a", &Column(vec![None]));
+        measures.mean("a", &Column(vec![None]));
         measures.computed("b", 2.0);
-        assert_eq!(measures.names().collect::<Vec<_>>(), ["a", "a.mean", "b"]);
+        assert_eq!(measures.names().collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!((measures.get("a"), measures.value("b")), (None, Some(2.0)));
+        assert_eq!((measures.shown("a"), measures.shown("b")), (None, Some("2".to_owned())));
+        assert!(measures.knows("a") && !measures.knows("c"));
+    }
+
+    #[test]
+    fn the_workload_with_the_most_has_a_name() {
+        let workloads = ["x", "y", "z"].map(str::to_owned);
+        let mut measures = Measures::default();
+        measures.most("a", &Column(vec![None, Some(3.0), Some(3.0)]), &workloads);
+        measures.most("b", &Column(vec![None, None, None]), &workloads);
+        assert_eq!((measures.value("a.max"), measures.shown("a.most")), (Some(3.0), Some("y".to_owned())));
+        assert_eq!((measures.value("b.max"), measures.shown("b.most")), (None, Some("none".to_owned())));
     }
 }

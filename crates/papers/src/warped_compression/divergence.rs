@@ -12,7 +12,10 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
         let moves = point.count("wc.moves.count")?;
         Some(100.0 * over(moves, point.warp_instructions as f64 + moves)?)
     });
-    findings.measures.max("wc.mov_share", &moves);
+    let measures = &mut findings.measures;
+    measures.of("wc.mov_share", moves.max(), moves.count());
+    measures.mean("wc.mov_share.mean", &moves);
+    measures.most("wc.mov_share", &moves, &points.workloads);
     findings.figures.push(Figure::new(
         "fig11",
         "Figure 11",

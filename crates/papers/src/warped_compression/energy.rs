@@ -2,7 +2,7 @@
 //! Energy of the register file: Figures 9, 14 and 16 to 19. Those that vary energies follow from one run each: what is scaled is
 //! proportional to what was counted.
 
-use super::{BASE, BASE_LRR, FULL, FULL_LRR, SINGLE};
+use super::{BASE, BASE_LRR, FULL, FULL_LRR, GATING, SINGLE};
 use crate::figure::{Figure, Series};
 use crate::measure::Column;
 use crate::paper::Findings;
@@ -102,7 +102,10 @@ fn split(points: &Points, findings: &mut Findings) {
     let access_saved = share(&dynamic).with(&share(&of(FULL, Parts::access)), |one, other| Some(one - other));
     let measures = &mut findings.measures;
     measures.mean("wc.rf_energy", &saved);
-    measures.of("wc.rf_energy.max", saved.max(), saved.count());
+    measures.most("wc.rf_energy", &saved, &points.workloads);
+    let gating = total(points, GATING, TABLE_3);
+    measures.mean("wc.rf_energy.gating_only", &gating.saved(&whole));
+    measures.mean("wc.rf_energy.by_compression", &total(points, FULL, TABLE_3).saved(&gating));
     measures.mean("wc.rf_energy.baseline_dynamic", &share(&dynamic));
     measures.mean("wc.rf_energy.codecs", &codecs);
     measures.mean("wc.rf_energy.access_saved", &access_saved);
@@ -110,6 +113,8 @@ fn split(points: &Points, findings: &mut Findings) {
     let access = of(FULL, Parts::access).saved(&dynamic);
     measures.mean("wc.rf_dynamic.access", &access);
     measures.mean("wc.rf_leakage", &leakage_saved);
+    let alone = of(GATING, |parts| parts.leakage);
+    measures.mean("wc.rf_leakage.by_compression", &of(FULL, |parts| parts.leakage).saved(&alone));
     let per_cycle = points.column(BASE, |point| {
         let accesses = point.count("rf.reads.count")? + point.count("rf.writes.count")?;
         crate::measure::over(accesses, point.count("sm.cycles.cycles")?)

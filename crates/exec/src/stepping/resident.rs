@@ -32,9 +32,9 @@ pub enum WaitReason {
 /// The lanes that an instruction is for, before it is executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NextLanes {
-    /// All of the warp that have not ended.
-    pub live: u32,
-    /// Those of the split that executes it: fewer while the warp is diverged.
+    /// All that the warp was started with: fewer than 32 if it is the last of a block whose threads are no multiple of that.
+    pub all: u32,
+    /// Those of the split that executes it: fewer while the warp is diverged, or after some of its threads have ended.
     pub active: u32,
     /// Those of them whose guard holds.
     pub mask: u32,
@@ -107,11 +107,12 @@ impl Resident {
     /// What the next instruction of a warp will be for. The warp must be able to run.
     #[inline(always)]
     pub fn next_lanes(&self, prepared: &Prepared, warp: usize) -> NextLanes {
+        let threads = prepared.grid.threads.saturating_sub(32 * warp as u32).clamp(1, 32);
         let warp = &self.cta.warps[warp];
         let active = warp.splits.cur.mask;
         let code = &prepared.grid.image.code[warp.splits.cur.pc as usize];
         let mask = active & (warp.preds[usize::from(code.guard)] ^ code.guard_flip);
-        NextLanes { live: warp.splits.live, active, mask }
+        NextLanes { all: u32::MAX >> (32 - threads), active, mask }
     }
 
     pub fn warp_done(&self, warp: usize) -> bool {

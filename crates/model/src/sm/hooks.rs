@@ -39,7 +39,7 @@ impl Sm {
             // It needs a collector like any other move.
             Before::Move(_) if self.operands.full(now) >> Pooled::Sp as u32 & 1 != 0 => Asked::Wait,
             Before::Move(register) => {
-                self.inject_move(slot, register, now);
+                self.inject_move(slot, register, lanes, now);
                 self.evaluate_here(kernels, slot, now);
                 Asked::Injected
             }
@@ -52,12 +52,12 @@ impl Sm {
     }
 
     /// A move takes an issue slot, a collector, a unit and ports like an instruction of the program.
-    fn inject_move(&mut self, slot: usize, register: u8, now: u64) {
+    fn inject_move(&mut self, slot: usize, register: u8, lanes: NextLanes, now: u64) {
         self.issue.injected += 1;
         let Some(technique) = &mut self.registers else { return };
         let timing = &self.moves[usize::from(register)];
         let ready = self.operands.collect_through(now, slot, timing, technique);
-        technique.moving(slot, register);
+        technique.moving(slot, register, lanes);
         let start = self.units.dispatch(ready, timing);
         self.operands.hold(now, timing.pool, start);
         let warp = &mut self.warps[slot % WARPS];

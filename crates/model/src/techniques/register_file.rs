@@ -133,9 +133,9 @@ impl RegisterFile {
         ask!(self, technique => technique.issued(slot, timing, lanes));
     }
 
-    /// An injected move will write all lanes of a register.
-    pub fn moving(&mut self, slot: usize, register: u8) {
-        ask!(self, technique => technique.moving(slot, register));
+    /// A move of a register is injected ahead of an instruction for these lanes.
+    pub fn moving(&mut self, slot: usize, register: u8, lanes: NextLanes) {
+        ask!(self, technique => technique.moving(slot, register, lanes));
     }
 
     /// Arrays that a read activates.

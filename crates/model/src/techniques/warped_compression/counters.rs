@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What Warped-Compression counts.
 //!
-//! Histograms by phase have four places, for how a register is written: by all 32 lanes; by all lanes of a warp that is not full; by those
-//! of an undiverged warp whose guard holds; by a part of a diverged warp.
+//! Histograms by phase have four places, for how a register is written: by all 32 lanes; by all lanes of a warp that has fewer; by those
+//! of an undiverged warp whose guard holds; by a part of a diverged warp, or of one that has lost threads.
 
 warpwatt_base::counters! {
     /// Warped-Compression's counters.
@@ -14,6 +14,7 @@ warpwatt_base::counters! {
         stored: [u64; 5] = "wc.stored.histogram", "Registers written, by encoding: uncompressed, <4,0>, <4,1>, <4,2>, thread by thread.";
         stored_arrays: u64 = "wc.stored_arrays.count", "Arrays that they take, of 8 each.";
         moves: u64 = "wc.moves.count", "MOVs injected to uncompress a register ahead of a write that leaves lanes out.";
+        moves_by_phase: [u64; 4] = "wc.moves.histogram", "The same by the phase of that write.";
         merges: u64 = "wc.merges.count", "Registers read to be merged with a write that leaves lanes out.";
         undefined_reads: u64 = "wc.undefined_reads.count", "Operands read that no instruction has written.";
         wakeups: u64 = "wc.wakeups.count", "Times that an array was switched on.";
@@ -33,6 +34,7 @@ warpwatt_base::counters! {
         similar_diverged: [u64; 4] = "wc.similar_diverged.histogram", "The same of diverged warps.";
         similar_upper: [u64; 4] = "wc.similar_upper.histogram", "Upper halves of 64-bit values written by undiverged warps, in the same way.";
         similar_upper_diverged: [u64; 4] = "wc.similar_upper_diverged.histogram", "The same of diverged warps.";
+        written_diverged: [u64; 4] = "wc.written_diverged.histogram", "Registers written by diverged warps, by the largest distance of successive lanes among those written.";
         distances: [u64; 4] = "wc.distances.histogram", "Distances of successive lanes in registers written by undiverged warps: 0, 128, 32K, more.";
         distances_diverged: [u64; 4] = "wc.distances_diverged.histogram", "The same of diverged warps.";
         best: [u64; 8] = "wc.best.histogram", "Registers by the best of all encodings: <4,0>, <8,0>, <8,1>, <4,1>, <8,2>, <4,2>, <8,4>, none; no upper halves.";

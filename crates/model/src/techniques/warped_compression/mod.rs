@@ -31,6 +31,7 @@ use warpwatt_exec::stepping::NextLanes;
 use super::register_file::{Before, Mismatch, ReadPort, Values, WriteAccess, Written};
 use crate::sm::Timing;
 use gating::{ARRAYS, Gating};
+use observe::Observed;
 use shadow::{Form, Shadow};
 
 pub use counters::Counters;
@@ -51,17 +52,17 @@ pub enum Phase {
     /// All 32 lanes.
     #[default]
     Full,
-    /// All lanes of a warp that is not full, or no longer.
+    /// All lanes of a warp that has fewer.
     Short,
     /// The lanes of an undiverged warp whose guard holds.
     Guarded,
-    /// Lanes of a diverged warp.
+    /// Lanes of a diverged warp. One that has lost threads stays diverged: they went another way, if only to their end.
     Diverged,
 }
 
 impl Phase {
     fn of(lanes: NextLanes) -> Phase {
-        if lanes.active != lanes.live {
+        if lanes.active != lanes.all {
             Phase::Diverged
         } else if lanes.mask != lanes.active {
             Phase::Guarded
@@ -94,6 +95,8 @@ struct Register {
 struct Warp {
     allocated: u32,
     compressed: u32,
+    /// Lanes that it was started with.
+    lanes: u32,
 }
 
 /// Units that take a register a cycle each, and give it back some cycles later.
@@ -166,7 +169,7 @@ impl WarpedCompression {
 
     pub fn start(&mut self, now: u64, slot: usize, registers: u32) {
         let allocated = registers.min(REGISTERS as u32);
-        self.warps[slot % SLOTS] = Warp { allocated, compressed: 0 };
+        self.warps[slot % SLOTS] = Warp { allocated, ..Warp::default() };
         for register in 0..allocated as u8 {
             let index = index(slot, register);
             self.registers[index] = Register::default();
@@ -235,8 +238,9 @@ impl WarpedCompression {
 
     #[inline(always)]
     pub fn issued(&mut self, slot: usize, timing: &Timing, lanes: NextLanes) {
-        let warp = self.warps[slot % SLOTS];
-        let diverged = usize::from(lanes.active != lanes.live);
+        let warp = &mut self.warps[slot % SLOTS];
+        warp.lanes = lanes.all;
+        let diverged = usize::from(lanes.active != lanes.all);
         self.counters.instructions[diverged] += 1;
         self.counters.allocated[diverged] += u64::from(warp.allocated);
         self.counters.compressed[diverged] += u64::from(warp.compressed);
@@ -246,13 +250,14 @@ impl WarpedCompression {
             (entry.lanes, entry.phase) = (lanes.mask, phase);
             if timing.collective && lanes.mask != 0 {
                 // Lanes that came here before wait for these, and get their values now.
-                entry.lanes |= lanes.live;
+                entry.lanes |= lanes.all;
             }
         }
     }
 
-    pub fn moving(&mut self, slot: usize, register: u8) {
+    pub fn moving(&mut self, slot: usize, register: u8, lanes: NextLanes) {
         self.counters.moves += 1;
+        self.counters.moves_by_phase[Phase::of(lanes) as usize] += 1;
         let entry = &mut self.registers[index(slot, register)];
         (entry.lanes, entry.moves) = (FULL, true);
     }
@@ -308,7 +313,14 @@ impl WarpedCompression {
         if !old.moves {
             self.counters.writes[old.phase as usize] += 1;
             if self.parameters.observe {
-                observe::observe(&mut self.counters, &values.0, old.lanes, old.phase, upper);
+                let observed = Observed {
+                    values: &values.0,
+                    written: old.lanes,
+                    all: self.warps[slot % SLOTS].lanes,
+                    phase: old.phase,
+                    upper,
+                };
+                observed.count(&mut self.counters);
             }
         }
         let (new, ready) = self.encode(now, old, index, values, port);

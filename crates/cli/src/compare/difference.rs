@@ -143,7 +143,7 @@ impl Comparison {
             text.parse::<f64>().ok().filter(|mhz| *mhz > 0.0).map(|mhz| mhz * 1e6)
         };
         let warps = (a.totals.warp_instructions, b.totals.warp_instructions);
-        let weight = warps.0.min(warps.1) as f64 / 1000.0;
+        let weight = warps.0.min(warps.1) as f64 / 100.0;
         let (counters, left_out) = moved(&a.totals.counters, &b.totals.counters, weight.max(1.0), top);
         Comparison {
             schema: "warpwatt.compare/1",

@@ -15,8 +15,8 @@ const NAME: usize = 40;
 const INPUT: usize = 32;
 
 pub fn text(comparison: &Comparison, a: (&str, &RunRecord), b: (&str, &RunRecord)) -> String {
-    let mut out = wrapped(&format!("A  {}", headline(a)), 0, WIDTH);
-    out += &wrapped(&format!("B  {}", headline(b)), 0, WIDTH);
+    let mut out = format!("A  {}\n{}", a.0, wrapped(&made_with(a.1), 3, WIDTH));
+    out += &format!("B  {}\n{}", b.0, wrapped(&made_with(b.1), 3, WIDTH));
     out += &match comparison.inputs.is_empty() {
         true => "\nthe inputs are the same\n".to_owned(),
         false => format!("\n{}", inputs(comparison)),
@@ -34,11 +34,11 @@ pub fn text(comparison: &Comparison, a: (&str, &RunRecord), b: (&str, &RunRecord
     out
 }
 
-fn headline((file, record): (&str, &RunRecord)) -> String {
+fn made_with(record: &RunRecord) -> String {
     let inputs = &record.inputs;
     let gpu = inputs.gpu.as_ref().map_or(String::new(), |gpu| format!(", on {}", gpu.name));
     let technology = inputs.technology.as_ref().map_or(String::new(), |name| format!(", {name}"));
-    format!("{file}: {}{gpu}{}{technology}", work(inputs), techniques(&inputs.techniques))
+    format!("{}{gpu}{}{technology}", work(inputs), techniques(&inputs.techniques))
 }
 
 fn inputs(comparison: &Comparison) -> String {
@@ -69,7 +69,7 @@ fn figures(comparison: &Comparison) -> String {
     row("cycles", Some(comparison.cycles), &count);
     row("time", comparison.seconds, &duration);
     row("warp instructions", Some(comparison.warp_instructions), &count);
-    row("IPC", comparison.ipc, &|ipc| format!("{ipc:.1}"));
+    row("IPC", comparison.ipc, &|ipc| format!("{ipc:.2}"));
     let energy = comparison.energy.as_ref();
     row("energy", energy.map(|energy| energy.total_j), &joules);
     row("power", energy.map(|energy| energy.average_w), &watts);
@@ -101,7 +101,9 @@ fn energies(energy: &EnergyPair) -> String {
     let most = energy.total_j.a.max(energy.total_j.b);
     let units = [(1.0, "J"), (1e-3, "mJ"), (1e-6, "uJ"), (1e-9, "nJ")];
     let (size, unit) = units.into_iter().find(|(size, _)| most >= *size).unwrap_or((1e-12, "pJ"));
-    let show = |joules: f64| format!("{:.3}", joules / size);
+    // Seven characters.
+    let digits = if most >= 100.0 * size { 3 } else { 4 };
+    let show = |joules: f64| format!("{:.digits$}", joules / size);
     let mut table =
         Table::new(&["component", "dynamic A", "B", "static A", "B", "both A", "B", "difference", "ratio"]);
     let mut row = |name: &str, dynamic: Pair, still: Pair, both: Pair| {
@@ -165,10 +167,11 @@ fn count(value: f64) -> String {
 }
 
 fn signed(value: f64, show: &dyn Fn(f64) -> String) -> String {
-    match value {
-        value if value > 0.0 => format!("+{}", show(value)),
-        value if value < 0.0 => format!("-{}", show(-value)),
-        _ => "0".to_owned(),
+    let text = show(value.abs());
+    // What is too small to be seen is no difference.
+    match text.contains(|c: char| ('1'..='9').contains(&c)) {
+        true => format!("{}{text}", if value < 0.0 { "-" } else { "+" }),
+        false => "0".to_owned(),
     }
 }
 
@@ -185,6 +188,7 @@ mod tests {
         assert_eq!(signed(1234.0, &count), "+1 234");
         assert_eq!(signed(-2.5e-3, &joules), "-2.50 mJ");
         assert_eq!(signed(0.0, &count), "0");
+        assert_eq!(signed(-1e-9, &duration), "0");
         assert_eq!(ratio(Pair::new(0.0, 3.0)), "-");
         assert_eq!(ratio(Pair::new(4.0, 3.0)), "0.750");
     }

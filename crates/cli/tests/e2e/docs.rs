@@ -19,8 +19,20 @@ fn current(path: &str, wanted: &str) {
 #[test]
 fn the_command_reference_is_what_help_says() {
     let mut page = String::from("# Commands\n\nGenerated from `warpwatt help`.\n");
-    let commands =
-        [&[][..], &["list"], &["gpu", "show"], &["run"], &["compile"], &["bench"], &["schema"], &["replay"]];
+    let commands = [
+        &[][..],
+        &["list"],
+        &["gpu", "show"],
+        &["run"],
+        &["exec"],
+        &["compile"],
+        &["bench"],
+        &["paper"],
+        &["compare"],
+        &["schema"],
+        &["replay"],
+        &["install"],
+    ];
     for command in commands {
         let mut args = command.to_vec();
         args.push("--help");
@@ -100,6 +112,7 @@ fn the_reference_of_counters_has_them_all() {
                 "sm" => "Streaming multiprocessors",
                 "texture" => "Texture caches",
                 "units" => "Execution units",
+                "wc" => "Warped-Compression, while it is on",
                 other => panic!("`{other}` needs a title here"),
             };
             let _ = writeln!(page, "\n## {title}\n\n| counter | what it counts |\n|---|---|");

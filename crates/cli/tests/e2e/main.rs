@@ -3,6 +3,7 @@
 
 mod commands;
 mod common;
+mod compare;
 mod docs;
 mod energy;
 mod exec;
@@ -10,6 +11,7 @@ mod faults;
 mod fuzz;
 mod launch_files;
 mod reproducers;
+mod techniques;
 mod timed;
 mod validate;
 mod workloads;

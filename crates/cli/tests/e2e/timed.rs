@@ -76,7 +76,9 @@ fn every_workload_passes_its_check_and_its_record_adds_up() {
 
 #[test]
 fn every_counter_of_a_record_is_in_the_registry_and_back() {
-    let record = record(&["histo@tiny"]);
+    // Techniques count only while they are on.
+    let with = warpwatt_runtime::Techniques::ALL.iter().flat_map(|info| ["--with", info.name]);
+    let record = record(&[&["histo@tiny"], &*with.collect::<Vec<_>>()].concat());
     let model = warpwatt_runtime::Counters::infos();
     let names: Vec<_> = warpwatt_results::registry(&model).iter().map(|info| info.name).collect();
     for pair in names.windows(2) {

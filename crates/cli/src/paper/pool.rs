@@ -63,7 +63,11 @@ pub fn run(
                     broken.store(true, Ordering::Relaxed);
                 }
                 (Ok(record), Ok(())) => {
-                    folder.log(&format!("{name} {seconds:.2} s"));
+                    let line = format!("{name} {seconds:.2} s");
+                    folder.log(&line);
+                    if !console.live {
+                        console.detail(&line);
+                    }
                     outcome.records[index] = Some(record);
                     outcome.run += 1;
                 }
@@ -95,4 +99,92 @@ pub fn run(
 /// What a thread that panicked left is as good as anything: points are put in whole.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use warpwatt_papers::PAPERS;
+    use warpwatt_workloads::Size;
+
+    use super::*;
+    use crate::job::{FileJob, Job};
+    use crate::launch;
+
+    struct Scratch(PathBuf);
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn scratch(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("warpwatt-pool-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Scratch(path)
+    }
+
+    /// The first two variants of a workload.
+    fn plan() -> Plan {
+        let workload = warpwatt_workloads::find("vecadd").expect("a workload");
+        let mut plan = Plan::new(&PAPERS[0], &[workload], Size::Tiny, 1).expect("a plan");
+        plan.tasks.truncate(2);
+        plan
+    }
+
+    /// A job whose check fails, or which is refused, after a change to an example.
+    fn spoilt(from: &str, to: &str) -> Job {
+        let text = include_str!("../../../../examples/saxpy/saxpy.toml").replace(from, to);
+        Job::File(FileJob {
+            launch: launch::read(&text).unwrap_or_else(|_| panic!("the example is a launch file")),
+            launch_path: PathBuf::from("saxpy.toml"),
+            launch_text: text,
+            ptx_path: PathBuf::from("saxpy.ptx"),
+            ptx_text: include_str!("../../../../examples/saxpy/saxpy.ptx").to_owned(),
+            seed: 1,
+        })
+    }
+
+    fn run_in(scratch: &Scratch, plan: &Plan, stop: bool) -> Outcome {
+        let folder = Folder::open(&scratch.0, "p").expect("a folder");
+        run(plan, &folder, 2, &Arc::new(AtomicBool::new(stop)), &Console::plain()).expect("points are kept")
+    }
+
+    #[test]
+    fn points_are_run_once() {
+        let (scratch, plan) = (scratch("once"), plan());
+        let first = run_in(&scratch, &plan, false);
+        assert_eq!((first.there, first.run, first.failed.len(), first.interrupted), (0, 2, 0, false));
+        let second = run_in(&scratch, &plan, false);
+        assert_eq!((second.there, second.run), (2, 0));
+        assert_eq!(first.records, second.records, "what is read is what was written");
+    }
+
+    #[test]
+    fn what_fails_is_told_and_not_kept() {
+        let (scratch, mut plan) = (scratch("fails"), plan());
+        // The result is 1, 3, 5; memory ends behind 1000 values.
+        plan.tasks[0].job = spoilt("start = 1, step = 2", "start = 1, step = 3");
+        plan.tasks[1].job = spoilt("i32 = 1000", "i32 = 1024");
+        for _ in 0..2 {
+            let outcome = run_in(&scratch, &plan, false);
+            assert_eq!((outcome.there, outcome.run), (0, 0), "it is tried again every time");
+            let reasons: Vec<_> =
+                outcome.failed.iter().map(|(task, reason)| (*task, reason.as_str())).collect();
+            let [(0, check), (1, fault)] = reasons[..] else { panic!("{reasons:?}") };
+            assert!(check.starts_with("the check failed: "), "{check}");
+            assert!(fault.starts_with("out-of-bounds access"), "{fault}");
+        }
+        let log = std::fs::read_to_string(scratch.0.join("log.txt")).expect("a log");
+        assert!(log.contains("vecadd/base failed: the check failed"), "{log}");
+        assert!(log.contains("warpwatt run vecadd@tiny --seed 1 --gpu gtx480-wc --technology wc45"), "{log}");
+    }
+
+    #[test]
+    fn nothing_is_begun_after_an_interrupt() {
+        let outcome = run_in(&scratch("stop"), &plan(), true);
+        assert_eq!((outcome.run, outcome.interrupted), (0, true));
+    }
 }

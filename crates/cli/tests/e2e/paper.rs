@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A paper done again: what is written, what a second call leaves alone, and what is refused.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::common::{Folder, Ran, command, warpwatt};
+
+const TWO: &[&str] = &["paper", "warped-compression", "--size", "tiny", "--workloads", "bfs,vecadd"];
+
+fn two(out: &str, more: &[&str]) -> Ran {
+    warpwatt(&[TWO, &["--out", out], more].concat())
+}
+
+/// All files of a folder but the log, with the host's part of points taken out.
+fn files(folder: &str) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for part in ["", "points", "figures"] {
+        for entry in std::fs::read_dir(Path::new(folder).join(part)).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.strip_prefix(folder).expect("inside").display().to_string();
+            if path.is_dir() || name == "log.txt" {
+                continue;
+            }
+            let mut text = std::fs::read_to_string(&path).expect("a text");
+            if part == "points" {
+                let mut point: Value = serde_json::from_str(&text).expect("a point");
+                point.as_object_mut().expect("an object").remove("host").expect("the host's part");
+                text = point.to_string();
+            }
+            found.insert(name, text);
+        }
+    }
+    found
+}
+
+fn value(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in\n{text}"))
+}
+
+#[test]
+fn a_paper_leaves_points_figures_and_a_ledger_and_is_done_once() {
+    let folder = Folder::new();
+    let (first, again, alone) = (folder.path("first"), folder.path("again"), folder.path("alone"));
+    let ran = two(&first, &[]).expect(0).says("0 of 36 points were there, 36 were run");
+    let all = files(&first);
+    assert_eq!(all.keys().filter(|name| name.starts_with("points/")).count(), 36);
+    for number in [2, 3, 5, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21] {
+        let figure = value(&all[&format!("figures/fig{number:02}.json")]);
+        assert_eq!(figure["figure"], format!("Figure {number}"));
+        assert!(figure["series"].as_array().is_some_and(|series| !series.is_empty()), "{number}");
+    }
+    assert!(all.contains_key("figures/gating.json") && all.contains_key("figures/alternatives.json"));
+
+    // The table, the page and the document say the same.
+    let ledger = value(&all["ledger.json"]);
+    assert_eq!(ledger["schema"], "warpwatt.ledger/1");
+    assert_eq!(ledger["workloads"], serde_json::json!(["vecadd", "bfs"]));
+    let rows = ledger["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 22);
+    for row in rows {
+        let id = row["id"].as_str().expect("an id");
+        let line = ran.out.lines().find(|line| line.split_whitespace().next() == Some(id)).expect(id);
+        assert!(line.ends_with(row["verdict"].as_str().expect("a verdict")), "{line}");
+        let page = all["ledger.md"].lines().find(|line| line.starts_with(&format!("| `{id}`"))).expect(id);
+        if let Some(measured) = row["measured"].as_f64() {
+            let shown = format!(" {measured} {}", row["measured_unit"].as_str().expect("a unit"));
+            assert!(line.contains(&shown) && page.contains(&shown), "`{shown}` in\n{line}\n{page}");
+        }
+    }
+    assert!(ran.out.contains("2 of 14 workloads (vecadd, bfs)"), "{}", ran.out);
+
+    // What is there is not run again; what was lost is; another number of jobs changes nothing.
+    let second = two(&first, &["--json", "-"]).expect(0).says("36 of 36 points were there, 0 were run");
+    assert_eq!(second.out, all["ledger.json"]);
+    assert_eq!(files(&first), all);
+    let lost = all.keys().find(|name| name.starts_with("points/")).expect("a point");
+    std::fs::remove_file(Path::new(&first).join(lost)).expect("it is there");
+    let third = two(&first, &["--jobs", "1"]).expect(0).says("35 of 36 points were there, 1 were run");
+    assert_eq!((third.out, files(&first)), (ran.out.clone(), all.clone()));
+    two(&again, &["--jobs", "3", "-q"]).expect(0);
+    assert_eq!(files(&again), all);
+
+    // A point is what `run` gives.
+    let point = all.iter().filter(|(name, _)| name.starts_with("points/")).map(|(_, text)| value(text));
+    let canonical = "warped-compression:gating=false";
+    let point = point
+        .filter(|point| point["inputs"]["workload"] == "bfs")
+        .find(|point| point["inputs"]["techniques"] == serde_json::json!([canonical]))
+        .expect("compression without gating");
+    let gpu = ["--gpu", "gtx480-wc", "--technology", "wc45", "--with", canonical];
+    warpwatt(&[&["run", "bfs@tiny", "--json", &alone][..], &gpu].concat()).expect(0);
+    let record = value(&std::fs::read_to_string(&alone).expect("a record"));
+    assert_eq!(point["inputs"], record["inputs"]);
+    assert_eq!(point["check"], record["check"]);
+    assert_eq!(point["cycles"], record["totals"]["cycles"]);
+    assert_eq!(point["counters"], record["totals"]["counters"]);
+    assert_eq!(point["energy"]["structures"], record["energy"]["structures"]);
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_done() {
+    let folder = Folder::new();
+    let out = folder.path("out");
+    let mut command = command();
+    command.args(["paper", "warped-compression", "--size", "tiny", "--jobs", "1", "-v", "--out", &out]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let mut stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut said = String::new();
+    stderr.read_line(&mut said).expect("a point is done");
+    assert!(said.starts_with("vecadd/base "), "{said}");
+    // Meanwhile the folder is in use.
+    two(&out, &[]).expect(2).says("another warpwatt is at work in").says("--out DIR");
+    // SAFETY: the child is ours and has not been waited for.
+    unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
+    stderr.read_to_string(&mut said).expect("it ends");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130), "{said}");
+    let kept = std::fs::read_dir(Path::new(&out).join("points")).expect("points").count();
+    assert!(said.contains(&format!("interrupted: {kept} of 252 points are done and kept")), "{said}");
+    assert!(said.contains("the same command goes on from there: warpwatt paper"), "{said}");
+    assert!(!Path::new(&out).join("ledger.json").exists());
+    let names = ["--size", "tiny", "--workloads", "vecadd", "--out", &out];
+    let went_on = warpwatt(&[&["paper", "warped-compression"][..], &names].concat()).expect(0);
+    let there = went_on.err.split_once(" of 18 points were there").map(|(before, _)| before);
+    let there: usize = there.and_then(|text| text.rsplit(' ').next()?.parse().ok()).expect("a number");
+    assert!(there >= 1, "{}", went_on.err);
+}
+
+#[test]
+fn what_cannot_be_done_is_told_first() {
+    let folder = Folder::new();
+    folder.file("thesis.tex", "");
+    two(&folder.path(""), &[]).expect(2).says("is not empty, and was not made by warpwatt").says("--out DIR");
+    two(&folder.path("thesis.tex"), &[]).expect(2).says("is a file");
+    let out = folder.path("new");
+    warpwatt(&["paper", "warped-compresion", "--out", &out])
+        .expect(2)
+        .says("did you mean `warped-compression`?");
+    let unknown = ["paper", "warped-compression", "--workloads", "bsf", "--out", &out];
+    warpwatt(&unknown).expect(2).says("there is no workload `bsf`").says("did you mean `bfs`?");
+    assert!(!Path::new(&out).exists(), "nothing is made for nothing");
+}
+
+#[test]
+fn claims_are_listed() {
+    let table = warpwatt(&["list", "claims"]).expect(0).out;
+    assert!(
+        table.contains("wc.rf_energy ") && table.contains("Figure 9") && table.contains("<= 2"),
+        "{table}"
+    );
+    let claims = warpwatt(&["list", "claims", "--json", "-"]).expect(0).json();
+    let claims = claims["claims"].as_array().expect("a list");
+    assert_eq!(claims.len(), 22);
+    for claim in claims {
+        for field in ["id", "where", "value", "unit", "what", "direction"] {
+            assert!(!claim[field].is_null(), "{field} of {claim}");
+        }
+    }
+    warpwatt(&["list", "claims", "--show", "wc.area"]).expect(2).says("--show");
+}

@@ -5,6 +5,8 @@
 //! its bound; an ordering holds when its predicate is true. A claim whose number is off but whose predicate is true keeps its `direction`;
 //! else it `differs`. Numbers are rounded before they are judged, so that what is shown explains the verdict.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use warpwatt_results::Tool;
 
@@ -101,6 +103,8 @@ pub struct Row {
     /// Workloads that the measurement stands on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workloads: Option<usize>,
+    /// What else was measured about it: other readings, parts, extremes.
+    pub beside: BTreeMap<String, f64>,
     /// What must be true for the direction to be right, and whether it is.
     pub direction: String,
     pub direction_holds: Option<bool>,
@@ -176,6 +180,10 @@ impl Row {
             ratio,
             verdict: judge(claim, value, ratio, direction_holds),
             workloads: measure.and_then(|measure| measure.workloads),
+            beside: measures
+                .beside(&claim.id)
+                .map(|(name, value)| (name.to_owned(), rounded(value, LEDGER)))
+                .collect(),
             direction: claim.direction.text().to_owned(),
             direction_holds,
             reason: claim.reason_with(|name| measures.shown(name)),
@@ -379,5 +387,6 @@ pub mod tests {
             ("<= 2 %".to_owned(), "1.235 %".to_owned(), "0.6175".to_owned())
         );
         assert_eq!(row.measured, Some(1.235));
+        assert_eq!(row.beside, BTreeMap::from([("b".to_owned(), 0.3333)]));
     }
 }

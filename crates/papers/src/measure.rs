@@ -42,6 +42,26 @@ impl Column {
         self.0.iter().position(|value| *value == Some(max))
     }
 
+    /// All but the largest.
+    pub fn without_max(&self) -> Column {
+        let place = self.place_of_max();
+        let others = self.0.iter().enumerate().map(|(i, value)| value.filter(|_| Some(i) != place));
+        Column(others.collect())
+    }
+
+    /// The value of the workload for which another column is largest.
+    pub fn at_max_of(&self, other: &Column) -> Option<f64> {
+        *self.0.get(other.place_of_max()?)?
+    }
+
+    /// The value in the middle.
+    pub fn median(&self) -> Option<f64> {
+        let mut sorted: Vec<_> = self.values().collect();
+        sorted.sort_by(f64::total_cmp);
+        let (low, high) = (sorted.get((sorted.len().max(1) - 1) / 2)?, sorted.get(sorted.len() / 2)?);
+        Some((low + high) / 2.0)
+    }
+
     pub fn map(&self, f: impl Fn(f64) -> f64) -> Column {
         Column(self.0.iter().map(|value| value.map(&f)).collect())
     }
@@ -127,6 +147,14 @@ impl Measures {
 
     pub fn get(&self, name: &str) -> Option<Measure> {
         *self.numbers.get(name)?
+    }
+
+    /// Numbers that are named by a claim's id and something behind a dot, by that something.
+    pub fn beside(&self, id: &str) -> impl Iterator<Item = (&str, f64)> {
+        self.numbers.iter().filter_map(move |(name, measure)| {
+            let rest = name.strip_prefix(id)?.strip_prefix('.')?;
+            Some((rest, (*measure)?.value))
+        })
     }
 
     /// A number as the ledger shows it, or a name: what a reason can tell.

@@ -16,12 +16,27 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     measures.of("wc.mov_share", moves.max(), moves.count());
     measures.mean("wc.mov_share.mean", &moves);
     measures.most("wc.mov_share", &moves, &points.workloads);
+    // By why lanes were left out: a guard, or divergence.
+    let by_phase = |place: usize| -> Column {
+        points.column(FULL, |point| {
+            let moves = point.bucket("wc.moves.histogram", place)?;
+            Some(100.0 * over(moves, point.warp_instructions as f64 + point.count("wc.moves.count")?)?)
+        })
+    };
+    let (guarded, diverged) = (by_phase(2), by_phase(3));
+    measures.mean("wc.mov_share.guarded", &guarded);
+    measures.mean("wc.mov_share.diverged", &diverged);
+    measures.most("wc.mov_share.diverged", &diverged, &points.workloads);
     findings.figures.push(Figure::new(
         "fig11",
         "Figure 11",
         "Injected MOVs among all instructions",
         &points.workloads,
-        vec![Series::new("MOVs", "%", moves).claimed("wc.mov_share")],
+        vec![
+            Series::new("MOVs", "%", moves).claimed("wc.mov_share"),
+            Series::new("ahead of writes under a guard", "%", guarded),
+            Series::new("ahead of writes of diverged warps", "%", diverged),
+        ],
     ));
 
     let compressed = |place: usize| -> Column {

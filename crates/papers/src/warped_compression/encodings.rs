@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Other ways to compress: single encodings (Figure 15, section 6.6), and what section 5.2 weighs against the mechanism.
 
-use super::{BASE, FULL, MERGE, SINGLE, THREAD, energy, time};
+use super::{FULL, GATING, MERGE, SINGLE, THREAD, energy, time};
 use crate::figure::{Figure, Series};
 use crate::measure::{Column, over};
 use crate::paper::Findings;
@@ -40,12 +40,12 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     for (variant, name) in variants {
         series.push(Series::new(format!("{name}: ratio"), "x", ratio(points, variant)).ratio());
         series.push(
-            Series::new(format!("{name}: energy"), "x", energy::relative(points, variant, BASE)).ratio(),
+            Series::new(format!("{name}: energy"), "x", energy::relative(points, variant, GATING)).ratio(),
         );
         series.push(Series::new(format!("{name}: time"), "x", time::relative(points, variant)).ratio());
     }
     for (name, variant) in [("merge", MERGE), ("thread", THREAD)] {
-        let saved = energy::relative(points, variant, BASE).map(|share| 100.0 * (1.0 - share));
+        let saved = energy::relative(points, variant, GATING).map(|share| 100.0 * (1.0 - share));
         findings.measures.mean(format!("wc.rf_energy.{name}"), &saved);
     }
     findings.figures.push(Figure::new(

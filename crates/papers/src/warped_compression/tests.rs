@@ -82,6 +82,7 @@ fn points() -> Points {
         ("wc.upper.histogram", &[10, 0, 0, 4]),
         ("wc.upper_arrays.histogram", &[10, 0, 0, 16]),
         ("wc.moves.count", &[2]),
+        ("wc.moves.histogram", &[0, 0, 1, 1]),
         ("wc.allocated.histogram", &[100, 50]),
         ("wc.compressed.histogram", &[50, 20]),
         ("wc.stored.histogram", &[5, 5]),
@@ -90,8 +91,13 @@ fn points() -> Points {
         ("rf.gated.cycles", &[104]),
         ("sm.cycles.cycles", &[10]),
     ];
-    let base: &[(&str, &[u64])] =
-        &[("rf.reads.count", &[10]), ("rf.writes.count", &[5]), ("sm.cycles.cycles", &[10])];
+    let base: &[(&str, &[u64])] = &[
+        ("rf.reads.count", &[10]),
+        ("rf.writes.count", &[5]),
+        ("sm.cycles.cycles", &[10]),
+        ("sm.resident_warps.cycles", &[48]),
+        ("sm.active.cycles", &[8]),
+    ];
     points.put(BASE, "a", point(1000, [20.0, 40.0, 0.0, 0.0, 40.0], base));
     points.put(FULL, "a", point(1010, [10.0, 20.0, 4.0, 6.0, 35.0], full));
     // No divergence at all.
@@ -103,7 +109,7 @@ fn points() -> Points {
             "wc.observed.histogram" | "wc.upper.histogram" => (*name, &[10][..]),
             "wc.observed_arrays.histogram" | "wc.upper_arrays.histogram" => (*name, &[10][..]),
             "wc.observed_bytes.histogram" => (*name, &[320][..]),
-            "wc.moves.count" => (*name, &[0][..]),
+            "wc.moves.count" | "wc.moves.histogram" => (*name, &[0][..]),
             "wc.allocated.histogram" | "wc.compressed.histogram" => (*name, &[100][..]),
             _ => (*name, *counts),
         })
@@ -119,6 +125,7 @@ fn points() -> Points {
     points.put("decompress-8", "a", point(1300, [0.0; 5], &[]));
     points.put(BOTH_8, "a", point(1200, [0.0; 5], &[]));
     points.put(GATING, "a", point(1000, [20.0, 40.0, 0.0, 0.0, 38.0], &[]));
+    points.put(GATING, "b", point(500, [30.0, 30.0, 0.0, 0.0, 40.0], &[]));
     points
 }
 
@@ -160,27 +167,28 @@ fn values_are_similar_as_counted() {
 fn energy_is_saved_by_workload_and_then_averaged() {
     let findings = evaluate(&points());
     for (name, expected) in [
-        // 75 of 100, and 70 of 100.
-        ("wc.rf_energy", (25.0 + 30.0) / 2.0),
+        // 75 of 98, and 70 of 100.
+        ("wc.rf_energy", (100.0 * 23.0 / 98.0 + 30.0) / 2.0),
+        ("wc.rf_energy.against_none", (25.0 + 30.0) / 2.0),
         ("wc.rf_energy.max", 30.0),
         ("wc.rf_energy.baseline_dynamic", 60.0),
         ("wc.rf_energy.codecs", 5.0),
         ("wc.rf_energy.access_saved", 30.0),
         ("wc.rf_energy.accesses_per_cycle", 1.5),
         ("wc.rf_dynamic", (100.0 * 20.0 / 60.0 + 50.0) / 2.0),
-        ("wc.rf_leakage", (12.5 + 0.0) / 2.0),
-        ("wc.rf_leakage.gating_only", 5.0),
-        // Of `a` alone: 35 instead of 38, and 75 instead of 98.
-        ("wc.rf_leakage.by_compression", 100.0 * 3.0 / 38.0),
-        ("wc.rf_energy.by_compression", 100.0 * 23.0 / 98.0),
-        ("wc.rf_energy.gating_only", 2.0),
-        // Codecs take 25 instead of 10: 90 of 100.
-        ("wc.rf_energy_codec_2_5x", (10.0 + 30.0) / 2.0),
-        // 75 + 10 + 35 of 150 + 40, and 75 + 40 of 190.
-        ("wc.rf_energy_access_2_5x", 100.0 * (1.0 - (120.0 + 115.0) / 2.0 / 190.0)),
-        // Wires double: 95 of 140, and 85 of 130.
-        ("wc.rf_energy_wire_100", 100.0 * (1.0 - (95.0 / 140.0 + 85.0 / 130.0) / 2.0)),
-        ("wc.rf_energy_wire_100.none", 100.0 * (1.0 - (55.0 / 60.0 + 55.0 / 70.0) / 2.0)),
+        // 35 of 38, and nothing saved.
+        ("wc.rf_leakage", 100.0 * 3.0 / 38.0 / 2.0),
+        ("wc.rf_leakage.max", 100.0 * 3.0 / 38.0),
+        ("wc.rf_leakage.against_none", (12.5 + 0.0) / 2.0),
+        ("wc.rf_leakage.gating_only", (5.0 + 0.0) / 2.0),
+        ("wc.rf_energy.gating_only", (2.0 + 0.0) / 2.0),
+        // Codecs take 25 instead of 10: 90 of 98.
+        ("wc.rf_energy_codec_2_5x", (100.0 * 8.0 / 98.0 + 30.0) / 2.0),
+        // 75 + 10 + 35 of 150 + 38, and 75 + 40 of 150 + 40.
+        ("wc.rf_energy_access_2_5x", 100.0 * (1.0 - (120.0 / 188.0 + 115.0 / 190.0) / 2.0)),
+        // Wires double: 95 of 138, and 85 of 130.
+        ("wc.rf_energy_wire_100", 100.0 * (1.0 - (95.0 / 138.0 + 85.0 / 130.0) / 2.0)),
+        ("wc.rf_energy_wire_100.none", 100.0 * (1.0 - (55.0 / 58.0 + 55.0 / 70.0) / 2.0)),
     ] {
         close(value(&findings, name), expected);
     }
@@ -194,11 +202,16 @@ fn time_and_divergence_are_as_counted() {
     for (name, expected) in [
         ("wc.slowdown", 0.5),
         ("wc.slowdown.max", 1.0),
+        ("wc.slowdown.rest", 0.0),
+        ("wc.slowdown.warps", 6.0),
+        ("wc.slowdown.warps_of_most", 6.0),
         ("wc.slowdown_latency_8", 30.0),
         ("wc.slowdown_latency_8.compress", 10.0),
         ("wc.slowdown_latency_8.both", 20.0),
         ("wc.mov_share", 2.0),
         ("wc.mov_share.mean", 1.0),
+        ("wc.mov_share.guarded", 0.5),
+        ("wc.mov_share.diverged.max", 1.0),
         ("wc.compressed_divergent", 80.0),
         // 8 x 10 / 60 is two thirds of 8 x 10 / 40.
         ("wc.ratio_40_only", 100.0 / 3.0),
@@ -306,7 +319,7 @@ fn ledger(points: &Points) -> Ledger {
 fn the_ledger_has_the_same_numbers_everywhere() {
     let ledger = ledger(&points());
     let row = |id: &str| ledger.rows.iter().find(|row| row.id == id).unwrap_or_else(|| panic!("{id}"));
-    assert_eq!((row("wc.rf_energy").measured, row("wc.rf_energy").ratio), (Some(27.5), Some(1.1)));
+    assert_eq!((row("wc.rf_dynamic").measured, row("wc.rf_dynamic").ratio), (Some(41.67), Some(1.191)));
     assert_eq!(row("wc.rf_energy").verdict, Verdict::Holds);
     assert_eq!(row("wc.ratio_nondivergent").verdict, Verdict::Direction);
     assert_eq!(row("wc.rf_energy_lrr").verdict, Verdict::NoData);

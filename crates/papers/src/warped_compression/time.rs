@@ -3,7 +3,7 @@
 
 use super::{BASE, BOTH_8, COMPRESS, DECOMPRESS, FULL};
 use crate::figure::{Figure, Series};
-use crate::measure::Column;
+use crate::measure::{Column, over};
 use crate::paper::Findings;
 use crate::point::Points;
 
@@ -24,6 +24,13 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     let of_full = added(points, FULL);
     findings.measures.mean("wc.slowdown", &of_full);
     findings.measures.most("wc.slowdown", &of_full, &points.workloads);
+    let rest = of_full.without_max();
+    findings.measures.mean("wc.slowdown.rest", &rest);
+    let warps = points.column(BASE, |point| {
+        over(point.count("sm.resident_warps.cycles")?, point.count("sm.active.cycles")?)
+    });
+    findings.measures.mean("wc.slowdown.warps", &warps);
+    findings.measures.of("wc.slowdown.warps_of_most", warps.at_max_of(&of_full), 1);
     findings.figures.push(Figure::new(
         "fig13",
         "Figure 13",

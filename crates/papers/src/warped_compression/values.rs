@@ -56,6 +56,7 @@ fn similarity(points: &Points, findings: &mut Findings) {
         ("diverged, upper halves of 64-bit values", "wc.similar_upper_diverged.histogram"),
         ("undiverged, each distance by itself", "wc.distances.histogram"),
         ("diverged, each distance by itself", "wc.distances_diverged.histogram"),
+        ("diverged, among the lanes written", "wc.written_diverged.histogram"),
     ] {
         for (place, bin) in BINS.iter().enumerate() {
             let one = Series::new(format!("{name}: {bin}"), "%", share(points, counter, place));
@@ -77,6 +78,7 @@ fn similarity(points: &Points, findings: &mut Findings) {
     findings
         .measures
         .mean("wc.random_divergent.by_distance", &share(points, "wc.distances_diverged.histogram", 3));
+    findings.measures.mean("wc.random_divergent.written", &share(points, "wc.written_diverged.histogram", 3));
     series.push(Series::new("undiverged: not random", "%", similar).claimed("wc.similar_nondivergent"));
     findings.figures.push(Figure::new(
         "fig02",
@@ -189,6 +191,7 @@ fn ratios(points: &Points, findings: &mut Findings) {
 /// A ratio and what it comes to by other readings.
 fn readings(measures: &mut Measures, claim: &str, all: &Column, lower: &Column, bytes: &Column) {
     measures.mean(claim, all);
+    measures.of(format!("{claim}.median"), all.median(), all.count());
     measures.of(format!("{claim}.harmonic"), all.harmonic_mean(), all.count());
     measures.mean(format!("{claim}.lower"), lower);
     measures.mean(format!("{claim}.bytes"), bytes);

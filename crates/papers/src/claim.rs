@@ -29,6 +29,8 @@ pub struct Claim {
     pub bound: Option<Bound>,
     pub direction: Predicate,
     #[serde(default)]
+    pub reading: Option<String>,
+    #[serde(default)]
     pub reason: Option<String>,
 }
 
@@ -101,29 +103,30 @@ impl Claim {
         self.shown_in.as_deref().unwrap_or(&self.unit)
     }
 
-    /// The reason with what was measured put in; `value` tells it by name.
-    pub fn reason_with(&self, value: impl Fn(&str) -> Option<String>) -> Option<String> {
-        let mut out = String::new();
-        let mut rest = self.reason.as_deref()?;
-        while let Some((before, name, after)) = placeholder(rest) {
-            out.push_str(before);
-            out.push_str(value(name).as_deref().unwrap_or("no data"));
-            rest = after;
-        }
-        out.push_str(rest);
-        Some(out)
-    }
-
-    /// The names that the reason asks for.
+    /// The names that reading and reason ask for.
     pub fn placeholders(&self) -> Vec<&str> {
         let mut names = Vec::new();
-        let mut rest = self.reason.as_deref().unwrap_or_default();
-        while let Some((_, name, after)) = placeholder(rest) {
-            names.push(name);
-            rest = after;
+        for text in [&self.reading, &self.reason].into_iter().flatten() {
+            let mut rest = text.as_str();
+            while let Some((_, name, after)) = placeholder(rest) {
+                names.push(name);
+                rest = after;
+            }
         }
         names
     }
+}
+
+/// A text with what was measured put in for each `{name}`; `value` tells it.
+pub fn filled(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, name, after)) = placeholder(rest) {
+        out.push_str(before);
+        out.push_str(value(name).as_deref().unwrap_or("no data"));
+        rest = after;
+    }
+    out + rest
 }
 
 /// The text before the first `{name}`, the name, and the text after it.
@@ -161,12 +164,12 @@ mod tests {
     }
 
     #[test]
-    fn reasons_are_filled_in() {
+    fn texts_are_filled_in() {
         let mut claim = read(ONE).expect("a claim").remove(0);
-        assert_eq!(claim.reason_with(|_| None), None);
+        claim.reading = Some("As {a.d}.".to_owned());
         claim.reason = Some("{a.b} of {a.c}, {open".to_owned());
-        assert_eq!(claim.placeholders(), ["a.b", "a.c"]);
-        let filled = claim.reason_with(|name| (name == "a.b").then(|| "7".to_owned()));
-        assert_eq!(filled.as_deref(), Some("7 of no data, {open"));
+        assert_eq!(claim.placeholders(), ["a.d", "a.b", "a.c"]);
+        let seven = |name: &str| (name == "a.b").then(|| "7".to_owned());
+        assert_eq!(filled("{a.b} of {a.c}, {open", seven), "7 of no data, {open");
     }
 }

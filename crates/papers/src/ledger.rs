@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use warpwatt_results::Tool;
 
-use crate::claim::{Bound, Claim, ClaimKind, ClaimValue};
+use crate::claim::{Bound, Claim, ClaimKind, ClaimValue, filled};
 use crate::measure::Measures;
 use crate::number::{LEDGER, rounded, shown};
 
@@ -108,6 +108,9 @@ pub struct Row {
     /// What must be true for the direction to be right, and whether it is.
     pub direction: String,
     pub direction_holds: Option<bool>,
+    /// What was measured for it, where there was a choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reading: Option<String>,
     /// Why it differs, where it does.
     pub reason: Option<String>,
 }
@@ -167,6 +170,7 @@ impl Row {
             Some(rounded(value / claimed, LEDGER))
         });
         let direction_holds = claim.direction.is_true(&|name| measures.value(name));
+        let text = |text: &Option<String>| Some(filled(text.as_deref()?, |name| measures.shown(name)));
         Row {
             id: claim.id.clone(),
             place: claim.place.clone(),
@@ -186,7 +190,8 @@ impl Row {
                 .collect(),
             direction: claim.direction.text().to_owned(),
             direction_holds,
-            reason: claim.reason_with(|name| measures.shown(name)),
+            reading: text(&claim.reading),
+            reason: text(&claim.reason),
         }
     }
 
@@ -291,6 +296,7 @@ pub mod tests {
             tolerance: None,
             bound: None,
             direction: Predicate::parse("a > 0").expect("a predicate"),
+            reading: Some("Not {a}.".to_owned()),
             reason: Some("Because of {a.b}.".to_owned()),
         }
     }
@@ -387,6 +393,7 @@ pub mod tests {
             ("<= 2 %".to_owned(), "1.235 %".to_owned(), "0.6175".to_owned())
         );
         assert_eq!(row.measured, Some(1.235));
+        assert_eq!(row.reading.as_deref(), Some("Not 1.235."), "it is told whether the claim holds or not");
         assert_eq!(row.beside, BTreeMap::from([("b".to_owned(), 0.3333)]));
     }
 }

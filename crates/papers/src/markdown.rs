@@ -45,15 +45,20 @@ impl Ledger {
                 row.verdict.name(),
             );
         }
-        let mut first = true;
-        for row in &self.rows {
-            let Some(remark) = row.remark() else { continue };
-            if first {
-                page.push_str("\n## Where numbers are off\n");
-                first = false;
-            }
-            let _ = writeln!(page, "\n**`{}`**: {remark}", row.id);
-        }
+        let readings = self.rows.iter().filter_map(|row| Some((&row.id, row.reading.clone()?)));
+        section(&mut page, "How claims are read", readings);
+        let remarks = self.rows.iter().filter_map(|row| Some((&row.id, row.remark()?)));
+        section(&mut page, "Where numbers are off", remarks);
         page
+    }
+}
+
+/// Paragraphs about claims under a heading, if there are any.
+fn section<'a>(page: &mut String, heading: &str, paragraphs: impl Iterator<Item = (&'a String, String)>) {
+    for (number, (id, text)) in paragraphs.enumerate() {
+        if number == 0 {
+            let _ = writeln!(page, "\n## {heading}");
+        }
+        let _ = writeln!(page, "\n**`{id}`**: {text}");
     }
 }

@@ -45,7 +45,10 @@ pub fn paper(args: &PaperArgs, console: &Console) -> Result<Exit, Failure> {
     ));
 
     let flag = interrupt::flag();
-    let jobs = args.jobs.unwrap_or_else(cores);
+    let jobs = args.jobs.unwrap_or_else(cores).min(cores());
+    if let Some(asked) = args.jobs.filter(|asked| *asked > jobs) {
+        console.note(&format!("{jobs} runs at a time, not {asked}: the machine has no more cores"));
+    }
     let Outcome { records, failed, there, run, interrupted } =
         pool::run(&plan, &folder, jobs, &flag, console)?;
     let points = plan.tasks.len();

@@ -30,8 +30,12 @@ pub fn print(ledger: &Ledger, out: &Path, console: &Console) {
     console.result(&table.render());
     let mut text = format!("\n{}\n", ledger.tally());
     for row in &ledger.rows {
-        if let Some(remark) = row.remark() {
-            text += &format!("\n{}: {}\n{}", row.id, row.what, wrapped(&remark, 2, WIDTH));
+        let remarks: Vec<_> = row.reading.clone().into_iter().chain(row.remark()).collect();
+        if !remarks.is_empty() {
+            text += &format!("\n{}: {}\n", row.id, row.what);
+        }
+        for remark in remarks {
+            text += &wrapped(&remark, 2, WIDTH);
         }
     }
     text += &format!(

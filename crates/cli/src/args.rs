@@ -432,9 +432,10 @@ Examples:
   warpwatt run sgemm --gpu gtx480-wc --with warped-compression --json b.json
   warpwatt compare a.json b.json
 
-Counters are listed by how far they moved: |ln((B + w) / (A + w))|, where w is a hundredth of the warp instructions of the
-smaller run. So a factor counts the same up and down, and counts that are small beside the run do not lead. Ratios and
-histograms are left out; counters that only one of the runs has stand by themselves.")]
+Counters are listed by how far they moved: |ln((B + w) / (A + w))|, where w is a hundredth of
+the warp instructions of the smaller run. So a factor counts the same up and down, and counts
+that are small beside the run do not lead. Ratios and histograms are left out; counters that
+only one of the runs has stand by themselves.")]
 pub struct CompareArgs {
     /// The record of the run to compare with, from `run` or `exec` with `--json`
     #[arg(value_name = "A.json")]

@@ -213,7 +213,9 @@ fn remark(record: &RunRecord, used: bool, lost: &[u32], args: &ExecArgs, console
 fn code(record: &RunRecord, ending: &Ending, spoilt: bool, console: &Console) -> u8 {
     let wrong = |found: &&Diagnostic| [CORRUPTED, UNNOTICED].contains(&found.code.as_str());
     if let Some(found) = record.diagnostics.iter().find(wrong) {
-        let failure = Failure::new(Exit::CheckFailed, found.message.clone());
+        // The process that found it has told the rest.
+        let message = found.message.lines().next().unwrap_or_default();
+        let failure = Failure::new(Exit::CheckFailed, message);
         let noticed = found.code == CORRUPTED && spoilt;
         let help = if noticed { Some(technique::NOTICED.to_owned()) } else { found.help.clone() };
         console.failure(&Failure { help, ..failure });

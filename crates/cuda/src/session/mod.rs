@@ -115,7 +115,8 @@ fn find(gpu: &str) -> Result<GpuFile, Problem> {
 
 #[cfg(test)]
 mod tests {
-    use warpwatt_runtime::Mode;
+    use warpwatt_record::ChosenTechniques;
+    use warpwatt_runtime::{Mode, Techniques};
 
     use super::*;
 
@@ -140,7 +141,10 @@ mod tests {
         let path = folder.join(warpwatt_record::SETTINGS_FILE);
         let mut config = Config::default();
         config.gpu.sms = 3;
+        let mut techniques = Techniques::default();
+        techniques.with("warped-compression:gating=off").expect("it is legal");
         let settings = Settings {
+            techniques: ChosenTechniques::of(&techniques),
             capability: 80,
             live: true,
             ..Settings::new("mine", &config, Some(Timing { skip: 4, ..Timing::all(2) }))
@@ -150,6 +154,7 @@ mod tests {
         let session = Session::of(&read, Some(folder.clone())).expect("it is legal");
         assert_eq!((session.gpu_name.as_str(), session.capability, session.live), ("mine", 80, true));
         assert_eq!((session.config.gpu.sms, session.options.selection.skip), (3, 4));
+        assert!(matches!(&session.options.mode, Mode::Timed(timed) if timed.techniques == techniques));
         std::fs::remove_dir_all(&folder).expect("it can be removed");
     }
 }

@@ -123,11 +123,15 @@ impl Measures {
         self.put(name, column.mean(), Some(column.count()));
     }
 
-    /// The largest of a column as `NAME.max`, and whose it is as `NAME.most`.
+    /// The largest of a column as `NAME.max`, and whose it is as `NAME.most`; the smallest as `NAME.min`, of `NAME.least`.
     pub fn most(&mut self, name: &str, column: &Column, workloads: &[String]) {
-        self.put(format!("{name}.max"), column.max(), Some(column.count()));
-        let most = column.place_of_max().and_then(|place| workloads.get(place));
-        self.words.insert(format!("{name}.most"), most.map_or("none", String::as_str).to_owned());
+        for (column, value, sign, word) in
+            [(column.clone(), "max", 1.0, "most"), (column.map(|value| -value), "min", -1.0, "least")]
+        {
+            self.put(format!("{name}.{value}"), column.max().map(|max| sign * max), Some(column.count()));
+            let whose = column.place_of_max().and_then(|place| workloads.get(place));
+            self.words.insert(format!("{name}.{word}"), whose.map_or("none", String::as_str).to_owned());
+        }
     }
 
     /// A value that is more than the mean of a column, and the workloads that it stands on.

@@ -92,6 +92,7 @@ fn similarity(points: &Points, findings: &mut Findings) {
 fn instructions(points: &Points, findings: &mut Findings) {
     let undiverged = undiverged_share(points);
     findings.measures.mean("wc.nondivergent_share", &undiverged);
+    findings.measures.most("wc.nondivergent_share", &undiverged, &points.workloads);
     findings.figures.push(Figure::new(
         "fig03",
         "Figure 3",
@@ -177,8 +178,11 @@ fn ratios(points: &Points, findings: &mut Findings) {
         );
         if let Some(claim) = claim {
             readings(&mut findings.measures, claim, &all, &lower, &bytes);
+            findings.measures.most(claim, &all, &points.workloads);
+            findings.measures.mean(format!("{claim}.rest"), &all.without_max());
         }
     }
+    findings.measures.mean("wc.ratio_nondivergent.floats", &points.column(FULL, floats));
     findings.figures.push(Figure::new(
         "fig08",
         "Figure 8",
@@ -186,6 +190,14 @@ fn ratios(points: &Points, findings: &mut Findings) {
         &points.workloads,
         series,
     ));
+}
+
+/// Floating-point operations among all instructions, in percent.
+fn floats(point: &PointRecord) -> Option<f64> {
+    let kinds =
+        ["fp32_add", "fp32_mul", "fp16", "fp64", "reciprocal", "root", "logarithm", "exponential", "sine"];
+    let count = kinds.iter().filter_map(|kind| point.count(&format!("ops.{kind}.count"))).sum::<f64>();
+    over(100.0 * count, point.warp_instructions as f64)
 }
 
 /// A ratio and what it comes to by other readings.

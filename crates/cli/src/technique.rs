@@ -32,7 +32,6 @@ pub fn setting(text: &str) -> Option<&str> {
 
 /// The techniques that `--with` and `--set technique.` switch on. Settings come after, so that they change what is on.
 pub fn choose(args: &GpuArgs, refused: &mut Vec<Told>) -> Techniques {
-    let before = refused.len();
     let mut techniques = Techniques::default();
     for text in &args.with {
         match twice(text) {
@@ -52,12 +51,6 @@ pub fn choose(args: &GpuArgs, refused: &mut Vec<Told>) -> Techniques {
         }
     }
     techniques.verify |= args.verify_techniques;
-    if args.verify_techniques && techniques.is_empty() && refused.len() == before {
-        refused.push(Told {
-            message: "`--verify-techniques` has nothing to verify: no technique is on".to_owned(),
-            help: "add `--with NAME`; `warpwatt list techniques` shows them".to_owned(),
-        });
-    }
     techniques
 }
 
@@ -146,7 +139,7 @@ fn show(info: &TechniqueInfo) -> Result<String, Failure> {
             "\n  {} = {}    can be {}\n{}",
             parameter.name,
             default.trim_end(),
-            parameter.kind,
+            Techniques::legal(parameter.kind),
             wrapped(parameter.doc, 6, WIDTH)
         );
     }
@@ -166,7 +159,7 @@ fn as_json(info: &TechniqueInfo) -> Result<serde_json::Value, Failure> {
                 "key": parameter.key,
                 "default": value,
                 "unit": parameter.unit,
-                "legal": parameter.kind.to_string(),
+                "legal": Techniques::legal(parameter.kind),
                 "description": parameter.doc,
             })
         })

@@ -247,13 +247,13 @@ mod tests {
             seed: 3,
             gpu: "gtx480-wc".to_owned(),
             settings: vec!["sm.scheduler=lrr".to_owned()],
-            techniques: vec!["warped-compression:gating=false".to_owned()],
+            techniques: vec!["warped-compression:gating=off".to_owned()],
             technology: "wc45".to_owned(),
         };
         assert_eq!(
             point.command(),
             "warpwatt run bfs@tiny --seed 3 --gpu gtx480-wc --set sm.scheduler=lrr \
-             --with warped-compression:gating=false --technology wc45"
+             --with warped-compression:gating=off --technology wc45"
         );
     }
 }

@@ -28,7 +28,7 @@ fn with_and_set_are_the_same_and_the_record_says_what_was_on() {
         "technique.warped-compression.compress_cycles=8",
     ]);
     assert_eq!(with, set);
-    assert_eq!(with["inputs"]["techniques"][0], "warped-compression:gating=false,compress_cycles=8");
+    assert_eq!(with["inputs"]["techniques"][0], "warped-compression:gating=off,compress_cycles=8");
     // The same again from its canonical form, and verified.
     let again = with["inputs"]["techniques"][0].as_str().expect("a text");
     assert_eq!(record(&["--with", again, "--verify-techniques"]), with);
@@ -49,7 +49,7 @@ fn mistakes_are_told_with_what_to_do() {
         .says("did you mean `warped-compression`?");
     with("zip").says("there are: warped-compression").says("warpwatt list techniques");
     with("warped-compression:gatin=on").says("no parameter `gatin`").says("did you mean `gating`?");
-    with("warped-compression:gating=maybe").says("cannot be `maybe`").says("true or false");
+    with("warped-compression:gating=maybe").says("cannot be `maybe`").says("on or off");
     with("warped-compression:compressors=17").says("cannot be `17`").says("1 to 16");
     with("warped-compression:gating")
         .says("`gating` of `warped-compression` is no setting")
@@ -67,7 +67,8 @@ fn mistakes_are_told_with_what_to_do() {
         .expect(2)
         .says("`sm.rf.sub_banks` is 4")
         .says("gtx480-wc");
-    run(&["--verify-techniques"]).expect(2).says("nothing to verify").says("--with NAME");
+    // The same flags do for a run without any.
+    run(&["--verify-techniques"]).expect(0);
     run(&["--inject-fault", "rf"]).expect(2).says("nothing to spoil").says("--with NAME");
     run(&["--with", NAME, "--inject-fault", "l2"]).expect(2).says("l2").says("rf");
     warpwatt(&["gpu", "show", "gtx480", "--set", "technique.warped-compression.gating=on"])
@@ -159,7 +160,7 @@ fn techniques_are_listed_and_shown() {
     let gating = one["parameters"].as_array().and_then(|all| all.iter().find(|one| one["name"] == "gating"));
     let gating = gating.expect("a parameter");
     assert_eq!(gating["key"], "technique.warped-compression.gating");
-    assert_eq!((&gating["default"], &gating["legal"]), (&"true".into(), &"true or false".into()));
+    assert_eq!((&gating["default"], &gating["legal"]), (&"on".into(), &"on or off".into()));
     assert!(one["counters"].as_array().is_some_and(|all| all.len() > 10));
     warpwatt(&["list", "techniques", "--show", "warped"]).expect(2).says("there is no technique `warped`");
     warpwatt(&["list", "workloads", "--show", NAME])
@@ -198,13 +199,13 @@ fn programs_run_with_techniques() {
     let technique = "warped-compression:gating=off";
     let flags = ["--with", technique, "--technology", "wc45", "--verify-techniques"];
     let told: Value = exec(&[&flags[..], &script].concat()).expect(0).json();
-    assert_eq!(told["techniques"]["on"][0], "warped-compression:gating=false");
+    assert_eq!(told["techniques"]["on"][0], "warped-compression:gating=off");
     assert_eq!((&told["techniques"]["verify"], told["techniques"].get("inject")), (&true.into(), None));
     let json = folder.path("run.json");
     exec(&[&flags[..], &["--json", &json, "--", "true"]].concat()).expect(0);
     let record: Value =
         serde_json::from_str(&std::fs::read_to_string(&json).expect("the record")).expect("it is JSON");
-    assert_eq!(record["inputs"]["techniques"][0], "warped-compression:gating=false");
+    assert_eq!(record["inputs"]["techniques"][0], "warped-compression:gating=off");
     // Nothing was run that could have noticed.
     exec(&["--with", technique, "--inject-fault", "rf", "--", "true"]).expect(1).says("was not noticed");
     exec(&["--with", "zip", "--", "true"]).expect(125).says("no technique `zip`");

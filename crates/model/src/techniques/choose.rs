@@ -29,6 +29,15 @@ impl fmt::Display for TechniqueError {
 
 impl std::error::Error for TechniqueError {}
 
+/// A value as it is written for a technique: switches are on or off.
+fn written(kind: Kind, value: String) -> String {
+    match (kind, value.as_str()) {
+        (Kind::Switch, "true") => "on".to_owned(),
+        (Kind::Switch, "false") => "off".to_owned(),
+        _ => value,
+    }
+}
+
 fn find(name: &str) -> Result<&'static TechniqueInfo, TechniqueError> {
     Techniques::ALL.iter().find(|info| info.name == name).ok_or_else(|| {
         let names: Vec<_> = Techniques::ALL.iter().map(|info| info.name).collect();
@@ -89,7 +98,7 @@ impl Techniques {
             }
             Refusal::BadValue(kind) => TechniqueError::new(
                 format!("`{parameter}` of `{}` cannot be `{value}`", info.name),
-                format!("it can be {kind}"),
+                format!("it can be {}", Techniques::legal(kind)),
             ),
         })
     }
@@ -134,8 +143,8 @@ impl Techniques {
 
     fn canonical_of(&self, info: &TechniqueInfo) -> String {
         let mut text = info.name.to_owned();
-        for (parameter, value) in self.values(info) {
-            if Techniques::usual(info.name, parameter.name).as_deref() != Some(&value) {
+        for ((parameter, value), usual) in self.values(info).zip(Techniques::usual_values(info)) {
+            if value != usual {
                 text.push(if text.contains(':') { ',' } else { ':' });
                 text += &format!("{}={value}", parameter.name);
             }
@@ -143,10 +152,28 @@ impl Techniques {
         text
     }
 
+    /// What a parameter of a technique can be, in words.
+    pub fn legal(kind: Kind) -> String {
+        match kind {
+            Kind::Switch => "on or off".to_owned(),
+            other => other.to_string(),
+        }
+    }
+
     /// The parameters of a technique that is on.
     pub fn values(&self, info: &TechniqueInfo) -> impl Iterator<Item = (&'static Parameter, String)> {
         let each = (info.parameters)().iter();
-        each.map(|parameter| (parameter, self.get(info.name, parameter.name).unwrap_or_default()))
+        each.map(|parameter| {
+            (parameter, written(parameter.kind, self.get(info.name, parameter.name).unwrap_or_default()))
+        })
+    }
+
+    /// What the parameters of a technique are unless somebody says otherwise, in the same order.
+    pub fn usual_values(info: &TechniqueInfo) -> impl Iterator<Item = String> {
+        let each = (info.parameters)().iter();
+        each.map(|parameter| {
+            written(parameter.kind, Techniques::usual(info.name, parameter.name).unwrap_or_default())
+        })
     }
 
     /// What they come to as numbers, for the energy model: switches are 0 or 1, percentages fractions, words are left out.
@@ -155,7 +182,7 @@ impl Techniques {
         let number = |(parameter, text): (&'static Parameter, String)| {
             let value = match parameter.kind {
                 Kind::Integer { .. } => text.parse().ok()?,
-                Kind::Switch => f64::from(u8::from(text == "true")),
+                Kind::Switch => f64::from(u8::from(text == "on")),
                 Kind::Choice(_) => return None,
             };
             Some((parameter.key, if parameter.unit == "%" { value / 100.0 } else { value }))
@@ -180,7 +207,7 @@ mod tests {
         let canonical = techniques.canonical();
         assert_eq!(
             canonical,
-            ["warped-compression:gating=false,compress_cycles=8"],
+            ["warped-compression:gating=off,compress_cycles=8"],
             "what is not as usual, in order"
         );
         assert_eq!(with(&[&canonical[0]]).expect("it reads back"), techniques);
@@ -200,7 +227,7 @@ mod tests {
         assert_eq!(refused("warped-compression:gatting=on").help, "did you mean `gating`?");
         assert_eq!(
             refused("warped-compression:gating=maybe").to_string(),
-            "`gating` of `warped-compression` cannot be `maybe`; it can be true or false"
+            "`gating` of `warped-compression` cannot be `maybe`; it can be on or off"
         );
         assert!(refused("warped-compression:compressors=0").help.contains("1 to 16"));
         assert!(refused("warped-compression:gating").message.contains("is no setting"));

@@ -34,6 +34,8 @@ pub enum WaitReason {
 pub struct NextLanes {
     /// All that the warp was started with: fewer than 32 if it is the last of a block whose threads are no multiple of that.
     pub all: u32,
+    /// Those that have not ended.
+    pub live: u32,
     /// Those of the split that executes it: fewer while the warp is diverged, or after some of its threads have ended.
     pub active: u32,
     /// Those of them whose guard holds.
@@ -112,7 +114,7 @@ impl Resident {
         let active = warp.splits.cur.mask;
         let code = &prepared.grid.image.code[warp.splits.cur.pc as usize];
         let mask = active & (warp.preds[usize::from(code.guard)] ^ code.guard_flip);
-        NextLanes { all: u32::MAX >> (32 - threads), active, mask }
+        NextLanes { all: u32::MAX >> (32 - threads), live: warp.splits.live, active, mask }
     }
 
     pub fn warp_done(&self, warp: usize) -> bool {

@@ -92,6 +92,8 @@ fn similarity(points: &Points, findings: &mut Findings) {
 fn instructions(points: &Points, findings: &mut Findings) {
     let undiverged = undiverged_share(points);
     findings.measures.mean("wc.nondivergent_share", &undiverged);
+    let ended = share(points, "wc.instructions.histogram", 2);
+    findings.measures.mean("wc.nondivergent_share.with_ended", &undiverged.plus(&ended));
     findings.measures.most("wc.nondivergent_share", &undiverged, &points.workloads);
     findings.figures.push(Figure::new(
         "fig03",

@@ -21,8 +21,8 @@ warpwatt_base::counters! {
         wakeup_waits: u64 = "wc.wakeup_waits.cycles", "Cycles that writes waited for an array to wake up.";
         gated: u64 = "rf.gated.cycles", "Cycles that arrays of the register file were off, added up.";
         gated_by_bank: [u64; 32] = "rf.gated.histogram", "The same by array: eight for each bank, those of every fourth bank together.";
-        instructions: [u64; 2] = "wc.instructions.histogram", "Instructions issued by warps that are not diverged, and by diverged ones.";
-        allocated: [u64; 2] = "wc.allocated.histogram", "Registers that the warps of these instructions have.";
+        instructions: [u64; 3] = "wc.instructions.histogram", "Instructions issued by warps that are not diverged, by diverged ones, and by those that are whole but for threads that have ended.";
+        allocated: [u64; 2] = "wc.allocated.histogram", "Registers that the warps of these instructions have: undiverged, and all others.";
         compressed: [u64; 2] = "wc.compressed.histogram", "How many of them are compressed.";
         writes: [u64; 4] = "wc.writes.histogram", "Registers written, by phase.";
         observed: [u64; 4] = "wc.observed.histogram", "Registers whose values were measured, by phase; lower halves and 32-bit values only.";

@@ -241,7 +241,8 @@ impl WarpedCompression {
         let warp = &mut self.warps[slot % SLOTS];
         warp.lanes = lanes.all;
         let diverged = usize::from(lanes.active != lanes.all);
-        self.counters.instructions[diverged] += 1;
+        let ended = lanes.active == lanes.live && lanes.active != lanes.all;
+        self.counters.instructions[if ended { 2 } else { diverged }] += 1;
         self.counters.allocated[diverged] += u64::from(warp.allocated);
         self.counters.compressed[diverged] += u64::from(warp.compressed);
         let phase = Phase::of(lanes);

@@ -37,7 +37,7 @@ impl Bench {
     }
 
     fn lanes(mask: u32) -> NextLanes {
-        NextLanes { all: FULL, active: mask, mask }
+        NextLanes { all: FULL, live: FULL, active: mask, mask }
     }
 
     /// Writes some lanes of a register; gives the arrays that are activated, and when the data and the arrays are ready.
@@ -175,7 +175,7 @@ fn threads_compressed_apart_are_written_one_by_one() {
 
 #[test]
 fn guards_and_short_warps_are_no_divergence() {
-    let phase = |all, active, mask| Phase::of(NextLanes { all, active, mask });
+    let phase = |all, active, mask| Phase::of(NextLanes { all, live: all, active, mask });
     assert_eq!(phase(FULL, FULL, FULL), Phase::Full);
     assert_eq!(phase(FULL, FULL, 7), Phase::Guarded);
     assert_eq!(phase(0xffff, 0xffff, 0xffff), Phase::Short);

@@ -152,10 +152,15 @@ impl Ledger {
     /// How many claims hold, in a line.
     pub fn tally(&self) -> String {
         let Summary { claims, holds, direction, differs, no_data } = self.summary;
-        let mut text =
-            format!("{holds} of {claims} claims hold, {direction} keep their direction, {differs} differ");
+        let number = |count: usize, one: &str, many: &str| match count {
+            1 => format!(", 1 {one}"),
+            _ => format!(", {count} {many}"),
+        };
+        let mut text = format!("{holds} of {claims} claims hold");
+        text += &number(direction, "keeps its direction", "keep their direction");
+        text += &number(differs, "differs", "differ");
         if no_data > 0 {
-            text += &format!(", {no_data} have no data");
+            text += &number(no_data, "has no data", "have no data");
         }
         text
     }

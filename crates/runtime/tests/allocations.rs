@@ -6,7 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use warpwatt_config::Config;
-use warpwatt_runtime::{Args, Device, LaunchConfig, Mode, Nobody, Options};
+use warpwatt_runtime::{Args, Device, LaunchConfig, Mode, Nobody, Options, Timed};
 
 struct Counting;
 
@@ -76,9 +76,19 @@ even:
 
 #[test]
 fn cycles_allocate_nothing() {
+    for with in [None, Some("warped-compression:observe=on")] {
+        allocates_nothing(with);
+    }
+}
+
+fn allocates_nothing(with: Option<&str>) {
     let mut config = Config::default();
     (config.gpu.sms, config.gpu.partitions) = (3, 2);
-    let options = Options { mode: Mode::timed(config), verify: false, ..Options::default() };
+    let mut timed = Timed::new(config);
+    if let Some(text) = with {
+        timed.techniques.with(text).expect("it is legal");
+    }
+    let options = Options { mode: Mode::Timed(Box::new(timed)), verify: false, ..Options::default() };
     let mut device = Device::with(options, Box::new(Nobody)).expect("a device");
     let module = device.load_module("busy.ptx", KERNEL).expect("a module");
     let data = device.alloc(1 << 17).expect("memory");
@@ -91,5 +101,5 @@ fn cycles_allocate_nothing() {
     run(400);
     let short = run(4);
     let long = run(400);
-    assert!(long <= short + 16, "{short} allocations for 4 rounds, {long} for 400");
+    assert!(long <= short + 16, "{short} allocations for 4 rounds, {long} for 400, with {with:?}");
 }

@@ -97,6 +97,9 @@ fn points() -> Points {
         ("sm.cycles.cycles", &[10]),
         ("sm.resident_warps.cycles", &[48]),
         ("sm.active.cycles", &[8]),
+        ("sm.issue_slots.count", &[20]),
+        ("sm.stall.empty.count", &[4]),
+        ("sm.stall.dependency.count", &[4]),
     ];
     points.put(BASE, "a", point(1000, [20.0, 40.0, 0.0, 0.0, 40.0], base));
     points.put(FULL, "a", point(1010, [10.0, 20.0, 4.0, 6.0, 35.0], full));
@@ -204,6 +207,7 @@ fn time_and_divergence_are_as_counted() {
         ("wc.slowdown.max", 1.0),
         ("wc.slowdown.rest", 0.0),
         ("wc.slowdown.warps", 6.0),
+        ("wc.slowdown.waits", 25.0),
         ("wc.slowdown.warps_of_most", 6.0),
         ("wc.slowdown_latency_8", 30.0),
         ("wc.slowdown_latency_8.compress", 10.0),

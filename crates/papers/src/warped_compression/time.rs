@@ -31,6 +31,14 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     });
     findings.measures.mean("wc.slowdown.warps", &warps);
     findings.measures.of("wc.slowdown.warps_of_most", warps.at_max_of(&of_full), 1);
+    // Of the slots of schedulers that have a warp, those in which it waits for what is being computed.
+    let waits = points.column(BASE, |point| {
+        let empty = point.count("sm.stall.empty.count")?;
+        let slots = point.count("sm.issue_slots.count")? - empty;
+        over(100.0 * point.count("sm.stall.dependency.count")?, slots)
+    });
+    findings.measures.mean("wc.slowdown.waits", &waits);
+    findings.measures.of("wc.slowdown.waits_of_most", waits.at_max_of(&of_full), 1);
     findings.figures.push(Figure::new(
         "fig13",
         "Figure 13",

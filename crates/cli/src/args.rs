@@ -16,7 +16,7 @@ use warpwatt_workloads::Size;
     after_help = "\
 Examples:
   warpwatt list workloads                        what can be run, and how large it is
-  warpwatt run sgemm                             cycles of a built-in workload, and its result checked
+  warpwatt run sgemm                             cycles of a workload, and its result checked
   warpwatt run sgemm --functional                values only, much faster
   warpwatt run sgemm@medium --gpu gtx580 --set sm.scheduler=lrr --json -
   warpwatt run --ptx k.ptx --launch k.toml
@@ -29,7 +29,8 @@ Examples:
 
 Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 bad PTX or launch file,
 4 simulated fault, 5 a limit was reached, 70 internal error, 74 input/output error,
-130 interrupted. `exec` ends with the program's own code. WARPWATT_LOG=error|warn|info|debug sets how much is said on stderr."
+130 interrupted. `exec` ends with the program's own code.
+WARPWATT_LOG=error|warn|info|debug sets how much is said on stderr."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -206,11 +207,11 @@ pub enum FaultPlace {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  warpwatt run vecadd                                   the default size is small, the default GPU gtx480
+  warpwatt run vecadd                                   at size small, on a gtx480
   warpwatt run bfs@large --seed 2 --json run.json
   warpwatt run sgemm --gpu my.toml --set sm.l1d.mshrs=64
   warpwatt run hotspot --interval 5000 --json run.json  counters and power over time
-  warpwatt run sgemm --energy                           energy by component, kind of instruction and line
+  warpwatt run sgemm --energy                           by component, kind of instruction and line
   warpwatt run sgemm --with warped-compression:gating=off --gpu gtx480-wc --technology wc45
   warpwatt run --ptx saxpy.ptx --launch saxpy.toml
   warpwatt run scan --functional --check races,uninit   look for races in shared memory
@@ -263,14 +264,15 @@ pub struct RunArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  warpwatt exec -- ./saxpy 1000000                        timed on a gtx480, with a summary at the end
-  warpwatt exec --functional -- python3 train.py          values only, much faster
+  warpwatt exec -- ./saxpy 1000000                     timed on a gtx480, with a summary at the end
+  warpwatt exec --functional -- python3 train.py       values only, much faster
   warpwatt exec --gpu gtx580 --kernels 'scan' --skip 2 --json run.json -- ./program
-  warpwatt exec --capability 8.0 -- ./program             what the program is told about the GPU
+  warpwatt exec --capability 8.0 -- ./program          what the program is told about the GPU
 
-The program must be linked to the shared CUDA runtime (`nvcc -cudart shared`) and contain PTX. Its own output is left as it is.
-Exit codes: the program's own, 128 + n if signal n ended it; 5 a limit was reached; 125 exec failed, 126 the program cannot be
-executed, 127 it was not found. docs/cuda-programs.md tells more.")]
+The program must be linked to the shared CUDA runtime (`nvcc -cudart shared`) and contain PTX. Its
+own output is left as it is. Exit codes: the program's own, 128 + n if signal n ended it; 5 a limit
+was reached; 125 exec failed, 126 the program cannot be executed, 127 it was not found.
+docs/cuda-programs.md tells more.")]
 pub struct ExecArgs {
     /// Values only, without time: much faster
     #[arg(long)]
@@ -376,9 +378,9 @@ pub struct CompileArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  warpwatt bench                                  all workloads at medium size, functional and timed
+  warpwatt bench                                 all workloads at medium size, functional and timed
   warpwatt bench sgemm bfs --size large --threads 2 --repeat 5
-  warpwatt bench --functional                     functional simulation only")]
+  warpwatt bench --functional                    functional simulation only")]
 pub struct BenchArgs {
     /// Workloads to measure; all when none is named
     #[arg(value_name = "NAME")]
@@ -461,9 +463,10 @@ Examples:
   warpwatt paper warped-compression --size medium --out medium --json -
   warpwatt paper warped-compression --workloads bfs,lib
 
-DIR gets a file for each run (points/), the series of each figure (figures/), and the ledger (ledger.json, ledger.md): a row for
-each claim of the paper with what was measured. Runs that are there are not run again, as long as program, inputs and settings are
-the same; so a command that was interrupted goes on where it was.")]
+DIR gets a file for each run (points/), the series of each figure (figures/), and the ledger
+(ledger.json, ledger.md): a row for each claim of the paper with what was measured. Runs that are
+there are not run again, as long as program, inputs and settings are the same; so a command that was
+interrupted goes on where it was. docs/papers.md tells more.")]
 pub struct PaperArgs {
     /// The paper: warped-compression
     #[arg(value_name = "NAME")]

@@ -66,7 +66,7 @@ pub fn shortened(name: &str, most: usize) -> String {
     name.chars().take(head).chain(['…']).chain(name.chars().skip(count - tail)).collect()
 }
 
-/// A text in lines of at most `width` columns, unless a word is longer, each with spaces in front.
+/// A text in lines of at most `width` columns, unless a word is longer, each with spaces in front. Numbers are not parted from their units.
 pub fn wrapped(text: &str, indent: usize, width: usize) -> String {
     let mut out = String::new();
     let mut line = String::new();
@@ -76,7 +76,13 @@ pub fn wrapped(text: &str, indent: usize, width: usize) -> String {
             line.clear();
         }
     };
-    for word in text.split_whitespace() {
+    let mut words = text.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        // A number stays with its unit, or whatever it is the number of.
+        let word = match words.next_if(|_| word.parse::<f64>().is_ok()) {
+            Some(next) => &format!("{word} {next}"),
+            None => word,
+        };
         if indent + line.chars().count() + 1 + word.chars().count() > width {
             end(&mut line);
         }
@@ -98,6 +104,7 @@ mod tests {
         assert_eq!(wrapped("one two three", 2, 10), "  one two\n  three\n");
         assert_eq!(wrapped("", 2, 10), "");
         assert_eq!(wrapped("interminable", 0, 5), "interminable\n");
+        assert_eq!(wrapped("a half is 50 %, no more", 0, 12), "a half is\n50 %, no\nmore\n");
     }
 
     #[test]

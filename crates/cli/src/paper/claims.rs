@@ -7,7 +7,10 @@ use warpwatt_papers::{Bound, Claim, ClaimValue, Paper};
 use crate::args::ListArgs;
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
-use crate::table::Table;
+use crate::table::{Table, wrapped};
+
+/// Columns that are left of a hundred for what a claim is about.
+const WHAT: usize = 40;
 
 /// The claims of a paper.
 pub fn of(paper: &Paper) -> Result<Vec<Claim>, Failure> {
@@ -27,15 +30,16 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
         write_result(path, &text, console)?;
         return Ok(Exit::Ok);
     }
-    let mut table = Table::new(&["claim", "where", "value", "unit", "what"]).left(1).left(3).left(4);
+    let mut table = Table::new(&["claim", "where", "value", "what"]).left(1).left(3);
     for claim in &claims {
         let value = match (&claim.value, claim.bound) {
             (ClaimValue::Words(words), _) => words.clone(),
-            (ClaimValue::Number(number), None) => number.to_string(),
-            (ClaimValue::Number(number), Some(Bound::AtMost)) => format!("<= {number}"),
-            (ClaimValue::Number(number), Some(Bound::AtLeast)) => format!(">= {number}"),
+            (ClaimValue::Number(number), None) => format!("{number} {}", claim.unit),
+            (ClaimValue::Number(number), Some(Bound::AtMost)) => format!("<= {number} {}", claim.unit),
+            (ClaimValue::Number(number), Some(Bound::AtLeast)) => format!(">= {number} {}", claim.unit),
         };
-        table.row([claim.id.clone(), claim.place.clone(), value, claim.unit.clone(), claim.what.clone()]);
+        let what = wrapped(&claim.what, 0, WHAT);
+        table.row([claim.id.clone(), claim.place.clone(), value, what.trim_end().to_owned()]);
     }
     console.result(&table.render());
     console.summary("\n`warpwatt paper NAME` measures them. What a claim is judged by: `--json -`.\n");

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use warpwatt_papers::PointRecord;
 
-use super::folder::Folder;
+use super::folder::{Folder, POINTS};
 use super::plan::Plan;
 use super::point::{self, Missing};
 use super::progress::Progress;
@@ -64,7 +64,8 @@ pub fn run(
                 }
                 (Ok(record), Ok(())) => {
                     let line = format!("{name} {seconds:.2} s");
-                    folder.log(&line);
+                    // Where it is, and how to run it alone.
+                    folder.log(&format!("{line}, {POINTS}/{}.json\n  {}", task.key, task.point.command()));
                     if !console.live {
                         console.detail(&line);
                     }
@@ -160,6 +161,11 @@ mod tests {
         let second = run_in(&scratch, &plan, false);
         assert_eq!((second.there, second.run), (2, 0));
         assert_eq!(first.records, second.records, "what is read is what was written");
+        let log = std::fs::read_to_string(scratch.0.join("log.txt")).expect("a log");
+        for task in &plan.tasks {
+            let told = format!("points/{}.json\n  {}\n", task.key, task.point.command());
+            assert_eq!(log.matches(&told).count(), 1, "a point's file and command are told once: {log}");
+        }
     }
 
     #[test]

@@ -71,7 +71,8 @@ fn describe(state: &State, elapsed: Duration) -> String {
         return running;
     }
     let left = elapsed.as_secs_f64() * (state.todo - state.done.min(state.todo)) as f64 / state.done as f64;
-    format!("{left:.0} s left; {running}")
+    let left = format!("{left:.0} s left");
+    if running.is_empty() { left } else { format!("{left}; {running}") }
 }
 
 #[cfg(test)]
@@ -84,5 +85,7 @@ mod tests {
         assert_eq!(describe(&state, Duration::from_secs(2)), "bfs/wc, nw/base");
         state.done = 3;
         assert_eq!(describe(&state, Duration::from_secs(2)), "4 s left; bfs/wc, nw/base");
+        (state.running, state.done) = (Vec::new(), 9);
+        assert_eq!(describe(&state, Duration::from_secs(6)), "0 s left");
     }
 }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use clap::CommandFactory;
 use warpwatt_cli::launch::SECTIONS;
 
 use crate::common::{root, warpwatt};
@@ -42,6 +43,53 @@ fn the_command_reference_is_what_help_says() {
         let _ = write!(page, "\n## {title}\n\n```text\n{}\n```\n", help.trim_end());
     }
     current("docs/reference-cli.md", &page);
+}
+
+/// Longer ones are broken by the terminal, or by clap between words, and what stands below them no longer lines up.
+#[test]
+fn lines_of_help_fit_a_hundred_columns() {
+    fn check(command: &clap::Command) {
+        for line in command.get_after_help().map(ToString::to_string).unwrap_or_default().lines() {
+            assert!(line.chars().count() <= 100, "help of `{}`: {line}", command.get_name());
+        }
+        command.get_subcommands().for_each(check);
+    }
+    check(&warpwatt_cli::args::Cli::command());
+}
+
+#[test]
+fn the_techniques_reference_has_every_parameter_and_counter() {
+    let mut page = String::from(
+        "# Techniques\n\nGenerated from the declarations of each technique. `--with NAME` switches one on, `--with NAME:key=value,key=value` with \
+         other parameters, and `--set technique.NAME.key=value` does the same. Of one structure there is at most one technique. \
+         [adding-a-technique.md](adding-a-technique.md) leads through the files of one, [papers.md](papers.md) says how its paper is done again.\n",
+    );
+    for info in warpwatt_runtime::Techniques::ALL {
+        let _ = writeln!(
+            page,
+            "\n## {}\n\n{}\n\nStructure: {}. Described in: {}.",
+            info.name,
+            info.doc,
+            info.structure.name(),
+            info.paper
+        );
+        page.push_str("\n| parameter | default | unit | legal | meaning |\n|---|---|---|---|---|\n");
+        let mut usual = warpwatt_runtime::Techniques::default();
+        usual.with(info.name).expect("a technique can be switched on by its name");
+        for (parameter, value) in usual.values(info) {
+            let legal = warpwatt_runtime::Techniques::legal(parameter.kind);
+            let _ = writeln!(
+                page,
+                "| `{}` | {value} | {} | {legal} | {} |",
+                parameter.name, parameter.unit, parameter.doc
+            );
+        }
+        page.push_str("\n| counter, while it is on | what it counts |\n|---|---|\n");
+        for counter in info.counters {
+            let _ = writeln!(page, "| `{}` | {} |", counter.name, counter.doc);
+        }
+    }
+    current("docs/reference-techniques.md", &page);
 }
 
 #[test]

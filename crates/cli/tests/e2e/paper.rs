@@ -65,7 +65,10 @@ fn a_paper_leaves_points_figures_and_a_ledger_and_is_done_once() {
     for row in rows {
         let id = row["id"].as_str().expect("an id");
         let line = ran.out.lines().find(|line| line.split_whitespace().next() == Some(id)).expect(id);
-        assert!(line.ends_with(row["verdict"].as_str().expect("a verdict")), "{line}");
+        let fewer = row["workloads"].as_u64().filter(|some| *some != 2 && !row["measured"].is_null());
+        let (before, told) = line.split_once("  on ").map_or((line, None), |(one, on)| (one, Some(on)));
+        assert!(before.trim_end().ends_with(row["verdict"].as_str().expect("a verdict")), "{line}");
+        assert_eq!(told, fewer.map(|some| format!("{some} of 2 workloads")).as_deref(), "{line}");
         let page = all["ledger.md"].lines().find(|line| line.starts_with(&format!("| `{id}`"))).expect(id);
         if let Some(measured) = row["measured"].as_f64() {
             let shown = format!(" {measured} {}", row["measured_unit"].as_str().expect("a unit"));

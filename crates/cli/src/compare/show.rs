@@ -10,9 +10,8 @@ use crate::summary::{duration, techniques};
 use crate::table::{Table, grouped, shortened, wrapped};
 
 const WIDTH: usize = 100;
-/// Characters that are shown of names, and of inputs that differ.
+/// Characters that are shown of names.
 const NAME: usize = 40;
-const INPUT: usize = 32;
 
 pub fn text(comparison: &Comparison, a: (&str, &RunRecord), b: (&str, &RunRecord)) -> String {
     let mut out = format!("A  {}\n{}", a.0, wrapped(&made_with(a.1), 3, WIDTH));
@@ -42,12 +41,16 @@ fn made_with(record: &RunRecord) -> String {
 }
 
 fn inputs(comparison: &Comparison) -> String {
-    let mut table = Table::new(&["what differs", "A", "B"]).left(1).left(2);
+    const HEADING: &str = "what differs";
+    let mut table = Table::new(&[HEADING, "A", "B"]).left(1).left(2);
+    let names = comparison.inputs.iter().map(|differs| differs.what.chars().count());
+    // Two columns share what names leave, with two spaces before each.
+    let most = WIDTH.saturating_sub(names.fold(HEADING.len(), usize::max) + 4) / 2;
     for differs in &comparison.inputs {
         let shown = |value: &str| match (differs.what.as_str(), value) {
             ("PTX" | "launch file", hash) => hash.chars().take(12).collect(),
             (_, "") => "none".to_owned(),
-            (_, value) => shortened(value, INPUT),
+            (_, value) => shortened(value, most),
         };
         table.row([differs.what.clone(), shown(&differs.a), shown(&differs.b)]);
     }

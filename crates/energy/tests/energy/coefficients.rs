@@ -171,8 +171,8 @@ fn doubling_a_technique_s_parameter_moves_the_total_by_its_part() {
             walked += 1;
         }
     }
-    // Compressors, decompressors, gating and wake-up, of the file itself and of all that inherit the whole GPU.
-    assert_eq!(walked, 4 * 5);
+    // Compression, compressors, decompressors, gating and wake-up, of the file itself and of all that inherit the whole GPU.
+    assert_eq!(walked, 5 * 5);
 }
 
 #[test]

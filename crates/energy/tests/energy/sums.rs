@@ -70,6 +70,7 @@ fn static_energy_is_power_times_time_when_nothing_sleeps() {
 fn what_sleeps_takes_its_fraction() {
     let config = gpu("gtx480-wc");
     let tight = [
+        ("technique.warped-compression.compression", 1.0),
         ("technique.warped-compression.compressors", 2.0),
         ("technique.warped-compression.decompressors", 4.0),
         ("technique.warped-compression.gated_leakage", 0.0),
@@ -85,6 +86,26 @@ fn what_sleeps_takes_its_fraction() {
     let cycles = f64::from(config.clock.core_mhz) * 1e6;
     assert!(banks(15.0 * 32.0 * cycles).abs() < 1e-12);
     assert!(near(banks(15.0 * 8.0 * cycles), 15.0 * 24.0 * 5.8e-3));
+}
+
+/// Gating by itself needs no units: the baseline that compression is compared with does not pay for them.
+#[test]
+fn units_of_a_compression_that_is_off_do_not_leak() {
+    let config = gpu("gtx480-wc");
+    for name in ["wc45", "gtx480-40nm", "combined-40nm"] {
+        let leakage = |compression: f64| {
+            let switch = |(key, value): &(&'static str, f64)| match *key {
+                "technique.warped-compression.compression" => (*key, compression),
+                _ => (*key, *value),
+            };
+            let parameters: Vec<_> = PARAMETERS.iter().map(switch).collect();
+            let model = resolve_at(&technology(name), &config, &["warped-compression"], &parameters);
+            let whole = model.evaluate(&|_| None, Seconds(1.0));
+            let units = whole.structures.iter().filter(|part| part.name.ends_with("compressors"));
+            units.map(|units| units.static_.0).sum::<f64>()
+        };
+        assert!(leakage(1.0) > 0.0 && leakage(0.0) == 0.0, "{name}");
+    }
 }
 
 #[test]

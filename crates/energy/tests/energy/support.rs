@@ -10,6 +10,7 @@ use warpwatt_energy::{Breakdown, Model, Seconds, Setting, TECHNIQUES, Technology
 pub const PARAMETERS: &[(&str, f64)] = &[
     ("technique.drowsy.millivolts", 400.0),
     ("technique.e2mc.symbol_bits", 16.0),
+    ("technique.warped-compression.compression", 1.0),
     ("technique.warped-compression.compressors", 2.0),
     ("technique.warped-compression.decompressors", 4.0),
     ("technique.warped-compression.gated_leakage", 0.05),

@@ -139,6 +139,7 @@ impl<P: GlobalPort> Machine<'_, P> {
                 count.issues += 1;
                 count.lanes += u64::from(present.count_ones());
                 warp.issued += 1;
+                warp.note_late(&image.uops[pc as usize]);
             }
             for split in warp.splits.others.iter_mut().filter(|split| belongs(split)) {
                 split.wait = Wait::Ready;

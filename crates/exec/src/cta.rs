@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A block that is being executed: its warps, their registers, its shared memory and barriers.
 
-use warpwatt_isa::{BarKind, Sub};
+use warpwatt_isa::{BarKind, Reg, Sub, Uop};
 
 use crate::barrier::{BARRIERS, Barrier};
 use crate::engine::FIRST_LOOK;
@@ -12,7 +12,7 @@ use crate::local::LocalMemory;
 use crate::options::CheckOptions;
 use crate::rows::{RowBuf, lanes_of};
 use crate::shadow::Shadow;
-use crate::split::{Splits, Wait};
+use crate::split::{Split, Splits, Wait};
 
 pub(crate) struct Warp {
     pub splits: Splits,
@@ -29,6 +29,8 @@ pub(crate) struct Warp {
     pub look_after: u32,
     /// It spins: its turn comes after the other blocks'.
     pub resting: bool,
+    /// Registers that got a value from another instruction than the one that names them, as a set: somebody else arrived or ended.
+    pub late: [u64; 4],
 }
 
 impl Warp {
@@ -38,6 +40,15 @@ impl Warp {
 
     pub(crate) fn can_run(&self) -> bool {
         self.splits.cur.mask != 0
+    }
+
+    /// The destination of an instruction has got a value that was waited for.
+    pub(crate) fn note_late(&mut self, uop: &Uop) {
+        for register in
+            (0..uop.dst_words() as u8).map(|word| uop.dst.0 + word).filter(|_| uop.dst != Reg::ZERO)
+        {
+            self.late[usize::from(register / 64)] |= 1 << (register % 64);
+        }
     }
 
     pub(crate) fn registers(&self, grid: &Grid) -> &[Row] {
@@ -96,6 +107,7 @@ impl Cta {
                 quanta: 0,
                 look_after: FIRST_LOOK,
                 resting: false,
+                late: [0; 4],
             })
             .collect();
         let block = Block {
@@ -130,6 +142,7 @@ impl Cta {
             warp.preds[7] = !0;
             warp.issued = 0;
             (warp.quanta, warp.look_after, warp.resting) = (0, FIRST_LOOK, false);
+            warp.late = [0; 4];
             warp.local.clear();
         }
     }
@@ -163,19 +176,24 @@ impl Cta {
 /// Gives the lanes that wait at a barrier its result and lets them go on.
 fn release(grid: &Grid, warp: &mut Warp, number: u8, barrier: &Barrier) {
     let wait = Wait::Barrier(number);
-    for split in warp.splits.others.iter().filter(|split| split.wait == wait) {
-        let pc = split.pc as usize - 1;
+    for index in 0..warp.splits.others.len() {
+        let Split { pc, mask, wait: waits_for, .. } = warp.splits.others[index];
+        if waits_for != wait {
+            continue;
+        }
+        let pc = pc as usize - 1;
         let (uop, code) = (&grid.image.uops[pc], &grid.image.code[pc]);
         let Sub::Bar(kind) = uop.sub else { continue };
         let result = barrier.result(kind);
         if kind == BarKind::RedPopc {
             // SAFETY: the destination was checked when the program was decoded.
             let dst = unsafe { &mut (*warp.rows.add(code.dst as usize)).0 };
-            lanes_of(split.mask).for_each(|lane| dst[lane] = result);
+            lanes_of(mask).for_each(|lane| dst[lane] = result);
+            warp.note_late(uop);
         }
         if code.pdst[0] != TRASH_PRED {
             let pred = &mut warp.preds[usize::from(code.pdst[0])];
-            *pred = if result != 0 { *pred | split.mask } else { *pred & !split.mask };
+            *pred = if result != 0 { *pred | mask } else { *pred & !mask };
         }
     }
     warp.splits.wake(wait);

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Random kernels, compiled to 16, 63 and 255 registers, leave the same memory as a plain interpreter of their PTX.
+//! Random kernels, compiled to 16, 63 and 255 registers, leave the same memory as a plain interpreter of their PTX. So they do on a timed
+//! GPU whose registers a technique keeps, which gives back what it was given.
 //!
-//! `WARPWATT_RANDOM_KERNELS` says how many (300 by default), `WARPWATT_RANDOM_SEED` from which seed on. A kernel that differs is made as small
-//! as it gets and shown.
+//! `WARPWATT_RANDOM_KERNELS` says how many (by default 300 functional and 400 timed), `WARPWATT_RANDOM_SEED` from which seed on. A kernel
+//! that differs is made as small as it gets and shown.
 
+#[path = "micro/ways.rs"]
+mod ways;
+
+use warpwatt_config::GpuFile;
 use warpwatt_oracle::random::{Kernel, OUTPUT_BYTES};
 use warpwatt_oracle::{Launch, Memory};
-use warpwatt_runtime::{Args, Device, DevicePtr, Error, LaunchConfig, Nobody, Options};
+use warpwatt_runtime::{Args, Device, DevicePtr, Error, LaunchConfig, Mode, Nobody, Options, Timed};
+use ways::{WAYS, with};
 
 const BUDGETS: [u32; 3] = [16, 63, 255];
 const N: u32 = 5;
@@ -43,9 +49,20 @@ fn interpret(kernel: &Kernel) -> Result<Buffers, String> {
     Ok(at.map(|address| memory.buffer(address).expect("it was mapped").to_vec()))
 }
 
-fn execute(kernel: &Kernel, budget: u32) -> Result<Buffers, String> {
-    let options =
-        Options { max_registers: Some(budget), verify: true, memory_bytes: 64 << 20, ..Options::default() };
+/// How a kernel is run: with how many registers, and with which technique on a timed GPU.
+#[derive(Clone, Copy, Debug)]
+struct How {
+    budget: u32,
+    technique: Option<&'static str>,
+}
+
+fn execute(kernel: &Kernel, how: How) -> Result<Buffers, String> {
+    let mode = how.technique.map_or(Mode::Functional, |technique| {
+        let config = GpuFile::preset("gtx480-wc").expect("a preset").config;
+        Mode::Timed(Box::new(Timed { techniques: with(technique), ..Timed::new(config) }))
+    });
+    let (max_registers, memory_bytes) = (Some(how.budget), 64 << 20);
+    let options = Options { max_registers, verify: true, memory_bytes, mode, ..Options::default() };
     let run = || -> Result<Buffers, Error> {
         let mut device = Device::with(options, Box::new(Nobody))?;
         let module = device.load_module("random.ptx", &kernel.text())?;
@@ -75,13 +92,13 @@ fn execute(kernel: &Kernel, budget: u32) -> Result<Buffers, String> {
     }
 }
 
-/// What is wrong with the kernel at one budget, if anything.
-fn difference(kernel: &Kernel, budget: u32) -> Option<String> {
+/// What is wrong with the kernel if it is run in some way, if anything.
+fn difference(kernel: &Kernel, how: How) -> Option<String> {
     let expected = match interpret(kernel) {
         Ok(expected) => expected,
         Err(error) => return Some(format!("the interpreter: {error}")),
     };
-    let found = match execute(kernel, budget) {
+    let found = match execute(kernel, how) {
         Ok(found) => found,
         Err(error) => return Some(error),
     };
@@ -106,20 +123,17 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-#[test]
-fn random_kernels_leave_the_memory_that_the_interpreter_leaves() {
+/// Runs random kernels, each in the ways that are wanted for its seed.
+fn compare(kernels: u64, ways: impl Fn(u64) -> Vec<How>) {
     let first = number("WARPWATT_RANDOM_SEED", 1);
     let mut failures = Vec::new();
-    for seed in first..first + number("WARPWATT_RANDOM_KERNELS", 300) {
+    for seed in first..first + number("WARPWATT_RANDOM_KERNELS", kernels) {
         let kernel = Kernel::random(seed);
-        for budget in BUDGETS {
-            let Some(problem) = difference(&kernel, budget) else { continue };
-            let small = kernel.shrink(|kernel| difference(kernel, budget).is_some());
-            let now = difference(&small, budget).unwrap_or_default();
-            failures.push(format!(
-                "seed {seed} with {budget} registers: {problem}\nmade small: {now}\n{}",
-                small.text()
-            ));
+        for how in ways(seed) {
+            let Some(problem) = difference(&kernel, how) else { continue };
+            let small = kernel.shrink(|kernel| difference(kernel, how).is_some());
+            let now = difference(&small, how).unwrap_or_default();
+            failures.push(format!("seed {seed}, {how:?}: {problem}\nmade small: {now}\n{}", small.text()));
             break;
         }
         if failures.len() == SHOWN {
@@ -127,4 +141,18 @@ fn random_kernels_leave_the_memory_that_the_interpreter_leaves() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn random_kernels_leave_the_memory_that_the_interpreter_leaves() {
+    compare(300, |_| BUDGETS.map(|budget| How { budget, technique: None }).into());
+}
+
+#[test]
+fn random_kernels_get_back_from_registers_what_they_put_there() {
+    compare(400, |seed| {
+        let budget = BUDGETS[(seed / WAYS.len() as u64 % 3) as usize];
+        let technique = Some(WAYS[(seed % WAYS.len() as u64) as usize]);
+        vec![How { budget, technique }]
+    });
 }

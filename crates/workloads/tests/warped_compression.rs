@@ -4,23 +4,18 @@
 
 #[path = "../../runtime/tests/micro/conserve.rs"]
 mod conserve;
+#[path = "../../runtime/tests/micro/ways.rs"]
+mod ways;
 
 use warpwatt_config::{Config, GpuFile};
 use warpwatt_runtime::{
     Device, Error, InjectedFault, Level, Mode, ModuleId, Nobody, Options, Techniques, Timed,
 };
 use warpwatt_workloads::{Check, Size, Workload, all};
+use ways::{WAYS, with};
 
 fn gpu() -> Config {
     GpuFile::preset("gtx480-wc").expect("a preset").config
-}
-
-fn with(text: &str) -> Techniques {
-    let mut techniques = Techniques { verify: true, ..Techniques::default() };
-    if !text.is_empty() {
-        techniques.with(text).expect("it is legal");
-    }
-    techniques
 }
 
 fn device(timed: Timed, level: Level) -> Device {
@@ -35,19 +30,6 @@ fn run(workload: &dyn Workload, techniques: Techniques) -> (Device, Check) {
         .unwrap_or_else(|error| panic!("{}: {error}", workload.info().name));
     (device, check)
 }
-
-/// The ways to use it: each setting at least once.
-const WAYS: [&str; 9] = [
-    "warped-compression",
-    "warped-compression:observe=on,gating=off",
-    "warped-compression:compression=off",
-    "warped-compression:encodings=4-0",
-    "warped-compression:encodings=4-1+4-2,valid_on=launch",
-    "warped-compression:divergent=merge,compressors=1,decompressors=1",
-    "warped-compression:window=thread",
-    "warped-compression:window=thread,valid_on=launch,gating=on",
-    "warped-compression:mov=off,compress_cycles=8,decompress_cycles=8,wake_cycles=50",
-];
 
 #[test]
 fn results_are_right_and_nothing_is_lost() {

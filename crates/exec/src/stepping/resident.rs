@@ -145,6 +145,12 @@ impl Resident {
         registers[rows * warp..][..rows - TRASH_ROWS].get(usize::from(register)).unwrap_or(&ZERO)
     }
 
+    /// Registers that have got values since the last time by other means than the instruction that was stepped, as a set: those of lanes that
+    /// waited at a barrier with a result, or in an operation between lanes.
+    pub fn take_late(&mut self, warp: usize) -> [u64; 4] {
+        std::mem::take(&mut self.cta.warps[warp].late)
+    }
+
     /// The lanes in which a predicate holds; predicate 7 always does.
     pub fn predicate(&self, warp: usize, predicate: u8) -> u32 {
         self.cta.warps[warp].preds[usize::from(predicate & 7)]

@@ -71,7 +71,6 @@ impl Sm {
             let resident = self.blocks[warp.block as usize].resident as usize;
             let resident = &work.shares[kernel as usize].residents[resident];
             if let Some(pc) = resident.warp_pc(warp.index as usize) {
-                self.value_came_late(work, kernels, slot, now);
                 self.go_to(slot, pc);
                 self.hold(slot, now, self.spec.barrier_cycles, Stall::Barrier);
                 self.evaluate(kernels, slot, now);

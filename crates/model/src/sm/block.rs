@@ -139,13 +139,16 @@ impl Sm {
         work.shares[kernel as usize].barriers += opened;
         for i in 0..self.blocks[block].slots.len() {
             let slot = usize::from(self.blocks[block].slots[i]);
-            let resident = &work.shares[kernel as usize].residents[self.blocks[block].resident as usize];
             let warp = &self.warps[slot % WARPS];
             // Slots of warps that ended may have gone to other blocks.
-            let is_ours = warp.block as usize == block && warp.pc.is_none();
-            if is_ours && warp.waits_for(Stall::Barrier) {
+            if warp.block as usize != block || !warp.is_live() {
+                continue;
+            }
+            self.tell_late(work, slot, now);
+            let warp = &self.warps[slot % WARPS];
+            let resident = &work.shares[kernel as usize].residents[warp.resident as usize];
+            if warp.pc.is_none() && warp.waits_for(Stall::Barrier) {
                 let Some(pc) = resident.warp_pc(warp.index as usize) else { continue };
-                self.value_came_late(work, kernels, slot, now);
                 self.go_to(slot, pc);
                 self.hold(slot, now, self.spec.barrier_cycles, Stall::Barrier);
                 self.evaluate(kernels, slot, now);

@@ -78,8 +78,6 @@ pub struct Timing {
     pub dst_words: u8,
     /// Which of these words are upper halves of 64-bit values.
     pub upper_words: u16,
-    /// Lanes of a diverged warp may meet in it: those that come first get their values with the last.
-    pub collective: bool,
     pub sources: u8,
     pub source: [u8; SOURCES],
     /// Whether the operands lie in different banks and come in two cycles, if nobody else wants these banks: as many in the first as a
@@ -144,7 +142,6 @@ fn decode(uop: &Uop, config: &Config) -> Timing {
         dst: uop.dst.0,
         dst_words: 0,
         upper_words: upper_words(uop),
-        collective: matches!(uop.class(), Class::Shuffle | Class::Vote),
         sources: 0,
         source: [0; SOURCES],
         reads_plainly: false,

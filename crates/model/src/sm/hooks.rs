@@ -124,14 +124,30 @@ impl Sm {
         }
     }
 
-    /// The latest instruction of a warp waited for others, or for the end of the epoch, and has its result only now.
-    pub(super) fn value_came_late(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, now: u64) {
+    /// Lanes of a warp may have got what they waited for: results of barriers, and of operations between lanes.
+    #[inline(always)]
+    pub(super) fn tell_late(&mut self, work: &mut Work, slot: usize, now: u64) {
+        let Some(technique) = &mut self.registers else { return };
+        let warp = &self.warps[slot % WARPS];
+        let share = at_mut(&mut work.shares, warp.kernel as usize);
+        let block = at_mut(&mut share.residents, warp.resident as usize);
+        let late = block.take_late(warp.index as usize);
+        for (mut set, first) in late.into_iter().zip((0u8..).step_by(64)) {
+            while set != 0 {
+                let register = first + set.trailing_zeros() as u8;
+                set &= set - 1;
+                technique.late(now, slot, register, block.row(warp.index as usize, register));
+            }
+        }
+    }
+
+    /// The latest instruction of a warp waited for the end of the epoch, or was done at once, and has its result now.
+    pub(super) fn value_came_late(&mut self, work: &Work, kernels: &[Kernel], slot: usize, now: u64) {
         let Some(technique) = &mut self.registers else { return };
         let warp = &self.warps[slot % WARPS];
         let timings = &at(kernels, warp.kernel as usize).decoded.timing;
         let Some(timing) = timings.get(warp.last_pc as usize) else { return };
-        let share = at_mut(&mut work.shares, warp.kernel as usize);
-        let block = at(&share.residents, warp.resident as usize);
+        let block = at(&at(&work.shares, warp.kernel as usize).residents, warp.resident as usize);
         for register in timing.dst..timing.dst + timing.dst_words {
             technique.late(now, slot, register, block.row(warp.index as usize, register));
         }

@@ -147,6 +147,7 @@ impl Sm {
         }
         self.note_issue(slot, pc, outcome.mask, timing);
         self.tell_technique(slot, timing, lanes);
+        self.tell_late(work, slot, now);
         if timing.pipe == Pipe::Memory && outcome.event != StepEvent::Deferred {
             self.start_memory(work, around.kernels, kernel_index, &outcome, slot, now);
         } else {

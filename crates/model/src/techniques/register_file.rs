@@ -155,7 +155,7 @@ impl RegisterFile {
         ask!(self, technique => technique.write(written, port))
     }
 
-    /// A result that was written before its value was there: that of a system call. It is stored as it is now.
+    /// A value that came to a register by other means than the instruction that was to write it. It is stored as it is now.
     pub fn late(&mut self, now: u64, slot: usize, register: u8, values: &Row) {
         ask!(self, technique => technique.late(now, slot, register, values));
     }

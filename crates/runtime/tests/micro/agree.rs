@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a run is simulated does not show: threads, skipping of idle cycles and the host's vector instructions change neither values nor
-//! any counter, whatever the GPU. `WARPWATT_CASES` sets the number of random GPUs.
+//! any counter, whatever the GPU, and whatever technique keeps its registers. `WARPWATT_CASES` sets the number of random GPUs.
 
 use warpwatt_config::{Config, random};
 use warpwatt_runtime::Level;
 
 use crate::bench::How;
 use crate::jobs::{JOBS, Job};
+use crate::technique;
 
 #[test]
 fn random_gpus_do_the_same_however_they_are_simulated() {
@@ -17,11 +18,13 @@ fn random_gpus_do_the_same_however_they_are_simulated() {
         let mut config = random(seed);
         // Copies at a megabyte a second would be most of what is stepped through.
         config.pcie = Config::default().pcie;
+        let techniques = technique::random(seed, &mut config);
+        let with = techniques.canonical().join(" ");
         for (job, right) in JOBS.iter().zip(&right) {
-            let plain = job.run(Some(&config), How::default());
+            let plain = job.run_with(Some(&config), &techniques, How::default());
             assert!(
                 plain.output == *right,
-                "{} on GPU {seed} computes something else than functionally",
+                "{} on GPU {seed} {with} computes something else than functionally",
                 job.name
             );
             let ways = [
@@ -31,10 +34,10 @@ fn random_gpus_do_the_same_however_they_are_simulated() {
                 How { level: Level::Plain, ..How::default() },
             ];
             for how in ways {
-                let other = job.run(Some(&config), how);
+                let other = job.run_with(Some(&config), &techniques, how);
                 assert!(
                     other.output == plain.output,
-                    "{} on GPU {seed} computes something else with {how:?}",
+                    "{} on GPU {seed} {with} computes something else with {how:?}",
                     job.name
                 );
                 let differs: Vec<_> = plain
@@ -46,7 +49,7 @@ fn random_gpus_do_the_same_however_they_are_simulated() {
                     .collect();
                 if !differs.is_empty() || plain.counts.len() != other.counts.len() {
                     wrong.push(format!(
-                        "{} on GPU {seed} counts otherwise with {how:?}: {differs:?}",
+                        "{} on GPU {seed} {with} counts otherwise with {how:?}: {differs:?}",
                         job.name
                     ));
                 }

@@ -4,7 +4,9 @@
 use warpwatt_config::Config;
 use warpwatt_model::flatten;
 use warpwatt_runtime::texture::{ChannelKind, Format, Image, Sampler, Storage};
-use warpwatt_runtime::{Args, Device, DevicePtr, LaunchConfig, Mode, ModuleId, Nobody, Options, Timed};
+use warpwatt_runtime::{
+    Args, Device, DevicePtr, LaunchConfig, Mode, ModuleId, Nobody, Options, Techniques, Timed,
+};
 
 use crate::bench::How;
 use crate::conserve;
@@ -93,11 +95,17 @@ impl Job {
 
     /// Runs on a GPU, or functionally when there is none.
     pub fn run(&self, config: Option<&Config>, how: How) -> Outcome {
+        self.run_with(config, &Techniques::default(), how)
+    }
+
+    /// The same on a GPU with techniques.
+    pub fn run_with(&self, config: Option<&Config>, techniques: &Techniques, how: How) -> Outcome {
         let mode = config.map_or(Mode::Functional, |config| {
             Mode::Timed(Box::new(Timed {
                 threads: how.threads,
                 step_every_cycle: how.step,
                 limit_cycles: Some(50_000_000),
+                techniques: techniques.clone(),
                 ..Timed::new(config.clone())
             }))
         });

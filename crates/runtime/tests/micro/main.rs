@@ -15,3 +15,4 @@ mod memory;
 mod parameters;
 mod shared;
 mod table;
+mod technique;

@@ -249,10 +249,6 @@ impl WarpedCompression {
         for register in timing.dst..timing.dst + timing.dst_words {
             let entry = &mut self.registers[index(slot, register)];
             (entry.lanes, entry.phase) = (lanes.mask, phase);
-            if timing.collective && lanes.mask != 0 {
-                // Lanes that came here before wait for these, and get their values now.
-                entry.lanes |= lanes.all;
-            }
         }
     }
 

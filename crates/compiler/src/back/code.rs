@@ -141,15 +141,30 @@ pub(super) fn run(f: &MFunc, assignment: &Assignment) -> CodedFunction {
         }
     }
     let highest = |set: &BTreeSet<u8>| set.last().map_or(0, |&r| u32::from(r) + 1);
+    let registers = highest(&written).max(saves.last().map_or(0, |&r| u32::from(r) + 1));
     CodedFunction {
+        registers: registers.max(read_up_to(&blocks)).max(2),
         blocks,
         order: f.order.clone(),
         frame,
-        registers: highest(&written).max(saves.last().map_or(0, |&r| u32::from(r) + 1)).max(2),
         predicates: highest(&written_preds),
         spill_bytes: f.spill_bytes,
         has_indirect_call: f.blocks.iter().any(|b| b.insts.iter().any(|m| m.inst.op == Op::CallInd)),
     }
+}
+
+/// The number behind the highest register that is read: some are that nobody writes.
+fn read_up_to(blocks: &[CodedBlock]) -> u32 {
+    let end = |source: Src, words: u32| match source {
+        Src::Reg(first) if first != Reg::ZERO => u32::from(first.0) + words,
+        _ => 0,
+    };
+    let of_uop = |uop: &Uop| (0..uop.src.len()).map(|i| end(uop.src[i], uop.src_words(i))).max().unwrap_or(0);
+    let of_block = |block: &CodedBlock| {
+        let uops = block.uops.iter().map(|coded| of_uop(&coded.uop));
+        uops.max().unwrap_or(0).max(end(block.index, 1))
+    };
+    blocks.iter().map(of_block).max().unwrap_or(0)
 }
 
 /// Registers and predicates that the function writes.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""numba-cuda's own tests, which its wheel has in numba/cuda/tests, under `warpwatt exec --functional`.
+"""numba-cuda's own tests, which its wheel has in numba/cuda/tests, under `warpwatt exec --functional`, or timed with a technique.
 
 numba-passing.txt lists those that pass. The list may only grow: `run.py` fails if a test in it does not pass any more, and
 `run.py --numba-grow` adds those that pass now. The list is run in two processes, in samples (./test) or whole (./test-long)."""
@@ -15,6 +15,7 @@ from building import CLIENTS, HERE, PYTHON
 
 LIST = HERE / "numba-passing.txt"
 SAMPLE = 80  # tests, about a minute on two cores
+SAMPLE_TIMED = 200
 HEADER = """\
 # Tests of numba-cuda that pass under `warpwatt exec --functional`. This list may only grow;
 # `tests/clients/run.py --numba-grow` adds to it. Versions are in tools/setup-clients.
@@ -33,18 +34,18 @@ def listed():
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def pytest(warpwatt, *arguments):
+def pytest(warpwatt, flags, *arguments):
     # The tests are in a package without a name of its own, which pytest would otherwise take for the package `cuda`.
     importing = ["--rootdir", tests_folder(), "-o", "consider_namespace_packages=true", "--import-mode=importlib", "-p", "no:cacheprovider"]
-    command = [warpwatt, "exec", "-q", "--functional", "--", PYTHON, "-m", "pytest", "-q", *importing, *arguments]
+    command = [warpwatt, "exec", "-q", *(flags or ["--functional"]), "--", PYTHON, "-m", "pytest", "-q", *importing, *arguments]
     return [str(c) for c in command]
 
 
-def run_some(warpwatt, environment, ids, timeout):
+def run_some(warpwatt, flags, environment, ids, timeout):
     """Outcomes of these tests (or files), as far as they got: {id: passed | failed | skipped | died}."""
     with tempfile.TemporaryDirectory(prefix="numba-") as folder:
         outcomes = Path(folder) / "outcomes"
-        command = pytest(warpwatt, "--no-header", "--tb=no", "-p", "outcomes", "-W", "ignore", *(tests_folder() / i for i in ids))
+        command = pytest(warpwatt, flags, "--no-header", "--tb=no", "-p", "outcomes", "-W", "ignore", *(tests_folder() / i for i in ids))
         more = {"OUTCOMES": str(outcomes), "PYTHONPATH": str(HERE / "python")}
         log = open(Path(folder) / "log", "w+b")
         child = subprocess.Popen(
@@ -63,7 +64,7 @@ def run_some(warpwatt, environment, ids, timeout):
         return result, log.read()[-1500:].decode(errors="replace")
 
 
-def check(warpwatt, environment, jobs, everything):
+def check(warpwatt, flags, environment, jobs, everything):
     """Run the list or a sample of it; yields (name, complaint, seconds)."""
     start, ids = time.monotonic(), listed()
     if not ids:
@@ -76,13 +77,13 @@ def check(warpwatt, environment, jobs, everything):
         parts, timeout = list(groups.values()), 1200
     else:
         # Neighbours in a file share what was compiled, so runs of two are taken, spread over the list.
-        step = max(1, len(ids) // SAMPLE)
+        step = max(1, len(ids) // (SAMPLE_TIMED if flags else SAMPLE))
         sample = [i for k, i in enumerate(ids) if k // 2 % step == 0]
         half = (len(sample) + 1) // 2
-        parts, timeout = [sample[:half], sample[half:]], 240
+        parts, timeout = [sample[:half], sample[half:]], 1200 if flags else 240
     results, logs = {}, []
     with ThreadPoolExecutor(jobs) as pool:
-        for some, log in pool.map(lambda p: run_some(warpwatt, environment, p, timeout), [p for p in parts if p]):
+        for some, log in pool.map(lambda p: run_some(warpwatt, flags, environment, p, timeout), [p for p in parts if p]):
             results |= some
             logs.append(log)
     wanted = [i for p in parts for i in p]
@@ -99,11 +100,11 @@ def run_file(warpwatt, environment, file, timeout=900):
     without it, for as long as that helps."""
     outcomes, remaining = {}, [file]
     while remaining:
-        some, log = run_some(warpwatt, environment, remaining, timeout)
+        some, log = run_some(warpwatt, [], environment, remaining, timeout)
         before, outcomes = outcomes, outcomes | some
         if "died" in some.values():
             # What comes after the one that died is found by collecting without running.
-            command = pytest(warpwatt, "--collect-only", tests_folder() / file)
+            command = pytest(warpwatt, [], "--collect-only", tests_folder() / file)
             found = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, cwd="/")
             names = [line for line in found.stdout.splitlines() if "::" in line]
             remaining = [n for n in names if n not in outcomes]

@@ -6,6 +6,8 @@
     cargo build --release          makes warpwatt and the libraries
     tests/clients/run.py           builds what is out of date and runs everything that ./test runs
     tests/clients/run.py --long    the long list: every program with both compilers, all of numba-cuda's tests in the list, speed
+    tests/clients/run.py --technique NAME
+                                   timed runs alone, with a technique whose values are verified
     tests/clients/run.py REGEX...  only the cases whose names match, their output shown if they fail
 
 The last line is `N passed, M failed`; the exit code is 0 if none failed. A missing tool is a failure.
@@ -34,11 +36,11 @@ def environment():
     return keep | {"NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
 
 
-def execute(warpwatt, case, mode, folder):
+def execute(warpwatt, flags, case, mode, folder):
     """Run a case; returns exit code, standard output, standard error, and the record as text or None."""
     target = Path(folder) / "record.json"
     target.unlink(missing_ok=True)
-    command = [warpwatt, "exec", "-q", "--json", target] + (["--functional"] if mode == "functional" else []) + ["--", *case.command]
+    command = [warpwatt, "exec", "-q", "--json", target] + (["--functional"] if mode == "functional" else flags) + ["--", *case.command]
     done = subprocess.run(
         [str(c) for c in command], stdin=subprocess.DEVNULL, capture_output=True, timeout=case.timeout, env=environment(), cwd=folder
     )
@@ -84,15 +86,15 @@ def without_host(text):
     return json.dumps(record, indent=1)
 
 
-def run_case(warpwatt, case, mode):
+def run_case(warpwatt, flags, case, mode):
     """Returns (name, complaint or None, seconds)."""
     name, start = f"{case.name} {mode}", time.monotonic()
     with tempfile.TemporaryDirectory(prefix="clients-") as folder:
         try:
-            code, out, err, text = execute(warpwatt, case, mode, folder)
+            code, out, err, text = execute(warpwatt, flags, case, mode, folder)
             wrong = complaint(case, mode, code, out, err, text)
             if not wrong and case.twice and mode == "timed":
-                again = execute(warpwatt, case, mode, folder)[3]
+                again = execute(warpwatt, flags, case, mode, folder)[3]
                 if again is None or without_host(text) != without_host(again):
                     wrong = "a second run gave another record: " + first_difference(without_host(text), without_host(again or "{\"host\":0}"))
             if wrong:
@@ -133,13 +135,18 @@ def main():
     arguments.add_argument("--jobs", type=int, default=2)
     arguments.add_argument("--warpwatt", type=Path, default=ROOT / "target" / "release" / "warpwatt")
     arguments.add_argument("--numba-grow", action="store_true", help="run numba-cuda's tests, or the files that match, and add what passes to the list")
+    arguments.add_argument("--technique", metavar="NAME[:KEY=VALUE,...]", help="timed runs alone, with a technique whose values are verified")
     options = arguments.parse_args()
+    # Techniques of the register file want banks of eight arrays.
+    flags = ["--set", "sm.rf.sub_banks=8", "--with", options.technique, "--verify-techniques"] if options.technique else []
     options.warpwatt = options.warpwatt.resolve()  # programs are run in folders of their own
 
     def wanted(name):
         return any(re.search(r, name) for r in options.only) if options.only else True
 
     cases = [(c, m) for c in CASES for m in c.modes if wanted(f"{c.name} {m}") and (options.long or options.only or not c.long)]
+    if options.technique:
+        cases = [(c, m) for c, m in cases if m == "timed"]
     # The longest first, so that two at a time end together.
     cases.sort(key=lambda c: -c[0].timeout)
     # Time on a busy machine proves nothing: it is measured when asked for.
@@ -169,10 +176,10 @@ def main():
         for name, why in broken.items():
             tell(f"build of {name}", why, 0)
         able = [(c, m) for c, m in cases if not set(c.builds) & set(broken)]
-        for result in pool.map(lambda cm: run_case(options.warpwatt, *cm), able):
+        for result in pool.map(lambda cm: run_case(options.warpwatt, flags, *cm), able):
             tell(*result)
     if "numba-suite" in extra:
-        for result in numba_suite.check(options.warpwatt, environment(), options.jobs, everything=options.long):
+        for result in numba_suite.check(options.warpwatt, flags, environment(), options.jobs, everything=options.long):
             tell(*result)
     if "speed" in extra and not set(speed.BUILDS) & set(broken):
         for result in speed.measure(options.warpwatt, environment()):

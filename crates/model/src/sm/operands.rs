@@ -321,7 +321,10 @@ impl Operands {
             self.spared[0] += port.reads * self.sub_banks - port.arrays;
             let start = self.buses.book_any(buses, access.ready);
             let earliest = start.max(access.awake);
-            let at = self.ports[self.write_ports % 2].book(bank, earliest);
+            // Arrays that take that long to wake up keep nobody from the others of their bank: a calendar would, since it tells no cycles
+            // apart beyond its horizon.
+            let far = earliest - now >= HORIZON;
+            let at = if far { earliest } else { self.ports[self.write_ports % 2].book(bank, earliest) };
             waited += start - access.ready + (at - earliest);
             arrays += u64::from(access.arrays);
             done = done.max(at);

@@ -3,10 +3,12 @@
 //! operations between lanes that arrive one after the other or not at all, of atomics, system calls, textures and surfaces. What a
 //! functional device computes comes out, and every register that is read is what the technique has stored (its verification is on).
 
+#[path = "micro/conserve.rs"]
+mod conserve;
 #[path = "micro/ways.rs"]
 mod ways;
 
-use warpwatt_config::GpuFile;
+use warpwatt_config::{Config, GpuFile};
 use warpwatt_runtime::texture::{ChannelKind, Format, Image, Sampler, Storage};
 use warpwatt_runtime::{Args, Device, LaunchConfig, Mode, Nobody, Options, Timed};
 use ways::{WAYS, with};
@@ -53,18 +55,22 @@ done:
     )
 }
 
+fn gpu() -> Config {
+    GpuFile::preset("gtx480-wc").expect("a preset").config
+}
+
 /// The results of a block, on a functional device, or on a timed one with a technique.
 fn run(ptx: &str, technique: Option<&str>) -> Result<Vec<u32>, String> {
     let mode = match technique {
         None => Mode::Functional,
         Some(text) => {
             let techniques = with(text);
-            let config = GpuFile::preset("gtx480-wc").expect("a preset").config;
-            Mode::Timed(Box::new(Timed { techniques, limit_cycles: Some(5_000_000), ..Timed::new(config) }))
+            Mode::Timed(Box::new(Timed { techniques, limit_cycles: Some(5_000_000), ..Timed::new(gpu()) }))
         }
     };
-    let mut device =
-        Device::with(Options { mode, ..Options::default() }, Box::new(Nobody)).expect("a device");
+    // Register allocations are proven elsewhere; here the same kernels are compiled over and over.
+    let options = Options { mode, verify: false, ..Options::default() };
+    let mut device = Device::with(options, Box::new(Nobody)).expect("a device");
     let module = device.load_module("k.ptx", ptx).unwrap_or_else(|error| panic!("{error}\n{ptx}"));
     let out = device.alloc(u64::from(4 * THREADS)).expect("room");
     let cells = device.alloc(4096).expect("room");
@@ -80,6 +86,10 @@ fn run(ptx: &str, technique: Option<&str>) -> Result<Vec<u32>, String> {
     let image = device.create_image(Image { storage, sampler: Sampler::default() });
     let args = Args::new().ptr(out).ptr(cells).u64(image);
     device.launch(module, "k", &LaunchConfig::new(1, THREADS), &args).map_err(|error| error.to_string())?;
+    if technique.is_some() {
+        let compiled = device.compile(module, "k", false).expect("it ran");
+        conserve::check(&device.log()[0], &compiled.program, &gpu());
+    }
     let mut bytes = vec![0; 4 * THREADS as usize];
     device.read(out, &mut bytes).expect("it fits");
     Ok(bytes.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect())

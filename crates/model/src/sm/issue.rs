@@ -200,6 +200,7 @@ impl Sm {
         let ready = self.collect(now, slot, timing);
         if timing.pipe == Pipe::Memory {
             // A surface store, done between epochs: it only takes its way to the memory unit.
+            self.units.hand_over();
             self.issue.retired += 1;
             return;
         }

@@ -160,13 +160,14 @@ fn find(name: &str) -> Result<&'static Paper, Failure> {
 /// The workloads of these names, or all, in the order of their list.
 fn choose(names: &[String]) -> Result<Vec<&'static dyn Workload>, Failure> {
     let all = warpwatt_workloads::all();
+    let names: Vec<_> = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
     if names.is_empty() {
         return Ok(all.to_vec());
     }
-    for name in names {
+    for name in &names {
         find_workload(name)?;
     }
-    Ok(all.iter().copied().filter(|workload| names.iter().any(|name| name == workload.info().name)).collect())
+    Ok(all.iter().copied().filter(|workload| names.contains(&workload.info().name)).collect())
 }
 
 #[cfg(test)]
@@ -180,6 +181,7 @@ mod tests {
             Ok(choose(&given)?.iter().map(|workload| workload.info().name).collect())
         };
         assert_eq!(names(&["bfs", "vecadd", "bfs"]).expect("known"), ["vecadd", "bfs"]);
+        assert_eq!(names(&["bfs", " "]).expect("a comma too many"), ["bfs"]);
         assert_eq!(names(&[]).expect("all").len(), 14);
         assert_eq!(names(&["bsf"]).expect_err("unknown").exit, Exit::Usage);
     }

@@ -449,7 +449,7 @@ impl Sm {
     }
 
     #[inline(always)]
-    pub(super) fn wait(&mut self, slot: usize, stall: Stall) {
+    fn wait(&mut self, slot: usize, stall: Stall) {
         let warp = &mut self.warps[slot % WARPS];
         (warp.condition, warp.stall) = (Condition::Waits, stall);
         let away = matches!(stall, Stall::Memory | Stall::Barrier | Stall::Fence | Stall::Merge);

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CUDA C++ programs compiled by NVRTC (`cuda/*.cu`, PTX beside them): what the language offers beside arithmetic, and
-//! programs whose blocks and lanes wait for each other.
+//! programs whose blocks and lanes wait for each other. Most run functionally, and timed with compressed registers.
+
+#[path = "micro/ways.rs"]
+mod ways;
 
 use std::sync::{Arc, Mutex};
 
+use warpwatt_config::GpuFile;
+
 use warpwatt_runtime::texture::{AddressMode, ChannelKind, Filter, Format, Image, Sampler, Storage};
 use warpwatt_runtime::{
-    Args, Device, DevicePtr, Error, FaultReport, LaunchConfig, ModuleId, Nobody, Observer, Options,
+    Args, Device, DevicePtr, Error, FaultReport, LaunchConfig, Mode, ModuleId, Nobody, Observer, Options,
+    Timed,
 };
+use ways::{WAYS, with};
 
 const PROGRESS: &str = include_str!("cuda/progress.ptx");
 const LANGUAGE: &str = include_str!("cuda/language.ptx");
@@ -21,6 +28,18 @@ struct Session {
 impl Session {
     fn new(name: &str, ptx: &str) -> Session {
         Session::with(name, ptx, Options::default(), Box::new(Nobody))
+    }
+
+    /// On a functional device, and on timed ones whose registers a technique keeps.
+    fn everywhere(name: &str, ptx: &str) -> Vec<Session> {
+        let timed = [WAYS[0], WAYS[5]].map(|technique| {
+            let config = GpuFile::preset("gtx480-wc").expect("a preset").config;
+            Mode::Timed(Box::new(Timed { techniques: with(technique), ..Timed::new(config) }))
+        });
+        let modes = [Mode::Functional].into_iter().chain(timed);
+        modes
+            .map(|mode| Session::with(name, ptx, Options { mode, ..Options::default() }, Box::new(Nobody)))
+            .collect()
     }
 
     fn with(name: &str, ptx: &str, options: Options, observer: Box<dyn Observer + Send>) -> Session {
@@ -62,42 +81,44 @@ impl Session {
 
 #[test]
 fn a_scan_that_looks_back_over_spinning_blocks_is_right() {
-    let mut s = Session::new("progress.ptx", PROGRESS);
-    let n: usize = 300 * 128 - 37;
-    let input: Vec<u32> = (0..n as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 20).collect();
-    let blocks = n.div_ceil(128);
-    let (data, out, ticket) = (s.words(&input), s.zeros(n), s.zeros(1));
-    let (status, own, prefix) = (s.zeros(blocks), s.zeros(blocks), s.zeros(blocks));
-    let args = Args::new().ptr(data).ptr(out).u32(n as u32).ptr(ticket).ptr(status).ptr(own).ptr(prefix);
-    s.launch("lookback_scan", blocks as u32, 128, &args).unwrap_or_else(|e| panic!("{e}"));
-    let mut sum = 0u32;
-    let expected: Vec<u32> = input
-        .iter()
-        .map(|v| {
-            sum = sum.wrapping_add(*v);
-            sum
-        })
-        .collect();
-    assert_eq!(s.read(out, n), expected);
+    for mut s in Session::everywhere("progress.ptx", PROGRESS) {
+        let n: usize = 300 * 128 - 37;
+        let input: Vec<u32> = (0..n as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 20).collect();
+        let blocks = n.div_ceil(128);
+        let (data, out, ticket) = (s.words(&input), s.zeros(n), s.zeros(1));
+        let (status, own, prefix) = (s.zeros(blocks), s.zeros(blocks), s.zeros(blocks));
+        let args = Args::new().ptr(data).ptr(out).u32(n as u32).ptr(ticket).ptr(status).ptr(own).ptr(prefix);
+        s.launch("lookback_scan", blocks as u32, 128, &args).unwrap_or_else(|e| panic!("{e}"));
+        let mut sum = 0u32;
+        let expected: Vec<u32> = input
+            .iter()
+            .map(|v| {
+                sum = sum.wrapping_add(*v);
+                sum
+            })
+            .collect();
+        assert_eq!(s.read(out, n), expected);
+    }
 }
 
 #[test]
 fn blocks_that_wait_for_each_other_by_spinning_all_pass() {
-    let mut s = Session::new("progress.ptx", PROGRESS);
-    let (blocks, rounds) = (60u32, 5u32);
-    let start: Vec<u32> = (0..blocks).collect();
-    let (cells, arrived, phase) = (s.words(&start), s.zeros(1), s.zeros(1));
-    let args = Args::new().ptr(cells).ptr(arrived).ptr(phase).u32(rounds);
-    s.launch("grid_barrier", blocks, 64, &args).unwrap_or_else(|e| panic!("{e}"));
-    let mut expected = start;
-    for _ in 0..rounds {
-        let old = expected.clone();
-        let n = old.len();
-        for (b, cell) in expected.iter_mut().enumerate() {
-            *cell = old[(b + n - 1) % n].wrapping_add(old[(b + 1) % n]).wrapping_add(1);
+    for mut s in Session::everywhere("progress.ptx", PROGRESS) {
+        let (blocks, rounds) = (60u32, 5u32);
+        let start: Vec<u32> = (0..blocks).collect();
+        let (cells, arrived, phase) = (s.words(&start), s.zeros(1), s.zeros(1));
+        let args = Args::new().ptr(cells).ptr(arrived).ptr(phase).u32(rounds);
+        s.launch("grid_barrier", blocks, 64, &args).unwrap_or_else(|e| panic!("{e}"));
+        let mut expected = start;
+        for _ in 0..rounds {
+            let old = expected.clone();
+            let n = old.len();
+            for (b, cell) in expected.iter_mut().enumerate() {
+                *cell = old[(b + n - 1) % n].wrapping_add(old[(b + 1) % n]).wrapping_add(1);
+            }
         }
+        assert_eq!(s.read(cells, blocks as usize), expected);
     }
-    assert_eq!(s.read(cells, blocks as usize), expected);
 }
 
 #[test]
@@ -139,11 +160,12 @@ const LONELY_SYNC: &str = ".version 7.0\n.target sm_75\n.address_size 64\n.visib
 
 #[test]
 fn a_warp_barrier_that_few_lanes_reach_opens_when_the_others_have_ended() {
-    let mut s = Session::new("lonely.ptx", LONELY_SYNC);
-    let out = s.zeros(32);
-    s.launch("lonely", 1, 32, &Args::new().ptr(out)).unwrap_or_else(|e| panic!("{e}"));
-    let expected: Vec<u32> = (0..32).map(|lane| lane + 1 + if lane < 2 { 100 } else { 0 }).collect();
-    assert_eq!(s.read(out, 32), expected);
+    for mut s in Session::everywhere("lonely.ptx", LONELY_SYNC) {
+        let out = s.zeros(32);
+        s.launch("lonely", 1, 32, &Args::new().ptr(out)).unwrap_or_else(|e| panic!("{e}"));
+        let expected: Vec<u32> = (0..32).map(|lane| lane + 1 + if lane < 2 { 100 } else { 0 }).collect();
+        assert_eq!(s.read(out, 32), expected);
+    }
 }
 
 #[test]
@@ -202,20 +224,22 @@ fn a_failed_assertion_says_what_and_where() {
 
 #[test]
 fn virtual_functions_are_called_through_tables() {
-    let mut s = Session::new("language.ptx", LANGUAGE);
-    let out = s.zeros(64);
-    s.launch("virtual_calls", 1, 64, &Args::new().ptr(out)).unwrap_or_else(|e| panic!("{e}"));
-    let expected: Vec<u32> = (0..64).map(|t| if t % 3 == 0 { t * t } else { t * (t + 1) / 2 }).collect();
-    assert_eq!(s.read(out, 64), expected);
+    for mut s in Session::everywhere("language.ptx", LANGUAGE) {
+        let out = s.zeros(64);
+        s.launch("virtual_calls", 1, 64, &Args::new().ptr(out)).unwrap_or_else(|e| panic!("{e}"));
+        let expected: Vec<u32> = (0..64).map(|t| if t % 3 == 0 { t * t } else { t * (t + 1) / 2 }).collect();
+        assert_eq!(s.read(out, 64), expected);
+    }
 }
 
 #[test]
 fn recursion_to_different_depths_in_one_warp() {
-    let mut s = Session::new("language.ptx", LANGUAGE);
-    let out = s.zeros(32);
-    s.launch("recursion", 1, 32, &Args::new().ptr(out)).unwrap_or_else(|e| panic!("{e}"));
-    // ackermann(2, n) = 2 n + 3
-    assert_eq!(s.read(out, 32), (0..32).map(|t| 2 * (t % 5) + 3).collect::<Vec<u32>>());
+    for mut s in Session::everywhere("language.ptx", LANGUAGE) {
+        let out = s.zeros(32);
+        s.launch("recursion", 1, 32, &Args::new().ptr(out)).unwrap_or_else(|e| panic!("{e}"));
+        // ackermann(2, n) = 2 n + 3
+        assert_eq!(s.read(out, 32), (0..32).map(|t| 2 * (t % 5) + 3).collect::<Vec<u32>>());
+    }
 }
 
 #[test]
@@ -228,54 +252,59 @@ fn endless_recursion_is_a_stack_overflow() {
 
 #[test]
 fn arrays_in_local_memory_and_constant_tables() {
-    let mut s = Session::new("language.ptx", LANGUAGE);
-    let out = s.zeros(32);
-    s.launch("local_table", 1, 32, &Args::new().ptr(out).i32(11)).unwrap_or_else(|e| panic!("{e}"));
-    let weights = [3u32, 1, 4, 1, 5, 9, 2, 6];
-    let table: Vec<u32> = (0..16).map(|i| i * 11 + weights[i as usize & 7]).collect();
-    let expected: Vec<u32> =
-        (0..32u32).map(|t| (0..11).map(|i| table[(t * 7 + i * 5) as usize & 15]).sum()).collect();
-    assert_eq!(s.read(out, 32), expected);
+    for mut s in Session::everywhere("language.ptx", LANGUAGE) {
+        let out = s.zeros(32);
+        s.launch("local_table", 1, 32, &Args::new().ptr(out).i32(11)).unwrap_or_else(|e| panic!("{e}"));
+        let weights = [3u32, 1, 4, 1, 5, 9, 2, 6];
+        let table: Vec<u32> = (0..16).map(|i| i * 11 + weights[i as usize & 7]).collect();
+        let expected: Vec<u32> =
+            (0..32u32).map(|t| (0..11).map(|i| table[(t * 7 + i * 5) as usize & 15]).sum()).collect();
+        assert_eq!(s.read(out, 32), expected);
+    }
 }
 
 #[test]
 fn a_variable_that_holds_the_address_of_another() {
-    let mut s = Session::new("language.ptx", LANGUAGE);
-    let out = s.zeros(32);
-    s.launch("through_pointers", 1, 32, &Args::new().ptr(out)).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(s.read(out, 32), vec![42; 32]);
+    for mut s in Session::everywhere("language.ptx", LANGUAGE) {
+        let out = s.zeros(32);
+        s.launch("through_pointers", 1, 32, &Args::new().ptr(out)).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(s.read(out, 32), vec![42; 32]);
+    }
 }
 
 #[test]
 fn every_thread_has_its_own_memory_from_malloc() {
-    let mut s = Session::new("language.ptx", LANGUAGE);
-    let out = s.zeros(64);
-    s.launch("heap", 1, 32, &Args::new().ptr(out)).unwrap_or_else(|e| panic!("{e}"));
-    let sums = s.read(out, 64);
-    for t in 0..32usize {
-        assert_eq!((sums[2 * t], sums[2 * t + 1]), (t as u32 * 64 + 63 * 32, 0));
+    for mut s in Session::everywhere("language.ptx", LANGUAGE) {
+        let out = s.zeros(64);
+        s.launch("heap", 1, 32, &Args::new().ptr(out)).unwrap_or_else(|e| panic!("{e}"));
+        let sums = s.read(out, 64);
+        for t in 0..32usize {
+            assert_eq!((sums[2 * t], sums[2 * t + 1]), (t as u32 * 64 + 63 * 32, 0));
+        }
     }
 }
 
 #[test]
 fn a_filtered_texture_read_through_an_object() {
-    let mut s = Session::new("language.ptx", LANGUAGE);
-    let texels: Vec<u32> = (0..8).map(|i| (i as f32).to_bits()).collect();
-    let base = s.words(&texels);
-    let format = Format { kind: ChannelKind::Float, bits: 32, channels: 1 };
-    let sampler = Sampler {
-        normalized: true,
-        filter: Filter::Linear,
-        address: [AddressMode::Wrap; 3],
-        ..Sampler::default()
-    };
-    let image = s.device.create_image(Image { storage: Storage::pitched(base.0, 4, 2, 16, format), sampler });
-    let out = s.zeros(8);
-    s.launch("sample", 2, 32, &Args::new().u64(image).ptr(out).i32(4).i32(2))
-        .unwrap_or_else(|e| panic!("{e}"));
-    let values: Vec<f32> = s.read(out, 8).into_iter().map(f32::from_bits).collect();
-    // Half way to the right neighbour, the last column wrapping to the first.
-    assert_eq!(values, [0.5, 1.5, 2.5, 1.5, 4.5, 5.5, 6.5, 5.5]);
+    for mut s in Session::everywhere("language.ptx", LANGUAGE) {
+        let texels: Vec<u32> = (0..8).map(|i| (i as f32).to_bits()).collect();
+        let base = s.words(&texels);
+        let format = Format { kind: ChannelKind::Float, bits: 32, channels: 1 };
+        let sampler = Sampler {
+            normalized: true,
+            filter: Filter::Linear,
+            address: [AddressMode::Wrap; 3],
+            ..Sampler::default()
+        };
+        let image =
+            s.device.create_image(Image { storage: Storage::pitched(base.0, 4, 2, 16, format), sampler });
+        let out = s.zeros(8);
+        s.launch("sample", 2, 32, &Args::new().u64(image).ptr(out).i32(4).i32(2))
+            .unwrap_or_else(|e| panic!("{e}"));
+        let values: Vec<f32> = s.read(out, 8).into_iter().map(f32::from_bits).collect();
+        // Half way to the right neighbour, the last column wrapping to the first.
+        assert_eq!(values, [0.5, 1.5, 2.5, 1.5, 4.5, 5.5, 6.5, 5.5]);
+    }
 }
 
 #[test]

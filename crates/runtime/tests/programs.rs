@@ -8,11 +8,10 @@ mod ways;
 use std::sync::{Arc, Mutex};
 
 use warpwatt_config::GpuFile;
-
 use warpwatt_runtime::texture::{AddressMode, ChannelKind, Filter, Format, Image, Sampler, Storage};
 use warpwatt_runtime::{
     Args, Device, DevicePtr, Error, FaultReport, LaunchConfig, Mode, ModuleId, Nobody, Observer, Options,
-    Timed,
+    Timed, Watchdog,
 };
 use ways::{WAYS, with};
 
@@ -130,6 +129,28 @@ fn a_lock_that_lanes_of_one_warp_take_in_turn_serves_all_of_them() {
     let mut seen = s.read(order, 256);
     seen.sort_unstable();
     assert_eq!(seen, (0..256).collect::<Vec<u32>>(), "every lane had the lock once");
+}
+
+#[test]
+fn lanes_that_spin_for_long_before_others_get_their_turn_are_no_lack_of_progress() {
+    let config = GpuFile::preset("gtx480-wc").expect("a preset").config;
+    let mode = Mode::Timed(Box::new(Timed { techniques: with(WAYS[0]), ..Timed::new(config) }));
+    let watchdog = Watchdog { patience: 3000, ..Watchdog::default() };
+    let mut s = Session::with(
+        "progress.ptx",
+        PROGRESS,
+        Options { mode, watchdog, ..Options::default() },
+        Box::new(Nobody),
+    );
+    let (lock, counter, order) = (s.zeros(1), s.zeros(1), s.zeros(4));
+    s.launch("warp_lock", 1, 4, &Args::new().ptr(lock).ptr(counter).ptr(order))
+        .unwrap_or_else(|e| panic!("{e}"));
+    let mut seen = s.read(order, 4);
+    seen.sort_unstable();
+    assert_eq!(seen, [0, 1, 2, 3]);
+    let (held, out) = (s.words(&[1]), s.zeros(64));
+    let report = s.fault("lost_lock", 2, 64, &Args::new().ptr(held).ptr(out));
+    assert_eq!(report.code, "no-progress", "{report}");
 }
 
 #[test]

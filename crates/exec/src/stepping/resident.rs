@@ -117,6 +117,11 @@ impl Resident {
         NextLanes { all: u32::MAX >> (32 - threads), live: warp.splits.live, active, mask }
     }
 
+    /// Instructions that a warp has issued.
+    pub fn warp_issued(&self, warp: usize) -> u64 {
+        self.cta.warps[warp].issued
+    }
+
     pub fn warp_done(&self, warp: usize) -> bool {
         self.cta.warps[warp].is_done()
     }

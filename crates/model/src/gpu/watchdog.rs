@@ -14,6 +14,8 @@ struct Suspect {
     resident: usize,
     warp: usize,
     snapshot: Snapshot,
+    /// Instructions that it had issued.
+    issued: u64,
     came_back: bool,
 }
 
@@ -57,11 +59,20 @@ impl Watch {
             return None;
         };
         for suspect in suspects.iter_mut().filter(|suspect| !suspect.came_back) {
-            let Suspect { sm, kernel, resident, warp, .. } = *suspect;
+            let Suspect { sm, kernel, resident, warp, issued, .. } = *suspect;
             let resident = &works[sm].shares[kernel].residents[resident];
-            suspect.came_back = resident.warp_pc(warp).is_none()
-                || resident.warp_pc(warp) == Some(suspect.snapshot.pc())
-                    && suspect.snapshot.matches(&kernels[kernel].prepared, resident, warp);
+            let prepared = &kernels[kernel].prepared;
+            let Some(pc) = resident.warp_pc(warp) else {
+                suspect.came_back = true;
+                continue;
+            };
+            // Lanes that wait for those that spin may be what these wait for: they have to have had their turn.
+            let lanes = resident.next_lanes(prepared, warp);
+            let diverged = prepared.independent() && lanes.active != lanes.live;
+            let turns = if diverged { 2 * sms[sm].turns_of_a_warp() } else { 0 };
+            suspect.came_back = pc == suspect.snapshot.pc()
+                && resident.warp_issued(warp).saturating_sub(issued) >= turns
+                && suspect.snapshot.matches(prepared, resident, warp);
         }
         let all_spin = suspects.iter().all(|suspect| suspect.came_back);
         let warps = suspects.len().max(1) as u64;
@@ -85,7 +96,8 @@ fn arrest(sms: &mut [Sm], works: &[Work], kernels: &[Kernel]) -> Vec<Suspect> {
             let block = &works[sm].shares[kernel].residents[resident];
             if block.warp_pc(warp).is_some() {
                 let snapshot = Snapshot::of(&kernels[kernel].prepared, block, warp);
-                suspects.push(Suspect { sm, kernel, resident, warp, snapshot, came_back: false });
+                let issued = block.warp_issued(warp);
+                suspects.push(Suspect { sm, kernel, resident, warp, snapshot, issued, came_back: false });
             }
         }
     }

@@ -13,7 +13,7 @@ use super::{Event, Kernel, MemoryOp, Sm, Surroundings, WARPS, Work, at, at_mut};
 use crate::address;
 
 /// Turns of a diverged warp after which lanes that wait at a join for others that spin are let go.
-const TURNS: u32 = 64;
+pub(super) const TURNS: u32 = 64;
 
 impl Sm {
     /// Which pools have no free collector in a cycle, a bit for each.

@@ -303,9 +303,8 @@ impl WarpedCompression {
         let index = index(slot, register);
         let old = self.registers[index];
         if old.lanes == 0 {
-            // The guard held for no lane. Banks are accessed as without compression, and nothing changes.
-            let arrays = if old.valid { old.arrays.count_ones() } else { ARRAYS as u32 };
-            return WriteAccess { arrays, ready: now, awake: now };
+            // The guard held for no lane, and nothing changes. It costs what it costs without compression, which saves nothing here.
+            return WriteAccess { arrays: ARRAYS as u32, ready: now, awake: now };
         }
         if !old.moves {
             self.counters.writes[old.phase as usize] += 1;

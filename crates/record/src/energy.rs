@@ -485,17 +485,8 @@ mod tests {
         });
         let whole = crate::Whole::of(&device).expect("it is timed");
         let host = crate::Meter::start().host(warpwatt_runtime::Level::detect(), 1);
-        let inputs = warpwatt_results::Inputs {
-            workload: None,
-            size: None,
-            program: None,
-            seed: None,
-            ptx_sha256: String::new(),
-            launch_sha256: None,
-            gpu: None,
-            techniques: Vec::new(),
-            technology: Some(technology.name.clone()),
-        };
+        let technology = Some(technology.name.clone());
+        let inputs = warpwatt_results::Inputs { technology, ..warpwatt_results::Inputs::default() };
         let mut record =
             RunRecord::new(crate::tool(), inputs, kernels.collect(), Some(whole.elapsed()), host);
         energies.totals(&mut record);

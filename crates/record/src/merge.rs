@@ -95,17 +95,7 @@ mod tests {
     }
 
     fn inputs() -> Inputs {
-        Inputs {
-            workload: None,
-            size: None,
-            program: Some(vec!["a.out".to_owned()]),
-            seed: None,
-            ptx_sha256: String::new(),
-            launch_sha256: None,
-            gpu: None,
-            techniques: Vec::new(),
-            technology: None,
-        }
+        Inputs { program: Some(vec!["a.out".to_owned()]), ..Inputs::default() }
     }
 
     fn host() -> Host {

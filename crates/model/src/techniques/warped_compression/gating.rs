@@ -37,10 +37,8 @@ impl Gating {
 
     /// Entries in these arrays become valid in cycle `at`: those that are off are switched on.
     #[inline]
-    pub fn claim(&mut self, bank: usize, mut arrays: u8, at: u64) {
-        while arrays != 0 && self.enabled {
-            let array = arrays.trailing_zeros() as usize;
-            arrays &= arrays - 1;
+    pub fn claim(&mut self, bank: usize, arrays: u8, at: u64) {
+        for array in members(if self.enabled { arrays } else { 0 }) {
             let valid = &mut self.valid[bank % BANKS][array];
             *valid += 1;
             if *valid == 1 {
@@ -54,10 +52,8 @@ impl Gating {
 
     /// Entries in these arrays are no longer valid: those that were the last are switched off.
     #[inline]
-    pub fn release(&mut self, bank: usize, mut arrays: u8, at: u64) {
-        while arrays != 0 && self.enabled {
-            let array = arrays.trailing_zeros() as usize;
-            arrays &= arrays - 1;
+    pub fn release(&mut self, bank: usize, arrays: u8, at: u64) {
+        for array in members(if self.enabled { arrays } else { 0 }) {
             let valid = &mut self.valid[bank % BANKS][array];
             *valid -= 1;
             if *valid == 0 {
@@ -68,7 +64,7 @@ impl Gating {
 
     /// Arrays that are on can be written now.
     pub fn awaken(&mut self, bank: usize, arrays: u8, now: u64) {
-        for array in (0..ARRAYS).filter(|array| arrays >> array & 1 != 0) {
+        for array in members(arrays) {
             let awake = &mut self.awake[bank % BANKS][array];
             *awake = now.min(*awake);
         }
@@ -76,21 +72,14 @@ impl Gating {
 
     /// When all of these arrays, which are on, can be written.
     #[inline]
-    pub fn awake(&self, bank: usize, mut arrays: u8) -> u64 {
-        let mut awake = 0;
-        while arrays != 0 {
-            let array = arrays.trailing_zeros() as usize;
-            arrays &= arrays - 1;
-            awake = awake.max(self.awake[bank % BANKS][array]);
-        }
-        awake
+    pub fn awake(&self, bank: usize, arrays: u8) -> u64 {
+        members(arrays).fold(0, |awake, array| awake.max(self.awake[bank % BANKS][array]))
     }
 
     /// Whether all of these arrays can be read in a cycle. A register that was written keeps its arrays on.
     pub fn can_read(&self, bank: usize, arrays: u8, at: u64) -> bool {
         let on = |array: usize| self.valid[bank % BANKS][array] > 0;
-        !self.enabled
-            || (0..ARRAYS).filter(|array| arrays >> array & 1 != 0).all(on) && self.awake(bank, arrays) <= at
+        !self.enabled || members(arrays).all(on) && self.awake(bank, arrays) <= at
     }
 
     /// Counts the cycles before `now` of arrays that are off.
@@ -105,6 +94,14 @@ impl Gating {
             }
         }
     }
+}
+
+/// The arrays of a set, lowest first.
+#[inline(always)]
+fn members(arrays: u8) -> impl Iterator<Item = usize> {
+    let after = |&set: &u8| Some(set & (set - 1)).filter(|&rest| rest != 0);
+    std::iter::successors(Some(arrays).filter(|&set| set != 0), after)
+        .map(|set| set.trailing_zeros() as usize)
 }
 
 fn place(bank: usize, array: usize) -> usize {

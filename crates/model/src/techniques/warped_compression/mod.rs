@@ -168,7 +168,7 @@ impl WarpedCompression {
     }
 
     pub fn start(&mut self, now: u64, slot: usize, registers: u32) {
-        let allocated = registers.min(REGISTERS as u32);
+        let allocated = registers.min(u32::from(u8::MAX));
         self.warps[slot % SLOTS] = Warp { allocated, ..Warp::default() };
         for register in 0..allocated as u8 {
             let index = index(slot, register);
@@ -269,8 +269,7 @@ impl WarpedCompression {
         ARRAYS as u32
     }
 
-    /// “After all the necessary banks for a compressed operand register are read, the compressed chunks are sent to the decompressor unit”
-    /// (section 5).
+    /// A compressed operand passes a decompressor on its way to the collector (section 5).
     #[inline(always)]
     pub fn read(&mut self, now: u64, at: u64, slot: usize, register: u8) -> u64 {
         let entry = &self.registers[index(slot, register)];

@@ -2,11 +2,62 @@
 //! Counters: each declared once beside what it counts, with a dotted name whose last word is its unit, and a line of documentation.
 //! Adding up, taking differences and listing are derived.
 
+use std::any::Any;
+use std::fmt;
+
 /// What is known about a counter besides its value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CounterInfo {
     pub name: &'static str,
     pub doc: &'static str,
+    /// Which instructions pay for its events. Counters of events have one; times, ratios and histograms need none.
+    pub charge: Option<Charge>,
+}
+
+impl CounterInfo {
+    /// The last word of the name.
+    pub fn unit(&self) -> &'static str {
+        self.name.rsplit('.').next().unwrap_or_default()
+    }
+
+    /// Whether it counts events, which can cost energy one by one.
+    pub fn counts_events(&self) -> bool {
+        matches!(self.unit(), "count" | "bytes")
+    }
+}
+
+/// Which instructions, and through them which source lines, pay for the energy of a counter's events: each by its share of the events
+/// named here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Charge {
+    /// Instructions issued.
+    Issues,
+    /// Lanes that took part in instructions.
+    Lanes,
+    /// Instructions of one kind of operation, by the kind's name.
+    Op(&'static str),
+    /// Lanes of one kind of operation.
+    OpLanes(&'static str),
+    /// Instructions of one execution unit, by the unit's name.
+    Unit(&'static str),
+    /// Registers read.
+    Reads,
+    /// Registers written.
+    Writes,
+    /// Constant operands.
+    Constants,
+    /// Constant operands, and lines of indexed loads from constant memory.
+    ConstantCache,
+    /// Accesses to shared memory.
+    Shared,
+    /// Lines of global and local memory.
+    Lines,
+    /// Lines of textures.
+    TextureLines,
+    /// Lines of everything that L2 and memory answer.
+    AllLines,
+    /// Issue slots, used or lost.
+    Time,
 }
 
 /// The value of a counter, as a visitor sees it.
@@ -93,17 +144,64 @@ impl Counter for Log2 {
     }
 }
 
-/// Declares a structure of counters: `field: type = "name.unit", "What it counts.";`
+/// A structure of counters whose type is not known: that of a technique.
+pub trait CounterSet: Any + fmt::Debug + Send + Sync {
+    /// Adds other counters of the same type.
+    fn add_set(&mut self, other: &dyn CounterSet);
+    /// What was counted since `earlier`, a former state of these counters.
+    fn since_set(&self, earlier: &dyn CounterSet) -> Box<dyn CounterSet>;
+    fn visit_set(&self, f: &mut dyn FnMut(&'static str, Count));
+    fn boxed(&self) -> Box<dyn CounterSet>;
+    fn equals(&self, other: &dyn CounterSet) -> bool;
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl dyn CounterSet {
+    /// The counters as the type that they are. `None` if they are of another one.
+    pub fn of<T: CounterSet>(&self) -> Option<&T> {
+        self.as_any().downcast_ref()
+    }
+}
+
+/// The charge of a counter: its own, that of its structure, or none.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! charge {
+    ([$own:expr] [$($all:expr)?]) => {
+        Some($own)
+    };
+    ([] [$all:expr]) => {
+        Some($all)
+    };
+    ([] []) => {
+        None
+    };
+}
+
+/// Declares a structure of counters: `field: type = "name.unit", "What it counts.";`. In parentheses behind the structure's name,
+/// a [`Charge`] says which instructions pay for its events; behind a counter's documentation, one says it for that counter.
 #[macro_export]
 macro_rules! counters {
-    ($(#[$meta:meta])* pub struct $name:ident { $($field:ident: $ty:ty = $key:expr, $doc:literal;)* }) => {
+    ($(#[$meta:meta])* pub struct $name:ident($all:expr) { $($rest:tt)* }) => {
+        $crate::counters! { @ [$all] $(#[$meta])* pub struct $name { $($rest)* } }
+    };
+    ($(#[$meta:meta])* pub struct $name:ident { $($rest:tt)* }) => {
+        $crate::counters! { @ [] $(#[$meta])* pub struct $name { $($rest)* } }
+    };
+    (@ $all:tt $(#[$meta:meta])* pub struct $name:ident {
+        $($field:ident: $ty:ty = $key:expr, $doc:literal $(, $charge:expr)?;)*
+    }) => {
         $(#[$meta])*
         #[derive(Clone, PartialEq, Eq, Debug, Default)]
         pub struct $name { $(#[doc = $doc] pub $field: $ty,)* }
 
         impl $name {
             pub const INFO: &'static [$crate::counters::CounterInfo] =
-                &[$($crate::counters::CounterInfo { name: $key, doc: $doc },)*];
+                &[$($crate::counters::CounterInfo {
+                    name: $key,
+                    doc: $doc,
+                    charge: $crate::charge!([$($charge)?] $all),
+                },)*];
 
             pub fn add(&mut self, other: &$name) {
                 $($crate::counters::Counter::add(&mut self.$field, &other.$field);)*
@@ -118,6 +216,37 @@ macro_rules! counters {
                 $(f($key, $crate::counters::Counter::value(&self.$field));)*
             }
         }
+
+        impl $crate::counters::CounterSet for $name {
+            fn add_set(&mut self, other: &dyn $crate::counters::CounterSet) {
+                if let Some(other) = other.of() {
+                    self.add(other);
+                }
+            }
+
+            fn since_set(
+                &self,
+                earlier: &dyn $crate::counters::CounterSet,
+            ) -> Box<dyn $crate::counters::CounterSet> {
+                Box::new(earlier.of().map_or_else(|| self.clone(), |earlier| self.since(earlier)))
+            }
+
+            fn visit_set(&self, f: &mut dyn FnMut(&'static str, $crate::counters::Count)) {
+                self.visit(f);
+            }
+
+            fn boxed(&self) -> Box<dyn $crate::counters::CounterSet> {
+                Box::new(self.clone())
+            }
+
+            fn equals(&self, other: &dyn $crate::counters::CounterSet) -> bool {
+                other.of() == Some(self)
+            }
+
+            fn as_any(&self) -> &dyn std::any::Any {
+                self
+            }
+        }
     };
 }
 
@@ -127,8 +256,9 @@ mod tests {
 
     counters! {
         /// For the tests.
-        pub struct Two {
-            hits: u64 = "two.hits.count", "Hits.";
+        pub struct Two(Charge::Lines) {
+            hits: u64 = "two.hits.count", "Hits.", Charge::Reads;
+            misses: u64 = "two.misses.count", "Misses.";
             sizes: Log2 = "two.sizes.histogram", "Sizes.";
         }
     }
@@ -142,6 +272,30 @@ mod tests {
         both.add(&first);
         assert_eq!((both.hits, both.sizes.total()), (6, 4));
         assert_eq!(both.since(&first), first);
+    }
+
+    #[test]
+    fn a_counter_has_its_own_charge_or_that_of_its_structure() {
+        counters! {
+            /// Without a charge.
+            pub struct None {
+                clocks: u64 = "none.busy.clocks", "Clocks.";
+                events: u64 = "none.events.count", "Events.", Charge::Time;
+            }
+        }
+        let charges = |infos: &[CounterInfo]| infos.iter().map(|info| info.charge).collect::<Vec<_>>();
+        assert_eq!(charges(Two::INFO), [Some(Charge::Reads), Some(Charge::Lines), Some(Charge::Lines)]);
+        assert_eq!(charges(None::INFO), [Option::None, Some(Charge::Time)]);
+        assert!(Two::INFO[0].counts_events() && !Two::INFO[2].counts_events());
+    }
+
+    #[test]
+    fn counters_of_a_type_that_is_not_known_add_up_among_themselves() {
+        let two = Two { hits: 3, ..Two::default() };
+        let mut sum: Box<dyn CounterSet> = two.boxed();
+        sum.add_set(&two);
+        assert_eq!(sum.of::<Two>().map(|two| two.hits), Some(6));
+        assert!(sum.since_set(&two).equals(&two) && !sum.equals(&two));
     }
 
     #[test]

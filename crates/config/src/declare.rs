@@ -34,6 +34,24 @@ pub enum Refusal {
     BadValue(Kind),
 }
 
+/// Values of a technique's parameters.
+pub trait Settings: std::any::Any + std::fmt::Debug + Send + Sync {
+    /// The value of a parameter, by its name without the technique's, as it is written.
+    fn get(&self, name: &str) -> Option<String>;
+    /// Gives a parameter a value, if it is one of its kind and in its range.
+    fn set(&mut self, name: &str, text: &str) -> Result<(), Refusal>;
+    fn boxed(&self) -> Box<dyn Settings>;
+    fn equals(&self, other: &dyn Settings) -> bool;
+    fn as_any(&self) -> &dyn std::any::Any;
+}
+
+impl dyn Settings {
+    /// The values as the type that the technique declares. Only the technique itself asks, for its own.
+    pub fn of<T: 'static>(&self) -> &T {
+        self.as_any().downcast_ref().expect("settings of the technique that asks")
+    }
+}
+
 macro_rules! parameters {
     ($(
         #[doc = $section_doc:literal]
@@ -141,17 +159,17 @@ macro_rules! technique_parameters {
                 });
                 &ALL
             }
+        }
 
-            /// The value of a parameter, by its name without the technique's, as it is written.
-            pub fn get(&self, name: &str) -> Option<String> {
+        impl $crate::Settings for $name {
+            fn get(&self, name: &str) -> Option<String> {
                 match name {
                     $(stringify!($field) => Some($crate::Value::show(self.$field)),)*
                     _ => None,
                 }
             }
 
-            /// Gives a parameter a value, if it is one of its kind and in its range.
-            pub fn set(&mut self, name: &str, text: &str) -> Result<(), $crate::Refusal> {
+            fn set(&mut self, name: &str, text: &str) -> Result<(), $crate::Refusal> {
                 match name {
                     $(stringify!($field) => {
                         let range = $range;
@@ -166,6 +184,18 @@ macro_rules! technique_parameters {
                     })*
                     _ => Err($crate::Refusal::UnknownKey),
                 }
+            }
+
+            fn boxed(&self) -> Box<dyn $crate::Settings> {
+                Box::new(self.clone())
+            }
+
+            fn equals(&self, other: &dyn $crate::Settings) -> bool {
+                other.as_any().downcast_ref() == Some(self)
+            }
+
+            fn as_any(&self) -> &dyn std::any::Any {
+                self
             }
         }
     };

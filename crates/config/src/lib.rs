@@ -16,7 +16,7 @@ mod schema;
 mod value;
 mod write;
 
-pub use declare::{Parameter, Refusal, Section};
+pub use declare::{Parameter, Refusal, Section, Settings};
 pub use derived::{BEATS_PER_CLOCK, LINE_BYTES};
 pub use error::{Error, Place, Problem};
 pub use file::GpuFile;

@@ -100,6 +100,7 @@ parameters! {
         collectors_sfu: u32 = 8, 1..=64, "", "Operand collectors of the SFU.";
         collectors_fp64: u32 = 6, 1..=64, "", "Operand collectors of the double-precision unit.";
         collectors_mem: u32 = 4, 1..=64, "", "Operand collectors of the load/store and texture units.";
+        collectors_shared: u32 = 0, 0..=64, "", "Operand collectors of one pool for all units, load/store included; 0: every kind of unit has its own, as above. Memory instructions need one of these and a place in their unit's queue (collectors_mem).";
         collector_ports: u32 = 2, 1..=8, "", "Operands that a collector takes in a cycle.";
         write_back: u32 = 2, 1..=8, "registers", "Registers of a warp that the execution units write in one cycle.";
         write_back_memory: u32 = 1, 1..=8, "registers", "Registers of a warp that the memory unit writes in one cycle.";

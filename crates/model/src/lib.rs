@@ -8,6 +8,7 @@ mod gpu;
 pub mod net;
 mod ops;
 pub mod partition;
+pub mod register_file;
 mod report;
 pub mod sm;
 pub mod techniques;
@@ -19,4 +20,6 @@ pub use report::{
     Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions, Sample, flatten,
 };
 pub use sm::{SmCounters, Stall, Stalls};
-pub use techniques::{Fault as InjectedFault, Structure, TechniqueError, TechniqueInfo, Techniques};
+pub use techniques::{
+    BlockShape, Fault as InjectedFault, Law, Observed, Technique, TechniqueError, Techniques,
+};

@@ -2,7 +2,7 @@
 //! Operations by kind: what execution units are paid for. Nothing is counted for them while kernels run: they follow from how often
 //! each micro-op issued, for how many lanes.
 
-use warpwatt_base::counters::{Count, CounterInfo};
+use warpwatt_base::counters::{Charge, Count, CounterInfo};
 use warpwatt_exec::PcCount;
 use warpwatt_isa::{Class, MufuFn, Op, Program, Sub, Uop};
 
@@ -23,8 +23,8 @@ macro_rules! kinds {
         }
 
         const INFO: &[[CounterInfo; 2]] = &[$([
-            CounterInfo { name: concat!("ops.", $name, ".count"), doc: concat!($what, ": warp instructions.") },
-            CounterInfo { name: concat!("ops.", $name, ".lanes.count"), doc: concat!($what, ": lanes that took part.") },
+            CounterInfo { name: concat!("ops.", $name, ".count"), doc: concat!($what, ": warp instructions."), charge: Some(Charge::Op($name)) },
+            CounterInfo { name: concat!("ops.", $name, ".lanes.count"), doc: concat!($what, ": lanes that took part."), charge: Some(Charge::OpLanes($name)) },
         ],)*];
     };
 }

@@ -12,7 +12,7 @@ use crate::derived::DERIVED;
 
 macro_rules! counters {
     ($($ident:ident = $name:literal, $doc:literal;)*) => {
-        $(pub const $ident: CounterInfo = CounterInfo { name: $name, doc: $doc };)*
+        $(pub const $ident: CounterInfo = CounterInfo { name: $name, doc: $doc, charge: None };)*
         /// What every run counts, by name.
         pub const COUNTERS: &[CounterInfo] = &[$($ident),*];
     };

@@ -24,7 +24,7 @@ macro_rules! derived {
     ($($name:literal, $doc:literal = $of:expr;)*) => {
         /// Everything that is derived, by name.
         pub const DERIVED: &[Derived] =
-            &[$(Derived { info: CounterInfo { name: $name, doc: $doc }, of: $of },)*];
+            &[$(Derived { info: CounterInfo { name: $name, doc: $doc, charge: None }, of: $of },)*];
     };
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What all caches are made of: tags with replacement, and miss status registers.
+//! What the caches have in common: tags, miss status registers, and the site of techniques at their data arrays.
 
 mod mshr;
+mod site;
 mod tags;
 
 pub use mshr::{Mshr, MshrId};
+pub use site::{Array, ArrayAccess, ArrayShape, DataArraySite, RowAccess, Use};
 pub use tags::{Evicted, LineId, State, Tags};

@@ -2,13 +2,13 @@
 //! What is counted in the network: declared once, named for each of its two directions.
 
 use warpwatt_base::counters;
-use warpwatt_base::counters::Log2;
+use warpwatt_base::counters::{Charge, Log2};
 
 macro_rules! traffic {
     ($(#[$meta:meta])* $name:ident, $prefix:literal) => {
         counters! {
             $(#[$meta])*
-            pub struct $name {
+            pub struct $name(Charge::AllLines) {
                 packets: u64 = concat!($prefix, ".packets.count"), "Packets sent.";
                 flits: u64 = concat!($prefix, ".flits.count"), "Flits sent, one in a network clock of an injection port.";
                 payload: u64 = concat!($prefix, ".payload.bytes"), "Bytes sent besides headers.";

@@ -2,13 +2,13 @@
 //! What an L2 slice and the memory behind it count.
 
 use warpwatt_base::counters;
-use warpwatt_base::counters::Log2;
+use warpwatt_base::counters::{Charge, Log2};
 
 use super::slice::Cause;
 
 counters! {
     /// Of an L2 slice. Requests = hits + misses + merges + allocations without fetch.
-    pub struct L2Counters {
+    pub struct L2Counters(Charge::AllLines) {
         reads: u64 = "l2.reads.count", "Read requests taken.";
         read_hits: u64 = "l2.read_hits.count", "Of these, those whose line was there.";
         writes: u64 = "l2.writes.count", "Write requests taken.";
@@ -59,7 +59,7 @@ impl L2Counters {
 
 counters! {
     /// Of a memory controller and its memory; clocks are command clocks, summed over channels.
-    pub struct DramCounters {
+    pub struct DramCounters(Charge::AllLines) {
         reads: u64 = "dram.reads.count", "Read accesses: bursts.";
         writes: u64 = "dram.writes.count", "Write accesses: bursts.";
         line_reads: u64 = "dram.line_reads.count", "Lines read, from memory or from the write queue.";
@@ -69,7 +69,7 @@ counters! {
         row_misses: u64 = "dram.row_misses.count", "Accesses that their row was opened for.";
         activates: u64 = "dram.activates.count", "Rows opened.";
         precharges: u64 = "dram.precharges.count", "Rows closed.";
-        refreshes: u64 = "dram.refreshes.count", "Refreshes of all banks.";
+        refreshes: u64 = "dram.refreshes.count", "Refreshes of all banks.", Charge::Time;
         turnarounds: u64 = "dram.turnarounds.count", "Changes of the data bus between reading and writing.";
         data_busy: u64 = "dram.data_busy.clocks", "The data bus moved data.";
         active: u64 = "dram.active.clocks", "At least one bank had a row open.";

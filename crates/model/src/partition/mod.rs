@@ -18,6 +18,7 @@ mod controller;
 mod counters;
 mod mapping;
 mod queue;
+mod site;
 mod slice;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use crate::address::Interleave;
 use crate::net::{Inbox, LINE_BYTES, Outbox};
 use controller::Controller;
 pub use counters::{DramCounters, L2Counters};
+pub use site::{LineBytes, Transfer, TransferPlan, TransferSite, Way};
 use slice::{Cause, LookedUp, Slice};
 
 #[derive(Clone, Debug)]

@@ -8,6 +8,7 @@ use super::warp::{Condition, WarpSlot, gate};
 use super::work::{Finished, Start};
 use super::{Event, Kernel, Sm, WARPS, Work};
 use crate::address;
+use crate::register_file::Started;
 
 /// A block that is on the SM.
 #[derive(Clone, Default)]
@@ -69,8 +70,9 @@ impl Sm {
             let warp = &mut self.warps[slot % WARPS];
             (warp.scheduler, warp.rank) = (scheduler as u8, rank);
             self.fetch.update(slot, &self.warps[slot % WARPS]);
-            if let Some(technique) = &mut self.registers {
-                technique.start(now, slot, prepared.registers());
+            let program = prepared.image().program();
+            for hung in &mut self.rf.sites {
+                hung.site.start(now, &Started { slot, registers: prepared.registers(), program });
             }
         }
     }
@@ -98,8 +100,8 @@ impl Sm {
         }
         // The cycle in which a warp leaves counts without it.
         self.count_until(now);
-        if let Some(technique) = &mut self.registers {
-            technique.end(now, slot);
+        for hung in &mut self.rf.sites {
+            hung.site.end(now, slot);
         }
         let warp = &mut self.warps[slot % WARPS];
         warp.condition = Condition::Free;

@@ -65,8 +65,6 @@ impl Sm {
         }
         self.count_until(self.accounted);
         self.mem.settle(now);
-        if let Some(technique) = &mut self.registers {
-            technique.settle(self.counted);
-        }
+        self.rf.settle(self.counted);
     }
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What one SM counts, its parts included.
 
-use warpwatt_base::counters::{Count, CounterInfo};
+use warpwatt_base::counters::{Charge, Count, CounterInfo};
 
 use super::fetch::FetchCounters;
 use super::mem::MemCounters;
-use super::operands::RegisterCounters;
 use super::stall::{Stall, Stalls};
 use super::units::UnitCounters;
+use crate::register_file::RegisterCounters;
 use crate::techniques::{TechniqueCounters, Techniques};
 
 warpwatt_base::counters! {
@@ -15,19 +15,19 @@ warpwatt_base::counters! {
     pub struct IssueCounters {
         cycles: u64 = "sm.cycles.cycles", "Cycles, over all SMs.";
         active: u64 = "sm.active.cycles", "Cycles with a resident warp, over all SMs.";
-        slots: u64 = "sm.issue_slots.count", "Issue slots: cycles times schedulers.";
-        issued: u64 = "sm.issued.count", "Issue slots that issued an instruction.";
-        injected: u64 = "sm.injected.count", "Issue slots that issued an instruction of a technique's own.";
-        thread_instructions: u64 = "sm.thread_instructions.count", "The same times the lanes that took part.";
-        retired: u64 = "sm.retired.count", "Instructions that are done: their results written, their stores sent.";
+        slots: u64 = "sm.issue_slots.count", "Issue slots: cycles times schedulers.", Charge::Time;
+        issued: u64 = "sm.issued.count", "Issue slots that issued an instruction.", Charge::Issues;
+        injected: u64 = "sm.injected.count", "Issue slots that issued an instruction of a technique's own.", Charge::Issues;
+        thread_instructions: u64 = "sm.thread_instructions.count", "The same times the lanes that took part.", Charge::Lanes;
+        retired: u64 = "sm.retired.count", "Instructions that are done: their results written, their stores sent.", Charge::Issues;
         resident_warps: u64 = "sm.resident_warps.cycles", "Resident warps, added up over cycles.";
-        ctas: u64 = "sm.ctas.count", "Blocks that ended.";
-        barriers: u64 = "sm.barriers.count", "Barriers that opened.";
-        branches: u64 = "sm.branches.count", "Branches, calls and returns.";
-        jumps: u64 = "sm.jumps.count", "Changes of a warp's path that emptied its instruction buffer.";
-        no_lanes: u64 = "sm.no_lanes.count", "Instructions issued whose guard held for no lane.";
+        ctas: u64 = "sm.ctas.count", "Blocks that ended.", Charge::Issues;
+        barriers: u64 = "sm.barriers.count", "Barriers that opened.", Charge::Issues;
+        branches: u64 = "sm.branches.count", "Branches, calls and returns.", Charge::Op("branch");
+        jumps: u64 = "sm.jumps.count", "Changes of a warp's path that emptied its instruction buffer.", Charge::Issues;
+        no_lanes: u64 = "sm.no_lanes.count", "Instructions issued whose guard held for no lane.", Charge::Issues;
         lanes: [u64; 32] = "sm.lanes.histogram", "Instructions by the number of lanes that executed them, from 1 to 32.";
-        constants: u64 = "sm.constant_operands.count", "Constant operands of issued instructions.";
+        constants: u64 = "sm.constant_operands.count", "Constant operands of issued instructions.", Charge::Constants;
     }
 }
 
@@ -45,29 +45,28 @@ pub struct SmCounters {
 }
 
 /// Names of the stall counters.
-const STALLS: [CounterInfo; Stall::COUNT] = [
-    CounterInfo { name: "sm.stall.empty.count", doc: "Issue slots of schedulers without warps." },
-    CounterInfo {
-        name: "sm.stall.barrier.count",
-        doc: "Issue slots lost at barriers, or to lanes waiting for others of their warp.",
-    },
-    CounterInfo { name: "sm.stall.fence.count", doc: "Issue slots lost to fences that wait for stores." },
-    CounterInfo {
-        name: "sm.stall.merge.count",
-        doc: "Issue slots lost until atomics or system calls take effect.",
-    },
-    CounterInfo {
-        name: "sm.stall.fetch.count",
-        doc: "Issue slots lost because the next instruction was not there.",
-    },
-    CounterInfo { name: "sm.stall.constant.count", doc: "Issue slots lost to misses of constant operands." },
-    CounterInfo { name: "sm.stall.memory.count", doc: "Issue slots lost waiting for values from memory." },
-    CounterInfo { name: "sm.stall.dependency.count", doc: "Issue slots lost waiting for computed values." },
-    CounterInfo {
-        name: "sm.stall.unit.count",
-        doc: "Issue slots lost because no operand collector or memory queue entry was free.",
-    },
-];
+const STALLS: [CounterInfo; Stall::COUNT] = {
+    const fn stall(name: &'static str, doc: &'static str) -> CounterInfo {
+        CounterInfo { name, doc, charge: Some(Charge::Time) }
+    }
+    [
+        stall("sm.stall.empty.count", "Issue slots of schedulers without warps."),
+        stall(
+            "sm.stall.barrier.count",
+            "Issue slots lost at barriers, or to lanes waiting for others of their warp.",
+        ),
+        stall("sm.stall.fence.count", "Issue slots lost to fences that wait for stores."),
+        stall("sm.stall.merge.count", "Issue slots lost until atomics or system calls take effect."),
+        stall("sm.stall.fetch.count", "Issue slots lost because the next instruction was not there."),
+        stall("sm.stall.constant.count", "Issue slots lost to misses of constant operands."),
+        stall("sm.stall.memory.count", "Issue slots lost waiting for values from memory."),
+        stall("sm.stall.dependency.count", "Issue slots lost waiting for computed values."),
+        stall(
+            "sm.stall.unit.count",
+            "Issue slots lost because no operand collector or memory queue entry was free.",
+        ),
+    ]
+};
 
 impl SmCounters {
     pub fn infos() -> Vec<CounterInfo> {

@@ -4,6 +4,8 @@
 use warpwatt_config::Config;
 use warpwatt_isa::{CacheOp, Class, Flags, Op, Program, Reg, SReg, Src, Sub, Ty, Uop};
 
+use crate::register_file::Map;
+
 /// Which operand collectors and units an instruction goes through.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -80,10 +82,11 @@ pub struct Timing {
     pub upper_words: u16,
     pub sources: u8,
     pub source: [u8; SOURCES],
-    /// Whether the operands lie in different banks and come in two cycles, if nobody else wants these banks: as many in the first as a
-    /// collector has ports, the rest in the second. How many these are, and the banks of each cycle as sets, for warp slot 0, repeated
-    /// all over the word: to turn them by the slot gives those of any other.
-    pub reads_plainly: bool,
+    /// By source: no instruction on any path reads the register after this one.
+    pub last_reads: u16,
+    /// Operands that lie in different banks come in two cycles at most, if nobody else wants these banks: as many in the first as a
+    /// collector has ports, the rest in the second. How many these are ([`SCATTERED`] if the operands lie otherwise), and the banks of
+    /// each cycle as sets, for warp slot 0, repeated all over the word: to turn them by the slot gives those of any other.
     pub reads_later: u8,
     pub read_banks: [u64; 2],
     /// Constant operands: how many, bank and offset of each.
@@ -93,8 +96,19 @@ pub struct Timing {
     pub cache: CacheOp,
 }
 
+/// Operands that share banks, or are too many for two cycles.
+const SCATTERED: u8 = u8::MAX;
+
 /// Two lines of the host's cache.
 const _: () = assert!(size_of::<Timing>() == 128);
+
+impl Timing {
+    /// Whether the operands lie in different banks, so that `read_banks` says it all.
+    #[inline(always)]
+    pub fn reads_plainly(&self) -> bool {
+        self.reads_later != SCATTERED
+    }
+}
 
 /// A kernel's micro-ops as the timed machine sees them.
 pub struct Decoded {
@@ -105,23 +119,24 @@ pub struct Decoded {
 
 impl Decoded {
     pub fn new(program: &Program, config: &Config) -> Decoded {
+        let map = Map::new(config);
         let timers = [Sub::SReg(SReg::GlobalTimerLo), Sub::SReg(SReg::GlobalTimerHi)];
         Decoded {
-            timing: program.uops.iter().map(|uop| decode(uop, config)).collect(),
+            timing: program.uops.iter().map(|uop| decode(uop, config, &map)).collect(),
             reads_timer: program.uops.iter().any(|uop| timers.contains(&uop.sub)),
         }
     }
 }
 
 /// `MOV R, R`, which techniques inject.
-pub fn decode_move(register: u8, config: &Config) -> Timing {
+pub fn decode_move(register: u8, config: &Config, map: &Map) -> Timing {
     let mut uop = Uop::new(Op::Mov, Ty::U32);
     uop.dst = Reg(register);
     uop.src[0] = Src::Reg(Reg(register));
-    decode(&uop, config)
+    decode(&uop, config, map)
 }
 
-fn decode(uop: &Uop, config: &Config) -> Timing {
+fn decode(uop: &Uop, config: &Config, map: &Map) -> Timing {
     let (latency, initiation) = class_cycles(uop.class(), config);
     let mut timing = Timing {
         hazards: [0; 4],
@@ -144,7 +159,7 @@ fn decode(uop: &Uop, config: &Config) -> Timing {
         upper_words: upper_words(uop),
         sources: 0,
         source: [0; SOURCES],
-        reads_plainly: false,
+        last_reads: 0,
         reads_later: 0,
         read_banks: [0; 2],
         constants: 0,
@@ -168,6 +183,7 @@ fn decode(uop: &Uop, config: &Config) -> Timing {
                     // A register that is named twice is read once.
                     if known < SOURCES && !timing.source[..known].contains(&(first.0 + register)) {
                         timing.source[known] = first.0 + register;
+                        timing.last_reads |= u16::from(uop.last_use >> i & 1) << known;
                         timing.sources += 1;
                     }
                 }
@@ -180,7 +196,7 @@ fn decode(uop: &Uop, config: &Config) -> Timing {
             _ => {}
         }
     }
-    plan_reads(&mut timing, config);
+    plan_reads(&mut timing, config, map);
     timing.high = timing.hazards[1..] != [0; 3];
     for pred in uop.pdst {
         timing.pred_writes |= 1 << pred.0;
@@ -196,15 +212,17 @@ fn decode(uop: &Uop, config: &Config) -> Timing {
 }
 
 /// Finds out which banks the operands come from, and whether that takes two cycles at most.
-fn plan_reads(timing: &mut Timing, config: &Config) {
-    let (banks, ports) = (config.rf.banks, config.rf.collector_ports as usize);
-    timing.reads_plainly = u64::BITS.is_multiple_of(banks);
+fn plan_reads(timing: &mut Timing, config: &Config, map: &Map) {
+    let ports = config.rf.collector_ports as usize;
+    let mut plain = map.turns();
     for (i, &register) in timing.source[..usize::from(timing.sources)].iter().enumerate() {
-        let first = u32::from(register) % banks;
-        let bank = (first..u64::BITS).step_by(banks as usize).fold(0, |set, bit| set | 1 << bit);
-        timing.reads_plainly &= i < 2 * ports && (timing.read_banks[0] | timing.read_banks[1]) & bank == 0;
+        let bank = map.repeated(register);
+        plain &= i < 2 * ports && (timing.read_banks[0] | timing.read_banks[1]) & bank == 0;
         timing.read_banks[usize::from(i >= ports)] |= bank;
         timing.reads_later += u8::from(i >= ports);
+    }
+    if !plain {
+        timing.reads_later = SCATTERED;
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use warpwatt_base::counters::Log2;
+use warpwatt_base::counters::{Charge, Log2};
 use warpwatt_config::Config;
 
 use super::WARPS;
@@ -16,7 +16,7 @@ use crate::net::{Client, Kind, LINE_BYTES, Outbox, Packet};
 
 warpwatt_base::counters! {
     /// What instruction fetch did.
-    pub struct FetchCounters {
+    pub struct FetchCounters(Charge::Issues) {
         fetches: u64 = "icache.accesses.count", "Accesses to the instruction cache.";
         hits: u64 = "icache.hits.count", "Accesses that found their line.";
         misses: u64 = "icache.misses.count", "Accesses that asked memory for their line.";

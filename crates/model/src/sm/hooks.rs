@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where the SM asks the technique in its register file, if there is one. `techniques/register_file.rs` lists the hooks.
+//! Where the SM asks the techniques in its register file, if there are any. `register_file/site.rs` lists the methods.
 
 use warpwatt_exec::stepping::NextLanes;
 use warpwatt_exec::{Fault, FaultKind};
@@ -7,7 +7,7 @@ use warpwatt_exec::{Fault, FaultKind};
 use super::decode::{Pooled, Timing};
 use super::work::Stopped;
 use super::{Event, Kernel, Sm, WARPS, Work, at, at_mut};
-use crate::techniques::register_file::{Before, Mismatch, Values};
+use crate::register_file::{Before, Mismatch, Next, Values};
 
 /// What comes of an instruction that is about to issue.
 pub(super) enum Asked {
@@ -19,7 +19,7 @@ pub(super) enum Asked {
 }
 
 impl Sm {
-    /// Asks the technique whether the next instruction of a warp may issue.
+    /// Asks the techniques whether the next instruction of a warp may issue.
     #[inline(never)]
     pub(super) fn ask_first(
         &mut self,
@@ -33,33 +33,36 @@ impl Sm {
         let (kernel, index) = (warp.kernel as usize, warp.index as usize);
         let block = at(&at(&work.shares, kernel).residents, warp.resident as usize);
         let lanes = block.next_lanes(&at(kernels, kernel).prepared, index);
-        let Some(technique) = &mut self.registers else { return Asked::Go(lanes) };
-        match technique.before(slot, timing, lanes, Values { block, warp: index }) {
-            Before::Go => Asked::Go(lanes),
-            // It needs a collector like any other move.
-            Before::Move(_) if self.operands.full(now) >> Pooled::Sp as u32 & 1 != 0 => Asked::Wait,
-            Before::Move(register) => {
-                self.inject_move(slot, register, lanes, now);
-                self.evaluate_here(kernels, slot, now);
-                Asked::Injected
-            }
-            Before::Corrupted(mismatch) => {
-                let fault = self.corrupted(work, kernels, slot, mismatch);
-                work.stopped = Some(Stopped { cycle: now, kernel: kernel as u32, fault: Box::new(fault) });
-                Asked::Wait
+        let (next, values) = (Next { slot, timing, lanes }, Values { block, warp: index });
+        for (place, hung) in self.rf.sites.iter_mut().enumerate() {
+            match hung.site.before(&next, values) {
+                Before::Go => {}
+                // It needs a collector like any other move.
+                Before::Move(_) if self.rf.full(now) >> Pooled::Sp as u32 & 1 != 0 => return Asked::Wait,
+                Before::Move(register) => {
+                    self.inject_move(place, slot, register, lanes, now);
+                    self.evaluate_here(kernels, slot, now);
+                    return Asked::Injected;
+                }
+                Before::Corrupted(mismatch) => {
+                    let fault = self.corrupted(work, kernels, slot, mismatch);
+                    work.stopped =
+                        Some(Stopped { cycle: now, kernel: kernel as u32, fault: Box::new(fault) });
+                    return Asked::Wait;
+                }
             }
         }
+        Asked::Go(lanes)
     }
 
     /// A move takes an issue slot, a collector, a unit and ports like an instruction of the program.
-    fn inject_move(&mut self, slot: usize, register: u8, lanes: NextLanes, now: u64) {
+    fn inject_move(&mut self, site: usize, slot: usize, register: u8, lanes: NextLanes, now: u64) {
         self.issue.injected += 1;
-        let Some(technique) = &mut self.registers else { return };
         let timing = &self.moves[usize::from(register)];
-        let ready = self.operands.collect_through(now, slot, timing, technique);
-        technique.moving(slot, register, lanes);
+        let ready = self.rf.collect(now, slot, timing);
+        self.rf.sites[site].site.moving(slot, register, lanes);
         let start = self.units.dispatch(ready, timing);
-        self.operands.hold(now, timing.pool, start);
+        self.rf.hold(now, timing.pool, start);
         let warp = &mut self.warps[slot % WARPS];
         warp.reserve(timing, false);
         warp.in_flight += 1;
@@ -95,39 +98,37 @@ impl Sm {
 
     /// An instruction has issued.
     #[inline(always)]
-    pub(super) fn tell_technique(&mut self, slot: usize, timing: &Timing, lanes: Option<NextLanes>) {
-        if let (Some(technique), Some(lanes)) = (&mut self.registers, lanes) {
-            technique.issued(slot, timing, lanes);
-        }
-    }
-
-    /// Books the reads of an instruction that issues now; gives the cycle in which all operands are there.
-    #[inline(always)]
-    pub(super) fn collect(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
-        match &mut self.registers {
-            None => self.operands.collect(now, slot, timing),
-            Some(technique) => self.operands.collect_through(now, slot, timing, technique),
+    pub(super) fn tell_techniques(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        lanes: Option<NextLanes>,
+    ) {
+        if let Some(lanes) = lanes {
+            for hung in &mut self.rf.sites {
+                hung.site.issued(now, &Next { slot, timing, lanes });
+            }
         }
     }
 
     /// Books the way of a result into the register file; gives the cycle in which all of it is written.
     #[inline(always)]
     pub(super) fn write_back(&mut self, work: &Work, now: u64, slot: usize, timing: &Timing) -> u64 {
-        match &mut self.registers {
-            None => self.operands.write_back(now, slot, timing),
-            Some(technique) => {
-                let warp = &self.warps[slot % WARPS];
-                let block = at(&at(&work.shares, warp.kernel as usize).residents, warp.resident as usize);
-                let values = Values { block, warp: warp.index as usize };
-                self.operands.write_back_through(now, slot, timing, technique, values)
-            }
-        }
+        let values = self.rf.has_sites().then(|| {
+            let warp = &self.warps[slot % WARPS];
+            let block = at(&at(&work.shares, warp.kernel as usize).residents, warp.resident as usize);
+            Values { block, warp: warp.index as usize }
+        });
+        self.rf.write_back(now, slot, timing, values)
     }
 
     /// Lanes of a warp may have got what they waited for: results of barriers, and of operations between lanes.
     #[inline(always)]
     pub(super) fn tell_late(&mut self, work: &mut Work, slot: usize, now: u64) {
-        let Some(technique) = &mut self.registers else { return };
+        if !self.rf.has_sites() {
+            return;
+        }
         let warp = &self.warps[slot % WARPS];
         let share = at_mut(&mut work.shares, warp.kernel as usize);
         let block = at_mut(&mut share.residents, warp.resident as usize);
@@ -136,20 +137,26 @@ impl Sm {
             while set != 0 {
                 let register = first + set.trailing_zeros() as u8;
                 set &= set - 1;
-                technique.late(now, slot, register, block.row(warp.index as usize, register));
+                for hung in &mut self.rf.sites {
+                    hung.site.late(now, slot, register, block.row(warp.index as usize, register));
+                }
             }
         }
     }
 
     /// The latest instruction of a warp waited for the end of the epoch, or was done at once, and has its result now.
     pub(super) fn value_came_late(&mut self, work: &Work, kernels: &[Kernel], slot: usize, now: u64) {
-        let Some(technique) = &mut self.registers else { return };
+        if !self.rf.has_sites() {
+            return;
+        }
         let warp = &self.warps[slot % WARPS];
         let timings = &at(kernels, warp.kernel as usize).decoded.timing;
         let Some(timing) = timings.get(warp.last_pc as usize) else { return };
         let block = at(&at(&work.shares, warp.kernel as usize).residents, warp.resident as usize);
         for register in timing.dst..timing.dst + timing.dst_words {
-            technique.late(now, slot, register, block.row(warp.index as usize, register));
+            for hung in &mut self.rf.sites {
+                hung.site.late(now, slot, register, block.row(warp.index as usize, register));
+            }
         }
     }
 

@@ -19,7 +19,7 @@ impl Sm {
     /// Which pools have no free collector in a cycle, a bit for each.
     #[inline(always)]
     pub(super) fn full_pools(&self, now: u64) -> u32 {
-        self.operands.full(now) | u32::from(!self.mem.has_room()) << Pooled::Memory as u32
+        self.rf.full(now) | u32::from(!self.mem.has_room()) << Pooled::Memory as u32
     }
 
     /// Lets every scheduler issue once. Tells whether one did.
@@ -69,7 +69,7 @@ impl Sm {
             return self.step_off_the_end(work, around, slot, now);
         };
         let mut lanes = None;
-        if self.registers.is_some() {
+        if self.rf.has_sites() {
             match self.ask_first(work, around.kernels, slot, timing, now) {
                 Asked::Go(known) => lanes = Some(known),
                 Asked::Injected => return true,
@@ -91,7 +91,7 @@ impl Sm {
         let resident = at_mut(&mut share.residents, resident);
         if let Some(done) = share.stepper.compute(&kernel.prepared, resident, index) {
             self.note_issue(slot, pc, done.mask, timing);
-            self.tell_technique(slot, timing, lanes);
+            self.tell_techniques(now, slot, timing, lanes);
             self.start_unit(timing, slot, pc, now);
             match done.next {
                 Some(next) if !kernel.prepared.independent() => {
@@ -146,7 +146,7 @@ impl Sm {
             _ => {}
         }
         self.note_issue(slot, pc, outcome.mask, timing);
-        self.tell_technique(slot, timing, lanes);
+        self.tell_techniques(now, slot, timing, lanes);
         self.tell_late(work, slot, now);
         if timing.pipe == Pipe::Memory && outcome.event != StepEvent::Deferred {
             self.start_memory(work, around.kernels, kernel_index, &outcome, slot, now);
@@ -197,7 +197,7 @@ impl Sm {
     /// Books operands and a unit for an instruction of fixed latency.
     #[inline(never)]
     fn start_unit(&mut self, timing: &Timing, slot: usize, pc: u32, now: u64) {
-        let ready = self.collect(now, slot, timing);
+        let ready = self.rf.collect(now, slot, timing);
         if timing.pipe == Pipe::Memory {
             // A surface store, done between epochs: it only takes its way to the memory unit.
             self.units.hand_over();
@@ -205,7 +205,7 @@ impl Sm {
             return;
         }
         let start = self.units.dispatch(ready, timing);
-        self.operands.hold(now, timing.pool, start);
+        self.rf.hold(now, timing.pool, start);
         if timing.dst_words == 0 && timing.pred_writes == 0 {
             self.issue.retired += 1;
             return;
@@ -228,7 +228,8 @@ impl Sm {
         now: u64,
     ) {
         let timing = at(&at(kernels, kernel_index).decoded.timing, outcome.pc as usize);
-        let ready = self.collect(now, slot, timing);
+        let ready = self.rf.collect(now, slot, timing);
+        self.rf.hold_for_memory(now, ready);
         self.units.hand_over();
         if outcome.access == Access::None {
             // No lane took part, or nothing was touched.

@@ -21,7 +21,6 @@ mod fetch;
 mod hooks;
 mod issue;
 pub mod mem;
-mod operands;
 mod schedule;
 mod stall;
 mod units;
@@ -34,21 +33,19 @@ use warpwatt_config::Config;
 use warpwatt_memory::DeviceMemory;
 
 use crate::net::{Client, Inbox, Outbox};
-use crate::techniques::Techniques;
-use crate::techniques::register_file::RegisterFile;
+use crate::register_file::{Map, RegisterFile};
+use crate::techniques::{TechniqueCounters, Techniques};
 
 pub use counters::{IssueCounters, SmCounters};
-pub use decode::{Decoded, Timing};
+pub use decode::{Decoded, Pipe, Pooled, SOURCES, Timing};
 pub use stall::{Stall, Stalls};
 pub use work::{Deferred, Finished, Kernel, Share, Start, Stopped, Work};
 
 use block::BlockSlot;
-use decode::Pooled;
 pub(crate) use decode::decode_move;
 use event::{Event, MemoryOp};
 use fetch::Fetch;
 use mem::{Done, MemoryUnit};
-use operands::Operands;
 use schedule::Scheduler;
 use units::Units;
 use warp::{WarpSlot, gate};
@@ -73,7 +70,9 @@ pub struct Sm {
     schedulers: Vec<Scheduler>,
     blocks: Vec<BlockSlot>,
     fetch: Fetch,
-    operands: Operands,
+    /// With the techniques that act in it, and the moves that they may inject.
+    rf: RegisterFile,
+    moves: Vec<Timing>,
     units: Units,
     mem: MemoryUnit,
     wheel: Wheel<Event>,
@@ -96,9 +95,6 @@ pub struct Sm {
     /// Issue slots before this cycle are accounted for, and cycles before this one are counted.
     accounted: u64,
     counted: u64,
-    /// The technique in the register file, and the moves that it may inject.
-    registers: Option<RegisterFile>,
-    moves: Vec<Timing>,
     /// Next cycle in which something happens.
     next: u64,
     /// Whether the host has instructions for bits.
@@ -116,6 +112,7 @@ pub struct Surroundings<'e, 'a> {
 impl Sm {
     pub fn new(config: &Config, techniques: &Techniques, id: u32) -> Sm {
         let sm = &config.sm;
+        let rf = RegisterFile::new(config, techniques, id);
         Sm {
             id,
             spec: Spec {
@@ -130,7 +127,13 @@ impl Sm {
             schedulers: (0..sm.schedulers).map(|_| Scheduler::new(sm.scheduler, sm.active_warps)).collect(),
             blocks: (0..sm.ctas).map(|_| BlockSlot::default()).collect(),
             fetch: Fetch::new(config, id),
-            operands: Operands::new(config),
+            moves: if rf.has_sites() {
+                let map = Map::new(config);
+                (0..=254).map(|register| decode_move(register, config, &map)).collect()
+            } else {
+                Vec::new()
+            },
+            rf,
             units: Units::new(config),
             mem: MemoryUnit::new(config, id),
             wheel: Wheel::default(),
@@ -146,12 +149,6 @@ impl Sm {
             merging: 0,
             accounted: 0,
             counted: 0,
-            registers: RegisterFile::new(config, techniques, id),
-            moves: if techniques.is_empty() {
-                Vec::new()
-            } else {
-                (0..=254).map(|register| decode_move(register, config)).collect()
-            },
             next: u64::MAX,
             bit_instructions: has_bit_instructions(),
         }
@@ -214,7 +211,7 @@ impl Sm {
     /// One cycle. Tells whether an instruction issued.
     #[inline(always)]
     fn cycle(&mut self, work: &mut Work, around: &mut Surroundings, now: u64) -> bool {
-        self.operands.advance(now);
+        self.rf.advance(now);
         self.units.advance(now);
         if self.accounted < now && self.resident_warps != 0 {
             self.charge_until(work, now);
@@ -309,9 +306,11 @@ impl Sm {
                 if scheduler.candidates(full) != 0 {
                     return soon;
                 }
-                for pool in [Pooled::Sp, Pooled::Sfu, Pooled::Fp64] {
-                    if scheduler.is_wanted(pool) {
-                        next = next.min(self.operands.free_at(pool));
+                for pool in Pooled::ALL {
+                    // Memory instructions wait for the memory unit too, whose events are looked at below.
+                    let free_at = self.rf.free_at(pool);
+                    if scheduler.is_wanted(pool) && free_at > now {
+                        next = next.min(free_at);
                     }
                 }
             }
@@ -364,11 +363,18 @@ impl Sm {
             issue: self.issue_counters(),
             stalls: self.stalls,
             fetch: self.fetch.counters.clone(),
-            registers: self.operands.counters(),
+            registers: self.rf.counters(),
             units: self.units.counters(),
             memory: self.mem.counters.clone(),
-            techniques: self.registers.as_ref().map(RegisterFile::counters).unwrap_or_default(),
+            techniques: self.technique_counters(),
         }
+    }
+
+    /// What techniques counted in this SM.
+    fn technique_counters(&self) -> TechniqueCounters {
+        let mut counters = TechniqueCounters::default();
+        self.rf.count_techniques(&mut counters);
+        counters
     }
 
     /// What the schedulers did, with what follows from the lanes of each instruction.
@@ -391,7 +397,7 @@ impl Sm {
 
     /// A fault was to be injected, and nobody has noticed one.
     pub fn fault_is_pending(&self) -> bool {
-        self.registers.as_ref().is_some_and(RegisterFile::fault_is_pending)
+        self.rf.fault_is_pending()
     }
 
     /// No warp is resident and nothing is under way.

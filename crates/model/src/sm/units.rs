@@ -2,6 +2,7 @@
 //! The execution units: how many of each there are, and when each takes the next warp.
 
 use warpwatt_base::calendar::Board;
+use warpwatt_base::counters::Charge;
 use warpwatt_config::Config;
 
 use super::decode::{Pipe, Timing};
@@ -9,11 +10,11 @@ use super::decode::{Pipe, Timing};
 warpwatt_base::counters! {
     /// Warp instructions by unit.
     pub struct UnitCounters {
-        sp: u64 = "units.sp.count", "Warp instructions on integer and single-precision units; branches and barriers included.";
-        sfu: u64 = "units.sfu.count", "Warp instructions on special function units.";
-        fp64: u64 = "units.fp64.count", "Warp instructions on double-precision units.";
-        shuffle: u64 = "units.shuffle.count", "Shuffles.";
-        memory: u64 = "units.memory.count", "Warp instructions handed to the memory unit.";
+        sp: u64 = "units.sp.count", "Warp instructions on integer and single-precision units; branches and barriers included.", Charge::Unit("sp");
+        sfu: u64 = "units.sfu.count", "Warp instructions on special function units.", Charge::Unit("sfu");
+        fp64: u64 = "units.fp64.count", "Warp instructions on double-precision units.", Charge::Unit("fp64");
+        shuffle: u64 = "units.shuffle.count", "Shuffles.", Charge::Op("shuffle");
+        memory: u64 = "units.memory.count", "Warp instructions handed to the memory unit.", Charge::Unit("memory");
         sp_busy: u64 = "units.sp_busy.cycles", "Cycles that integer and single-precision units could take no other warp, added up.";
         sfu_busy: u64 = "units.sfu_busy.cycles", "The same for special function units.";
         fp64_busy: u64 = "units.fp64_busy.cycles", "The same for double-precision units.";

@@ -6,7 +6,7 @@ use std::fmt;
 use warpwatt_base::suggest;
 use warpwatt_config::{Config, Kind, Parameter, Refusal};
 
-use super::{TechniqueInfo, Techniques};
+use super::{Technique, Techniques};
 
 /// What is wrong with a choice of techniques, and what to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,8 +38,8 @@ fn written(kind: Kind, value: String) -> String {
     }
 }
 
-fn find(name: &str) -> Result<&'static TechniqueInfo, TechniqueError> {
-    Techniques::ALL.iter().find(|info| info.name == name).ok_or_else(|| {
+fn find(name: &str) -> Result<&'static Technique, TechniqueError> {
+    Techniques::ALL.iter().copied().find(|info| info.name == name).ok_or_else(|| {
         let names: Vec<_> = Techniques::ALL.iter().map(|info| info.name).collect();
         let shown: String = name.chars().take(60).collect();
         let help = match suggest::nearest(name, &names) {
@@ -61,7 +61,7 @@ impl Techniques {
                 format!("give all its parameters at once: `{}:parameter=value,parameter=value`", info.name),
             ));
         }
-        self.switch_on(info.name);
+        self.settings_of(info);
         for setting in settings.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
             let Some((parameter, value)) = setting.split_once('=') else {
                 return Err(TechniqueError::new(
@@ -86,8 +86,8 @@ impl Techniques {
         self.give(info, parameter, value)
     }
 
-    fn give(&mut self, info: &TechniqueInfo, parameter: &str, value: &str) -> Result<(), TechniqueError> {
-        self.put(info.name, parameter, value).map_err(|refusal| match refusal {
+    fn give(&mut self, info: &Technique, parameter: &str, value: &str) -> Result<(), TechniqueError> {
+        self.settings_of(info).set(parameter, value).map_err(|refusal| match refusal {
             Refusal::UnknownKey => {
                 let names: Vec<_> = (info.parameters)().iter().map(|parameter| parameter.name).collect();
                 let help = match suggest::nearest(parameter, &names) {
@@ -106,33 +106,25 @@ impl Techniques {
     /// Looks for what is not possible together, or on this GPU. All of it is told.
     pub fn validate(&self, config: &Config) -> Result<(), Vec<TechniqueError>> {
         let mut found = Vec::new();
-        let on: Vec<_> = self.on().collect();
-        for (i, one) in on.iter().enumerate() {
-            for other in &on[i + 1..] {
-                if one.structure == other.structure {
+        let on: Vec<_> = self.settings().collect();
+        for (i, (_, one, settings)) in on.iter().enumerate() {
+            for (_, other, _) in &on[i + 1..] {
+                if one.excludes.contains(&other.name) || other.excludes.contains(&one.name) {
                     found.push(TechniqueError::new(
-                        format!(
-                            "`{}` and `{}` both change the {}",
-                            one.name,
-                            other.name,
-                            one.structure.name()
-                        ),
+                        format!("`{}` and `{}` exclude each other", one.name, other.name),
                         "choose one of them",
                     ));
                 }
             }
+            for needed in one.needs.iter().filter(|needed| !self.is_on(needed)) {
+                found.push(TechniqueError::new(
+                    format!("`{}` works only with `{needed}`", one.name),
+                    format!("add `--with {needed}`"),
+                ));
+            }
+            (one.check)(*settings, config, &mut found);
         }
-        self.check_each(config, &mut found);
         if found.is_empty() { Ok(()) } else { Err(found) }
-    }
-
-    /// Those that are on, in the order of the list.
-    pub fn on(&self) -> impl Iterator<Item = &'static TechniqueInfo> {
-        Techniques::ALL.iter().filter(|info| self.is_on(info.name))
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.on().next().is_none()
     }
 
     /// Each technique that is on, with what is not as usual in the order of declaration: the same choice always gives the same text,
@@ -141,7 +133,7 @@ impl Techniques {
         self.on().map(|info| self.canonical_of(info)).collect()
     }
 
-    fn canonical_of(&self, info: &TechniqueInfo) -> String {
+    fn canonical_of(&self, info: &Technique) -> String {
         let mut text = info.name.to_owned();
         for ((parameter, value), usual) in self.values(info).zip(Techniques::usual_values(info)) {
             if value != usual {
@@ -161,7 +153,7 @@ impl Techniques {
     }
 
     /// The parameters of a technique that is on.
-    pub fn values(&self, info: &TechniqueInfo) -> impl Iterator<Item = (&'static Parameter, String)> {
+    pub fn values(&self, info: &Technique) -> impl Iterator<Item = (&'static Parameter, String)> {
         let each = (info.parameters)().iter();
         each.map(|parameter| {
             (parameter, written(parameter.kind, self.get(info.name, parameter.name).unwrap_or_default()))
@@ -169,11 +161,9 @@ impl Techniques {
     }
 
     /// What the parameters of a technique are unless somebody says otherwise, in the same order.
-    pub fn usual_values(info: &TechniqueInfo) -> impl Iterator<Item = String> {
-        let each = (info.parameters)().iter();
-        each.map(|parameter| {
-            written(parameter.kind, Techniques::usual(info.name, parameter.name).unwrap_or_default())
-        })
+    pub fn usual_values(info: &Technique) -> impl Iterator<Item = String> {
+        let (each, usual) = ((info.parameters)().iter(), (info.settings)());
+        each.map(move |parameter| written(parameter.kind, usual.get(parameter.name).unwrap_or_default()))
     }
 
     /// What they come to as numbers, for the energy model: switches are 0 or 1, percentages fractions, words are left out.

@@ -4,20 +4,22 @@
 //! Histograms by phase have four places, for how a register is written: by all 32 lanes; by all lanes of a warp that has fewer; by those
 //! of an undiverged warp whose guard holds; by a part of a diverged warp, or of one that has lost threads.
 
+use warpwatt_base::counters::Charge;
+
 warpwatt_base::counters! {
     /// Warped-Compression's counters.
     pub struct Counters {
-        compressions: u64 = "wc.compressions.count", "Registers that a compressor worked on, compressible or not.";
-        decompressions: u64 = "wc.decompressions.count", "Registers that a decompressor worked on.";
+        compressions: u64 = "wc.compressions.count", "Registers that a compressor worked on, compressible or not.", Charge::Writes;
+        decompressions: u64 = "wc.decompressions.count", "Registers that a decompressor worked on.", Charge::Reads;
         compressor_waits: u64 = "wc.compressor_waits.cycles", "Cycles that results waited for a compressor.";
         decompressor_waits: u64 = "wc.decompressor_waits.cycles", "Cycles that operands waited for a decompressor.";
         stored: [u64; 5] = "wc.stored.histogram", "Registers written, by encoding: uncompressed, <4,0>, <4,1>, <4,2>, thread by thread.";
-        stored_arrays: u64 = "wc.stored_arrays.count", "Arrays that they take, of 8 each.";
-        moves: u64 = "wc.moves.count", "MOVs injected to uncompress a register ahead of a write that leaves lanes out.";
+        stored_arrays: u64 = "wc.stored_arrays.count", "Arrays that they take, of 8 each.", Charge::Writes;
+        moves: u64 = "wc.moves.count", "MOVs injected to uncompress a register ahead of a write that leaves lanes out.", Charge::Writes;
         moves_by_phase: [u64; 4] = "wc.moves.histogram", "The same by the phase of that write.";
-        merges: u64 = "wc.merges.count", "Registers read to be merged with a write that leaves lanes out.";
-        undefined_reads: u64 = "wc.undefined_reads.count", "Operands read that no instruction has written.";
-        wakeups: u64 = "wc.wakeups.count", "Times that an array was switched on.";
+        merges: u64 = "wc.merges.count", "Registers read to be merged with a write that leaves lanes out.", Charge::Writes;
+        undefined_reads: u64 = "wc.undefined_reads.count", "Operands read that no instruction has written.", Charge::Reads;
+        wakeups: u64 = "wc.wakeups.count", "Times that an array was switched on.", Charge::Writes;
         wakeup_waits: u64 = "wc.wakeup_waits.cycles", "Cycles that writes waited for an array to wake up.";
         gated: u64 = "rf.gated.cycles", "Cycles that arrays of the register file were off, added up.";
         gated_by_bank: [u64; 32] = "rf.gated.histogram", "The same by array: eight for each bank, those of every fourth bank together.";

@@ -14,28 +14,90 @@
 //! the bank, so two registers of a bank collide as before: compression gains no bandwidth.
 
 mod counters;
-mod gating;
 mod observe;
 mod parameters;
 mod shadow;
 #[cfg(test)]
 mod tests;
 
-use warpwatt_base::calendar::Board;
+use warpwatt_base::counters::CounterSet;
 use warpwatt_codecs::bdi::{Choices, Range};
 use warpwatt_codecs::narrow::Widths;
-use warpwatt_config::Config;
 use warpwatt_exec::lanes::Row;
 use warpwatt_exec::stepping::NextLanes;
 
-use super::register_file::{Before, Mismatch, ReadPort, Values, WriteAccess, Written};
+use super::kit::gating::{ARRAYS, Gating};
+use super::kit::pipeline::Pipeline;
+use super::{Balance, Build, Fault, Law, Sites, Technique};
+use crate::register_file::{
+    Before, Map, Mismatch, NONE, Next, ReadPlan, ReadPort, RegisterFileSite, Started, Values, WriteAccess,
+    Written,
+};
 use crate::sm::Timing;
-use gating::{ARRAYS, Gating};
 use observe::Observed;
 use shadow::{Form, Shadow};
 
 pub use counters::Counters;
 pub use parameters::{Divergent, Encodings, Parameters, Valid, Window, check};
+
+pub static TECHNIQUE: Technique = Technique {
+    name: "warped-compression",
+    doc: "Registers of warps compressed by base and delta; banks without data are switched off.",
+    paper: "Lee et al., Warped-Compression, ISCA 2015",
+    parameters: Parameters::parameters,
+    settings: || Box::<Parameters>::default(),
+    counters: Counters::INFO,
+    zero: || Box::<Counters>::default(),
+    excludes: &[],
+    needs: &[],
+    check: |settings, config, found| check(settings.of(), config, found),
+    stores: &[Fault::Rf],
+    sites: Sites { register_file: Some(|build| Box::new(WarpedCompression::new(build))), ..Sites::NONE },
+    balance,
+    laws: LAWS,
+};
+
+fn balance(counters: &dyn CounterSet, balance: &mut Balance) {
+    if let Some(counters) = counters.of::<Counters>() {
+        balance.register_reads += (counters.moves + counters.merges) as i64;
+        balance.injected += counters.moves;
+    }
+    balance.fewer_arrays = true;
+}
+
+const LAWS: &[Law] = &[
+    Law {
+        text: "every register written is stored in one encoding",
+        holds: |run| run.own.of::<Counters>().is_some_and(|own| sum(&own.stored) == sum(&own.writes)),
+    },
+    Law {
+        text: "registers stored are written",
+        holds: |run| {
+            let writes = run.machine.sm.registers.writes;
+            run.own.of::<Counters>().is_some_and(|own| sum(&own.stored) + own.moves <= writes)
+        },
+    },
+    Law {
+        text: "every instruction is counted by the divergence of its warp",
+        holds: |run| {
+            let issued = run.machine.sm.issue.issued;
+            run.own.of::<Counters>().is_some_and(|own| sum(&own.instructions) == issued)
+        },
+    },
+    Law {
+        text: "gated arrays add up to the gated time, which is no longer than there is time",
+        holds: |run| {
+            let rf = &run.config.rf;
+            let all = run.machine.sm.issue.cycles * u64::from(rf.banks) * u64::from(rf.sub_banks);
+            let own = run.own.of::<Counters>();
+            own.is_some_and(|own| sum(&own.gated_by_bank) == own.gated && own.gated <= all)
+        },
+    },
+];
+
+fn sum(histogram: &[u64]) -> u64 {
+    histogram.iter().sum()
+}
 
 /// Warp slots, and registers of a warp, that there may be.
 const SLOTS: usize = 64;
@@ -99,34 +161,10 @@ struct Warp {
     lanes: u32,
 }
 
-/// Units that take a register a cycle each, and give it back some cycles later.
-struct Pipeline {
-    board: Board,
-    units: u64,
-    cycles: u64,
-}
-
-impl Pipeline {
-    fn new(units: u32, cycles: u32) -> Pipeline {
-        Pipeline { board: Board::default(), units: (1 << units) - 1, cycles: u64::from(cycles) }
-    }
-
-    /// The cycle in which a register that arrives in cycle `at` comes out, and how long it waited for a unit.
-    #[inline(always)]
-    fn pass(&mut self, now: u64, at: u64) -> (u64, u64) {
-        if self.cycles == 0 {
-            return (at, 0);
-        }
-        self.board.advance(now);
-        let start = self.board.book_any(self.units, at);
-        (start + self.cycles, start - at)
-    }
-}
-
 pub struct WarpedCompression {
     parameters: Parameters,
     choices: Choices,
-    banks: usize,
+    map: Map,
     registers: Box<[Register]>,
     warps: [Warp; SLOTS],
     compressors: Pipeline,
@@ -144,19 +182,21 @@ fn index(slot: usize, register: u8) -> usize {
 }
 
 impl WarpedCompression {
-    pub fn new(config: &Config, parameters: &Parameters, verify: bool, inject: bool) -> WarpedCompression {
+    pub fn new(build: &Build) -> WarpedCompression {
+        let parameters: &Parameters = build.settings.of();
         let Parameters { gating, wake_cycles, .. } = *parameters;
         let all = SLOTS * REGISTERS;
+        let shadow = || Box::new(Shadow::new(all, build.inject == Some(Fault::Rf)));
         WarpedCompression {
             choices: parameters.encodings.choices(),
-            banks: config.rf.banks as usize,
+            map: Map::new(build.config),
             registers: vec![Register::default(); all].into(),
             warps: [Warp::default(); SLOTS],
             compressors: Pipeline::new(parameters.compressors, parameters.compress_cycles),
             decompressors: Pipeline::new(parameters.decompressors, parameters.decompress_cycles),
-            gating: Gating::new(gating, wake_cycles, config.rf.banks),
+            gating: Gating::new(gating, wake_cycles, build.config.rf.banks),
             widths: vec![Widths::default(); if parameters.window == Window::Thread { all } else { 0 }],
-            shadow: verify.then(|| Box::new(Shadow::new(all, inject))),
+            shadow: build.verify.then(shadow),
             counters: Counters::default(),
             parameters: parameters.clone(),
         }
@@ -164,46 +204,7 @@ impl WarpedCompression {
 
     #[inline(always)]
     fn bank(&self, slot: usize, register: u8) -> usize {
-        (usize::from(register) + slot) % self.banks
-    }
-
-    pub fn start(&mut self, now: u64, slot: usize, registers: u32) {
-        let allocated = registers.min(u32::from(u8::MAX));
-        self.warps[slot % SLOTS] = Warp { allocated, ..Warp::default() };
-        for register in 0..allocated as u8 {
-            let index = index(slot, register);
-            self.registers[index] = Register::default();
-            if self.parameters.valid_on == Valid::Launch {
-                self.registers[index].valid = true;
-                self.late(now, slot, register, &Row([0; 32]));
-            }
-        }
-    }
-
-    pub fn end(&mut self, now: u64, slot: usize) {
-        for register in 0..self.warps[slot % SLOTS].allocated as u8 {
-            let index = index(slot, register);
-            let bank = self.bank(slot, register);
-            self.gating.release(bank, self.registers[index].arrays, now);
-            self.registers[index] = Register::default();
-            if let Some(widths) = self.widths.get_mut(index) {
-                *widths = Widths::default();
-            }
-            if let Some(shadow) = &mut self.shadow {
-                shadow.forget(index);
-            }
-        }
-        self.warps[slot % SLOTS] = Warp::default();
-    }
-
-    #[inline(always)]
-    pub fn before(&mut self, slot: usize, timing: &Timing, lanes: NextLanes, values: Values) -> Before {
-        if self.shadow.is_some()
-            && let Some(mismatch) = self.verify(slot, timing, values)
-        {
-            return Before::Corrupted(mismatch);
-        }
-        self.compressed_destination(slot, timing, lanes.mask).map_or(Before::Go, Before::Move)
+        usize::from(self.map.bank(slot, register))
     }
 
     /// A compressed register that some lanes are about to write: it has to be uncompressed first, by an injected MOV (section 5.2). It stays
@@ -236,48 +237,15 @@ impl WarpedCompression {
         }
     }
 
+    /// Arrays that a read of a register activates.
     #[inline(always)]
-    pub fn issued(&mut self, slot: usize, timing: &Timing, lanes: NextLanes) {
-        let warp = &mut self.warps[slot % SLOTS];
-        warp.lanes = lanes.all;
-        let diverged = usize::from(lanes.active != lanes.all);
-        let ended = lanes.active == lanes.live && lanes.active != lanes.all;
-        self.counters.instructions[if ended { 2 } else { diverged }] += 1;
-        self.counters.allocated[diverged] += u64::from(warp.allocated);
-        self.counters.compressed[diverged] += u64::from(warp.compressed);
-        let phase = Phase::of(lanes);
-        for register in timing.dst..timing.dst + timing.dst_words {
-            let entry = &mut self.registers[index(slot, register)];
-            (entry.lanes, entry.phase) = (lanes.mask, phase);
-        }
-    }
-
-    pub fn moving(&mut self, slot: usize, register: u8, lanes: NextLanes) {
-        self.counters.moves += 1;
-        self.counters.moves_by_phase[Phase::of(lanes) as usize] += 1;
-        let entry = &mut self.registers[index(slot, register)];
-        (entry.lanes, entry.moves) = (FULL, true);
-    }
-
-    #[inline(always)]
-    pub fn arrays(&mut self, slot: usize, register: u8) -> u32 {
+    fn arrays(&mut self, slot: usize, register: u8) -> u8 {
         let entry = &self.registers[index(slot, register)];
         if entry.valid {
-            return entry.arrays.count_ones();
+            return entry.arrays.count_ones() as u8;
         }
         self.counters.undefined_reads += 1;
-        ARRAYS as u32
-    }
-
-    /// A compressed operand passes a decompressor on its way to the collector (section 5).
-    #[inline(always)]
-    pub fn read(&mut self, now: u64, at: u64, slot: usize, register: u8) -> u64 {
-        let entry = &self.registers[index(slot, register)];
-        debug_assert!(
-            self.gating.can_read(self.bank(slot, register), entry.arrays, at),
-            "a gated bank is read"
-        );
-        if entry.range.is_compressed() { self.decompress(now, at + 1) } else { at + 1 }
+        ARRAYS as u8
     }
 
     #[inline(always)]
@@ -296,55 +264,6 @@ impl WarpedCompression {
         done
     }
 
-    #[inline(always)]
-    pub fn write(&mut self, written: Written, port: &mut ReadPort) -> WriteAccess {
-        let Written { now, slot, register, upper, values } = written;
-        let index = index(slot, register);
-        let old = self.registers[index];
-        if old.lanes == 0 {
-            // The guard held for no lane, and nothing changes. It costs what it costs without compression, which saves nothing here.
-            return WriteAccess { arrays: ARRAYS as u32, ready: now, awake: now };
-        }
-        if !old.moves {
-            self.counters.writes[old.phase as usize] += 1;
-            if self.parameters.observe {
-                let observed = Observed {
-                    values: &values.0,
-                    written: old.lanes,
-                    all: self.warps[slot % SLOTS].lanes,
-                    phase: old.phase,
-                    upper,
-                };
-                observed.count(&mut self.counters);
-            }
-        }
-        let (new, ready) = self.encode(now, old, index, values, port);
-        let accessed = match self.widths.get(index) {
-            Some(widths) => widths.only(old.lanes).bank_set(),
-            None => new.arrays,
-        };
-        let bank = self.bank(slot, register);
-        self.gating.claim(bank, new.arrays & !old.arrays, ready);
-        self.gating.release(bank, old.arrays & !new.arrays, now);
-        let awake = self.gating.awake(bank, accessed).max(ready);
-        self.counters.wakeup_waits += awake - ready;
-        if !old.moves {
-            let encoding = match (new.range, self.widths.is_empty()) {
-                (Range::Uncompressed, _) => 0,
-                (range, true) => range as usize,
-                (_, false) => 4,
-            };
-            self.counters.stored[encoding] += 1;
-            self.counters.stored_arrays += u64::from(new.arrays.count_ones());
-        }
-        self.keep(index, slot, old, new);
-        let form = self.form(index);
-        if let Some(shadow) = &mut self.shadow {
-            shadow.store(index, form, &values.0, old.lanes, old.range);
-        }
-        WriteAccess { arrays: accessed.count_ones(), ready, awake }
-    }
-
     /// How a result will be stored, and when it is ready for that.
     #[inline(always)]
     fn encode(
@@ -353,7 +272,7 @@ impl WarpedCompression {
         old: Register,
         index: usize,
         values: &Row,
-        port: &mut ReadPort,
+        read: &mut dyn FnMut(u64, u32) -> u64,
     ) -> (Register, u64) {
         let mut ready = now;
         let mut range = Range::Uncompressed;
@@ -366,7 +285,7 @@ impl WarpedCompression {
             ready = self.compress(now, now);
         } else if old.lanes == FULL || self.parameters.divergent == Divergent::Merge {
             if old.lanes != FULL && old.valid {
-                ready = port.read(now, old.arrays.count_ones());
+                ready = read(now, old.arrays.count_ones());
                 self.counters.merges += 1;
                 if old.range.is_compressed() {
                     ready = self.decompress(now, ready);
@@ -386,8 +305,145 @@ impl WarpedCompression {
         warp.compressed += u32::from(new.range.is_compressed());
         self.registers[index] = new;
     }
+}
 
-    pub fn late(&mut self, now: u64, slot: usize, register: u8, values: &Row) {
+impl RegisterFileSite for WarpedCompression {
+    fn start(&mut self, now: u64, &Started { slot, registers, .. }: &Started) {
+        let allocated = registers.min(u32::from(u8::MAX));
+        self.warps[slot % SLOTS] = Warp { allocated, ..Warp::default() };
+        for register in 0..allocated as u8 {
+            let index = index(slot, register);
+            self.registers[index] = Register::default();
+            if self.parameters.valid_on == Valid::Launch {
+                self.registers[index].valid = true;
+                self.late(now, slot, register, &Row([0; 32]));
+            }
+        }
+    }
+
+    fn end(&mut self, now: u64, slot: usize) {
+        for register in 0..self.warps[slot % SLOTS].allocated as u8 {
+            let index = index(slot, register);
+            let bank = self.bank(slot, register);
+            self.gating.release(bank, self.registers[index].arrays, now);
+            self.registers[index] = Register::default();
+            if let Some(widths) = self.widths.get_mut(index) {
+                *widths = Widths::default();
+            }
+            if let Some(shadow) = &mut self.shadow {
+                shadow.forget(index);
+            }
+        }
+        self.warps[slot % SLOTS] = Warp::default();
+    }
+
+    fn before(&mut self, &Next { slot, timing, lanes }: &Next, values: Values) -> Before {
+        if self.shadow.is_some()
+            && let Some(mismatch) = self.verify(slot, timing, values)
+        {
+            return Before::Corrupted(mismatch);
+        }
+        self.compressed_destination(slot, timing, lanes.mask).map_or(Before::Go, Before::Move)
+    }
+
+    fn issued(&mut self, _now: u64, &Next { slot, timing, lanes }: &Next) {
+        let warp = &mut self.warps[slot % SLOTS];
+        warp.lanes = lanes.all;
+        let diverged = usize::from(lanes.active != lanes.all);
+        let ended = lanes.active == lanes.live && lanes.active != lanes.all;
+        self.counters.instructions[if ended { 2 } else { diverged }] += 1;
+        self.counters.allocated[diverged] += u64::from(warp.allocated);
+        self.counters.compressed[diverged] += u64::from(warp.compressed);
+        let phase = Phase::of(lanes);
+        for register in timing.dst..timing.dst + timing.dst_words {
+            let entry = &mut self.registers[index(slot, register)];
+            (entry.lanes, entry.phase) = (lanes.mask, phase);
+        }
+    }
+
+    fn moving(&mut self, slot: usize, register: u8, lanes: NextLanes) {
+        self.counters.moves += 1;
+        self.counters.moves_by_phase[Phase::of(lanes) as usize] += 1;
+        let entry = &mut self.registers[index(slot, register)];
+        (entry.lanes, entry.moves) = (FULL, true);
+    }
+
+    fn plan(&mut self, _now: u64, slot: usize, plan: &mut ReadPlan) {
+        for access in plan.accesses_mut() {
+            access.arrays = self.arrays(slot, access.register);
+            if access.second != NONE {
+                access.arrays = access.arrays.max(self.arrays(slot, access.second));
+            }
+        }
+    }
+
+    /// A compressed operand passes a decompressor on its way to the collector (section 5).
+    fn arrive(&mut self, now: u64, slot: usize, plan: &mut ReadPlan) {
+        for access in plan.accesses_mut() {
+            let registers = [access.register, access.second];
+            for register in registers.into_iter().filter(|&register| register != NONE) {
+                let entry = &self.registers[index(slot, register)];
+                debug_assert!(
+                    self.gating.can_read(self.bank(slot, register), entry.arrays, access.at),
+                    "a gated bank is read"
+                );
+                if entry.range.is_compressed() {
+                    access.ready = access.ready.max(self.decompress(now, access.at + 1));
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
+        let &Written { now, slot, register, upper, values } = written;
+        let index = index(slot, register);
+        let old = self.registers[index];
+        if old.lanes == 0 {
+            // The guard held for no lane, and nothing changes. It costs what it costs without compression, which saves nothing here.
+            return;
+        }
+        if !old.moves {
+            self.counters.writes[old.phase as usize] += 1;
+            if self.parameters.observe {
+                let observed = Observed {
+                    values: &values.0,
+                    written: old.lanes,
+                    all: self.warps[slot % SLOTS].lanes,
+                    phase: old.phase,
+                    upper,
+                };
+                observed.count(&mut self.counters);
+            }
+        }
+        let bank = self.bank(slot, register);
+        let (new, ready) = self
+            .encode(now, old, index, values, &mut |earliest, arrays| port.read(bank as u8, earliest, arrays));
+        let accessed = match self.widths.get(index) {
+            Some(widths) => widths.only(old.lanes).bank_set(),
+            None => new.arrays,
+        };
+        self.gating.claim(bank, new.arrays & !old.arrays, ready);
+        self.gating.release(bank, old.arrays & !new.arrays, now);
+        let awake = self.gating.awake(bank, accessed).max(ready);
+        self.counters.wakeup_waits += awake - ready;
+        if !old.moves {
+            let encoding = match (new.range, self.widths.is_empty()) {
+                (Range::Uncompressed, _) => 0,
+                (range, true) => range as usize,
+                (_, false) => 4,
+            };
+            self.counters.stored[encoding] += 1;
+            self.counters.stored_arrays += u64::from(new.arrays.count_ones());
+        }
+        self.keep(index, slot, old, new);
+        let form = self.form(index);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.store(index, form, &values.0, old.lanes, old.range);
+        }
+        (access.arrays, access.ready, access.awake) = (accessed.count_ones(), ready, awake);
+    }
+
+    fn late(&mut self, now: u64, slot: usize, register: u8, values: &Row) {
         let index = index(slot, register);
         let old = self.registers[index];
         if !old.valid && old.lanes == 0 {
@@ -410,24 +466,23 @@ impl WarpedCompression {
         }
     }
 
-    pub fn settle(&mut self, now: u64) {
+    fn settle(&mut self, now: u64) {
         self.gating.settle(now);
     }
 
-    pub fn counters(&self) -> Counters {
-        Counters {
+    fn counters(&self) -> Box<dyn CounterSet> {
+        Box::new(Counters {
             wakeups: self.gating.wakeups,
             gated: self.gating.off.iter().sum(),
             gated_by_bank: self.gating.off,
             ..self.counters.clone()
-        }
+        })
     }
 
-    pub fn fault_is_pending(&self) -> bool {
+    fn fault_is_pending(&self) -> bool {
         self.shadow.as_ref().is_some_and(|shadow| shadow.fault_is_pending())
     }
 }
-
 /// With threads compressed apart, the indicator tells only whether any of them is.
 fn threads(widths: &Widths) -> Range {
     if widths.bytes() < 128 { Range::B4D2 } else { Range::Uncompressed }

@@ -6,7 +6,7 @@ use warpwatt_codecs::bdi::Range;
 use warpwatt_codecs::narrow::Widths;
 use warpwatt_codecs::{Entry, Values};
 
-use crate::techniques::register_file::Mismatch;
+use crate::register_file::Mismatch;
 
 /// How an entry is to be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

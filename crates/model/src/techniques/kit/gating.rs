@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bank-level power gating (section 5.3): every entry of an array has a valid bit, an array without a valid entry is off, and it takes some
+//! Gating of register-file arrays (Warped-Compression, section 5.3): every entry of an array has a valid bit, an array without a valid entry is off, and it takes some
 //! cycles to switch one on. The paper's 32 banks are arrays here: eight make up a bank that serves a register of a warp a cycle.
 
 /// Banks that there may be, and arrays of one.

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The site of techniques at data arrays: of the L1 data, constant, texture and instruction caches, of the L2 slices, and of shared memory.
+
+use super::LineId;
+use warpwatt_base::counters::CounterSet;
+
+/// Which data array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Array {
+    L1d,
+    Constant,
+    Texture,
+    Instruction,
+    Shared,
+    /// Of an L2 slice; its time is counted in L2 clocks, that of all others in core cycles.
+    L2,
+}
+
+/// How large a data array is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ArrayShape {
+    /// Lines, or rows of shared memory.
+    pub frames: u32,
+    pub line_bytes: u32,
+}
+
+/// What an access does to the array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Use {
+    Read,
+    Write,
+    /// A line comes from the next level.
+    Fill,
+    /// A dirty line is read to be written to the next level.
+    WriteBack,
+}
+
+/// A part of an access: one line of a cache, or one row of shared memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RowAccess {
+    pub frame: LineId,
+    /// The line of memory that the frame holds, as the tags have it; for shared memory the row.
+    pub line: u64,
+    /// Words of 4 bytes that are read or written, a bit each.
+    pub words: u32,
+}
+
+/// One access to a data array.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrayAccess<'a> {
+    /// Cycle, or L2 clock.
+    pub now: u64,
+    pub usage: Use,
+    /// Active lanes of the instruction behind it; 32 for fills, write-backs and instruction fetches.
+    pub lanes: u8,
+    /// One for caches, one or more for shared memory.
+    pub rows: &'a [RowAccess],
+}
+
+/// What a technique does at one data array. All methods have defaults that do nothing.
+pub trait DataArraySite: Send {
+    /// Cycles (L2: clocks) that an access has to wait until the array can serve it. Those of several techniques run at the same time.
+    fn access(&mut self, _access: &ArrayAccess) -> u64 {
+        0
+    }
+
+    /// Brings counters of time up to date, to before `now`.
+    fn settle(&mut self, _now: u64) {}
+
+    /// What it counted here.
+    fn counters(&self) -> Box<dyn CounterSet>;
+
+    /// What is wrong with what the array gave back, if anything was.
+    fn corrupted(&self) -> Option<String> {
+        None
+    }
+
+    /// A stored bit was to be flipped, and nothing was read in which it could have been.
+    fn fault_is_pending(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The register file of an SM and its operand collectors.
+//!
+//! ```text
+//!     instruction ─► plan: accesses ─► techniques regroup, rename, delay ─► ports of the banks ─► collector
+//!     result ─► techniques rename, delay ─► result bus ─► ports of the banks
+//! ```
+//!
+//! Registers are spread over banks (`map`), each of which gives or takes one operand of a warp in a cycle: 32 lanes of 4 bytes, out of as many
+//! sub-banks as make it up. Warped-Compression's 32 banks of 128 bits in 4 clusters and CORF's 4 banks of 8 sub-banks are both 4 banks
+//! of 8 here. A collector gathers the operands of one instruction. Banks are booked in the order of issue.
+
+mod collectors;
+mod counters;
+mod map;
+mod plan;
+mod site;
+#[cfg(test)]
+mod tests;
+
+use warpwatt_base::calendar::{Board, HORIZON};
+use warpwatt_config::Config;
+
+use crate::sm::{Pipe, Pooled, Timing};
+use crate::techniques::{Hung, TechniqueCounters, Techniques};
+
+use collectors::Collectors;
+pub use counters::RegisterCounters;
+pub use map::{Map, Place};
+pub use plan::{NONE, ReadAccess, ReadPlan};
+pub use site::{Before, Mismatch, Next, ReadPort, RegisterFileSite, Started, Values, WriteAccess, Written};
+
+/// Cycles in which the operands that a collector takes are counted, in four bits each.
+const COUNTED: u64 = 15;
+
+pub struct RegisterFile {
+    map: Map,
+    /// Ports of the banks: those that read, and those that write if they are not the same.
+    ports: [Board; 2],
+    write_ports: usize,
+    /// Result buses.
+    buses: Board,
+    unit_buses: u64,
+    memory_buses: u64,
+    collectors: Collectors,
+    collector_ports: u64,
+    sub_banks: u64,
+    plan: ReadPlan,
+    /// The techniques that act here.
+    pub sites: Vec<Hung<dyn RegisterFileSite>>,
+    counters: RegisterCounters,
+    /// Activations of sub-banks that techniques saved, of reads and of writes.
+    spared: [u64; 2],
+}
+
+impl RegisterFile {
+    pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> RegisterFile {
+        let rf = &config.rf;
+        let unit_buses = (1 << rf.write_back) - 1;
+        RegisterFile {
+            map: Map::new(config),
+            ports: [Board::default(), Board::default()],
+            write_ports: usize::from(!rf.shared_port),
+            buses: Board::default(),
+            unit_buses,
+            memory_buses: ((1 << rf.write_back_memory) - 1) << rf.write_back,
+            collectors: Collectors::new(config),
+            collector_ports: u64::from(rf.collector_ports),
+            sub_banks: u64::from(rf.sub_banks),
+            plan: ReadPlan::default(),
+            sites: techniques.hang(config, sm, |sites, build| sites.register_file.map(|at| at(build))),
+            counters: RegisterCounters::default(),
+            spared: [0; 2],
+        }
+    }
+
+    /// What was counted. An access of a warp activates all sub-banks of its bank, unless a technique knows better.
+    pub fn counters(&self) -> RegisterCounters {
+        let RegisterCounters { reads, writes, .. } = self.counters;
+        RegisterCounters {
+            sub_bank_reads: reads * self.sub_banks - self.spared[0],
+            sub_bank_writes: writes * self.sub_banks - self.spared[1],
+            ..self.counters.clone()
+        }
+    }
+
+    /// Adds what techniques counted here.
+    pub fn count_techniques(&self, counters: &mut TechniqueCounters) {
+        for Hung { technique, site } in &self.sites {
+            counters.note(*technique, site.counters().as_ref());
+        }
+    }
+
+    /// Whether a technique acts here.
+    #[inline(always)]
+    pub fn has_sites(&self) -> bool {
+        !self.sites.is_empty()
+    }
+
+    /// Kinds without a free collector, a bit for each.
+    #[inline(always)]
+    pub fn full(&self, now: u64) -> u32 {
+        self.collectors.full(now)
+    }
+
+    /// First cycle in which a collector of a kind is free.
+    #[inline(always)]
+    pub fn free_at(&self, pool: Pooled) -> u64 {
+        self.collectors.free_at(pool)
+    }
+
+    /// A cycle begins. To be called before anything is booked in it.
+    #[inline(always)]
+    pub fn advance(&mut self, now: u64) {
+        self.ports[0].advance(now);
+        self.buses.advance(now);
+        if self.write_ports != 0 {
+            self.ports[1].advance(now);
+        }
+    }
+
+    /// Books the reads of an instruction that issues now; gives the cycle in which all operands are there.
+    #[inline(always)]
+    pub fn collect(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
+        if timing.reads_plainly() && self.sites.is_empty() {
+            return self.collect_plainly(now, slot, timing);
+        }
+        self.collect_by_plan(now, slot, timing)
+    }
+
+    /// A shortcut for operands of different banks that no technique changes: what the plan comes to is known since the kernel was decoded.
+    #[inline(always)]
+    fn collect_plainly(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
+        let [first, second] = timing.read_banks.map(|banks| self.map.turned(banks, slot));
+        let ports = &mut self.ports[0];
+        if ports.taken(now + 1) & first | ports.taken(now + 2) & second != 0 {
+            return if timing.reads_later > 1 {
+                self.collect_by_plan(now, slot, timing)
+            } else {
+                self.counters.reads += u64::from(timing.sources);
+                self.collect_cycle_by_cycle(now, first, second)
+            };
+        }
+        ports.mark(now + 1, first);
+        ports.mark(now + 2, second);
+        self.counters.read_conflicts += u64::from(timing.reads_later);
+        self.counters.reads += u64::from(timing.sources);
+        now + 1 + u64::from(first != 0) + u64::from(second != 0)
+    }
+
+    /// The shortcut for operands of different banks, one more than ports at most: in each cycle all come whose banks are free, and if that is
+    /// everything, the last has to wait.
+    #[inline(never)]
+    fn collect_cycle_by_cycle(&mut self, now: u64, first: u64, second: u64) -> u64 {
+        let ports = &mut self.ports[0];
+        let mut left = first | second;
+        let (mut at, mut waited) = (now + 1, 0);
+        loop {
+            let free = left & !ports.taken(at);
+            let all = free == first | second && second != 0 && at - now <= COUNTED;
+            let come = if all { first } else { free };
+            ports.mark(at, come);
+            left ^= come;
+            at += 1;
+            if left == 0 {
+                break;
+            }
+            let rest = left & (left - 1);
+            waited += if rest == 0 { 1 } else { u64::from(1 + rest.count_ones()) };
+            if at - now == HORIZON {
+                while left != 0 {
+                    let bank = left & left.wrapping_neg();
+                    left ^= bank;
+                    let came = ports.book(bank, now + HORIZON);
+                    waited += came - (now + HORIZON);
+                    at = at.max(came + 1);
+                }
+                break;
+            }
+        }
+        self.counters.read_conflicts += waited;
+        at
+    }
+
+    /// Any operands: planned as accesses, changed by techniques, booked one by one.
+    #[inline(never)]
+    fn collect_by_plan(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
+        self.plan.make(&self.map, slot, timing, self.sub_banks as u8);
+        for hung in &mut self.sites {
+            hung.site.plan(now, slot, &mut self.plan);
+        }
+        self.book(now);
+        for hung in &mut self.sites {
+            hung.site.arrive(now, slot, &mut self.plan);
+        }
+        let accesses = self.plan.accesses();
+        if !self.sites.is_empty() {
+            let arrays: u64 = accesses.iter().map(|access| u64::from(access.arrays)).sum();
+            self.spared[0] += accesses.len() as u64 * self.sub_banks - arrays;
+        }
+        accesses.iter().fold(now + 1, |ready, access| ready.max(access.ready))
+    }
+
+    /// Books the accesses of the plan: each as early as it can, in their order.
+    #[inline(always)]
+    fn book(&mut self, now: u64) {
+        let ports = &mut self.ports[0];
+        let first = now + 1;
+        let mut waited = 0;
+        // Operands that the collector takes in each of the next cycles.
+        let mut taken = 0u64;
+        let accesses = self.plan.accesses_mut();
+        self.counters.reads += accesses.len() as u64;
+        for access in accesses {
+            let bank = 1 << access.bank;
+            let delay = u64::from(access.delay);
+            let mut at = first + delay;
+            let mut taken_at = if delay < COUNTED { taken >> (4 * delay) } else { 0 };
+            while at - now < HORIZON && (ports.taken(at) & bank != 0 || taken_at & 15 == self.collector_ports)
+            {
+                at += 1;
+                taken_at >>= 4;
+            }
+            if at - now < HORIZON {
+                ports.mark(at, bank);
+            } else {
+                at = ports.book(bank, at);
+            }
+            let wait = at - first;
+            if wait < COUNTED {
+                taken += 1 << (4 * wait);
+            }
+            waited += wait - delay;
+            (access.at, access.ready) = (at, at + 1);
+        }
+        self.counters.read_conflicts += waited;
+    }
+
+    /// A collector is in use until its instruction is dispatched.
+    #[inline(always)]
+    pub fn hold(&mut self, now: u64, pool: Pooled, until: u64) {
+        self.collectors.hold(pool, until);
+        self.counters.collecting += until - now;
+    }
+
+    /// A memory instruction has its operands from a cycle on. Its collector is a place in the memory unit's queue, and one of the pool that
+    /// all units share, if they do.
+    #[inline(always)]
+    pub fn hold_for_memory(&mut self, now: u64, until: u64) {
+        if self.collectors.are_shared() {
+            self.hold(now, Pooled::Memory, until);
+        }
+    }
+
+    /// Books the way of a result into the register file; gives the cycle in which all of it is written. Techniques are shown the values.
+    #[inline(always)]
+    pub fn write_back(&mut self, now: u64, slot: usize, timing: &Timing, values: Option<Values>) -> u64 {
+        let buses = if timing.pipe == Pipe::Memory { self.memory_buses } else { self.unit_buses };
+        let (mut done, mut waited) = (now, 0);
+        for word in 0..timing.dst_words {
+            let register = timing.dst + word;
+            let bank = self.map.bank(slot, register);
+            let access = match values {
+                None => WriteAccess { bank, arrays: 0, ready: now, awake: now },
+                Some(values) => self.plan_write(now, slot, timing, word, values),
+            };
+            let start = self.buses.book_any(buses, access.ready);
+            let earliest = start.max(access.awake);
+            let ports = &mut self.ports[self.write_ports % 2];
+            // Arrays that take that long to wake up keep nobody from the others of their bank: a calendar would, since it tells no cycles
+            // apart beyond its horizon.
+            let far = values.is_some() && earliest - now >= HORIZON;
+            let at = if far { earliest } else { ports.book(1 << access.bank, earliest) };
+            waited += start - access.ready + (at - earliest);
+            done = done.max(at);
+        }
+        self.counters.write_conflicts += waited;
+        self.counters.writes += u64::from(timing.dst_words);
+        done
+    }
+
+    /// How techniques have a result written.
+    #[inline(never)]
+    fn plan_write(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        word: u8,
+        values: Values,
+    ) -> WriteAccess {
+        let register = timing.dst + word;
+        let upper = timing.upper_words >> word & 1 != 0;
+        let written = Written { now, slot, register, upper, values: values.of(register) };
+        let bank = self.map.bank(slot, register);
+        let mut access = WriteAccess { bank, arrays: self.sub_banks as u32, ready: now, awake: now };
+        let mut port = ReadPort { ports: &mut self.ports[0], reads: 0, arrays: 0 };
+        for hung in &mut self.sites {
+            hung.site.write(&written, &mut access, &mut port);
+        }
+        self.counters.reads += port.reads;
+        self.spared[0] += port.reads * self.sub_banks - port.arrays;
+        self.spared[1] += self.sub_banks - u64::from(access.arrays);
+        access
+    }
+
+    /// Techniques bring counters of time up to date.
+    pub fn settle(&mut self, now: u64) {
+        for hung in &mut self.sites {
+            hung.site.settle(now);
+        }
+    }
+
+    /// A stored bit was to be flipped, and no technique has noticed one.
+    pub fn fault_is_pending(&self) -> bool {
+        self.sites.iter().any(|hung| hung.site.fault_is_pending())
+    }
+}

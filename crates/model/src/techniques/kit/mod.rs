@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What techniques share: unit pipelines, gating by intervals, shadows of what is stored, changes to a program.
+
+pub mod gating;
+pub mod lines;
+pub mod pipeline;
+pub mod rows;

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A technique as one value: what there is to know about it, and how it is put into the machine.
+
+use warpwatt_base::counters::{CounterInfo, CounterSet};
+use warpwatt_config::{Config, Parameter, Settings};
+use warpwatt_isa::Program;
+
+use super::TechniqueError;
+use crate::cache::{Array, DataArraySite};
+use crate::counters::Counters;
+use crate::partition::TransferSite;
+use crate::register_file::RegisterFileSite;
+
+/// All that there is to know about a technique. Its folder exports one of these.
+pub struct Technique {
+    pub name: &'static str,
+    /// One line.
+    pub doc: &'static str,
+    /// Where it is described.
+    pub paper: &'static str,
+    pub parameters: fn() -> &'static [Parameter],
+    /// The parameters with their usual values.
+    pub settings: fn() -> Box<dyn Settings>,
+    pub counters: &'static [CounterInfo],
+    /// The counters at zero.
+    pub zero: fn() -> Box<dyn CounterSet>,
+    /// Names of techniques that cannot be on at the same time, and of those that have to be. It is enough that one of two excludes the other.
+    pub excludes: &'static [&'static str],
+    pub needs: &'static [&'static str],
+    /// Looks for what is not possible together, or on this GPU.
+    pub check: fn(&dyn Settings, &Config, &mut Vec<TechniqueError>),
+    /// Where it stores what it is given, so that a bit of that can be flipped.
+    pub stores: &'static [Fault],
+    pub sites: Sites,
+    /// What it adds to sums that the machine keeps.
+    pub balance: fn(&dyn CounterSet, &mut Balance),
+    /// What its counters obey in every run.
+    pub laws: &'static [Law],
+}
+
+impl Technique {
+    /// The sites where it acts, in words.
+    pub fn places(&self) -> Vec<&'static str> {
+        let Sites { register_file, data_array, transfer, program, blocks } = &self.sites;
+        let places = [
+            (register_file.is_some(), "register file"),
+            (data_array.is_some(), "caches and shared memory"),
+            (transfer.is_some(), "memory controllers"),
+            (program.is_some(), "program"),
+            (blocks.is_some(), "admission of blocks"),
+        ];
+        places.into_iter().filter_map(|(acts, place)| acts.then_some(place)).collect()
+    }
+
+    /// Whether it is there to test the sites, and not for users.
+    pub fn is_probe(&self) -> bool {
+        self.name.starts_with("probe-")
+    }
+}
+
+/// How a technique is put into the machine: a builder for each site where it acts.
+pub struct Sites {
+    /// For each SM.
+    pub register_file: Option<fn(&Build) -> Box<dyn RegisterFileSite>>,
+    /// For each data array of each SM and L2 slice; `None` where it leaves one alone.
+    pub data_array: Option<fn(&Build, Array, ArrayShape) -> Option<Box<dyn DataArraySite>>>,
+    /// For each memory controller.
+    pub transfer: Option<fn(&Build) -> Box<dyn TransferSite>>,
+    /// The compiler's half: a pure function from a program to the program that is run instead.
+    pub program: Option<fn(&Pass) -> Program>,
+    /// The most blocks of a kernel that an SM may take.
+    pub blocks: Option<fn(&dyn Settings, &Config, &BlockShape) -> u32>,
+}
+
+pub use crate::cache::ArrayShape;
+
+impl Sites {
+    pub const NONE: Sites =
+        Sites { register_file: None, data_array: None, transfer: None, program: None, blocks: None };
+}
+
+/// What a builder knows.
+pub struct Build<'a> {
+    pub config: &'a Config,
+    pub settings: &'a dyn Settings,
+    /// Number of the SM or memory partition.
+    pub instance: u32,
+    /// Keep what is stored byte by byte, and compare what comes back with what was given.
+    pub verify: bool,
+    /// Flip one stored bit: only the first SM and the first partition are asked to.
+    pub inject: Option<Fault>,
+}
+
+/// What the compiler's half of a technique works on.
+pub struct Pass<'a> {
+    pub program: &'a Program,
+    pub settings: &'a dyn Settings,
+    /// The text of a profile, if there is one.
+    pub profile: Option<&'a str>,
+}
+
+/// What a block of a kernel takes on an SM.
+pub struct BlockShape<'a> {
+    pub program: &'a Program,
+    pub warps: u32,
+    /// Registers of a thread.
+    pub registers: u32,
+}
+
+/// A stored bit is flipped to see whether that is noticed: where.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    Rf,
+    Cache,
+    Dram,
+}
+
+impl Fault {
+    pub const ALL: &'static [Fault] = &[Fault::Rf, Fault::Cache, Fault::Dram];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::Rf => "rf",
+            Fault::Cache => "cache",
+            Fault::Dram => "dram",
+        }
+    }
+
+    /// In words.
+    pub fn place(self) -> &'static str {
+        match self {
+            Fault::Rf => "register file",
+            Fault::Cache => "caches",
+            Fault::Dram => "memory",
+        }
+    }
+}
+
+/// A technique at a site.
+pub struct Hung<S: ?Sized> {
+    /// Its place in the list of techniques.
+    pub technique: usize,
+    pub site: Box<S>,
+}
+
+/// What techniques add to sums that the machine keeps, so that these can be checked with any of them on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Balance {
+    /// Accesses that read registers, beyond one for each operand: fewer where several operands come with one access.
+    pub register_reads: i64,
+    /// Instructions injected. Each reads and writes one register.
+    pub injected: u64,
+    /// Accesses to the register file may activate fewer arrays than a bank has.
+    pub fewer_arrays: bool,
+    /// Lines may take fewer bursts than their bytes do.
+    pub fewer_bursts: bool,
+}
+
+/// A law of conservation.
+pub struct Law {
+    /// In words.
+    pub text: &'static str,
+    pub holds: fn(&Observed) -> bool,
+}
+
+/// What a kernel counted, for a law.
+pub struct Observed<'a> {
+    /// The technique's own counters.
+    pub own: &'a dyn CounterSet,
+    pub machine: &'a Counters,
+    pub config: &'a Config,
+}

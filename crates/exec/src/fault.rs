@@ -123,7 +123,8 @@ pub struct Fault {
 }
 
 impl Fault {
-    pub(crate) fn bare(kind: FaultKind, pc: u32, detail: impl Into<String>) -> Fault {
+    /// A fault that belongs to no thread.
+    pub fn bare(kind: FaultKind, pc: u32, detail: impl Into<String>) -> Fault {
         Fault {
             kind,
             pc,

@@ -219,6 +219,18 @@ impl DeviceMemory {
         }
     }
 
+    /// The `N` bytes from a multiple of `N` on, as far as they lie in a live allocation; the others are zero. `None` if none does.
+    pub fn line<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
+        let end = address + N as u64;
+        // Allocations start at multiples of more than a line, but for memory of the host that the device shares.
+        let found = self.allocator.find(address).or_else(|| self.allocator.find(end - 1))?;
+        let (from, to) = (address.max(found.base), end.min(found.end()));
+        let mut line = [0; N];
+        line[(from - address) as usize..(to - address) as usize]
+            .copy_from_slice(self.bytes(from, to - from).ok()?);
+        Some(line)
+    }
+
     pub fn bytes(&self, address: u64, len: u64) -> Result<&[u8], MemoryError> {
         let host = self.span(address, len)?;
         // SAFETY: `span` proved the range live, and the borrow of `self` keeps it so.

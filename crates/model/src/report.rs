@@ -9,6 +9,7 @@ use warpwatt_isa::{Op, Space, Uop};
 
 use crate::ops::{Kind, OpCounters};
 use crate::sm::Stalls;
+use crate::techniques::BlockShape;
 
 /// A kernel to be run.
 pub struct Launch<'a> {
@@ -19,6 +20,15 @@ pub struct Launch<'a> {
     /// other may run together.
     pub after: Vec<(usize, u64)>,
     pub checks: CheckOptions,
+}
+
+impl Launch<'_> {
+    /// What a block takes on an SM.
+    pub fn shape(&self) -> BlockShape<'_> {
+        let program = self.grid.image.program();
+        let threads: u32 = self.grid.block.iter().product();
+        BlockShape { program, warps: threads.div_ceil(32), registers: program.registers }
+    }
 }
 
 #[derive(Clone, Copy)]

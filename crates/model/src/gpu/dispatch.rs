@@ -79,6 +79,10 @@ pub struct Queue {
     earliest: u64,
     after: Vec<(usize, u64)>,
     need: Room,
+    /// Blocks that an SM may hold, if a technique limits them.
+    most: Option<u32>,
+    /// By SM: blocks that it holds, as far as the distributor knows.
+    held: Vec<u32>,
     pub ctas: u64,
     pub given: u64,
     pub done: u64,
@@ -117,6 +121,8 @@ impl Dispatcher {
             earliest: launch.earliest,
             after: launch.after.clone(),
             need: Room::of(kernel),
+            most: kernel.most,
+            held: vec![0; config.gpu.sms as usize],
             ctas: kernel.prepared.ctas(),
             given: 0,
             done: 0,
@@ -212,8 +218,9 @@ impl Dispatcher {
                 && known <= now
             {
                 self.ends.pop();
-                let need = self.kernels[kernel as usize].need;
-                self.rooms[sm as usize].give_back(&need);
+                let queue = &mut self.kernels[kernel as usize];
+                queue.held[sm as usize] -= 1;
+                self.rooms[sm as usize].give_back(&queue.need);
             }
             let at = now.max(self.free_at);
             match self.place(at) {
@@ -223,8 +230,8 @@ impl Dispatcher {
                     let start =
                         Start { cycle: at + self.start_cycles, kernel: kernel as u32, cta: queue.given };
                     queue.given += 1;
-                    let need = queue.need;
-                    self.rooms[sm].take(&need);
+                    queue.held[sm] += 1;
+                    self.rooms[sm].take(&queue.need);
                     self.last_sm = sm;
                     self.free_at = at + self.interval;
                     works[sm].starts.push_back(start);
@@ -243,9 +250,10 @@ impl Dispatcher {
             matches!(queue.standing, Standing::Launched { from, .. } if from <= at)
                 && queue.given < queue.ctas
         })?;
-        let need = &self.kernels[kernel].need;
+        let Queue { need, most, held, .. } = &self.kernels[kernel];
+        let may = |sm: usize| most.is_none_or(|most| held[sm] < most) && self.rooms[sm].holds(need);
         let sms = self.rooms.len();
-        let sm = (1..=sms).map(|step| (self.last_sm + step) % sms).find(|&sm| self.rooms[sm].holds(need))?;
+        let sm = (1..=sms).map(|step| (self.last_sm + step) % sms).find(|&sm| may(sm))?;
         Some((kernel, sm))
     }
 

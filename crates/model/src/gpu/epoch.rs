@@ -51,6 +51,8 @@ pub(super) struct Run<'g, 'a> {
     to: u64,
     epoch: u64,
     step: bool,
+    /// Techniques compare what they store with what comes back.
+    verifies: bool,
     epochs: u64,
     next_sample: u64,
     issued: u64,
@@ -72,14 +74,16 @@ impl<'g, 'a> Run<'g, 'a> {
         memory: &'g mut DeviceMemory,
         options: &RunOptions,
     ) -> Result<Run<'g, 'a>, Box<Failure>> {
-        let limits = Gpu::limits(&gpu.config);
         let mut kernels = Vec::new();
         for (launch, wanted) in launches.iter().enumerate() {
+            let mut limits = Gpu::limits(&gpu.config);
+            let most = gpu.techniques.limit_blocks(&gpu.config, &wanted.shape());
+            limits.ctas = limits.ctas.min(most.unwrap_or(u32::MAX));
             let prepared = Prepared::new(&wanted.grid, limits)
                 .map_err(|fault| Box::new(Failure { fault: *fault, launch, reports: Vec::new() }))?;
             let decoded = Decoded::new(prepared.image().program(), &gpu.config);
             let code = gpu.code(std::ptr::from_ref(prepared.image()).addr());
-            kernels.push(Kernel { prepared, decoded, checks: wanted.checks, code });
+            kernels.push(Kernel { prepared, decoded, checks: wanted.checks, code, most });
         }
         let codes: Vec<u32> = kernels.iter().map(|kernel| kernel.code).collect();
         let works = (0..gpu.config.gpu.sms)
@@ -104,6 +108,7 @@ impl<'g, 'a> Run<'g, 'a> {
             to: boundary,
             epoch,
             step: options.step_every_cycle,
+            verifies: gpu.techniques.are_verified(),
             epochs: 0,
             next_sample: options.interval.map_or(u64::MAX, |interval| gpu.now + interval.max(epoch)),
             issued: 0,
@@ -171,7 +176,7 @@ impl<'g, 'a> Run<'g, 'a> {
             } else {
                 let index = actor - sms;
                 let (inbox, outbox) = (self.gpu.requests_in.get(index), self.gpu.replies_out.get(index));
-                self.gpu.partitions.get(index).run(from, to, inbox, outbox, step);
+                self.gpu.partitions.get(index).run(from, to, self.memory, inbox, outbox, step);
             }
         }
     }
@@ -219,8 +224,18 @@ impl<'g, 'a> Run<'g, 'a> {
             .min_by_key(|work| work.stopped.as_ref().map(|stopped| stopped.cycle));
         match first.and_then(|work| work.stopped.take()) {
             Some(Stopped { kernel, fault, .. }) => Err(Stop::Fault { launch: kernel as usize, fault }),
+            None if self.verifies => self.find_corruption(),
             None => Ok(()),
         }
+    }
+
+    /// What techniques found wrong in caches and memory, where no instruction is to be named.
+    fn find_corruption(&mut self) -> Result<(), Stop> {
+        let Some(detail) = self.gpu.corrupted() else { return Ok(()) };
+        let kernels = &self.dispatcher.kernels;
+        let launch = kernels.iter().position(|queue| matches!(queue.standing, Standing::Launched { .. }));
+        let fault = Box::new(Fault::bare(FaultKind::Corrupted, 0, detail));
+        Err(Stop::Fault { launch: launch.unwrap_or(0), fault })
     }
 
     /// Stores, atomics and system calls of the epoch take effect.

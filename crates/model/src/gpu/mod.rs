@@ -10,9 +10,10 @@ use warpwatt_config::{Config, Topology};
 use warpwatt_exec::SmLimits;
 use warpwatt_memory::DeviceMemory;
 
+use crate::address::Interleave;
 use crate::counters::Counters;
-use crate::net::{Inbox, Mesh, Outbox, Way};
-use crate::partition::Partition;
+use crate::net::{self, Inbox, LINE_BYTES, Mesh, Outbox};
+use crate::partition::{Partition, Way};
 use crate::report::{Failure, KernelReport, Launch, Monitor, RunOptions};
 use crate::sm::{Sm, SmCounters};
 use crate::techniques::Techniques;
@@ -51,12 +52,12 @@ impl Gpu {
             config: config.clone(),
             techniques: techniques.clone(),
             sms: (0..sms).map(|id| Sm::new(config, techniques, id as u32)).collect(),
-            partitions: (0..partitions).map(|id| Partition::new(config, id)).collect(),
+            partitions: (0..partitions).map(|id| Partition::new(config, techniques, id)).collect(),
             requests_out: (0..sms).map(|_| Outbox::new(config, partitions)).collect(),
             requests_in: (0..partitions).map(|_| Inbox::new(config, sms)).collect(),
             replies_out: (0..partitions).map(|_| Outbox::new(config, sms)).collect(),
             replies_in: (0..sms).map(|_| Inbox::new(config, partitions)).collect(),
-            meshes: [Way::Request, Way::Reply]
+            meshes: [net::Way::Request, net::Way::Reply]
                 .map(|way| (config.noc.topology == Topology::Mesh).then(|| Mesh::new(config, way))),
             codes: Vec::new(),
             busy: Counters::default(),
@@ -123,6 +124,25 @@ impl Gpu {
     /// A fault was to be injected, and nobody has noticed one.
     pub fn fault_is_pending(&mut self) -> bool {
         self.sms.as_mut_slice().iter().any(Sm::fault_is_pending)
+            || self.partitions.as_mut_slice().iter().any(Partition::fault_is_pending)
+    }
+
+    /// The host has written bytes of device memory, by a copy or a fill, or reads them: techniques at the memory controllers see the lines.
+    pub fn copied(&mut self, memory: &DeviceMemory, way: Way, address: u64, bytes: u64) {
+        if bytes == 0 || !self.techniques.on().any(|technique| technique.sites.transfer.is_some()) {
+            return;
+        }
+        let interleave = Interleave::new(&self.config);
+        let first = address - address % LINE_BYTES;
+        for line in (first..address + bytes).step_by(LINE_BYTES as usize) {
+            let partition = &mut self.partitions.as_mut_slice()[interleave.partition(line)];
+            partition.copied(self.now, way, line, memory);
+        }
+    }
+
+    /// What a technique found wrong with what a copy read, if one did.
+    pub fn corrupted(&mut self) -> Option<String> {
+        self.partitions.as_mut_slice().iter().find_map(Partition::corrupted)
     }
 
     /// Everything counted so far.
@@ -134,6 +154,7 @@ impl Gpu {
         for partition in self.partitions.as_mut_slice() {
             counters.l2.add(partition.l2());
             counters.dram.add(partition.dram());
+            counters.techniques.add(&partition.technique_counters());
         }
         for (outbox, inbox) in self.requests_out.as_mut_slice().iter().zip(self.replies_in.as_mut_slice()) {
             counters.request.add(&outbox.counters.clone().into());

@@ -7,15 +7,28 @@
 
 use warpwatt_base::clock::Clock;
 use warpwatt_config::Config;
+use warpwatt_memory::DeviceMemory;
 
 use super::banks::Direction;
 use super::channel::{Channel, Returned, Transfer};
 use super::counters::DramCounters;
 use super::mapping::Mapping;
+use super::site::{self, TransferPlan, TransferSite, Way};
+use crate::address::Interleave;
 use crate::net::LINE_BYTES;
+use crate::techniques::{Hung, TechniqueCounters, Techniques};
 
-#[derive(Clone, Debug)]
+/// A line that is to be moved, and that techniques are still to see.
+#[derive(Clone, Copy)]
+struct Wanted {
+    line: u64,
+    direction: Direction,
+    tag: u32,
+}
+
 pub struct Controller {
+    index: usize,
+    interleave: Interleave,
     mapping: Mapping,
     clock: Clock,
     /// Bytes of an access.
@@ -25,6 +38,10 @@ pub struct Controller {
     shortest: u64,
     /// The clock that the channels are advanced to.
     now: u64,
+    /// The techniques that act here, the lines that they are to see, and by tag how many cycles later than usual a line comes back.
+    sites: Vec<Hung<dyn TransferSite>>,
+    wanted: Vec<Wanted>,
+    delays: Vec<u32>,
     pub counters: DramCounters,
 }
 
@@ -35,16 +52,21 @@ pub fn accesses_per_line(config: &Config) -> u32 {
 
 impl Controller {
     /// For at most `lines` reads at a time.
-    pub fn new(config: &Config, lines: usize) -> Controller {
+    pub fn new(config: &Config, techniques: &Techniques, index: usize, lines: usize) -> Controller {
         let dram = &config.dram;
         let clock = Clock::new(config.clock.dram_mhz, config.clock.core_mhz);
         Controller {
+            index,
+            interleave: Interleave::new(config),
             mapping: Mapping::new(config),
             clock,
             access_bytes: dram.bus_bytes * dram.burst,
             channels: (0..dram.channels as usize).map(|index| Channel::new(config, index, lines)).collect(),
             shortest: clock.core(u64::from(dram.t_cl)) + u64::from(dram.cycles),
             now: 0,
+            sites: techniques.hang(config, index as u32, |sites, build| sites.transfer.map(|at| at(build))),
+            wanted: Vec::with_capacity(2),
+            delays: vec![0; lines],
             counters: DramCounters::default(),
         }
     }
@@ -78,22 +100,65 @@ impl Controller {
 
     /// Reads a line; it comes back with the tag.
     pub fn read(&mut self, line: u64, tag: u32) {
-        self.transfer(line, LINE_BYTES as u32, Direction::Read, tag);
+        self.transfer(line, Direction::Read, tag);
     }
 
     pub fn write(&mut self, line: u64) {
-        self.transfer(line, LINE_BYTES as u32, Direction::Write, 0);
+        self.transfer(line, Direction::Write, 0);
     }
 
-    /// Every line that moves between the L2 slice and the memory goes through here: so many bytes of it, in whole accesses.
-    fn transfer(&mut self, line: u64, bytes: u32, direction: Direction, tag: u32) {
+    /// Every line that moves between the L2 slice and the memory goes through here.
+    #[inline]
+    fn transfer(&mut self, line: u64, direction: Direction, tag: u32) {
+        if self.sites.is_empty() {
+            self.push(line, LINE_BYTES as u32, direction, tag);
+        } else {
+            self.wanted.push(Wanted { line, direction, tag });
+        }
+    }
+
+    /// Shows techniques the lines that are wanted since the last call, with their bytes, and asks the channels for them. To be called in the
+    /// same clock.
+    #[inline]
+    pub fn dispatch(&mut self, cycle: u64, memory: &DeviceMemory) {
+        for i in 0..self.wanted.len() {
+            let Wanted { line, direction, tag } = self.wanted[i];
+            let way = if direction == Direction::Read { Way::Fill } else { Way::WriteBack };
+            let address = self.interleave.global(self.index, line * LINE_BYTES);
+            let plan = self.show(cycle, way, address, memory);
+            if direction == Direction::Read {
+                self.delays[tag as usize] = plan.cycles;
+            }
+            self.push(line, plan.bytes, direction, tag);
+        }
+        self.wanted.clear();
+    }
+
+    /// The host copies or fills a line of this partition, or reads it.
+    pub fn copied(&mut self, cycle: u64, way: Way, address: u64, memory: &DeviceMemory) {
+        self.show(cycle, way, address, memory);
+    }
+
+    /// Lets techniques plan the transfer of a line.
+    fn show(&mut self, now: u64, way: Way, address: u64, memory: &DeviceMemory) -> TransferPlan {
+        let bytes = memory.line(address);
+        let transfer = site::Transfer { now, way, address, bytes: bytes.as_ref() };
+        let mut plan = TransferPlan { bytes: LINE_BYTES as u32, cycles: 0 };
+        for hung in &mut self.sites {
+            hung.site.transfer(&transfer, &mut plan);
+        }
+        plan
+    }
+
+    /// Asks the channel of a line for so many bytes, in whole accesses.
+    fn push(&mut self, line: u64, bytes: u32, direction: Direction, tag: u32) {
         let place = self.mapping.place(line);
         let transfer = Transfer {
             line,
             bank: place.bank,
             row: place.row,
             direction,
-            accesses: bytes.div_ceil(self.access_bytes),
+            accesses: bytes.div_ceil(self.access_bytes).max(1),
             asked: self.now,
             tag,
         };
@@ -105,10 +170,11 @@ impl Controller {
     pub fn returned(&self) -> Option<Returned> {
         let mut first: Option<Returned> = None;
         for channel in &self.channels {
-            if let Some(line) = channel.returned()
-                && first.is_none_or(|other| line.at < other.at)
-            {
-                first = Some(line);
+            if let Some(mut line) = channel.returned() {
+                line.at += u64::from(self.delays[line.tag as usize]);
+                if first.is_none_or(|other| line.at < other.at) {
+                    first = Some(line);
+                }
             }
         }
         first
@@ -136,6 +202,26 @@ impl Controller {
         for channel in &mut self.channels {
             channel.settle(self.now, &mut self.counters);
         }
+        for hung in &mut self.sites {
+            hung.site.settle(cycle);
+        }
+    }
+
+    /// Adds what techniques counted here.
+    pub fn count_techniques(&self, counters: &mut TechniqueCounters) {
+        for Hung { technique, site } in &self.sites {
+            counters.note(*technique, site.counters().as_ref());
+        }
+    }
+
+    /// What a technique found wrong, if one did.
+    pub fn corrupted(&self) -> Option<String> {
+        self.sites.iter().find_map(|hung| hung.site.corrupted())
+    }
+
+    /// A stored bit was to be flipped, and no technique has noticed one.
+    pub fn fault_is_pending(&self) -> bool {
+        self.sites.iter().any(|hung| hung.site.fault_is_pending())
     }
 
     pub fn is_idle(&self) -> bool {

@@ -9,8 +9,9 @@
 //!             controller: channel ─► queue by bank ─► commands ─► banks
 //! ```
 //!
-//! The slice works in L2 clocks, the channels in command clocks; both are told in core cycles. No values move here: they are in
-//! device memory since their instruction was issued, and the partition decides when an answer arrives.
+//! The slice works in L2 clocks, the channels in command clocks; both are told in core cycles. Values are in device
+//! memory since their instruction was issued, and the partition decides when an answer arrives; techniques at the controller see the bytes of
+//! each line that moves (`site`).
 
 mod banks;
 mod channel;
@@ -25,15 +26,16 @@ mod tests;
 
 use warpwatt_base::clock::Clock;
 use warpwatt_config::Config;
+use warpwatt_memory::DeviceMemory;
 
 use crate::address::Interleave;
 use crate::net::{Inbox, LINE_BYTES, Outbox};
+use crate::techniques::{TechniqueCounters, Techniques};
 use controller::Controller;
 pub use counters::{DramCounters, L2Counters};
 pub use site::{LineBytes, Transfer, TransferPlan, TransferSite, Way};
 use slice::{Cause, LookedUp, Slice};
 
-#[derive(Clone, Debug)]
 pub struct Partition {
     index: usize,
     interleave: Interleave,
@@ -50,13 +52,13 @@ pub struct Partition {
 }
 
 impl Partition {
-    pub fn new(config: &Config, index: usize) -> Partition {
+    pub fn new(config: &Config, techniques: &Techniques, index: usize) -> Partition {
         Partition {
             index,
             interleave: Interleave::new(config),
             clock: Clock::new(config.clock.l2_mhz, config.clock.core_mhz),
             slice: Slice::new(config),
-            memory: Controller::new(config, config.l2.mshrs as usize),
+            memory: Controller::new(config, techniques, index, config.l2.mshrs as usize),
             next_clock: 0,
             blocked: None,
             reply_waits: false,
@@ -72,8 +74,38 @@ impl Partition {
         &self.memory.counters
     }
 
-    /// Runs from cycle `from` to before `to`. `step`: no clock is skipped, with the same result.
-    pub fn run(&mut self, from: u64, to: u64, inbox: &mut Inbox, outbox: &mut Outbox, step: bool) {
+    /// What techniques counted in this partition.
+    pub fn technique_counters(&self) -> TechniqueCounters {
+        let mut counters = TechniqueCounters::default();
+        self.memory.count_techniques(&mut counters);
+        counters
+    }
+
+    /// What a technique found wrong, if one did.
+    pub fn corrupted(&self) -> Option<String> {
+        self.memory.corrupted()
+    }
+
+    /// A stored bit was to be flipped, and no technique has noticed one.
+    pub fn fault_is_pending(&self) -> bool {
+        self.memory.fault_is_pending()
+    }
+
+    /// The host copies or fills a line of this partition, or reads it.
+    pub fn copied(&mut self, now: u64, way: Way, address: u64, memory: &DeviceMemory) {
+        self.memory.copied(now, way, address, memory);
+    }
+
+    /// Runs from cycle `from` to before `to`. `step`: no clock is skipped, with the same result. `memory` is read only, for techniques.
+    pub fn run(
+        &mut self,
+        from: u64,
+        to: u64,
+        memory: &DeviceMemory,
+        inbox: &mut Inbox,
+        outbox: &mut Outbox,
+        step: bool,
+    ) {
         let end = first(self.clock, to);
         let mut clock = self.next_clock.max(first(self.clock, from));
         self.stand_still(self.next_clock, clock, outbox);
@@ -81,7 +113,7 @@ impl Partition {
             clock = clock.max(end);
         }
         while clock < end {
-            self.step(clock, inbox, outbox);
+            self.step(clock, memory, inbox, outbox);
             let next = if step { clock + 1 } else { self.next_event(clock, inbox, outbox).min(end) };
             self.stand_still(clock, next, outbox);
             clock = next;
@@ -92,7 +124,7 @@ impl Partition {
     }
 
     /// One L2 clock.
-    fn step(&mut self, clock: u64, inbox: &mut Inbox, outbox: &mut Outbox) {
+    fn step(&mut self, clock: u64, memory: &DeviceMemory, inbox: &mut Inbox, outbox: &mut Outbox) {
         let now = self.clock.core(clock);
         self.memory.advance(now);
         self.reply_waits = self.slice.next_reply().is_some_and(|(ready, _)| ready <= clock)
@@ -108,6 +140,7 @@ impl Partition {
             self.head = self.slice.look_up(self.interleave.local(packet.address) / LINE_BYTES);
         }
         self.blocked = self.slice.accept(clock, self.head, packet, &mut self.memory).err();
+        self.memory.dispatch(now, memory);
         if self.blocked.is_none() {
             inbox.take(now);
         }

@@ -294,7 +294,7 @@ impl RegisterFile {
         let written = Written { now, slot, register, upper, values: values.of(register) };
         let bank = self.map.bank(slot, register);
         let mut access = WriteAccess { bank, arrays: self.sub_banks as u32, ready: now, awake: now };
-        let mut port = ReadPort { ports: &mut self.ports[0], reads: 0, arrays: 0 };
+        let mut port = ReadPort::of(&mut self.ports[0]);
         for hung in &mut self.sites {
             hung.site.write(&written, &mut access, &mut port);
         }

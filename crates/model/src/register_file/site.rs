@@ -105,7 +105,11 @@ pub struct ReadPort<'a> {
     pub(super) arrays: u64,
 }
 
-impl ReadPort<'_> {
+impl<'a> ReadPort<'a> {
+    pub(crate) fn of(ports: &'a mut Board) -> ReadPort<'a> {
+        ReadPort { ports, reads: 0, arrays: 0 }
+    }
+
     /// Reads from `earliest` on; gives the cycle in which the data are there.
     pub fn read(&mut self, bank: u8, earliest: u64, arrays: u32) -> u64 {
         self.reads += 1;

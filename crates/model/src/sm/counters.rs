@@ -69,6 +69,7 @@ const STALLS: [CounterInfo; Stall::COUNT] = {
 };
 
 impl SmCounters {
+    /// Those of the machine, without techniques'.
     pub fn infos() -> Vec<CounterInfo> {
         let parts = [
             IssueCounters::INFO,
@@ -78,7 +79,7 @@ impl SmCounters {
             UnitCounters::INFO,
             MemCounters::INFO,
         ];
-        [parts.concat(), TechniqueCounters::infos()].concat()
+        parts.concat()
     }
 
     /// Counters at zero, with those of the techniques that are on.
@@ -109,6 +110,12 @@ impl SmCounters {
     }
 
     pub fn visit(&self, f: &mut dyn FnMut(&'static str, Count)) {
+        self.visit_machine(f);
+        self.techniques.visit(f);
+    }
+
+    /// Visits all but what techniques counted.
+    pub fn visit_machine(&self, f: &mut dyn FnMut(&'static str, Count)) {
         self.issue.visit(f);
         for (info, &count) in STALLS.iter().zip(&self.stalls) {
             f(info.name, Count::Sum(count));
@@ -117,6 +124,5 @@ impl SmCounters {
         self.registers.visit(f);
         self.units.visit(f);
         self.memory.visit(f);
-        self.techniques.visit(f);
     }
 }

@@ -16,6 +16,8 @@ pub struct Kernel<'a> {
     pub checks: CheckOptions,
     /// Which code it is: launches of one kernel share it.
     pub code: u32,
+    /// Blocks that an SM may hold, if a technique limits them.
+    pub most: Option<u32>,
 }
 
 /// What an SM keeps for one kernel.

@@ -64,6 +64,11 @@ impl Techniques {
         self.chosen.0.is_empty()
     }
 
+    /// Whether one is on that compares what it stores with what comes back.
+    pub fn are_verified(&self) -> bool {
+        !self.is_empty() && (self.verify || self.inject.is_some())
+    }
+
     /// Settings of a technique, which is switched on with the usual ones if it is not.
     pub(super) fn settings_of(&mut self, technique: &Technique) -> &mut dyn Settings {
         let place = Techniques::ALL.iter().position(|other| other.name == technique.name);

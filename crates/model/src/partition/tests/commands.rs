@@ -5,6 +5,7 @@
 use warpwatt_base::SplitMix64;
 use warpwatt_config::{Config, Dram, DramPolicy};
 
+use crate::techniques::Techniques;
 use crate::partition::banks::Direction;
 use crate::partition::channel::Command;
 use crate::partition::controller::Controller;
@@ -82,7 +83,7 @@ fn check(dram: &Dram, trace: &[(u64, Command)]) {
 
 fn run(config: &Config, seed: u64) {
     let mut random = SplitMix64::new(seed);
-    let mut controller = Controller::new(config, 4096);
+    let mut controller = Controller::new(config, &Techniques::default(), 0, 4096);
     let (mut asked, mut returned, mut written) = (0, 0, 0);
     let (mut cycle, mut near) = (0, 0);
     let mut busy = 2;

@@ -3,6 +3,7 @@
 
 use warpwatt_config::{Config, DramPolicy};
 
+use crate::techniques::Techniques;
 use crate::partition::banks::Direction;
 use crate::partition::channel::Command;
 use crate::partition::controller::Controller;
@@ -54,7 +55,7 @@ fn rows_that_are_closed_open_or_taken_make_the_difference_of_their_commands() {
     let config = plain();
     let dram = &config.dram;
     let [first, same, other] = neighbours(&config);
-    let mut controller = Controller::new(&config, 8);
+    let mut controller = Controller::new(&config, &Techniques::default(), 0, 8);
     let closed = read(&mut controller, 100, first);
     let hit = read(&mut controller, 300, same);
     let conflict = read(&mut controller, 500, other);
@@ -74,7 +75,7 @@ fn hits_to_an_open_row_go_before_older_conflicts_unless_first_come_is_first_serv
         let mut config = plain();
         config.dram.policy = policy;
         let [first, same, other] = neighbours(&config);
-        let mut controller = Controller::new(&config, 8);
+        let mut controller = Controller::new(&config, &Techniques::default(), 0, 8);
         read(&mut controller, 100, first);
         controller.advance(300);
         controller.read(other, 1);
@@ -89,7 +90,7 @@ fn hits_to_an_open_row_go_before_older_conflicts_unless_first_come_is_first_serv
 fn reads_go_before_writes_until_the_write_queue_fills() {
     let config = plain();
     let [first, same, _] = neighbours(&config);
-    let mut controller = Controller::new(&config, 8);
+    let mut controller = Controller::new(&config, &Techniques::default(), 0, 8);
     controller.advance(100);
     controller.read(first, 1);
     controller.write(same);
@@ -105,7 +106,7 @@ fn reads_go_before_writes_until_the_write_queue_fills() {
     assert_eq!(directions, [Direction::Read, Direction::Read, Direction::Write, Direction::Write]);
 
     // So many writes that they get their turn while reads still wait.
-    let mut controller = Controller::new(&config, 64);
+    let mut controller = Controller::new(&config, &Techniques::default(), 0, 64);
     controller.advance(100);
     (0..24).for_each(|line| controller.read(line, 0));
     (100..124).for_each(|line| controller.write(line));
@@ -125,7 +126,7 @@ fn reads_go_before_writes_until_the_write_queue_fills() {
 #[test]
 fn a_line_still_in_the_write_queue_is_read_from_there() {
     let config = plain();
-    let mut controller = Controller::new(&config, 8);
+    let mut controller = Controller::new(&config, &Techniques::default(), 0, 8);
     controller.advance(100);
     controller.read(0, 1);
     controller.write(4096);
@@ -139,7 +140,7 @@ fn a_line_still_in_the_write_queue_is_read_from_there() {
 #[test]
 fn refreshes_come_on_time_whether_anything_else_happens_or_not() {
     let config = plain();
-    let mut controller = Controller::new(&config, 8);
+    let mut controller = Controller::new(&config, &Techniques::default(), 0, 8);
     let refi = u64::from(config.dram.t_refi);
     controller.settle(10 * refi + 1);
     let refreshes = |controller: &Controller| {
@@ -161,7 +162,7 @@ fn refreshes_come_on_time_whether_anything_else_happens_or_not() {
 #[test]
 fn time_with_and_without_open_rows_adds_up() {
     let config = one_channel();
-    let mut controller = Controller::new(&config, 8);
+    let mut controller = Controller::new(&config, &Techniques::default(), 0, 8);
     for i in 0..50 {
         read(&mut controller, 500 * i + 100, i * 77);
     }
@@ -178,7 +179,7 @@ fn channels_serve_lines_side_by_side() {
     let time = |channels| {
         let mut config = config.clone();
         config.dram.channels = channels;
-        let mut controller = Controller::new(&config, 64);
+        let mut controller = Controller::new(&config, &Techniques::default(), 0, 64);
         controller.advance(100);
         (0..32).for_each(|line| controller.read(line, 0));
         let returned = finish(&mut controller, 100);

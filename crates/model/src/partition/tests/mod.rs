@@ -10,10 +10,12 @@ mod stream;
 use std::collections::VecDeque;
 
 use warpwatt_config::Config;
+use warpwatt_memory::DeviceMemory;
 
 use super::Partition;
 use crate::address::Interleave;
 use crate::net::{Client, Inbox, Kind, Outbox, Packet, exchange};
+use crate::techniques::Techniques;
 
 /// A GTX 480 whose partitions have one channel: what is tested goes to one queue.
 pub fn one_channel() -> Config {
@@ -25,6 +27,7 @@ pub fn one_channel() -> Config {
 pub struct Rig {
     pub config: Config,
     pub partition: Partition,
+    memory: DeviceMemory,
     requests: Vec<Outbox>,
     inbox: [Inbox; 1],
     outbox: [Outbox; 1],
@@ -48,7 +51,8 @@ pub struct Answer {
 impl Rig {
     pub fn new(config: Config, sms: usize) -> Rig {
         Rig {
-            partition: Partition::new(&config, 0),
+            partition: Partition::new(&config, &Techniques::default(), 0),
+            memory: DeviceMemory::new(1 << 20).expect("there is room"),
             requests: (0..sms).map(|_| Outbox::new(&config, 1)).collect(),
             inbox: [Inbox::new(&config, sms)],
             outbox: [Outbox::new(&config, sms)],
@@ -85,7 +89,7 @@ impl Rig {
         let (from, to) = (self.now, self.now + u64::from(self.config.noc.cycles));
         let [inbox] = &mut self.inbox;
         let [outbox] = &mut self.outbox;
-        self.partition.run(from, to, inbox, outbox, self.step);
+        self.partition.run(from, to, &self.memory, inbox, outbox, self.step);
         for (sm, queue) in self.queues.iter_mut().enumerate() {
             for now in from..to {
                 while let Some(packet) = queue.front()

@@ -2,7 +2,9 @@
 //! Warped-Compression by its behaviour, at the hooks: what is stored where, when, and what comes back.
 
 use proptest::prelude::*;
-use warpwatt_config::GpuFile;
+use warpwatt_base::calendar::Board;
+use warpwatt_config::{Config, GpuFile, Settings};
+use warpwatt_isa::Program;
 
 use super::*;
 use crate::sm::decode_move;
@@ -31,8 +33,10 @@ impl Bench {
             parameters.set(name, value).expect("it is legal");
         }
         let config = GpuFile::preset("gtx480-wc").expect("a preset").config;
-        let mut technique = WarpedCompression::new(&config, &parameters, true, false);
-        technique.start(0, 0, 16);
+        let build =
+            Build { config: &config, settings: &parameters, instance: 0, verify: true, inject: None };
+        let mut technique = WarpedCompression::new(&build);
+        technique.start(0, &Started { slot: 0, registers: 16, program: &Program::default() });
         Bench { config, technique, rows: vec![Row([0; 32]); 16], port: Board::default() }
     }
 
@@ -42,8 +46,8 @@ impl Bench {
 
     /// Writes some lanes of a register; gives the arrays that are activated, and when the data and the arrays are ready.
     fn write(&mut self, now: u64, register: u8, values: &Row, mask: u32) -> (u32, u64, u64) {
-        let timing = decode_move(register, &self.config);
-        self.technique.issued(0, &timing, Bench::lanes(mask));
+        let timing = self.timing(register);
+        self.technique.issued(now, &Next { slot: 0, timing: &timing, lanes: Bench::lanes(mask) });
         for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
             self.rows[usize::from(register)].0[lane] = values.0[lane];
         }
@@ -52,16 +56,17 @@ impl Bench {
 
     fn finish(&mut self, now: u64, register: u8) -> (u32, u64, u64) {
         self.port.advance(now);
-        let mut port = ReadPort { ports: &mut self.port, bank: 1, reads: 0, arrays: 0 };
+        let mut port = ReadPort::of(&mut self.port);
         let values = &self.rows[usize::from(register)];
         let written = Written { now, slot: 0, register, upper: false, values };
-        let WriteAccess { arrays, ready, awake } = self.technique.write(written, &mut port);
-        (arrays, ready, awake)
+        let mut access = WriteAccess { bank: 0, arrays: 8, ready: now, awake: now };
+        self.technique.write(&written, &mut access, &mut port);
+        (access.arrays, access.ready, access.awake)
     }
 
     /// The injected move, if a write of these lanes needs one: read at `now`, written five cycles later.
     fn uncompress(&mut self, now: u64, register: u8, mask: u32) -> bool {
-        let timing = decode_move(register, &self.config);
+        let timing = self.timing(register);
         let Some(found) = self.technique.compressed_destination(0, &timing, mask) else { return false };
         assert_eq!(found, register);
         self.technique.moving(0, register, Bench::lanes(mask));
@@ -70,11 +75,25 @@ impl Bench {
     }
 
     /// Reads a register that the banks give in cycle `at`: arrays, and when it is there. Checks what is stored.
-    fn read(&mut self, at: u64, register: u8) -> (u32, u64) {
-        let arrays = self.technique.arrays(0, register);
-        let ready = self.technique.read(at, at, 0, register);
+    fn read(&mut self, at: u64, register: u8) -> (u8, u64) {
+        let mut plan = ReadPlan::default();
+        plan.make(&Map::new(&self.config), 0, &self.timing(register), 8);
+        self.technique.plan(at, 0, &mut plan);
+        let access = &mut plan.accesses_mut()[0];
+        (access.at, access.ready) = (at, at + 1);
+        self.technique.arrive(at, 0, &mut plan);
         self.verify(register);
-        (arrays, ready)
+        let access = plan.accesses()[0];
+        (access.arrays, access.ready)
+    }
+
+    /// A move of a register to itself.
+    fn timing(&self, register: u8) -> Timing {
+        decode_move(register, &self.config, &Map::new(&self.config))
+    }
+
+    fn counters(&self) -> Counters {
+        self.technique.counters().of::<Counters>().expect("its own").clone()
     }
 
     fn verify(&mut self, register: u8) {
@@ -104,7 +123,7 @@ fn a_diverged_update_of_a_compressed_register_step_by_step() {
     // The warp is whole again, and with the next write the register is compressed.
     assert_eq!(bench.write(300, 3, &counting(), FULL), (3, 302, 302));
     assert_eq!(bench.technique.counters.moves, 1);
-    let Counters { compressions, decompressions, stored, writes, .. } = bench.technique.counters();
+    let Counters { compressions, decompressions, stored, writes, .. } = bench.counters();
     assert_eq!((compressions, decompressions), (2, 1));
     assert_eq!((stored, writes), ([2, 0, 2, 0, 0], [2, 0, 0, 2]), "the move is not counted as a write");
 }
@@ -125,14 +144,14 @@ fn a_write_waits_until_its_arrays_are_awake() {
     assert_eq!(bench.write(140, 9, &counting(), FULL), (3, 142, 152), "two more arrays are needed");
     assert_eq!(bench.write(145, 13, &counting(), FULL), (3, 147, 152), "they are on their way");
     assert_eq!(bench.write(160, 2, &scattered(), 1), (8, 160, 170), "bank 2, uncompressed");
-    assert_eq!(bench.technique.counters().wakeups, 1 + 2 + 8);
+    assert_eq!(bench.counters().wakeups, 1 + 2 + 8);
     // R9 shrinks, but R13 needs its arrays; when the warp ends all go off.
     bench.write(200, 9, &Row([1; 32]), FULL);
     assert!(bench.technique.gating.can_read(1, 0b111, 200));
     bench.technique.end(300, 0);
     assert!(!bench.technique.gating.can_read(1, 0b001, 300));
     bench.technique.settle(400);
-    let off = bench.technique.counters().gated_by_bank;
+    let off = bench.counters().gated_by_bank;
     assert_eq!(
         (off[8], off[9], off[10], off[11]),
         (102 + 100, 142 + 100, 142 + 100, 400),
@@ -147,7 +166,7 @@ fn units_are_shared_and_pipelined() {
     assert_eq!(ready, [104, 104, 105, 105, 106], "two compressors");
     let ready: Vec<_> = (1..6).map(|register| bench.read(200, register).1).collect();
     assert_eq!(ready, [202, 202, 202, 202, 203], "four decompressors");
-    let counters = bench.technique.counters();
+    let counters = bench.counters();
     assert_eq!((counters.compressor_waits, counters.decompressor_waits), (1 + 1 + 2, 1));
 }
 

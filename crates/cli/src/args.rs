@@ -193,7 +193,7 @@ pub struct Timing {
     pub energy: bool,
 
     /// Spoil one bit of what a technique stores, to see that `--verify-techniques`, which this implies, notices
-    #[arg(long, value_enum, value_name = "rf", conflicts_with = "functional")]
+    #[arg(long, value_enum, value_name = "rf|cache|dram", conflicts_with = "functional")]
     pub inject_fault: Option<FaultPlace>,
 }
 
@@ -202,6 +202,10 @@ pub struct Timing {
 pub enum FaultPlace {
     /// In the register file
     Rf,
+    /// In a cache or in shared memory
+    Cache,
+    /// In memory
+    Dram,
 }
 
 #[derive(Args, Debug)]

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde_json::json;
 use warpwatt_base::suggest;
 use warpwatt_config::Config;
-use warpwatt_runtime::{InjectedFault, Structure, TechniqueError, TechniqueInfo, Techniques};
+use warpwatt_runtime::{InjectedFault, Technique, TechniqueError, Techniques};
 
 use crate::args::{FaultPlace, GpuArgs, ListArgs};
 use crate::console::{Console, write_result};
@@ -73,13 +73,16 @@ pub fn check(techniques: &Techniques, config: &Config, refused: &mut Vec<Told>) 
 
 /// Has a bit spoilt, which something has to be stored for.
 pub fn inject(place: FaultPlace, techniques: &mut Techniques) -> Result<(), Failure> {
-    let (fault, structure) = match place {
-        FaultPlace::Rf => (InjectedFault::Rf, Structure::RegisterFile),
+    let fault = match place {
+        FaultPlace::Rf => InjectedFault::Rf,
+        FaultPlace::Cache => InjectedFault::Cache,
+        FaultPlace::Dram => InjectedFault::Dram,
     };
-    if !techniques.on().any(|info| info.structure == structure) {
+    if !techniques.on().any(|technique| technique.stores.contains(&fault)) {
         let message = format!(
-            "`--inject-fault` has nothing to spoil: no technique stores anything in the {}",
-            structure.name()
+            "`--inject-fault {}` has nothing to spoil: no technique stores anything in the {}",
+            fault.name(),
+            fault.place()
         );
         return Err(Failure::usage(message).help("add `--with NAME`; `warpwatt list techniques` shows them"));
     }
@@ -95,20 +98,20 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     if let Some(path) = &args.json {
-        let all = Techniques::ALL.iter().map(as_json).collect::<Result<Vec<_>, _>>()?;
+        let all = Techniques::ALL.iter().copied().map(as_json).collect::<Result<Vec<_>, _>>()?;
         let text = serde_json::to_string_pretty(&json!({ "techniques": all }))
             .map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
         write_result(path, &(text + "\n"), console)?;
         return Ok(Exit::Ok);
     }
-    let all = Techniques::ALL.iter().map(headline).collect::<Vec<_>>();
+    let all = Techniques::ALL.iter().copied().map(headline).collect::<Vec<_>>();
     console.result(&all.join("\n"));
     console.summary("\n`--with NAME` switches one on. `--show NAME` prints its parameters and counters.\n");
     Ok(Exit::Ok)
 }
 
-fn find(name: &str) -> Result<&'static TechniqueInfo, Failure> {
-    Techniques::ALL.iter().find(|info| info.name == name).ok_or_else(|| {
+fn find(name: &str) -> Result<&'static Technique, Failure> {
+    Techniques::ALL.iter().copied().find(|info| info.name == name).ok_or_else(|| {
         let names: Vec<_> = Techniques::ALL.iter().map(|info| info.name).collect();
         Failure::usage(format!("there is no technique `{name}`")).help(match suggest::nearest(name, &names) {
             Some(nearest) => format!("did you mean `{nearest}`?"),
@@ -118,18 +121,18 @@ fn find(name: &str) -> Result<&'static TechniqueInfo, Failure> {
 }
 
 /// A technique as it is without settings.
-fn usual(info: &TechniqueInfo) -> Result<Techniques, Failure> {
+fn usual(info: &Technique) -> Result<Techniques, Failure> {
     let mut techniques = Techniques::default();
     techniques.with(info.name).map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
     Ok(techniques)
 }
 
-fn headline(info: &TechniqueInfo) -> String {
-    let first = format!("{}, in the {}: {}\n", info.name, info.structure.name(), info.paper);
+fn headline(info: &Technique) -> String {
+    let first = format!("{} ({}): {}\n", info.name, info.places().join(", "), info.paper);
     first + &wrapped(info.doc, 2, WIDTH)
 }
 
-fn show(info: &TechniqueInfo) -> Result<String, Failure> {
+fn show(info: &Technique) -> Result<String, Failure> {
     let mut out = headline(info);
     let _ = writeln!(out, "\nparameters, as in `--with {}:KEY=VALUE,KEY=VALUE`", info.name);
     for (parameter, value) in usual(info)?.values(info) {
@@ -150,7 +153,7 @@ fn show(info: &TechniqueInfo) -> Result<String, Failure> {
     Ok(out)
 }
 
-fn as_json(info: &TechniqueInfo) -> Result<serde_json::Value, Failure> {
+fn as_json(info: &Technique) -> Result<serde_json::Value, Failure> {
     let parameters: Vec<_> = usual(info)?
         .values(info)
         .map(|(parameter, value)| {
@@ -171,7 +174,10 @@ fn as_json(info: &TechniqueInfo) -> Result<serde_json::Value, Failure> {
         .collect();
     Ok(json!({
         "name": info.name,
-        "structure": info.structure.name(),
+        "acts_in": info.places(),
+        "excludes": info.excludes,
+        "needs": info.needs,
+        "faults": info.stores.iter().map(|fault| fault.name()).collect::<Vec<_>>(),
         "description": info.doc,
         "paper": info.paper,
         "parameters": parameters,

@@ -112,6 +112,7 @@ mod tests {
     fn numbers_are_written_out_or_parameters_or_their_inverses() {
         let config = warpwatt_config::Config::default();
         let setting = Setting {
+            all_techniques: &[],
             config: &config,
             counters: &[],
             techniques: &[],

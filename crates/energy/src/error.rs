@@ -37,7 +37,9 @@ pub enum Problem {
     },
     UnknownTechnique {
         name: String,
-        nearest: Option<&'static str>,
+        nearest: Option<String>,
+        /// Those that there are.
+        all: Vec<String>,
     },
     /// Anything else that a value cannot be.
     Bad {
@@ -89,8 +91,8 @@ impl Problem {
                 nearest.as_deref(),
                 "`warpwatt gpu show gtx480` lists parameters, docs/energy.md the figures that follow from them",
             ),
-            Problem::UnknownTechnique { nearest, .. } => {
-                meant(*nearest, &format!("there are {}", crate::TECHNIQUES.join(", ")))
+            Problem::UnknownTechnique { nearest, all, .. } => {
+                meant(nearest.as_deref(), &format!("there are {}", all.join(", ")))
             }
             Problem::Bad { help, .. } => help.clone(),
         }

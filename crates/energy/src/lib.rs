@@ -24,5 +24,5 @@ pub use evaluate::{Breakdown, Component, StructureEnergy};
 pub use figures::{FIGURES, Figure};
 pub use resolve::{Model, Setting, StructureInfo};
 pub use sram::Sram;
-pub use technology::{Access, Amount, Event, SramSpec, State, Static, Structure, TECHNIQUES, Technology};
+pub use technology::{Access, Amount, Event, SramSpec, State, Static, Structure, Technology};
 pub use units::{Joules, Milliwatts, Picojoules, Seconds};

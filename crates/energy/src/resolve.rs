@@ -11,18 +11,19 @@ use warpwatt_config::Config;
 
 use crate::amount::bad;
 use crate::error::{Error, Problem, shortened};
-use crate::technology::{Access, Amount, Event, Origin, State, Static, Structure, TECHNIQUES, Technology};
+use crate::technology::{Access, Amount, Event, Origin, State, Static, Structure, Technology};
 use crate::units::{Joules, Milliwatts, Picojoules};
 
 /// What a technology is worked out for.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
     pub config: &'a Config,
-    /// All counters there are.
+    /// All counters there are, those of techniques that are off included.
     pub counters: &'a [&'a str],
-    /// Techniques that are on.
+    /// All techniques there are, and those of them that are on.
+    pub all_techniques: &'a [&'a str],
     pub techniques: &'a [&'a str],
-    /// Numbers that can be used besides the GPU's parameters: those of techniques.
+    /// Numbers that can be used besides the GPU's parameters: those of all techniques.
     pub parameters: &'a [(&'a str, f64)],
 }
 
@@ -110,10 +111,8 @@ impl Resolver<'_> {
                 "give it events = [{ counter = \"...\", pj = 1.0, source = \"...\" }] or static = [...]";
             self.tell(origin, structure.name.span(), bad(message, help));
         }
-        // Counters of techniques that are off need not exist.
-        if !self.on(origin, &structure.techniques) {
-            return;
-        }
+        let on = self.on(origin, &structure.techniques);
+        let before = (self.model.structures.len(), self.model.terms.len(), self.model.counters.len());
         let index = self.model.structures.len();
         self.model.structures.push(StructureInfo {
             name: structure.name.get_ref().as_str().into(),
@@ -125,6 +124,12 @@ impl Resolver<'_> {
         }
         for power in &structure.statics {
             self.power(origin, index, power);
+        }
+        if !on {
+            // Its names were looked at all the same.
+            self.model.structures.truncate(before.0);
+            self.model.terms.truncate(before.1);
+            self.model.counters.truncate(before.2);
         }
     }
 
@@ -139,9 +144,13 @@ impl Resolver<'_> {
     fn on(&mut self, origin: &Origin, techniques: &[Spanned<String>]) -> bool {
         for technique in techniques {
             let name = technique.get_ref().as_str();
-            if !TECHNIQUES.contains(&name) {
-                let nearest = suggest::nearest(name, TECHNIQUES);
-                let problem = Problem::UnknownTechnique { name: shortened(name), nearest };
+            let all = self.setting.all_techniques;
+            if !all.contains(&name) {
+                let problem = Problem::UnknownTechnique {
+                    name: shortened(name),
+                    nearest: suggest::nearest(name, all).map(str::to_owned),
+                    all: all.iter().map(|&name| name.to_owned()).collect(),
+                };
                 self.tell(origin, technique.span(), problem);
             }
         }
@@ -277,9 +286,7 @@ impl Resolver<'_> {
 
     fn state(&mut self, origin: &Origin, structure: usize, each: Option<Milliwatts>, state: &State) {
         self.text(origin, "source", &state.source);
-        if !self.on(origin, &state.techniques) {
-            return;
-        }
+        let on = self.on(origin, &state.techniques);
         let left = match (&state.fraction, &state.mw) {
             (Some(fraction), None) => {
                 let fraction = self.amount(origin, fraction);
@@ -312,6 +319,9 @@ impl Resolver<'_> {
         let (Some(each), Some(left), Some(times), Some(counter)) = (each, left, times, counter) else {
             return;
         };
+        if !on {
+            return;
+        }
         let joules = (left - each).0 * 1e-3 * times / (mhz * 1e6);
         self.model.terms.push(Term { structure, of: Of::State(counter), joules });
     }

@@ -144,18 +144,3 @@ pub enum Access {
     Read,
     Write,
 }
-
-/// What `techniques` may list.
-pub const TECHNIQUES: &[&str] = &[
-    "bdi",
-    "corf",
-    "corf++",
-    "cpack",
-    "drowsy",
-    "dwl",
-    "e2mc",
-    "fpc",
-    "packing",
-    "virtualization",
-    "warped-compression",
-];

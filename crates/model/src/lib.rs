@@ -21,5 +21,5 @@ pub use report::{
 };
 pub use sm::{SmCounters, Stall, Stalls};
 pub use techniques::{
-    BlockShape, Fault as InjectedFault, Law, Observed, Technique, TechniqueError, Techniques,
+    Balance, BlockShape, Fault as InjectedFault, Law, Observed, Technique, TechniqueError, Techniques,
 };

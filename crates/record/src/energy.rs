@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use warpwatt_base::counters::Count;
+use warpwatt_base::counters::{Charge, Count};
 use warpwatt_config::Config;
 use warpwatt_energy::{
     Attribution, Breakdown, Error, Model, Seconds, Setting, Shares, Technology, attribute,
@@ -28,7 +28,7 @@ pub struct Energies {
     of_sm: Vec<Option<usize>>,
     of_gpu: Vec<Option<usize>>,
     /// What events are divided by, each with the counter that has all of them, and which of them each of the model's counters goes by.
-    columns: Vec<(By, Option<String>)>,
+    columns: Vec<(Charge, Option<String>)>,
     column_of: Vec<Option<usize>>,
 }
 
@@ -42,7 +42,14 @@ impl Energies {
         let counters: Vec<_> = infos.iter().map(|info| info.name).collect();
         let on: Vec<_> = techniques.on().map(|technique| technique.name).collect();
         let parameters = techniques.numbers();
-        let setting = Setting { config, counters: &counters, techniques: &on, parameters: &parameters };
+        let all: Vec<_> = Techniques::ALL.iter().map(|technique| technique.name).collect();
+        let setting = Setting {
+            config,
+            counters: &counters,
+            all_techniques: &all,
+            techniques: &on,
+            parameters: &parameters,
+        };
         let model = technology.resolve(setting)?;
         let place = |name: &str| model.counters().position(|known| known == name);
         // Techniques that are off count nothing.
@@ -52,19 +59,19 @@ impl Energies {
         sm.visit(&mut note);
         OpCounters::default().visit(&mut note);
         Counters { sm, ..Counters::default() }.visit(&mut |name, _| of_gpu.push(place(name)));
-        let mut columns = vec![By::Time];
+        let mut columns = vec![Charge::Time];
         let column_of = model
             .counters()
             .map(|name| {
-                let by = By::of(name)?;
-                let known = columns.iter().position(|column| *column == by);
+                let charge = infos.iter().find(|info| info.name == name)?.charge?;
+                let known = columns.iter().position(|column| *column == charge);
                 Some(known.unwrap_or_else(|| {
-                    columns.push(by);
+                    columns.push(charge);
                     columns.len() - 1
                 }))
             })
             .collect();
-        let columns = columns.into_iter().map(|by| (by, by.whole())).collect();
+        let columns = columns.into_iter().map(|charge| (charge, charge.whole())).collect();
         let core_hz = f64::from(config.clock.core_mhz) * 1e6;
         Ok(Energies { core_hz, of_sm, of_gpu, columns, column_of, model })
     }
@@ -286,99 +293,53 @@ fn per_instruction(timed: &TimedRecord, divided: &Attribution) -> InstructionEne
     columns
 }
 
-/// What the events of a counter are divided by.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum By {
-    Issues,
-    Lanes,
-    Kind(Kind),
-    KindLanes(Kind),
-    Reads,
-    Writes,
-    Constants,
-    /// Constant operands and indexed loads.
-    ConstantCache,
-    Unit(&'static str),
-    Shared,
-    /// Lines of global and local memory.
-    Lines,
-    TextureLines,
-    /// Lines of everything that L2 and memory answer.
-    AllLines,
-    Time,
+/// What instructions, and through them source lines, have of a counter's events: [`Charge`] in numbers.
+trait Charged {
+    /// Events of this kind that an instruction caused.
+    fn weight(self, instruction: &Instruction) -> f64;
+    /// The counter that has all events of this kind, where there is one.
+    fn whole(self) -> Option<String>;
 }
 
-impl By {
-    fn of(counter: &str) -> Option<By> {
-        let kind = |name: &str| Kind::ALL.iter().copied().find(|kind| kind.name() == name);
-        if let Some(rest) = counter.strip_prefix("ops.").and_then(|rest| rest.strip_suffix(".count")) {
-            return match rest.strip_suffix(".lanes") {
-                Some(name) => kind(name).map(By::KindLanes),
-                None => kind(rest).map(By::Kind),
-            };
-        }
-        Some(match counter {
-            "sm.issued.count" | "sm.retired.count" => By::Issues,
-            "sm.thread_instructions.count" => By::Lanes,
-            "sm.constant_operands.count" => By::Constants,
-            "sm.branches.count" => By::Kind(Kind::Branch),
-            "rf.reads.count" | "rf.sub_bank_reads.count" | "wc.decompressions.count" => By::Reads,
-            "rf.writes.count" | "rf.sub_bank_writes.count" => By::Writes,
-            "wc.compressions.count" | "wc.wakeups.count" => By::Writes,
-            "units.sp.count" => By::Unit("sp"),
-            "units.sfu.count" => By::Unit("sfu"),
-            "units.fp64.count" => By::Unit("fp64"),
-            "units.shuffle.count" => By::Kind(Kind::Shuffle),
-            "units.memory.count" => By::Unit("memory"),
-            "dram.refreshes.count" => By::Time,
-            _ => match counter.split('.').next()? {
-                "icache" => By::Issues,
-                "constant" => By::ConstantCache,
-                "shared" => By::Shared,
-                "l1d" | "lsu" => By::Lines,
-                "texture" => By::TextureLines,
-                "noc" | "l2" | "dram" => By::AllLines,
-                _ => return None,
-            },
-        })
-    }
-
-    /// Events of this kind that an instruction caused.
+impl Charged for Charge {
     fn weight(self, instruction: &Instruction) -> f64 {
         let Instruction { issues, lanes, waited, facts, .. } = *instruction;
         let times = |each: u8| issues as f64 * f64::from(each);
         let when = |condition: bool, count: u64| if condition { count as f64 } else { 0.0 };
         match self {
-            By::Issues => issues as f64,
-            By::Lanes => lanes as f64,
-            By::Kind(kind) => when(facts.kind == kind, issues),
-            By::KindLanes(kind) => when(facts.kind == kind, lanes),
-            By::Reads => times(facts.reads),
-            By::Writes => times(facts.writes),
-            By::Constants => times(facts.constants),
-            By::ConstantCache => times(facts.constants) + when(facts.path == Path::Constant, facts.lines),
-            By::Unit(name) => when(unit(facts.kind) == name, issues),
-            By::Shared => when(facts.path == Path::Shared, issues),
-            By::Lines => when(facts.path == Path::Global, facts.lines),
-            By::TextureLines => when(facts.path == Path::Texture, facts.lines),
-            By::AllLines => when(matches!(facts.path, Path::Global | Path::Texture), facts.lines),
-            By::Time => (issues + waited) as f64,
+            Charge::Issues => issues as f64,
+            Charge::Lanes => lanes as f64,
+            Charge::Op(kind) => when(facts.kind.name() == kind, issues),
+            Charge::OpLanes(kind) => when(facts.kind.name() == kind, lanes),
+            Charge::Reads => times(facts.reads),
+            Charge::Writes => times(facts.writes),
+            Charge::Constants => times(facts.constants),
+            Charge::ConstantCache => times(facts.constants) + when(facts.path == Path::Constant, facts.lines),
+            Charge::Unit(name) => when(unit(facts.kind) == name, issues),
+            Charge::Shared => when(facts.path == Path::Shared, issues),
+            Charge::Lines => when(facts.path == Path::Global, facts.lines),
+            Charge::TextureLines => when(facts.path == Path::Texture, facts.lines),
+            Charge::AllLines => when(matches!(facts.path, Path::Global | Path::Texture), facts.lines),
+            Charge::Time => (issues + waited) as f64,
         }
     }
 
-    /// The counter that has all events of this kind, where there is one.
     fn whole(self) -> Option<String> {
         Some(match self {
-            By::Issues => "sm.issued.count".to_owned(),
-            By::Lanes => "sm.thread_instructions.count".to_owned(),
-            By::Kind(kind) => format!("ops.{}.count", kind.name()),
-            By::KindLanes(kind) => format!("ops.{}.lanes.count", kind.name()),
-            By::Reads => "rf.reads.count".to_owned(),
-            By::Writes => "rf.writes.count".to_owned(),
-            By::Constants => "sm.constant_operands.count".to_owned(),
-            By::Unit(name) => format!("units.{name}.count"),
-            By::Time => "sm.issue_slots.count".to_owned(),
-            By::ConstantCache | By::Shared | By::Lines | By::TextureLines | By::AllLines => return None,
+            Charge::Issues => "sm.issued.count".to_owned(),
+            Charge::Lanes => "sm.thread_instructions.count".to_owned(),
+            Charge::Op(kind) => format!("ops.{kind}.count"),
+            Charge::OpLanes(kind) => format!("ops.{kind}.lanes.count"),
+            Charge::Reads => "rf.reads.count".to_owned(),
+            Charge::Writes => "rf.writes.count".to_owned(),
+            Charge::Constants => "sm.constant_operands.count".to_owned(),
+            Charge::Unit(name) => format!("units.{name}.count"),
+            Charge::Time => "sm.issue_slots.count".to_owned(),
+            Charge::ConstantCache
+            | Charge::Shared
+            | Charge::Lines
+            | Charge::TextureLines
+            | Charge::AllLines => return None,
         })
     }
 }
@@ -417,9 +378,9 @@ impl PcShares<'_> {
         let issued: u64 = instructions.iter().map(|instruction| instruction.issues).sum();
         let all = counter("sm.issued.count").unwrap_or_default();
         let own = if all > issued as f64 { issued as f64 / all } else { 1.0 };
-        let column = |(by, name): &(By, Option<String>)| {
+        let column = |(charge, name): &(Charge, Option<String>)| {
             let mut shares: Vec<f64> =
-                instructions.iter().map(|instruction| by.weight(instruction)).collect();
+                instructions.iter().map(|instruction| charge.weight(instruction)).collect();
             let sum: f64 = shares.iter().sum();
             let whole = match name.as_deref().and_then(counter) {
                 Some(whole) => whole.max(sum),
@@ -587,6 +548,20 @@ mod tests {
     }
 
     #[test]
+    fn every_counter_of_events_says_which_instructions_pay_for_it() {
+        let kinds: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        for info in Counters::infos() {
+            assert!(info.charge.is_some() || !info.counts_events(), "{} has no charge", info.name);
+            if let Some(Charge::Op(kind) | Charge::OpLanes(kind)) = info.charge {
+                assert!(kinds.contains(&kind), "{}: there is no kind `{kind}`", info.name);
+            }
+            if let Some(Charge::Unit(name)) = info.charge {
+                assert!(Kind::ALL.iter().any(|kind| unit(*kind) == name), "{}: unit `{name}`", info.name);
+            }
+        }
+    }
+
+    #[test]
     fn every_counter_of_the_registry_that_a_technology_uses_is_one_of_ours() {
         for technology in warpwatt_energy::TECHNOLOGIES {
             let technology = Technology::builtin(technology.name).expect("it is built in");
@@ -594,7 +569,6 @@ mod tests {
                 let config = warpwatt_config::GpuFile::preset(preset.name).expect("it is built in").config;
                 let mut chosen = vec![Techniques::default()];
                 for info in Techniques::ALL {
-                    assert!(warpwatt_energy::TECHNIQUES.contains(&info.name), "{}", info.name);
                     let mut one = Techniques::default();
                     one.with(info.name).expect("it is legal");
                     chosen.push(one);

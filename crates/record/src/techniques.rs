@@ -24,12 +24,18 @@ pub struct ChosenTechniques {
 pub enum Spoilt {
     /// In the register file.
     Rf,
+    /// In a cache or in shared memory.
+    Cache,
+    /// In memory.
+    Dram,
 }
 
 impl From<Spoilt> for InjectedFault {
     fn from(spoilt: Spoilt) -> InjectedFault {
         match spoilt {
             Spoilt::Rf => InjectedFault::Rf,
+            Spoilt::Cache => InjectedFault::Cache,
+            Spoilt::Dram => InjectedFault::Dram,
         }
     }
 }
@@ -38,6 +44,8 @@ impl From<InjectedFault> for Spoilt {
     fn from(fault: InjectedFault) -> Spoilt {
         match fault {
             InjectedFault::Rf => Spoilt::Rf,
+            InjectedFault::Cache => Spoilt::Cache,
+            InjectedFault::Dram => Spoilt::Dram,
         }
     }
 }

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use warpwatt_memory::MemoryError;
+use warpwatt_model::partition;
 
 use crate::clock::Way;
 use crate::device::Device;
@@ -197,6 +198,13 @@ impl Device {
                 unsafe {
                     std::ptr::copy(from.add(step(&copy.from)), to.add(step(&copy.to)), row as usize);
                 }
+                for (side, way) in
+                    [(&copy.from, partition::Way::HostRead), (&copy.to, partition::Way::HostWrite)]
+                {
+                    if let End::Device(at) = side.at {
+                        self.show_copy(way, at + step(side) as u64, row)?;
+                    }
+                }
             }
         }
         Ok(())
@@ -216,6 +224,7 @@ impl Device {
                     row.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(&bytes[..size]));
                 }
             }
+            self.show_copy(partition::Way::HostWrite, at, fill.row())?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use warpwatt_compiler::Compiled;
 use warpwatt_config::Config;
 use warpwatt_exec::SmLimits;
 use warpwatt_memory::{Allocation, DeviceMemory, MemoryError};
+use warpwatt_model::partition::Way;
 use warpwatt_ptx::Diagnostic;
 
 use crate::clock::Clock;
@@ -108,6 +109,10 @@ impl Device {
     /// Reads a PTX text, and gives its variables memory and their initial values. Its kernels are compiled later.
     pub fn load_module(&mut self, name: &str, ptx: &str) -> Result<ModuleId, Error> {
         let module = Module::load(name, ptx, &mut self.memory)?;
+        // Initial values come to the device as copies do.
+        for variable in module.variables() {
+            self.show_copy(Way::HostWrite, variable.at.0, variable.bytes)?;
+        }
         self.modules.push(module);
         Ok(ModuleId(self.modules.len() as u32 - 1))
     }
@@ -293,7 +298,9 @@ impl Device {
     /// Blocks of a kernel that are alive on one SM at a time.
     pub fn occupancy(&mut self, m: ModuleId, kernel: &str, threads: u32, shared: u32) -> Result<u32, Error> {
         let of = self.attributes(m, kernel)?;
-        Ok(self.options.sm.ctas_per_sm(threads, of.registers, of.shared_bytes.saturating_add(shared)))
+        let most = self.limit_blocks(m, kernel, threads)?.unwrap_or(u32::MAX);
+        let fit = self.options.sm.ctas_per_sm(threads, of.registers, of.shared_bytes.saturating_add(shared));
+        Ok(fit.min(most))
     }
 
     /// Live allocations in address order, those of modules included.

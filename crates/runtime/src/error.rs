@@ -38,6 +38,9 @@ pub enum Error {
     /// The simulated program did something that the machine answers with a fault.
     #[error("{0}")]
     Fault(Box<FaultReport>),
+    /// A technique gave back other bytes to a copy than it was given.
+    #[error("a copy read what a technique has not kept: {0}")]
+    Corrupted(String),
     #[error("`{kernel}` was stopped: the limit of {limit} {unit} is reached")]
     Limit { kernel: String, limit: u64, unit: &'static str },
     #[error("`{kernel}` was interrupted")]
@@ -74,7 +77,7 @@ impl Error {
             | Error::Config(_)
             | Error::OutOfMemory(_)
             | Error::Pointer { .. } => Class::BadInput,
-            Error::Fault(_) => Class::Fault,
+            Error::Fault(_) | Error::Corrupted(_) => Class::Fault,
             Error::Limit { .. } => Class::Limit,
             Error::Interrupted { .. } | Error::StoppedBefore(_) => Class::Interrupted,
             Error::Internal(_) => Class::Internal,
@@ -94,6 +97,7 @@ impl Error {
             Error::OutOfMemory(_) => "out-of-memory",
             Error::Pointer { .. } => "pointer",
             Error::Fault(report) => report.code,
+            Error::Corrupted(_) => "corrupted",
             Error::Limit { .. } => "limit",
             Error::Interrupted { .. } => "interrupted",
             Error::StoppedBefore(_) => "stopped",

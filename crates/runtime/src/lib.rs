@@ -52,6 +52,6 @@ pub use warpwatt_exec::lanes::Level;
 pub use warpwatt_exec::{CheckOptions, PcCount, SmLimits, Watchdog};
 pub use warpwatt_memory::{Allocation, texture};
 pub use warpwatt_model::{
-    Counters, Gpu, InjectedFault, Kind, OpCounters, Path, PcFacts, Progress, Sample, SmCounters, Stall,
-    Stalls, Structure, TechniqueError, TechniqueInfo, Techniques,
+    Balance, BlockShape, Counters, Gpu, InjectedFault, Kind, Observed, OpCounters, Path, PcFacts, Progress,
+    Sample, SmCounters, Stall, Stalls, Technique, TechniqueError, Techniques,
 };

@@ -20,7 +20,7 @@ use warpwatt_ptx::{Diagnostic, Severity};
 use crate::demangle::demangle;
 use crate::device::{Variable, hint};
 use crate::error::{Error, Refusal};
-use crate::options::Options;
+use crate::options::{Mode, Options};
 use crate::types::DevicePtr;
 
 pub(crate) struct Module {
@@ -232,7 +232,11 @@ impl Module {
             Some(_) => self.compile(kernel, &Options { max_registers: most, ..options.clone() }, false)?,
             None => self.compile(kernel, options, false)?,
         };
-        let image = Image::new(Arc::new(compiled.program), options.level)
+        let program = match &options.mode {
+            Mode::Timed(timed) => timed.techniques.rewrite(&compiled.program).unwrap_or(compiled.program),
+            Mode::Functional => compiled.program,
+        };
+        let image = Image::new(Arc::new(program), options.level)
             .map_err(|error| Error::Internal(format!("`{kernel}` cannot be decoded: {error}")))?;
         let image = Arc::new(image);
         let new = || Kernel { demangled: demangle(kernel), builds: Vec::new(), noted: false };

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use warpwatt_config::validate;
 use warpwatt_exec::{Ending, Services};
-use warpwatt_model::{Gpu, KernelReport, Launch, Monitor, Progress, RunOptions};
+use warpwatt_model::partition::Way;
+use warpwatt_model::{BlockShape, Gpu, KernelReport, Launch, Monitor, Progress, RunOptions};
 
 use crate::device::Device;
 use crate::drain::Until;
@@ -61,6 +62,33 @@ impl Device {
     /// A fault was to be injected, and no technique has noticed one.
     pub fn fault_is_pending(&mut self) -> bool {
         self.clocked.as_mut().is_some_and(|clocked| clocked.gpu.fault_is_pending())
+    }
+
+    /// Blocks of a kernel that an SM may hold, if a technique limits them.
+    pub(crate) fn limit_blocks(
+        &mut self,
+        m: ModuleId,
+        kernel: &str,
+        threads: u32,
+    ) -> Result<Option<u32>, Error> {
+        let image = self.image(m, kernel)?;
+        let Some(Clocked { timed, .. }) = &self.clocked else { return Ok(None) };
+        let program = image.program();
+        let shape = BlockShape { program, warps: threads.div_ceil(32), registers: program.registers };
+        Ok(timed.techniques.limit_blocks(&timed.config, &shape))
+    }
+
+    /// The host has written bytes of device memory, or reads them: techniques at the memory controllers of a timed GPU see the lines.
+    pub(crate) fn show_copy(&mut self, way: Way, at: u64, bytes: u64) -> Result<(), Error> {
+        let Some(clocked) = &mut self.clocked else { return Ok(()) };
+        clocked.gpu.copied(&self.memory, way, at, bytes);
+        if way == Way::HostRead
+            && clocked.timed.techniques.are_verified()
+            && let Some(detail) = clocked.gpu.corrupted()
+        {
+            return Err(Error::Corrupted(detail));
+        }
+        Ok(())
     }
 
     /// How far the host has seen the device's clock go, in core cycles; `None` for a functional device. What is queued has not moved it

@@ -61,16 +61,16 @@ fn lines_of_help_fit_a_hundred_columns() {
 fn the_techniques_reference_has_every_parameter_and_counter() {
     let mut page = String::from(
         "# Techniques\n\nGenerated from the declarations of each technique. `--with NAME` switches one on, `--with NAME:key=value,key=value` with \
-         other parameters, and `--set technique.NAME.key=value` does the same. Of one structure there is at most one technique. \
+         other parameters, and `--set technique.NAME.key=value` does the same. Any number of techniques can be on at once unless they exclude each other. \
          [adding-a-technique.md](adding-a-technique.md) leads through the files of one, [papers.md](papers.md) says how its paper is done again.\n",
     );
-    for info in warpwatt_runtime::Techniques::ALL {
+    for info in warpwatt_runtime::Techniques::ALL.iter().filter(|info| !info.is_probe()) {
         let _ = writeln!(
             page,
-            "\n## {}\n\n{}\n\nStructure: {}. Described in: {}.",
+            "\n## {}\n\n{}\n\nActs in: {}. Described in: {}.",
             info.name,
             info.doc,
-            info.structure.name(),
+            info.places().join(", "),
             info.paper
         );
         page.push_str("\n| parameter | default | unit | legal | meaning |\n|---|---|---|---|---|\n");

@@ -99,6 +99,7 @@ impl Code {
             Error::OutOfMemory(_) => Code::OUT_OF_MEMORY,
             Error::Pointer { .. } => Code::INVALID_VALUE,
             Error::Fault(report) => Code::of_fault(report.code),
+            Error::Corrupted(_) => Code::of_fault(error.code()),
             Error::Limit { .. } | Error::Interrupted { .. } | Error::StoppedBefore(_) => Code::LAUNCH_TIMEOUT,
             Error::Config(_) => Code::NO_DEVICE,
             Error::Internal(_) => Code::UNKNOWN,

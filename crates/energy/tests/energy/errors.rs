@@ -10,7 +10,10 @@ const COUNTERS: &[&str] = &["rf.reads.count", "sm.lanes.histogram", "l1d.hit.rat
 
 fn resolve(text: &str) -> Result<Model, Vec<Error>> {
     let config = Config::default();
-    let setting = Setting { config: &config, counters: COUNTERS, techniques: &[], parameters: &[] };
+    let parameters = &[("technique.drowsy.millivolts", 300.0)];
+    let all_techniques = &["drowsy", "warped-compression"];
+    let setting =
+        Setting { config: &config, counters: COUNTERS, all_techniques, techniques: &[], parameters };
     Technology::read(text, "mine.toml")?.resolve(setting)
 }
 
@@ -110,6 +113,15 @@ fn mistakes_are_named_with_their_place_and_what_was_meant() {
         (
             event("counter = \"rf.reads.count\", pj = 1").replace("doc", "techniques = [\"drowzy\"]\ndoc"),
             "there is no technique `drowzy`; did you mean `drowsy`?",
+        ),
+        (
+            event("counter = \"rf.raeds.count\", pj = 1").replace("doc", "techniques = [\"drowsy\"]\ndoc"),
+            "there is no counter `rf.raeds.count`; did you mean `rf.reads.count`?",
+        ),
+        (
+            event("counter = \"rf.reads.count\", pj = \"technique.drowsy.milivolts\"")
+                .replace("doc", "techniques = [\"drowsy\"]\ndoc"),
+            "did you mean `technique.drowsy.millivolts`?",
         ),
         ("name = ".to_owned(), "mine.toml:1:"),
     ];

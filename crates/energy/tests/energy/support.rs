@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 
 use warpwatt_config::{Config, GpuFile};
-use warpwatt_energy::{Breakdown, Model, Seconds, Setting, TECHNIQUES, Technology};
+use warpwatt_energy::{Breakdown, Model, Seconds, Setting, Technology};
+
+/// Techniques that the built-in technologies know.
+pub const TECHNIQUES: &[&str] = &["warped-compression"];
 
 /// Parameters of techniques, none of them 0.
 pub const PARAMETERS: &[(&str, f64)] = &[
-    ("technique.drowsy.millivolts", 400.0),
-    ("technique.e2mc.symbol_bits", 16.0),
     ("technique.warped-compression.compression", 1.0),
     ("technique.warped-compression.compressors", 2.0),
     ("technique.warped-compression.decompressors", 4.0),
@@ -57,7 +58,7 @@ pub fn resolve_at(
 ) -> Model {
     let names = counters(technology);
     let names: Vec<_> = names.iter().map(String::as_str).collect();
-    let setting = Setting { config, counters: &names, techniques, parameters };
+    let setting = Setting { config, counters: &names, all_techniques: TECHNIQUES, techniques, parameters };
     technology.resolve(setting).unwrap_or_else(|errors| panic!("{}: {errors:?}", technology.name))
 }
 

@@ -166,9 +166,17 @@ impl Techniques {
         each.map(move |parameter| written(parameter.kind, usual.get(parameter.name).unwrap_or_default()))
     }
 
-    /// What they come to as numbers, for the energy model: switches are 0 or 1, percentages fractions, words are left out.
+    /// Parameters of all techniques as numbers, for the energy model, with the usual values for those that are off: switches are 0 or 1,
+    /// percentages fractions, words are left out.
     pub fn numbers(&self) -> Vec<(&'static str, f64)> {
-        let all = self.on().flat_map(|info| self.values(info));
+        let values = |info: &&'static Technique| {
+            let each = (info.parameters)().iter();
+            match self.is_on(info.name) {
+                true => self.values(info).collect::<Vec<_>>(),
+                false => each.zip(Techniques::usual_values(info)).collect(),
+            }
+        };
+        let all = Techniques::ALL.iter().flat_map(values);
         let number = |(parameter, text): (&'static Parameter, String)| {
             let value = match parameter.kind {
                 Kind::Integer { .. } => text.parse().ok()?,

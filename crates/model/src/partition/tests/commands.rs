@@ -5,10 +5,10 @@
 use warpwatt_base::SplitMix64;
 use warpwatt_config::{Config, Dram, DramPolicy};
 
-use crate::techniques::Techniques;
 use crate::partition::banks::Direction;
 use crate::partition::channel::Command;
 use crate::partition::controller::Controller;
+use crate::techniques::Techniques;
 
 /// Commands further back than this concern nobody.
 const WINDOW: usize = 400;

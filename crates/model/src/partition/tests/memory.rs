@@ -3,12 +3,12 @@
 
 use warpwatt_config::{Config, DramPolicy};
 
-use crate::techniques::Techniques;
 use crate::partition::banks::Direction;
 use crate::partition::channel::Command;
 use crate::partition::controller::Controller;
 use crate::partition::mapping::Mapping;
 use crate::partition::tests::one_channel;
+use crate::techniques::Techniques;
 
 /// The command clock is the core's.
 fn plain() -> Config {

@@ -110,6 +110,7 @@ pub fn compile(
         functions: code.functions,
         tables: code.tables,
         live_ranges: code.live_ranges,
+        hints: Vec::new(),
         barriers: lowered.barriers,
         max_ntid: lowered.limits.maxntid,
         req_ntid: lowered.limits.reqntid,

@@ -71,6 +71,15 @@ pub struct LiveRange {
     pub to: u32,
 }
 
+/// What the compiler's half of a technique tells its other half.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hints {
+    /// Name of the technique.
+    pub technique: &'static str,
+    /// What they mean is the technique's own business.
+    pub words: Vec<u64>,
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     pub name: String,
@@ -100,6 +109,8 @@ pub struct Program {
     /// Jump tables of BRX: targets as micro-op indices.
     pub tables: Vec<Vec<u32>>,
     pub live_ranges: Vec<LiveRange>,
+    /// Left by techniques that have changed the program, one each at most.
+    pub hints: Vec<Hints>,
     /// Named barriers used (highest number + 1).
     pub barriers: u32,
     pub max_ntid: Option<[u32; 3]>,
@@ -109,4 +120,11 @@ pub struct Program {
     pub sm: u32,
     /// Uses the cooperative grid barrier.
     pub grid_sync: bool,
+}
+
+impl Program {
+    /// The hints of a technique, if it left any.
+    pub fn hints(&self, technique: &str) -> Option<&[u64]> {
+        self.hints.iter().find(|hints| hints.technique == technique).map(|hints| hints.words.as_slice())
+    }
 }

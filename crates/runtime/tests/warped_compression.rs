@@ -3,6 +3,7 @@
 
 use warpwatt_config::{Config, GpuFile};
 use warpwatt_model::SmCounters;
+use warpwatt_model::techniques::warped_compression::Counters;
 use warpwatt_runtime::{Args, Device, LaunchConfig, Mode, Nobody, Options, Techniques, Timed};
 
 const HEAD: &str = ".version 7.0\n.target sm_50\n.address_size 64\n";
@@ -107,11 +108,11 @@ fn a_move_is_injected_once_for_a_register_in_a_diverged_phase() {
         chain(40)
     );
     let (cycles, counters, results) = run(&kernel(&body), "warped-compression", 32, |_| 5);
-    let moves = counters.techniques.warped_compression.as_ref().expect("it is on").moves;
+    let moves = counters.techniques.find::<Counters>().expect("it is on").moves;
     assert_eq!(moves, 1, "the value is compressed when it is loaded");
     assert_eq!(counters.issue.injected, moves);
     let (free_cycles, free, expected) = run(&kernel(&body), "warped-compression:mov=off", 32, |_| 5);
-    assert_eq!(free.techniques.warped_compression.as_ref().map(|counters| counters.moves), Some(0));
+    assert_eq!(free.techniques.find::<Counters>().map(|counters| counters.moves), Some(0));
     assert_eq!(results, expected);
     assert!(cycles > free_cycles, "it takes a way through the pipeline: {cycles}, {free_cycles}");
     let (_, whole, _) = run(&kernel(&chain(40)), "warped-compression", 32, |_| 5);
@@ -121,7 +122,7 @@ fn a_move_is_injected_once_for_a_register_in_a_diverged_phase() {
 #[test]
 fn a_warp_that_is_not_full_stores_nothing_compressed() {
     let (_, counters, _) = run(&kernel(&chain(10)), "warped-compression", 20, |_| 5);
-    let wc = counters.techniques.warped_compression.expect("it is on");
+    let wc = counters.techniques.find::<Counters>().expect("it is on");
     assert_eq!((wc.stored[1..].iter().sum::<u64>(), wc.compressions, wc.moves), (0, 0, 0));
     assert_eq!((wc.writes[0], wc.writes[3], wc.instructions[1]), (0, 0, 0), "nor is it diverged");
     assert!(wc.writes[1] > 10);

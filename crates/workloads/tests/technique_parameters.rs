@@ -2,7 +2,7 @@
 //! No parameter of a technique is dead: each has a value that changes what is counted, or what energy is worked out from.
 
 use warpwatt_config::{Config, GpuFile, Kind, Parameter};
-use warpwatt_runtime::{Device, LaunchRecord, Mode, Nobody, Options, TechniqueInfo, Techniques, Timed};
+use warpwatt_runtime::{Device, LaunchRecord, Mode, Nobody, Options, Technique, Techniques, Timed};
 use warpwatt_workloads::{Size, all};
 
 /// A program with divergence, guards and full warps.
@@ -36,7 +36,7 @@ fn values(parameter: &Parameter) -> Vec<String> {
     }
 }
 
-fn with(info: &TechniqueInfo, settings: &[(&str, &str)]) -> Option<Techniques> {
+fn with(info: &Technique, settings: &[(&str, &str)]) -> Option<Techniques> {
     let mut techniques = Techniques::default();
     techniques.with(info.name).expect("it is in the list");
     for (name, value) in settings {

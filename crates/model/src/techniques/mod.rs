@@ -15,6 +15,8 @@ mod choose;
 mod chosen;
 mod counted;
 pub mod kit;
+#[cfg(any(test, feature = "probes"))]
+pub mod probes;
 mod technique;
 pub mod warped_compression;
 
@@ -25,5 +27,15 @@ pub use technique::{Balance, BlockShape, Build, Fault, Hung, Law, Observed, Pass
 
 impl Techniques {
     /// All techniques. This list is all that knows them by name.
-    pub const ALL: &'static [&'static Technique] = &[&warped_compression::TECHNIQUE];
+    #[rustfmt::skip]
+    pub const ALL: &'static [&'static Technique] = &[
+        &warped_compression::TECHNIQUE,
+        #[cfg(any(test, feature = "probes"))] &probes::merge::TECHNIQUE,
+        #[cfg(any(test, feature = "probes"))] &probes::rename::TECHNIQUE,
+        #[cfg(any(test, feature = "probes"))] &probes::release::TECHNIQUE,
+        #[cfg(any(test, feature = "probes"))] &probes::insert::TECHNIQUE,
+        #[cfg(any(test, feature = "probes"))] &probes::limit::TECHNIQUE,
+        #[cfg(any(test, feature = "probes"))] &probes::delay::TECHNIQUE,
+        #[cfg(any(test, feature = "probes"))] &probes::shorten::TECHNIQUE,
+    ];
 }

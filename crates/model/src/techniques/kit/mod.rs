@@ -4,4 +4,5 @@
 pub mod gating;
 pub mod lines;
 pub mod pipeline;
+pub mod rewrite;
 pub mod rows;

@@ -132,7 +132,13 @@ fn the_reference_of_counters_has_them_all() {
          not averages of those of its kernels.\n\n## Why schedulers do not issue\n\nEvery issue slot (a cycle of a scheduler) either issues or is charged to one reason: the first that \
          holds, in this order, of the first warp in the scheduler's own order of priority. Issued and charged slots are cycles x schedulers x SMs.\n",
     );
-    let registry = warpwatt_results::registry(&warpwatt_runtime::Counters::infos());
+    // The technique that declares a counter, if one does. Probes are there in test builds only.
+    let owner = |name: &str| {
+        let techniques = warpwatt_runtime::Techniques::ALL.iter();
+        techniques.copied().find(|technique| technique.counters.iter().any(|info| info.name == name))
+    };
+    let mut registry = warpwatt_results::registry(&warpwatt_runtime::Counters::infos());
+    registry.retain(|info| owner(info.name).is_none_or(|technique| !technique.is_probe()));
     let is_stall = |name: &str| name.starts_with("sm.stall.");
     page.push_str("\n| reason | what it is |\n|---|---|\n");
     for stall in warpwatt_runtime::Stall::ALL {
@@ -160,8 +166,10 @@ fn the_reference_of_counters_has_them_all() {
                 "sm" => "Streaming multiprocessors",
                 "texture" => "Texture caches",
                 "units" => "Execution units",
-                "wc" => "Warped-Compression, while it is on",
-                other => panic!("`{other}` needs a title here"),
+                other => match owner(info.name) {
+                    Some(technique) => &format!("{}, while it is on", technique.name),
+                    None => panic!("`{other}` needs a title here"),
+                },
             };
             let _ = writeln!(page, "\n## {title}\n\n| counter | what it counts |\n|---|---|");
         }

@@ -156,7 +156,8 @@ fn techniques_are_listed_and_shown() {
     }
     let all = warpwatt(&["list", "techniques", "--json", "-"]).expect(0).json();
     let one = &all["techniques"][0];
-    assert_eq!((&one["name"], &one["structure"]), (&NAME.into(), &"register file".into()));
+    assert_eq!((&one["name"], &one["acts_in"][0]), (&NAME.into(), &"register file".into()));
+    assert_eq!(one["faults"][0], "rf");
     let gating = one["parameters"].as_array().and_then(|all| all.iter().find(|one| one["name"] == "gating"));
     let gating = gating.expect("a parameter");
     assert_eq!(gating["key"], "technique.warped-compression.gating");

@@ -51,7 +51,7 @@ impl Gpu {
             config: config.clone(),
             techniques: techniques.clone(),
             sms: (0..sms).map(|id| Sm::new(config, techniques, id as u32)).collect(),
-            partitions: (0..partitions).map(|id| Partition::new(config, id)).collect(),
+            partitions: (0..partitions).map(|id| Partition::new(config, techniques, id)).collect(),
             requests_out: (0..sms).map(|_| Outbox::new(config, partitions)).collect(),
             requests_in: (0..partitions).map(|_| Inbox::new(config, sms)).collect(),
             replies_out: (0..partitions).map(|_| Outbox::new(config, sms)).collect(),
@@ -132,7 +132,7 @@ impl Gpu {
             counters.sm.add(&sm.counters());
         }
         for partition in self.partitions.as_mut_slice() {
-            counters.l2.add(partition.l2());
+            counters.l2.add(&partition.l2());
             counters.dram.add(partition.dram());
         }
         for (outbox, inbox) in self.requests_out.as_mut_slice().iter().zip(self.replies_in.as_mut_slice()) {

@@ -28,12 +28,12 @@ use warpwatt_config::Config;
 
 use crate::address::Interleave;
 use crate::net::{Inbox, LINE_BYTES, Outbox};
+use crate::techniques::{TechniqueCounters, Techniques};
 use controller::Controller;
 pub use counters::{DramCounters, L2Counters};
 pub use site::{LineBytes, Transfer, TransferPlan, TransferSite, Way};
 use slice::{Cause, LookedUp, Slice};
 
-#[derive(Clone, Debug)]
 pub struct Partition {
     index: usize,
     interleave: Interleave,
@@ -50,12 +50,12 @@ pub struct Partition {
 }
 
 impl Partition {
-    pub fn new(config: &Config, index: usize) -> Partition {
+    pub fn new(config: &Config, techniques: &Techniques, index: usize) -> Partition {
         Partition {
             index,
             interleave: Interleave::new(config),
             clock: Clock::new(config.clock.l2_mhz, config.clock.core_mhz),
-            slice: Slice::new(config),
+            slice: Slice::new(config, techniques, index as u32),
             memory: Controller::new(config, config.l2.mshrs as usize),
             next_clock: 0,
             blocked: None,
@@ -64,8 +64,8 @@ impl Partition {
         }
     }
 
-    pub fn l2(&self) -> &L2Counters {
-        &self.slice.counters
+    pub fn l2(&self) -> L2Counters {
+        self.slice.counters()
     }
 
     pub fn dram(&self) -> &DramCounters {
@@ -174,6 +174,22 @@ impl Partition {
     /// Brings counters of time up to date, and what memory does without being asked.
     pub fn settle(&mut self, now: u64) {
         self.memory.settle(now);
+        self.slice.data.settle(first(self.clock, now));
+    }
+
+    /// Adds what techniques counted here.
+    pub fn count_techniques(&self, counters: &mut TechniqueCounters) {
+        self.slice.data.count_techniques(counters);
+    }
+
+    /// What is wrong with what the L2 slice gave back, if anything was.
+    pub fn array_corrupted(&self) -> Option<String> {
+        self.slice.data.corrupted()
+    }
+
+    /// A stored bit was to be flipped, and nothing was read in which it could have been.
+    pub fn fault_is_pending(&self) -> bool {
+        self.slice.data.fault_is_pending()
     }
 
     /// What is waiting, in words.

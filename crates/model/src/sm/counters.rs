@@ -70,15 +70,9 @@ const STALLS: [CounterInfo; Stall::COUNT] = {
 
 impl SmCounters {
     pub fn infos() -> Vec<CounterInfo> {
-        let parts = [
-            IssueCounters::INFO,
-            &STALLS,
-            FetchCounters::INFO,
-            RegisterCounters::INFO,
-            UnitCounters::INFO,
-            MemCounters::INFO,
-        ];
-        [parts.concat(), TechniqueCounters::infos()].concat()
+        let parts =
+            [IssueCounters::INFO, &STALLS, FetchCounters::INFO, RegisterCounters::INFO, UnitCounters::INFO];
+        [parts.concat(), MemCounters::infos(), TechniqueCounters::infos()].concat()
     }
 
     /// Counters at zero, with those of the techniques that are on.

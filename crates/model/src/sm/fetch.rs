@@ -324,3 +324,71 @@ impl Fetch {
         self.mshr.in_use()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::data::tests::slow;
+
+    /// Brings the first line of some code into the cache.
+    fn with_line(config: &Config) -> Fetch {
+        let mut fetch = Fetch::new(config, &Techniques::default(), 0);
+        assert!(matches!(fetch.access(0, 0, 0, 0, 64), Fetched::Miss));
+        let packet = fetch.requests.pop_front().expect("a request");
+        fetch.fill(100, &packet);
+        fetch
+    }
+
+    #[test]
+    fn instructions_that_wait_for_the_array_are_not_overtaken() {
+        let config = Config::default();
+        let cycles = u64::from(config.fetch.cycles);
+        let mut fetch = with_line(&config);
+        let mut warp = WarpSlot::default();
+        let mut fetch_at = |fetch: &mut Fetch, now| {
+            let Fetched::Hit { count, ready } = fetch.access(now, 1, 0, 0, 64) else { panic!("a hit") };
+            fetch.announce(ready, 1, &mut warp, count);
+            ready
+        };
+        assert_eq!(fetch_at(&mut fetch, 110), 110);
+        fetch.data.add_site(slow(Use::Read, 20));
+        assert_eq!(fetch_at(&mut fetch, 111), 131);
+        fetch.data = Fetch::new(&config, &Techniques::default(), 0).data;
+        assert_eq!(fetch_at(&mut fetch, 112), 112);
+        let mut arrive = |now| fetch.arrive(now).map(|arrival| arrival.cycle);
+        assert_eq!(arrive(110 + cycles), Some(110 + cycles));
+        assert_eq!(arrive(130 + cycles), None);
+        assert_eq!([arrive(131 + cycles), arrive(131 + cycles)], [Some(131 + cycles); 2]);
+        assert_eq!(fetch.next_arrival(), u64::MAX);
+    }
+
+    #[test]
+    fn no_more_is_fetched_than_can_be_under_way() {
+        let mut fetch = with_line(&Config::default());
+        fetch.data.add_site(slow(Use::Read, 10_000));
+        fetch.need = u64::MAX;
+        for number in 0..ARRIVALS {
+            assert!(fetch.has_work() && fetch.pick().is_some(), "{number}");
+            let Fetched::Hit { count, ready } = fetch.access(200, 1, 0, 0, 64) else { panic!("a hit") };
+            // A jump throws away what was fetched, and the next fetch is for the new path.
+            let mut warp = WarpSlot::default();
+            fetch.announce(ready, 1, &mut warp, count);
+            fetch.need = u64::MAX;
+        }
+        assert!(!fetch.has_work() && fetch.pick().is_none());
+        assert!(fetch.arrive(u64::MAX - 1).is_some());
+        assert!(fetch.has_work());
+    }
+
+    #[test]
+    fn lines_are_shown_with_the_words_of_the_instructions() {
+        let config = Config::default();
+        let mut fetch = with_line(&config);
+        fetch.data.add_site(slow(Use::Read, 0));
+        let Fetched::Hit { count, .. } = fetch.access(150, 1, 0, 1, 64) else { panic!("a hit") };
+        let words = u64::from(count * config.fetch.instruction_bytes / 4);
+        assert_eq!((fetch.data.seen().words, fetch.data.seen().lanes), (words, 32));
+        let counters = fetch.counters();
+        assert_eq!((counters.intervals.total(), counters.line_intervals.total()), (2, 1));
+    }
+}

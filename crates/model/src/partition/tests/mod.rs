@@ -14,6 +14,7 @@ use warpwatt_config::Config;
 use super::Partition;
 use crate::address::Interleave;
 use crate::net::{Client, Inbox, Kind, Outbox, Packet, exchange};
+use crate::techniques::Techniques;
 
 /// A GTX 480 whose partitions have one channel: what is tested goes to one queue.
 pub fn one_channel() -> Config {
@@ -48,7 +49,7 @@ pub struct Answer {
 impl Rig {
     pub fn new(config: Config, sms: usize) -> Rig {
         Rig {
-            partition: Partition::new(&config, 0),
+            partition: Partition::new(&config, &Techniques::default(), 0),
             requests: (0..sms).map(|_| Outbox::new(&config, 1)).collect(),
             inbox: [Inbox::new(&config, sms)],
             outbox: [Outbox::new(&config, sms)],

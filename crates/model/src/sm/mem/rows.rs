@@ -31,7 +31,7 @@ impl Rows {
     pub fn between(low: u32, high: u32) -> Rows {
         let first = low >> SHIFT;
         let more = (high >> SHIFT) - first;
-        Rows::Near { first, set: u64::MAX >> (63 - more & 63) }
+        Rows::Near { first, set: u64::MAX >> ((63 - more) & 63) }
     }
 
     /// The rows of the active lanes, whose lowest and highest offsets are given.
@@ -50,12 +50,13 @@ impl Rows {
         let mut set = 0;
         if mask == u32::MAX {
             for offset in offsets {
-                set |= 1u64 << ((offset >> SHIFT) - first & 63);
+                set |= 1u64 << (((offset >> SHIFT) - first) & 63);
             }
         } else {
             let mut rest = mask;
             while rest != 0 {
-                set |= 1u64 << ((offsets[rest.trailing_zeros() as usize] >> SHIFT) - first & 63);
+                let row = offsets[rest.trailing_zeros() as usize] >> SHIFT;
+                set |= 1u64 << ((row - first) & 63);
                 rest &= rest - 1;
             }
         }

@@ -72,6 +72,23 @@ impl Partition {
         &self.memory.counters
     }
 
+    /// What techniques counted in this partition.
+    pub fn technique_counters(&self) -> TechniqueCounters {
+        let mut counters = TechniqueCounters::default();
+        self.slice.data.count_techniques(&mut counters);
+        counters
+    }
+
+    /// What a technique found wrong, if one did.
+    pub fn corrupted(&self) -> Option<String> {
+        self.slice.data.corrupted()
+    }
+
+    /// A stored bit was to be flipped, and no technique has noticed one.
+    pub fn fault_is_pending(&self) -> bool {
+        self.slice.data.fault_is_pending()
+    }
+
     /// Runs from cycle `from` to before `to`. `step`: no clock is skipped, with the same result.
     pub fn run(&mut self, from: u64, to: u64, inbox: &mut Inbox, outbox: &mut Outbox, step: bool) {
         let end = first(self.clock, to);
@@ -175,21 +192,6 @@ impl Partition {
     pub fn settle(&mut self, now: u64) {
         self.memory.settle(now);
         self.slice.data.settle(first(self.clock, now));
-    }
-
-    /// Adds what techniques counted here.
-    pub fn count_techniques(&self, counters: &mut TechniqueCounters) {
-        self.slice.data.count_techniques(counters);
-    }
-
-    /// What is wrong with what the L2 slice gave back, if anything was.
-    pub fn array_corrupted(&self) -> Option<String> {
-        self.slice.data.corrupted()
-    }
-
-    /// A stored bit was to be flipped, and nothing was read in which it could have been.
-    pub fn fault_is_pending(&self) -> bool {
-        self.slice.data.fault_is_pending()
     }
 
     /// What is waiting, in words.

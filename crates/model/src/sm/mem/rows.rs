@@ -5,6 +5,7 @@
 //! set of bits; the words of each row are worked out only if a technique wants to see them, and for rows that lie far apart.
 
 use super::coalesce::{Offsets, span};
+use super::shared::extent;
 
 pub const ROW_BYTES: u32 = 128;
 const SHIFT: u32 = ROW_BYTES.trailing_zeros();
@@ -34,33 +35,38 @@ impl Rows {
         Rows::Near { first, set: u64::MAX >> ((63 - more) & 63) }
     }
 
-    /// The rows of the active lanes, whose lowest and highest offsets are given.
+    /// The rows of the active lanes.
     #[inline]
-    pub fn of(
-        offsets: &Offsets,
-        mask: u32,
-        bytes: u32,
-        (low, high): (u32, u32),
-        list: &mut Vec<Row>,
-    ) -> Rows {
-        let first = low >> SHIFT;
-        if (high >> SHIFT) - first >= 64 {
-            return Rows::listed(offsets, mask, bytes, list);
-        }
-        let mut set = 0;
+    pub fn of(offsets: &Offsets, mask: u32, bytes: u32, list: &mut Vec<Row>) -> Rows {
+        Rows::near(offsets, mask).unwrap_or_else(|| Rows::listed(offsets, mask, bytes, list))
+    }
+
+    /// The rows of the active lanes, if they are within 64.
+    #[inline]
+    pub fn near(offsets: &Offsets, mask: u32) -> Option<Rows> {
+        // By number modulo 64.
+        let (mut set, mut all) = (0u64, 0);
         if mask == u32::MAX {
             for offset in offsets {
-                set |= 1u64 << (((offset >> SHIFT) - first) & 63);
+                set |= 1 << ((offset >> SHIFT) & 63);
+                all |= offset;
             }
         } else {
             let mut rest = mask;
             while rest != 0 {
-                let row = offsets[rest.trailing_zeros() as usize] >> SHIFT;
-                set |= 1u64 << ((row - first) & 63);
+                let offset = offsets[rest.trailing_zeros() as usize];
                 rest &= rest - 1;
+                set |= 1 << ((offset >> SHIFT) & 63);
+                all |= offset;
             }
         }
-        Rows::Near { first, set }
+        if all >> SHIFT < 64 {
+            let first = set.trailing_zeros() & 63;
+            return Some(Rows::Near { first, set: set >> first });
+        }
+        let (low, high) = extent(offsets, mask);
+        let first = low >> SHIFT;
+        ((high >> SHIFT) - first < 64).then(|| Rows::Near { first, set: set.rotate_right(first & 63) })
     }
 
     /// Adds the rows of the active lanes to a list, in the order of the first lane that touches each. Lanes are aligned to what they move,

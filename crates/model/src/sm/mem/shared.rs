@@ -300,7 +300,7 @@ impl Shared {
         let rows = match rows {
             _ if self.data.has_sites() => Rows::listed(offsets, mask, bytes, list),
             Some(rows) => rows,
-            None => Rows::of(offsets, mask, bytes, extent(offsets, mask), list),
+            None => Rows::of(offsets, mask, bytes, list),
         };
         (passes, rows)
     }
@@ -327,15 +327,11 @@ impl Shared {
             };
         }
         if pattern.skew != skew {
-            let (low, high) = extent(offsets, u32::MAX);
-            if (high / ROW_BYTES) - (low / ROW_BYTES) >= 64 {
+            let Some(Rows::Near { first, set }) = Rows::near(offsets, u32::MAX) else {
                 return (pattern.passes, None);
-            }
-            pattern.skew = skew;
-            pattern.rows = match Rows::of(offsets, u32::MAX, bytes, (low, high), &mut Vec::new()) {
-                Rows::Near { first, set } => Rows::Near { first: first.wrapping_sub(row), set },
-                listed => listed,
             };
+            pattern.skew = skew;
+            pattern.rows = Rows::Near { first: first.wrapping_sub(row), set };
         }
         let rows = match pattern.rows {
             Rows::Near { first, set } => Some(Rows::Near { first: first.wrapping_add(row), set }),

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the caches have in common: tags, miss status registers, and the site of techniques at their data arrays.
+//! What the caches have in common: tags, miss status registers, and data arrays with the site of techniques at them.
 
+pub mod data;
 mod mshr;
 mod site;
 mod tags;
 
+pub use data::DataArray;
 pub use mshr::{Mshr, MshrId};
 pub use site::{Array, ArrayAccess, ArrayShape, DataArraySite, RowAccess, Use};
 pub use tags::{Evicted, LineId, State, Tags};

@@ -31,7 +31,7 @@ pub enum Use {
     Write,
     /// A line comes from the next level.
     Fill,
-    /// A dirty line is read to be written to the next level.
+    /// A dirty line is read to be written to the next level, because it makes room or a kernel starts.
     WriteBack,
 }
 
@@ -53,18 +53,22 @@ pub struct ArrayAccess<'a> {
     pub usage: Use,
     /// Active lanes of the instruction behind it; 32 for fills, write-backs and instruction fetches.
     pub lanes: u8,
-    /// One for caches, one or more for shared memory.
+    /// One for caches, one or more for shared memory. An access that takes several cycles touches all of them in its first.
     pub rows: &'a [RowAccess],
 }
 
 /// What a technique does at one data array. All methods have defaults that do nothing.
+///
+/// An atomic operation is a read and then a write, both in the same cycle.
 pub trait DataArraySite: Send {
-    /// Cycles (L2: clocks) that an access has to wait until the array can serve it. Those of several techniques run at the same time.
+    /// Cycles (L2: clocks) that an access has to wait until the array can serve it. Those of several techniques run at the same time. Stores
+    /// and write-backs are shown, but nobody waits for them; after a fill that waits, reads of its line wait at least as long.
     fn access(&mut self, _access: &ArrayAccess) -> u64 {
         0
     }
 
-    /// Brings counters of time up to date, to before `now`.
+    /// Brings counters of time up to date, to before `now`. Accesses of the texture cache may have been shown that lie behind it: they are
+    /// booked for the cycle in which they leave the fragment queue.
     fn settle(&mut self, _now: u64) {}
 
     /// What it counted here.

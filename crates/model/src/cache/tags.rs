@@ -144,12 +144,13 @@ impl Tags {
         }
     }
 
-    /// Forgets all lines but those that are being fetched. Dirty ones are handed to `write_back` first, in order of line id.
-    pub fn flush(&mut self, mut write_back: impl FnMut(u64)) {
+    /// Forgets all lines but those that are being fetched. Dirty ones are handed to `write_back` first, in order of line id, each with its
+    /// number.
+    pub fn flush(&mut self, mut write_back: impl FnMut(LineId, u64)) {
         for i in 0..self.lines.len() {
             match self.states[i] {
                 State::Reserved => continue,
-                State::Dirty => write_back(self.lines[i]),
+                State::Dirty => write_back(LineId(i as u32), self.lines[i]),
                 State::Clean | State::Invalid => {}
             }
             self.lines[i] = NO_LINE;
@@ -207,8 +208,8 @@ mod tests {
         tags.set_state(tags.find(1).expect("there"), State::Dirty);
         tags.reserve(2).expect("a place");
         let mut written = Vec::new();
-        tags.flush(|line| written.push(line));
-        assert_eq!(written, [1]);
+        tags.flush(|id, line| written.push((id, line)));
+        assert_eq!(written, [(LineId(1), 1)]);
         assert!(tags.find(0).is_none() && tags.find(2).is_some());
     }
 }

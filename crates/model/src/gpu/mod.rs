@@ -140,9 +140,11 @@ impl Gpu {
         }
     }
 
-    /// What a technique found wrong with what a copy read, if one did.
+    /// What a technique found wrong in a cache or in memory, if one did.
     pub fn corrupted(&mut self) -> Option<String> {
-        self.partitions.as_mut_slice().iter().find_map(Partition::corrupted)
+        let partitions = self.partitions.as_mut_slice().iter();
+        let sms = self.sms.as_mut_slice().iter();
+        sms.map(Sm::array_corrupted).chain(partitions.map(Partition::corrupted)).flatten().next()
     }
 
     /// Everything counted so far.
@@ -152,7 +154,7 @@ impl Gpu {
             counters.sm.add(&sm.counters());
         }
         for partition in self.partitions.as_mut_slice() {
-            counters.l2.add(partition.l2());
+            counters.l2.add(&partition.l2());
             counters.dram.add(partition.dram());
             counters.techniques.add(&partition.technique_counters());
         }

@@ -37,6 +37,7 @@ counters! {
         blocked_reply: u64 = "l2.blocked_reply.clocks", "The next request waited because answers could not leave.";
         reply_waits: u64 = "l2.reply_waits.clocks", "An answer was ready and the network did not take it.";
         intervals: Log2 = "l2.intervals.histogram", "L2 clocks between two requests taken.";
+        line_intervals: Log2 = "l2.line_interval.histogram", "L2 clocks between two uses of the same line of the data array.";
         latencies: Log2 = "l2.latencies.histogram", "Cycles from the arrival of a request to the departure of its answer.";
         mshrs: Log2 = "l2.mshrs.histogram", "Miss status registers in use when one more is taken.";
     }

@@ -57,7 +57,7 @@ impl Partition {
             index,
             interleave: Interleave::new(config),
             clock: Clock::new(config.clock.l2_mhz, config.clock.core_mhz),
-            slice: Slice::new(config),
+            slice: Slice::new(config, techniques, index as u32),
             memory: Controller::new(config, techniques, index, config.l2.mshrs as usize),
             next_clock: 0,
             blocked: None,
@@ -66,8 +66,8 @@ impl Partition {
         }
     }
 
-    pub fn l2(&self) -> &L2Counters {
-        &self.slice.counters
+    pub fn l2(&self) -> L2Counters {
+        self.slice.counters()
     }
 
     pub fn dram(&self) -> &DramCounters {
@@ -78,17 +78,18 @@ impl Partition {
     pub fn technique_counters(&self) -> TechniqueCounters {
         let mut counters = TechniqueCounters::default();
         self.memory.count_techniques(&mut counters);
+        self.slice.data.count_techniques(&mut counters);
         counters
     }
 
     /// What a technique found wrong, if one did.
     pub fn corrupted(&self) -> Option<String> {
-        self.memory.corrupted()
+        self.slice.data.corrupted().or_else(|| self.memory.corrupted())
     }
 
     /// A stored bit was to be flipped, and no technique has noticed one.
     pub fn fault_is_pending(&self) -> bool {
-        self.memory.fault_is_pending()
+        self.slice.data.fault_is_pending() || self.memory.fault_is_pending()
     }
 
     /// The host copies or fills a line of this partition, or reads it.
@@ -207,6 +208,7 @@ impl Partition {
     /// Brings counters of time up to date, and what memory does without being asked.
     pub fn settle(&mut self, now: u64) {
         self.memory.settle(now);
+        self.slice.data.settle(first(self.clock, now));
     }
 
     /// What is waiting, in words.

@@ -18,8 +18,11 @@ use warpwatt_config::Config;
 use super::channel::Returned;
 use super::controller::Controller;
 use super::counters::L2Counters;
-use crate::cache::{Evicted, LineId, Mshr, MshrId, State, Tags};
+use crate::cache::{
+    Array, ArrayShape, DataArray, Evicted, LineId, Mshr, MshrId, RowAccess, State, Tags, Use,
+};
 use crate::net::{Kind, LINE_BYTES, Outbox, Packet};
+use crate::techniques::Techniques;
 
 const ALL_WORDS: u32 = u32::MAX;
 
@@ -57,15 +60,6 @@ pub struct LookedUp {
     place: Option<LineId>,
 }
 
-/// What the data array is accessed for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Use {
-    Read,
-    Write,
-    Fill,
-    WriteBack,
-}
-
 /// A line being fetched.
 #[derive(Clone, Copy, Debug)]
 struct Fetch {
@@ -87,6 +81,12 @@ struct Replies {
     plain: VecDeque<Reply>,
     atomic: VecDeque<Reply>,
     capacity: usize,
+}
+
+/// Adds an answer to a queue. It is not ready before those in front of it, which a technique may have had wait.
+fn push(queue: &mut VecDeque<Reply>, ready: u64, request: &Packet) {
+    let ready = queue.back().map_or(ready, |last| ready.max(last.ready));
+    queue.push_back(Reply { ready, packet: request.answer() });
 }
 
 impl Replies {
@@ -120,7 +120,6 @@ impl Replies {
     }
 }
 
-#[derive(Clone, Debug)]
 pub struct Slice {
     /// From data access to answer, in L2 clocks.
     latency: u64,
@@ -128,6 +127,7 @@ pub struct Slice {
     /// The words that the data array moves in one clock.
     chunks: Vec<u32>,
     tags: Tags,
+    pub data: DataArray,
     mshrs: Mshr<Packet>,
     /// By miss status register.
     fetches: Vec<Fetch>,
@@ -137,31 +137,41 @@ pub struct Slice {
     /// L2 clocks from which data array and atomic unit are free.
     array_free: u64,
     atomic_free: u64,
-    last_taken: u64,
     pub counters: L2Counters,
 }
 
 impl Slice {
-    pub fn new(config: &Config) -> Slice {
+    pub fn new(config: &Config, techniques: &Techniques, partition: u32) -> Slice {
         let l2 = &config.l2;
         let chunk_words = (l2.port_bytes / 4).max(1);
         let mut chunks = vec![0; 32u32.div_ceil(chunk_words) as usize];
         (0..32).for_each(|word| chunks[(word / chunk_words) as usize] |= 1 << word);
         let capacity = (l2.cycles + l2.queue) as usize;
         let replies = || VecDeque::with_capacity(capacity + l2.merges as usize);
+        let tags = Tags::new(l2.sets, l2.ways);
+        let shape = ArrayShape { frames: tags.len(), line_bytes: LINE_BYTES as u32 };
         Slice {
             latency: u64::from(l2.cycles),
             atomic_clocks: u64::from(l2.atomic_cycles),
             chunks,
-            tags: Tags::new(l2.sets, l2.ways),
+            tags,
+            data: DataArray::new(config, techniques, partition, Array::L2, shape),
             mshrs: Mshr::new(l2.mshrs, l2.merges),
             fetches: vec![Fetch { place: LineId(0), answers: 0 }; l2.mshrs as usize],
             waiters: Vec::with_capacity(l2.merges as usize),
             replies: Replies { plain: replies(), atomic: replies(), capacity },
             array_free: 0,
             atomic_free: 0,
-            last_taken: 0,
             counters: L2Counters::default(),
+        }
+    }
+
+    /// What was counted, with the intervals that the data array keeps.
+    pub fn counters(&self) -> L2Counters {
+        L2Counters {
+            intervals: self.data.intervals(),
+            line_intervals: self.data.frame_intervals(),
+            ..self.counters.clone()
         }
     }
 
@@ -182,7 +192,7 @@ impl Slice {
         }
         match place {
             Some(place) if self.tags.state(place) == State::Reserved => self.merge(clock, line, packet)?,
-            Some(place) => self.hit(clock, place, packet)?,
+            Some(place) => self.hit(clock, place, line, packet)?,
             None if packet.kind == Kind::Write && packet.words == ALL_WORDS => {
                 self.allocate(clock, line, packet, memory)?;
             }
@@ -194,33 +204,33 @@ impl Slice {
             _ => self.counters.reads += 1,
         }
         self.counters.lanes += u64::from(packet.lanes);
-        self.counters.intervals.note(clock - self.last_taken);
-        self.last_taken = clock;
+        self.data.note_use(clock);
         Ok(())
     }
 
-    fn hit(&mut self, clock: u64, place: LineId, packet: &Packet) -> Result<(), Cause> {
+    fn hit(&mut self, clock: u64, place: LineId, line: u64, packet: &Packet) -> Result<(), Cause> {
         if self.array_free > clock {
             return Err(Cause::Array);
         }
+        let row = RowAccess { frame: place, line, words: packet.words };
         match packet.kind {
             Kind::Atomic | Kind::Reduction => {
                 if self.atomic_free > clock {
                     return Err(Cause::Atomic);
                 }
-                self.atomic(clock, place, packet);
+                self.atomic(clock, row, packet);
                 self.tags.set_state(place, State::Dirty);
                 self.counters.atomic_hits += 1;
             }
             Kind::Write => {
-                self.access(clock, place, packet.words, Use::Write);
+                self.access(clock, Use::Write, packet.lanes, row);
                 self.tags.set_state(place, State::Dirty);
                 self.answer(clock, packet);
                 self.counters.write_hits += 1;
             }
             _ => {
-                self.access(clock, place, packet.words, Use::Read);
-                self.answer(clock, packet);
+                let ready = self.access(clock, Use::Read, packet.lanes, row);
+                self.answer(ready, packet);
                 self.counters.read_hits += 1;
             }
         }
@@ -261,7 +271,8 @@ impl Slice {
         }
         let place = self.make_room(clock, line, None, memory)?;
         self.tags.set_state(place, State::Dirty);
-        self.access(clock, place, packet.words, Use::Write);
+        let row = RowAccess { frame: place, line, words: packet.words };
+        self.access(clock, Use::Write, packet.lanes, row);
         self.answer(clock, packet);
         self.counters.allocations += 1;
         Ok(())
@@ -301,7 +312,8 @@ impl Slice {
         if let Some(Evicted { line, dirty }) = evicted {
             self.counters.evictions += 1;
             if dirty {
-                self.access(clock, place, ALL_WORDS, Use::WriteBack);
+                let row = RowAccess { frame: place, line, words: ALL_WORDS };
+                self.access(clock, Use::WriteBack, 32, row);
                 memory.write(line);
                 self.counters.write_backs += 1;
             }
@@ -316,7 +328,9 @@ impl Slice {
             return;
         }
         memory.take(line);
-        self.access(clock, place, ALL_WORDS, Use::Fill);
+        let number = self.mshrs.line(MshrId(line.tag));
+        let row = |words| RowAccess { frame: place, line: number, words };
+        let ready = self.access(clock, Use::Fill, 32, row(ALL_WORDS));
         self.counters.fills += 1;
         let mut changed = false;
         let mut waiters = std::mem::take(&mut self.waiters);
@@ -325,38 +339,40 @@ impl Slice {
             changed |= packet.kind != Kind::Read;
             match packet.kind {
                 Kind::Write => {}
-                Kind::Atomic | Kind::Reduction => self.atomic(clock, place, &packet),
-                _ => self.answer(clock, &packet),
+                Kind::Atomic | Kind::Reduction => self.atomic(clock, row(packet.words), &packet),
+                _ => self.answer(ready, &packet),
             }
         }
         self.waiters = waiters;
         self.tags.set_state(place, if changed { State::Dirty } else { State::Clean });
     }
 
-    /// Every access to the data array goes through here.
-    fn access(&mut self, clock: u64, _line: LineId, words: u32, what: Use) {
-        let moves = self.chunks.iter().filter(|&&chunk| words & chunk != 0).count().max(1) as u64;
+    /// Every access to the data array goes through here; gives the clock in which it is served.
+    fn access(&mut self, clock: u64, usage: Use, lanes: u8, row: RowAccess) -> u64 {
+        let moves = self.chunks.iter().filter(|&&chunk| row.words & chunk != 0).count().max(1) as u64;
         self.array_free = self.array_free.max(clock) + moves;
         self.counters.array_busy += moves;
-        match what {
+        match usage {
             Use::Read | Use::WriteBack => self.counters.array_reads += moves,
             Use::Write | Use::Fill => self.counters.array_writes += moves,
         }
+        self.data.access(clock, usage, lanes, row)
     }
 
     /// Reads, changes and writes words of a line.
-    fn atomic(&mut self, clock: u64, place: LineId, packet: &Packet) {
-        self.access(clock, place, packet.words, Use::Read);
-        self.access(clock, place, packet.words, Use::Write);
+    fn atomic(&mut self, clock: u64, row: RowAccess, packet: &Packet) {
+        let served = self.access(clock, Use::Read, packet.lanes, row);
+        self.access(clock, Use::Write, packet.lanes, row);
         let clocks = u64::from(packet.rounds.max(1)) * self.atomic_clocks;
         self.atomic_free = self.atomic_free.max(clock) + clocks;
         self.counters.atomic_busy += clocks;
-        let ready = self.atomic_free + self.latency;
-        self.replies.atomic.push_back(Reply { ready, packet: packet.answer() });
+        let ready = self.atomic_free + (served - clock) + self.latency;
+        push(&mut self.replies.atomic, ready, packet);
     }
 
-    fn answer(&mut self, clock: u64, packet: &Packet) {
-        self.replies.plain.push_back(Reply { ready: clock + self.latency, packet: packet.answer() });
+    /// Answers a request that the data array serves in a clock, or that need not wait for it.
+    fn answer(&mut self, served: u64, packet: &Packet) {
+        push(&mut self.replies.plain, served + self.latency, packet);
     }
 
     /// Sends the answers that are ready as far as the network takes them; whether one has to wait.

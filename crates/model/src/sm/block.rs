@@ -3,6 +3,7 @@
 
 use warpwatt_exec::stepping::Resident;
 
+use super::mem::ROW_BYTES;
 use super::stall::Stall;
 use super::warp::{Condition, WarpSlot, gate};
 use super::work::{Finished, Start};
@@ -19,8 +20,29 @@ pub struct BlockSlot {
     /// Index among the residents of its kernel.
     pub resident: u32,
     pub cta: u64,
+    /// Rows of shared memory that it has: the first, and how many.
+    pub shared_row: u32,
+    pub shared_rows: u32,
     /// Its warp slots, in order of its warps.
     pub slots: Vec<u8>,
+}
+
+/// The first of so many rows of shared memory in a line that no block on the SM has. They lie behind the end of the memory if it is in pieces
+/// that are too small, which takes kernels of different needs at the same time.
+fn free_rows(blocks: &[BlockSlot], rows: u32) -> u32 {
+    let mut first = 0;
+    let in_the_way = |first: u32| {
+        let overlaps = |block: &&BlockSlot| {
+            block.warps != 0
+                && block.shared_row < first + rows
+                && first < block.shared_row + block.shared_rows
+        };
+        blocks.iter().find(overlaps).map(|block| block.shared_row + block.shared_rows)
+    };
+    while let Some(end) = in_the_way(first) {
+        first = end;
+    }
+    first
 }
 
 impl Sm {
@@ -39,8 +61,11 @@ impl Sm {
         });
         let block =
             self.blocks.iter().position(|block| block.warps == 0).expect("the dispatcher counts block slots");
+        let shared_rows = prepared.shared_bytes().div_ceil(ROW_BYTES);
+        let shared_row = free_rows(&self.blocks, shared_rows);
         let slot = &mut self.blocks[block];
         slot.warps = prepared.warps_per_cta();
+        (slot.shared_row, slot.shared_rows) = (shared_row, shared_rows);
         (slot.kernel, slot.resident, slot.cta) = (start.kernel, resident, start.cta);
         slot.slots.clear();
         for (index, warp) in self.warps[..self.warp_slots].iter_mut().enumerate() {
@@ -56,6 +81,7 @@ impl Sm {
                     pc: Some(0),
                     path: warp.path + 1,
                     local_base: address::local_base(self.id, index as u32, prepared.local_bytes()),
+                    shared_row,
                     ..WarpSlot::default()
                 };
             }
@@ -165,5 +191,23 @@ impl Sm {
             (warp.held_until, warp.held_for) = (now + cycles, why);
             self.wheel.push(now + cycles, Event::Wake { slot: slot as u8 });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_have_rows_of_their_own() {
+        let block = |warps, shared_row, shared_rows| BlockSlot {
+            warps,
+            shared_row,
+            shared_rows,
+            ..BlockSlot::default()
+        };
+        let blocks = [block(2, 10, 5), block(1, 0, 4), block(0, 4, 6), block(3, 15, 1), block(1, 0, 0)];
+        assert_eq!([6, 7, 1, 0].map(|rows| free_rows(&blocks, rows)), [4, 16, 4, 0]);
+        assert_eq!(free_rows(&[], 3), 0);
     }
 }

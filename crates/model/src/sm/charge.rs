@@ -66,5 +66,7 @@ impl Sm {
         self.count_until(self.accounted);
         self.mem.settle(now);
         self.rf.settle(self.counted);
+        self.mem.settle_techniques(self.counted);
+        self.fetch.data.settle(self.counted);
     }
 }

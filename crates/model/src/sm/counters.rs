@@ -71,15 +71,9 @@ const STALLS: [CounterInfo; Stall::COUNT] = {
 impl SmCounters {
     /// Those of the machine, without techniques'.
     pub fn infos() -> Vec<CounterInfo> {
-        let parts = [
-            IssueCounters::INFO,
-            &STALLS,
-            FetchCounters::INFO,
-            RegisterCounters::INFO,
-            UnitCounters::INFO,
-            MemCounters::INFO,
-        ];
-        parts.concat()
+        let parts =
+            [IssueCounters::INFO, &STALLS, FetchCounters::INFO, RegisterCounters::INFO, UnitCounters::INFO];
+        [parts.concat(), MemCounters::infos()].concat()
     }
 
     /// Counters at zero, with those of the techniques that are on.

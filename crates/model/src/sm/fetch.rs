@@ -11,8 +11,9 @@ use warpwatt_config::Config;
 use super::WARPS;
 use super::warp::WarpSlot;
 use crate::address::{self, Interleave};
-use crate::cache::{LineId, Mshr, State, Tags};
+use crate::cache::{Array, ArrayShape, DataArray, LineId, Mshr, MshrId, RowAccess, State, Tags, Use};
 use crate::net::{Client, Kind, LINE_BYTES, Outbox, Packet};
+use crate::techniques::Techniques;
 
 warpwatt_base::counters! {
     /// What instruction fetch did.
@@ -25,10 +26,11 @@ warpwatt_base::counters! {
         instructions: u64 = "icache.instructions.count", "Instructions brought into buffers.";
         flushed: u64 = "icache.flushed.count", "Instructions that a jump threw away.";
         intervals: Log2 = "icache.intervals.histogram", "Cycles between accesses, by magnitude.";
+        line_intervals: Log2 = "icache.line_interval.histogram", "Cycles between two uses of the same line of the data array.";
     }
 }
 
-/// The most fetches that can be under way: 8 warps a cycle for 50 cycles.
+/// The most fetches that can be under way: 8 warps a cycle for 50 cycles. Only with a technique that delays them can it be reached.
 const ARRIVALS: usize = 512;
 
 /// Instructions on their way to a warp's buffer.
@@ -43,14 +45,18 @@ pub struct Arrival {
 
 /// What a fetch came to.
 pub enum Fetched {
-    /// So many instructions are on their way to the buffer.
-    Hit(u32),
+    /// So many instructions are on their way to the buffer, since the array serves the access in a cycle.
+    Hit {
+        count: u32,
+        ready: u64,
+    },
     Miss,
 }
 
 pub struct Fetch {
     sm: u8,
     tags: Tags,
+    pub data: DataArray,
     mshr: Mshr<()>,
     /// Powers of two, as shifts.
     line_shift: u32,
@@ -61,11 +67,14 @@ pub struct Fetch {
     limit: u32,
     cycles: u64,
     pub ports: u32,
-    /// A ring, in order, since all take equally long: the numbers of the first and of the one after the last, and when the first comes.
+    /// A ring, in order, since all take equally long and none overtakes one that a technique delays: the numbers of the first and of the one after the last, and when the first comes.
     arriving: Box<[Arrival; ARRIVALS]>,
     ahead: usize,
     behind: usize,
     next_arrival: u64,
+    /// When the latest arrives, and all warp slots, or none while the ring is full.
+    last_arrival: u64,
+    room: u64,
     interleave: Interleave,
     /// Warp slots that have room in their buffers.
     pub need: u64,
@@ -78,17 +87,19 @@ pub struct Fetch {
     first: u64,
     /// The slot that was fetched for last.
     last: u32,
-    last_access: u64,
     requests: VecDeque<Packet>,
     pub counters: FetchCounters,
 }
 
 impl Fetch {
-    pub fn new(config: &Config, sm: u32) -> Fetch {
+    pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> Fetch {
         let icache = &config.icache;
+        let tags = Tags::new(icache.sets, icache.ways);
+        let shape = ArrayShape { frames: tags.len(), line_bytes: icache.line_bytes };
         Fetch {
             sm: sm as u8,
-            tags: Tags::new(icache.sets, icache.ways),
+            tags,
+            data: DataArray::new(config, techniques, sm, Array::Instruction, shape),
             mshr: Mshr::new(icache.mshrs, 1),
             line_shift: icache.line_bytes.trailing_zeros(),
             instruction_shift: config.fetch.instruction_bytes.trailing_zeros(),
@@ -101,6 +112,8 @@ impl Fetch {
             ahead: 0,
             behind: 0,
             next_arrival: u64::MAX,
+            last_arrival: 0,
+            room: u64::MAX,
             interleave: Interleave::new(config),
             need: 0,
             waiting: 0,
@@ -108,9 +121,17 @@ impl Fetch {
             place: [LineId(0); WARPS],
             first: 0,
             last: 0,
-            last_access: 0,
             requests: VecDeque::with_capacity(icache.mshrs as usize),
             counters: FetchCounters::default(),
+        }
+    }
+
+    /// What was counted, with the intervals that the data array keeps.
+    pub fn counters(&self) -> FetchCounters {
+        FetchCounters {
+            intervals: self.data.intervals(),
+            line_intervals: self.data.frame_intervals(),
+            ..self.counters.clone()
         }
     }
 
@@ -134,18 +155,22 @@ impl Fetch {
         }
     }
 
-    /// Instructions are on their way to a warp's buffer.
+    /// Instructions are on their way to a warp's buffer, from the cycle on in which the array serves them.
     #[inline(always)]
-    pub fn announce(&mut self, now: u64, slot: u8, warp: &mut WarpSlot, count: u32) {
+    pub fn announce(&mut self, ready: u64, slot: u8, warp: &mut WarpSlot, count: u32) {
         warp.coming += count;
         if warp.buffered + warp.coming > self.limit {
             self.need &= !(1 << slot);
             self.waiting &= !(1 << slot);
         }
-        let cycle = now + self.cycles;
+        let cycle = (ready + self.cycles).max(self.last_arrival);
+        self.last_arrival = cycle;
         self.next_arrival = self.next_arrival.min(cycle);
         self.arriving[self.behind % ARRIVALS] = Arrival { cycle, slot, count: count as u8, path: warp.path };
         self.behind += 1;
+        if self.behind - self.ahead == ARRIVALS {
+            self.room = 0;
+        }
     }
 
     /// When the next instructions arrive.
@@ -162,6 +187,7 @@ impl Fetch {
         }
         let arrival = self.arriving[self.ahead % ARRIVALS];
         self.ahead += 1;
+        self.room = u64::MAX;
         let next = self.arriving[self.ahead % ARRIVALS].cycle;
         self.next_arrival = if self.ahead == self.behind { u64::MAX } else { next };
         Some(arrival)
@@ -170,7 +196,7 @@ impl Fetch {
     /// The next warp to fetch for.
     #[inline(always)]
     pub fn pick(&mut self) -> Option<usize> {
-        let mut set = self.need & !self.waiting;
+        let mut set = self.need & !self.waiting & self.room;
         if set == 0 {
             return None;
         }
@@ -187,7 +213,7 @@ impl Fetch {
     /// Whether anybody can be fetched for.
     #[inline(always)]
     pub fn has_work(&self) -> bool {
-        self.need & !self.waiting != 0
+        self.need & !self.waiting & self.room != 0
     }
 
     /// Accesses the cache for the instructions at `pc` of a program that has `end` of them, more than that.
@@ -196,8 +222,7 @@ impl Fetch {
         let address = address::code(code, pc, self.instruction_bytes);
         let line = address >> self.line_shift;
         self.counters.fetches += 1;
-        self.counters.intervals.note(now - self.last_access);
-        self.last_access = now;
+        self.data.note_use(now);
         // A warp most often stays on its line, or comes back to it.
         let guess = self.place[slot % WARPS];
         let found = if self.tags.has_at(guess, line) { Some(guess) } else { self.tags.find(line) };
@@ -211,7 +236,10 @@ impl Fetch {
         let in_line = (((line + 1) << self.line_shift) - address) as u32 >> self.instruction_shift;
         let count = self.width.min(in_line).min(end - pc);
         self.counters.instructions += u64::from(count);
-        Fetched::Hit(count)
+        let words = ((1u64 << (count << self.instruction_shift >> 2)) - 1) as u32;
+        let first_word = (address - (line << self.line_shift)) >> 2;
+        let row = RowAccess { frame: id, line, words: words << first_word };
+        Fetched::Hit { count, ready: self.data.access(now, Use::Read, 32, row) }
     }
 
     #[inline(never)]
@@ -277,12 +305,14 @@ impl Fetch {
     }
 
     /// A line is there: whoever waits tries again.
-    pub fn fill(&mut self, packet: &Packet) {
-        let id = crate::cache::MshrId(packet.tag);
+    pub fn fill(&mut self, now: u64, packet: &Packet) {
+        let id = MshrId(packet.tag);
         let line = self.mshr.line(id);
         self.mshr.release(id, |()| {});
         if let Some(place) = self.tags.find(line) {
             self.tags.set_state(place, State::Clean);
+            let words = u32::MAX >> (32 - (1 << self.line_shift >> 2));
+            self.data.access(now, Use::Fill, 32, RowAccess { frame: place, line, words });
         }
         let came = |&slot: &usize| self.waiting >> slot & 1 != 0 && self.wanted[slot] == line;
         self.first |= (0..WARPS).filter(came).fold(0, |set, slot| set | 1 << slot);
@@ -292,5 +322,73 @@ impl Fetch {
     /// Lines on their way.
     pub fn outstanding(&self) -> u32 {
         self.mshr.in_use()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::data::tests::slow;
+
+    /// Brings the first line of some code into the cache.
+    fn with_line(config: &Config) -> Fetch {
+        let mut fetch = Fetch::new(config, &Techniques::default(), 0);
+        assert!(matches!(fetch.access(0, 0, 0, 0, 64), Fetched::Miss));
+        let packet = fetch.requests.pop_front().expect("a request");
+        fetch.fill(100, &packet);
+        fetch
+    }
+
+    #[test]
+    fn instructions_that_wait_for_the_array_are_not_overtaken() {
+        let config = Config::default();
+        let cycles = u64::from(config.fetch.cycles);
+        let mut fetch = with_line(&config);
+        let mut warp = WarpSlot::default();
+        let mut fetch_at = |fetch: &mut Fetch, now| {
+            let Fetched::Hit { count, ready } = fetch.access(now, 1, 0, 0, 64) else { panic!("a hit") };
+            fetch.announce(ready, 1, &mut warp, count);
+            ready
+        };
+        assert_eq!(fetch_at(&mut fetch, 110), 110);
+        fetch.data.add_site(slow(Use::Read, 20));
+        assert_eq!(fetch_at(&mut fetch, 111), 131);
+        fetch.data = Fetch::new(&config, &Techniques::default(), 0).data;
+        assert_eq!(fetch_at(&mut fetch, 112), 112);
+        let mut arrive = |now| fetch.arrive(now).map(|arrival| arrival.cycle);
+        assert_eq!(arrive(110 + cycles), Some(110 + cycles));
+        assert_eq!(arrive(130 + cycles), None);
+        assert_eq!([arrive(131 + cycles), arrive(131 + cycles)], [Some(131 + cycles); 2]);
+        assert_eq!(fetch.next_arrival(), u64::MAX);
+    }
+
+    #[test]
+    fn no_more_is_fetched_than_can_be_under_way() {
+        let mut fetch = with_line(&Config::default());
+        fetch.data.add_site(slow(Use::Read, 10_000));
+        fetch.need = u64::MAX;
+        for number in 0..ARRIVALS {
+            assert!(fetch.has_work() && fetch.pick().is_some(), "{number}");
+            let Fetched::Hit { count, ready } = fetch.access(200, 1, 0, 0, 64) else { panic!("a hit") };
+            // A jump throws away what was fetched, and the next fetch is for the new path.
+            let mut warp = WarpSlot::default();
+            fetch.announce(ready, 1, &mut warp, count);
+            fetch.need = u64::MAX;
+        }
+        assert!(!fetch.has_work() && fetch.pick().is_none());
+        assert!(fetch.arrive(u64::MAX - 1).is_some());
+        assert!(fetch.has_work());
+    }
+
+    #[test]
+    fn lines_are_shown_with_the_words_of_the_instructions() {
+        let config = Config::default();
+        let mut fetch = with_line(&config);
+        fetch.data.add_site(slow(Use::Read, 0));
+        let Fetched::Hit { count, .. } = fetch.access(150, 1, 0, 1, 64) else { panic!("a hit") };
+        let words = u64::from(count * config.fetch.instruction_bytes / 4);
+        assert_eq!((fetch.data.seen().words, fetch.data.seen().lanes), (words, 32));
+        let counters = fetch.counters();
+        assert_eq!((counters.intervals.total(), counters.line_intervals.total()), (2, 1));
     }
 }

@@ -76,10 +76,17 @@ impl Sm {
                 Asked::Wait => return false,
             }
         }
-        if timing.constants != 0 && !self.constants_are_there(kernel.code, timing, slot, now) {
-            self.warps[slot % WARPS].gates |= gate::CONSTANT;
-            self.wait(slot, Stall::Constant);
-            return false;
+        if timing.constants != 0 {
+            let mask = lanes.map_or_else(
+                || {
+                    let block = at(&at(&work.shares, kernel_index).residents, resident);
+                    block.next_lanes(&kernel.prepared, index).mask
+                },
+                |lanes| lanes.mask,
+            );
+            if !self.constants_are_there(kernel.code, timing, slot, mask.count_ones() as u8, now) {
+                return false;
+            }
         }
         if timing.effect == Effect::Fence && self.mem.pending_writes(slot as u8) != 0 {
             self.warps[slot % WARPS].gates |= gate::FENCE;
@@ -268,6 +275,7 @@ impl Sm {
             ready,
             issued: now,
             local_base: warp.local_base,
+            shared_row: warp.shared_row,
             kernel: work.codes[kernel_index],
         };
         let share = at_mut(&mut work.shares, kernel_index);
@@ -374,14 +382,46 @@ impl Sm {
         self.fetch.update(slot, &self.warps[slot % WARPS]);
     }
 
+    /// Whether the constant operands of a warp's next instruction are there, which so many lanes will execute. If not, the warp waits.
     #[inline(always)]
-    fn constants_are_there(&mut self, code: u32, timing: &Timing, slot: usize, now: u64) -> bool {
-        let mut all = true;
+    fn constants_are_there(&mut self, code: u32, timing: &Timing, slot: usize, lanes: u8, now: u64) -> bool {
+        let granted = self.warps[slot % WARPS].granted;
+        let (mut all, mut ready, mut read) = (true, now, granted);
         let operands = timing.constant_bank.iter().zip(&timing.constant_offset);
-        for (&bank, &offset) in operands.take(usize::from(timing.constants)) {
-            all &= self.mem.constant(now, address::constant(code, bank, u32::from(offset)), slot as u8);
+        for (i, (&bank, &offset)) in operands.take(usize::from(timing.constants)).enumerate() {
+            if granted >> i & 1 != 0 {
+                continue;
+            }
+            let address = address::constant(code, bank, u32::from(offset));
+            match self.mem.constant(now, address, slot as u8, lanes) {
+                Some(at) => {
+                    ready = ready.max(at);
+                    read |= 1 << i;
+                }
+                None => all = false,
+            }
         }
-        all
+        if all && ready == now {
+            self.warps[slot % WARPS].granted = 0;
+            return true;
+        }
+        self.await_constants(slot, now, all, ready, read);
+        false
+    }
+
+    /// A warp waits for constant operands: for lines that are not there, and until the array serves those that are. The latter need not be
+    /// read again, or warps could keep each other from what they read for ever.
+    #[inline(never)]
+    fn await_constants(&mut self, slot: usize, now: u64, all: bool, ready: u64, read: u8) {
+        let warp = &mut self.warps[slot % WARPS];
+        if !all {
+            warp.gates |= gate::CONSTANT;
+        }
+        if ready > now {
+            warp.granted = read;
+            self.hold(slot, now, ready - now, Stall::Constant);
+        }
+        self.wait(slot, Stall::Constant);
     }
 
     /// What the clocks say that the program can read.

@@ -126,7 +126,7 @@ impl Sm {
             warp_slots: sm.warps as usize,
             schedulers: (0..sm.schedulers).map(|_| Scheduler::new(sm.scheduler, sm.active_warps)).collect(),
             blocks: (0..sm.ctas).map(|_| BlockSlot::default()).collect(),
-            fetch: Fetch::new(config, id),
+            fetch: Fetch::new(config, techniques, id),
             moves: if rf.has_sites() {
                 let map = Map::new(config);
                 (0..=254).map(|register| decode_move(register, config, &map)).collect()
@@ -135,7 +135,7 @@ impl Sm {
             },
             rf,
             units: Units::new(config),
-            mem: MemoryUnit::new(config, id),
+            mem: MemoryUnit::new(config, techniques, id),
             wheel: Wheel::default(),
             memory_ops: Vec::new(),
             free_ops: Vec::new(),
@@ -226,7 +226,7 @@ impl Sm {
             && let Some(packet) = around.inbox.take(now)
         {
             match packet.client {
-                Client::Instruction => self.fetch.fill(&packet),
+                Client::Instruction => self.fetch.fill(now, &packet),
                 Client::L1d | Client::Constant | Client::Texture => {
                     self.mem.fill(now, &packet, &mut self.done);
                     self.after_memory(work, around.kernels, now);
@@ -351,8 +351,8 @@ impl Sm {
             }
             return true;
         }
-        if let fetch::Fetched::Hit(count) = self.fetch.access(now, slot, kernel.code, from, end) {
-            self.fetch.announce(now, slot as u8, warp, count);
+        if let fetch::Fetched::Hit { count, ready } = self.fetch.access(now, slot, kernel.code, from, end) {
+            self.fetch.announce(ready, slot as u8, warp, count);
         }
         true
     }
@@ -362,10 +362,10 @@ impl Sm {
         SmCounters {
             issue: self.issue_counters(),
             stalls: self.stalls,
-            fetch: self.fetch.counters.clone(),
+            fetch: self.fetch.counters(),
             registers: self.rf.counters(),
             units: self.units.counters(),
-            memory: self.mem.counters.clone(),
+            memory: self.mem.counters(),
             techniques: self.technique_counters(),
         }
     }
@@ -374,6 +374,8 @@ impl Sm {
     fn technique_counters(&self) -> TechniqueCounters {
         let mut counters = TechniqueCounters::default();
         self.rf.count_techniques(&mut counters);
+        self.mem.count_techniques(&mut counters);
+        self.fetch.data.count_techniques(&mut counters);
         counters
     }
 
@@ -397,7 +399,12 @@ impl Sm {
 
     /// A fault was to be injected, and nobody has noticed one.
     pub fn fault_is_pending(&self) -> bool {
-        self.rf.fault_is_pending()
+        self.rf.fault_is_pending() || self.mem.fault_is_pending() || self.fetch.data.fault_is_pending()
+    }
+
+    /// What is wrong with what a cache or shared memory gave back, if anything was.
+    pub fn array_corrupted(&self) -> Option<String> {
+        self.mem.corrupted().or_else(|| self.fetch.data.corrupted())
     }
 
     /// No warp is resident and nothing is under way.

@@ -57,6 +57,8 @@ pub struct WarpSlot {
     pub branches: bool,
     /// What is closed of [`gate`].
     pub gates: u8,
+    /// Constant operands of the next instruction that it has been given, a bit each: it waits for the array to serve the last of them.
+    pub granted: u8,
     /// Registers and predicates under way, and those of them that memory sends.
     pub busy: RegisterSet,
     pub busy_memory: RegisterSet,
@@ -68,6 +70,8 @@ pub struct WarpSlot {
     pub turns: u32,
     /// Bytes of local memory of a lane, and where the warp's lie.
     pub local_base: u64,
+    /// The first row of shared memory that its block has.
+    pub shared_row: u32,
 }
 
 impl Default for WarpSlot {
@@ -90,6 +94,7 @@ impl Default for WarpSlot {
             held_for: Stall::Fetch,
             branches: false,
             gates: 0,
+            granted: 0,
             busy: [0; 4],
             busy_memory: [0; 4],
             busy_preds: 0,
@@ -97,6 +102,7 @@ impl Default for WarpSlot {
             since_turn: 0,
             turns: 0,
             local_base: 0,
+            shared_row: 0,
         }
     }
 }

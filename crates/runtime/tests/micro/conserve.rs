@@ -70,11 +70,11 @@ pub fn check(record: &LaunchRecord, program: &Program, config: &Config) {
     // Caches.
     let (fetch, memory, l2, dram) = (&all.sm.fetch, &all.sm.memory, &all.l2, &all.dram);
     sum.equal("icache", fetch.hits + fetch.misses + fetch.merges + fetch.blocked, fetch.fetches);
-    sum.equal("L1", memory.l1d_read_hits + memory.l1d_misses + memory.l1d_merges, memory.l1d_reads);
-    sum.equal("texture", memory.texture_hits + memory.texture_misses, memory.texture_reads);
-    sum.about("texture fills", memory.texture_fills, memory.texture_misses, under_way);
-    sum.about("constant fills", memory.constant_fills, memory.constant_misses, under_way);
-    sum.about("L1 fills", memory.l1d_fills, memory.l1d_misses + memory.l1d_write_fetches, under_way);
+    sum.equal("L1", memory.l1d.read_hits + memory.l1d.misses + memory.l1d.merges, memory.l1d.reads);
+    sum.equal("texture", memory.texture.hits + memory.texture.misses, memory.texture.reads);
+    sum.about("texture fills", memory.texture.fills, memory.texture.misses, under_way);
+    sum.about("constant fills", memory.constant.fills, memory.constant.misses, under_way);
+    sum.about("L1 fills", memory.l1d.fills, memory.l1d.misses + memory.l1d.write_fetches, under_way);
     let requests = l2.reads + l2.writes + l2.atomics;
     let answers = l2.read_hits + l2.write_hits + l2.atomic_hits + l2.misses + l2.merges + l2.allocations;
     sum.equal("L2", answers, requests);

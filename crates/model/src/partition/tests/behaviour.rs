@@ -4,6 +4,8 @@
 use warpwatt_config::Config;
 
 use super::{Rig, one_channel};
+use crate::cache::Use;
+use crate::cache::data::tests::slow;
 use crate::net::Kind;
 
 const ALL: u32 = u32::MAX;
@@ -67,11 +69,11 @@ fn a_few_words_take_the_data_array_for_one_clock() {
     let mut rig = Rig::new(plain(), 1);
     let read = rig.packet(Kind::Read, 5, 0b11);
     rig.time(read);
-    let before = rig.partition.l2().clone();
+    let before = rig.partition.l2();
     rig.time(read);
     assert_eq!(rig.partition.l2().since(&before).array_reads, 1);
     let both_halves = rig.packet(Kind::Read, 5, 1 << 31 | 1);
-    let before = rig.partition.l2().clone();
+    let before = rig.partition.l2();
     rig.time(both_halves);
     assert_eq!(rig.partition.l2().since(&before).array_reads, 2);
 }
@@ -209,7 +211,7 @@ fn answers_that_nobody_takes_stop_the_slice() {
     rig.deaf = true;
     rig.queues[0].extend(&lines);
     rig.epochs(100);
-    let l2 = rig.partition.l2().clone();
+    let l2 = rig.partition.l2();
     let held = u64::from(rig.config.l2.cycles + rig.config.l2.queue);
     assert!(l2.reads <= held + 2 && l2.reads >= held, "{} taken", l2.reads);
     assert!(l2.blocked_reply > 1000 && l2.reply_waits > 1000);
@@ -261,4 +263,62 @@ fn a_line_from_memory_waits_until_all_its_answers_find_room() {
     rig.deaf = false;
     rig.rest();
     assert_eq!((rig.answers.len(), rig.partition.l2().fills), (4, 2));
+}
+
+/// A partition in which a line is there.
+fn rig_with_line() -> Rig {
+    let mut rig = Rig::new(plain(), 1);
+    let line = rig.packet(Kind::Read, 7, u32::MAX);
+    rig.ask(&[line]);
+    rig.rest();
+    rig
+}
+
+#[test]
+fn an_answer_waits_for_the_data_array() {
+    for (kind, words) in [(Kind::Read, u32::MAX), (Kind::Atomic, 1)] {
+        let mut rig = rig_with_line();
+        let packet = rig.packet(kind, 7, words);
+        let hit = rig.time(packet);
+        rig.partition.slice.data.add_site(slow(Use::Read, 30));
+        assert_eq!(rig.time(packet), hit + 30, "{kind:?}");
+    }
+    let mut rig = rig_with_line();
+    let packet = rig.packet(Kind::Write, 7, 1);
+    let written = rig.time(packet);
+    rig.partition.slice.data.add_site(slow(Use::Write, 30));
+    assert_eq!(rig.time(packet), written);
+}
+
+#[test]
+fn a_fill_that_waits_delays_those_who_wait_for_the_line() {
+    let time = |wait| {
+        let mut rig = rig_with_line();
+        rig.partition.slice.data.add_site(slow(Use::Fill, wait));
+        let packet = rig.packet(Kind::Read, 1000, u32::MAX);
+        rig.time(packet)
+    };
+    assert_eq!(time(40), time(0) + 40);
+}
+
+#[test]
+fn answers_keep_their_order_when_the_first_waits() {
+    let mut rig = rig_with_line();
+    rig.partition.slice.data.add_site(slow(Use::Read, 50));
+    let packets = [rig.packet(Kind::Read, 7, u32::MAX), rig.packet(Kind::Write, 7, 1)];
+    let answers = rig.ask(&packets);
+    let sent: Vec<_> = answers.iter().map(|answer| (answer.packet.kind, answer.sent)).collect();
+    assert_eq!(answers[0].packet.kind, packets[0].answer().kind, "{sent:?}");
+    assert!(answers[0].sent <= answers[1].sent, "{sent:?}");
+}
+
+#[test]
+fn uses_of_a_line_are_told_apart_from_requests() {
+    let mut rig = rig_with_line();
+    let packets = [rig.packet(Kind::Read, 7, 1), rig.packet(Kind::Atomic, 7, 1)];
+    let before = rig.partition.l2();
+    rig.ask(&packets);
+    let l2 = rig.partition.l2().since(&before);
+    // Two requests; the atomic operation reads and writes.
+    assert_eq!((l2.intervals.total(), l2.line_intervals.total()), (2, 3));
 }

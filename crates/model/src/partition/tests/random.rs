@@ -73,7 +73,7 @@ fn run(seed: u64, step: bool) -> Outcome {
     rig.partition.settle(rig.now);
     let traffic = &rig.outbox[0].counters;
     let stalls = [traffic.port_stalls, traffic.credit_stalls];
-    let (l2, dram) = (rig.partition.l2().clone(), rig.partition.dram().clone());
+    let (l2, dram) = (rig.partition.l2(), rig.partition.dram().clone());
     Outcome { answers: rig.answers, l2, dram, idle, stalls }
 }
 

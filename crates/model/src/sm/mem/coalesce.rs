@@ -18,7 +18,7 @@ const WORDS: u32 = LINE_BYTES as u32 / 4;
 pub struct Line {
     /// A multiple of the line size; for constants, of the lanes' common word.
     pub address: u64,
-    /// The words that are touched.
+    /// The words that are touched; for constants, counted from the address on.
     pub words: u32,
     /// The most lanes that touch the same word; worked out for atomics only, otherwise 1.
     pub rounds: u8,
@@ -105,7 +105,7 @@ impl Shape {
 
 /// As many low bits as an access has words.
 #[inline(always)]
-fn span(bytes: u32) -> u64 {
+pub fn span(bytes: u32) -> u64 {
     (1 << bytes.div_ceil(4).min(WORDS)) - 1
 }
 
@@ -273,21 +273,22 @@ pub fn local(base: u64, offsets: &Offsets, mask: u32, bytes: u32, lines: &mut Ve
 }
 
 /// The different places of a constant bank that lanes read, which are served one after the other.
-pub fn constant(base: u64, offsets: &Offsets, mask: u32, lines: &mut Vec<Line>) {
+pub fn constant(base: u64, offsets: &Offsets, mask: u32, bytes: u32, lines: &mut Vec<Line>) {
     if mask == 0 {
         return;
     }
+    let words = span(bytes) as u32;
     let place = |offset: u32| base + u64::from(offset & !3);
     if is_uniform(offsets, mask) {
         let address = place(offsets[mask.trailing_zeros() as usize]);
-        lines.push(Line { address, words: 1, rounds: 1 });
+        lines.push(Line { address, words, rounds: 1 });
         return;
     }
     let before = lines.len();
     for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
         let address = place(offsets[lane]);
         if !lines[before..].iter().any(|line| line.address == address) {
-            lines.push(Line { address, words: 1, rounds: 1 });
+            lines.push(Line { address, words, rounds: 1 });
         }
     }
 }
@@ -384,13 +385,15 @@ mod tests {
         }
 
         #[test]
-        fn constants_are_read_place_by_place((_, offsets, mask, _) in patterns()) {
+        fn constants_are_read_place_by_place((_, offsets, mask, bytes) in patterns()) {
             let mut lines = Vec::new();
-            constant(1 << 42, &offsets, mask, &mut lines);
+            constant(1 << 42, &offsets, mask, bytes, &mut lines);
             let active = (0..32).filter(|lane| mask >> lane & 1 != 0);
             let places: BTreeSet<u64> = active.map(|lane| (1 << 42) + u64::from(offsets[lane] / 4 * 4)).collect();
             prop_assert_eq!(lines.len(), places.len());
             prop_assert!(lines.iter().all(|line| places.contains(&line.address)));
+            let words = (1u32 << bytes.div_ceil(4)) - 1;
+            prop_assert!(lines.iter().all(|line| line.words == words));
         }
     }
 

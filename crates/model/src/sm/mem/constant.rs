@@ -4,15 +4,36 @@
 //! An operand is the same word for all lanes and costs nothing when it is there; when it is not, its warp does not issue until the line
 //! has come. An indexed load reads one place a cycle, lanes with the same place together (CUDA C Programming Guide, constant memory).
 
+use warpwatt_base::counters;
+use warpwatt_base::counters::{Charge, Log2};
 use warpwatt_config::Config;
 
-use crate::cache::{LineId, Mshr, MshrId, State, Tags};
+use crate::cache::{Array, ArrayShape, DataArray, LineId, Mshr, MshrId, RowAccess, State, Tags, Use};
 use crate::net::{Client, Kind, LINE_BYTES, Outbox};
+use crate::techniques::Techniques;
 
 use super::coalesce::Line;
 use super::flight::FlightId;
 use super::requests::{Note, Request, Requests};
-use super::{Answer, Asker, Cause, MemCounters, Use};
+use super::{Answer, Asker, Cause};
+
+counters! {
+    /// What the constant cache did.
+    pub struct ConstantCounters(Charge::ConstantCache) {
+        operands: u64 = "constant.operands.count", "Constant operands that were there when an instruction wanted to issue.";
+        reads: u64 = "constant.reads.count", "Places read by indexed loads.";
+        hits: u64 = "constant.hits.count", "Operands and places that were there when first looked for.";
+        misses: u64 = "constant.misses.count", "Lines that had to be fetched.";
+        merges: u64 = "constant.merges.count", "Operands and places on a line that was being fetched already.";
+        array_reads: u64 = "constant.array_reads.count", "Reads of the data array.";
+        fills: u64 = "constant.fills.count", "Lines that came from L2.";
+        lanes: u64 = "constant.lanes.count", "Active lanes behind the uses of the data array.";
+        fails: u64 = "constant.fails.cycles", "The next place of an indexed load waited for a miss status register or for a way.";
+        network: u64 = "constant.network.cycles", "The network did not take the next request.";
+        intervals: Log2 = "constant.interval.histogram", "Cycles between two uses of the data array.";
+        line_intervals: Log2 = "constant.line_interval.histogram", "Cycles between two uses of the same line of the data array.";
+    }
+}
 
 /// Indexed loads that wait for one line; far more than a load has places on it.
 const MERGES: u32 = 64;
@@ -24,9 +45,11 @@ const HELD: usize = 4;
 const NO_LINE: u64 = u64::MAX;
 
 pub struct ConstantCache {
+    pub counters: ConstantCounters,
     cycles: u64,
     shift: u32,
     tags: Tags,
+    pub data: DataArray,
     /// Indexed loads that wait; warps that wait for operands are in `warps`.
     mshr: Mshr<Option<FlightId>>,
     places: Vec<LineId>,
@@ -41,16 +64,19 @@ pub struct ConstantCache {
     /// take each other's operands away for ever.
     held: Vec<[u64; HELD]>,
     pub requests: Requests,
-    last_use: u64,
 }
 
 impl ConstantCache {
-    pub fn new(config: &Config, sm: u32) -> ConstantCache {
+    pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> ConstantCache {
         let spec = &config.constant;
+        let tags = Tags::new(spec.sets, spec.ways);
+        let shape = ArrayShape { frames: tags.len(), line_bytes: spec.line_bytes };
         ConstantCache {
+            counters: ConstantCounters::default(),
             cycles: u64::from(spec.cycles),
             shift: spec.line_bytes.trailing_zeros(),
-            tags: Tags::new(spec.sets, spec.ways),
+            tags,
+            data: DataArray::new(config, techniques, sm, Array::Constant, shape),
             mshr: Mshr::new(spec.mshrs, MERGES),
             places: vec![LineId(0); spec.mshrs as usize],
             warps: vec![0; spec.mshrs as usize],
@@ -60,77 +86,88 @@ impl ConstantCache {
             held: vec![[NO_LINE; HELD]; 64],
             // A register each is all that can be asked for.
             requests: Requests::new(config, sm, Client::Constant, spec.mshrs),
-            last_use: 0,
         }
     }
 
-    /// Every use of the data array.
+    /// What was counted, with the intervals that the data array keeps.
+    pub fn counters(&self) -> ConstantCounters {
+        ConstantCounters {
+            intervals: self.data.intervals(),
+            line_intervals: self.data.frame_intervals(),
+            ..self.counters.clone()
+        }
+    }
+
+    /// Every use of the data array; gives the cycle in which it is served.
     #[inline(always)]
-    fn data(&mut self, now: u64, _line: LineId, lanes: u8, usage: Use, counters: &mut MemCounters) {
+    fn use_data(&mut self, now: u64, usage: Use, lanes: u8, row: RowAccess) -> u64 {
         match usage {
-            Use::Read => counters.constant_array_reads += 1,
-            Use::Write | Use::Fill => counters.constant_fills += 1,
+            Use::Read | Use::WriteBack => self.counters.array_reads += 1,
+            Use::Write | Use::Fill => self.counters.fills += 1,
         }
-        counters.constant_lanes += u64::from(lanes);
-        counters.constant_intervals.note(now - self.last_use);
-        self.last_use = now;
+        self.counters.lanes += u64::from(lanes);
+        self.data.note_use(now);
+        self.data.access(now, usage, lanes, row)
     }
 
-    /// Whether an operand is there. If not, its line is fetched and the warp woken when it is worth trying again.
+    /// Some words of a line, from an address on.
+    #[inline(always)]
+    fn row(&self, frame: LineId, address: u64, words: u32) -> RowAccess {
+        let place = (address >> 2) as u32 & ((1 << (self.shift - 2)) - 1);
+        RowAccess { frame, line: address >> self.shift, words: words << place }
+    }
+
+    /// When an operand is there, which so many lanes want. `None` if its line has to come first: it is fetched, and the warp woken when it
+    /// is worth trying again.
     #[inline]
-    pub fn operand(&mut self, now: u64, address: u64, warp: u8, counters: &mut MemCounters) -> bool {
+    pub fn operand(&mut self, now: u64, address: u64, warp: u8, lanes: u8) -> Option<u64> {
         let bit = 1 << (warp & 63);
         let number = address >> self.shift;
         match self.tags.find(number) {
             Some(place) if self.tags.state(place) != State::Reserved => {
                 self.tags.touch(place);
-                self.data(now, place, 32, Use::Read, counters);
-                counters.constant_operands += 1;
-                counters.constant_hits += u64::from(self.late & bit == 0);
+                let ready = self.use_data(now, Use::Read, lanes, self.row(place, address, 1));
+                self.counters.operands += 1;
+                self.counters.hits += u64::from(self.late & bit == 0);
                 self.late &= !bit;
-                true
+                Some(ready)
             }
             Some(_) => {
                 match self.mshr.find(number) {
                     Some(register) => self.warps[register.0 as usize] |= bit,
                     None => self.retry |= bit,
                 }
-                counters.constant_merges += u64::from(self.late & bit == 0);
+                self.counters.merges += u64::from(self.late & bit == 0);
                 self.late |= bit;
-                false
+                None
             }
             None if self.held[usize::from(warp & 63)].contains(&number) => {
-                counters.constant_operands += 1;
+                self.counters.operands += 1;
                 self.late &= !bit;
-                true
+                Some(now)
             }
             None => {
-                match self.fetch(now, number, 32, None, counters) {
+                match self.fetch(now, number, 32, None) {
                     Ok(register) => self.warps[register.0 as usize] = bit,
                     Err(_) => self.retry |= bit,
                 }
                 self.late |= bit;
-                false
+                None
             }
         }
     }
 
     /// One place of an indexed load.
-    pub fn access(
-        &mut self,
-        now: u64,
-        line: &Line,
-        asker: Asker,
-        counters: &mut MemCounters,
-    ) -> Result<Answer, Cause> {
+    pub fn access(&mut self, now: u64, line: &Line, asker: Asker) -> Result<Answer, Cause> {
         let number = line.address >> self.shift;
         match self.tags.find(number) {
             Some(place) if self.tags.state(place) != State::Reserved => {
                 self.tags.touch(place);
-                self.data(now, place, asker.lanes, Use::Read, counters);
-                counters.constant_reads += 1;
-                counters.constant_hits += 1;
-                Ok(Answer::At(now + self.cycles))
+                let row = self.row(place, line.address, line.words);
+                let ready = self.use_data(now, Use::Read, asker.lanes, row);
+                self.counters.reads += 1;
+                self.counters.hits += 1;
+                Ok(Answer::At(ready + self.cycles))
             }
             Some(_) => {
                 let register = self.mshr.find(number).ok_or(Cause::Constant)?;
@@ -138,26 +175,19 @@ impl ConstantCache {
                     return Err(Cause::Constant);
                 }
                 self.mshr.merge(register, Some(asker.flight));
-                counters.constant_reads += 1;
-                counters.constant_merges += 1;
+                self.counters.reads += 1;
+                self.counters.merges += 1;
                 Ok(Answer::Later)
             }
             None => {
-                self.fetch(now, number, asker.lanes, Some(asker.flight), counters)?;
-                counters.constant_reads += 1;
+                self.fetch(now, number, asker.lanes, Some(asker.flight))?;
+                self.counters.reads += 1;
                 Ok(Answer::Later)
             }
         }
     }
 
-    fn fetch(
-        &mut self,
-        now: u64,
-        number: u64,
-        lanes: u8,
-        flight: Option<FlightId>,
-        counters: &mut MemCounters,
-    ) -> Result<MshrId, Cause> {
+    fn fetch(&mut self, now: u64, number: u64, lanes: u8, flight: Option<FlightId>) -> Result<MshrId, Cause> {
         if self.mshr.is_full() {
             return Err(Cause::Constant);
         }
@@ -169,25 +199,20 @@ impl ConstantCache {
         let note = Note::Fill(register.0);
         let words = line_words(address, self.shift);
         self.requests.push(now, Request { kind: Kind::Read, address, words, lanes, rounds: 1, note });
-        counters.constant_misses += 1;
+        self.counters.misses += 1;
         Ok(register)
     }
 
-    /// A line is there.
-    pub fn fill(
-        &mut self,
-        now: u64,
-        register: u32,
-        counters: &mut MemCounters,
-        mut land: impl FnMut(FlightId, &mut MemCounters),
-    ) {
+    /// A line is there. Loads that waited for it have their data as soon as the array has taken it; warps read theirs when they try again.
+    pub fn fill(&mut self, now: u64, register: u32, mut land: impl FnMut(FlightId, u64)) {
         let place = self.places[register as usize];
         let number = self.mshr.line(MshrId(register));
         self.tags.set_state(place, State::Clean);
-        self.data(now, place, 32, Use::Fill, counters);
+        let row = RowAccess { frame: place, line: number, words: line_words(0, self.shift) };
+        let ready = self.use_data(now, Use::Fill, 32, row);
         self.mshr.release(MshrId(register), |waiter| {
             if let Some(flight) = waiter {
-                land(flight, counters);
+                land(flight, ready);
             }
         });
         let warps = std::mem::take(&mut self.warps[register as usize]);
@@ -208,7 +233,7 @@ impl ConstantCache {
     }
 
     pub fn flush(&mut self) {
-        self.tags.flush(|_| ());
+        self.tags.flush(|_, _| ());
         self.held.fill([NO_LINE; HELD]);
     }
 

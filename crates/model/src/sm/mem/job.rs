@@ -13,6 +13,7 @@ use crate::net::LINE_BYTES;
 use super::coalesce::{self, Line, Offsets};
 use super::flight::FlightId;
 use super::l1d::Op;
+use super::rows::{Row, Rows};
 use super::shared::{Passes, Shared};
 
 /// What an instruction does to memory.
@@ -43,6 +44,8 @@ pub struct Job {
     pub issued: u64,
     /// Where the warp's local memory starts.
     pub local_base: u64,
+    /// The first row of shared memory that its block has.
+    pub shared_row: u32,
     /// Number of its kernel, for constants.
     pub kernel: u32,
 }
@@ -91,6 +94,7 @@ pub enum Part {
     Shared {
         kind: AccessKind,
         passes: Passes,
+        rows: Rows,
     },
     /// Lines up to before an index into those of the entry.
     Global {
@@ -122,6 +126,8 @@ pub struct Entry {
     pub flight: FlightId,
     pub parts: Vec<Part>,
     pub lines: Vec<Line>,
+    /// Rows of shared memory, where they have to be listed.
+    pub rows: Vec<Row>,
     /// How many transactions there are: a line each, or an access to shared memory.
     pub transactions: u32,
     /// Lines of global and local memory among them, and those that L2 will acknowledge.
@@ -133,7 +139,16 @@ impl Entry {
     pub fn new(job: Job) -> Entry {
         // As many lines as lanes that each move one word: almost always enough.
         let (parts, lines) = (Vec::with_capacity(4), Vec::with_capacity(32));
-        Entry { job, flight: FlightId(0), parts, lines, transactions: 0, touched: 0, acknowledged: 0 }
+        Entry {
+            job,
+            flight: FlightId(0),
+            parts,
+            lines,
+            rows: Vec::new(),
+            transactions: 0,
+            touched: 0,
+            acknowledged: 0,
+        }
     }
 
     /// Starts anew, for another instruction.
@@ -141,6 +156,7 @@ impl Entry {
         self.job = job;
         self.parts.clear();
         self.lines.clear();
+        self.rows.clear();
         (self.transactions, self.touched, self.acknowledged) = (0, 0, 0);
     }
 
@@ -168,7 +184,8 @@ impl Entry {
         match space {
             Space::Shared => {
                 let kind = job.access_kind();
-                self.parts.push(Part::Shared { kind, passes: shared.passes(kind, offsets, mask, bytes) });
+                let (passes, rows) = shared.plan(kind, offsets, mask, bytes, &mut self.rows);
+                self.parts.push(Part::Shared { kind, passes, rows });
                 self.transactions += 1;
             }
             Space::Global | Space::Generic => {
@@ -186,7 +203,7 @@ impl Entry {
                 self.push_global(if self.job.is_load() { Op::Load } else { Op::LocalStore }, before);
             }
             Space::Const => {
-                coalesce::constant(address::constant(job.kernel, bank, 0), offsets, mask, lines);
+                coalesce::constant(address::constant(job.kernel, bank, 0), offsets, mask, bytes, lines);
                 self.transactions += (lines.len() - before) as u32;
                 self.parts.push(Part::Constant { end: lines.len() as u32 });
             }

@@ -7,15 +7,47 @@
 
 use std::collections::VecDeque;
 
+use warpwatt_base::counters;
+use warpwatt_base::counters::{Charge, Log2};
 use warpwatt_config::Config;
 
-use crate::cache::{LineId, Mshr, MshrId, State, Tags};
+use crate::cache::{Array, ArrayShape, DataArray, LineId, Mshr, MshrId, RowAccess, State, Tags, Use};
 use crate::net::{Client, Kind, LINE_BYTES, Outbox};
+use crate::techniques::Techniques;
 
 use super::coalesce::{Line, segments};
 use super::flight::FlightId;
 use super::requests::{Note, Request, Requests};
-use super::{Answer, Asker, Cause, MemCounters, Use};
+use super::{Answer, Asker, Cause};
+
+counters! {
+    /// What the L1 data cache did. Accesses are transactions: a warp instruction makes one for each line that it touches.
+    pub struct L1dCounters(Charge::Lines) {
+        reads: u64 = "l1d.reads.count", "Lines looked for by loads. Reads = hits + misses + merges.";
+        read_hits: u64 = "l1d.read_hits.count", "Of these, those that were there.";
+        misses: u64 = "l1d.misses.count", "Loads that had a line fetched.";
+        merges: u64 = "l1d.merges.count", "Loads of a line that was being fetched already.";
+        bypasses: u64 = "l1d.bypasses.count", "Loads that went past the cache.";
+        writes: u64 = "l1d.writes.count", "Lines written by stores.";
+        write_hits: u64 = "l1d.write_hits.count", "Of these, those of local memory that were there.";
+        write_fetches: u64 = "l1d.write_fetches.count", "Lines of local memory that were fetched because only a part of them was written.";
+        write_evictions: u64 = "l1d.write_evictions.count", "Lines dropped because global memory was written or operated on.";
+        atomics: u64 = "l1d.atomics.count", "Atomic operations and reductions sent to L2, a line each.";
+        array_reads: u64 = "l1d.array_reads.count", "Reads of the data array: hits, and changed lines written back.";
+        array_writes: u64 = "l1d.array_writes.count", "Writes of the data array by stores to local memory.";
+        fills: u64 = "l1d.fills.count", "Lines that came from L2.";
+        evictions: u64 = "l1d.evictions.count", "Lines that made room for others.";
+        write_backs: u64 = "l1d.write_backs.count", "Changed lines of local memory written to L2.";
+        lanes: u64 = "l1d.lanes.count", "Active lanes behind the uses of the data array; 32 for fills and lines written back.";
+        fail_merges: u64 = "l1d.fail_merges.cycles", "The next transaction waited: as many as can do already wait for its line.";
+        fail_mshrs: u64 = "l1d.fail_mshrs.cycles", "The next transaction waited: all miss status registers were in use.";
+        fail_ways: u64 = "l1d.fail_ways.cycles", "The next transaction waited: all ways of its set were being fetched.";
+        fail_queue: u64 = "l1d.fail_queue.cycles", "The next transaction waited for room in the miss queue.";
+        network: u64 = "l1d.network.cycles", "The network did not take the next request.";
+        intervals: Log2 = "l1d.interval.histogram", "Cycles between two uses of the data array.";
+        line_intervals: Log2 = "l1d.line_interval.histogram", "Cycles between two uses of the same line of the data array.";
+    }
+}
 
 /// What a transaction does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,8 +70,10 @@ struct Waiter {
 }
 
 pub struct L1d {
+    pub counters: L1dCounters,
     cycles: u64,
     tags: Tags,
+    pub data: DataArray,
     mshr: Mshr<Waiter>,
     /// By register: where its line will be, and whether a store has changed it meanwhile.
     places: Vec<(LineId, bool)>,
@@ -48,98 +82,96 @@ pub struct L1d {
     backlog: VecDeque<u64>,
     /// Lines written back that L2 has not acknowledged, those of the backlog included.
     write_backs: u32,
-    last_use: u64,
 }
 
 impl L1d {
-    pub fn new(config: &Config, sm: u32) -> L1d {
+    pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> L1d {
         let spec = &config.l1d;
         let bytes = config.sm.onchip_bytes.saturating_sub(config.shared.bytes);
         let sets = (bytes / LINE_BYTES as u32 / spec.ways).max(1);
         let tags = Tags::new(sets, spec.ways);
+        let shape = ArrayShape { frames: tags.len(), line_bytes: LINE_BYTES as u32 };
         L1d {
+            counters: L1dCounters::default(),
             cycles: u64::from(spec.cycles),
+            data: DataArray::new(config, techniques, sm, Array::L1d, shape),
             backlog: VecDeque::with_capacity(tags.len() as usize),
             tags,
             mshr: Mshr::new(spec.mshrs, spec.merges),
             places: vec![(LineId(0), false); spec.mshrs as usize],
             requests: Requests::new(config, sm, Client::L1d, spec.miss_queue),
             write_backs: 0,
-            last_use: 0,
         }
     }
 
-    /// Every use of the data array.
-    #[inline(always)]
-    fn data(&mut self, now: u64, _line: LineId, lanes: u8, usage: Use, counters: &mut MemCounters) {
-        match usage {
-            Use::Read => counters.l1d_array_reads += 1,
-            Use::Write => counters.l1d_array_writes += 1,
-            Use::Fill => counters.l1d_fills += 1,
+    /// What was counted, with the intervals that the data array keeps.
+    pub fn counters(&self) -> L1dCounters {
+        L1dCounters {
+            intervals: self.data.intervals(),
+            line_intervals: self.data.frame_intervals(),
+            ..self.counters.clone()
         }
-        counters.l1d_lanes += u64::from(lanes);
-        counters.l1d_intervals.note(now - self.last_use);
-        self.last_use = now;
+    }
+
+    /// Every use of the data array; gives the cycle in which it is served.
+    #[inline(always)]
+    fn use_data(&mut self, now: u64, usage: Use, lanes: u8, row: RowAccess) -> u64 {
+        match usage {
+            Use::Read | Use::WriteBack => self.counters.array_reads += 1,
+            Use::Write => self.counters.array_writes += 1,
+            Use::Fill => self.counters.fills += 1,
+        }
+        self.counters.lanes += u64::from(lanes);
+        self.data.note_use(now);
+        self.data.access(now, usage, lanes, row)
     }
 
     /// One transaction. When it cannot be done, nothing has changed.
     #[inline(always)]
-    pub fn access(
-        &mut self,
-        now: u64,
-        op: Op,
-        line: &Line,
-        asker: Asker,
-        counters: &mut MemCounters,
-    ) -> Result<Answer, Cause> {
+    pub fn access(&mut self, now: u64, op: Op, line: &Line, asker: Asker) -> Result<Answer, Cause> {
         // What happens most often is done in place.
         if op == Op::Load
-            && let Some(place) = self.tags.find(line.address / LINE_BYTES)
+            && let number = line.address / LINE_BYTES
+            && let Some(place) = self.tags.find(number)
             && self.tags.state(place) != State::Reserved
         {
             self.tags.touch(place);
-            self.data(now, place, asker.lanes, Use::Read, counters);
-            counters.l1d_reads += 1;
-            counters.l1d_read_hits += 1;
-            return Ok(Answer::At(now + self.cycles));
+            let row = RowAccess { frame: place, line: number, words: line.words };
+            let ready = self.use_data(now, Use::Read, asker.lanes, row);
+            self.counters.reads += 1;
+            self.counters.read_hits += 1;
+            return Ok(Answer::At(ready + self.cycles));
         }
-        self.access_without_hit(now, op, line, asker, counters)
+        self.access_without_hit(now, op, line, asker)
     }
 
     #[inline(never)]
-    fn access_without_hit(
-        &mut self,
-        now: u64,
-        op: Op,
-        line: &Line,
-        asker: Asker,
-        counters: &mut MemCounters,
-    ) -> Result<Answer, Cause> {
+    fn access_without_hit(&mut self, now: u64, op: Op, line: &Line, asker: Asker) -> Result<Answer, Cause> {
         match op {
-            Op::Load => self.load(now, line, asker, counters),
-            Op::LocalStore => self.store_local(now, line, asker, counters),
+            Op::Load => self.load(now, line, asker),
+            Op::LocalStore => self.store_local(now, line, asker),
             Op::Bypass => {
                 let line = Line { words: segments(line.words), ..*line };
                 self.forward(now, Kind::Read, line, asker.lanes, Note::Flight(asker.flight))?;
-                counters.l1d_bypasses += 1;
+                self.counters.bypasses += 1;
                 Ok(Answer::Later)
             }
             Op::Store => {
                 self.forward(now, Kind::Write, *line, asker.lanes, Note::Write(asker.warp))?;
-                self.evict(line, counters);
-                counters.l1d_writes += 1;
+                self.evict(line);
+                self.counters.writes += 1;
                 Ok(Answer::At(now))
             }
             Op::Reduction => {
                 self.forward(now, Kind::Reduction, *line, asker.lanes, Note::Write(asker.warp))?;
-                self.evict(line, counters);
-                counters.l1d_atomics += 1;
+                self.evict(line);
+                self.counters.atomics += 1;
                 Ok(Answer::At(now))
             }
             Op::Atomic => {
                 self.forward(now, Kind::Atomic, *line, asker.lanes, Note::Flight(asker.flight))?;
-                self.evict(line, counters);
-                counters.l1d_atomics += 1;
+                self.evict(line);
+                self.counters.atomics += 1;
                 Ok(Answer::Later)
             }
         }
@@ -155,50 +187,38 @@ impl L1d {
     }
 
     /// Drops a line of global memory, which is never changed here. One that is being fetched stays: those who wait for it came first.
-    fn evict(&mut self, line: &Line, counters: &mut MemCounters) {
+    fn evict(&mut self, line: &Line) {
         if let Some(place) = self.tags.find(line.address / LINE_BYTES)
             && self.tags.state(place) != State::Reserved
         {
             self.tags.set_state(place, State::Invalid);
-            counters.l1d_write_evictions += 1;
+            self.counters.write_evictions += 1;
         }
     }
 
     /// A load of a line that is not there.
-    fn load(
-        &mut self,
-        now: u64,
-        line: &Line,
-        asker: Asker,
-        counters: &mut MemCounters,
-    ) -> Result<Answer, Cause> {
+    fn load(&mut self, now: u64, line: &Line, asker: Asker) -> Result<Answer, Cause> {
         let waiter = Waiter { flight: Some(asker.flight) };
         let number = line.address / LINE_BYTES;
         if let Some(place) = self.tags.find(number) {
             self.join(number, waiter)?;
             self.tags.touch(place);
-            counters.l1d_merges += 1;
+            self.counters.merges += 1;
         } else {
-            self.fetch(now, line.address, asker.lanes, waiter, counters)?;
-            counters.l1d_misses += 1;
+            self.fetch(now, line.address, asker.lanes, waiter)?;
+            self.counters.misses += 1;
         }
-        counters.l1d_reads += 1;
+        self.counters.reads += 1;
         Ok(Answer::Later)
     }
 
-    fn store_local(
-        &mut self,
-        now: u64,
-        line: &Line,
-        asker: Asker,
-        counters: &mut MemCounters,
-    ) -> Result<Answer, Cause> {
+    fn store_local(&mut self, now: u64, line: &Line, asker: Asker) -> Result<Answer, Cause> {
         let waiter = Waiter { flight: None };
         let number = line.address / LINE_BYTES;
         match self.tags.find(number) {
             Some(place) if self.tags.state(place) != State::Reserved => {
-                self.write(now, place, asker.lanes, counters);
-                counters.l1d_write_hits += 1;
+                self.write(now, place, line, asker.lanes);
+                self.counters.write_hits += 1;
             }
             Some(place) => {
                 let register = self.join(number, waiter)?;
@@ -207,24 +227,26 @@ impl L1d {
             }
             // All of it is written: there is nothing to fetch.
             None if line.words == u32::MAX => {
-                let place = self.make_room(now, number, 0, counters)?;
-                self.write(now, place, asker.lanes, counters);
-                self.catch_up(now, counters);
+                let place = self.make_room(now, number, 0)?;
+                self.write(now, place, line, asker.lanes);
+                self.catch_up(now);
             }
             None => {
-                let register = self.fetch(now, line.address, asker.lanes, waiter, counters)?;
+                let register = self.fetch(now, line.address, asker.lanes, waiter)?;
                 self.places[register.0 as usize].1 = true;
-                counters.l1d_write_fetches += 1;
+                self.counters.write_fetches += 1;
             }
         }
-        counters.l1d_writes += 1;
+        self.counters.writes += 1;
         Ok(Answer::At(now))
     }
 
-    fn write(&mut self, now: u64, place: LineId, lanes: u8, counters: &mut MemCounters) {
+    /// Nobody waits until the array has taken it.
+    fn write(&mut self, now: u64, place: LineId, line: &Line, lanes: u8) {
         self.tags.set_state(place, State::Dirty);
         self.tags.touch(place);
-        self.data(now, place, lanes, Use::Write, counters);
+        let row = RowAccess { frame: place, line: line.address / LINE_BYTES, words: line.words };
+        self.use_data(now, Use::Write, lanes, row);
     }
 
     /// Waits for a line that is being fetched.
@@ -238,37 +260,24 @@ impl L1d {
     }
 
     /// Asks for a line that is not there.
-    fn fetch(
-        &mut self,
-        now: u64,
-        address: u64,
-        lanes: u8,
-        waiter: Waiter,
-        counters: &mut MemCounters,
-    ) -> Result<MshrId, Cause> {
+    fn fetch(&mut self, now: u64, address: u64, lanes: u8, waiter: Waiter) -> Result<MshrId, Cause> {
         if self.mshr.is_full() {
             return Err(Cause::Mshrs);
         }
         let number = address / LINE_BYTES;
-        let place = self.make_room(now, number, 1, counters)?;
+        let place = self.make_room(now, number, 1)?;
         let register = self.mshr.allocate(number, waiter);
         self.places[register.0 as usize] = (place, false);
         let note = Note::Fill(register.0);
         let words = u32::MAX;
         self.requests.push(now, Request { kind: Kind::Read, address, words, lanes, rounds: 1, note });
-        self.catch_up(now, counters);
+        self.catch_up(now);
         Ok(register)
     }
 
     /// Reserves a place if the miss queue has room for so many `requests`. A changed line that has to go waits in the backlog, which
     /// has to be empty: it is a buffer for one.
-    fn make_room(
-        &mut self,
-        now: u64,
-        number: u64,
-        requests: usize,
-        counters: &mut MemCounters,
-    ) -> Result<LineId, Cause> {
+    fn make_room(&mut self, now: u64, number: u64, requests: usize) -> Result<LineId, Cause> {
         let victim = self.tags.victim(number).ok_or(Cause::Ways)?;
         let changed = victim.is_some_and(|victim| victim.dirty);
         if self.requests.room() < requests || changed && !self.backlog.is_empty() {
@@ -276,9 +285,9 @@ impl L1d {
         }
         let (place, evicted) = self.tags.reserve(number).ok_or(Cause::Ways)?;
         if let Some(evicted) = evicted {
-            counters.l1d_evictions += 1;
+            self.counters.evictions += 1;
             if evicted.dirty {
-                self.data(now, place, 32, Use::Read, counters);
+                self.use_data(now, Use::WriteBack, 32, whole(place, evicted.line));
                 self.write_backs += 1;
                 self.backlog.push_back(evicted.line);
             }
@@ -286,26 +295,21 @@ impl L1d {
         Ok(place)
     }
 
-    fn write_back(&mut self, now: u64, number: u64, counters: &mut MemCounters) {
+    fn write_back(&mut self, now: u64, number: u64) {
         let (address, words, note) = (number * LINE_BYTES, u32::MAX, Note::WriteBack);
         self.requests.push(now, Request { kind: Kind::Write, address, words, lanes: 32, rounds: 1, note });
-        counters.l1d_write_backs += 1;
+        self.counters.write_backs += 1;
     }
 
-    /// A line is there. Loads that waited for it have their data in this cycle.
-    pub fn fill(
-        &mut self,
-        now: u64,
-        register: u32,
-        counters: &mut MemCounters,
-        mut land: impl FnMut(FlightId, &mut MemCounters),
-    ) {
+    /// A line is there. Loads that waited for it have their data as soon as the array has taken it.
+    pub fn fill(&mut self, now: u64, register: u32, mut land: impl FnMut(FlightId, u64)) {
         let (place, changed) = self.places[register as usize];
         self.tags.set_state(place, if changed { State::Dirty } else { State::Clean });
-        self.data(now, place, 32, Use::Fill, counters);
+        let number = self.mshr.line(MshrId(register));
+        let ready = self.use_data(now, Use::Fill, 32, whole(place, number));
         self.mshr.release(MshrId(register), |waiter| {
             if let Some(flight) = waiter.flight {
-                land(flight, counters);
+                land(flight, ready);
             }
         });
     }
@@ -316,30 +320,31 @@ impl L1d {
     }
 
     /// Drops all lines but those on their way; changed ones are written back as the miss queue has room.
-    pub fn flush(&mut self, now: u64, counters: &mut MemCounters) {
-        let (backlog, write_backs) = (&mut self.backlog, &mut self.write_backs);
-        self.tags.flush(|number| {
+    pub fn flush(&mut self, now: u64) {
+        let (backlog, write_backs, data) = (&mut self.backlog, &mut self.write_backs, &mut self.data);
+        self.tags.flush(|place, number| {
+            data.access(now, Use::WriteBack, 32, whole(place, number));
             backlog.push_back(number);
             *write_backs += 1;
         });
-        self.catch_up(now, counters);
+        self.catch_up(now);
     }
 
     /// Moves the backlog to the miss queue as far as there is room.
-    fn catch_up(&mut self, now: u64, counters: &mut MemCounters) {
+    fn catch_up(&mut self, now: u64) {
         while self.requests.room() != 0
             && let Some(number) = self.backlog.pop_front()
         {
-            self.write_back(now, number, counters);
+            self.write_back(now, number);
         }
     }
 
     /// Offers a request to the network. False if there is one and it was not taken.
     #[inline]
-    pub fn send(&mut self, now: u64, outbox: &mut Outbox, counters: &mut MemCounters) -> bool {
+    pub fn send(&mut self, now: u64, outbox: &mut Outbox) -> bool {
         let taken = self.requests.send(now, outbox);
         if !self.backlog.is_empty() {
-            self.catch_up(now, counters);
+            self.catch_up(now);
         }
         taken
     }
@@ -353,4 +358,9 @@ impl L1d {
     pub fn fetching(&self) -> impl Iterator<Item = u64> {
         self.mshr.lines().map(|number| number * LINE_BYTES)
     }
+}
+
+/// An access to all words of a line.
+fn whole(frame: LineId, line: u64) -> RowAccess {
+    RowAccess { frame, line, words: u32::MAX }
 }

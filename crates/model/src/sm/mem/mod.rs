@@ -23,6 +23,7 @@ mod flight;
 mod job;
 mod l1d;
 mod requests;
+mod rows;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -33,11 +34,18 @@ use std::collections::VecDeque;
 use warpwatt_config::Config;
 use warpwatt_exec::stepping::{Access, AccessGroup, Lanes, Stepper};
 
+use crate::cache::DataArray;
 use crate::net::{Client, Outbox, Packet};
+use crate::techniques::{TechniqueCounters, Techniques};
 
-pub use counters::MemCounters;
+pub use constant::ConstantCounters;
+pub use counters::{LsuCounters, MemCounters};
 pub use flight::Done;
 pub use job::{Job, JobKind};
+pub use l1d::L1dCounters;
+pub use rows::ROW_BYTES;
+pub use shared::SharedCounters;
+pub use texture::TextureCounters;
 
 use coalesce::Offsets;
 use constant::ConstantCache;
@@ -45,7 +53,7 @@ use flight::{FlightId, Flights};
 use job::{Entry, Part, Unit};
 use l1d::L1d;
 use requests::Note;
-use shared::Shared;
+use shared::{Shared, Touch};
 use texture::TextureCache;
 
 /// Why a transaction could not be made.
@@ -86,14 +94,6 @@ struct Asker {
     lanes: u8,
 }
 
-/// How a data array is used.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Use {
-    Read,
-    Write,
-    Fill,
-}
-
 /// No instruction.
 const NONE: u32 = u32::MAX;
 
@@ -113,7 +113,7 @@ struct Slot {
 const WARPS: usize = 64;
 
 pub struct MemoryUnit {
-    pub counters: MemCounters,
+    counters: LsuCounters,
     /// Loads of global memory are cached.
     caches_global: bool,
     capacity: usize,
@@ -140,10 +140,10 @@ pub struct MemoryUnit {
 }
 
 impl MemoryUnit {
-    pub fn new(config: &Config, sm: u32) -> MemoryUnit {
+    pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> MemoryUnit {
         let (capacity, width) = (config.rf.collectors_mem as usize, config.units.ldst as usize);
         MemoryUnit {
-            counters: MemCounters::default(),
+            counters: LsuCounters::default(),
             caches_global: config.l1d.global,
             capacity,
             width,
@@ -154,10 +154,10 @@ impl MemoryUnit {
             flights: Flights::default(),
             pending_writes: [0; WARPS],
             unacknowledged: 0,
-            l1d: L1d::new(config, sm),
-            shared: Shared::new(config),
-            constant: ConstantCache::new(config, sm),
-            texture: TextureCache::new(config, sm),
+            l1d: L1d::new(config, techniques, sm),
+            shared: Shared::new(config, techniques, sm),
+            constant: ConstantCache::new(config, techniques, sm),
+            texture: TextureCache::new(config, techniques, sm),
             wake: u64::MAX,
             accounted: 0,
             port_accounted: 0,
@@ -207,8 +207,8 @@ impl MemoryUnit {
     pub fn accept_texture(&mut self, job: Job, lines: &[u64], texels: u32) -> u32 {
         let entry = self.entry(job);
         if job.kind == JobKind::Texture {
-            self.counters.texture_instructions += 1;
-            self.counters.texture_texels += u64::from(texels);
+            self.texture.counters.instructions += 1;
+            self.texture.counters.texels += u64::from(texels);
             self.entries[entry as usize].add_texture(lines, self.texture.line_bytes());
         } else {
             self.entries[entry as usize].add_surface(lines, texels, self.caches_global);
@@ -300,7 +300,7 @@ impl MemoryUnit {
         let entry = &self.entries[slot.entry as usize];
         let asker = Asker { flight: entry.flight, warp: entry.job.warp, lanes: entry.job.lanes };
         let (counters, flights) = (&mut self.counters, &mut self.flights);
-        let mut land = |flight, at, counters: &mut MemCounters| {
+        let mut land = |flight, at| {
             if let Some(latency) = flights.land(flight, at, done) {
                 counters.latency.note(latency);
             }
@@ -308,7 +308,7 @@ impl MemoryUnit {
         slot.until = now + 1;
         let Some(&part) = entry.parts.get(slot.part as usize) else {
             // No lane accessed anything.
-            land(asker.flight, now, counters);
+            land(asker.flight, now);
             self.free.push(slot.entry);
             slot.entry = NONE;
             return;
@@ -317,28 +317,29 @@ impl MemoryUnit {
         let bit = 1 << slot.unit as u32;
         if *taken & bit != 0 {
             slot.blocked = Some(Cause::Unit);
-            counters.note_blocked(Cause::Unit, 1);
+            self.note_blocked(Cause::Unit, 1);
             return;
         }
         *taken |= bit;
         let line = || &entry.lines[slot.line as usize];
         let (answer, end) = match part {
-            Part::Shared { kind, passes } => {
+            Part::Shared { kind, passes, rows } => {
                 slot.until = now + u64::from(passes.cycles);
-                let at = self.shared.access(now, kind, asker.lanes, passes, counters);
+                let touch = Touch { passes, rows, base: entry.job.shared_row, list: &entry.rows };
+                let at = self.shared.access(now, kind, asker.lanes, touch);
                 (Ok(Answer::At(at)), 0)
             }
-            Part::Global { op, end } => (self.l1d.access(now, op, line(), asker, counters), end),
-            Part::Constant { end } => (self.constant.access(now, line(), asker, counters), end),
+            Part::Global { op, end } => (self.l1d.access(now, op, line(), asker), end),
+            Part::Constant { end } => (self.constant.access(now, line(), asker), end),
             Part::Texture { end } => {
-                let answer = self.texture.access(now, line(), asker, counters, &mut land);
+                let answer = self.texture.access(now, line(), asker, &mut land);
                 (answer.map(|()| Answer::Later), end)
             }
         };
         match answer {
             Ok(answer) => {
                 if let Answer::At(at) = answer {
-                    land(asker.flight, at, counters);
+                    land(asker.flight, at);
                 }
                 counters.busy += slot.until - now;
                 slot.blocked = None;
@@ -355,7 +356,7 @@ impl MemoryUnit {
             }
             Err(cause) => {
                 slot.blocked = Some(cause);
-                counters.note_blocked(cause, 1);
+                self.note_blocked(cause, 1);
             }
         }
     }
@@ -365,11 +366,11 @@ impl MemoryUnit {
     fn send(&mut self, now: u64, outbox: &mut Outbox) {
         let constant = self.constant.send(now, outbox);
         let texture = self.texture.send(now, outbox);
-        let l1d = self.l1d.send(now, outbox, &mut self.counters);
+        let l1d = self.l1d.send(now, outbox);
         if !(constant && texture && l1d) {
-            self.counters.constant_network += u64::from(!constant);
-            self.counters.texture_network += u64::from(!texture);
-            self.counters.l1d_network += u64::from(!l1d);
+            self.constant.counters.network += u64::from(!constant);
+            self.texture.counters.network += u64::from(!texture);
+            self.l1d.counters.network += u64::from(!l1d);
             outbox.stalled(now, now + 1);
         }
     }
@@ -383,22 +384,17 @@ impl MemoryUnit {
 
     /// An answer from memory.
     pub fn fill(&mut self, now: u64, packet: &Packet, done: &mut Vec<Done>) {
-        let flights = &mut self.flights;
-        let mut land = |flight, at, counters: &mut MemCounters| {
+        let (counters, flights) = (&mut self.counters, &mut self.flights);
+        let mut land = |flight, at| {
             if let Some(latency) = flights.land(flight, at, done) {
                 counters.latency.note(latency);
             }
         };
-        let counters = &mut self.counters;
         match (Note::of(packet), packet.client) {
-            (Note::Fill(slot), Client::Texture) => self.texture.fill(now, slot, counters, land),
-            (Note::Fill(register), Client::Constant) => {
-                self.constant.fill(now, register, counters, |flight, counters| land(flight, now, counters));
-            }
-            (Note::Fill(register), Client::L1d | Client::Instruction) => {
-                self.l1d.fill(now, register, counters, |flight, counters| land(flight, now, counters));
-            }
-            (Note::Flight(flight), _) => land(flight, now, counters),
+            (Note::Fill(slot), Client::Texture) => self.texture.fill(now, slot, land),
+            (Note::Fill(register), Client::Constant) => self.constant.fill(now, register, land),
+            (Note::Fill(register), Client::L1d | Client::Instruction) => self.l1d.fill(now, register, land),
+            (Note::Flight(flight), _) => land(flight, now),
             (Note::Write(warp), _) => {
                 let pending = &mut self.pending_writes[usize::from(warp) % WARPS];
                 *pending = pending.saturating_sub(1);
@@ -460,29 +456,29 @@ impl MemoryUnit {
         }
         let cycles = now - self.accounted;
         self.accounted = now;
-        for slot in &self.slots {
-            if let Some(cause) = slot.blocked {
-                self.counters.note_blocked(cause, cycles);
+        for index in 0..self.slots.len() {
+            if let Some(cause) = self.slots[index].blocked {
+                self.note_blocked(cause, cycles);
             }
         }
         // A request that was not sent since was not taken.
         if !self.l1d.requests.is_empty() {
-            self.counters.l1d_network += cycles;
+            self.l1d.counters.network += cycles;
         }
         if constant_waits {
-            self.counters.constant_network += cycles;
+            self.constant.counters.network += cycles;
         }
         if !self.texture.requests.is_empty() {
-            self.counters.texture_network += cycles;
+            self.texture.counters.network += cycles;
         }
     }
 
-    /// Whether a constant operand of an instruction about to issue is there. If not, it is asked for, and its warp is woken when it is
-    /// worth asking again.
+    /// When a constant operand of an instruction about to issue is there, which so many lanes want. `None` if it has to be fetched: then its
+    /// warp is woken when it is worth asking again.
     #[inline]
-    pub fn constant(&mut self, now: u64, address: u64, warp: u8) -> bool {
+    pub fn constant(&mut self, now: u64, address: u64, warp: u8, lanes: u8) -> Option<u64> {
         let before = self.constant.requests.len();
-        let there = self.constant.operand(now, address, warp, &mut self.counters);
+        let there = self.constant.operand(now, address, warp, lanes);
         if self.constant.requests.len() != before {
             // The request waits from the next cycle on.
             self.account(now + 1, before != 0);
@@ -511,9 +507,64 @@ impl MemoryUnit {
         if !self.has_requests() {
             self.port_accounted = now;
         }
-        self.l1d.flush(now, &mut self.counters);
+        self.l1d.flush(now);
         self.constant.flush();
         self.texture.flush();
+    }
+
+    /// Cycles that a started instruction could not go on.
+    #[inline(never)]
+    fn note_blocked(&mut self, cause: Cause, cycles: u64) {
+        self.counters.blocked += cycles;
+        *match cause {
+            Cause::Unit => &mut self.counters.blocked_unit,
+            Cause::Merges => &mut self.l1d.counters.fail_merges,
+            Cause::Mshrs => &mut self.l1d.counters.fail_mshrs,
+            Cause::Ways => &mut self.l1d.counters.fail_ways,
+            Cause::Queue => &mut self.l1d.counters.fail_queue,
+            Cause::Constant => &mut self.constant.counters.fails,
+            Cause::Fragments => &mut self.texture.counters.fail_fragments,
+            Cause::TextureMshrs => &mut self.texture.counters.fail_mshrs,
+        } += cycles;
+    }
+
+    /// The counters so far. [`MemoryUnit::settle`] brings them up to date first.
+    pub fn counters(&self) -> MemCounters {
+        MemCounters {
+            lsu: self.counters.clone(),
+            l1d: self.l1d.counters(),
+            shared: self.shared.counters(),
+            constant: self.constant.counters(),
+            texture: self.texture.counters(),
+        }
+    }
+
+    fn arrays(&self) -> [&DataArray; 4] {
+        [&self.l1d.data, &self.shared.data, &self.constant.data, &self.texture.data]
+    }
+
+    /// Techniques bring counters of time up to date, to before `now`.
+    pub fn settle_techniques(&mut self, now: u64) {
+        for array in
+            [&mut self.l1d.data, &mut self.shared.data, &mut self.constant.data, &mut self.texture.data]
+        {
+            array.settle(now);
+        }
+    }
+
+    /// Adds what techniques counted here.
+    pub fn count_techniques(&self, counters: &mut TechniqueCounters) {
+        self.arrays().iter().for_each(|array| array.count_techniques(counters));
+    }
+
+    /// What is wrong with what a data array gave back, if anything was.
+    pub fn corrupted(&self) -> Option<String> {
+        self.arrays().iter().find_map(|array| array.corrupted())
+    }
+
+    /// A stored bit was to be flipped, and nothing was read in which it could have been.
+    pub fn fault_is_pending(&self) -> bool {
+        self.arrays().iter().any(|array| array.fault_is_pending())
     }
 
     /// Nothing waits or is under way.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The memory unit between an issuer and a memory that answers every request after a while.
 
+mod arrays;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use warpwatt_base::SplitMix64;
@@ -11,6 +13,7 @@ use warpwatt_isa::{CacheOp, Space};
 
 use super::{Done, Job, JobKind, MemCounters, MemoryUnit};
 use crate::net::{Inbox, Kind, Outbox, Packet, exchange};
+use crate::techniques::Techniques;
 
 const GLOBAL: u64 = 1 << 40;
 
@@ -42,7 +45,7 @@ impl Bench {
         let partitions = config.gpu.partitions as usize;
         Bench {
             config: config.clone(),
-            unit: MemoryUnit::new(config, 0),
+            unit: MemoryUnit::new(config, &Techniques::default(), 0),
             outbox: Outbox::new(config, partitions),
             partitions: (0..partitions).map(|_| Inbox::new(config, 1)).collect(),
             answers: BTreeMap::new(),
@@ -135,7 +138,7 @@ fn hand(unit: &mut MemoryUnit, job: Job, handed: &Handed) {
 
 fn job(token: u32, kind: JobKind) -> Job {
     let (cache, local_base) = (CacheOp::Default, crate::address::local_base(0, 0, 64));
-    Job { token, warp: 0, lanes: 32, kind, cache, ready: 0, issued: 0, local_base, kernel: 1 }
+    Job { token, warp: 0, lanes: 32, kind, cache, ready: 0, issued: 0, local_base, shared_row: 0, kernel: 1 }
 }
 
 fn group(space: Space, bytes: u32, offset: impl Fn(u32) -> u32) -> AccessGroup {
@@ -163,8 +166,8 @@ fn a_hit_takes_the_latency_of_the_cache() {
     bench.run(&[(job(0, JobKind::Load), words(Space::Global, 0))]);
     let issued = bench.run(&[(job(1, JobKind::Load), words(Space::Global, 0))]);
     assert_eq!(bench.latency_of(1, issued), 1 + u64::from(bench.config.l1d.cycles));
-    let counters = &bench.unit.counters;
-    assert_eq!((counters.l1d_reads, counters.l1d_misses, counters.l1d_read_hits), (2, 1, 1));
+    let counters = bench.unit.counters();
+    assert_eq!((counters.l1d.reads, counters.l1d.misses, counters.l1d.read_hits), (2, 1, 1));
 }
 
 #[test]
@@ -185,7 +188,7 @@ fn loads_of_a_line_on_its_way_wait_for_it_together() {
     let jobs: Vec<_> = (0..8).map(|token| (job(token, JobKind::Load), words(Space::Global, 0))).collect();
     bench.run(&jobs);
     assert_eq!(bench.asked.len(), 1);
-    assert_eq!((bench.unit.counters.l1d_misses, bench.unit.counters.l1d_merges), (1, 7));
+    assert_eq!((bench.unit.counters().l1d.misses, bench.unit.counters().l1d.merges), (1, 7));
     assert!(bench.done.values().all(|&at| at == bench.done[&0]));
 }
 
@@ -196,10 +199,10 @@ fn more_loads_of_a_line_than_can_wait_are_held_up_until_it_comes() {
     let count = config.l1d.merges + 2;
     let jobs: Vec<_> = (0..count).map(|token| (job(token, JobKind::Load), words(Space::Global, 0))).collect();
     bench.run(&jobs);
-    let counters = &bench.unit.counters;
-    assert!(counters.l1d_fail_merges > 50);
-    assert_eq!(counters.l1d_fail_merges, counters.blocked);
-    assert_eq!(counters.l1d_read_hits, 2);
+    let counters = bench.unit.counters();
+    assert!(counters.l1d.fail_merges > 50);
+    assert_eq!(counters.l1d.fail_merges, counters.lsu.blocked);
+    assert_eq!(counters.l1d.read_hits, 2);
 }
 
 #[test]
@@ -208,9 +211,9 @@ fn misses_beyond_the_registers_are_held_up() {
     config.l1d.mshrs = 4;
     let mut bench = Bench::new(&config);
     bench.run(&[(job(0, JobKind::Load), spread(Space::Global, 0))]);
-    let counters = &bench.unit.counters;
-    assert!(counters.l1d_fail_mshrs > 7 * 100);
-    assert_eq!((counters.l1d_misses, packets(&bench, Kind::Read)), (32, 32));
+    let counters = bench.unit.counters();
+    assert!(counters.l1d.fail_mshrs > 7 * 100);
+    assert_eq!((counters.l1d.misses, packets(&bench, Kind::Read)), (32, 32));
 }
 
 #[test]
@@ -219,7 +222,7 @@ fn a_set_whose_ways_are_all_on_their_way_holds_misses_up() {
     let sets = 16384 / 128 / 4;
     let same_set = Handed::Groups(vec![group(Space::Global, 4, |lane| (lane % 8) * sets * 128)]);
     bench.run(&[(job(0, JobKind::Load), same_set)]);
-    assert!(bench.unit.counters.l1d_fail_ways > 100);
+    assert!(bench.unit.counters().l1d.fail_ways > 100);
 }
 
 #[test]
@@ -229,9 +232,9 @@ fn a_full_miss_queue_holds_stores_up() {
     config.clock.noc_mhz = 100;
     let mut bench = Bench::new(&config);
     bench.run(&[(job(0, JobKind::Store), spread(Space::Global, 0))]);
-    assert!(bench.unit.counters.l1d_fail_queue > 100);
-    assert!(bench.unit.counters.l1d_network > 100);
-    assert_eq!(bench.outbox.counters.port_stalls, bench.unit.counters.l1d_network);
+    assert!(bench.unit.counters().l1d.fail_queue > 100);
+    assert!(bench.unit.counters().l1d.network > 100);
+    assert_eq!(bench.outbox.counters.port_stalls, bench.unit.counters().l1d.network);
 }
 
 #[test]
@@ -242,8 +245,8 @@ fn a_store_drops_the_line_and_goes_to_memory() {
     half.lanes.mask = 0xffff;
     bench.run(&[(job(1, JobKind::Store), Handed::Groups(vec![half]))]);
     bench.run(&[(job(2, JobKind::Load), words(Space::Global, 0))]);
-    let counters = &bench.unit.counters;
-    assert_eq!((counters.l1d_write_evictions, counters.l1d_misses, counters.l1d_read_hits), (1, 2, 0));
+    let counters = bench.unit.counters();
+    assert_eq!((counters.l1d.write_evictions, counters.l1d.misses, counters.l1d.read_hits), (1, 2, 0));
     let write = bench.asked.iter().find(|packet| packet.kind == Kind::Write).expect("a write");
     assert_eq!(write.words, 0xffff);
 }
@@ -272,7 +275,7 @@ fn loads_past_the_cache_ask_for_segments() {
     bench.run(&[(past, scattered), (Job { token: 1, ..past }, few)]);
     let asked: Vec<_> = bench.asked.iter().map(|packet| packet.words).collect();
     assert_eq!(asked, [u32::MAX, 0x00ff_00ff]);
-    assert_eq!((bench.unit.counters.l1d_reads, bench.unit.counters.l1d_bypasses), (0, 2));
+    assert_eq!((bench.unit.counters().l1d.reads, bench.unit.counters().l1d.bypasses), (0, 2));
 
     let mut config = Config::default();
     config.l1d.global = false;
@@ -281,7 +284,7 @@ fn loads_past_the_cache_ask_for_segments() {
         (job(0, JobKind::Load), words(Space::Global, 0)),
         (job(1, JobKind::Load), words(Space::Local, 0)),
     ]);
-    assert_eq!((bench.unit.counters.l1d_bypasses, bench.unit.counters.l1d_reads), (1, 32));
+    assert_eq!((bench.unit.counters().l1d.bypasses, bench.unit.counters().l1d.reads), (1, 32));
 }
 
 #[test]
@@ -289,12 +292,12 @@ fn local_stores_stay_until_a_kernel_starts() {
     let mut bench = Bench::new(&Config::default());
     let same = Handed::Groups(vec![group(Space::Local, 8, |_| 8)]);
     bench.run(&[(job(0, JobKind::Store), same.clone()), (job(1, JobKind::Load), same)]);
-    let counters = &bench.unit.counters;
-    assert_eq!((counters.l1d_writes, counters.l1d_read_hits, bench.asked.len()), (2, 2, 0));
+    let counters = bench.unit.counters();
+    assert_eq!((counters.l1d.writes, counters.l1d.read_hits, bench.asked.len()), (2, 2, 0));
     bench.unit.new_kernel(bench.now);
     assert!(!bench.unit.is_idle());
     bench.finish();
-    assert_eq!((packets(&bench, Kind::Write), bench.unit.counters.l1d_write_backs), (2, 2));
+    assert_eq!((packets(&bench, Kind::Write), bench.unit.counters().l1d.write_backs), (2, 2));
 }
 
 #[test]
@@ -333,8 +336,8 @@ fn conflicts_of_banks_hold_up_what_follows() {
     let cycles = u64::from(bench.config.shared.cycles);
     assert_eq!(bench.latency_of(0, start), 1 + 3 + cycles);
     assert_eq!(bench.latency_of(1, start), 1 + 4 + cycles);
-    let counters = &bench.unit.counters;
-    assert_eq!((counters.shared_reads, counters.shared_conflicts, counters.busy), (2, 3, 5));
+    let counters = bench.unit.counters();
+    assert_eq!((counters.shared.reads, counters.shared.conflicts, counters.lsu.busy), (2, 3, 5));
 }
 
 #[test]
@@ -351,8 +354,9 @@ fn indexed_constants_are_read_one_place_a_cycle() {
 fn a_warp_whose_operand_is_missing_is_woken_when_it_comes() {
     let mut bench = Bench::new(&Config::default());
     let address = crate::address::constant(1, 0, 0x20);
+    let ask = |unit: &mut MemoryUnit, now, warp| unit.constant(now, address, warp, 32).is_some();
     let mut there = true;
-    bench.cycle(|unit, now| there = unit.constant(now, address, 7) || unit.constant(now, address, 9));
+    bench.cycle(|unit, now| there = ask(unit, now, 7) || ask(unit, now, 9));
     assert!(!there);
     let mut woken = 0;
     while woken == 0 {
@@ -361,11 +365,11 @@ fn a_warp_whose_operand_is_missing_is_woken_when_it_comes() {
         assert!(bench.now < 1000);
     }
     assert_eq!(woken, 1 << 7 | 1 << 9);
-    bench.cycle(|unit, now| there = unit.constant(now, address, 7) && unit.constant(now, address, 9));
+    bench.cycle(|unit, now| there = ask(unit, now, 7) && ask(unit, now, 9));
     assert!(there);
-    let counters = &bench.unit.counters;
-    assert_eq!((counters.constant_operands, counters.constant_misses, counters.constant_merges), (2, 1, 1));
-    assert_eq!(counters.constant_hits, 0);
+    let counters = bench.unit.counters();
+    assert_eq!((counters.constant.operands, counters.constant.misses, counters.constant.merges), (2, 1, 1));
+    assert_eq!(counters.constant.hits, 0);
 }
 
 #[test]
@@ -380,7 +384,8 @@ fn warps_that_take_each_others_constants_away_get_theirs_all_the_same() {
         bench.cycle(|unit, now| {
             left.retain(|&warp| {
                 let asks = asleep >> warp & 1 == 0;
-                let there = asks && operands(warp).map(|at| unit.constant(now, at, warp as u8)) == [true; 2];
+                let there =
+                    asks && operands(warp).map(|at| unit.constant(now, at, warp as u8, 32)) == [Some(now); 2];
                 asleep |= u64::from(asks && !there) << warp;
                 !there
             });
@@ -401,7 +406,7 @@ fn texture_accesses_leave_in_order_when_their_lines_have_come() {
     ];
     let start = bench.run(&jobs);
     assert!(bench.done[&0] < bench.done[&1] && bench.done[&1] < bench.done[&2]);
-    assert_eq!((bench.unit.counters.texture_misses, bench.unit.counters.texture_hits), (8, 4));
+    assert_eq!((bench.unit.counters().texture.misses, bench.unit.counters().texture.hits), (8, 4));
     assert!(bench.latency_of(0, start) > bench.latency + u64::from(bench.config.texture.cycles));
     let start = bench.run(&[(job(3, JobKind::Texture), lines(0))]);
     assert_eq!(bench.latency_of(3, start), 1 + 3 + u64::from(bench.config.texture.cycles));
@@ -414,7 +419,7 @@ fn a_full_fragment_queue_holds_up_what_follows() {
     let mut bench = Bench::new(&config);
     let lines = Handed::Lines((0..8).map(|line| GLOBAL + line * 128).collect(), 32);
     bench.run(&[(job(0, JobKind::Texture), lines.clone()), (job(1, JobKind::Texture), lines)]);
-    assert!(bench.unit.counters.texture_fail_fragments > 3 * 100);
+    assert!(bench.unit.counters().texture.fail_fragments > 3 * 100);
 }
 
 #[test]
@@ -425,7 +430,7 @@ fn an_instruction_in_several_spaces_is_done_when_all_of_it_is() {
     (shared.lanes.mask, global.lanes.mask) = (0xffff, 0xffff_0000);
     let start = bench.run(&[(job(0, JobKind::Load), Handed::Groups(vec![shared, global]))]);
     assert!(bench.latency_of(0, start) > bench.latency);
-    assert_eq!((bench.unit.counters.shared_reads, bench.unit.counters.l1d_misses), (1, 1));
+    assert_eq!((bench.unit.counters().shared.reads, bench.unit.counters().l1d.misses), (1, 1));
 }
 
 #[test]
@@ -510,8 +515,20 @@ fn play(
     every_cycle: bool,
     seed: u64,
 ) -> (MemCounters, BTreeMap<u32, u64>, Bench) {
+    play_with(config, jobs, every_cycle, seed, |_| ())
+}
+
+/// The same, with a unit that is changed beforehand.
+fn play_with(
+    config: &Config,
+    jobs: &[(Job, Handed)],
+    every_cycle: bool,
+    seed: u64,
+    prepare: impl FnOnce(&mut MemoryUnit),
+) -> (MemCounters, BTreeMap<u32, u64>, Bench) {
     let mut random = SplitMix64::new(seed);
     let mut bench = Bench::new(config);
+    prepare(&mut bench.unit);
     bench.every_cycle = every_cycle;
     let mut left = jobs.iter();
     let mut next = left.next();
@@ -521,8 +538,8 @@ fn play(
         bench.cycle(|unit, now| {
             let warp = (constant % 4) as u8;
             if constant < 8 && asleep >> warp & 1 == 0 {
-                let there = unit.constant(now, crate::address::constant(1, 0, constant * 64), warp);
-                asleep |= u64::from(!there) << warp;
+                let there = unit.constant(now, crate::address::constant(1, 0, constant * 64), warp, 32);
+                asleep |= u64::from(there.is_none()) << warp;
             }
             if let Some((job, handed)) = next
                 && unit.has_room()
@@ -535,7 +552,7 @@ fn play(
         asleep &= !bench.unit.take_woken();
     }
     bench.finish();
-    (bench.unit.counters.clone(), bench.done.clone(), bench)
+    (bench.unit.counters(), bench.done.clone(), bench)
 }
 
 #[test]
@@ -546,18 +563,18 @@ fn every_instruction_is_done_once_whatever_the_configuration() {
         let jobs = random_jobs(&mut random, 200);
         let (counters, done, bench) = play(&config, &jobs, false, round);
         assert_eq!(done.len(), jobs.len());
-        assert_eq!(counters.instructions, jobs.len() as u64);
-        assert_eq!(counters.l1d_reads, counters.l1d_read_hits + counters.l1d_misses + counters.l1d_merges);
-        assert_eq!(counters.texture_reads, counters.texture_hits + counters.texture_misses);
-        let reads = counters.l1d_misses
-            + counters.l1d_write_fetches
-            + counters.l1d_bypasses
-            + counters.constant_misses
-            + counters.texture_misses;
+        assert_eq!(counters.lsu.instructions, jobs.len() as u64);
+        assert_eq!(counters.l1d.reads, counters.l1d.read_hits + counters.l1d.misses + counters.l1d.merges);
+        assert_eq!(counters.texture.reads, counters.texture.hits + counters.texture.misses);
+        let reads = counters.l1d.misses
+            + counters.l1d.write_fetches
+            + counters.l1d.bypasses
+            + counters.constant.misses
+            + counters.texture.misses;
         assert_eq!(packets(&bench, Kind::Read) as u64, reads);
         assert_eq!(
             packets(&bench, Kind::Atomic) + packets(&bench, Kind::Reduction),
-            counters.l1d_atomics as usize
+            counters.l1d.atomics as usize
         );
         assert_eq!(bench.outbox.counters.packets, bench.asked.len() as u64);
         assert!((0..64).all(|warp| bench.unit.pending_writes(warp) == 0));

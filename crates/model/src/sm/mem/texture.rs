@@ -8,22 +8,46 @@
 
 use std::collections::VecDeque;
 
+use warpwatt_base::counters;
+use warpwatt_base::counters::{Charge, Log2};
 use warpwatt_config::Config;
 
-use crate::cache::{LineId, State, Tags};
+use crate::cache::{Array, ArrayShape, DataArray, LineId, RowAccess, State, Tags, Use};
 use crate::net::{Client, Kind, Outbox};
+use crate::techniques::Techniques;
 
 use super::coalesce::Line;
 use super::constant::line_words;
 use super::flight::FlightId;
 use super::requests::{Note, Request, Requests};
-use super::{Asker, Cause, MemCounters, Use};
+use super::{Asker, Cause};
+
+counters! {
+    /// What the texture cache did.
+    pub struct TextureCounters(Charge::TextureLines) {
+        instructions: u64 = "texture.instructions.count", "Texture instructions.";
+        texels: u64 = "texture.texels.count", "Texels they read.";
+        reads: u64 = "texture.reads.count", "Lines looked for.";
+        hits: u64 = "texture.hits.count", "Of these, those that were there or on their way.";
+        misses: u64 = "texture.misses.count", "Of these, those that had to be fetched.";
+        array_reads: u64 = "texture.array_reads.count", "Reads of the data array.";
+        fills: u64 = "texture.fills.count", "Lines that came from L2.";
+        lanes: u64 = "texture.lanes.count", "Active lanes behind the uses of the data array.";
+        fail_fragments: u64 = "texture.fail_fragments.cycles", "The next line waited: the fragment queue was full.";
+        fail_mshrs: u64 = "texture.fail_mshrs.cycles", "The next line waited: as many as can be were being fetched.";
+        network: u64 = "texture.network.cycles", "The network did not take the next request.";
+        intervals: Log2 = "texture.interval.histogram", "Cycles between two uses of the data array.";
+        line_intervals: Log2 = "texture.line_interval.histogram", "Cycles between two uses of the same line of the data array.";
+    }
+}
 
 /// A line that is looked for by an instruction.
 #[derive(Clone, Copy, Debug)]
 struct Fragment {
     flight: FlightId,
     place: LineId,
+    /// Number of the line.
+    line: u64,
     lanes: u8,
     /// How many lines have to have come, counted from the start.
     needs: u64,
@@ -32,9 +56,11 @@ struct Fragment {
 }
 
 pub struct TextureCache {
+    pub counters: TextureCounters,
     cycles: u64,
     shift: u32,
     tags: Tags,
+    pub data: DataArray,
     fragments: usize,
     /// Accesses that wait for lines.
     waiting: VecDeque<Fragment>,
@@ -47,16 +73,19 @@ pub struct TextureCache {
     /// Lines that have come before their turn, by number modulo the size.
     early: Vec<bool>,
     pub requests: Requests,
-    last_use: u64,
 }
 
 impl TextureCache {
-    pub fn new(config: &Config, sm: u32) -> TextureCache {
+    pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> TextureCache {
         let spec = &config.texture;
+        let tags = Tags::new(spec.sets, spec.ways);
+        let shape = ArrayShape { frames: tags.len(), line_bytes: spec.line_bytes };
         TextureCache {
+            counters: TextureCounters::default(),
             cycles: u64::from(spec.cycles),
             shift: spec.line_bytes.trailing_zeros(),
-            tags: Tags::new(spec.sets, spec.ways),
+            tags,
+            data: DataArray::new(config, techniques, sm, Array::Texture, shape),
             fragments: spec.fragments as usize,
             waiting: VecDeque::with_capacity(spec.fragments as usize),
             leaving: VecDeque::with_capacity(spec.fragments as usize),
@@ -65,7 +94,6 @@ impl TextureCache {
             come: 0,
             early: vec![false; spec.mshrs as usize],
             requests: Requests::new(config, sm, Client::Texture, spec.mshrs),
-            last_use: 0,
         }
     }
 
@@ -74,16 +102,25 @@ impl TextureCache {
         1 << self.shift
     }
 
-    /// Every use of the data array.
-    #[inline(always)]
-    fn data(&mut self, now: u64, _line: LineId, lanes: u8, usage: Use, counters: &mut MemCounters) {
-        match usage {
-            Use::Read => counters.texture_array_reads += 1,
-            Use::Write | Use::Fill => counters.texture_fills += 1,
+    /// What was counted, with the intervals that the data array keeps.
+    pub fn counters(&self) -> TextureCounters {
+        TextureCounters {
+            intervals: self.data.intervals(),
+            line_intervals: self.data.frame_intervals(),
+            ..self.counters.clone()
         }
-        counters.texture_lanes += u64::from(lanes);
-        counters.texture_intervals.note(now - self.last_use);
-        self.last_use = now;
+    }
+
+    /// Every use of the data array, of whole lines; gives the cycle in which it is served.
+    #[inline(always)]
+    fn use_data(&mut self, now: u64, usage: Use, lanes: u8, frame: LineId, line: u64) -> u64 {
+        match usage {
+            Use::Read | Use::WriteBack => self.counters.array_reads += 1,
+            Use::Write | Use::Fill => self.counters.fills += 1,
+        }
+        self.counters.lanes += u64::from(lanes);
+        self.data.note_use(now);
+        self.data.access(now, usage, lanes, RowAccess { frame, line, words: line_words(0, self.shift) })
     }
 
     /// Passes one line of an instruction through the tags. Accesses whose lines are there are told to `land` with the cycle of their
@@ -93,8 +130,7 @@ impl TextureCache {
         now: u64,
         line: &Line,
         Asker { flight, lanes, .. }: Asker,
-        counters: &mut MemCounters,
-        land: impl FnMut(FlightId, u64, &mut MemCounters),
+        land: impl FnMut(FlightId, u64),
     ) -> Result<(), Cause> {
         while self.leaving.front().is_some_and(|&at| at <= now) {
             self.leaving.pop_front();
@@ -106,7 +142,7 @@ impl TextureCache {
         let (place, missed) = match self.tags.find(number) {
             Some(place) => {
                 self.tags.touch(place);
-                counters.texture_hits += 1;
+                self.counters.hits += 1;
                 (place, false)
             }
             None => {
@@ -121,40 +157,29 @@ impl TextureCache {
                 let words = line_words(address, self.shift);
                 self.requests.push(now, Request { kind: Kind::Read, address, words, lanes, rounds: 1, note });
                 self.asked += 1;
-                counters.texture_misses += 1;
+                self.counters.misses += 1;
                 (place, true)
             }
         };
-        counters.texture_reads += 1;
-        self.waiting.push_back(Fragment { flight, place, lanes, needs: self.asked, missed });
-        self.retire(now, counters, land);
+        self.counters.reads += 1;
+        self.waiting.push_back(Fragment { flight, place, line: number, lanes, needs: self.asked, missed });
+        self.retire(now, land);
         Ok(())
     }
 
     /// A line has come.
-    pub fn fill(
-        &mut self,
-        now: u64,
-        slot: u32,
-        counters: &mut MemCounters,
-        land: impl FnMut(FlightId, u64, &mut MemCounters),
-    ) {
+    pub fn fill(&mut self, now: u64, slot: u32, land: impl FnMut(FlightId, u64)) {
         self.early[slot as usize] = true;
         let size = self.early.len() as u64;
         while self.come < self.asked && std::mem::take(&mut self.early[(self.come % size) as usize]) {
             self.come += 1;
         }
-        self.retire(now, counters, land);
+        self.retire(now, land);
     }
 
     /// Lets accesses leave whose lines have come.
-    fn retire(
-        &mut self,
-        now: u64,
-        counters: &mut MemCounters,
-        mut land: impl FnMut(FlightId, u64, &mut MemCounters),
-    ) {
-        while let Some(&Fragment { flight, place, lanes, needs, missed }) = self.waiting.front()
+    fn retire(&mut self, now: u64, mut land: impl FnMut(FlightId, u64)) {
+        while let Some(&Fragment { flight, place, line, lanes, needs, missed }) = self.waiting.front()
             && needs <= self.come
         {
             self.waiting.pop_front();
@@ -162,10 +187,10 @@ impl TextureCache {
             self.last_leave = Some(at);
             self.leaving.push_back(at);
             if missed {
-                self.data(at, place, 32, Use::Fill, counters);
+                self.use_data(at, Use::Fill, 32, place, line);
             }
-            self.data(at, place, lanes, Use::Read, counters);
-            land(flight, at + self.cycles, counters);
+            let ready = self.use_data(at, Use::Read, lanes, place, line);
+            land(flight, ready + self.cycles);
         }
     }
 
@@ -175,7 +200,7 @@ impl TextureCache {
     }
 
     pub fn flush(&mut self) {
-        self.tags.flush(|_| ());
+        self.tags.flush(|_, _| ());
     }
 
     /// Offers a request to the network. False if there is one and it was not taken.

@@ -32,6 +32,8 @@ fn kernel(body: &str) -> String {
     mul.wide.u32 %rd2, %r12, 4;
     add.u64 %rd3, %rd1, %rd2;
     ld.global.u32 %r2, [%rd3];
+    ld.param.u32 %r13, [n];
+    shr.u32 %r13, %r13, 31;
 {body}
     st.global.u32 [%rd3], %r2;
     ret;
@@ -248,10 +250,10 @@ fn an_sm_takes_no_more_blocks_than_a_technique_lets_it() {
     assert_eq!(device.occupancy(module, "k", 64, 0).expect("a kernel"), 2);
 }
 
-/// Loads that wait for each other, from the L1 data cache.
-const L1D: &str = "    and.b32 %r4, %r2, 0;\n    mul.wide.u32 %rd4, %r4, 4;\n    add.u64 %rd5, %rd3, %rd4;\n    ld.global.u32 %r5, [%rd5];\n    add.u32 %r2, %r2, %r5;\n";
+/// Loads that wait for each other, from the L1 data cache. %r13 is 0, which the compiler does not know.
+const L1D: &str = "    and.b32 %r4, %r2, %r13;\n    mul.wide.u32 %rd4, %r4, 4;\n    add.u64 %rd5, %rd3, %rd4;\n    ld.global.u32 %r5, [%rd5];\n    add.u32 %r2, %r2, %r5;\n";
 /// A word of its own for each thread of a block, written and read.
-const SHARED: &str = "    and.b32 %r4, %r2, 0;\n    mad.lo.u32 %r4, %r1, 4, %r4;\n    st.shared.u32 [%r4], %r2;\n    ld.shared.u32 %r5, [%r4];\n    add.u32 %r2, %r5, 1;\n";
+const SHARED: &str = "    and.b32 %r4, %r2, %r13;\n    mad.lo.u32 %r4, %r1, 4, %r4;\n    st.shared.u32 [%r4], %r2;\n    ld.shared.u32 %r5, [%r4];\n    add.u32 %r2, %r5, 1;\n";
 
 #[test]
 fn a_hit_is_delayed_by_as_much_as_its_array_waits() {

@@ -84,6 +84,7 @@ struct Replies {
 }
 
 /// Adds an answer to a queue. It is not ready before those in front of it, which a technique may have had wait.
+#[inline(always)]
 fn push(queue: &mut VecDeque<Reply>, ready: u64, request: &Packet) {
     let ready = queue.back().map_or(ready, |last| ready.max(last.ready));
     queue.push_back(Reply { ready, packet: request.answer() });
@@ -348,6 +349,7 @@ impl Slice {
     }
 
     /// Every access to the data array goes through here; gives the clock in which it is served.
+    #[inline(always)]
     fn access(&mut self, clock: u64, usage: Use, lanes: u8, row: RowAccess) -> u64 {
         let moves = self.chunks.iter().filter(|&&chunk| row.words & chunk != 0).count().max(1) as u64;
         self.array_free = self.array_free.max(clock) + moves;

@@ -22,8 +22,8 @@ pub struct Place {
 #[derive(Clone)]
 pub struct Map {
     banks: u32,
-    /// The bank of each sum of register and warp slot.
-    bank: Box<[u8; PLACES]>,
+    /// The bank of each sum of register and warp slot, as a bit.
+    bank: Box<[u64; PLACES]>,
     all: u64,
 }
 
@@ -32,14 +32,20 @@ impl Map {
         let banks = config.rf.banks;
         Map {
             banks,
-            bank: Box::new(std::array::from_fn(|place| (place as u32 % banks) as u8)),
+            bank: Box::new(std::array::from_fn(|place| 1 << (place as u32 % banks))),
             all: u64::MAX >> (u64::BITS - banks),
         }
     }
 
+    /// The bank of a register as a bit.
+    #[inline(always)]
+    pub fn bit(&self, slot: usize, register: u8) -> u64 {
+        self.bank[(usize::from(register) + slot) % PLACES]
+    }
+
     #[inline(always)]
     pub fn bank(&self, slot: usize, register: u8) -> u8 {
-        self.bank[(usize::from(register) + slot) % PLACES]
+        self.bit(slot, register).trailing_zeros() as u8
     }
 
     pub fn place(&self, slot: usize, register: u8) -> Place {

@@ -21,7 +21,7 @@ mod tests;
 use warpwatt_base::calendar::{Board, HORIZON};
 use warpwatt_config::Config;
 
-use crate::sm::{Pipe, Pooled, Timing};
+use crate::sm::{Pipe, Pooled, SOURCES, Timing};
 use crate::techniques::{Hung, TechniqueCounters, Techniques};
 
 use collectors::Collectors;
@@ -32,6 +32,45 @@ pub use site::{Before, Mismatch, Next, ReadPort, RegisterFileSite, Started, Valu
 
 /// Cycles in which the operands that a collector takes are counted, in four bits each.
 const COUNTED: u64 = 15;
+
+/// The accesses of one instruction, booked in their order, each as early as it can.
+struct Booking {
+    now: u64,
+    ports: u64,
+    /// Operands that the collector takes in each of the next cycles.
+    taken: u64,
+    /// Cycles that accesses waited for their banks or for the collector.
+    waited: u64,
+}
+
+impl Booking {
+    fn new(now: u64, ports: u64) -> Booking {
+        Booking { now, ports, taken: 0, waited: 0 }
+    }
+
+    /// Books an access to a bank, not earlier than `delay` cycles after the first possible one. Gives its cycle.
+    #[inline(always)]
+    fn book(&mut self, ports: &mut Board, bank: u64, delay: u64) -> u64 {
+        let first = self.now + 1;
+        let mut at = first + delay;
+        let mut taken = if delay < COUNTED { self.taken >> (4 * delay) } else { 0 };
+        while at - self.now < HORIZON && (ports.taken(at) & bank != 0 || taken & 15 == self.ports) {
+            at += 1;
+            taken >>= 4;
+        }
+        if at - self.now < HORIZON {
+            ports.mark(at, bank);
+        } else {
+            at = ports.book(bank, at);
+        }
+        let wait = at - first;
+        if wait < COUNTED {
+            self.taken += 1 << (4 * wait);
+        }
+        self.waited += wait - delay;
+        at
+    }
+}
 
 pub struct RegisterFile {
     map: Map,
@@ -182,58 +221,38 @@ impl RegisterFile {
         at
     }
 
-    /// Any operands: planned as accesses, changed by techniques, booked one by one.
+    /// Any operands: planned as accesses, changed by techniques, booked one by one. Without techniques the plan is one access for each source.
     #[inline(never)]
     fn collect_by_plan(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
-        self.plan.make(&self.map, slot, timing, self.sub_banks as u8);
-        for hung in &mut self.sites {
-            hung.site.plan(now, slot, &mut self.plan);
-        }
-        self.book(now);
-        for hung in &mut self.sites {
-            hung.site.arrive(now, slot, &mut self.plan);
-        }
-        let accesses = self.plan.accesses();
-        if !self.sites.is_empty() {
+        let mut booking = Booking::new(now, self.collector_ports);
+        let mut ready = now + 1;
+        if self.sites.is_empty() {
+            let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
+            for &register in sources {
+                let at = booking.book(&mut self.ports[0], self.map.bit(slot, register), 0);
+                ready = ready.max(at + 1);
+            }
+            self.counters.reads += sources.len() as u64;
+        } else {
+            self.plan.make(&self.map, slot, timing, self.sub_banks as u8);
+            for hung in &mut self.sites {
+                hung.site.plan(now, slot, &mut self.plan);
+            }
+            for access in self.plan.accesses_mut() {
+                let at = booking.book(&mut self.ports[0], 1 << access.bank, u64::from(access.delay));
+                (access.at, access.ready) = (at, at + 1);
+            }
+            for hung in &mut self.sites {
+                hung.site.arrive(now, slot, &mut self.plan);
+            }
+            let accesses = self.plan.accesses();
             let arrays: u64 = accesses.iter().map(|access| u64::from(access.arrays)).sum();
+            self.counters.reads += accesses.len() as u64;
             self.spared[0] += accesses.len() as u64 * self.sub_banks - arrays;
+            ready = accesses.iter().fold(ready, |ready, access| ready.max(access.ready));
         }
-        accesses.iter().fold(now + 1, |ready, access| ready.max(access.ready))
-    }
-
-    /// Books the accesses of the plan: each as early as it can, in their order.
-    #[inline(always)]
-    fn book(&mut self, now: u64) {
-        let ports = &mut self.ports[0];
-        let first = now + 1;
-        let mut waited = 0;
-        // Operands that the collector takes in each of the next cycles.
-        let mut taken = 0u64;
-        let accesses = self.plan.accesses_mut();
-        self.counters.reads += accesses.len() as u64;
-        for access in accesses {
-            let bank = 1 << access.bank;
-            let delay = u64::from(access.delay);
-            let mut at = first + delay;
-            let mut taken_at = if delay < COUNTED { taken >> (4 * delay) } else { 0 };
-            while at - now < HORIZON && (ports.taken(at) & bank != 0 || taken_at & 15 == self.collector_ports)
-            {
-                at += 1;
-                taken_at >>= 4;
-            }
-            if at - now < HORIZON {
-                ports.mark(at, bank);
-            } else {
-                at = ports.book(bank, at);
-            }
-            let wait = at - first;
-            if wait < COUNTED {
-                taken += 1 << (4 * wait);
-            }
-            waited += wait - delay;
-            (access.at, access.ready) = (at, at + 1);
-        }
-        self.counters.read_conflicts += waited;
+        self.counters.read_conflicts += booking.waited;
+        ready
     }
 
     /// A collector is in use until its instruction is dispatched.
@@ -257,21 +276,22 @@ impl RegisterFile {
     pub fn write_back(&mut self, now: u64, slot: usize, timing: &Timing, values: Option<Values>) -> u64 {
         let buses = if timing.pipe == Pipe::Memory { self.memory_buses } else { self.unit_buses };
         let (mut done, mut waited) = (now, 0);
-        for word in 0..timing.dst_words {
-            let register = timing.dst + word;
-            let bank = self.map.bank(slot, register);
-            let access = match values {
-                None => WriteAccess { bank, arrays: 0, ready: now, awake: now },
-                Some(values) => self.plan_write(now, slot, timing, word, values),
+        for register in usize::from(timing.dst)..usize::from(timing.dst) + usize::from(timing.dst_words) {
+            let register = register as u8;
+            let (bank, ready, awake) = match values {
+                None => (self.map.bit(slot, register), now, 0),
+                Some(values) => {
+                    let access = self.plan_write(now, slot, timing, register, values);
+                    (1 << access.bank, access.ready, access.awake)
+                }
             };
-            let start = self.buses.book_any(buses, access.ready);
-            let earliest = start.max(access.awake);
-            let ports = &mut self.ports[self.write_ports % 2];
+            let start = self.buses.book_any(buses, ready);
+            let earliest = start.max(awake);
             // Arrays that take that long to wake up keep nobody from the others of their bank: a calendar would, since it tells no cycles
             // apart beyond its horizon.
             let far = values.is_some() && earliest - now >= HORIZON;
-            let at = if far { earliest } else { ports.book(1 << access.bank, earliest) };
-            waited += start - access.ready + (at - earliest);
+            let at = if far { earliest } else { self.ports[self.write_ports % 2].book(bank, earliest) };
+            waited += start - ready + (at - earliest);
             done = done.max(at);
         }
         self.counters.write_conflicts += waited;
@@ -286,11 +306,10 @@ impl RegisterFile {
         now: u64,
         slot: usize,
         timing: &Timing,
-        word: u8,
+        register: u8,
         values: Values,
     ) -> WriteAccess {
-        let register = timing.dst + word;
-        let upper = timing.upper_words >> word & 1 != 0;
+        let upper = timing.upper_words >> (register - timing.dst) & 1 != 0;
         let written = Written { now, slot, register, upper, values: values.of(register) };
         let bank = self.map.bank(slot, register);
         let mut access = WriteAccess { bank, arrays: self.sub_banks as u32, ready: now, awake: now };

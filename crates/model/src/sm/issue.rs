@@ -385,40 +385,37 @@ impl Sm {
     /// Whether the constant operands of a warp's next instruction are there, which so many lanes will execute. If not, the warp waits.
     #[inline(always)]
     fn constants_are_there(&mut self, code: u32, timing: &Timing, slot: usize, lanes: u8, now: u64) -> bool {
-        let granted = self.warps[slot % WARPS].granted;
-        let (mut all, mut ready, mut read) = (true, now, granted);
+        let granted = std::mem::take(&mut self.warps[slot % WARPS].granted);
+        let (mut missing, mut ready) = (0, now);
         let operands = timing.constant_bank.iter().zip(&timing.constant_offset);
         for (i, (&bank, &offset)) in operands.take(usize::from(timing.constants)).enumerate() {
-            if granted >> i & 1 != 0 {
-                continue;
-            }
-            let address = address::constant(code, bank, u32::from(offset));
-            match self.mem.constant(now, address, slot as u8, lanes) {
-                Some(at) => {
-                    ready = ready.max(at);
-                    read |= 1 << i;
+            if granted >> i & 1 == 0 {
+                let address = address::constant(code, bank, u32::from(offset));
+                match self.mem.constant(now, address, slot as u8, lanes) {
+                    Some(at) => ready = ready.max(at),
+                    None => missing |= 1 << i,
                 }
-                None => all = false,
             }
         }
-        if all && ready == now {
-            self.warps[slot % WARPS].granted = 0;
+        if missing == 0 && ready == now {
             return true;
         }
-        self.await_constants(slot, now, all, ready, read);
+        self.await_constants(slot, now, missing, ready, granted != 0);
         false
     }
 
     /// A warp waits for constant operands: for lines that are not there, and until the array serves those that are. The latter need not be
     /// read again, or warps could keep each other from what they read for ever.
     #[inline(never)]
-    fn await_constants(&mut self, slot: usize, now: u64, all: bool, ready: u64, read: u8) {
+    fn await_constants(&mut self, slot: usize, now: u64, missing: u8, ready: u64, granted: bool) {
         let warp = &mut self.warps[slot % WARPS];
-        if !all {
+        if missing != 0 {
             warp.gates |= gate::CONSTANT;
         }
+        if granted || ready > now {
+            warp.granted = !missing;
+        }
         if ready > now {
-            warp.granted = read;
             self.hold(slot, now, ready - now, Stall::Constant);
         }
         self.wait(slot, Stall::Constant);

@@ -306,12 +306,15 @@ impl Sm {
                 if scheduler.candidates(full) != 0 {
                     return soon;
                 }
-                for pool in Pooled::ALL {
-                    // Memory instructions wait for the memory unit too, whose events are looked at below.
-                    let free_at = self.rf.free_at(pool);
-                    if scheduler.is_wanted(pool) && free_at > now {
-                        next = next.min(free_at);
+                for pool in [Pooled::Sp, Pooled::Sfu, Pooled::Fp64] {
+                    if scheduler.is_wanted(pool) {
+                        next = next.min(self.rf.free_at(pool));
                     }
+                }
+                // Memory instructions wait for the memory unit too, whose events are looked at below.
+                let free_at = self.rf.free_at(Pooled::Memory);
+                if free_at > now && scheduler.is_wanted(Pooled::Memory) {
+                    next = next.min(free_at);
                 }
             }
             if next <= soon {

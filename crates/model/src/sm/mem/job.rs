@@ -13,7 +13,7 @@ use crate::net::LINE_BYTES;
 use super::coalesce::{self, Line, Offsets};
 use super::flight::FlightId;
 use super::l1d::Op;
-use super::rows::{Row, Rows};
+use super::rows::{Row, list_rows};
 use super::shared::{Passes, Shared};
 
 /// What an instruction does to memory.
@@ -94,7 +94,8 @@ pub enum Part {
     Shared {
         kind: AccessKind,
         passes: Passes,
-        rows: Rows,
+        /// From which to before which of the instruction's rows; none without techniques.
+        rows: (u32, u32),
     },
     /// Lines up to before an index into those of the entry.
     Global {
@@ -184,7 +185,9 @@ impl Entry {
         match space {
             Space::Shared => {
                 let kind = job.access_kind();
-                let (passes, rows) = shared.plan(kind, offsets, mask, bytes, &mut self.rows);
+                let passes = shared.passes(kind, offsets, mask, bytes);
+                let seen = shared.data.has_sites();
+                let rows = if seen { list_rows(offsets, mask, bytes, &mut self.rows) } else { (0, 0) };
                 self.parts.push(Part::Shared { kind, passes, rows });
                 self.transactions += 1;
             }

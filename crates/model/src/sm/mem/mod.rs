@@ -53,7 +53,7 @@ use flight::{FlightId, Flights};
 use job::{Entry, Part, Unit};
 use l1d::L1d;
 use requests::Note;
-use shared::{Shared, Touch};
+use shared::Shared;
 use texture::TextureCache;
 
 /// Why a transaction could not be made.
@@ -325,8 +325,8 @@ impl MemoryUnit {
         let (answer, end) = match part {
             Part::Shared { kind, passes, rows } => {
                 slot.until = now + u64::from(passes.cycles);
-                let touch = Touch { passes, rows, base: entry.job.shared_row, list: &entry.rows };
-                let at = self.shared.access(now, kind, asker.lanes, touch);
+                let rows = &entry.rows[rows.0 as usize..rows.1 as usize];
+                let at = self.shared.access(now, kind, asker.lanes, passes, entry.job.shared_row, rows);
                 (Ok(Answer::At(at)), 0)
             }
             Part::Global { op, end } => (self.l1d.access(now, op, line(), asker), end),

@@ -12,7 +12,7 @@ use warpwatt_config::Config;
 use warpwatt_exec::AccessKind;
 
 use super::coalesce::{BITS, Offsets, Shape};
-use super::rows::{ROW_BYTES, Row, Rows};
+use super::rows::{ROW_BYTES, Row};
 use crate::cache::{Array, ArrayAccess, ArrayShape, DataArray, LineId, RowAccess, Use};
 use crate::techniques::Techniques;
 
@@ -27,7 +27,6 @@ counters! {
         conflicts: u64 = "shared.conflict_cycles.cycles", "Cycles beyond those that the accesses take without bank conflicts.";
         cycles: [u64; 32] = "shared.cycles_per_access.histogram", "Accesses by the cycles they occupy the banks: 1 to 31, then all that take longer.";
         intervals: Log2 = "shared.interval.histogram", "Cycles between two accesses.";
-        row_intervals: Log2 = "shared.row_interval.histogram", "Cycles between two accesses to the same row of 128 bytes.";
     }
 }
 
@@ -80,48 +79,43 @@ fn busiest(offsets: &Offsets, lanes: u32, each: u32, banks: u32) -> (u32, bool) 
     (most, broadcast)
 }
 
-/// How loads and stores occupy the banks, if that is soon said; and the rows that they touch, if that is soon said too.
+/// How loads and stores occupy the banks, if that is soon said.
 #[inline]
-fn simple(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Option<(Passes, Option<Rows>)> {
+fn simple(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Option<Passes> {
     if bytes > 4 || mask == 0 {
         return None;
     }
-    let offset = |lane: u32| offsets[(lane & 31) as usize];
     match Shape::of(offsets, mask, bytes) {
         Shape::Uniform => {
-            let place = offset(mask.trailing_zeros());
-            let passes = Passes { cycles: 1, conflicts: 0, broadcast: !mask.is_power_of_two() };
-            return Some((passes, Some(Rows::between(place, place))));
+            return Some(Passes { cycles: 1, conflicts: 0, broadcast: !mask.is_power_of_two() });
         }
         Shape::Consecutive if bytes == 4 && banks >= 32 => {
-            let rows = Rows::between(offset(mask.trailing_zeros()), offset(31 - mask.leading_zeros()));
-            return Some((Passes { cycles: 1, conflicts: 0, broadcast: false }, Some(rows)));
+            return Some(Passes { cycles: 1, conflicts: 0, broadcast: false });
         }
         Shape::Consecutive | Shape::Other => {}
     }
     let (first, last) = extent(offsets, mask);
     if (last / 4).wrapping_sub(first / 4) < banks {
         // Words so close together are in different banks.
-        let broadcast = is_broadcast(offsets, mask, first / 4);
-        // With one row behind the first, both are touched.
-        let rows = (last / ROW_BYTES - first / ROW_BYTES <= 1).then(|| Rows::between(first, last));
-        return Some((Passes { cycles: 1, conflicts: 0, broadcast }, rows));
+        return Some(Passes { cycles: 1, conflicts: 0, broadcast: is_broadcast(offsets, mask, first / 4) });
     }
     if mask == u32::MAX
         && let Some(cycles) = strided(offsets, banks)
     {
-        // No step is longer than a row, or most rows are skipped.
-        let rows = (last - first <= 31 * ROW_BYTES).then(|| Rows::between(first, last));
-        let conflicts = cycles - 32u32.div_ceil(banks);
-        return Some((Passes { cycles, conflicts, broadcast: false }, rows));
+        return Some(Passes { cycles, conflicts: cycles - 32u32.div_ceil(banks), broadcast: false });
     }
     None
+}
+
+/// How loads and stores occupy the banks.
+pub fn passes(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
+    simple(offsets, mask, bytes, banks).unwrap_or_else(|| one_by_one(offsets, mask, bytes, banks))
 }
 
 /// The lowest and the highest offset of active lanes. Offsets in shared memory are far from the sign bit, and comparing signed numbers
 /// is a vector operation on every host.
 #[inline(always)]
-pub(super) fn extent(offsets: &Offsets, mask: u32) -> (u32, u32) {
+fn extent(offsets: &Offsets, mask: u32) -> (u32, u32) {
     let origin = offsets[(mask.trailing_zeros() & 31) as usize] as i32;
     let (mut first, mut last) = (origin, origin);
     for (&offset, &bit) in offsets.iter().zip(&BITS) {
@@ -230,19 +224,16 @@ struct Pattern {
     steps: [u32; 32],
     odd: u32,
     passes: Passes,
-    /// The rows that it touches when lane 0 is so far into its own, counted from that one.
-    skew: u32,
-    rows: Rows,
 }
 
 pub struct Shared {
-    pub counters: SharedCounters,
-    pub data: DataArray,
     /// The latest patterns, each in the place that its steps lead to.
     patterns: Box<[Pattern; PATTERNS]>,
     pub banks: u32,
     cycles: u32,
     atomic_cycles: u32,
+    pub data: DataArray,
+    counters: SharedCounters,
 }
 
 impl Shared {
@@ -252,61 +243,37 @@ impl Shared {
             steps: [0; 32],
             odd: 0,
             passes: Passes { cycles: 1, conflicts: 0, broadcast: false },
-            skew: 0,
-            rows: Rows::Near { first: 0, set: 1 },
         };
-        let shape = ArrayShape { frames: config.shared.bytes / ROW_BYTES, line_bytes: ROW_BYTES };
+        let shape = ArrayShape { frames: config.shared.bytes.div_ceil(ROW_BYTES), line_bytes: ROW_BYTES };
         Shared {
-            counters: SharedCounters::default(),
-            data: DataArray::new(config, techniques, sm, Array::Shared, shape),
             patterns: Box::new([none; PATTERNS]),
             banks: config.shared.banks.clamp(1, BANKS as u32),
             cycles: config.shared.cycles,
             atomic_cycles: config.shared.atomic_cycles,
+            data: DataArray::new(config, techniques, sm, Array::Shared, shape),
+            counters: SharedCounters::default(),
         }
     }
 
-    /// What was counted, with the intervals that the data array keeps.
-    pub fn counters(&self) -> SharedCounters {
-        SharedCounters {
-            intervals: self.data.intervals(),
-            row_intervals: self.data.frame_intervals(),
-            ..self.counters.clone()
-        }
-    }
-
-    /// How an access will occupy the banks, and which rows it will touch. `list` is for rows that have to be listed.
+    /// How an access will occupy the banks.
     #[inline]
-    pub fn plan(
-        &mut self,
-        kind: AccessKind,
-        offsets: &Offsets,
-        mask: u32,
-        bytes: u32,
-        list: &mut Vec<Row>,
-    ) -> (Passes, Rows) {
-        let (passes, rows) = match kind {
+    pub fn passes(&mut self, kind: AccessKind, offsets: &Offsets, mask: u32, bytes: u32) -> Passes {
+        match kind {
             AccessKind::Load | AccessKind::Store => match simple(offsets, mask, bytes, self.banks) {
-                Some(simple) => simple,
+                Some(passes) => passes,
                 None if mask == u32::MAX => self.remembered(offsets, bytes),
-                None => (one_by_one(offsets, mask, bytes, self.banks), None),
+                None => one_by_one(offsets, mask, bytes, self.banks),
             },
             AccessKind::Atomic => {
                 let rounds = rounds(offsets, mask, self.banks);
                 let cycles = rounds * self.atomic_cycles;
-                (Passes { cycles, conflicts: cycles - self.atomic_cycles, broadcast: false }, None)
+                Passes { cycles, conflicts: cycles - self.atomic_cycles, broadcast: false }
             }
-        };
-        let rows = match rows {
-            _ if self.data.has_sites() => Rows::listed(offsets, mask, bytes, list),
-            Some(rows) => rows,
-            None => Rows::of(offsets, mask, bytes, list),
-        };
-        (passes, rows)
+        }
     }
 
     /// Programs come back with the same pattern over and over.
-    fn remembered(&mut self, offsets: &Offsets, bytes: u32) -> (Passes, Option<Rows>) {
+    fn remembered(&mut self, offsets: &Offsets, bytes: u32) -> Passes {
         let first = offsets[0];
         let key = (offsets[1].wrapping_sub(first) >> 2) ^ (offsets[31].wrapping_sub(first) >> 5) ^ bytes >> 3;
         let pattern = &mut self.patterns[key as usize % PATTERNS];
@@ -314,37 +281,34 @@ impl Shared {
         for (step, offset) in pattern.steps.iter().zip(offsets) {
             strays |= step ^ offset.wrapping_sub(first);
         }
-        let (row, skew) = (first / ROW_BYTES, first % ROW_BYTES);
         if strays != 0 {
             *pattern = Pattern {
                 bytes,
                 steps: offsets.map(|offset| offset.wrapping_sub(first)),
                 odd: first % 4,
-                passes: one_by_one(offsets, u32::MAX, bytes, self.banks),
-                // No lane is so far into a row.
-                skew: ROW_BYTES,
-                rows: pattern.rows,
+                passes: passes(offsets, u32::MAX, bytes, self.banks),
             };
         }
-        if pattern.skew != skew {
-            let Some(Rows::Near { first, set }) = Rows::near(offsets, u32::MAX) else {
-                return (pattern.passes, None);
-            };
-            pattern.skew = skew;
-            pattern.rows = Rows::Near { first: first.wrapping_sub(row), set };
-        }
-        let rows = match pattern.rows {
-            Rows::Near { first, set } => Some(Rows::Near { first: first.wrapping_add(row), set }),
-            Rows::Listed { .. } => None,
-        };
-        (pattern.passes, rows)
+        pattern.passes
     }
 
-    /// An access begins; every use of the array goes through here. Gives the cycle in which its result is there. Rows are counted from the
-    /// first of the block, which is the row `base` of the array.
+    /// What was counted.
+    pub fn counters(&self) -> SharedCounters {
+        SharedCounters { intervals: self.data.intervals(), ..self.counters.clone() }
+    }
+
+    /// An access begins; every use of the array goes through here. Gives the cycle in which its result is there. Rows are listed if a technique
+    /// acts here, and counted from the first of the block, which is the row `base` of the array.
     #[inline]
-    pub fn access(&mut self, now: u64, kind: AccessKind, lanes: u8, touch: Touch) -> u64 {
-        let Touch { passes, rows, base, list } = touch;
+    pub fn access(
+        &mut self,
+        now: u64,
+        kind: AccessKind,
+        lanes: u8,
+        passes: Passes,
+        base: u32,
+        rows: &[Row],
+    ) -> u64 {
         let counters = &mut self.counters;
         match kind {
             AccessKind::Load => counters.reads += 1,
@@ -356,22 +320,20 @@ impl Shared {
         counters.conflicts += u64::from(passes.conflicts);
         counters.cycles[(passes.cycles as usize - 1).min(31)] += 1;
         self.data.note_use(now);
-        let data = &mut self.data;
-        rows.each(list, |row| data.note_frame(now, frame(data.frames(), base + row)));
-        let ready = if data.has_sites() { self.ask(now, kind, lanes, rows, base, list) } else { now };
+        let ready = if self.data.has_sites() { self.ask(now, kind, lanes, base, rows) } else { now };
         ready + u64::from(passes.cycles - 1 + self.cycles)
     }
 
     /// Shows an access to the techniques: an atomic as a read, for which it waits, and then as a write.
     #[cold]
     #[inline(never)]
-    fn ask(&mut self, now: u64, kind: AccessKind, lanes: u8, rows: Rows, base: u32, list: &[Row]) -> u64 {
+    fn ask(&mut self, now: u64, kind: AccessKind, lanes: u8, base: u32, rows: &[Row]) -> u64 {
         let frames = self.data.frames();
-        let Rows::Listed { from, to } = rows else { return now };
         let none = RowAccess { frame: LineId(0), line: 0, words: 0 };
         let (mut accesses, mut count) = ([none; 32], 0);
-        for row in &list[from as usize..to as usize] {
+        for row in rows {
             let frame = frame(frames, base + row.number);
+            self.data.note_frame(now, frame);
             accesses[count] = RowAccess { frame, line: u64::from(frame.0), words: row.words };
             count += 1;
         }
@@ -391,20 +353,9 @@ impl Shared {
     }
 }
 
-/// What an access occupies and touches.
-pub struct Touch<'a> {
-    pub passes: Passes,
-    pub rows: Rows,
-    /// The first row of the block.
-    pub base: u32,
-    /// The list of rows that belongs to the instruction.
-    pub list: &'a [Row],
-}
-
 /// A row of the array. There are more than it has only if blocks of different kernels left gaps that are too small for one that came later.
-#[inline(always)]
 fn frame(frames: u32, row: u32) -> LineId {
-    LineId(if row < frames { row } else { row % frames })
+    LineId(row % frames)
 }
 
 #[cfg(test)]
@@ -412,25 +363,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
-
-    fn passes(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
-        let simple = simple(offsets, mask, bytes, banks);
-        simple.map_or_else(|| one_by_one(offsets, mask, bytes, banks), |(passes, _)| passes)
-    }
-
-    fn numbers(rows: Rows, list: &[Row]) -> BTreeSet<u32> {
-        let mut numbers = Vec::new();
-        rows.each(list, |row| numbers.push(row));
-        let set: BTreeSet<u32> = numbers.iter().copied().collect();
-        assert_eq!(set.len(), numbers.len(), "each row once");
-        set
-    }
-
-    /// Rows byte by byte.
-    fn plain_rows(offsets: &Offsets, mask: u32, bytes: u32) -> BTreeSet<u32> {
-        let lanes = (0..32).filter(|lane| mask >> lane & 1 != 0);
-        lanes.flat_map(|lane| (offsets[lane]..offsets[lane] + bytes).map(|byte| byte / 128)).collect()
-    }
 
     /// Sets of words by bank, pass by pass.
     fn plain(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> u32 {
@@ -465,11 +397,8 @@ mod tests {
                     });
                     for start in [0, bytes, 5 * bytes, 64 * bytes] {
                         let offsets = offsets.map(|offset| offset + start);
-                        let mut list = Vec::new();
-                        let (seen, rows) =
-                            shared.plan(AccessKind::Load, &offsets, u32::MAX, bytes, &mut list);
+                        let seen = shared.passes(AccessKind::Load, &offsets, u32::MAX, bytes);
                         assert_eq!(seen, passes(&offsets, u32::MAX, bytes, banks));
-                        assert_eq!(numbers(rows, &list), plain_rows(&offsets, u32::MAX, bytes));
                     }
                 }
             }
@@ -496,24 +425,6 @@ mod tests {
                 }
             });
             prop_assert_eq!(passes(&offsets, mask, bytes, banks).cycles, plain(&offsets, mask, bytes, banks));
-
-            let mut config = Config::default();
-            config.shared.banks = banks;
-            let mut shared = Shared::new(&config, &Techniques::default(), 0);
-            let expected = plain_rows(&offsets, mask, bytes);
-            for kind in [AccessKind::Load, AccessKind::Store, AccessKind::Atomic, AccessKind::Load] {
-                let mut list = Vec::new();
-                let (_, rows) = shared.plan(kind, &offsets, mask, bytes, &mut list);
-                prop_assert_eq!(&numbers(rows, &list), &expected);
-            }
-            let mut list = vec![Row { number: 3, words: 1 }];
-            let rows = Rows::listed(&offsets, mask, bytes, &mut list);
-            prop_assert_eq!(numbers(rows, &list), expected);
-            let touched: u32 = list[1..].iter().map(|row| row.words.count_ones()).sum();
-            let lanes = (0..32).filter(|lane| mask >> lane & 1 != 0);
-            let words: BTreeSet<u32> =
-                lanes.flat_map(|lane| (offsets[lane]..offsets[lane] + bytes).map(|byte| byte / 4)).collect();
-            prop_assert_eq!(touched as usize, words.len());
         }
     }
 

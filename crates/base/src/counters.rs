@@ -58,6 +58,8 @@ pub enum Charge {
     AllLines,
     /// Issue slots, used or lost.
     Time,
+    /// None: what happens on no instruction's behalf.
+    Nobody,
 }
 
 /// The value of a counter, as a visitor sees it.

@@ -64,6 +64,9 @@ impl Energies {
             .counters()
             .map(|name| {
                 let charge = infos.iter().find(|info| info.name == name)?.charge?;
+                if charge == Charge::Nobody {
+                    return None;
+                }
                 let known = columns.iter().position(|column| *column == charge);
                 Some(known.unwrap_or_else(|| {
                     columns.push(charge);
@@ -321,6 +324,7 @@ impl Charged for Charge {
             Charge::TextureLines => when(facts.path == Path::Texture, facts.lines),
             Charge::AllLines => when(matches!(facts.path, Path::Global | Path::Texture), facts.lines),
             Charge::Time => (issues + waited) as f64,
+            Charge::Nobody => 0.0,
         }
     }
 
@@ -339,7 +343,8 @@ impl Charged for Charge {
             | Charge::Shared
             | Charge::Lines
             | Charge::TextureLines
-            | Charge::AllLines => return None,
+            | Charge::AllLines
+            | Charge::Nobody => return None,
         })
     }
 }

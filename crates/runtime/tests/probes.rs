@@ -8,6 +8,7 @@ mod conserve;
 use warpwatt_base::counters::Count;
 use warpwatt_config::{Config, GpuFile};
 use warpwatt_model::techniques::probes;
+use warpwatt_runtime::texture::{ChannelKind, Format, Image, Sampler, Storage};
 use warpwatt_runtime::{
     Args, Counters, Device, InjectedFault, LaunchConfig, LaunchRecord, Mode, Nobody, Options, Techniques,
     Timed,
@@ -18,11 +19,12 @@ const HEAD: &str = ".version 7.0\n.target sm_50\n.address_size 64\n";
 /// A kernel that computes on a value for each thread and stores it.
 fn kernel(body: &str) -> String {
     format!(
-        "{HEAD}.visible .entry k(.param .u64 out, .param .u32 n)
+        "{HEAD}.const .align 4 .u32 table[4] = {{5, 6, 7, 8}};
+.visible .entry k(.param .u64 out, .param .u32 n, .param .u64 texels)
 {{
     .reg .pred %p<4>;
     .reg .b32 %r<24>;
-    .reg .b64 %rd<8>;
+    .reg .b64 %rd<9>;
     .shared .align 4 .b8 sh[4096];
     ld.param.u64 %rd1, [out];
     mov.u32 %r10, %ctaid.x;
@@ -34,6 +36,7 @@ fn kernel(body: &str) -> String {
     ld.global.u32 %r2, [%rd3];
     ld.param.u32 %r13, [n];
     shr.u32 %r13, %r13, 31;
+    ld.param.u64 %rd8, [texels];
 {body}
     st.global.u32 [%rd3], %r2;
     ret;
@@ -121,7 +124,12 @@ impl Setup {
         let bytes: Vec<u8> = (0..count).flat_map(|thread| value(thread).to_le_bytes()).collect();
         device.write(out, &bytes).map_err(|error| error.to_string())?;
         let config = LaunchConfig::new(self.blocks, self.threads);
-        let launched = device.launch(module, "k", &config, &Args::new().ptr(out).u32(count));
+        let texels = device.alloc(16).expect("there is room");
+        let format = Format { kind: ChannelKind::Unsigned, bits: 32, channels: 1 };
+        let storage = Storage::linear(texels.0, 16, format);
+        let texture = device.create_image(Image { storage, sampler: Sampler::default() });
+        let args = Args::new().ptr(out).u32(count).u64(texture);
+        let launched = device.launch(module, "k", &config, &args);
         launched.map_err(|error| error.to_string())?;
         let mut bytes = vec![0; 4 * count as usize];
         device.read(out, &mut bytes).map_err(|error| error.to_string())?;
@@ -255,11 +263,17 @@ const L1D: &str = "    and.b32 %r4, %r2, %r13;\n    mul.wide.u32 %rd4, %r4, 4;\n
 /// A word of its own for each thread of a block, written and read.
 const SHARED: &str = "    and.b32 %r4, %r2, %r13;\n    mad.lo.u32 %r4, %r1, 4, %r4;\n    st.shared.u32 [%r4], %r2;\n    ld.shared.u32 %r5, [%r4];\n    add.u32 %r2, %r5, 1;\n";
 
+/// Loads that wait for each other, from constant memory by an index, and through a texture.
+const INDEXED: &str = "    and.b32 %r4, %r2, %r13;\n    mov.u64 %rd4, table;\n    cvt.u64.u32 %rd5, %r4;\n    add.u64 %rd4, %rd4, %rd5;\n    ld.const.u32 %r5, [%rd4];\n    add.u32 %r2, %r2, %r5;\n";
+const TEXTURE: &str = "    and.b32 %r4, %r2, %r13;\n    tex.1d.v4.u32.s32 {%r5, %r6, %r7, %r8}, [%rd8, {%r4}];\n    add.u32 %r2, %r2, %r5;\n";
+
 #[test]
 fn a_hit_is_delayed_by_as_much_as_its_array_waits() {
     near(difference("probe-delay:l1d=7", L1D, |_| ()), 7.0);
     near(difference("probe-delay:l1d=0", L1D, |_| ()), 0.0);
     near(difference("probe-delay:shared=7", SHARED, |_| ()), 7.0);
+    near(difference("probe-delay:constant=5", INDEXED, |_| ()), 5.0);
+    near(difference("probe-delay:texture=6", TEXTURE, |_| ()), 6.0);
     let no_l1 = |config: &mut Config| config.l1d.global = false;
     // The L2 clock of this GPU is that of its cores.
     near(difference("probe-delay:l2=9", L1D, no_l1), 9.0);

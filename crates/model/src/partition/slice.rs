@@ -83,11 +83,16 @@ struct Replies {
     capacity: usize,
 }
 
-/// Adds an answer to a queue. It is not ready before those in front of it, which a technique may have had wait.
+/// Adds an answer to a queue.
 #[inline(always)]
 fn push(queue: &mut VecDeque<Reply>, ready: u64, request: &Packet) {
-    let ready = queue.back().map_or(ready, |last| ready.max(last.ready));
     queue.push_back(Reply { ready, packet: request.answer() });
+}
+
+/// The clock in which an answer can leave that is ready in a clock by itself.
+#[cold]
+fn behind(queue: &VecDeque<Reply>, ready: u64) -> u64 {
+    queue.back().map_or(ready, |last| ready.max(last.ready))
 }
 
 impl Replies {
@@ -368,13 +373,22 @@ impl Slice {
         let clocks = u64::from(packet.rounds.max(1)) * self.atomic_clocks;
         self.atomic_free = self.atomic_free.max(clock) + clocks;
         self.counters.atomic_busy += clocks;
-        let ready = self.atomic_free + (served - clock) + self.latency;
+        let mut ready = self.atomic_free + (served - clock) + self.latency;
+        if self.data.has_sites() {
+            ready = behind(&self.replies.atomic, ready);
+        }
         push(&mut self.replies.atomic, ready, packet);
     }
 
     /// Answers a request that the data array serves in a clock, or that need not wait for it.
+    #[inline(always)]
     fn answer(&mut self, served: u64, packet: &Packet) {
-        push(&mut self.replies.plain, served + self.latency, packet);
+        let mut ready = served + self.latency;
+        if self.data.has_sites() {
+            // No answer overtakes one that a technique had wait.
+            ready = behind(&self.replies.plain, ready);
+        }
+        push(&mut self.replies.plain, ready, packet);
     }
 
     /// Sends the answers that are ready as far as the network takes them; whether one has to wait.

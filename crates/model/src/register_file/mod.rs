@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Registers are spread over banks (`map`), each of which gives or takes one operand of a warp in a cycle: 32 lanes of 4 bytes, out of as many
-//! sub-banks as make it up. Warped-Compression's 32 banks of 128 bits in 4 clusters and CORF's 4 banks of 8 sub-banks are both 4 banks
-//! of 8 here. A collector gathers the operands of one instruction. Banks are booked in the order of issue.
+//! sub-banks as make it up. 32 banks of 128 bits in 4 clusters, and 4 banks of 8 sub-banks, as papers describe register files, are both
+//! 4 banks of 8 here. A collector gathers the operands of one instruction. Banks are booked in the order of issue.
 
 mod collectors;
 mod counters;

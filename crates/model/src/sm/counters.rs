@@ -17,7 +17,7 @@ warpwatt_base::counters! {
         active: u64 = "sm.active.cycles", "Cycles with a resident warp, over all SMs.";
         slots: u64 = "sm.issue_slots.count", "Issue slots: cycles times schedulers.", Charge::Time;
         issued: u64 = "sm.issued.count", "Issue slots that issued an instruction.", Charge::Issues;
-        injected: u64 = "sm.injected.count", "Issue slots that issued an instruction of a technique's own.", Charge::Issues;
+        injected: u64 = "sm.injected.count", "Issue slots that issued an instruction of a technique's own.", Charge::Nobody;
         thread_instructions: u64 = "sm.thread_instructions.count", "The same times the lanes that took part.", Charge::Lanes;
         retired: u64 = "sm.retired.count", "Instructions that are done: their results written, their stores sent.", Charge::Issues;
         resident_warps: u64 = "sm.resident_warps.cycles", "Resident warps, added up over cycles.";

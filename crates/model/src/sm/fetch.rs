@@ -163,14 +163,23 @@ impl Fetch {
             self.need &= !(1 << slot);
             self.waiting &= !(1 << slot);
         }
-        let cycle = (ready + self.cycles).max(self.last_arrival);
-        self.last_arrival = cycle;
+        let mut cycle = ready + self.cycles;
+        if self.data.has_sites() {
+            cycle = self.in_order(cycle);
+        }
         self.next_arrival = self.next_arrival.min(cycle);
         self.arriving[self.behind % ARRIVALS] = Arrival { cycle, slot, count: count as u8, path: warp.path };
         self.behind += 1;
-        if self.behind - self.ahead == ARRIVALS {
+    }
+
+    /// Where a technique has fetches wait, no arrival is before an earlier one, and the ring may fill up with the next one.
+    #[cold]
+    fn in_order(&mut self, cycle: u64) -> u64 {
+        self.last_arrival = self.last_arrival.max(cycle);
+        if self.behind + 1 - self.ahead == ARRIVALS {
             self.room = 0;
         }
+        self.last_arrival
     }
 
     /// When the next instructions arrive.
@@ -354,6 +363,7 @@ mod tests {
         fetch.data.add_site(slow(Use::Read, 20));
         assert_eq!(fetch_at(&mut fetch, 111), 131);
         fetch.data = Fetch::new(&config, &Techniques::default(), 0).data;
+        fetch.data.add_site(slow(Use::Read, 0));
         assert_eq!(fetch_at(&mut fetch, 112), 112);
         let mut arrive = |now| fetch.arrive(now).map(|arrival| arrival.cycle);
         assert_eq!(arrive(110 + cycles), Some(110 + cycles));

@@ -385,6 +385,24 @@ impl Sm {
     /// Whether the constant operands of a warp's next instruction are there, which so many lanes will execute. If not, the warp waits.
     #[inline(always)]
     fn constants_are_there(&mut self, code: u32, timing: &Timing, slot: usize, lanes: u8, now: u64) -> bool {
+        if self.mem.constants_can_wait() {
+            return self.constants_are_served(code, timing, slot, lanes, now);
+        }
+        let mut all = true;
+        let operands = timing.constant_bank.iter().zip(&timing.constant_offset);
+        for (&bank, &offset) in operands.take(usize::from(timing.constants)) {
+            let address = address::constant(code, bank, u32::from(offset));
+            all &= self.mem.constant(now, address, slot as u8, lanes).is_some();
+        }
+        if !all {
+            self.await_constants(slot, now, 1, now, false);
+        }
+        all
+    }
+
+    /// Whether they are there where a technique may have them wait for the array: those that have been granted are not read again.
+    #[inline(never)]
+    fn constants_are_served(&mut self, code: u32, timing: &Timing, slot: usize, lanes: u8, now: u64) -> bool {
         let granted = std::mem::take(&mut self.warps[slot % WARPS].granted);
         let (mut missing, mut ready) = (0, now);
         let operands = timing.constant_bank.iter().zip(&timing.constant_offset);

@@ -311,11 +311,11 @@ impl Sm {
                         next = next.min(self.rf.free_at(pool));
                     }
                 }
-                // Memory instructions wait for the memory unit too, whose events are looked at below.
-                let free_at = self.rf.free_at(Pooled::Memory);
-                if free_at > now && scheduler.is_wanted(Pooled::Memory) {
-                    next = next.min(free_at);
-                }
+            }
+            // Memory instructions wait for a collector only if all units share them, and for the memory unit, whose events are looked at below.
+            let free_at = self.rf.free_at(Pooled::Memory);
+            if free_at > now && self.schedulers.iter().any(|scheduler| scheduler.is_wanted(Pooled::Memory)) {
+                next = next.min(free_at);
             }
             if next <= soon {
                 return soon;

@@ -489,6 +489,12 @@ impl MemoryUnit {
         there
     }
 
+    /// Whether a technique may have constant operands wait for the array.
+    #[inline(always)]
+    pub fn constants_can_wait(&self) -> bool {
+        self.constant.data.has_sites()
+    }
+
     /// Warps whose constants came since the last call, a bit for each slot.
     #[inline(always)]
     pub fn take_woken(&mut self) -> u64 {

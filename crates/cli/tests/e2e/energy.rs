@@ -145,3 +145,53 @@ fn power_over_time_is_recorded_with_the_counters() {
         assert_eq!(values.as_array().map(Vec::len), length, "{name}");
     }
 }
+
+/// Probes are techniques of test builds: one line each in the list, and no other place knows them.
+#[test]
+fn a_technique_is_seen_wherever_techniques_are() {
+    let list = warpwatt(&["list", "techniques"]).expect(0).out;
+    let probes = ["merge", "rename", "release", "insert", "limit", "delay", "shorten"]
+        .map(|name| format!("probe-{name}"));
+    for probe in &probes {
+        assert!(list.contains(probe.as_str()), "{probe} is not in\n{list}");
+        let record = record(&["histo@tiny", "--with", probe]);
+        assert_eq!(record["inputs"]["techniques"][0], probe.as_str());
+        assert_eq!(record["check"]["passed"], true, "{probe}");
+        let prefix = probe.replace('-', "_") + ".";
+        let counters = record["totals"]["counters"].as_object().expect("counters");
+        assert!(counters.keys().any(|name| name.starts_with(&prefix)), "{probe} counts nothing");
+    }
+    // Its counters take energy, which goes to source lines; names are checked whether it is on or not.
+    let folder = Folder::new();
+    let structure = |counter: &str| {
+        format!(
+            "inherits = \"gtx480-40nm\"\n[[structure]]\nname = \"merger\"\ncomponent = \"merging\"\ndoc = \"Merges.\"\n\
+             techniques = [\"probe-merge\"]\nevents = [{{ counter = \"{counter}\", pj = 1000.0, source = \"a guess\" }}]\n"
+        )
+    };
+    let file = folder.file("mine.toml", &structure("probe_merge.merged.count"));
+    let with = record(&["histo@tiny", "--technology", &file, "--with", "probe-merge"]);
+    adds_up(&with["energy"]);
+    let components = with["energy"]["components"].as_array().expect("components");
+    let own = components.iter().find(|part| part["name"] == "merging").expect("it is there");
+    let merged = number(&with["totals"]["counters"]["probe_merge.merged.count"]);
+    assert!(merged > 0.0);
+    same(number(&own["dynamic_j"]), merged * 1e-9);
+    let lines = |record: &Value| -> f64 {
+        let lines = record["energy"]["per_line"].as_array().expect("lines");
+        lines.iter().map(|line| number(&line["dynamic_j"])).sum()
+    };
+    let plain = record(&["histo@tiny", "--with", "probe-merge"]);
+    same(lines(&with) - lines(&plain), merged * 1e-9);
+    let off = record(&["histo@tiny", "--technology", &file]);
+    let components = off["energy"]["components"].as_array().expect("components");
+    assert!(components.iter().all(|part| part["name"] != "merging"));
+    let bad = folder.file("bad.toml", &structure("probe_merge.merges.count"));
+    warpwatt(&["run", "histo@tiny", "--technology", &bad]).expect(2).says("probe_merge.merged.count");
+    // A flipped bit is noticed where each stores something.
+    for (probe, place) in [("probe-rename", "rf"), ("probe-delay", "cache"), ("probe-shorten", "dram")] {
+        warpwatt(&["run", "histo@tiny", "--with", probe, "--inject-fault", place])
+            .expect(1)
+            .says("it was noticed");
+    }
+}

@@ -239,17 +239,14 @@ impl RegisterFile {
                 hung.site.plan(now, slot, &mut self.plan);
             }
             for access in self.plan.accesses_mut() {
-                let at = booking.book(&mut self.ports[0], 1 << access.bank, u64::from(access.delay));
-                (access.at, access.ready) = (at, at + 1);
+                access.at = booking.book(&mut self.ports[0], 1 << access.bank, u64::from(access.delay));
+                ready = ready.max(access.at + 1);
+                self.counters.reads += 1;
+                self.spared[0] += self.sub_banks - u64::from(access.arrays);
             }
             for hung in &mut self.sites {
-                hung.site.arrive(now, slot, &mut self.plan);
+                ready = ready.max(hung.site.arrive(now, slot, &self.plan));
             }
-            let accesses = self.plan.accesses();
-            let arrays: u64 = accesses.iter().map(|access| u64::from(access.arrays)).sum();
-            self.counters.reads += accesses.len() as u64;
-            self.spared[0] += accesses.len() as u64 * self.sub_banks - arrays;
-            ready = accesses.iter().fold(ready, |ready, access| ready.max(access.ready));
         }
         self.counters.read_conflicts += booking.waited;
         ready

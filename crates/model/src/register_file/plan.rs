@@ -20,21 +20,12 @@ pub struct ReadAccess {
     pub last: [bool; 2],
     /// Cycles after the first possible one before which it is not made.
     pub delay: u16,
-    /// Cycle in which its bank is booked, and in which the data are in the collector; both once it is booked.
+    /// Cycle in which its bank is booked, once it is. Its data are in the collector in the next one.
     pub at: u64,
-    pub ready: u64,
 }
 
-const EMPTY: ReadAccess = ReadAccess {
-    register: NONE,
-    second: NONE,
-    bank: 0,
-    arrays: 0,
-    last: [false; 2],
-    delay: 0,
-    at: 0,
-    ready: 0,
-};
+const EMPTY: ReadAccess =
+    ReadAccess { register: NONE, second: NONE, bank: 0, arrays: 0, last: [false; 2], delay: 0, at: 0 };
 
 /// The accesses of an instruction, in the order in which they are booked.
 pub struct ReadPlan {

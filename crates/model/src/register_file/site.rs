@@ -140,8 +140,10 @@ pub trait RegisterFileSite: Send {
     /// The accesses that read an instruction's operands are planned, and can be changed.
     fn plan(&mut self, _now: u64, _slot: usize, _plan: &mut ReadPlan) {}
 
-    /// They are booked: `at` and `ready` of each access are set, and `ready` can be put off.
-    fn arrive(&mut self, _now: u64, _slot: usize, _plan: &mut ReadPlan) {}
+    /// They are booked: `at` of each access is set. Gives the cycle in which all data are there, if that is later than one after the last.
+    fn arrive(&mut self, _now: u64, _slot: usize, _plan: &ReadPlan) -> u64 {
+        0
+    }
 
     /// A result is about to be written.
     fn write(&mut self, _written: &Written, _access: &mut WriteAccess, _port: &mut ReadPort) {}

@@ -248,6 +248,17 @@ impl WarpedCompression {
         ARRAYS as u8
     }
 
+    /// When a register that its bank gives in a cycle is there.
+    #[inline(always)]
+    fn read(&mut self, now: u64, at: u64, slot: usize, register: u8) -> u64 {
+        let entry = &self.registers[index(slot, register)];
+        debug_assert!(
+            self.gating.can_read(self.bank(slot, register), entry.arrays, at),
+            "a gated bank is read"
+        );
+        if entry.range.is_compressed() { self.decompress(now, at + 1) } else { at + 1 }
+    }
+
     #[inline(always)]
     fn decompress(&mut self, now: u64, at: u64) -> u64 {
         let (done, waited) = self.decompressors.pass(now, at);
@@ -378,20 +389,15 @@ impl RegisterFileSite for WarpedCompression {
     }
 
     /// A compressed operand passes a decompressor on its way to the collector (section 5).
-    fn arrive(&mut self, now: u64, slot: usize, plan: &mut ReadPlan) {
-        for access in plan.accesses_mut() {
-            let registers = [access.register, access.second];
-            for register in registers.into_iter().filter(|&register| register != NONE) {
-                let entry = &self.registers[index(slot, register)];
-                debug_assert!(
-                    self.gating.can_read(self.bank(slot, register), entry.arrays, access.at),
-                    "a gated bank is read"
-                );
-                if entry.range.is_compressed() {
-                    access.ready = access.ready.max(self.decompress(now, access.at + 1));
-                }
+    fn arrive(&mut self, now: u64, slot: usize, plan: &ReadPlan) -> u64 {
+        let mut ready = 0;
+        for access in plan.accesses() {
+            ready = ready.max(self.read(now, access.at, slot, access.register));
+            if access.second != NONE {
+                ready = ready.max(self.read(now, access.at, slot, access.second));
             }
         }
+        ready
     }
 
     fn write(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {

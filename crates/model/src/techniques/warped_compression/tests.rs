@@ -78,12 +78,10 @@ impl Bench {
         let mut plan = ReadPlan::default();
         plan.make(&Map::new(&self.config), 0, &self.timing(register), 8);
         self.technique.plan(at, 0, &mut plan);
-        let access = &mut plan.accesses_mut()[0];
-        (access.at, access.ready) = (at, at + 1);
-        self.technique.arrive(at, 0, &mut plan);
+        plan.accesses_mut()[0].at = at;
+        let ready = self.technique.arrive(at, 0, &plan);
         self.verify(register);
-        let access = plan.accesses()[0];
-        (access.arrays, access.ready)
+        (plan.accesses()[0].arrays, ready.max(at + 1))
     }
 
     /// A move of a register to itself.

@@ -327,6 +327,10 @@ pub struct Execution {
     /// Registers per thread, 16 to 255 [default: 63 for targets below sm_35, else 255]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(16..=255))]
     pub max_registers: Option<u32>,
+
+    /// Keep short branches as branches; by default they become guarded instructions, as by ptxas
+    #[arg(long)]
+    pub no_predication: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

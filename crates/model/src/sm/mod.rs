@@ -38,7 +38,7 @@ use crate::techniques::Techniques;
 use crate::techniques::register_file::RegisterFile;
 
 pub use counters::{IssueCounters, SmCounters};
-pub use decode::{Decoded, Timing};
+pub use decode::{Decoded, Pipe, Timing};
 pub use stall::{Stall, Stalls};
 pub use work::{Deferred, Finished, Kernel, Share, Start, Stopped, Work};
 

@@ -62,7 +62,9 @@ impl Observed<'_> {
         for bin in Bin::ALL {
             counters.distances[place(bin)] += u64::from(distances.count(bin));
         }
-        if !self.upper && let Some(bin) = Distances::among(self.values, self.written).category() {
+        if !self.upper
+            && let Some(bin) = Distances::among(self.values, self.written).category()
+        {
             counters.written[place(bin)] += 1;
         }
     }

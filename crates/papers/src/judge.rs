@@ -72,8 +72,42 @@ impl Judged {
     }
 }
 
-/// Judges what was measured as `name` by one value of a claim; words have none.
-pub fn judge(claim: &Claim, claimed: Option<f64>, name: &str, evidence: &Evidence) -> Judged {
+/// What is judged: a claim, or one entry of it, by its own reading or by another.
+struct Case<'a> {
+    claim: &'a Claim,
+    /// Words have none.
+    claimed: Option<f64>,
+    /// The name of another reading.
+    other: Option<&'a str>,
+    /// What is measured for it.
+    name: String,
+}
+
+impl Case<'_> {
+    /// Whether the direction is right, by what one seed measured or by the means. Other claims are read in the same way, where they can be.
+    fn direction(&self, value: f64, seed: Option<usize>, evidence: &Evidence) -> Option<bool> {
+        let find = |name: &str| match seed {
+            Some(seed) => evidence.0.get(seed)?.value(name),
+            None => evidence.mean(name),
+        };
+        self.claim.direction.is_true(&|asked| {
+            if asked == "each" || asked == self.claim.id {
+                return Some(value);
+            }
+            let same = self.other.and_then(|other| {
+                find(&match asked.split_once(':') {
+                    Some((id, entry)) => format!("{id}.{other}:{entry}"),
+                    None => format!("{asked}.{other}"),
+                })
+            });
+            same.or_else(|| find(asked))
+        })
+    }
+}
+
+fn judge(case: &Case, evidence: &Evidence) -> Judged {
+    let Case { claim, claimed, name, .. } = case;
+    let claimed = *claimed;
     let Some(sample) = evidence.sample(name) else {
         let unused = claimed.is_some() && claimed == claim.unused;
         return Judged {
@@ -88,18 +122,11 @@ pub fn judge(claim: &Claim, claimed: Option<f64>, name: &str, evidence: &Evidenc
         };
     };
     let measured = sample.mean();
-    let direction = |value: f64, seed: Option<usize>| {
-        claim.direction.is_true(&|asked| match asked == "each" || asked == claim.id {
-            true => Some(value),
-            false => match seed {
-                Some(seed) => evidence.0.get(seed)?.value(asked),
-                None => evidence.mean(asked),
-            },
-        })
-    };
-    let verdict = one(claim, claimed, measured, direction(measured, None));
+    let verdict = one(claim, claimed, measured, case.direction(measured, None, evidence));
     let by_seed: Vec<_> = each_seed(evidence, name)
-        .map(|(seed, value)| one(claim, claimed, rounded(value, LEDGER), direction(value, Some(seed))))
+        .map(|(seed, value)| {
+            one(claim, claimed, rounded(value, LEDGER), case.direction(value, Some(seed), evidence))
+        })
         .collect();
     let same = by_seed.iter().all(|other| *other == verdict);
     Judged {
@@ -164,20 +191,29 @@ fn fits(claim: &Claim, claimed: f64, value: f64) -> bool {
 }
 
 /// The claim's own verdict: of a map, the worst of its entries.
-pub fn worst<'a>(entries: impl Iterator<Item = &'a Judged>) -> Verdict {
+fn worst<'a>(entries: impl Iterator<Item = &'a Judged>) -> Verdict {
     entries.map(|judged| judged.verdict).max().unwrap_or(Verdict::NoData)
 }
 
-/// The whole of a claim, or of another reading of it, measured as `name`: the value, or the worst of all entries with these.
-pub fn whole(claim: &Claim, name: &str, evidence: &Evidence) -> (Judged, Vec<(String, f64, Judged)>) {
+/// The whole of a claim by its own reading, or by another: the value, or the worst of all entries, and these.
+pub fn whole(
+    claim: &Claim,
+    other: Option<&str>,
+    evidence: &Evidence,
+) -> (Judged, Vec<(String, f64, Judged)>) {
+    let id = other.map_or(claim.id.clone(), |other| format!("{}.{other}", claim.id));
     if !matches!(claim.value, ClaimValue::Map(_)) {
-        return (judge(claim, claim.value.number(), name, evidence), Vec::new());
+        return (
+            judge(&Case { claim, claimed: claim.value.number(), other, name: id }, evidence),
+            Vec::new(),
+        );
     }
     let entries: Vec<_> = claim
         .entries()
         .into_iter()
         .map(|(entry, claimed)| {
-            let judged = judge(claim, Some(claimed), &format!("{name}:{entry}"), evidence);
+            let case = Case { claim, claimed: Some(claimed), other, name: format!("{id}:{entry}") };
+            let judged = judge(&case, evidence);
             (entry, claimed, judged)
         })
         .collect();

@@ -228,7 +228,7 @@ impl Summary {
 
 impl Row {
     pub fn new(claim: &Claim, evidence: &Evidence, size: Size) -> Row {
-        let (judged, entries) = whole(claim, &claim.id, evidence);
+        let (judged, entries) = whole(claim, None, evidence);
         let below = |least: Option<Size>| least.filter(|least| size < *least);
         let entries: Vec<_> = entries
             .into_iter()
@@ -238,7 +238,7 @@ impl Row {
             })
             .collect();
         let others = claim.others.iter().map(|(name, reading)| {
-            let (other, _) = whole(claim, &format!("{}.{name}", claim.id), evidence);
+            let (other, _) = whole(claim, Some(name), evidence);
             let far = moved(judged.measured, other.measured);
             let near = claim.others_if_far.contains(name) && !far;
             OtherRow { name: name.clone(), reading: reading.clone(), near, judged: other }

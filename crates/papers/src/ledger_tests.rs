@@ -230,6 +230,21 @@ fn other_readings_have_verdicts_of_their_own() {
     assert_eq!((row.judged.verdict, row.others[1].judged.verdict), (Differs, Direction));
 }
 
+#[test]
+fn the_direction_of_another_reading_compares_what_is_read_in_the_same_way() {
+    let mut claim = Claim { direction: Predicate::parse("a > b").expect("a predicate"), ..number(100.0) };
+    claim.others.insert("gating".to_owned(), "Against gating.".to_owned());
+    let values = [("a", 80.0), ("b", 70.0), ("a.gating", 30.0), ("b.gating", 20.0)];
+    let row = Row::new(&claim, &Evidence(vec![seed(&values)]), Size::Small);
+    assert_eq!(
+        (row.judged.verdict, row.others[0].judged.verdict),
+        (Holds, Direction),
+        "30 is above 20, not above 70"
+    );
+    let row = Row::new(&claim, &Evidence(vec![seed(&values[..3])]), Size::Small);
+    assert_eq!(row.others[0].judged.verdict, Differs, "there is nothing else to compare with");
+}
+
 fn reason(of: &[(Size, f64)]) -> crate::claim::Reason {
     crate::claim::Reason {
         text: "Because of {a.b}.".to_owned(),

@@ -56,7 +56,14 @@ fn a_paper_leaves_points_figures_and_a_ledger_and_is_done_once() {
         assert_eq!(figure["figure"], format!("Figure {number}"));
         assert!(figure["series"].as_array().is_some_and(|series| !series.is_empty()), "{number}");
     }
-    for name in ["gating", "alternatives", "movs-by-cause", "ratio-by-source", "slowdown-by-warps", "slowdown-by-mechanism"] {
+    for name in [
+        "gating",
+        "alternatives",
+        "movs-by-cause",
+        "ratio-by-source",
+        "slowdown-by-warps",
+        "slowdown-by-mechanism",
+    ] {
         assert!(all.contains_key(&format!("figures/{name}.json")), "{name}");
     }
 
@@ -72,7 +79,11 @@ fn a_paper_leaves_points_figures_and_a_ledger_and_is_done_once() {
         assert!(line.contains(&format!("  {}", row["verdict"].as_str().expect("a verdict"))), "{line}");
         let fewer = row["workloads"].as_u64().filter(|some| *some != 2 && !row["measured"].is_null());
         assert_eq!(line.contains("of 2 workloads"), fewer.is_some(), "{line}");
-        assert_eq!(line.contains("  derived") || line.contains("  computed"), row["kind"] != "measured", "{line}");
+        assert_eq!(
+            line.contains("  derived") || line.contains("  computed"),
+            row["kind"] != "measured",
+            "{line}"
+        );
         let page = all["ledger.md"].lines().find(|line| line.starts_with(&format!("| `{id}`"))).expect(id);
         if let Some(measured) = row["measured"].as_f64() {
             let shown = format!(" {measured} {}", row["measured_unit"].as_str().expect("a unit"));
@@ -159,24 +170,45 @@ fn what_cannot_be_done_is_told_first() {
 fn three_seeds_give_a_spread_and_a_tally() {
     let folder = Folder::new();
     let out = folder.path("out");
-    let args = ["paper", "warped-compression", "--size", "tiny", "--workloads", "backprop", "--out", &out, "--json", "-"];
+    let args = [
+        "paper",
+        "warped-compression",
+        "--size",
+        "tiny",
+        "--workloads",
+        "backprop",
+        "--out",
+        &out,
+        "--json",
+        "-",
+    ];
     let ledger = warpwatt(&args).expect(0).says("0 of 50 points were there, 50 were run").json();
     assert_eq!(ledger["seeds"], serde_json::json!([1, 2, 3]));
-    assert_eq!((&ledger["summary"]["independent"], &ledger["summary"]["not_counted"]), (&15.into(), &7.into()));
+    assert_eq!(
+        (&ledger["summary"]["independent"], &ledger["summary"]["not_counted"]),
+        (&15.into(), &7.into())
+    );
     let row = |id: &str| {
         let rows = ledger["rows"].as_array().expect("rows");
         rows.iter().find(|row| row["id"] == id).unwrap_or_else(|| panic!("{id}")).clone()
     };
     assert_eq!(row("wc.rf_energy")["seeds"], 3);
     assert!(row("wc.rf_energy")["spread"].is_array() && row("wc.area_mm2")["spread"].is_null());
-    let names: Vec<_> = row("wc.rf_energy")["others"].as_array().expect("others").iter().map(|other| other["name"].clone()).collect();
+    let names: Vec<_> = row("wc.rf_energy")["others"]
+        .as_array()
+        .expect("others")
+        .iter()
+        .map(|other| other["name"].clone())
+        .collect();
     assert_eq!(names, ["against_gating", "with_warps"]);
 }
 
 #[test]
 fn claims_are_listed_with_reading_kind_and_judgement() {
     let text = warpwatt(&["list", "claims"]).expect(0).out;
-    for words in ["wc.rf_energy  25 %  measured", "or against_gating:", "wc.mov_share  < 2 %", "each of 6 entries"] {
+    for words in
+        ["wc.rf_energy  25 %  measured", "or against_gating:", "wc.mov_share  < 2 %", "each of 6 entries"]
+    {
         assert!(text.contains(words), "{words} in {text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");

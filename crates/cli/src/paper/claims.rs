@@ -39,8 +39,8 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
     }
     console.result(&claims.iter().map(text).collect::<Vec<_>>().join("\n"));
     console.summary(
-        "\n`warpwatt paper NAME` measures the claims of a paper. `--show ID` shows one claim or those whose id begins so, \
-         `--show readings`\nwhy they are read so.\n",
+        "\n`warpwatt paper NAME` measures the claims of a paper. `--show ID` shows one, or those whose id begins\n\
+         so, and `--show readings` why they are read as they are.\n",
     );
     Ok(Exit::Ok)
 }
@@ -66,7 +66,7 @@ fn shown(claims: Vec<Claim>, show: Option<&str>) -> Result<Vec<Claim>, Failure> 
 /// A claim in some lines.
 fn text(claim: &Claim) -> String {
     let sign = claim.limit.map_or(String::new(), |limit| format!("{} ", limit.sign()));
-    let head = format!("{}  {sign}{}  {}", claim.id, claim.value.shown(&claim.unit), claim.kind.name());
+    let head = format!("{}: {sign}{}, {}", claim.id, claim.value.shown(&claim.unit), claim.kind.name());
     let mut text = wrapped(&head, 0, WIDTH);
     let mut add = |label: &str, line: &str| text += &wrapped(&format!("{label}: {line}"), 2, WIDTH);
     add(&claim.place, &claim.what);

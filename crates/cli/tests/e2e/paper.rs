@@ -207,7 +207,7 @@ fn three_seeds_give_a_spread_and_a_tally() {
 fn claims_are_listed_with_reading_kind_and_judgement() {
     let text = warpwatt(&["list", "claims"]).expect(0).out;
     for words in
-        ["wc.rf_energy  25 %  measured", "or against_gating:", "wc.mov_share  < 2 %", "each of 6 entries"]
+        ["wc.rf_energy: 25 %, measured", "or against_gating:", "wc.mov_share: < 2 %", "each of 6 entries"]
     {
         assert!(text.contains(words), "{words} in {text}");
     }
@@ -221,7 +221,7 @@ fn claims_are_listed_with_reading_kind_and_judgement() {
         }
     }
     let one = warpwatt(&["list", "claims", "--show", "wc.area"]).expect(0).out;
-    assert!(one.starts_with("wc.area  0.3 %  computed") && !one.contains("wc.area_mm2  "), "{one}");
+    assert!(one.starts_with("wc.area: 0.3 %, computed") && !one.contains("wc.area_mm2: "), "{one}");
     let some = warpwatt(&["list", "claims", "--show", "e2mc."]).expect(0).out;
     assert!(some.contains("e2mc.energy") && !some.contains("wc."), "{some}");
     let readings = warpwatt(&["list", "claims", "--show", "readings"]).expect(0).out;

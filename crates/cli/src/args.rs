@@ -331,6 +331,10 @@ pub struct Execution {
     /// Registers per thread, 16 to 255 [default: 63 for targets below sm_35, else 255]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(16..=255))]
     pub max_registers: Option<u32>,
+
+    /// Keep short branches as branches; by default they become guarded instructions, as by ptxas
+    #[arg(long)]
+    pub no_predication: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -488,15 +492,15 @@ pub struct PaperArgs {
     #[arg(long, value_name = "DIR", default_value = "warpwatt-out")]
     pub out: PathBuf,
 
-    /// Seed of the workloads' inputs
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub seed: u64,
+    /// Seeds of the workloads' inputs: three or more give a spread and a tally, one is quicker
+    #[arg(long, visible_alias = "seed", value_delimiter = ',', default_values_t = [1, 2, 3], value_name = "N,N")]
+    pub seeds: Vec<u64>,
 
-    /// Only these workloads; `warpwatt list workloads` shows all
+    /// These workloads instead of the paper's suite, or `all`; `warpwatt list workloads` shows them
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     pub workloads: Vec<String>,
 
-    /// Write the ledger (schema warpwatt.ledger/1) also to a file, or to stdout with `-` instead of the table
+    /// Write the ledger (schema warpwatt.ledger/2) also to a file, or to stdout with `-` instead of the table
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
 }

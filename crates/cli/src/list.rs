@@ -11,8 +11,10 @@ use crate::exit::{Exit, Failure};
 use crate::table::Table;
 
 pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
-    if args.show.is_some() && !matches!(args.what, Catalogue::Techniques | Catalogue::Technologies) {
-        return Err(Failure::usage("`--show` is for techniques and technologies")
+    if args.show.is_some()
+        && !matches!(args.what, Catalogue::Techniques | Catalogue::Technologies | Catalogue::Claims)
+    {
+        return Err(Failure::usage("`--show` is for techniques, technologies and claims")
             .help("`warpwatt gpu show NAME` shows a GPU"));
     }
     match args.what {

@@ -38,6 +38,8 @@ struct About {
     reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_registers: Option<u32>,
+    #[serde(default)]
+    no_predication: bool,
     races: bool,
     uninit: bool,
     watchdog: u64,
@@ -103,8 +105,8 @@ type Files = Vec<(String, Vec<u8>)>;
 /// Does the job again up to the launch, and turns what it finds there into files.
 fn capture(job: &Job, options: &Options, launch: u64, reason: &str) -> Result<(Files, About), String> {
     let options = Options { stop_before_launch: Some(launch), interrupt: Arc::default(), ..options.clone() };
-    let (max_registers, checks, watchdog) =
-        (options.max_registers, options.checks, options.watchdog.patience);
+    let (max_registers, no_predication, checks, watchdog) =
+        (options.max_registers, !options.predicate, options.checks, options.watchdog.patience);
     let gpu = match &options.mode {
         Mode::Functional => None,
         Mode::Timed(timed) => Some(SavedGpu {
@@ -129,6 +131,7 @@ fn capture(job: &Job, options: &Options, launch: u64, reason: &str) -> Result<(F
         launch,
         reason: reason.to_owned(),
         max_registers,
+        no_predication,
         races: checks.races,
         uninit: checks.uninit,
         watchdog,
@@ -207,6 +210,7 @@ pub fn replay(args: &ReplayArgs, console: &Console) -> Result<Exit, Failure> {
     console.note(&format!("launch {} of {}: {}", about.launch, about.job, about.reason));
     let mut execution = Execution {
         max_registers: about.max_registers,
+        no_predication: about.no_predication,
         watchdog: Some(about.watchdog),
         ..Execution::default()
     };

@@ -119,6 +119,7 @@ pub fn options(execution: &Execution, target: Option<&Target>, interrupt: Arc<At
         mode: target.map_or(Mode::Functional, |target| Mode::Timed(Box::new(target.timed.clone()))),
         selection: target.map(|target| target.selection.clone()).unwrap_or_default(),
         max_registers: execution.max_registers,
+        predicate: !execution.no_predication,
         checks: CheckOptions {
             races: execution.check.contains(&Check::Races),
             uninit: execution.check.contains(&Check::Uninit),

@@ -24,6 +24,8 @@ pub struct Options {
     pub verify: bool,
     /// Clean-up passes and scheduling; without them the code is what was written, only allocated.
     pub optimize: bool,
+    /// Turn short branches into guards, as ptxas does. Off shows what they do as branches.
+    pub predicate: bool,
     /// Bytes of stack for a program whose depth is not known before it runs (recursion, calls through pointers).
     pub stack_limit: u32,
 }
@@ -35,6 +37,7 @@ impl Default for Options {
             keep_stages: false,
             verify: cfg!(debug_assertions),
             optimize: true,
+            predicate: true,
             stack_limit: DEFAULT_STACK_LIMIT,
         }
     }
@@ -70,7 +73,7 @@ pub fn compile(
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let mut lowered = front::lower(module, layout, kernel)?;
     if options.optimize {
-        lowered.functions.iter_mut().for_each(opt::run);
+        lowered.functions.iter_mut().for_each(|function| opt::run(function, options.predicate));
     }
     let mut stages = options.keep_stages.then(|| Stages {
         cfg: lowered.functions.iter().map(flow_graph).collect::<Vec<_>>().join("\n"),

@@ -15,7 +15,7 @@ fn cleaned(body: &str) -> String {
     let layout = front::layout(&parsed.module);
     let mut lowered = front::lower(&parsed.module, &layout, "k").unwrap_or_else(|d| panic!("{d:?}"));
     let kernel = &mut lowered.functions[0];
-    opt::run(kernel);
+    opt::run(kernel, true);
     verify::ssa(kernel).unwrap_or_else(|problem| panic!("{problem}\n{}", print::function(kernel)));
     // The head line is the same for all.
     print::function(kernel).lines().skip(1).map(|l| l.trim_end().to_string() + "\n").collect()

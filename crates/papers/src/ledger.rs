@@ -1,49 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The ledger: a row for each claim, with what the paper says, what was measured, and whether that is the same.
+//! The ledger: a row for each claim, with what the paper says, what was measured, and whether that is the same (`judge`).
 //!
-//! A claim `holds` when the measurement is within 0.8 to 1.25 of the paper's value, or within the claim's tolerance, or on the right side of
-//! its bound; an ordering holds when its predicate is true. A claim whose number is off but whose predicate is true keeps its `direction`;
-//! else it `differs`. Numbers are rounded before they are judged, so that what is shown explains the verdict.
+//! The verdict is by the claim's fixed reading; other readings stand beside it with verdicts of their own. Only independent claims are
+//! counted, and only if there are enough seeds to tell how far they make measurements differ.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use warpwatt_results::Tool;
 
-use crate::claim::{Bound, Claim, ClaimKind, ClaimValue, filled};
-use crate::measure::Measures;
-use crate::number::{LEDGER, rounded, shown};
+use crate::claim::{Claim, ClaimKind, Limit, filled};
+use crate::evidence::{ENOUGH_SEEDS, Evidence};
+use crate::judge::{Judged, Verdict, whole};
+use crate::measure::Mean;
+use crate::number::shown;
+use crate::size::Size;
+use crate::value::ClaimValue;
 
 /// Name and version of the ledger's layout.
-pub const LEDGER_SCHEMA: &str = "warpwatt.ledger/1";
+pub const LEDGER_SCHEMA: &str = "warpwatt.ledger/2";
 
-/// Ratios of measurement to claim that hold.
-const NEAR: std::ops::RangeInclusive<f64> = 0.8..=1.25;
 /// A ratio that is further from 1 is worth a reason.
 const WORTH_A_REASON: f64 = 0.2;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub enum Verdict {
-    #[serde(rename = "holds")]
-    Holds,
-    #[serde(rename = "direction")]
-    Direction,
-    #[serde(rename = "differs")]
-    Differs,
-    #[serde(rename = "no data")]
-    NoData,
-}
-
-impl Verdict {
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Holds => "holds",
-            Verdict::Direction => "direction",
-            Verdict::Differs => "differs",
-            Verdict::NoData => "no data",
-        }
-    }
-}
+/// What moves by more than this part is another value: a reason for it is stale, another way to measure it is worth telling.
+const MOVED: f64 = 0.1;
 
 /// What was run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -52,14 +32,19 @@ pub struct About {
     pub title: String,
     pub citation: String,
     pub tool: Tool,
-    pub gpu: String,
+    /// GPUs of the variants, the first of which the paper is about.
+    pub gpus: Vec<String>,
     pub gpu_sha256: String,
-    pub technology: String,
-    pub size: String,
-    pub seed: u64,
+    pub technologies: Vec<String>,
+    pub size: Size,
+    pub seeds: Vec<u64>,
     pub workloads: Vec<String>,
-    /// Workloads that there are.
-    pub of_workloads: usize,
+    /// Programs of the paper's suite that none of our workloads is.
+    pub missing: Vec<String>,
+    /// Workloads that stand in for another program of the suite, and why they are not the same.
+    pub stand_ins: BTreeMap<String, String>,
+    /// The workloads are those of the paper's suite, not a choice of the user's.
+    pub of_suite: bool,
     pub points: usize,
     /// Points that failed, as `workload/variant`.
     pub failed: Vec<String>,
@@ -70,18 +55,24 @@ pub struct Ledger {
     pub schema: &'static str,
     #[serde(flatten)]
     pub about: About,
-    pub summary: Summary,
+    /// Absent with too few seeds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
     pub rows: Vec<Row>,
 }
 
-/// How many rows have each verdict.
+/// How many independent claims have each verdict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Summary {
-    pub claims: usize,
+    pub independent: usize,
     pub holds: usize,
     pub direction: usize,
     pub differs: usize,
     pub no_data: usize,
+    /// Verdicts that change within the spread of the seeds.
+    pub unsettled: usize,
+    /// Claims that are shown and not counted.
+    pub not_counted: usize,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -90,43 +81,74 @@ pub struct Row {
     #[serde(rename = "where")]
     pub place: String,
     pub what: String,
+    pub over: String,
+    pub mean: Mean,
     pub kind: ClaimKind,
     pub paper: ClaimValue,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub bound: Option<Bound>,
+    pub limit: Option<Limit>,
     pub unit: String,
-    pub measured: Option<f64>,
     pub measured_unit: String,
-    /// Measured over paper.
-    pub ratio: Option<f64>,
-    pub verdict: Verdict,
-    /// Workloads that the measurement stands on.
+    #[serde(flatten)]
+    pub judged: Judged,
+    /// Entries of a map or table.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<EntryRow>,
+    /// The smallest size that it can be measured at as in the paper, if this run is below it: parameters are scaled.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub workloads: Option<usize>,
-    /// What else was measured about it: other readings, parts, extremes.
+    pub scaled_below: Option<Size>,
+    pub reading: String,
+    pub judgement: String,
+    /// Other readings.
+    pub others: Vec<OtherRow>,
+    /// What else was measured about it: parts, extremes.
     pub beside: BTreeMap<String, f64>,
     /// What must be true for the direction to be right, and whether it is.
     pub direction: String,
     pub direction_holds: Option<bool>,
-    /// What was measured for it, where there was a choice.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reading: Option<String>,
     /// Why it differs, where it does.
-    pub reason: Option<String>,
+    pub reasons: Vec<RowReason>,
+}
+
+/// One place of a map or table.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct EntryRow {
+    pub name: String,
+    pub paper: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scaled_below: Option<Size>,
+    #[serde(flatten)]
+    pub judged: Judged,
+}
+
+/// Another reading of a claim.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct OtherRow {
+    pub name: String,
+    pub reading: String,
+    /// It is too near to the row's own value to be worth a line.
+    pub near: bool,
+    #[serde(flatten)]
+    pub judged: Judged,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct RowReason {
+    pub text: String,
+    /// Why it may not be true any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale: Option<String>,
+    /// The file with the experiment that shows the cause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shown_by: Option<String>,
 }
 
 impl Ledger {
     /// Puts measures beside claims, in the claims' order.
-    pub fn new(about: About, claims: &[Claim], measures: &Measures) -> Ledger {
-        let rows: Vec<_> = claims.iter().map(|claim| Row::new(claim, measures)).collect();
-        let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
-        let summary = Summary {
-            claims: rows.len(),
-            holds: count(Verdict::Holds),
-            direction: count(Verdict::Direction),
-            differs: count(Verdict::Differs),
-            no_data: count(Verdict::NoData),
-        };
+    pub fn new(about: About, claims: &[Claim], evidence: &Evidence) -> Ledger {
+        let rows: Vec<_> = claims.iter().map(|claim| Row::new(claim, evidence, about.size)).collect();
+        let enough = about.seeds.len() >= ENOUGH_SEEDS;
+        let summary = enough.then(|| Summary::of(&rows));
         Ledger { schema: LEDGER_SCHEMA, about, summary, rows }
     }
 
@@ -138,267 +160,256 @@ impl Ledger {
     /// What was run, in a line.
     pub fn headline(&self) -> String {
         let about = &self.about;
-        let (some, all) = (about.workloads.len(), about.of_workloads);
-        let workloads = match some == all {
-            true => format!("all {all} workloads"),
-            false => format!("{some} of {all} workloads ({})", about.workloads.join(", ")),
+        let some = about.workloads.len();
+        let workloads = match about.of_suite {
+            true => format!("{some} of the {} programs of its suite", some + about.missing.len()),
+            false => format!("workloads of your choice ({})", about.workloads.join(", ")),
         };
+        let seeds: Vec<_> = about.seeds.iter().map(u64::to_string).collect();
+        let plural = |names: &[String]| if names.len() == 1 { "y" } else { "ies" };
         format!(
-            "{} on {workloads} at {}, seed {}, GPU {}, technology {}",
-            about.title, about.size, about.seed, about.gpu, about.technology
+            "{} on {workloads} at {}, seed{} {}, GPU{} {}, technolog{} {}",
+            about.title,
+            about.size.name(),
+            if seeds.len() == 1 { "" } else { "s" },
+            seeds.join(", "),
+            if about.gpus.len() == 1 { "" } else { "s" },
+            about.gpus.join(", "),
+            plural(&about.technologies),
+            about.technologies.join(", ")
         )
     }
 
-    /// How many claims hold, in a line.
+    /// How many claims hold, in a line, or why that is not told.
     pub fn tally(&self) -> String {
-        let Summary { claims, holds, direction, differs, no_data } = self.summary;
+        let Some(Summary { independent, holds, direction, differs, no_data, unsettled, not_counted }) =
+            self.summary
+        else {
+            return format!(
+                "No tally: {} of {ENOUGH_SEEDS} seeds, so that nothing says how far inputs move the numbers",
+                self.about.seeds.len()
+            );
+        };
         let number = |count: usize, one: &str, many: &str| match count {
             1 => format!(", 1 {one}"),
             _ => format!(", {count} {many}"),
         };
-        let mut text = format!("{holds} of {claims} claims hold");
+        let mut text = format!("{holds} of {independent} independent claims hold");
         text += &number(direction, "keeps its direction", "keep their direction");
         text += &number(differs, "differs", "differ");
         if no_data > 0 {
             text += &number(no_data, "has no data", "have no data");
         }
-        text
+        if unsettled > 0 {
+            text += &format!(
+                "; {unsettled} of these verdicts change{} within the spread of the seeds",
+                if unsettled == 1 { "s" } else { "" }
+            );
+        }
+        text + &format!("; {not_counted} derived, computed or given ones are not counted")
+    }
+}
+
+impl Summary {
+    fn of(rows: &[Row]) -> Summary {
+        let independent = || rows.iter().filter(|row| row.kind.is_independent());
+        let count = |verdict| independent().filter(|row| row.judged.verdict == verdict).count();
+        Summary {
+            independent: independent().count(),
+            holds: count(Verdict::Holds),
+            direction: count(Verdict::Direction),
+            differs: count(Verdict::Differs),
+            no_data: count(Verdict::NoData),
+            unsettled: independent().filter(|row| row.judged.is_unsettled()).count(),
+            not_counted: rows.len() - independent().count(),
+        }
     }
 }
 
 impl Row {
-    fn new(claim: &Claim, measures: &Measures) -> Row {
-        let measure = measures.get(&claim.id);
-        let value = measure.map(|measure| rounded(measure.value, LEDGER));
-        let ratio = value.and_then(|value| {
-            let claimed = claim.value.number().filter(|claimed| *claimed != 0.0)?;
-            Some(rounded(value / claimed, LEDGER))
+    pub fn new(claim: &Claim, evidence: &Evidence, size: Size) -> Row {
+        let (judged, entries) = whole(claim, None, evidence);
+        let below = |least: Option<Size>| least.filter(|least| size < *least);
+        let entries: Vec<_> = entries
+            .into_iter()
+            .map(|(name, paper, judged)| {
+                let scaled_below = below(claim.min_size_of(&name));
+                EntryRow { name, paper, scaled_below, judged }
+            })
+            .collect();
+        let others = claim.others.iter().map(|(name, reading)| {
+            let (other, _) = whole(claim, Some(name), evidence);
+            let far = moved(judged.measured, other.measured);
+            let near = claim.others_if_far.contains(name) && !far;
+            OtherRow { name: name.clone(), reading: reading.clone(), near, judged: other }
         });
-        let direction_holds = claim.direction.is_true(&|name| measures.value(name));
-        let text = |text: &Option<String>| Some(filled(text.as_deref()?, |name| measures.shown(name)));
+        let reasons = claim.reasons.iter().map(|reason| RowReason {
+            text: filled(&reason.text, |name| evidence.shown(name)),
+            stale: stale(&reason.of, size, judged.measured),
+            shown_by: reason.shown_by.clone(),
+        });
+        let others = others.collect::<Vec<_>>();
         Row {
             id: claim.id.clone(),
             place: claim.place.clone(),
             what: claim.what.clone(),
+            over: claim.over.clone(),
+            mean: claim.mean,
             kind: claim.kind,
             paper: claim.value.clone(),
-            bound: claim.bound,
+            limit: claim.limit,
             unit: claim.unit.clone(),
-            measured: value,
             measured_unit: claim.measured_in().to_owned(),
-            ratio,
-            verdict: judge(claim, value, ratio, direction_holds),
-            workloads: measure.and_then(|measure| measure.workloads),
-            beside: measures
+            scaled_below: below(claim.min_size),
+            reading: claim.reading.clone(),
+            judgement: claim.judgement(),
+            beside: evidence
                 .beside(&claim.id)
-                .map(|(name, value)| (name.to_owned(), rounded(value, LEDGER)))
+                .into_iter()
+                .filter(|(name, _)| !claim.others.contains_key(name))
                 .collect(),
             direction: claim.direction.text().to_owned(),
-            direction_holds,
-            reading: text(&claim.reading),
-            reason: text(&claim.reason),
+            direction_holds: claim.direction.is_true(&|name| match name {
+                "each" => judged.measured,
+                _ => evidence.mean(name),
+            }),
+            reasons: reasons.collect(),
+            judged,
+            entries,
+            others,
         }
     }
 
     /// Whether a reason should be told.
     pub fn needs_a_reason(&self) -> bool {
-        match self.verdict {
+        match self.judged.verdict {
             Verdict::Direction | Verdict::Differs => true,
             Verdict::Holds => {
-                self.bound.is_none() && self.ratio.is_some_and(|ratio| (ratio - 1.0).abs() > WORTH_A_REASON)
+                self.limit.is_none()
+                    && self.judged.ratio.is_some_and(|ratio| (ratio - 1.0).abs() > WORTH_A_REASON)
             }
             Verdict::NoData => false,
         }
     }
 
-    /// What is to be said about a row that needs a reason: the reason, and the direction where it is not right or all there is to say.
-    pub fn remark(&self) -> Option<String> {
+    /// What is to be said about a row that needs a reason: the direction where it is not right, and the reasons, with what is wrong about them.
+    pub fn remarks(&self) -> Vec<String> {
         if !self.needs_a_reason() {
-            return None;
+            return Vec::new();
         }
-        let truth = match self.direction_holds {
-            Some(true) => "is true",
-            Some(false) => "is not true",
-            None => "lacks data",
-        };
-        let direction = format!("`{}` {truth}.", self.direction);
-        Some(match (&self.reason, self.direction_holds) {
-            (Some(reason), Some(true)) => reason.clone(),
-            (Some(reason), _) => format!("{direction} {reason}"),
-            (None, _) => direction,
-        })
+        let mut remarks = Vec::new();
+        match self.direction_holds {
+            Some(false) => remarks.push(format!("`{}` is not true.", self.direction)),
+            None if self.entries.is_empty() => remarks.push(format!("`{}` lacks data.", self.direction)),
+            _ => {}
+        }
+        for reason in &self.reasons {
+            let shown = reason.shown_by.as_ref().map(|file| format!(" (figures/{file}.json)"));
+            let stale = reason.stale.as_ref().map(|why| format!(" Stale: {why}."));
+            remarks.push(format!(
+                "{}{}{}",
+                reason.text,
+                shown.unwrap_or_default(),
+                stale.unwrap_or_default()
+            ));
+        }
+        if remarks.is_empty() {
+            remarks.push("No reason is known.".to_owned());
+        }
+        remarks
+    }
+
+    /// What a reader has to know beside the verdict, given how many workloads were run.
+    pub fn flags(&self, of_workloads: usize) -> Vec<String> {
+        let mut flags = Vec::new();
+        if !self.kind.is_independent() {
+            flags.push(self.kind.name().to_owned());
+        }
+        if self.judged.is_unsettled() {
+            let mut names: Vec<_> = self.judged.by_seed.iter().map(|verdict| verdict.name()).collect();
+            names.sort_unstable();
+            names.dedup();
+            flags.push(format!("changes within the spread ({})", names.join(", ")));
+        }
+        if !self.entries.is_empty() {
+            let holds = self.entries.iter().filter(|entry| entry.judged.verdict == Verdict::Holds).count();
+            flags.push(format!("{holds} of {} entries hold", self.entries.len()));
+        }
+        if let Some(size) = self.scaled_below {
+            flags.push(format!("scaled: as in the paper from {} on", size.name()));
+        }
+        match self.judged.workloads {
+            Some(some) if self.judged.measured.is_some() && some != of_workloads => {
+                flags.push(format!("on {some} of {of_workloads} workloads"));
+            }
+            _ => {}
+        }
+        if self.needs_a_reason() && self.reasons.iter().any(|reason| reason.stale.is_some()) {
+            flags.push("reason is stale".to_owned());
+        }
+        flags
     }
 
     pub fn shown_paper(&self) -> String {
-        match (&self.paper, self.bound) {
-            (ClaimValue::Words(words), _) => words.clone(),
-            (ClaimValue::Number(number), None) => with_unit(*number, &self.unit),
-            (ClaimValue::Number(number), Some(Bound::AtMost)) => {
-                format!("<= {}", with_unit(*number, &self.unit))
-            }
-            (ClaimValue::Number(number), Some(Bound::AtLeast)) => {
-                format!(">= {}", with_unit(*number, &self.unit))
-            }
-        }
+        let sign = self.limit.map_or(String::new(), |limit| format!("{} ", limit.sign()));
+        sign + &self.paper.shown(&self.unit)
     }
 
     pub fn shown_measured(&self) -> String {
-        self.measured.map_or("no data".to_owned(), |value| with_unit(value, &self.measured_unit))
+        match self.entries.is_empty() {
+            true => self.judged.shown(&self.measured_unit),
+            false => "below".to_owned(),
+        }
     }
 
+    /// Other readings that are worth a line.
+    pub fn told_others(&self) -> impl Iterator<Item = &OtherRow> {
+        self.others.iter().filter(|other| !other.near && other.judged.verdict != Verdict::NoData)
+    }
+}
+
+impl Judged {
+    pub fn shown(&self, unit: &str) -> String {
+        self.measured.map_or("no data".to_owned(), |value| format!("{} {unit}", shown(value)))
+    }
+
+    pub fn shown_spread(&self) -> String {
+        self.spread.map_or("-".to_owned(), |(low, high)| format!("{} to {}", shown(low), shown(high)))
+    }
+
+    /// The ratio; of a share, that of what remains if it is further off.
     pub fn shown_ratio(&self) -> String {
-        self.ratio.map_or("-".to_owned(), shown)
+        let off = |ratio: f64| if ratio > 0.0 { ratio.ln().abs() } else { f64::INFINITY };
+        match (self.ratio, self.remaining_ratio) {
+            (Some(ratio), Some(remaining)) if off(remaining) > off(ratio) => {
+                format!("{} rest", shown(remaining))
+            }
+            (Some(ratio), _) => shown(ratio),
+            (None, _) => "-".to_owned(),
+        }
     }
 }
 
-fn with_unit(value: f64, unit: &str) -> String {
-    format!("{} {unit}", shown(value))
+/// Whether a value has become another one.
+fn moved(from: Option<f64>, to: Option<f64>) -> bool {
+    match (from, to) {
+        (Some(from), Some(to)) => (to - from).abs() > MOVED * from.abs(),
+        _ => false,
+    }
 }
 
-fn judge(claim: &Claim, value: Option<f64>, ratio: Option<f64>, direction: Option<bool>) -> Verdict {
-    let Some(value) = value else { return Verdict::NoData };
-    let fits = match (&claim.value, claim.bound) {
-        (ClaimValue::Words(_), _) => {
-            // Orderings have no number to be near to.
-            return match direction {
-                Some(true) => Verdict::Holds,
-                Some(false) => Verdict::Differs,
-                None => Verdict::NoData,
-            };
+/// Why a reason for these values may not explain what was measured now.
+fn stale(of: &BTreeMap<Size, f64>, size: Size, measured: Option<f64>) -> Option<String> {
+    let measured = measured?;
+    match of.get(&size) {
+        None => Some(format!("written without a look at size {}", size.name())),
+        Some(value) if moved(Some(*value), Some(measured)) => {
+            Some(format!("written for {}, now it is {}", shown(*value), shown(measured)))
         }
-        (ClaimValue::Number(most), Some(Bound::AtMost)) => value <= *most,
-        (ClaimValue::Number(least), Some(Bound::AtLeast)) => value >= *least,
-        (ClaimValue::Number(claimed), None) => {
-            // Twelve digits take the error of the subtraction away.
-            let off = rounded((value - claimed).abs(), 12);
-            ratio.is_some_and(|ratio| NEAR.contains(&ratio))
-                || claim.tolerance.is_some_and(|tolerance| off <= tolerance)
-        }
-    };
-    match (fits, direction) {
-        (true, _) => Verdict::Holds,
-        (false, Some(true)) => Verdict::Direction,
-        (false, _) => Verdict::Differs,
+        Some(_) => None,
     }
 }
 
 #[cfg(test)]
-pub mod tests {
-    use super::*;
-    use crate::measure::Column;
-    use crate::predicate::Predicate;
-
-    fn claim(value: ClaimValue) -> Claim {
-        Claim {
-            id: "a".to_owned(),
-            place: "Figure 1".to_owned(),
-            what: "it".to_owned(),
-            value,
-            unit: "%".to_owned(),
-            shown_in: None,
-            over: "suite".to_owned(),
-            kind: ClaimKind::Measured,
-            tolerance: None,
-            bound: None,
-            direction: Predicate::parse("a > 0").expect("a predicate"),
-            reading: Some("Not {a}.".to_owned()),
-            reason: Some("Because of {a.b}.".to_owned()),
-        }
-    }
-
-    fn number(value: f64) -> Claim {
-        claim(ClaimValue::Number(value))
-    }
-
-    pub fn row(claim: &Claim, value: Option<f64>) -> Row {
-        let mut measures = Measures::default();
-        measures.mean("a", &Column(vec![value]));
-        measures.computed("a.b", 1.0 / 3.0);
-        Row::new(claim, &measures)
-    }
-
-    fn verdict(claim: &Claim, value: f64) -> Verdict {
-        row(claim, Some(value)).verdict
-    }
-
-    #[test]
-    fn ratios_hold_up_to_their_limits() {
-        let claim = number(10.0);
-        for (value, verdict_) in [
-            (8.0, Verdict::Holds),
-            (7.99, Verdict::Direction),
-            (12.5, Verdict::Holds),
-            (12.51, Verdict::Direction),
-            (-10.0, Verdict::Differs),
-            (0.0, Verdict::Differs),
-            // What is shown as 0.8 is 0.8.
-            (7.9996, Verdict::Holds),
-        ] {
-            assert_eq!(verdict(&claim, value), verdict_, "{value}");
-        }
-    }
-
-    #[test]
-    fn tolerances_hold_up_to_their_limits() {
-        let claim = Claim { tolerance: Some(0.5), ..number(0.1) };
-        for (value, verdict_) in [
-            (0.6, Verdict::Holds),
-            (0.601, Verdict::Direction),
-            (-0.4, Verdict::Holds),
-            (-0.401, Verdict::Differs),
-        ] {
-            assert_eq!(verdict(&claim, value), verdict_, "{value}");
-        }
-    }
-
-    #[test]
-    fn bounds_hold_on_one_side() {
-        let most = Claim { bound: Some(Bound::AtMost), ..number(2.0) };
-        let least = Claim { bound: Some(Bound::AtLeast), ..number(2.0) };
-        assert_eq!(verdict(&most, 0.001), Verdict::Holds);
-        assert_eq!(verdict(&most, 2.0), Verdict::Holds);
-        assert_eq!(verdict(&most, 2.01), Verdict::Direction, "the ratio is near, but over the limit");
-        assert_eq!(verdict(&least, 1.99), Verdict::Direction);
-        assert_eq!(verdict(&least, 100.0), Verdict::Holds);
-        assert!(!row(&most, Some(0.001)).needs_a_reason(), "far below a limit is as claimed");
-    }
-
-    #[test]
-    fn orderings_hold_if_they_are_true() {
-        let ordering = claim(ClaimValue::Words("rises".to_owned()));
-        assert_eq!(verdict(&ordering, 1.0), Verdict::Holds);
-        assert_eq!(verdict(&ordering, -1.0), Verdict::Differs);
-        let lacking = Claim { direction: Predicate::parse("b > 0").expect("a predicate"), ..ordering };
-        assert_eq!(verdict(&lacking, 1.0), Verdict::NoData);
-    }
-
-    #[test]
-    fn reasons_are_told_where_they_are_needed() {
-        let claim = number(10.0);
-        assert_eq!(row(&claim, Some(8.0)).remark(), None);
-        let remark = row(&claim, Some(12.3)).remark().unwrap_or_default();
-        assert_eq!(remark, "Because of 0.3333.", "it holds, and is off by more than a fifth");
-        let remark = row(&claim, Some(-1.0)).remark().unwrap_or_default();
-        assert_eq!(remark, "`a > 0` is not true. Because of 0.3333.");
-        let silent = Claim { reason: None, ..claim.clone() };
-        assert_eq!(row(&silent, Some(12.6)).remark().as_deref(), Some("`a > 0` is true."));
-        let row = row(&claim, None);
-        assert_eq!(
-            (row.verdict, row.remark(), row.shown_measured()),
-            (Verdict::NoData, None, "no data".to_owned())
-        );
-    }
-
-    #[test]
-    fn rows_show_what_they_hold() {
-        let claim = Claim { bound: Some(Bound::AtMost), ..number(2.0) };
-        let row = row(&claim, Some(1.234_56));
-        assert_eq!(
-            (row.shown_paper(), row.shown_measured(), row.shown_ratio()),
-            ("<= 2 %".to_owned(), "1.235 %".to_owned(), "0.6175".to_owned())
-        );
-        assert_eq!(row.measured, Some(1.235));
-        assert_eq!(row.reading.as_deref(), Some("Not 1.235."), "it is told whether the claim holds or not");
-        assert_eq!(row.beside, BTreeMap::from([("b".to_owned(), 0.3333)]));
-    }
-}
+#[path = "ledger_tests.rs"]
+pub mod tests;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Papers as experiments: which runs they need, what their figures are made of, and what their claims come to here.
 //!
-//! A [`Paper`] names variants of a GPU. Each runs with every workload and leaves a [`PointRecord`]; figures and measures are worked out
-//! from all of them ([`Findings`]), and the [`Ledger`] puts measures beside claims (`data/claims.toml`). Nothing here reads, writes or runs
-//! anything: the command line does.
+//! A [`Paper`] names variants: a GPU, a technology and techniques each. Each runs with every workload of the paper's [`Suite`] and several
+//! seeds, and leaves a [`PointRecord`]; figures and measures are worked out from those of a seed ([`Findings`]), and the [`Ledger`] puts the
+//! measures of all seeds beside the claims (`data`). Nothing here reads, writes or runs anything: the command line does.
 
 mod claim;
+mod evidence;
 mod figure;
+mod judge;
 mod ledger;
 mod markdown;
 mod measure;
@@ -14,12 +16,20 @@ mod number;
 mod paper;
 mod point;
 mod predicate;
+mod size;
+mod suite;
+mod value;
 pub mod warped_compression;
 
-pub use claim::{Bound, Claim, ClaimError, ClaimKind, ClaimValue, claims};
+pub use claim::{Claim, ClaimError, ClaimKind, Limit, READINGS, Reason, claims};
+pub use evidence::{ENOUGH_SEEDS, Evidence, Sample};
 pub use figure::{Figure, Series};
-pub use ledger::{About, LEDGER_SCHEMA, Ledger, Row, Summary, Verdict};
-pub use measure::{Column, Measure, Measures};
-pub use paper::{Findings, PAPERS, Paper, Variant, find};
+pub use judge::{Judged, Verdict};
+pub use ledger::{About, EntryRow, LEDGER_SCHEMA, Ledger, OtherRow, Row, RowReason, Summary};
+pub use measure::{Column, Mean, Measure, Measures};
+pub use paper::{Findings, PAPERS, Paper, Seeds, Variant, find};
 pub use point::{KeyParts, POINT_SCHEMA, Point, PointEnergy, PointHost, PointRecord, Points};
 pub use predicate::{Predicate, PredicateError};
+pub use size::Size;
+pub use suite::{Chosen, Program, Suite, suite};
+pub use value::ClaimValue;

@@ -3,7 +3,9 @@
 
 use std::fmt::Write;
 
-use crate::ledger::Ledger;
+use crate::judge::Judged;
+use crate::ledger::{Ledger, Row};
+use crate::number::shown;
 
 impl Ledger {
     /// The page, with the same numbers as the document.
@@ -22,43 +24,84 @@ impl Ledger {
         if !about.failed.is_empty() {
             let _ = writeln!(page, "\nWithout points that failed: {}.", about.failed.join(", "));
         }
+        let _ = writeln!(page, "\nWorkloads: {}.", about.workloads.join(", "));
+        if !about.missing.is_empty() && about.of_suite {
+            let _ = writeln!(page, "Programs of the suite that are missing: {}.", about.missing.join(", "));
+        }
+        for (workload, why) in &about.stand_ins {
+            let _ = writeln!(page, "{workload} stands in: {why}.");
+        }
         page.push_str(
-            "\n`holds`: within 0.8 to 1.25 of the paper's value, or within the claim's tolerance or bound, or an ordering that is there. \
-             `direction`: the number is off, what the claim is about is there. `differs`: it is not.\n\n",
+            "\n`holds`: within 0.8 to 1.25 of the paper's value (of a share, what remains of 100 too), or as near as the paper's rounding, or on \
+             the right side of a limit, or an ordering that is there. `direction`: the number is off, what the claim is about is there. `differs`: \
+             it is not. The verdict is by the reading given below; lines that begin with \"or\" are other readings.\n\n",
         );
-        page.push_str("| claim | what | where | paper | measured | ratio | verdict |\n|---|---|---|---:|---:|---:|---|\n");
+        page.push_str("| claim | what | where | paper | measured | seeds | ratio | verdict | |\n|---|---|---|---:|---:|---:|---:|---|---|\n");
         for row in &self.rows {
-            let measured = match row.workloads {
-                Some(workloads) if row.measured.is_some() && workloads != about.workloads.len() => {
-                    format!("{} ({workloads} workloads)", row.shown_measured())
-                }
-                _ => row.shown_measured(),
-            };
+            self.add_row(&mut page, row);
+        }
+        page.push_str("\n## How claims are read and judged\n");
+        for row in &self.rows {
             let _ = writeln!(
                 page,
-                "| `{}` | {} | {} | {} | {measured} | {} | {} |",
+                "\n**`{}`** ({}): {} Judged: {}.",
                 row.id,
-                row.what.replace('<', "\\<"),
-                row.place,
-                row.shown_paper().replace('<', "\\<"),
-                row.shown_ratio(),
-                row.verdict.name(),
+                row.kind.name(),
+                row.reading,
+                row.judgement
             );
         }
-        let readings = self.rows.iter().filter_map(|row| Some((&row.id, row.reading.clone()?)));
-        section(&mut page, "How claims are read", readings);
-        let remarks = self.rows.iter().filter_map(|row| Some((&row.id, row.remark()?)));
-        section(&mut page, "Where numbers are off", remarks);
+        let remarks = self.rows.iter().filter(|row| row.needs_a_reason());
+        for (number, row) in remarks.enumerate() {
+            if number == 0 {
+                page.push_str("\n## Where numbers are off\n");
+            }
+            let _ = writeln!(page, "\n**`{}`**: {}", row.id, row.remarks().join(" "));
+        }
         page
     }
-}
 
-/// Paragraphs about claims under a heading, if there are any.
-fn section<'a>(page: &mut String, heading: &str, paragraphs: impl Iterator<Item = (&'a String, String)>) {
-    for (number, (id, text)) in paragraphs.enumerate() {
-        if number == 0 {
-            let _ = writeln!(page, "\n## {heading}");
+    fn add_row(&self, page: &mut String, row: &Row) {
+        let mut line = |first: String,
+                        what: &str,
+                        place: &str,
+                        paper: &str,
+                        measured: &str,
+                        judged: &Judged,
+                        flags: &str| {
+            let _ = writeln!(
+                page,
+                "| {first} | {} | {place} | {} | {measured} | {} | {} | {} | {flags} |",
+                what.replace('<', "\\<"),
+                paper.replace('<', "\\<"),
+                judged.shown_spread(),
+                judged.shown_ratio(),
+                judged.verdict.name(),
+            );
+        };
+        let flags = row.flags(self.about.workloads.len()).join("; ");
+        let id = format!("`{}`", row.id);
+        line(id, &row.what, &row.place, &row.shown_paper(), &row.shown_measured(), &row.judged, &flags);
+        for entry in &row.entries {
+            let scaled =
+                entry.scaled_below.map_or(String::new(), |size| format!("scaled below {}", size.name()));
+            let measured = entry.judged.shown(&row.measured_unit);
+            line(
+                format!("entry {}", entry.name),
+                "",
+                "",
+                &shown(entry.paper),
+                &measured,
+                &entry.judged,
+                &scaled,
+            );
         }
-        let _ = writeln!(page, "\n**`{id}`**: {text}");
+        for other in row.told_others() {
+            let measured = match row.entries.is_empty() {
+                true => other.judged.shown(&row.measured_unit),
+                false => "-".to_owned(),
+            };
+            line(format!("or {}", other.name), &other.reading, "", "", &measured, &other.judged, "");
+        }
     }
 }

@@ -3,7 +3,29 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::number::measured;
+
+/// How values of workloads become one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mean {
+    #[default]
+    Arithmetic,
+    Harmonic,
+    Geometric,
+}
+
+impl Mean {
+    pub fn name(self) -> &'static str {
+        match self {
+            Mean::Arithmetic => "arithmetic",
+            Mean::Harmonic => "harmonic",
+            Mean::Geometric => "geometric",
+        }
+    }
+}
 
 /// One value for each workload; none where there is nothing to measure.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -30,6 +52,27 @@ impl Column {
         let count = self.count();
         let positive = self.values().all(|value| value > 0.0);
         (count > 0 && positive).then(|| count as f64 / self.values().map(f64::recip).sum::<f64>())
+    }
+
+    /// The geometric mean, of values above 0.
+    pub fn geometric_mean(&self) -> Option<f64> {
+        let count = self.count();
+        let positive = self.values().all(|value| value > 0.0);
+        (count > 0 && positive).then(|| (self.values().map(f64::ln).sum::<f64>() / count as f64).exp())
+    }
+
+    pub fn average(&self, mean: Mean) -> Option<f64> {
+        match mean {
+            Mean::Arithmetic => self.mean(),
+            Mean::Harmonic => self.harmonic_mean(),
+            Mean::Geometric => self.geometric_mean(),
+        }
+    }
+
+    /// The values of some workloads, such as a class, or the users of a structure.
+    pub fn only(&self, members: &[bool]) -> Column {
+        let kept = self.0.iter().enumerate();
+        Column(kept.map(|(place, value)| value.filter(|_| members.get(place) == Some(&true))).collect())
     }
 
     pub fn max(&self) -> Option<f64> {
@@ -123,6 +166,19 @@ impl Measures {
         self.put(name, column.mean(), Some(column.count()));
     }
 
+    /// A mean of another kind.
+    pub fn average(&mut self, name: impl Into<String>, column: &Column, mean: Mean) {
+        self.put(name, column.average(mean), Some(column.count()));
+    }
+
+    /// Means over the suite and over classes of it, as entries of a map: `ID:all`, `ID:CLASS`.
+    pub fn by_class(&mut self, id: &str, column: &Column, mean: Mean, classes: &[(&str, Vec<bool>)]) {
+        self.average(format!("{id}:all"), column, mean);
+        for (class, members) in classes {
+            self.average(format!("{id}:{class}"), &column.only(members), mean);
+        }
+    }
+
     /// The largest of a column as `NAME.max`, and whose it is as `NAME.most`; the smallest as `NAME.min`, of `NAME.least`.
     pub fn most(&mut self, name: &str, column: &Column, workloads: &[String]) {
         for (column, value, sign, word) in
@@ -188,6 +244,31 @@ mod tests {
         assert_eq!(Column(vec![Some(0.0), Some(1.0)]).harmonic_mean(), None);
         let empty = Column(vec![None, None]);
         assert_eq!((empty.mean(), empty.harmonic_mean(), empty.max()), (None, None, None));
+    }
+
+    #[test]
+    fn there_are_three_means() {
+        let column = Column(vec![Some(1.0), None, Some(4.0)]);
+        let of = |mean| column.average(mean).map(|mean| (mean * 1e9).round() / 1e9);
+        assert_eq!(
+            [Mean::Arithmetic, Mean::Harmonic, Mean::Geometric].map(of),
+            [Some(2.5), Some(1.6), Some(2.0)]
+        );
+        assert_eq!(Column(vec![Some(-1.0)]).geometric_mean(), None);
+    }
+
+    #[test]
+    fn means_over_classes_and_users_are_of_their_members() {
+        let column = Column(vec![Some(1.0), Some(3.0), None, Some(8.0)]);
+        let mut measures = Measures::default();
+        let classes =
+            [("integer", vec![true, true, false, false]), ("floating_point", vec![false, false, true, true])];
+        measures.by_class("x", &column, Mean::Arithmetic, &classes);
+        assert_eq!(
+            ["x:all", "x:integer", "x:floating_point"].map(|name| measures.value(name)),
+            [Some(4.0), Some(2.0), Some(8.0)]
+        );
+        assert_eq!(measures.get("x:floating_point").and_then(|measure| measure.workloads), Some(1));
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub struct Point {
     /// In canonical form.
     pub techniques: Vec<String>,
     pub technology: String,
+    pub predication: bool,
 }
 
 impl Point {
@@ -38,7 +39,11 @@ impl Point {
         for technique in &self.techniques {
             text += &format!(" --with {technique}");
         }
-        text + &format!(" --technology {}", self.technology)
+        text += &format!(" --technology {}", self.technology);
+        if !self.predication {
+            text += " --no-predication";
+        }
+        text
     }
 }
 
@@ -53,6 +58,7 @@ pub struct KeyParts<'a> {
     pub techniques: &'a [String],
     /// The technology's text.
     pub technology: &'a str,
+    pub predication: bool,
     pub workload: &'a str,
     pub ptx: &'a str,
     /// Version of the generators of inputs.
@@ -170,7 +176,7 @@ impl PointRecord {
     }
 }
 
-/// What the points of a paper found, by variant and workload.
+/// What the points of a paper found with one seed, by variant and workload.
 #[derive(Clone, Debug, Default)]
 pub struct Points {
     /// In the order of columns.
@@ -195,6 +201,12 @@ impl Points {
     pub fn column(&self, variant: &str, of: impl Fn(&PointRecord) -> Option<f64>) -> Column {
         Column(self.workloads.iter().map(|workload| of(self.get(variant, workload)?)).collect())
     }
+
+    /// Which workloads use a structure: those for which a counter of a variant is above 0.
+    pub fn users(&self, variant: &str, counter: &str) -> Vec<bool> {
+        let uses = |workload: &String| self.get(variant, workload)?.count(counter).map(|count| count > 0.0);
+        self.workloads.iter().map(|workload| uses(workload).unwrap_or_default()).collect()
+    }
 }
 
 #[cfg(test)]
@@ -207,6 +219,7 @@ mod tests {
             gpu_sha256: "g",
             techniques,
             technology: "t",
+            predication: true,
             workload: "w",
             ptx: "p",
             generator: 1,
@@ -224,6 +237,7 @@ mod tests {
             KeyParts { gpu_sha256: "h", ..usual.clone() },
             KeyParts { techniques: &one, ..usual.clone() },
             KeyParts { technology: "u", ..usual.clone() },
+            KeyParts { predication: false, ..usual.clone() },
             KeyParts { workload: "v", ..usual.clone() },
             KeyParts { ptx: "q", ..usual.clone() },
             KeyParts { generator: 2, ..usual.clone() },
@@ -241,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_point_tells_how_to_run_it_alone() {
-        let point = Point {
+        let mut point = Point {
             workload: "bfs".to_owned(),
             size: "tiny".to_owned(),
             seed: 3,
@@ -249,11 +263,14 @@ mod tests {
             settings: vec!["sm.scheduler=lrr".to_owned()],
             techniques: vec!["warped-compression:gating=off".to_owned()],
             technology: "wc45".to_owned(),
+            predication: true,
         };
         assert_eq!(
             point.command(),
             "warpwatt run bfs@tiny --seed 3 --gpu gtx480-wc --set sm.scheduler=lrr \
              --with warped-compression:gating=off --technology wc45"
         );
+        point.predication = false;
+        assert!(point.command().ends_with("--technology wc45 --no-predication"), "{}", point.command());
     }
 }

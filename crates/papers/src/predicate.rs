@@ -237,7 +237,8 @@ fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
-        let of_name = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_');
+        let of_name =
+            |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | ':');
         let length = if of_name(first) {
             rest.find(|character| !of_name(character)).unwrap_or(rest.len())
         } else if rest.starts_with("<=") || rest.starts_with(">=") {

@@ -36,6 +36,9 @@ pub struct Settings {
     pub uninit: bool,
     pub watchdog: Option<u64>,
     pub max_registers: Option<u32>,
+    /// Keep short branches as branches.
+    #[serde(default)]
+    pub no_predication: bool,
     /// Somebody watches how far kernels are.
     pub live: bool,
     /// Say nothing but errors.
@@ -91,6 +94,7 @@ impl Settings {
             uninit: false,
             watchdog: None,
             max_registers: None,
+            no_predication: false,
             live: false,
             quiet: false,
         }
@@ -135,6 +139,7 @@ impl Settings {
     pub fn options(&self) -> Result<Options, Problem> {
         let mut options = Options {
             max_registers: self.max_registers,
+            predicate: !self.no_predication,
             checks: CheckOptions { races: self.races, uninit: self.uninit },
             max_thread_instructions: self.limit_instructions,
             ..Options::default()
@@ -197,6 +202,7 @@ mod tests {
             races: true,
             watchdog: Some(5),
             max_registers: Some(32),
+            no_predication: true,
             live: true,
             ..Settings::new("mine", &config, Some(timing))
         };
@@ -208,7 +214,7 @@ mod tests {
         assert_eq!((&timed.config, timed.threads, timed.interval), (&config, 3, Some(500)));
         assert_eq!((timed.limit_cycles, &timed.techniques), (Some(9_000), &techniques));
         assert!(options.selection.names("scan_up", "") && !options.selection.names("rescan", ""));
-        assert_eq!((options.selection.skip, options.max_registers), (2, Some(32)));
+        assert_eq!((options.selection.skip, options.max_registers, options.predicate), (2, Some(32), false));
         assert_eq!((options.max_thread_instructions, options.watchdog.patience), (Some(1 << 40), 5));
         assert!(options.checks.races && !options.checks.uninit);
     }

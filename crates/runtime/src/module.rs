@@ -298,6 +298,7 @@ impl Module {
             max_registers: options.max_registers.unwrap_or(budget),
             keep_stages,
             verify: options.verify,
+            predicate: options.predicate,
             ..Default::default()
         };
         warpwatt_compiler::compile(&self.tree, &self.layout, kernel, &settings)

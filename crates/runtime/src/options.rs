@@ -22,6 +22,8 @@ pub struct Options {
     pub heap_bytes: u64,
     /// Registers per thread; `None` for what the module's target has: 63 below sm_35, 255 from there on.
     pub max_registers: Option<u32>,
+    /// Turn short branches into guards, as ptxas does.
+    pub predicate: bool,
     /// Optional checks of shared memory.
     pub checks: CheckOptions,
     pub watchdog: Watchdog,
@@ -47,6 +49,7 @@ impl Default for Options {
             memory_bytes: warpwatt_memory::DEFAULT_CAPACITY,
             heap_bytes: warpwatt_memory::DEFAULT_HEAP,
             max_registers: None,
+            predicate: true,
             checks: CheckOptions::default(),
             watchdog: Watchdog::default(),
             sm: SmLimits::default(),

@@ -163,6 +163,7 @@ fn settings(args: &ExecArgs, target: Option<&Target>, console: &Console) -> Resu
         uninit: execution.check.contains(&Check::Uninit),
         watchdog: execution.watchdog,
         max_registers: execution.max_registers,
+        no_predication: execution.no_predication,
         live: console.live,
         quiet: console.log < Log::Info,
         ..Settings::new(&name, &config, timing)

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `list claims`: what papers say, as the ledger compares it.
+//! `list claims`: what papers say, how it is read, and what it is judged by, before anything is run.
 
 use serde_json::{Value, json};
-use warpwatt_papers::{Bound, Claim, ClaimValue, Paper};
+use warpwatt_base::suggest;
+use warpwatt_papers::{Claim, Paper, READINGS};
 
 use crate::args::ListArgs;
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
-use crate::table::{Table, wrapped};
+use crate::table::wrapped;
 
-/// Columns that are left of a hundred for what a claim is about.
-const WHAT: usize = 40;
+/// Columns that a claim takes.
+const WIDTH: usize = 100;
+/// Shows the text that fixes the readings.
+const ALL_READINGS: &str = "readings";
 
 /// The claims of a paper.
 pub fn of(paper: &Paper) -> Result<Vec<Claim>, Failure> {
-    Ok(all()?.into_iter().filter(|claim| claim.id.starts_with(paper.prefix)).collect())
+    Ok(all()?.into_iter().filter(|claim| paper.claims(&claim.id)).collect())
 }
 
 fn all() -> Result<Vec<Claim>, Failure> {
@@ -22,7 +25,11 @@ fn all() -> Result<Vec<Claim>, Failure> {
 }
 
 pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
-    let claims = all()?;
+    if args.show.as_deref() == Some(ALL_READINGS) {
+        console.result(READINGS);
+        return Ok(Exit::Ok);
+    }
+    let claims = shown(all()?, args.show.as_deref())?;
     if let Some(path) = &args.json {
         let document = json!({ "claims": claims.iter().map(as_json).collect::<Vec<_>>() });
         let text = warpwatt_results::json::to_text(&document)
@@ -30,20 +37,54 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
         write_result(path, &text, console)?;
         return Ok(Exit::Ok);
     }
-    let mut table = Table::new(&["claim", "where", "value", "what"]).left(1).left(3);
-    for claim in &claims {
-        let value = match (&claim.value, claim.bound) {
-            (ClaimValue::Words(words), _) => words.clone(),
-            (ClaimValue::Number(number), None) => format!("{number} {}", claim.unit),
-            (ClaimValue::Number(number), Some(Bound::AtMost)) => format!("<= {number} {}", claim.unit),
-            (ClaimValue::Number(number), Some(Bound::AtLeast)) => format!(">= {number} {}", claim.unit),
-        };
-        let what = wrapped(&claim.what, 0, WHAT);
-        table.row([claim.id.clone(), claim.place.clone(), value, what.trim_end().to_owned()]);
-    }
-    console.result(&table.render());
-    console.summary("\n`warpwatt paper NAME` measures them. What a claim is judged by: `--json -`.\n");
+    console.result(&claims.iter().map(text).collect::<Vec<_>>().join("\n"));
+    console.summary(
+        "\n`warpwatt paper NAME` measures the claims of a paper. `--show ID` shows one, or those whose id begins\n\
+         so, and `--show readings` why they are read as they are.\n",
+    );
     Ok(Exit::Ok)
+}
+
+/// Those whose id is, or begins with, what is to be shown.
+fn shown(claims: Vec<Claim>, show: Option<&str>) -> Result<Vec<Claim>, Failure> {
+    let Some(show) = show else { return Ok(claims) };
+    let found: Vec<_> = match claims.iter().find(|claim| claim.id == show) {
+        Some(claim) => vec![claim.clone()],
+        None => claims.iter().filter(|claim| claim.id.starts_with(show)).cloned().collect(),
+    };
+    if found.is_empty() {
+        let ids: Vec<_> = claims.iter().map(|claim| claim.id.as_str()).collect();
+        let failure = Failure::usage(format!("there is no claim `{show}`"));
+        return Err(failure.help(match suggest::nearest(show, &ids) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`warpwatt list claims` shows all of them".to_owned(),
+        }));
+    }
+    Ok(found)
+}
+
+/// A claim in some lines.
+fn text(claim: &Claim) -> String {
+    let sign = claim.limit.map_or(String::new(), |limit| format!("{} ", limit.sign()));
+    let head = format!("{}: {sign}{}, {}", claim.id, claim.value.shown(&claim.unit), claim.kind.name());
+    let mut text = wrapped(&head, 0, WIDTH);
+    let mut add = |label: &str, line: &str| text += &wrapped(&format!("{label}: {line}"), 2, WIDTH);
+    add(&claim.place, &claim.what);
+    let entries = claim.entries();
+    if let [(_, _), _, ..] = entries[..] {
+        let shown: Vec<_> = entries.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        add("entries", &shown.join(", "));
+    }
+    add("over", &format!("{}, {} mean", claim.over, claim.mean.name()));
+    add("read", &claim.reading);
+    for (name, reading) in &claim.others {
+        add(&format!("or {name}"), reading);
+    }
+    add("judged", &claim.judgement());
+    if let Some(size) = claim.min_size {
+        add("size", &format!("from {} on as in the paper; scaled below", size.name()));
+    }
+    text
 }
 
 fn as_json(claim: &Claim) -> Value {
@@ -51,12 +92,20 @@ fn as_json(claim: &Claim) -> Value {
         "id": claim.id,
         "where": claim.place,
         "value": claim.value,
+        "columns": claim.columns,
         "unit": claim.unit,
         "what": claim.what,
         "over": claim.over,
+        "mean": claim.mean,
         "kind": claim.kind,
-        "tolerance": claim.tolerance,
-        "bound": claim.bound,
+        "limit": claim.limit,
+        "share": claim.share,
+        "rounded_down": claim.rounded_down,
+        "rounding": claim.rounding(),
+        "min_size": claim.min_size,
+        "reading": claim.reading,
+        "others": claim.others,
+        "judgement": claim.judgement(),
         "direction": claim.direction.text(),
     })
 }

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use warpwatt_base::suggest;
-use warpwatt_papers::{About, Claim, Ledger, PAPERS, Paper, Points};
+use warpwatt_papers::{About, Chosen, Claim, Evidence, Figure, Ledger, PAPERS, Paper, Points};
 use warpwatt_record as record;
 use warpwatt_workloads::Workload;
 
@@ -29,18 +29,22 @@ use pool::Outcome;
 
 pub use claims::list as list_claims;
 
+/// Stands for all workloads.
+const ALL: &str = "all";
+
 pub fn paper(args: &PaperArgs, console: &Console) -> Result<Exit, Failure> {
     let started = Instant::now();
     let paper = find(&args.name)?;
     let claims = claims::of(paper)?;
-    let workloads = choose(&args.workloads)?;
-    let plan = Plan::new(paper, &workloads, args.size, args.seed)?;
+    let (workloads, suite) = choose(paper, &args.workloads)?;
+    let seeds = distinct(&args.seeds);
+    let plan = Plan::new(paper, &workloads, args.size, &seeds)?;
     let folder = Folder::open(&args.out, paper.name)?;
     folder.log(&format!(
-        "{}, size {}, seed {}: {} points",
+        "{}, size {}, seeds {}: {} points",
         paper.name,
         args.size,
-        args.seed,
+        list(&seeds),
         plan.tasks.len()
     ));
 
@@ -63,24 +67,30 @@ pub fn paper(args: &PaperArgs, console: &Console) -> Result<Exit, Failure> {
     folder.log(&summary);
     console.note(&summary);
 
-    let mut found = Points::new(workloads.iter().map(|workload| workload.info().name.to_owned()).collect());
+    let names: Vec<_> = workloads.iter().map(|workload| workload.info().name.to_owned()).collect();
+    let mut found: Vec<_> = seeds.iter().map(|_| Points::new(names.clone())).collect();
     for (task, record) in plan.tasks.iter().zip(records) {
-        if let Some(record) = record {
-            found.put(task.variant.name, &task.point.workload, record);
+        if let Some((points, record)) = found.get_mut(task.seed).zip(record) {
+            points.put(task.variant.name, &task.point.workload, record);
         }
     }
+    let (gpus, technologies) = plan.machines();
+    let size = warpwatt_papers::Size::find(args.size.name())
+        .ok_or_else(|| Failure::new(Exit::Internal, format!("papers know no size {}", args.size)))?;
     let about = About {
         paper: paper.name.to_owned(),
         title: paper.title.to_owned(),
         citation: paper.citation.to_owned(),
         tool: record::tool(),
-        gpu: paper.gpu.to_owned(),
+        gpus,
         gpu_sha256: plan.gpu_sha256(),
-        technology: paper.technology.to_owned(),
-        size: args.size.to_string(),
-        seed: args.seed,
-        workloads: found.workloads.clone(),
-        of_workloads: warpwatt_workloads::all().len(),
+        technologies,
+        size,
+        seeds: seeds.clone(),
+        workloads: names,
+        of_suite: args.workloads.is_empty(),
+        missing: suite.missing,
+        stand_ins: suite.stand_ins,
         points,
         failed: failed.iter().map(|(task, _)| plan.tasks[*task].name()).collect(),
     };
@@ -109,15 +119,17 @@ fn write(
     paper: &Paper,
     about: About,
     claims: &[Claim],
-    points: &Points,
+    seeds: &[Points],
     folder: &Folder,
 ) -> Result<Ledger, Failure> {
-    let findings = (paper.evaluate)(points);
-    for figure in &findings.figures {
+    let findings = seeds.iter().map(paper.evaluate);
+    let (figures, measures): (Vec<_>, Vec<_>) =
+        findings.map(|findings| (findings.figures, findings.measures)).unzip();
+    for figure in &Figure::together(&figures) {
         let text = warpwatt_results::json::to_text(&figure.document(paper.name, claims)).map_err(internal)?;
         folder.write(&format!("{}/{}.json", folder::FIGURES, figure.name), &text)?;
     }
-    let ledger = Ledger::new(about, claims, &findings.measures);
+    let ledger = Ledger::new(about, claims, &Evidence(measures));
     folder.write("ledger.json", &json(&ledger)?)?;
     folder.write("ledger.md", &ledger.to_markdown())?;
     Ok(ledger)
@@ -134,10 +146,10 @@ fn internal(error: serde_json::Error) -> Failure {
 /// The command that goes on with what was begun.
 fn again(args: &PaperArgs) -> String {
     let mut text = format!(
-        "warpwatt paper {} --size {} --seed {} --out {}",
+        "warpwatt paper {} --size {} --seeds {} --out {}",
         args.name,
         args.size,
-        args.seed,
+        list(&args.seeds),
         args.out.display()
     );
     if !args.workloads.is_empty() {
@@ -157,17 +169,40 @@ fn find(name: &str) -> Result<&'static Paper, Failure> {
     })
 }
 
-/// The workloads of these names, or all, in the order of their list.
-fn choose(names: &[String]) -> Result<Vec<&'static dyn Workload>, Failure> {
-    let all = warpwatt_workloads::all();
-    let names: Vec<_> = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
-    if names.is_empty() {
-        return Ok(all.to_vec());
+/// Seeds with commas.
+fn list(seeds: &[u64]) -> String {
+    seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// Each seed once, in the order in which they are given.
+fn distinct(seeds: &[u64]) -> Vec<u64> {
+    let mut kept = Vec::new();
+    for seed in seeds {
+        if !kept.contains(seed) {
+            kept.push(*seed);
+        }
     }
-    for name in &names {
+    kept
+}
+
+/// The workloads of these names (`all` for all of them), or those of the paper's suite, in the order of their list; and what there is of the suite.
+fn choose(paper: &Paper, names: &[String]) -> Result<(Vec<&'static dyn Workload>, Chosen), Failure> {
+    let all = warpwatt_workloads::all();
+    let table: Vec<_> = all.iter().map(|workload| workload.info().name).collect();
+    let suite = warpwatt_papers::suite(paper.name)
+        .map_err(|error| Failure::new(Exit::Internal, error.to_string()))?
+        .map(|suite| suite.choose(&table))
+        .unwrap_or_default();
+    let names: Vec<_> = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
+    for name in names.iter().filter(|name| **name != ALL) {
         find_workload(name)?;
     }
-    Ok(all.iter().copied().filter(|workload| names.contains(&workload.info().name)).collect())
+    let wanted = |name: &str| match names.is_empty() {
+        true => suite.workloads.iter().any(|other| other == name),
+        false => names.contains(&ALL) || names.contains(&name),
+    };
+    let chosen = all.iter().copied().filter(|workload| wanted(workload.info().name)).collect();
+    Ok((chosen, suite))
 }
 
 #[cfg(test)]
@@ -178,12 +213,20 @@ mod tests {
     fn workloads_are_in_the_order_of_their_list_and_known() {
         let names = |given: &[&str]| -> Result<Vec<&str>, Failure> {
             let given: Vec<_> = given.iter().map(|name| (*name).to_owned()).collect();
-            Ok(choose(&given)?.iter().map(|workload| workload.info().name).collect())
+            Ok(choose(&PAPERS[0], &given)?.0.iter().map(|workload| workload.info().name).collect())
         };
         assert_eq!(names(&["bfs", "vecadd", "bfs"]).expect("known"), ["vecadd", "bfs"]);
         assert_eq!(names(&["bfs", " "]).expect("a comma too many"), ["bfs"]);
-        assert_eq!(names(&[]).expect("all").len(), 14);
+        assert_eq!(names(&["all"]).expect("all").len(), warpwatt_workloads::all().len());
+        let suite = names(&[]).expect("the suite");
+        assert!(suite.contains(&"lib") && !suite.contains(&"vecadd"), "{suite:?}");
         assert_eq!(names(&["bsf"]).expect_err("unknown").exit, Exit::Usage);
+    }
+
+    #[test]
+    fn seeds_are_taken_once_and_in_order() {
+        assert_eq!(distinct(&[3, 1, 3]), [3, 1]);
+        assert_eq!(list(&[3, 1]), "3,1");
     }
 
     #[test]

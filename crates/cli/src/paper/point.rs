@@ -30,7 +30,8 @@ pub fn run(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<Point
 
 fn attempt(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<PointRecord, Missing> {
     let meter = Meter::start();
-    let options = options(&Execution::default(), Some(target), flag.clone());
+    let execution = Execution { no_predication: !task.variant.predication, ..Execution::default() };
+    let options = options(&execution, Some(target), flag.clone());
     let level = options.level;
     let (watcher, _) = Watcher::new(Watch { silent: true, ..Watch::default() });
     let stopped = |error| match warpwatt_runtime::Error::class(&error) {

@@ -130,7 +130,7 @@ mod tests {
     /// The first two variants of a workload.
     fn plan() -> Plan {
         let workload = warpwatt_workloads::find("vecadd").expect("a workload");
-        let mut plan = Plan::new(&PAPERS[0], &[workload], Size::Tiny, 1).expect("a plan");
+        let mut plan = Plan::new(&PAPERS[0], &[workload], Size::Tiny, &[1]).expect("a plan");
         plan.tasks.truncate(2);
         plan
     }

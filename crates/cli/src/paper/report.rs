@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use warpwatt_papers::{Ledger, Row};
+use warpwatt_papers::{Judged, Ledger, Row};
 
 use super::folder;
 use super::plan::Plan;
@@ -25,46 +25,42 @@ pub fn print(ledger: &Ledger, out: &Path, console: &Console) {
         out.join(folder::FIGURES).display(),
         out.join(folder::POINTS).display()
     );
+    text += "how claims are read and judged: ledger.md, or `warpwatt list claims`\n";
     console.summary(&text);
 }
 
 fn table(ledger: &Ledger) -> String {
     let all = ledger.about.workloads.len();
-    let mut table = Table::new(&["claim", "paper", "measured", "ratio", "verdict", ""]).left(4).left(5);
+    let columns = ["claim", "paper", "measured", "seeds", "ratio", "verdict", ""];
+    let mut table = Table::new(&columns).left(5).left(6);
     for row in &ledger.rows {
-        // A mean of fewer than there are is worth less.
-        let fewer = row.workloads.filter(|workloads| row.measured.is_some() && *workloads != all);
-        table.row([
-            row.id.clone(),
-            row.shown_paper(),
-            row.shown_measured(),
-            row.shown_ratio(),
-            row.verdict.name().to_owned(),
-            fewer.map_or(String::new(), |some| format!("on {some} of {all} workloads")),
-        ]);
+        let mut line = |name: String, paper: String, measured: String, judged: &Judged, flags: String| {
+            let verdict = judged.verdict.name().to_owned();
+            table.row([name, paper, measured, judged.shown_spread(), judged.shown_ratio(), verdict, flags]);
+        };
+        let flags = row.flags(all).join("; ");
+        line(row.id.clone(), row.shown_paper(), row.shown_measured(), &row.judged, flags);
+        for entry in &row.entries {
+            let measured = entry.judged.shown(&row.measured_unit);
+            let paper = format!("{} {}", entry.paper, row.unit);
+            let scaled =
+                entry.scaled_below.map_or(String::new(), |size| format!("scaled below {}", size.name()));
+            line(format!("  {}", entry.name), paper, measured, &entry.judged, scaled);
+        }
+        for other in row.told_others() {
+            let measured = other.judged.shown(&row.measured_unit);
+            line(format!("  or {}", other.name), String::new(), measured, &other.judged, String::new());
+        }
     }
     table.render()
 }
 
-/// What is to be said about claims, those together of which the same is to be said.
+/// Reasons for what does not hold, claim by claim.
 fn remarks(rows: &[Row]) -> String {
-    let mut told: Vec<(Vec<&Row>, Vec<String>)> = Vec::new();
-    for row in rows {
-        let remarks: Vec<_> = row.reading.clone().into_iter().chain(row.remark()).collect();
-        match told.iter_mut().find(|(_, others)| *others == remarks) {
-            _ if remarks.is_empty() => {}
-            Some((rows, _)) => rows.push(row),
-            None => told.push((vec![row], remarks)),
-        }
-    }
     let mut text = String::new();
-    for (rows, remarks) in told {
-        let heading = match rows[..] {
-            [row] => format!("{}: {}", row.id, row.what),
-            _ => rows.iter().map(|row| row.id.as_str()).collect::<Vec<_>>().join(", "),
-        };
-        text += &format!("\n{}", wrapped(&heading, 0, WIDTH));
-        for remark in remarks {
+    for row in rows.iter().filter(|row| row.needs_a_reason()) {
+        text += &format!("\n{}", wrapped(&format!("{}: {}", row.id, row.what), 0, WIDTH));
+        for remark in row.remarks() {
             text += &wrapped(&remark, 2, WIDTH);
         }
     }
@@ -84,7 +80,7 @@ pub fn failures(plan: &Plan, failed: &[(usize, String)], console: &Console) {
 
 #[cfg(test)]
 mod tests {
-    use warpwatt_papers::{About, Column, Measures};
+    use warpwatt_papers::{About, Column, Evidence, Measures, Size};
 
     use super::*;
 
@@ -94,40 +90,45 @@ mod tests {
             title: "Warped-Compression".to_owned(),
             citation: String::new(),
             tool: warpwatt_record::tool(),
-            gpu: "gtx480-wc".to_owned(),
+            gpus: vec!["gtx480-wc".to_owned()],
             gpu_sha256: String::new(),
-            technology: "wc45".to_owned(),
-            size: "tiny".to_owned(),
-            seed: 1,
+            technologies: vec!["wc45".to_owned()],
+            size: Size::Tiny,
+            seeds: vec![1],
             workloads: ["bfs", "lib"].map(str::to_owned).into(),
-            of_workloads: 14,
+            of_suite: false,
+            missing: Vec::new(),
+            stand_ins: Default::default(),
             points: 36,
             failed: Vec::new(),
         };
         let mut measures = Measures::default();
-        for id in ["wc.rf_energy", "wc.rf_energy_lrr", "wc.rf_energy_wire_100"] {
-            measures.mean(id, &Column(vec![Some(28.0), Some(28.0)]));
+        for (name, value) in [("wc.rf_energy", 48.0), ("wc.rf_energy.against_gating", 23.0)] {
+            measures.mean(name, &Column(vec![Some(value), Some(value)]));
         }
         measures.mean("wc.ratio_divergent", &Column(vec![Some(1.3), None]));
-        Ledger::new(about, &warpwatt_papers::claims().expect("claims"), &measures)
+        let claims = warpwatt_papers::claims().expect("claims");
+        let claims: Vec<_> = claims.into_iter().filter(|claim| claim.id.starts_with("wc.")).collect();
+        Ledger::new(about, &claims, &Evidence(vec![measures]))
     }
 
     #[test]
-    fn a_row_says_when_it_stands_on_fewer_workloads() {
+    fn a_row_says_on_what_it_stands_and_has_other_readings_below() {
         let table = table(&ledger());
-        let line = |id: &str| table.lines().find(|line| line.split(' ').next() == Some(id)).expect("a row");
-        assert!(line("wc.ratio_divergent").ends_with("  holds    on 1 of 2 workloads"), "{table}");
-        assert!(line("wc.rf_energy").ends_with("  holds"), "{table}");
-        assert!(line("wc.slowdown").ends_with("no data"), "{table}");
+        let lines: Vec<_> = table.lines().collect();
+        let at = |id: &str| lines.iter().position(|line| line.split(' ').next() == Some(id)).expect("a row");
+        assert!(lines[at("wc.ratio_divergent")].ends_with("on 1 of 2 workloads"), "{table}");
+        assert!(lines[at("wc.rf_energy")].contains("  direction"), "{table}");
+        let other = lines[at("wc.rf_energy") + 1];
+        assert!(other.starts_with("  or against_gating") && other.ends_with("holds"), "{table}");
+        assert!(lines[at("wc.slowdown")].ends_with("no data"), "{table}");
     }
 
     #[test]
-    fn the_same_is_said_once_and_within_a_hundred_columns() {
+    fn reasons_are_told_within_a_hundred_columns() {
         let text = remarks(&ledger().rows);
-        let together =
-            "\nwc.rf_energy_lrr, wc.rf_energy_codec_2_5x, wc.rf_energy_access_2_5x, wc.rf_energy_wire_100\n";
-        assert!(text.contains(together), "{text}");
-        assert!(text.contains("\nwc.rf_energy: energy of the register file saved"), "{text}");
+        assert!(text.contains("\nwc.rf_energy: register-file energy saved"), "{text}");
+        assert!(text.contains("(figures/gating.json)"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
     }
 }

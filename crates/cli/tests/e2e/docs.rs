@@ -62,7 +62,7 @@ fn the_techniques_reference_has_every_parameter_and_counter() {
     let mut page = String::from(
         "# Techniques\n\nGenerated from the declarations of each technique. `--with NAME` switches one on, `--with NAME:key=value,key=value` with \
          other parameters, and `--set technique.NAME.key=value` does the same. Any number of techniques can be on at once unless they exclude each other. \
-         [adding-a-technique.md](adding-a-technique.md) leads through the files of one, [papers.md](papers.md) says how its paper is done again.\n",
+         [adding-a-technique.md](adding-a-technique.md) leads through the files of one, [papers.md](papers.md) says how its paper is reproduced.\n",
     );
     for info in warpwatt_runtime::Techniques::ALL.iter().filter(|info| !info.is_probe()) {
         let _ = writeln!(

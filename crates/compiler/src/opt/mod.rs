@@ -23,7 +23,7 @@ use crate::ir::Function;
 /// Rounds of simplification after which we stop even if something still changes; real programs need three or four.
 const MAX_ROUNDS: usize = 12;
 
-pub fn run(f: &mut Function) {
+pub fn run(f: &mut Function, predicate: bool) {
     blocks::clean(f);
     settle(f);
     if narrow::run(f) {
@@ -35,7 +35,7 @@ pub fn run(f: &mut Function) {
     address::reassociate(f);
     address::fold(f);
     dce::run(f);
-    if predicate::run(f) {
+    if predicate && predicate::run(f) {
         blocks::clean(f);
         settle(f);
     }

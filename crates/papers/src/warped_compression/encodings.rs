@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Other ways to compress: single encodings (Figure 15, section 6.6), and what section 5.2 weighs against the mechanism.
 
-use super::{FULL, GATING, MERGE, SINGLE, THREAD, energy, time};
+use super::{BASE, FULL, MERGE, SINGLE, THREAD, energy, time};
 use crate::figure::{Figure, Series};
 use crate::measure::{Column, over};
 use crate::paper::Findings;
@@ -23,6 +23,11 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     for ((variant, name), claim) in SINGLE.iter().zip(claims) {
         let lost = ratio(points, variant).saved(&all);
         findings.measures.mean(claim, &lost);
+        if claim == claims[0] {
+            let (one, of) = (ratio(points, variant).mean(), all.mean());
+            let lost = one.zip(of).and_then(|(one, of)| over(one, of)).map(|share| 100.0 * (1.0 - share));
+            findings.measures.of(format!("{claim}.of_means"), lost, all.count());
+        }
         let one = Series::new(format!("lost with {name} alone"), "%", lost);
         series.push(if claim == claims[0] { one.claimed(claims[0]) } else { one });
     }
@@ -40,12 +45,12 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     for (variant, name) in variants {
         series.push(Series::new(format!("{name}: ratio"), "x", ratio(points, variant)).ratio());
         series.push(
-            Series::new(format!("{name}: energy"), "x", energy::relative(points, variant, GATING)).ratio(),
+            Series::new(format!("{name}: energy"), "x", energy::relative(points, variant, BASE)).ratio(),
         );
         series.push(Series::new(format!("{name}: time"), "x", time::relative(points, variant)).ratio());
     }
     for (name, variant) in [("merge", MERGE), ("thread", THREAD)] {
-        let saved = energy::relative(points, variant, GATING).map(|share| 100.0 * (1.0 - share));
+        let saved = energy::relative(points, variant, BASE).map(|share| 100.0 * (1.0 - share));
         findings.measures.mean(format!("wc.rf_energy.{name}"), &saved);
     }
     findings.figures.push(Figure::new(

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Energy of the register file: Figures 9, 14 and 16 to 19. Savings are against gating without compression. Those that vary energies follow
-//! from one run each: what is scaled is proportional to what was counted.
+//! Energy of the register file: Figures 9, 14 and 16 to 19. Savings are against a file without compression that is never gated, in every figure;
+//! those against gating without compression stand beside. Figures that vary energies follow from one run each: what is scaled is proportional
+//! to what was counted.
 
-use super::{BASE, FULL, FULL_LRR, GATING, GATING_LRR, SINGLE};
+use super::{BASE, BASE_LRR, FULL, FULL_LRR, GATING, GATING_LRR, SINGLE};
 use crate::figure::{Figure, Series};
-use crate::measure::Column;
+use crate::measure::{Column, over};
 use crate::paper::Findings;
 use crate::point::{PointRecord, Points};
 
@@ -13,6 +14,9 @@ const TIMES: [f64; 4] = [1.0, 1.5, 2.0, 2.5];
 /// Shares of wires that move, in percent, and the one that Table 3 is for.
 const ACTIVITIES: [f64; 5] = [0.0, 25.0, 50.0, 75.0, 100.0];
 const TABLE_3_ACTIVITY: f64 = 50.0;
+
+/// What the register file is made of: the file itself, and the codecs.
+const STRUCTURES: [&str; 4] = ["register banks", "register wires", "compressors", "decompressors"];
 
 /// Where the energy of the register file goes, in joules.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +41,8 @@ const TABLE_3: Scale = Scale { codecs: 1.0, access: 1.0, wires: 1.0 };
 
 impl Parts {
     fn of(point: &PointRecord) -> Parts {
-        let structures = ["register banks", "register wires", "compressors", "decompressors"];
-        let [banks, wires, compression, decompression] = structures.map(|name| point.dynamic(name));
-        let leakage = structures.iter().map(|name| point.leakage(name)).sum();
+        let [banks, wires, compression, decompression] = STRUCTURES.map(|name| point.dynamic(name));
+        let leakage = STRUCTURES.iter().map(|name| point.leakage(name)).sum();
         Parts { banks, wires, compression, decompression, leakage }
     }
 
@@ -76,7 +79,27 @@ pub fn relative(points: &Points, variant: &str, base: &str) -> Column {
 
 /// Leakage of a variant over that of the baseline.
 pub fn relative_leakage(points: &Points, variant: &str) -> Column {
-    part(points, variant, |parts| parts.leakage).over(&part(points, BASE, |parts| parts.leakage))
+    leakage(points, variant).over(&leakage(points, BASE))
+}
+
+fn leakage(points: &Points, variant: &str) -> Column {
+    part(points, variant, |parts| parts.leakage)
+}
+
+/// Leakage in the cycles in which an SM has warps. Without warps no bank holds a register, so that gated banks are off.
+fn leakage_with_warps(points: &Points, variant: &str) -> Column {
+    let gated = variant != BASE;
+    points.column(variant, |point| {
+        let busy = over(point.count("sm.active.cycles")?, point.count("sm.cycles.cycles")?)?;
+        let [banks, codecs] = [&STRUCTURES[..2], &STRUCTURES[2..]]
+            .map(|names| names.iter().map(|name| point.leakage(name)).sum::<f64>());
+        Some(banks * if gated { 1.0 } else { busy } + codecs * busy)
+    })
+}
+
+/// Leakage saved in the cycles in which an SM has warps, in percent.
+pub fn leakage_saved_with_warps(points: &Points, variant: &str) -> Column {
+    leakage_with_warps(points, variant).saved(&leakage_with_warps(points, BASE))
 }
 
 fn percent_saved(relative: &Column) -> Column {
@@ -93,34 +116,38 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
 fn split(points: &Points, findings: &mut Findings) {
     let whole = total(points, BASE, TABLE_3);
     let of = |variant: &str, of: fn(&Parts) -> f64| part(points, variant, of);
-    let (dynamic, leakage) = (of(BASE, Parts::dynamic), of(BASE, |parts| parts.leakage));
-    let dynamic_saved = of(FULL, Parts::dynamic).saved(&dynamic);
-    let leakage_saved = of(FULL, |parts| parts.leakage).saved(&of(GATING, |parts| parts.leakage));
+    let (dynamic, leaked) = (of(BASE, Parts::dynamic), leakage(points, BASE));
+    let full = total(points, FULL, TABLE_3);
     let gating = total(points, GATING, TABLE_3);
-    let saved = total(points, FULL, TABLE_3).saved(&gating);
+    let dynamic_saved = of(FULL, Parts::dynamic).saved(&dynamic);
+    let leakage_saved = leakage(points, FULL).saved(&leaked);
+    let saved = full.saved(&whole);
     let share = |column: &Column| column.over(&whole).map(|share| 100.0 * share);
-    let codecs = share(&of(FULL, Parts::codecs));
-    let access_saved = share(&dynamic).with(&share(&of(FULL, Parts::access)), |one, other| Some(one - other));
     let measures = &mut findings.measures;
     measures.mean("wc.rf_energy", &saved);
     measures.most("wc.rf_energy", &saved, &points.workloads);
+    measures.mean("wc.rf_energy.against_gating", &full.saved(&gating));
     measures.mean("wc.rf_energy.gating_only", &gating.saved(&whole));
-    measures.mean("wc.rf_energy.against_none", &total(points, FULL, TABLE_3).saved(&whole));
+    let with_warps = |variant: &str| of(variant, Parts::dynamic).plus(&leakage_with_warps(points, variant));
+    measures.mean("wc.rf_energy.with_warps", &with_warps(FULL).saved(&with_warps(BASE)));
     measures.mean("wc.rf_energy.baseline_dynamic", &share(&dynamic));
-    measures.mean("wc.rf_energy.codecs", &codecs);
-    measures.mean("wc.rf_energy.access_saved", &access_saved);
+    measures.mean("wc.rf_energy.codecs", &share(&of(FULL, Parts::codecs)));
     measures.mean("wc.rf_dynamic", &dynamic_saved);
-    let access = of(FULL, Parts::access).saved(&dynamic);
-    measures.mean("wc.rf_dynamic.access", &access);
+    measures.mean("wc.rf_dynamic.without_codecs", &of(FULL, Parts::access).saved(&dynamic));
     measures.mean("wc.rf_leakage", &leakage_saved);
     measures.most("wc.rf_leakage", &leakage_saved, &points.workloads);
     measures.of("wc.rf_leakage.median", leakage_saved.median(), leakage_saved.count());
-    measures.mean("wc.rf_leakage.against_none", &of(FULL, |parts| parts.leakage).saved(&leakage));
+    measures.mean("wc.rf_leakage.against_gating", &leakage(points, FULL).saved(&leakage(points, GATING)));
+    measures.mean("wc.rf_leakage.with_warps", &leakage_saved_with_warps(points, FULL));
     let per_cycle = points.column(BASE, |point| {
         let accesses = point.count("rf.reads.count")? + point.count("rf.writes.count")?;
-        crate::measure::over(accesses, point.count("sm.cycles.cycles")?)
+        over(accesses, point.count("sm.cycles.cycles")?)
     });
     measures.mean("wc.rf_energy.accesses_per_cycle", &per_cycle);
+    let occupied = points.column(BASE, |point| {
+        Some(100.0 * over(point.count("sm.active.cycles")?, point.count("sm.cycles.cycles")?)?)
+    });
+    measures.mean("wc.rf_energy.occupied", &occupied);
     let stack = |name: &str, column: Column| Series::new(name, "%", share(&column));
     findings.figures.push(Figure::new(
         "fig09",
@@ -129,7 +156,7 @@ fn split(points: &Points, findings: &mut Findings) {
         &points.workloads,
         vec![
             stack("without: dynamic", dynamic),
-            stack("without: leakage", leakage),
+            stack("without: leakage", leaked),
             stack("gating alone: leakage", of(GATING, |parts| parts.leakage)),
             stack("with: dynamic", of(FULL, Parts::access)),
             stack("with: leakage", of(FULL, |parts| parts.leakage)),
@@ -143,29 +170,33 @@ fn split(points: &Points, findings: &mut Findings) {
 }
 
 fn schedulers(points: &Points, findings: &mut Findings) {
-    let gto = relative(points, FULL, GATING);
-    let lrr = relative(points, FULL_LRR, GATING_LRR);
+    let gto = relative(points, FULL, BASE);
+    let lrr = relative(points, FULL_LRR, BASE_LRR);
     let saved = percent_saved(&lrr);
-    findings.measures.mean("wc.rf_energy_lrr", &saved);
+    let id = "wc.rf_energy_lrr";
+    findings.measures.mean(id, &saved);
+    for (name, base) in [("against_gating", GATING_LRR), ("against_gto", BASE)] {
+        let column = percent_saved(&relative(points, FULL_LRR, base));
+        findings.measures.mean(format!("{id}.{name}"), &column);
+    }
     findings.figures.push(Figure::new(
         "fig14",
         "Figure 14",
-        "Energy of the register file by scheduler, over that without compression under the same one",
+        "Energy of the register file by scheduler, over that without the technique under the same one",
         &points.workloads,
         vec![
             Series::new("GTO", "x", gto.clone()).ratio(),
             Series::new("LRR", "x", lrr).ratio(),
             Series::new("saved under GTO", "%", percent_saved(&gto)).claimed("wc.rf_energy"),
-            Series::new("saved under LRR", "%", saved).claimed("wc.rf_energy_lrr"),
+            Series::new("saved under LRR", "%", saved).claimed(id),
         ],
     ));
 }
 
 fn encodings(points: &Points, findings: &mut Findings) {
     let each = SINGLE.iter().chain([&(FULL, "all")]);
-    let series = each
-        .clone()
-        .map(|(variant, name)| Series::new(*name, "x", relative(points, variant, GATING)).ratio());
+    let series =
+        each.clone().map(|(variant, name)| Series::new(*name, "x", relative(points, variant, BASE)).ratio());
     let dynamic = each.map(|(variant, name)| {
         let with = part(points, variant, Parts::dynamic);
         let without = part(points, BASE, Parts::dynamic);
@@ -175,16 +206,17 @@ fn encodings(points: &Points, findings: &mut Findings) {
     findings.figures.push(Figure::new(
         "fig16",
         "Figure 16",
-        "Energy of the register file with one encoding, over that without compression",
+        "Energy of the register file with one encoding, over that without the technique",
         &points.workloads,
         series,
     ));
 }
 
 fn scaled(points: &Points, findings: &mut Findings) {
-    let saved = |scale: Scale| total(points, FULL, scale).saved(&total(points, GATING, scale));
+    let against = |base: &str, scale: Scale| total(points, FULL, scale).saved(&total(points, base, scale));
+    let saved = |scale: Scale| against(BASE, scale);
     let series = |label: String, scale: Scale, claim: Option<&'static str>| {
-        let left = total(points, FULL, scale).over(&total(points, GATING, scale));
+        let left = total(points, FULL, scale).over(&total(points, BASE, scale));
         let saved = Series::new(format!("{label}: saved"), "%", saved(scale));
         let saved = match claim {
             Some(claim) => saved.claimed(claim),
@@ -209,7 +241,7 @@ fn scaled(points: &Points, findings: &mut Findings) {
     add(
         "fig17",
         "Figure 17",
-        "Energy of the register file if compressing and decompressing take more, over that without compression",
+        "Energy of the register file if compressing and decompressing take more, over that without the technique",
         TIMES
             .map(|times| series(format!("{times} x"), codecs(times), last(times, "wc.rf_energy_codec_2_5x")))
             .into(),
@@ -217,7 +249,7 @@ fn scaled(points: &Points, findings: &mut Findings) {
     add(
         "fig18",
         "Figure 18",
-        "Energy of the register file if accesses take more, over that without compression",
+        "Energy of the register file if accesses take more, over that without the technique",
         TIMES
             .map(|times| series(format!("{times} x"), access(times), last(times, "wc.rf_energy_access_2_5x")))
             .into(),
@@ -225,7 +257,7 @@ fn scaled(points: &Points, findings: &mut Findings) {
     add(
         "fig19",
         "Figure 19",
-        "Energy of the register file by the share of wires that move, over that without compression",
+        "Energy of the register file by the share of wires that move, over that without the technique",
         ACTIVITIES
             .map(|activity| {
                 let claim = (activity == 100.0).then_some("wc.rf_energy_wire_100");
@@ -234,8 +266,13 @@ fn scaled(points: &Points, findings: &mut Findings) {
             .into(),
     );
     let measures = &mut findings.measures;
-    measures.mean("wc.rf_energy_codec_2_5x", &saved(codecs(2.5)));
-    measures.mean("wc.rf_energy_access_2_5x", &saved(access(2.5)));
-    measures.mean("wc.rf_energy_wire_100", &saved(wires(100.0)));
+    for (id, scale) in [
+        ("wc.rf_energy_codec_2_5x", codecs(2.5)),
+        ("wc.rf_energy_access_2_5x", access(2.5)),
+        ("wc.rf_energy_wire_100", wires(100.0)),
+    ] {
+        measures.mean(id, &saved(scale));
+        measures.mean(format!("{id}.against_gating"), &against(GATING, scale));
+    }
     measures.mean("wc.rf_energy_wire_100.none", &saved(wires(0.0)));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Banks that are off: Figure 10, and who is to be thanked for the leakage saved.
+//! Banks that are off: Figure 10, and which mechanism saves how much of the leakage.
 
 use super::{BASE, COMPRESSION, FULL, GATING, VALID_LAUNCH, energy};
 use crate::figure::{Figure, Series};
@@ -21,8 +21,20 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
         clusters.map(|cluster| cluster[CLUSTER - 1] - cluster[0]).sum::<f64>() / (BANKS / CLUSTER) as f64
     });
     let stairs = profile.as_ref().map(|profile| stairs(profile));
+    // Without warps all banks are off, which changes no difference between banks but the time that it is divided by.
+    let busy =
+        points.column(FULL, |point| over(point.count("sm.active.cycles")?, point.count("sm.cycles.cycles")?));
+    let last = |bank: usize| off(points, FULL, bank).over(&busy);
+    let rise_with_warps = rise.and_then(|_| {
+        let rises = (0..BANKS / CLUSTER).map(|cluster| {
+            let first = last(cluster * CLUSTER).mean()?;
+            Some(last(cluster * CLUSTER + CLUSTER - 1).mean()? - first)
+        });
+        Some(rises.sum::<Option<f64>>()? / (BANKS / CLUSTER) as f64)
+    });
     let measures = &mut findings.measures;
     measures.of("wc.gated_profile", rise, workloads);
+    measures.of("wc.gated_profile.with_warps", rise_with_warps, workloads);
     measures.of("wc.gated_profile.falls", stairs.map(|(falls, _)| falls as f64), workloads);
     measures.of("wc.gated_profile.uneven", stairs.map(|(_, uneven)| uneven as f64), workloads);
     let mean = |profile: &Vec<f64>| profile.iter().sum::<f64>() / BANKS as f64;
@@ -94,6 +106,8 @@ fn leakage(points: &Points, findings: &mut Findings) {
     {
         findings.measures.mean(format!("wc.rf_leakage.{name}"), &saved(variant));
     }
+    let alone = energy::leakage_saved_with_warps(points, GATING);
+    findings.measures.mean("wc.rf_leakage.gating_with_warps", &alone);
     let series = variants.iter().map(|(variant, name)| Series::new(*name, "x", left(variant)).ratio());
     let gated = variants[2..].iter().map(|(variant, name)| {
         let time = points.column(variant, |point| {
@@ -107,7 +121,13 @@ fn leakage(points: &Points, findings: &mut Findings) {
         "",
         "Leakage of the register file over that without the technique",
         &points.workloads,
-        series.chain(gated).collect(),
+        series
+            .chain(gated)
+            .chain([(GATING, "gating without compression"), (FULL, "both")].map(|(variant, name)| {
+                let saved = energy::leakage_saved_with_warps(points, variant);
+                Series::new(format!("{name}: leakage saved in cycles with warps"), "%", saved)
+            }))
+            .collect(),
     ));
 }
 

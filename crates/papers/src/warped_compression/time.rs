@@ -16,8 +16,25 @@ pub fn relative(points: &Points, variant: &str) -> Column {
     cycles(points, variant).over(&cycles(points, BASE))
 }
 
-fn added(points: &Points, variant: &str) -> Column {
+pub fn added(points: &Points, variant: &str) -> Column {
     cycles(points, variant).added(&cycles(points, BASE))
+}
+
+/// Cycles in which SMs have warps, added up over SMs.
+fn busy(points: &Points, variant: &str) -> Column {
+    points.column(variant, |point| point.count("sm.active.cycles"))
+}
+
+/// Time added, by cycles in which SMs have warps.
+fn added_with_warps(points: &Points, variant: &str) -> Column {
+    busy(points, variant).added(&busy(points, BASE))
+}
+
+/// Warps of an SM that has any.
+pub fn warps(points: &Points, variant: &str) -> Column {
+    points.column(variant, |point| {
+        over(point.count("sm.resident_warps.cycles")?, point.count("sm.active.cycles")?)
+    })
 }
 
 pub fn evaluate(points: &Points, findings: &mut Findings) {
@@ -26,19 +43,11 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     findings.measures.most("wc.slowdown", &of_full, &points.workloads);
     let rest = of_full.without_max();
     findings.measures.mean("wc.slowdown.rest", &rest);
-    let warps = points.column(BASE, |point| {
-        over(point.count("sm.resident_warps.cycles")?, point.count("sm.active.cycles")?)
-    });
+    let with_warps = added_with_warps(points, FULL);
+    findings.measures.mean("wc.slowdown.with_warps", &with_warps);
+    let warps = warps(points, BASE);
     findings.measures.mean("wc.slowdown.warps", &warps);
     findings.measures.of("wc.slowdown.warps_of_most", warps.at_max_of(&of_full), 1);
-    // Of the slots of schedulers that have a warp, those in which it waits for what is being computed.
-    let waits = points.column(BASE, |point| {
-        let empty = point.count("sm.stall.empty.count")?;
-        let slots = point.count("sm.issue_slots.count")? - empty;
-        over(100.0 * point.count("sm.stall.dependency.count")?, slots)
-    });
-    findings.measures.mean("wc.slowdown.waits", &waits);
-    findings.measures.of("wc.slowdown.waits_of_most", waits.at_max_of(&of_full), 1);
     findings.figures.push(Figure::new(
         "fig13",
         "Figure 13",
@@ -47,18 +56,22 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
         vec![
             Series::new("time", "x", relative(points, FULL)).ratio(),
             Series::new("added", "%", of_full).claimed("wc.slowdown"),
+            Series::new("added, cycles with warps", "%", with_warps),
+            Series::new("warps on an SM", "warps", warps),
         ],
     ));
 
-    let mut worst = Column::default();
+    let (mut worst, mut worst_with_warps) = (Column::default(), Column::default());
     for (name, variant) in [("compress", COMPRESS[2].0), ("decompress", DECOMPRESS[3].0), ("both", BOTH_8)] {
         let column = added(points, variant);
         findings.measures.mean(format!("wc.slowdown_latency_8.{name}"), &column);
         if column.mean() > worst.mean() {
             worst = column;
+            worst_with_warps = added_with_warps(points, variant);
         }
     }
     findings.measures.mean("wc.slowdown_latency_8", &worst);
+    findings.measures.mean("wc.slowdown_latency_8.with_warps", &worst_with_warps);
     findings.measures.most("wc.slowdown_latency_8", &worst, &points.workloads);
 
     let mut sweep = |name, place, title, variants: &[(&str, &str)]| {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What Warped-Compression counts.
 //!
-//! Histograms by phase have four places, for how a register is written: by all 32 lanes; by all lanes of a warp that has fewer; by those
-//! of an undiverged warp whose guard holds; by a part of a diverged warp, or of one that has lost threads.
+//! Histograms by phase have five places, for the lanes that an instruction is executed by (`Phase`): all 32; those of a full warp whose
+//! guard holds; all of a warp that was started with fewer; all that are left after others have ended; some, because the warp has split.
+//! So every reading of "divergent" is a place from which on the places count as diverged. Histograms by phase and distance have four places
+//! for each phase, for distances of 0, up to 128, up to 32K, and more.
 
 use warpwatt_base::counters::Charge;
 
@@ -16,29 +18,28 @@ warpwatt_base::counters! {
         stored: [u64; 5] = "wc.stored.histogram", "Registers written, by encoding: uncompressed, <4,0>, <4,1>, <4,2>, thread by thread.";
         stored_arrays: u64 = "wc.stored_arrays.count", "Arrays that they take, of 8 each.", Charge::Writes;
         moves: u64 = "wc.moves.count", "MOVs injected to uncompress a register ahead of a write that leaves lanes out.", Charge::Writes;
-        moves_by_phase: [u64; 4] = "wc.moves.histogram", "The same by the phase of that write.";
+        moves_by_phase: [u64; 5] = "wc.moves.histogram", "The same by the phase of that write.";
         merges: u64 = "wc.merges.count", "Registers read to be merged with a write that leaves lanes out.", Charge::Writes;
         undefined_reads: u64 = "wc.undefined_reads.count", "Operands read that no instruction has written.", Charge::Reads;
         wakeups: u64 = "wc.wakeups.count", "Times that an array was switched on.", Charge::Writes;
         wakeup_waits: u64 = "wc.wakeup_waits.cycles", "Cycles that writes waited for an array to wake up.";
         gated: u64 = "rf.gated.cycles", "Cycles that arrays of the register file were off, added up.";
         gated_by_bank: [u64; 32] = "rf.gated.histogram", "The same by array: eight for each bank, those of every fourth bank together.";
-        instructions: [u64; 3] = "wc.instructions.histogram", "Instructions issued by warps that are not diverged, by diverged ones, and by those that are whole but for threads that have ended.";
-        allocated: [u64; 2] = "wc.allocated.histogram", "Registers that the warps of these instructions have: undiverged, and all others.";
-        compressed: [u64; 2] = "wc.compressed.histogram", "How many of them are compressed.";
-        writes: [u64; 4] = "wc.writes.histogram", "Registers written, by phase.";
-        observed: [u64; 4] = "wc.observed.histogram", "Registers whose values were measured, by phase; lower halves and 32-bit values only.";
-        observed_arrays: [u64; 4] = "wc.observed_arrays.histogram", "Arrays that they would take if writes that leave lanes out were merged and compressed.";
-        observed_bytes: [u64; 4] = "wc.observed_bytes.histogram", "The same in bytes.";
-        upper: [u64; 4] = "wc.upper.histogram", "Upper halves of 64-bit values written, by phase.";
-        upper_arrays: [u64; 4] = "wc.upper_arrays.histogram", "Arrays that they would take.";
-        similar: [u64; 4] = "wc.similar.histogram", "Registers written by undiverged warps, by the largest distance of successive lanes: 0, 128, 32K, more; no upper halves.";
-        similar_diverged: [u64; 4] = "wc.similar_diverged.histogram", "The same of diverged warps.";
-        similar_upper: [u64; 4] = "wc.similar_upper.histogram", "Upper halves of 64-bit values written by undiverged warps, in the same way.";
-        similar_upper_diverged: [u64; 4] = "wc.similar_upper_diverged.histogram", "The same of diverged warps.";
-        written_diverged: [u64; 4] = "wc.written_diverged.histogram", "Registers written by diverged warps, by the largest distance of successive lanes among those written.";
-        distances: [u64; 4] = "wc.distances.histogram", "Distances of successive lanes in registers written by undiverged warps: 0, 128, 32K, more.";
-        distances_diverged: [u64; 4] = "wc.distances_diverged.histogram", "The same of diverged warps.";
+        instructions: [u64; 5] = "wc.instructions.histogram", "Instructions issued, by phase.";
+        allocated: [u64; 5] = "wc.allocated.histogram", "Registers that the warps of these instructions have, by phase.";
+        compressed: [u64; 5] = "wc.compressed.histogram", "How many of them are compressed.";
+        writes: [u64; 5] = "wc.writes.histogram", "Registers written, by phase.";
+        observed: [u64; 5] = "wc.observed.histogram", "Registers whose values were measured, by phase; lower halves and 32-bit values only.";
+        observed_arrays: [u64; 5] = "wc.observed_arrays.histogram", "Arrays that they would take if writes that leave lanes out were merged and compressed.";
+        observed_bytes: [u64; 5] = "wc.observed_bytes.histogram", "The same in bytes.";
+        upper: [u64; 5] = "wc.upper.histogram", "Upper halves of 64-bit values written, by phase.";
+        upper_arrays: [u64; 5] = "wc.upper_arrays.histogram", "Arrays that they would take.";
+        similar: [u64; 20] = "wc.similar.histogram", "Registers written, by phase and by the largest distance of successive lanes of the whole register after the write; no upper halves.";
+        similar_upper: [u64; 20] = "wc.similar_upper.histogram", "Upper halves of 64-bit values written, in the same way.";
+        written: [u64; 20] = "wc.written.histogram", "Registers written, by phase and by the largest distance of successive lanes among those written; no upper halves.";
+        distances: [u64; 20] = "wc.distances.histogram", "Distances of successive lanes in registers written, by phase, each distance counted; upper halves too.";
+        sources: [u64; 4] = "wc.sources.histogram", "Registers written in undiverged warps (all 32 lanes active before the guard), by what wrote them: loads and atomics, 64-bit arithmetic (both halves), special functions and double precision, all other arithmetic.";
+        sources_arrays: [u64; 4] = "wc.sources_arrays.histogram", "Arrays that these registers would take, by what wrote them.";
         best: [u64; 8] = "wc.best.histogram", "Registers by the best of all encodings: <4,0>, <8,0>, <8,1>, <4,1>, <8,2>, <4,2>, <8,4>, none; no upper halves.";
         best_upper: [u64; 8] = "wc.best_upper.histogram", "The same of upper halves.";
     }

@@ -33,7 +33,7 @@ use crate::register_file::{
     Before, Map, Mismatch, NONE, Next, ReadPlan, ReadPort, RegisterFileSite, Started, Values, WriteAccess,
     Written,
 };
-use crate::sm::Timing;
+use crate::sm::{Pipe, Timing};
 use observe::Observed;
 use shadow::{Form, Shadow};
 
@@ -107,31 +107,61 @@ const FULL: u32 = u32::MAX;
 /// All arrays of a bank.
 const EVERY: u8 = u8::MAX;
 
-/// How a register is written: which lanes are left out, and why.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// Which lanes execute an instruction, and why the others do not: the first of these that is true counts, from the last one on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[repr(u8)]
 pub enum Phase {
     /// All 32 lanes.
     #[default]
     Full,
-    /// All lanes of a warp that has fewer.
-    Short,
-    /// The lanes of an undiverged warp whose guard holds.
+    /// All 32 lanes are active, and the guard leaves some out.
     Guarded,
-    /// Lanes of a diverged warp. One that has lost threads stays diverged: they went another way, if only to their end.
-    Diverged,
+    /// The warp was started with fewer lanes, all of which are active.
+    Short,
+    /// Lanes have ended; all others are active.
+    Ended,
+    /// Only some of the lanes that have not ended are active: the warp has split at a branch.
+    Split,
 }
 
 impl Phase {
     fn of(lanes: NextLanes) -> Phase {
-        if lanes.active != lanes.all {
-            Phase::Diverged
-        } else if lanes.mask != lanes.active {
-            Phase::Guarded
-        } else if lanes.mask != FULL {
+        if lanes.active != lanes.live {
+            Phase::Split
+        } else if lanes.active != lanes.all {
+            Phase::Ended
+        } else if lanes.active != FULL {
             Phase::Short
+        } else if lanes.mask != FULL {
+            Phase::Guarded
         } else {
             Phase::Full
+        }
+    }
+}
+
+/// What wrote a register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Source {
+    /// Loads, atomics, textures: the program's data.
+    Memory,
+    /// Arithmetic with a 64-bit result: mostly addresses.
+    Wide,
+    /// Special functions and double precision.
+    Special,
+    /// All other arithmetic.
+    #[default]
+    Other,
+}
+
+impl Source {
+    fn of(timing: &Timing) -> Source {
+        match timing.pipe {
+            Pipe::Memory => Source::Memory,
+            Pipe::Sfu | Pipe::Fp64 => Source::Special,
+            Pipe::Sp | Pipe::Shuffle if timing.upper_words != 0 => Source::Wide,
+            Pipe::Sp | Pipe::Shuffle => Source::Other,
         }
     }
 }
@@ -142,6 +172,7 @@ struct Register {
     /// Lanes that the write under way is for.
     lanes: u32,
     phase: Phase,
+    source: Source,
     /// The write is that of an injected move.
     moves: bool,
     /// It has been written.
@@ -360,15 +391,14 @@ impl RegisterFileSite for WarpedCompression {
     fn issued(&mut self, _now: u64, &Next { slot, timing, lanes }: &Next) {
         let warp = &mut self.warps[slot % SLOTS];
         warp.lanes = lanes.all;
-        let diverged = usize::from(lanes.active != lanes.all);
-        let ended = lanes.active == lanes.live && lanes.active != lanes.all;
-        self.counters.instructions[if ended { 2 } else { diverged }] += 1;
-        self.counters.allocated[diverged] += u64::from(warp.allocated);
-        self.counters.compressed[diverged] += u64::from(warp.compressed);
         let phase = Phase::of(lanes);
+        self.counters.instructions[phase as usize] += 1;
+        self.counters.allocated[phase as usize] += u64::from(warp.allocated);
+        self.counters.compressed[phase as usize] += u64::from(warp.compressed);
+        let source = Source::of(timing);
         for register in timing.dst..timing.dst + timing.dst_words {
             let entry = &mut self.registers[index(slot, register)];
-            (entry.lanes, entry.phase) = (lanes.mask, phase);
+            (entry.lanes, entry.phase, entry.source) = (lanes.mask, phase, source);
         }
     }
 
@@ -416,6 +446,7 @@ impl RegisterFileSite for WarpedCompression {
                     written: old.lanes,
                     all: self.warps[slot % SLOTS].lanes,
                     phase: old.phase,
+                    source: old.source,
                     upper,
                 };
                 observed.count(&mut self.counters);

@@ -8,7 +8,7 @@ use warpwatt_codecs::Values;
 use warpwatt_codecs::bdi::{EXPLORED, classify, explore};
 use warpwatt_codecs::similarity::{Bin, Distances};
 
-use super::{Counters, Phase};
+use super::{Counters, Phase, Source};
 
 /// A register after it was written.
 pub struct Observed<'a> {
@@ -17,6 +17,8 @@ pub struct Observed<'a> {
     pub written: u32,
     pub all: u32,
     pub phase: Phase,
+    /// What wrote it.
+    pub source: Source,
     /// It is the upper half of a 64-bit value.
     pub upper: bool,
 }
@@ -44,26 +46,26 @@ impl Observed<'_> {
             counters.observed_bytes[place] += range.bytes() as u64;
             counters.best[best] += 1;
         }
+        if self.phase < Phase::Short {
+            counters.sources[self.source as usize] += 1;
+            counters.sources_arrays[self.source as usize] += arrays;
+        }
     }
 
     fn count_distances(&self, counters: &mut Counters) {
-        let diverged = self.phase == Phase::Diverged;
+        let place = |bin: Bin| self.phase as usize * Bin::ALL.len() + bin as usize;
         let distances = Distances::among(self.values, self.all);
         if let Some(bin) = distances.category() {
-            let similar = match (self.upper, diverged) {
-                (false, false) => &mut counters.similar,
-                (false, true) => &mut counters.similar_diverged,
-                (true, false) => &mut counters.similar_upper,
-                (true, true) => &mut counters.similar_upper_diverged,
-            };
-            similar[bin as usize] += 1;
+            let similar = if self.upper { &mut counters.similar_upper } else { &mut counters.similar };
+            similar[place(bin)] += 1;
         }
-        let sums = if diverged { &mut counters.distances_diverged } else { &mut counters.distances };
         for bin in Bin::ALL {
-            sums[bin as usize] += u64::from(distances.count(bin));
+            counters.distances[place(bin)] += u64::from(distances.count(bin));
         }
-        if diverged && let Some(bin) = Distances::among(self.values, self.written).category() {
-            counters.written_diverged[bin as usize] += 1;
+        if !self.upper
+            && let Some(bin) = Distances::among(self.values, self.written).category()
+        {
+            counters.written[place(bin)] += 1;
         }
     }
 }

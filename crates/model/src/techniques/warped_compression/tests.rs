@@ -122,7 +122,7 @@ fn a_diverged_update_of_a_compressed_register_step_by_step() {
     assert_eq!(bench.technique.counters.moves, 1);
     let Counters { compressions, decompressions, stored, writes, .. } = bench.counters();
     assert_eq!((compressions, decompressions), (2, 1));
-    assert_eq!((stored, writes), ([2, 0, 2, 0, 0], [2, 0, 0, 2]), "the move is not counted as a write");
+    assert_eq!((stored, writes), ([2, 0, 2, 0, 0], [2, 0, 0, 0, 2]), "the move is not counted as a write");
 }
 
 #[test]
@@ -190,12 +190,38 @@ fn threads_compressed_apart_are_written_one_by_one() {
 }
 
 #[test]
-fn guards_and_short_warps_are_no_divergence() {
-    let phase = |all, active, mask| Phase::of(NextLanes { all, live: all, active, mask });
-    assert_eq!(phase(FULL, FULL, FULL), Phase::Full);
-    assert_eq!(phase(FULL, FULL, 7), Phase::Guarded);
-    assert_eq!(phase(0xffff, 0xffff, 0xffff), Phase::Short);
-    assert_eq!(phase(FULL, 0xffff, 0xffff), Phase::Diverged);
+fn phases_tell_why_lanes_are_left_out() {
+    let phase = |all, live, active, mask| Phase::of(NextLanes { all, live, active, mask });
+    let half = 0xffff;
+    assert_eq!(phase(FULL, FULL, FULL, FULL), Phase::Full);
+    assert_eq!(phase(FULL, FULL, FULL, 7), Phase::Guarded);
+    assert_eq!(phase(half, half, half, half), Phase::Short);
+    assert_eq!(phase(half, half, half, 7), Phase::Short, "its lanes are missing, guard or not");
+    assert_eq!(phase(FULL, half, half, half), Phase::Ended);
+    assert_eq!(phase(half, 0xff, 0xff, 0xff), Phase::Ended, "a short warp that lost threads");
+    assert_eq!(phase(FULL, FULL, half, half), Phase::Split);
+    assert_eq!(phase(half, half, 0xff, 0xff), Phase::Split);
+    assert_eq!(phase(FULL, half, 0xff, 7), Phase::Split);
+}
+
+#[test]
+fn observed_writes_are_counted_by_phase_and_by_largest_distance() {
+    let mut bench = Bench::new(&[("wake_cycles", "0"), ("observe", "on")]);
+    bench.write(100, 3, &counting(), FULL);
+    bench.write(110, 3, &Row([1 << 20; 32]), 0xffff);
+    let Counters { similar, written, distances, instructions, sources, sources_arrays, .. } =
+        bench.technique.counters();
+    let split = Phase::Split as usize;
+    assert_eq!((instructions[0], instructions[split]), (1, 1));
+    // The first is within 128; the second has equal lanes where it was written, and one step of a million behind them.
+    assert_eq!((similar[1], similar[4 * split + 3]), (1, 1), "of the whole register");
+    assert_eq!((written[1], written[4 * split]), (1, 1), "of the lanes that were written");
+    assert_eq!((distances[1], distances[4 * split..][..4].to_vec()), (31, vec![15, 15, 0, 1]));
+    assert_eq!((sources, sources_arrays), ([0, 0, 0, 1], [0, 0, 0, 3]), "those of undiverged warps alone");
+}
+
+#[test]
+fn a_guard_that_holds_for_no_lane_changes_nothing() {
     let mut bench = Bench::new(&[("wake_cycles", "0")]);
     bench.write(100, 3, &counting(), FULL);
     assert_eq!(

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Suites of papers: which programs they measure, and which of our workloads are these (`data/suites.toml`).
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+const TEXT: &str = include_str!("../data/suites.toml");
+
+/// The programs of a paper.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// Benchmark suites that they are from.
+    pub suites: Vec<String>,
+    /// How many the paper says it uses.
+    #[serde(default)]
+    pub count: Option<usize>,
+    pub programs: Vec<Program>,
+}
+
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// As the paper calls it.
+    pub name: String,
+    /// Our workloads, the best first.
+    pub ours: Vec<String>,
+    /// The paper's text names it.
+    #[serde(default)]
+    pub named: bool,
+    #[serde(default)]
+    pub class: Option<String>,
+    /// Why workloads behind the first are not the paper's program.
+    #[serde(default)]
+    pub stands_in: Option<String>,
+}
+
+/// What there is of a suite.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Chosen {
+    /// Our workloads, in the order of programs.
+    pub workloads: Vec<String>,
+    /// Programs that none of our workloads is.
+    pub missing: Vec<String>,
+    /// Workloads that stand in for another program, and why they are not the same.
+    pub stand_ins: BTreeMap<String, String>,
+    /// The class of each workload that has one.
+    pub classes: BTreeMap<String, String>,
+}
+
+/// The suite of a paper.
+pub fn suite(paper: &str) -> Result<Option<Suite>, toml::de::Error> {
+    Ok(toml::from_str::<BTreeMap<String, Suite>>(TEXT)?.remove(paper))
+}
+
+impl Suite {
+    /// What there is of it in a table of workloads.
+    pub fn choose(&self, table: &[&str]) -> Chosen {
+        let mut chosen = Chosen::default();
+        for program in &self.programs {
+            let found = program.ours.iter().enumerate().find(|(_, name)| table.contains(&name.as_str()));
+            let Some((place, name)) = found else {
+                chosen.missing.push(program.name.clone());
+                continue;
+            };
+            if let Some(why) = program.stands_in.as_ref().filter(|_| place > 0) {
+                chosen.stand_ins.insert(name.clone(), why.clone());
+            }
+            if let Some(class) = &program.class {
+                chosen.classes.insert(name.clone(), class.clone());
+            }
+            if !chosen.workloads.contains(name) {
+                chosen.workloads.push(name.clone());
+            }
+        }
+        chosen
+    }
+}
+
+impl Chosen {
+    /// Which of these workloads are of a class.
+    pub fn members(&self, class: &str, workloads: &[String]) -> Vec<bool> {
+        workloads.iter().map(|name| self.classes.get(name).is_some_and(|other| other == class)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_paper_has_a_suite() {
+        for (paper, programs) in [("warped-compression", 23), ("corf", 24), ("e2mc", 15), ("caches", 22)] {
+            let suite = suite(paper).expect("it reads").expect(paper);
+            assert_eq!(suite.programs.len(), programs, "{paper}");
+            for program in &suite.programs {
+                assert!(
+                    program.ours.len() < 2 || program.stands_in.is_some() || paper != "caches",
+                    "{}",
+                    program.name
+                );
+            }
+        }
+        assert_eq!(suite("none").expect("it reads"), None);
+    }
+
+    #[test]
+    fn a_suite_is_what_the_table_has_of_it() {
+        let suite = suite("warped-compression").expect("it reads").expect("a suite");
+        let chosen = suite.choose(&["vecadd", "bfs", "lib", "pathfinder"]);
+        assert_eq!(chosen.workloads, ["pathfinder", "lib", "bfs"], "in the order of the suite");
+        assert_eq!(chosen.missing.len(), 20);
+        assert!(chosen.stand_ins.contains_key("bfs") && !chosen.stand_ins.contains_key("lib"));
+        let whole = suite.choose(&["bfs", "ispass-bfs"]);
+        assert_eq!((whole.workloads, whole.stand_ins.len()), (vec!["ispass-bfs".to_owned()], 0));
+    }
+
+    #[test]
+    fn classes_are_those_of_the_paper() {
+        let chosen =
+            suite("e2mc").expect("it reads").expect("a suite").choose(&["bfs", "transpose", "kmeans"]);
+        let workloads = ["transpose", "bfs", "other"].map(str::to_owned);
+        assert_eq!(chosen.members("integer", &workloads), [false, true, false]);
+    }
+}

@@ -52,8 +52,11 @@ impl Booking {
     #[inline(always)]
     fn book(&mut self, ports: &mut Board, bank: u64, delay: u64) -> u64 {
         let first = self.now + 1;
-        let mut at = first + delay;
-        let mut taken = if delay < COUNTED { self.taken >> (4 * delay) } else { 0 };
+        let (mut at, mut taken) = (first, self.taken);
+        if delay != 0 {
+            at += delay;
+            taken = if delay < COUNTED { taken >> (4 * delay) } else { 0 };
+        }
         while at - self.now < HORIZON && (ports.taken(at) & bank != 0 || taken & 15 == self.ports) {
             at += 1;
             taken >>= 4;

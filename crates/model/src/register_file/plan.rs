@@ -84,8 +84,7 @@ mod tests {
 
     #[test]
     fn merged_accesses_give_both_registers_and_the_rest_moves_up() {
-        let mut plan = ReadPlan::default();
-        plan.count = 3;
+        let mut plan = ReadPlan { count: 3, ..ReadPlan::default() };
         for (register, access) in plan.accesses_mut().iter_mut().enumerate() {
             *access = ReadAccess { register: register as u8, last: [register == 1, false], ..EMPTY };
         }

@@ -6,7 +6,7 @@ use warpwatt_config::{Config, Parameter, Settings};
 use warpwatt_isa::Program;
 
 use super::TechniqueError;
-use crate::cache::{Array, DataArraySite};
+use crate::cache::{Array, ArrayShape, DataArraySite};
 use crate::counters::Counters;
 use crate::partition::TransferSite;
 use crate::register_file::RegisterFileSite;
@@ -58,21 +58,24 @@ impl Technique {
     }
 }
 
+pub type BuildRegisterFile = fn(&Build) -> Box<dyn RegisterFileSite>;
+pub type BuildDataArray = fn(&Build, Array, ArrayShape) -> Option<Box<dyn DataArraySite>>;
+pub type BuildTransfer = fn(&Build) -> Box<dyn TransferSite>;
+pub type LimitBlocks = fn(&dyn Settings, &Config, &BlockShape) -> u32;
+
 /// How a technique is put into the machine: a builder for each site where it acts.
 pub struct Sites {
     /// For each SM.
-    pub register_file: Option<fn(&Build) -> Box<dyn RegisterFileSite>>,
+    pub register_file: Option<BuildRegisterFile>,
     /// For each data array of each SM and L2 slice; `None` where it leaves one alone.
-    pub data_array: Option<fn(&Build, Array, ArrayShape) -> Option<Box<dyn DataArraySite>>>,
+    pub data_array: Option<BuildDataArray>,
     /// For each memory controller.
-    pub transfer: Option<fn(&Build) -> Box<dyn TransferSite>>,
+    pub transfer: Option<BuildTransfer>,
     /// The compiler's half: a pure function from a program to the program that is run instead.
     pub program: Option<fn(&Pass) -> Program>,
     /// The most blocks of a kernel that an SM may take.
-    pub blocks: Option<fn(&dyn Settings, &Config, &BlockShape) -> u32>,
+    pub blocks: Option<LimitBlocks>,
 }
-
-pub use crate::cache::ArrayShape;
 
 impl Sites {
     pub const NONE: Sites =

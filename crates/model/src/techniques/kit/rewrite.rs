@@ -15,14 +15,14 @@ pub fn insert(program: &Program, mut new: Vec<(u32, Uop)>) -> Program {
     let mut rest = new.iter().peekable();
     for (pc, uop) in (0..).zip(&program.uops) {
         while let Some((_, added)) = rest.next_if(|(at, _)| *at <= pc) {
-            changed.uops.push(Uop { loc: uop.loc, ..added.clone() });
+            changed.uops.push(Uop { loc: uop.loc, ..*added });
         }
         let target = match uop.op {
             // The number of a table.
             Op::Brx => uop.target,
             _ => jump(uop.target),
         };
-        changed.uops.push(Uop { target, reconv: jump(uop.reconv), ..uop.clone() });
+        changed.uops.push(Uop { target, reconv: jump(uop.reconv), ..*uop });
     }
     for target in changed.tables.iter_mut().flatten() {
         *target = moved(*target);

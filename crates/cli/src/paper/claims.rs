@@ -39,8 +39,8 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
     }
     console.result(&claims.iter().map(text).collect::<Vec<_>>().join("\n"));
     console.summary(
-        "\n`warpwatt paper NAME` measures the claims of a paper. `--show ID` shows one, or those whose id begins\n\
-         so, and `--show readings` why they are read as they are.\n",
+        "\n`warpwatt paper NAME` measures the claims of a paper. `--show ID` shows one, or those\n\
+         whose id begins so, and `--show readings` why they are read as they are.\n",
     );
     Ok(Exit::Ok)
 }

@@ -210,7 +210,7 @@ fn observed_writes_are_counted_by_phase_and_by_largest_distance() {
     bench.write(100, 3, &counting(), FULL);
     bench.write(110, 3, &Row([1 << 20; 32]), 0xffff);
     let Counters { similar, written, distances, instructions, sources, sources_arrays, .. } =
-        bench.technique.counters();
+        bench.counters();
     let split = Phase::Split as usize;
     assert_eq!((instructions[0], instructions[split]), (1, 1));
     // The first is within 128; the second has equal lanes where it was written, and one step of a million behind them.

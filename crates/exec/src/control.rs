@@ -130,7 +130,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         };
         if !warp.splits.per_thread && warp.splits.broken {
             if warp.splits.cur.mask != warp.splits.live {
-                return self.gather(warp, pc);
+                return self.gather(warp, pc, mask);
             }
             warp.splits.unite();
         }
@@ -158,24 +158,20 @@ impl<P: GlobalPort> Machine<'_, P> {
 
     /// At a barrier for warps, while the lanes of the warp run apart because some were let go from a join: the current split waits here for all
     /// others.
-    fn gather(&mut self, warp: &mut Warp, pc: u32) -> Event {
+    fn gather(&mut self, warp: &mut Warp, pc: u32, mask: u32) -> Event {
         let all = warp.splits.live;
         let here = |split: &Split| split.wait == Wait::WarpSync(all);
         let present = warp.splits.others.iter().filter(|split| here(split));
         if present.fold(warp.splits.cur.mask, |lanes, split| lanes | split.mask) == all {
             warp.splits.wake(Wait::WarpSync(all));
             warp.splits.unite();
-            // The barrier itself is executed by whom comes next, at last by all.
-            return self.again(warp, pc);
+        } else {
+            warp.splits.block(pc, Wait::WarpSync(all));
         }
-        warp.splits.block(pc, Wait::WarpSync(all));
-        self.again(warp, pc)
-    }
-
-    /// Takes back that the instruction was issued: it will be.
-    fn again(&mut self, warp: &mut Warp, pc: u32) -> Event {
+        // It is executed, and counted, when the warp is complete.
         let count = &mut self.counts[pc as usize];
         count.issues -= 1;
+        count.lanes -= u64::from(mask.count_ones());
         warp.issued -= 1;
         if warp.splits.cur.mask == 0 { Event::Blocked } else { Event::Go }
     }

@@ -239,10 +239,12 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     return match code.kind {
                         Kind::LdOther => event,
                         // A spinning split that tries to get a lock has not changed anything.
-                        Kind::Atomic if image.uops.get_unchecked(pc as usize).op == Op::Atom => match warp.splits.cur.spins {
-                            true => event,
-                            false => self.tell_spinning(warp, event),
-                        },
+                        Kind::Atomic if image.uops.get_unchecked(pc as usize).op == Op::Atom => {
+                            match warp.splits.cur.spins {
+                                true => event,
+                                false => self.tell_spinning(warp, event),
+                            }
+                        }
                         _ => self.wrote(warp, event),
                     };
                 }
@@ -278,8 +280,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         }
         let image = self.grid.image;
         // SAFETY: `rows` points at this many rows of the block the warp belongs to.
-        let registers =
-            unsafe { std::slice::from_raw_parts(warp.rows, image.program().registers as usize) };
+        let registers = unsafe { std::slice::from_raw_parts(warp.rows, image.program().registers as usize) };
         let target = image.code[pc as usize].target;
         let polls = || image.uops[target as usize..pc as usize].iter().any(polls);
         if Loop::goes_around(warp, pc, registers, self.grid.spins, polls) {

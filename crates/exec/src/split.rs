@@ -172,7 +172,14 @@ impl Splits {
             if meet == Some((path.pc, frames.len())) {
                 self.joins[join as usize].arrived |= path.mask;
             } else {
-                self.others.push(Split { pc: path.pc, mask: path.mask, join, wait: Wait::Ready, spins: false, frames });
+                self.others.push(Split {
+                    pc: path.pc,
+                    mask: path.mask,
+                    join,
+                    wait: Wait::Ready,
+                    spins: false,
+                    frames,
+                });
             }
         }
         if meet.is_some() {

@@ -48,9 +48,9 @@ impl Splits {
             };
         }
         // From the newest join outwards.
-        let found = (0..self.joins.len() as u32).rev().find(|index| {
-            !self.unused.contains(index) && self.joins[*index as usize].arrived & awaited != 0
-        });
+        let found = (0..self.joins.len() as u32)
+            .rev()
+            .find(|index| !self.unused.contains(index) && self.joins[*index as usize].arrived & awaited != 0);
         found.is_some_and(|index| self.release(index))
     }
 
@@ -89,7 +89,8 @@ impl Splits {
     pub(crate) fn notify(&mut self) {
         merge_alike(&mut self.others);
         let here = |split: &Split, cur: &Split| {
-            (split.pc, split.join, split.wait) == (cur.pc, cur.join, Wait::Ready) && split.frames == cur.frames
+            (split.pc, split.join, split.wait) == (cur.pc, cur.join, Wait::Ready)
+                && split.frames == cur.frames
         };
         if let Some(index) = self.others.iter().position(|split| here(split, &self.cur)) {
             self.cur.mask |= self.others.remove(index).mask;

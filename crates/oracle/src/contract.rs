@@ -62,6 +62,7 @@ fn splits(instr: &Instr) -> bool {
     match instr.op {
         Bra | Brx | Ret | Exit | Trap => true,
         Div | Rcp | Sqrt if rounded => true,
+        Div | Rem if instr.form.ty().bits == 64 => true,
         Bar | Barrier | Call => instr.guard.is_some(),
         _ => function && instr.guard.is_some(),
     }

@@ -114,7 +114,13 @@ impl Thread {
     fn enter(&mut self, function: &Function, index: usize) {
         let base = (self.local.len() as u64).next_multiple_of(16);
         self.local.resize((base + function.frame_bytes) as usize, 0);
-        self.frames.push(Frame { function: index, pc: 0, regs: vec![0; function.regs.len()], factors: HashMap::new(), base });
+        self.frames.push(Frame {
+            function: index,
+            pc: 0,
+            regs: vec![0; function.regs.len()],
+            factors: HashMap::new(),
+            base,
+        });
     }
 
     pub fn frame(&self) -> &Frame {

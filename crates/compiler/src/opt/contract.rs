@@ -66,7 +66,9 @@ fn passes_on(inst: &Inst) -> Option<(Opnd, bool)> {
     }
     match inst.op {
         Op::Mov if inst.frame == Frame::None => inst.srcs.first().map(|&source| (source, false)),
-        _ => fuse::sign_change(inst).filter(|&(_, _, absolute)| !absolute).map(|(source, _, _)| (source, true)),
+        _ => {
+            fuse::sign_change(inst).filter(|&(_, _, absolute)| !absolute).map(|(source, _, _)| (source, true))
+        }
     }
 }
 

@@ -439,7 +439,8 @@ fn what_is_held_back_is_counted() {
     (red.src[0], red.src[1]) = (r(4), imm(1));
     a.put(red).ld(Space::Global, Ty::U32, 2, r(4), 0).st(Space::Global, Ty::U32, r(4), 4, r(2)).exit();
     let mut bench = Bench::new(2);
-    let stats = Timed { sms: 1, epoch: 1000, threads: false, limits: SmLimits::GTX480 }.run(&mut bench, &a).unwrap();
+    let stats =
+        Timed { sms: 1, epoch: 1000, threads: false, limits: SmLimits::GTX480 }.run(&mut bench, &a).unwrap();
     assert_eq!((stats.retries, stats.stores, stats.atomics, stats.deferred), (1, 1, 1, 0));
     assert_eq!(bench.words(), [32, 32]);
 }

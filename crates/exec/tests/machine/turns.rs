@@ -61,7 +61,11 @@ fn long_way(sm: u32) -> Asm {
     let mut a = Asm::new(sm);
     a.s2r(0, SReg::LaneId).address(4, 0, r(0), 4).mov(2, imm(0)).mov(3, imm(0));
     a.setp(0, r(0), Cmp::Lt, imm(16)).when(0).bra("join", Some("join"));
-    a.label("half").add(2, r(2), imm(1)).setp(1, r(2), Cmp::Lt, imm(ROUNDS)).when(1).bra("half", Some("join"));
+    a.label("half")
+        .add(2, r(2), imm(1))
+        .setp(1, r(2), Cmp::Lt, imm(ROUNDS))
+        .when(1)
+        .bra("half", Some("join"));
     a.label("join").add(3, r(3), imm(1)).setp(1, r(3), Cmp::Lt, imm(ROUNDS)).when(1).bra("join", Some("end"));
     a.label("end").add(2, r(2), r(3)).st(Space::Global, Ty::U32, r(4), 0, r(2)).exit();
     a

@@ -6,14 +6,14 @@
 
 use warpwatt_compiler::{Options, compile, front};
 
-/// Type; division and remainder by a variable; by a constant, and by a negative one.
-const PTXAS: [(&str, [usize; 2], [usize; 2], [usize; 2]); 6] = [
-    ("u16", [27, 29], [13, 15], [13, 15]),
-    ("s16", [33, 36], [19, 20], [19, 20]),
-    ("u32", [24, 23], [19, 18], [19, 18]),
-    ("s32", [30, 28], [23, 21], [23, 21]),
-    ("u64", [78, 74], [70, 66], [70, 66]),
-    ("s64", [94, 88], [79, 75], [86, 80]),
+/// Type; division and remainder by a variable, by a constant, and by a negative one.
+const PTXAS: [(&str, [[usize; 2]; 3]); 6] = [
+    ("u16", [[27, 29], [13, 15], [13, 15]]),
+    ("s16", [[33, 36], [19, 20], [19, 20]]),
+    ("u32", [[24, 23], [19, 18], [19, 18]]),
+    ("s32", [[30, 28], [23, 21], [23, 21]]),
+    ("u64", [[78, 74], [70, 66], [70, 66]]),
+    ("s64", [[94, 88], [79, 75], [86, 80]]),
 ];
 const CONSTANTS: [i32; 10] = [3, 7, 10, 16, 60, 641, 1000, 10000, -7, -16];
 
@@ -36,7 +36,7 @@ fn count(op: &str, ty: &str, by: Option<i32>) -> usize {
 #[test]
 fn division_takes_no_more_than_ptxas_and_a_third() {
     let mut over = Vec::new();
-    for (ty, variable, constant, negative) in PTXAS {
+    for (ty, [variable, constant, negative]) in PTXAS {
         for (k, op) in ["div", "rem"].into_iter().enumerate() {
             let divisors = CONSTANTS.into_iter().filter(|&c| c > 0 || ty.starts_with('s')).map(Some);
             for by in [None].into_iter().chain(divisors) {

@@ -167,7 +167,7 @@ impl Timed {
                 deferred += 1;
                 let (memory, printed) = (&mut bench.memory, &mut bench.printed);
                 let outcome = stepper.execute_deferred(&prepared, memory, printed, &mut slots[slot], warp);
-                sms[sm].follow(&prepared, slot, warp, outcome.event);
+                sms[sm].follow(&prepared, slot, outcome.event);
             }
             for sm in &mut sms {
                 sm.deferred.clear();

@@ -54,17 +54,26 @@ fn is_product(instr: &Instr) -> bool {
         && instr.guard.is_none()
 }
 
+/// Whether the instruction branches by itself, by what its operands are, to a path for operands that its short sequence does not serve.
+fn has_slow_path(instr: &Instr) -> bool {
+    use Opcode::*;
+    let rounded = instr.form.ty().float() && !instr.form.has(Mod::Approx) && !instr.form.has(Mod::Full);
+    match instr.op {
+        Div | Rcp | Sqrt if rounded => true,
+        Div | Rem => instr.form.ty().bits == 64,
+        _ => false,
+    }
+}
+
 /// Whether the instruction has a slow path or is jumped over, so that what follows it is another block.
 fn splits(instr: &Instr) -> bool {
     use Opcode::*;
-    let rounded = instr.form.ty().float() && !instr.form.has(Mod::Approx) && !instr.form.has(Mod::Full);
-    let function = matches!(instr.op, Div | Rem | Rcp | Sqrt | Rsqrt | Ex2 | Lg2 | Tanh);
     match instr.op {
         Bra | Brx | Ret | Exit | Trap => true,
-        Div | Rcp | Sqrt if rounded => true,
-        Div | Rem if instr.form.ty().bits == 64 => true,
-        Bar | Barrier | Call => instr.guard.is_some(),
-        _ => function && instr.guard.is_some(),
+        Bar | Barrier | Call | Div | Rem | Rcp | Sqrt | Rsqrt | Ex2 | Lg2 | Tanh => {
+            instr.guard.is_some() || has_slow_path(instr)
+        }
+        _ => false,
     }
 }
 
@@ -157,6 +166,7 @@ fn has_effect(instr: &Instr) -> bool {
     let ordered = [Mod::Volatile, Mod::Relaxed, Mod::Acquire].iter().any(|&word| instr.form.has(word));
     results(instr) == 0
         || carries
+        || has_slow_path(instr)
         || matches!(instr.op, Atom | Bar | Barrier | Call | Shfl | Vote | Match | Redux)
         || instr.op == Ld && ordered
 }

@@ -110,6 +110,8 @@ pub struct Inst {
     /// SSA only: what lanes without the guard keep, for `dst` and `pdst`.
     pub keep: Opnd,
     pub pkeep: [Option<PredUse>; 2],
+    /// A product or a sum without a rounding modifier, which may become part of a fused multiply-add (`opt::contract`).
+    pub contract: bool,
     /// `Op::Call`: module-wide function id. Values that live across a call stay in registers: a callee saves what it writes.
     pub callee: u32,
     /// Index into `Function::locs`.
@@ -137,6 +139,7 @@ impl Inst {
             frame: Frame::None,
             keep: Opnd::None,
             pkeep: [None; 2],
+            contract: false,
             callee: u32::MAX,
             loc: 0,
         }

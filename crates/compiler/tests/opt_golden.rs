@@ -130,8 +130,7 @@ fn a_constant_at_a_known_place_is_an_operand() {
              v10 = MOV 0x4
              d4 = IMAD.WIDE v2, v10, c[0x0][0x160]
              v6 = LD.GLOBAL.F32 d4
-             v7 = FMUL.F32 v6, c[0x3][0x8]
-             v9 = FADD.F32 v6, -v7
+             v9 = FFMA.F32 -v6, c[0x3][0x8], v6
              ST.GLOBAL.F32 d4, v9
              exit",
     );

@@ -74,7 +74,7 @@ parameters! {
         active_warps: u32 = 8, 1..=64, "warps", "Active warps of each scheduler with the two-level policy.";
         branch_cycles: u32 = 6, 0..=100, "cycles", "From the issue of a branch until the warp fetches again.";
         barrier_cycles: u32 = 6, 0..=100, "cycles", "From the last arrival at a barrier until its warps go on.";
-        yield_instructions: u32 = 256, 1..=1000000, "instructions", "After this many, another part of a diverged warp gets its turn (programs for sm_70 and later).";
+        independent_threads: bool = false, 0..=0, "", "Threads of a warp make progress independently, and barriers count threads in all programs. Otherwise a warp has a reconvergence stack, which lets other lanes run only where it would make no progress.";
     }
     /// Instruction fetch.
     fetch: Fetch = "sm.fetch" {

@@ -69,7 +69,6 @@ fn fixed_range(key: &str) -> Option<(u32, u32)> {
         "sm.register_unit" => (32, 256),
         "sm.onchip_bytes" => (32768, 98304),
         "sm.shared.bytes" => (16384, 65536),
-        "sm.yield_instructions" => (16, 1024),
         "noc.buffer_flits" => (5, 80),
         "noc.flit_bytes" => (8, 64),
         "l2.sets" => (1, 128),

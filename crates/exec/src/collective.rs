@@ -10,6 +10,7 @@ use crate::machine::{Event, Machine};
 use crate::port::GlobalPort;
 use crate::rows::lanes_of;
 use crate::split::{Split, Wait};
+use crate::turns::merge_alike;
 
 impl<P: GlobalPort> Machine<'_, P> {
     /// The member mask a lane gives; it always counts itself.
@@ -59,7 +60,7 @@ impl<P: GlobalPort> Machine<'_, P> {
                 self.compute(warp, code, &self.grid.image.uops[pc as usize], mask);
                 return self.advance(warp, pc);
             }
-            if !warp.splits.independent || self.is_complete(warp, pc, mask) {
+            if !warp.splits.per_thread || self.is_complete(warp, pc, mask) {
                 self.compute_groups(warp, pc, mask);
                 return self.advance(warp, pc);
             }
@@ -69,7 +70,7 @@ impl<P: GlobalPort> Machine<'_, P> {
 
     pub(crate) unsafe fn warp_sync(&mut self, warp: &mut Warp, pc: u32, mask: u32) -> Event {
         unsafe {
-            if !warp.splits.independent || self.is_complete(warp, pc, mask) {
+            if !warp.splits.per_thread || self.is_complete(warp, pc, mask) {
                 return self.advance(warp, pc);
             }
             self.wait_for_members(warp, pc, mask)
@@ -108,7 +109,7 @@ impl<P: GlobalPort> Machine<'_, P> {
 
     /// Lets go all groups of waiting lanes that have become complete: by an arrival, or because lanes they named have ended.
     pub(crate) fn grant_collectives(&mut self, warp: &mut Warp) {
-        if !warp.splits.independent || !warp.splits.is_waiting() {
+        if !warp.splits.is_waiting() {
             return;
         }
         let mut index = 0;
@@ -149,26 +150,5 @@ impl<P: GlobalPort> Machine<'_, P> {
             index = 0;
         }
         warp.splits.resume();
-    }
-}
-
-/// Lanes that were set free at the same place, on the way to the same join, run together from there.
-fn merge_alike(splits: &mut Vec<Split>) {
-    let mut index = 0;
-    while index < splits.len() {
-        let (head, tail) = splits.split_at_mut(index);
-        let this = &tail[0];
-        let twin = head.iter_mut().find(|other| {
-            (other.pc, other.join, other.wait) == (this.pc, this.join, this.wait)
-                && other.wait == Wait::Ready
-                && other.frames == this.frames
-        });
-        match twin {
-            Some(other) => {
-                other.mask |= this.mask;
-                splits.remove(index);
-            }
-            None => index += 1,
-        }
     }
 }

@@ -11,7 +11,7 @@ use crate::image::Kind;
 use crate::machine::{Event, Machine};
 use crate::port::GlobalPort;
 use crate::rows::lanes_of;
-use crate::split::{Path, Step, Wait};
+use crate::split::{Path, Split, Step, Wait};
 
 impl<P: GlobalPort> Machine<'_, P> {
     /// Executes a control operation for the lanes of `mask`, of which there are some.
@@ -45,6 +45,9 @@ impl<P: GlobalPort> Machine<'_, P> {
             Kind::WarpSync => return unsafe { self.warp_sync(warp, pc, mask) },
             Kind::Nanosleep => {
                 warp.splits.go(pc + 1);
+                if warp.splits.cur.mask != 0 && warp.splits.cur.mask != warp.splits.live {
+                    warp.splits.give_way();
+                }
                 return Event::Yield;
             }
             _ => warp.splits.go(pc + 1),
@@ -125,6 +128,12 @@ impl<P: GlobalPort> Machine<'_, P> {
             let detail = format!("this machine does not have `{uop}`");
             return self.raise(warp, block, pc, FaultKind::Unsupported, mask, detail);
         };
+        if !warp.splits.per_thread && warp.splits.broken {
+            if warp.splits.cur.mask != warp.splits.live {
+                return self.gather(warp, pc, mask);
+            }
+            warp.splits.unite();
+        }
         let values = match kind {
             BarKind::Sync | BarKind::Arrive => None,
             _ => {
@@ -133,17 +142,37 @@ impl<P: GlobalPort> Machine<'_, P> {
                 Some((holding.count_ones(), (mask & !holding).count_ones()))
             }
         };
-        let arriving = if warp.splits.independent { mask.count_ones() } else { 32 };
+        let arriving = if warp.splits.per_thread { mask.count_ones() } else { 32 };
         block.barriers[number as usize].arrive(arriving, threads, values);
         if kind == BarKind::Arrive {
             warp.splits.go(pc + 1);
             return Event::Barrier;
         }
         let skipping = warp.splits.cur.mask & !mask;
-        if warp.splits.independent && skipping != 0 {
+        if warp.splits.per_thread && skipping != 0 {
             warp.splits.set_aside(skipping, pc + 1);
         }
         warp.splits.block(pc + 1, Wait::Barrier(number as u8));
         Event::Barrier
+    }
+
+    /// At a barrier for warps, while the lanes of the warp run apart because some were let go from a join: the current split waits here for all
+    /// others.
+    fn gather(&mut self, warp: &mut Warp, pc: u32, mask: u32) -> Event {
+        let all = warp.splits.live;
+        let here = |split: &Split| split.wait == Wait::WarpSync(all);
+        let present = warp.splits.others.iter().filter(|split| here(split));
+        if present.fold(warp.splits.cur.mask, |lanes, split| lanes | split.mask) == all {
+            warp.splits.wake(Wait::WarpSync(all));
+            warp.splits.unite();
+        } else {
+            warp.splits.block(pc, Wait::WarpSync(all));
+        }
+        // It is executed, and counted, when the warp is complete.
+        let count = &mut self.counts[pc as usize];
+        count.issues -= 1;
+        count.lanes -= u64::from(mask.count_ones());
+        warp.issued -= 1;
+        if warp.splits.cur.mask == 0 { Event::Blocked } else { Event::Go }
     }
 }

@@ -12,6 +12,7 @@ use crate::local::LocalMemory;
 use crate::options::CheckOptions;
 use crate::rows::{RowBuf, lanes_of};
 use crate::shadow::Shadow;
+use crate::spin::Loop;
 use crate::split::{Split, Splits, Wait};
 
 pub(crate) struct Warp {
@@ -24,6 +25,8 @@ pub(crate) struct Warp {
     /// Instructions issued.
     pub issued: u64,
     pub local: LocalMemory,
+    /// The loop that the current split is in.
+    pub around: Loop,
     /// Quanta used up in a row without an event, and after how many the warp is looked at.
     pub quanta: u32,
     pub look_after: u32,
@@ -78,8 +81,8 @@ impl Block {
     }
 
     /// Threads, or warps times 32, whose arrival opens a barrier without a count.
-    fn live(&self, independent: bool) -> u32 {
-        if independent { self.live_threads } else { 32 * self.live_warps }
+    fn live(&self, per_thread: bool) -> u32 {
+        if per_thread { self.live_threads } else { 32 * self.live_warps }
     }
 }
 
@@ -97,13 +100,14 @@ impl Cta {
         let shadow = wanted.then(|| Box::new(Shadow::new(checks, grid.shared_bytes as usize)));
         let warps = (0..grid.warps)
             .map(|index| Warp {
-                splits: Splits::new(0, grid.independent),
+                splits: Splits::new(0, grid.per_thread),
                 preds: [0; 9],
                 // SAFETY: inside of the block's registers, which live as long as the warp and never move.
                 rows: unsafe { registers.pointer().add(grid.rows * index as usize) },
                 index,
                 issued: 0,
                 local: LocalMemory::new(grid.local_bytes),
+                around: Loop::default(),
                 quanta: 0,
                 look_after: FIRST_LOOK,
                 resting: false,
@@ -141,6 +145,7 @@ impl Cta {
             warp.preds = [0; 9];
             warp.preds[7] = !0;
             warp.issued = 0;
+            warp.around.restart();
             (warp.quanta, warp.look_after, warp.resting) = (0, FIRST_LOOK, false);
             warp.late = [0; 4];
             warp.local.clear();
@@ -153,7 +158,7 @@ impl Cta {
 
     /// Opens the barriers that are complete; gives how many.
     pub(crate) fn open_barriers(&mut self, grid: &Grid) -> u64 {
-        let live = self.block.live(grid.independent);
+        let live = self.block.live(grid.per_thread);
         let mut opened = 0;
         for number in 0..BARRIERS {
             let barrier = self.block.barriers[number];

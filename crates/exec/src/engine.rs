@@ -218,8 +218,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
         if left == 0 { Err(Stop::Ending(Ending::LimitReached)) } else { Ok(left as u32) }
     }
 
-    /// A warp used its quantum up. Now and then it is looked at: one that spins rests until the other blocks had their turn, and from sm_70
-    /// on lanes that wait at a join for lanes that spin are let go. Then another split takes over.
+    /// A warp used its quantum up. Now and then it is looked at: one that spins rests until the other blocks had their turn.
     fn end_of_quantum(&mut self, slot: usize, index: usize) -> Result<(), Stop> {
         let Cta { block, warps, .. } = &mut self.ctas[slot];
         let warp = &mut warps[index];
@@ -238,14 +237,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
                 Look::Waits => return Ok(()),
                 Look::Spins | Look::Moves => {}
             }
-            // However long the way of the running lanes is, the others do not wait for ever.
-            if warp.splits.independent && (look == Look::Spins || warp.look_after == LAST_LOOK) {
-                warp.splits.release_waiting();
-            }
             warp.resting = look == Look::Spins;
-        }
-        if warp.splits.independent && warp.splits.rotate() {
-            warp.resting = false;
         }
         Ok(())
     }
@@ -323,8 +315,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
                             return Ok(true);
                         }
                     }
-                    let splits = &mut self.ctas[slot].warps[index].splits;
-                    if !splits.independent || !splits.rotate() {
+                    if !self.ctas[slot].warps[index].splits.rotate() {
                         break;
                     }
                 }

@@ -17,6 +17,9 @@ const MAX_GRID: [u32; 3] = [0x7fff_ffff, 65535, 65535];
 /// Local memory of all resident threads together.
 const MAX_LOCAL: u64 = 8 << 30;
 
+/// A machine with a reconvergence stack gives up the order of its stack only when the newest entry gets nowhere.
+const STACK_SPINS: u32 = 4;
+
 pub(crate) struct Grid<'a> {
     pub image: &'a Image,
     pub grid: [u32; 3],
@@ -30,7 +33,11 @@ pub(crate) struct Grid<'a> {
     pub local_bytes: u32,
     /// Rows of one warp: registers and trash.
     pub rows: usize,
-    pub independent: bool,
+    /// Barriers and collective operations are for threads, not for warps: what PTX says for sm_70 and later, and what a machine with independent
+    /// threads does for all programs.
+    pub per_thread: bool,
+    /// Times that a split comes back to the same state before it is taken to spin.
+    pub spins: u32,
     pub sm: SmLimits,
     /// Blocks alive at once.
     pub resident: u64,
@@ -170,7 +177,8 @@ impl<'a> Grid<'a> {
             dynamic_shared: launch.dynamic_shared,
             local_bytes: program.local_bytes.next_multiple_of(16),
             rows: program.registers as usize + TRASH_ROWS,
-            independent: program.sm >= 70,
+            per_thread: program.sm >= 70 || sm.independent_threads,
+            spins: if sm.independent_threads { 1 } else { STACK_SPINS },
             sm,
             resident,
             pool,

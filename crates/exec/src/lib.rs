@@ -26,11 +26,13 @@ mod resolve;
 mod rows;
 mod shadow;
 mod special;
+mod spin;
 mod split;
 mod stats;
 pub mod stepping;
 mod system;
 mod texture;
+mod turns;
 mod watchdog;
 
 pub use atomics::AtomicOp;

@@ -3,7 +3,7 @@
 //!
 //! The stepping loop is compiled once per level of the host, so that what is inlined into it uses the level's instructions.
 
-use warpwatt_isa::Uop;
+use warpwatt_isa::{Op, Order, Uop};
 
 use crate::cta::{Block, Warp};
 use crate::fault::{AccessKind, Fault, FaultAccess, FaultKind};
@@ -13,6 +13,7 @@ use crate::lanes::{Args, Level, Row};
 use crate::options::Services;
 use crate::port::GlobalPort;
 use crate::record::Record;
+use crate::spin::Loop;
 use crate::split::{Path, Step};
 use crate::stats::PcCount;
 
@@ -188,7 +189,11 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     count.lanes += u64::from((active & !mask).count_ones());
                     if mask == active {
                         warp.splits.go(code.target);
+                        if code.target <= pc && active != warp.splits.live {
+                            self.look_around(warp, pc, active);
+                        }
                     } else if mask == 0 {
+                        warp.splits.cur.spins &= code.target > pc;
                         warp.splits.go(pc + 1);
                     } else {
                         self.tally.divergent_branches += 1;
@@ -205,8 +210,11 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                 }
                 Kind::StGlobal => {
                     if mask != 0 && !self.store_global(warp, code, pc, mask) {
-                        return self.access_slowly(warp, block, pc, mask, AccessKind::Store);
+                        let event = self.access_slowly(warp, block, pc, mask, AccessKind::Store);
+                        return self.wrote(warp, event);
                     }
+                    let event = self.advance(warp, pc);
+                    return self.wrote(warp, event);
                 }
                 Kind::LdShared => {
                     if mask != 0 && !self.load_shared(warp, block, code, mask) {
@@ -215,21 +223,68 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                 }
                 Kind::StShared => {
                     if mask != 0 && !self.store_shared(warp, block, code, mask) {
-                        return self.access_slowly(warp, block, pc, mask, AccessKind::Store);
+                        let event = self.access_slowly(warp, block, pc, mask, AccessKind::Store);
+                        return self.wrote(warp, event);
                     }
+                    let event = self.advance(warp, pc);
+                    return self.wrote(warp, event);
                 }
                 Kind::Nop => {}
                 Kind::LdOther | Kind::StOther | Kind::Atomic if mask != 0 => {
-                    #[cfg(target_arch = "x86_64")]
-                    if WIDE {
-                        return self.other_access_avx2(warp, block, pc, mask);
-                    }
-                    return self.other_access(warp, block, pc, mask);
+                    let event = match WIDE {
+                        #[cfg(target_arch = "x86_64")]
+                        true => self.other_access_avx2(warp, block, pc, mask),
+                        _ => self.other_access(warp, block, pc, mask),
+                    };
+                    return match code.kind {
+                        Kind::LdOther => event,
+                        // A spinning split that tries to get a lock has not changed anything.
+                        Kind::Atomic if image.uops.get_unchecked(pc as usize).op == Op::Atom => {
+                            match warp.splits.cur.spins {
+                                true => event,
+                                false => self.tell_spinning(warp, event),
+                            }
+                        }
+                        _ => self.wrote(warp, event),
+                    };
                 }
                 _ => return self.step_other(warp, block, pc, mask),
             }
             warp.splits.go(pc + 1);
             if warp.splits.cur.mask == 0 { Event::Blocked } else { Event::Go }
+        }
+    }
+
+    /// The warp has stored something, and goes on.
+    #[inline(always)]
+    fn wrote(&mut self, warp: &mut Warp, event: Event) -> Event {
+        warp.around.stored = true;
+        warp.splits.cur.spins = false;
+        self.tell_spinning(warp, event)
+    }
+
+    /// Lets splits look again that spin, after a write.
+    #[inline(always)]
+    fn tell_spinning(&mut self, warp: &mut Warp, event: Event) -> Event {
+        if event == Event::Go && !warp.splits.others.is_empty() {
+            warp.splits.notify();
+        }
+        event
+    }
+
+    /// A part of the warp took a backward branch, all lanes of it: if it spins, others get their turn.
+    #[cold]
+    fn look_around(&mut self, warp: &mut Warp, pc: u32, active: u32) {
+        if warp.splits.cur.mask != active {
+            return;
+        }
+        let image = self.grid.image;
+        // SAFETY: `rows` points at this many rows of the block the warp belongs to.
+        let registers = unsafe { std::slice::from_raw_parts(warp.rows, image.program().registers as usize) };
+        let target = image.code[pc as usize].target;
+        let polls = || image.uops[target as usize..pc as usize].iter().any(polls);
+        if Loop::goes_around(warp, pc, registers, self.grid.spins, polls) {
+            warp.splits.give_way();
         }
     }
 
@@ -332,6 +387,11 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
             Some(Box::new(Fault { kind, pc, cta: block.id, thread, access, detail, waiters: Vec::new() }));
         Event::Fault
     }
+}
+
+/// Whether an instruction reads memory to see whether it has changed.
+fn polls(uop: &Uop) -> bool {
+    uop.op == Op::Atom || uop.op == Op::Ld && uop.mem.order != Order::Weak
 }
 
 /// Executes a lane kernel and merges its predicate results. `pool` has the rows of immediates and constants.

@@ -15,6 +15,8 @@ pub struct SmLimits {
     pub shared_bytes: u32,
     /// Registers are handed out to a warp in multiples of this.
     pub register_unit: u32,
+    /// Threads of a warp make progress independently; without, a warp has a reconvergence stack.
+    pub independent_threads: bool,
 }
 
 /// Shared memory is handed out to a block in multiples of this.
@@ -30,6 +32,7 @@ impl SmLimits {
         registers: 32768,
         shared_bytes: 48 << 10,
         register_unit: 64,
+        independent_threads: false,
     };
 
     /// Registers that one warp takes.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Divergence: the lanes of a warp as a set of splits that part at branches and meet again at joins.
 //!
-//! One structure serves both models of semantics. Before sm_70 only the newest split runs, which makes the list of splits the classic
-//! reconvergence stack; from sm_70 on a split that waits or has run for a while lets the others go on. A join lies at the
-//! immediate post-dominator of the branch that made it, in the activation (call depth) of that branch.
+//! A split runs until it reconverges, waits or spins, and then the newest one that is ready runs: the list of splits is the classic
+//! reconvergence stack as long as nothing waits or spins. What happens then is in `turns`. A join lies at the immediate
+//! post-dominator of the branch that made it, in the activation (call depth) of that branch.
 
 use warpwatt_isa::NO_PC;
 
@@ -30,24 +30,26 @@ pub(crate) struct Split {
     pub mask: u32,
     pub join: u32,
     pub wait: Wait,
+    /// It was found spinning, and is still at it as far as can be seen.
+    pub spins: bool,
     /// Return addresses, outermost first.
     pub frames: Vec<u32>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Join {
-    pc: u32,
-    parent: u32,
+pub(super) struct Join {
+    pub pc: u32,
+    pub parent: u32,
     /// Lanes that will come, without those that ended.
-    expected: u32,
-    arrived: u32,
+    pub expected: u32,
+    pub arrived: u32,
     /// Return addresses of the activation it belongs to.
-    frames: Vec<u32>,
+    pub frames: Vec<u32>,
 }
 
 impl Join {
     /// Gives up the lanes that are there: the join goes on without them.
-    fn release(&mut self) -> u32 {
+    pub fn release(&mut self) -> u32 {
         self.expected &= !self.arrived;
         std::mem::take(&mut self.arrived)
     }
@@ -75,24 +77,27 @@ pub(crate) struct Splits {
     /// Where `cur` meets others: the pc of its join if that belongs to the current activation.
     pub stop: u32,
     pub others: Vec<Split>,
-    joins: Vec<Join>,
-    unused: Vec<u32>,
+    pub(super) joins: Vec<Join>,
+    pub(super) unused: Vec<u32>,
     /// Lanes that have not ended.
     pub live: u32,
-    /// The rules of sm_70 and later.
-    pub independent: bool,
+    /// Barriers and collective operations are for threads. If not, a barrier is for the warp, whatever its lanes do.
+    pub per_thread: bool,
+    /// Lanes were let go from their join before the others came, and not all run together again.
+    pub broken: bool,
 }
 
 impl Splits {
-    pub(crate) fn new(mask: u32, independent: bool) -> Splits {
+    pub(crate) fn new(mask: u32, per_thread: bool) -> Splits {
         Splits {
-            cur: Split { pc: 0, mask, join: NO_JOIN, wait: Wait::Ready, frames: Vec::new() },
+            cur: Split { pc: 0, mask, join: NO_JOIN, wait: Wait::Ready, spins: false, frames: Vec::new() },
             stop: NO_PC,
             others: Vec::new(),
             joins: Vec::new(),
             unused: Vec::new(),
             live: mask,
-            independent,
+            per_thread,
+            broken: false,
         }
     }
 
@@ -100,12 +105,13 @@ impl Splits {
     pub(crate) fn restart(&mut self, mask: u32) {
         self.cur.frames.clear();
         let frames = std::mem::take(&mut self.cur.frames);
-        self.cur = Split { pc: 0, mask, join: NO_JOIN, wait: Wait::Ready, frames };
+        self.cur = Split { pc: 0, mask, join: NO_JOIN, wait: Wait::Ready, spins: false, frames };
         self.stop = NO_PC;
         self.others.clear();
         self.joins.clear();
         self.unused.clear();
         self.live = mask;
+        self.broken = false;
     }
 
     /// Goes on at `pc` with all lanes of the current split.
@@ -117,7 +123,7 @@ impl Splits {
         }
     }
 
-    fn refresh(&mut self) {
+    pub(super) fn refresh(&mut self) {
         self.stop = match self.joins.get(self.cur.join as usize) {
             Some(join) if join.frames.len() == self.cur.frames.len() => join.pc,
             _ => NO_PC,
@@ -166,7 +172,14 @@ impl Splits {
             if meet == Some((path.pc, frames.len())) {
                 self.joins[join as usize].arrived |= path.mask;
             } else {
-                self.others.push(Split { pc: path.pc, mask: path.mask, join, wait: Wait::Ready, frames });
+                self.others.push(Split {
+                    pc: path.pc,
+                    mask: path.mask,
+                    join,
+                    wait: Wait::Ready,
+                    spins: false,
+                    frames,
+                });
             }
         }
         if meet.is_some() {
@@ -206,7 +219,7 @@ impl Splits {
         if join.arrived != 0 {
             let frames = std::mem::take(&mut join.frames);
             let (pc, mask, parent) = (join.pc, join.arrived, join.parent);
-            self.others.push(Split { pc, mask, join: parent, wait: Wait::Ready, frames });
+            self.others.push(Split { pc, mask, join: parent, wait: Wait::Ready, spins: false, frames });
         }
         self.unused.push(index);
     }
@@ -219,6 +232,7 @@ impl Splits {
             join.arrived |= self.cur.mask;
             if join.arrived == join.expected {
                 self.cur.mask = join.arrived;
+                self.cur.spins = false;
                 self.unused.push(self.cur.join);
                 self.cur.join = join.parent;
                 self.refresh();
@@ -227,42 +241,6 @@ impl Splits {
                 self.pick();
             }
         }
-    }
-
-    /// Takes up the newest split that may run.
-    fn pick(&mut self) {
-        let found = match self.independent {
-            true => self.others.iter().rposition(|split| split.wait == Wait::Ready),
-            false => {
-                self.others.last().filter(|split| split.wait == Wait::Ready).map(|_| self.others.len() - 1)
-            }
-        };
-        match found {
-            Some(index) => {
-                self.cur = self.others.remove(index);
-                self.refresh();
-            }
-            None if self.independent && self.release_named() => self.pick(),
-            None => self.stop = NO_PC,
-        }
-    }
-
-    /// When nothing can run, lets lanes go on from their join that a collective operation waits for: it has to have them, while to
-    /// meet at a join is only good for speed. True if there were any.
-    #[cold]
-    fn release_named(&mut self) -> bool {
-        let mut named = 0;
-        for split in &self.others {
-            let (Wait::Collective(members) | Wait::WarpSync(members)) = split.wait else { continue };
-            let there = self.others.iter().filter(|other| other.wait == split.wait);
-            named |= members & !there.fold(0, |all, other| all | other.mask);
-        }
-        let unused = &self.unused;
-        let mut joins = self.joins.iter_mut().zip(0u32..).filter(|(_, index)| !unused.contains(index));
-        let Some((join, _)) = joins.find(|(join, _)| join.arrived & named != 0) else { return false };
-        let (pc, mask, join, frames) = (join.pc, join.release(), join.parent, join.frames.clone());
-        self.others.push(Split { pc, mask, join, wait: Wait::Ready, frames });
-        true
     }
 
     /// Takes up a split if none runs and one can.
@@ -287,24 +265,8 @@ impl Splits {
     /// Parts `mask` from the current split without a join of their own: it stays, at `pc`, ready to run later.
     pub(crate) fn set_aside(&mut self, mask: u32, pc: u32) {
         self.cur.mask &= !mask;
-        let split =
-            Split { pc, mask, join: self.cur.join, wait: Wait::Ready, frames: self.cur.frames.clone() };
+        let split = Split { pc, mask, spins: false, frames: self.cur.frames.clone(), ..self.cur };
         self.others.push(split);
-    }
-
-    /// Lets the oldest of the others that is ready run instead of the current split. False if there is none.
-    pub(crate) fn rotate(&mut self) -> bool {
-        let Some(index) = self.others.iter().position(|split| split.wait == Wait::Ready) else {
-            return false;
-        };
-        let next = self.others.remove(index);
-        let old = std::mem::replace(&mut self.cur, next);
-        if old.mask != 0 {
-            self.others.push(old);
-        }
-        self.refresh();
-        self.arrive();
-        true
     }
 
     /// Ends the lanes of `mask`, all of them in the current split; the rest of it goes on at `pc`.
@@ -325,20 +287,6 @@ impl Splits {
             self.pick();
         }
         self.arrive();
-    }
-
-    /// Lets the lanes that wait for the current split go on without it: it spins, perhaps for something only they can do.
-    pub(crate) fn release_waiting(&mut self) {
-        let mut index = self.cur.join;
-        while let Some(join) = self.joins.get_mut(index as usize) {
-            let parent = join.parent;
-            if join.arrived != 0 {
-                let (pc, mask, frames) = (join.pc, join.release(), join.frames.clone());
-                self.others.push(Split { pc, mask, join: parent, wait: Wait::Ready, frames });
-                return;
-            }
-            index = parent;
-        }
     }
 
     /// Splits that wait for `wait` become ready; gives their lanes.

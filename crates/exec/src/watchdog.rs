@@ -106,7 +106,7 @@ fn describe(grid: &Grid, cta: &Cta, warp: &Warp, split: &Split) -> Waiter {
         Wait::Barrier(number) => {
             let barrier = &cta.block.barriers[usize::from(number)];
             let expected = match barrier.expected {
-                0 if grid.independent => cta.block.live_threads,
+                0 if grid.per_thread => cta.block.live_threads,
                 0 => 32 * cta.block.live_warps,
                 threads => threads,
             };

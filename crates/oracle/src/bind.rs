@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Resolves names once: every function becomes a flat list of instructions over register slots, variables get addresses.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use warpwatt_base::{Span, Sym};
 use warpwatt_ptx::ast::{self, AddressBase, Init, Item, OperandKind, Space, Stmt, Variable};
 use warpwatt_ptx::line_col;
 use warpwatt_ptx::words::Opcode;
 
+use crate::contract::{self, Fused};
 use crate::form::{Form, Ty};
 use crate::memory::{self, FUNCTION, Memory};
 
@@ -71,6 +72,8 @@ pub struct Function {
     pub name: String,
     pub is_kernel: bool,
     pub code: Vec<Instr>,
+    /// Sums that are fused with a product, by instruction.
+    pub fused: BTreeMap<usize, Fused>,
     /// Types of the registers, by slot.
     pub regs: Vec<Ty>,
     pub params: Vec<Formal>,
@@ -261,6 +264,7 @@ impl<'a> Binder<'a> {
             let instr = self.instr(located)?;
             self.function.code.push(instr);
         }
+        self.function.fused = contract::plan(&self.function.code);
         self.bound.functions.push(std::mem::take(&mut self.function));
         Ok(())
     }

@@ -8,6 +8,7 @@
 mod access;
 mod alu;
 mod bind;
+mod contract;
 mod convert;
 pub mod float;
 mod form;

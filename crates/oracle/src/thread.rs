@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One thread: its frames, how operands are read and written, and the step from one instruction to the next.
 
+use std::collections::HashMap;
+
 use warpwatt_ptx::ast::Space;
 use warpwatt_ptx::words::{Mod, Opcode};
 
 use crate::alu::{self, Sources};
 use crate::bind::{Bound, Formal, Function, Instr, Operand, Place, function_address};
+use crate::contract::Fused;
 use crate::float;
 use crate::form::{Kind, Ty, extend};
 use crate::meet::{Arrival, Collective};
@@ -30,6 +33,8 @@ pub struct Frame {
     pub function: usize,
     pub pc: usize,
     pub regs: Vec<u64>,
+    /// The factors of the latest execution of each product.
+    factors: HashMap<usize, [u64; 2]>,
     /// Start of its variables in the thread's local memory.
     base: u64,
 }
@@ -67,6 +72,17 @@ struct Reader<'a, 'w> {
     instr: &'a Instr,
 }
 
+/// Values as they are, the destination first.
+impl Sources for [u64; 4] {
+    fn get(&self, index: usize, ty: Ty) -> Result<u64, String> {
+        Ok(self[index] & ty.mask())
+    }
+
+    fn count(&self) -> usize {
+        3
+    }
+}
+
 impl Sources for Reader<'_, '_> {
     fn get(&self, index: usize, ty: Ty) -> Result<u64, String> {
         let operand = self.instr.operands.get(index).ok_or("an operand is missing")?;
@@ -98,7 +114,13 @@ impl Thread {
     fn enter(&mut self, function: &Function, index: usize) {
         let base = (self.local.len() as u64).next_multiple_of(16);
         self.local.resize((base + function.frame_bytes) as usize, 0);
-        self.frames.push(Frame { function: index, pc: 0, regs: vec![0; function.regs.len()], base });
+        self.frames.push(Frame {
+            function: index,
+            pc: 0,
+            regs: vec![0; function.regs.len()],
+            factors: HashMap::new(),
+            base,
+        });
     }
 
     pub fn frame(&self) -> &Frame {
@@ -203,7 +225,18 @@ impl Thread {
             _ => {
                 let mut carry = self.carry;
                 let reader = Reader { thread: self, world, instr };
-                let Some((value, ty)) = alu::evaluate(instr, &reader, &mut carry)? else {
+                let fused = world.bound.functions[self.frame().function].fused.get(&self.frame().pc);
+                let result = match fused {
+                    Some(fused) => self.fused(world, instr, *fused)?,
+                    None => alu::evaluate(instr, &reader, &mut carry)?,
+                };
+                if instr.op == Opcode::Mul && instr.form.ty().float() {
+                    let ty = instr.form.ty();
+                    let factors = [self.read(world, &ops[1], ty)?, self.read(world, &ops[2], ty)?];
+                    let pc = self.frame().pc;
+                    self.frame_mut().factors.insert(pc, factors);
+                }
+                let Some((value, ty)) = result else {
                     return Err(format!("{:?} is not known to the oracle", instr.op));
                 };
                 self.carry = carry;
@@ -211,6 +244,21 @@ impl Thread {
             }
         }
         Ok(Flow::Next)
+    }
+
+    /// A sum as a fused multiply-add.
+    fn fused(&self, world: &World, instr: &Instr, fused: Fused) -> Result<Option<(u64, Ty)>, String> {
+        let ty = instr.form.ty();
+        let signs = (0..ty.lanes).fold(0, |signs, lane| signs | 1 << ((lane + 1) * ty.bits - 1));
+        let factors = self.frame().factors.get(&fused.product).ok_or("a sum without its product")?;
+        let addend = self.read(world, &instr.operands[3 - fused.operand], ty)?;
+        let second_is_negative = instr.op == Opcode::Sub;
+        let flip = fused.negated ^ (second_is_negative && fused.operand == 2);
+        let [a, b] = *factors;
+        let a = if flip { a ^ signs } else { a };
+        let c = if second_is_negative && fused.operand == 1 { addend ^ signs } else { addend };
+        let fma = Instr { op: Opcode::Fma, ..instr.clone() };
+        alu::evaluate(&fma, &[0, a, b, c], &mut false)
     }
 
     /// The comparison of `set` or `setp` with its boolean operator.

@@ -56,6 +56,43 @@ fn threads_skipping_and_vector_instructions_do_not_show() {
     }
 }
 
+/// Kernel, warp and thread instructions of every launch.
+type Issued = Vec<(String, u64, u64)>;
+
+/// What a workload issues, built for a target, on a GPU with or without independent threads.
+fn issued(workload: &dyn Workload, target: &str, independent_threads: bool, timed: bool) -> Issued {
+    let mut config = Config::default();
+    config.sm.independent_threads = independent_threads;
+    let mode = if timed { Mode::Timed(Box::new(Timed::new(config.clone()))) } else { Mode::Functional };
+    let options = Options { mode, sm: warpwatt_model::Gpu::limits(&config), ..Options::default() };
+    let mut device = Device::with(options, Box::new(Nobody)).expect("a device");
+    let ptx = workload.ptx().replace(".target sm_50", &format!(".target {target}"));
+    let check = workload.run(&mut device, &ptx, Size::Tiny, 1);
+    let check = check.unwrap_or_else(|error| panic!("{} for {target}: {error}", workload.info().name));
+    assert!(check.passed, "{} for {target}: {check:?}", workload.info().name);
+    let log = device.log().iter();
+    log.map(|record| (record.kernel.clone(), record.warp_instructions, record.thread_instructions)).collect()
+}
+
+#[test]
+fn functional_and_timed_runs_issue_the_same_instructions_for_every_target_and_gpu() {
+    for workload in all() {
+        let expected = issued(*workload, "sm_50", false, false);
+        for (target, independent_threads, timed) in [
+            ("sm_50", false, true),
+            ("sm_50", true, true),
+            ("sm_75", false, false),
+            ("sm_75", false, true),
+            ("sm_75", true, false),
+            ("sm_75", true, true),
+        ] {
+            let found = issued(*workload, target, independent_threads, timed);
+            let name = workload.info().name;
+            assert_eq!(found, expected, "{name} for {target}, {independent_threads}, timed: {timed}");
+        }
+    }
+}
+
 /// All counters of all workloads, a line each.
 fn counters() -> String {
     let mut text = String::new();

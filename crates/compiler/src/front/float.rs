@@ -16,6 +16,8 @@ const FLOATS: [Scalar; 6] =
 /// The suffixes that arithmetic shares.
 struct Arithmetic {
     rnd: Round,
+    /// The rounding was written: the result is rounded by itself, never as part of a fused multiply-add.
+    explicit: bool,
     flags: Flags,
     /// `None` for the pairs of `.f32x2`.
     ty: Option<Scalar>,
@@ -40,7 +42,7 @@ impl<'a> Lowerer<'a, '_> {
         if (half && directed) || (!half && only_half) || bad_double {
             return Err(form.unsupported());
         }
-        Ok(Arithmetic { rnd: rnd.unwrap_or(Round::Rn), flags, ty })
+        Ok(Arithmetic { rnd: rnd.unwrap_or(Round::Rn), explicit: rnd.is_some(), flags, ty })
     }
 
     /// Emits one operation of 2 or 3 sources, or two for the pairs of `.f32x2`.
@@ -54,8 +56,14 @@ impl<'a> Lowerer<'a, '_> {
             srcs.push(self.src(o, scalar)?);
         }
         let d = self.dst(&operands[0], scalar)?;
-        let make =
-            |ty: Ty, srcs: &[Opnd]| Inst { rnd: kind.rnd, flags: kind.flags, neg, ..inst(op, ty, srcs) };
+        let contract = op != Op::Ffma && !kind.explicit && kind.ty.is_some();
+        let make = |ty: Ty, srcs: &[Opnd]| Inst {
+            rnd: kind.rnd,
+            flags: kind.flags,
+            neg,
+            contract,
+            ..inst(op, ty, srcs)
+        };
         let result = match kind.ty {
             Some(ty) => self.put(make(types::ty(ty), &srcs)),
             None => {

@@ -30,6 +30,12 @@ impl Defs {
         (b != u32::MAX).then(|| &f.blocks[b as usize].insts[i as usize])
     }
 
+    /// The block that defines a value.
+    pub fn block(&self, value: Value) -> Option<usize> {
+        let (b, _) = self.at[value.index()];
+        (b != u32::MAX).then_some(b as usize)
+    }
+
     /// The definition of an operand that is the whole of a value.
     pub fn of_operand<'a>(&self, f: &'a Function, o: Opnd) -> Option<&'a Inst> {
         let part = whole(f, o)?;

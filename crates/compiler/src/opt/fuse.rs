@@ -349,10 +349,12 @@ fn signs(f: &Function, defs: &Defs, inst: &Inst) -> Option<Inst> {
 }
 
 /// (source, negated, absolute) of an instruction that only changes a sign.
-fn sign_change(inst: &Inst) -> Option<(Opnd, bool, bool)> {
+pub fn sign_change(inst: &Inst) -> Option<(Opnd, bool, bool)> {
     let minus_zero = match inst.ty {
         Ty::F32 => 0x8000_0000,
         Ty::F64 => 0x8000_0000_0000_0000,
+        Ty::F16 | Ty::Bf16 => 0x8000,
+        Ty::F16x2 | Ty::Bf16x2 => 0x8000_8000,
         _ => return None,
     };
     let is_idiom = inst.op == Op::Fadd

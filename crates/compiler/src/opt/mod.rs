@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Clean-up of the SSA form, up to what ptxas would hand to its register allocator.
 //!
-//! Order: simplify (constants, copies, algebra) and merge equal computations until nothing changes; fold addresses; fuse pairs of operations
+//! Order: contract products and sums, as the program is written; simplify (constants, copies, algebra) and merge equal computations until nothing changes; fold addresses; fuse pairs of operations
 //! into the machine's three-input ones; predicate short branches; finally give every operand a legal form.
 
 mod address;
 mod blocks;
+mod contract;
 mod convert;
 mod cse;
 mod dce;
@@ -25,6 +26,7 @@ const MAX_ROUNDS: usize = 12;
 
 pub fn run(f: &mut Function, predicate: bool) {
     blocks::clean(f);
+    contract::run(f);
     settle(f);
     if narrow::run(f) {
         settle(f);

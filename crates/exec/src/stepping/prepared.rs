@@ -92,11 +92,6 @@ impl<'a> Prepared<'a> {
         self.grid.bank(bank)
     }
 
-    /// Whether the splits of a warp go on independently, as from sm_70 on.
-    pub fn independent(&self) -> bool {
-        self.grid.independent
-    }
-
     pub fn cooperative(&self) -> bool {
         self.grid.cooperative
     }

@@ -167,26 +167,6 @@ impl Resident {
         self.cta.open_barriers(&prepared.grid)
     }
 
-    /// Lets another split of a warp run, the one that has been ready for longest. False if there is none.
-    pub fn rotate(&mut self, warp: usize) -> bool {
-        let splits = &mut self.cta.warps[warp].splits;
-        splits.independent && splits.rotate()
-    }
-
-    /// Whether [`Resident::rotate`] would find one.
-    pub fn has_other_ready_split(&self, warp: usize) -> bool {
-        let splits = &self.cta.warps[warp].splits;
-        splits.independent && splits.others.iter().any(|split| split.wait == Wait::Ready)
-    }
-
-    /// Lets the lanes go on that wait at a join for the current split, which spins.
-    pub fn release_waiting(&mut self, warp: usize) {
-        let splits = &mut self.cta.warps[warp].splits;
-        if splits.independent {
-            splits.release_waiting();
-        }
-    }
-
     /// Threads that wait at the barrier of the grid.
     pub fn waiting_at_grid(&self) -> u32 {
         let splits = self.cta.warps.iter().flat_map(|warp| &warp.splits.others);

@@ -9,3 +9,4 @@ mod progress;
 mod stepping;
 mod system;
 mod timed;
+mod turns;

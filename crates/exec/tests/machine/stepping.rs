@@ -383,7 +383,7 @@ fn launches_that_no_sm_can_hold_are_refused_by_name() {
 /// Timed machines of all kinds.
 fn machines() -> impl Iterator<Item = Timed> {
     let shapes = [(1, 1, false), (1, 1000, false), (2, 7, false), (3, 40, false), (3, 40, true)];
-    shapes.into_iter().map(|(sms, epoch, threads)| Timed { sms, epoch, threads, spins: false })
+    shapes.into_iter().map(|(sms, epoch, threads)| Timed { sms, epoch, threads, limits: SmLimits::GTX480 })
 }
 
 /// Runs a program on the functional engine and on timed machines: memory, counts and what was printed must be the same.
@@ -439,7 +439,8 @@ fn what_is_held_back_is_counted() {
     (red.src[0], red.src[1]) = (r(4), imm(1));
     a.put(red).ld(Space::Global, Ty::U32, 2, r(4), 0).st(Space::Global, Ty::U32, r(4), 4, r(2)).exit();
     let mut bench = Bench::new(2);
-    let stats = Timed { sms: 1, epoch: 1000, threads: false, spins: false }.run(&mut bench, &a).unwrap();
+    let stats =
+        Timed { sms: 1, epoch: 1000, threads: false, limits: SmLimits::GTX480 }.run(&mut bench, &a).unwrap();
     assert_eq!((stats.retries, stats.stores, stats.atomics, stats.deferred), (1, 1, 1, 0));
     assert_eq!(bench.words(), [32, 32]);
 }
@@ -449,7 +450,7 @@ fn locks_across_lanes_and_sms_are_shared() {
     for machine in machines() {
         let mut bench = Bench::new(2);
         (bench.grid, bench.block) = ([3, 1, 1], [64, 1, 1]);
-        Timed { spins: true, ..machine }.run(&mut bench, &spin_lock(NEW)).unwrap();
+        machine.run(&mut bench, &spin_lock(NEW)).unwrap();
         assert_eq!(bench.words(), [0, 192]);
     }
 }
@@ -575,7 +576,7 @@ proptest! {
         plain.run(&asm).unwrap();
         for epoch in [3, 50, 100_000] {
             let mut bench = Bench::new(BUFFER as u64 / 4 + 64);
-            Timed { sms: 1, epoch, threads: false, spins: false }.run(&mut bench, &asm).unwrap();
+            Timed { sms: 1, epoch, threads: false, limits: SmLimits::GTX480 }.run(&mut bench, &asm).unwrap();
             prop_assert_eq!(bench.words(), plain.words(), "epochs of {} cycles", epoch);
         }
     }

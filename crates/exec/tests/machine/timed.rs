@@ -11,8 +11,6 @@ use warpwatt_memory::DeviceMemory;
 
 use crate::common::*;
 
-/// Steps of a warp after which another of its splits gets its turn.
-const TURN: u32 = 16;
 /// Epochs without an end after which a program is taken to hang.
 const PATIENCE: u64 = 100_000;
 
@@ -22,8 +20,7 @@ pub struct Timed {
     /// Cycles from merge to merge.
     pub epoch: u64,
     pub threads: bool,
-    /// The program spins: lanes that wait at a join for those that run are let go with every turn.
-    pub spins: bool,
+    pub limits: SmLimits,
 }
 
 #[derive(Debug)]
@@ -43,10 +40,8 @@ struct Sm {
     slots: Vec<Resident>,
     /// Per slot and warp: it may not be stepped before the next merge.
     held: Vec<Vec<bool>>,
-    steps: Vec<Vec<u32>>,
     deferred: Vec<(u64, usize, usize)>,
     turn: usize,
-    spins: bool,
     retries: u64,
     fault: Option<Box<Fault>>,
 }
@@ -89,7 +84,7 @@ impl Sm {
                     self.deferred.push((cycle, slot, warp));
                     self.held[slot][warp] = true;
                 }
-                event => self.follow(prepared, slot, warp, event),
+                event => self.follow(prepared, slot, event),
             }
             // What an atomic gives back is there after the merge.
             self.held[slot][warp] |= prepared.image().program().uops[outcome.pc as usize].op == Op::Atom;
@@ -98,7 +93,7 @@ impl Sm {
         false
     }
 
-    fn follow(&mut self, prepared: &Prepared, slot: usize, warp: usize, event: StepEvent) {
+    fn follow(&mut self, prepared: &Prepared, slot: usize, event: StepEvent) {
         let cta = &mut self.slots[slot];
         match event {
             StepEvent::Fault => self.fault = self.stepper.take_fault(),
@@ -106,14 +101,6 @@ impl Sm {
                 cta.open_barriers(prepared);
             }
             _ => {}
-        }
-        let steps = &mut self.steps[slot][warp];
-        *steps += 1;
-        if steps.is_multiple_of(TURN) {
-            if self.spins {
-                cta.release_waiting(warp);
-            }
-            cta.rotate(warp);
         }
     }
 }
@@ -124,7 +111,7 @@ impl Timed {
         let params = bench.params();
         let image = Image::new(Arc::new(asm.program()), Level::detect()).unwrap();
         let bank3 = bench.bank3.clone();
-        let limits = SmLimits { sms: self.sms, ..SmLimits::GTX480 };
+        let limits = SmLimits { sms: self.sms, ..self.limits };
         let prepared = Prepared::new(&bench.launch(&image, &params, &bank3), limits)?;
         let mut sms: Vec<Sm> = (0..self.sms).map(|id| self.sm(&prepared, id)).collect();
         let (mut next, mut finished, mut cycle) = (0, 0, 0);
@@ -180,7 +167,7 @@ impl Timed {
                 deferred += 1;
                 let (memory, printed) = (&mut bench.memory, &mut bench.printed);
                 let outcome = stepper.execute_deferred(&prepared, memory, printed, &mut slots[slot], warp);
-                sms[sm].follow(&prepared, slot, warp, outcome.event);
+                sms[sm].follow(&prepared, slot, outcome.event);
             }
             for sm in &mut sms {
                 sm.deferred.clear();
@@ -220,10 +207,8 @@ impl Timed {
             stepper: Stepper::new(prepared),
             slots: (0..slots).map(|_| Resident::new(prepared, CheckOptions::default())).collect(),
             held: vec![vec![false; warps]; slots],
-            steps: vec![vec![0; warps]; slots],
             deferred: Vec::new(),
             turn: 0,
-            spins: self.spins,
             retries: 0,
             fault: None,
         }

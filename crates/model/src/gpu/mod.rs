@@ -80,6 +80,7 @@ impl Gpu {
             registers: config.sm.registers,
             register_unit: config.sm.register_unit,
             shared_bytes: config.shared.bytes,
+            independent_threads: config.sm.independent_threads,
         }
     }
 

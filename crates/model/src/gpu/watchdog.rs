@@ -7,6 +7,9 @@ use warpwatt_exec::{Fault, FaultKind, Watchdog};
 
 use crate::sm::{Kernel, Sm, Work};
 
+/// Instructions after which every part of a diverged warp that spins has had its turn, many times over.
+const TURNS: u64 = 1 << 14;
+
 /// A warp that is watched: where it is, and how it was when the watch began.
 struct Suspect {
     sm: usize,
@@ -68,8 +71,7 @@ impl Watch {
             };
             // Lanes that wait for those that spin may be what these wait for: they have to have had their turn.
             let lanes = resident.next_lanes(prepared, warp);
-            let diverged = prepared.independent() && lanes.active != lanes.live;
-            let turns = if diverged { 2 * sms[sm].turns_of_a_warp() } else { 0 };
+            let turns = if lanes.active != lanes.live { TURNS } else { 0 };
             suspect.came_back = pc == suspect.snapshot.pc()
                 && resident.warp_issued(warp).saturating_sub(issued) >= turns
                 && suspect.snapshot.matches(prepared, resident, warp);

@@ -5,7 +5,6 @@ use warpwatt_exec::Services;
 use warpwatt_exec::stepping::StepEvent;
 use warpwatt_memory::DeviceMemory;
 
-use super::issue::TURNS;
 use super::stall::Stall;
 use super::warp::gate;
 use super::work::Stopped;
@@ -88,11 +87,6 @@ impl Sm {
     /// The same times the lanes that took part.
     pub fn thread_instructions(&self) -> u64 {
         self.issue_counters().thread_instructions
-    }
-
-    /// Instructions of a diverged warp after which lanes that wait for others that spin are let go.
-    pub fn turns_of_a_warp(&self) -> u64 {
-        u64::from(TURNS) * u64::from(self.spec.yield_instructions)
     }
 
     /// Warps that have not ended: kernel, resident block, warp of the block.

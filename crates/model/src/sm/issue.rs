@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Issue: the chosen warp's instruction is executed, and books its way through the machine.
 
-use warpwatt_exec::stepping::{Access, NextLanes, Now, Outcome, Resident, StepEvent};
+use warpwatt_exec::stepping::{Access, NextLanes, Now, Outcome, StepEvent};
 
 use super::decode::{Effect, Pipe, Pooled, Timing};
 use super::hooks::Asked;
@@ -11,9 +11,6 @@ use super::warp::{Condition, gate};
 use super::work::{Deferred, Stopped};
 use super::{Event, Kernel, MemoryOp, Sm, Surroundings, WARPS, Work, at, at_mut};
 use crate::address;
-
-/// Turns of a diverged warp after which lanes that wait at a join for others that spin are let go.
-pub(super) const TURNS: u32 = 64;
 
 impl Sm {
     /// Which pools have no free collector in a cycle, a bit for each.
@@ -101,11 +98,10 @@ impl Sm {
             self.tell_techniques(now, slot, timing, lanes);
             self.start_unit(timing, slot, pc, now);
             match done.next {
-                Some(next) if !kernel.prepared.independent() => {
+                Some(next) => {
                     self.follow(slot, pc, next);
                     self.evaluate_next(around.kernels, kernel, slot, next, now);
                 }
-                Some(_) => self.go_on(work, around.kernels, slot, pc, now),
                 None => self.after_event(work, around.kernels, slot, StepEvent::Blocked, now),
             }
             return true;
@@ -187,11 +183,7 @@ impl Sm {
     fn go_on(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, pc: u32, now: u64) {
         let warp = &self.warps[slot % WARPS];
         let (kernel, index) = (warp.kernel as usize, warp.index as usize);
-        let share = at_mut(&mut work.shares, kernel);
-        let resident = at_mut(&mut share.residents, warp.resident as usize);
-        if at(kernels, kernel).prepared.independent() {
-            self.take_turns(resident, slot);
-        }
+        let resident = at(&at(&work.shares, kernel).residents, warp.resident as usize);
         match resident.warp_pc(index) {
             Some(next) => {
                 self.follow(slot, pc, next);
@@ -283,20 +275,6 @@ impl Sm {
         share.lines[outcome.pc as usize] += u64::from(lines);
     }
 
-    /// From sm_70 on, parts of a diverged warp take turns.
-    fn take_turns(&mut self, resident: &mut Resident, slot: usize) {
-        let warp = &mut self.warps[slot % WARPS];
-        warp.since_turn += 1;
-        if warp.since_turn >= self.spec.yield_instructions {
-            warp.since_turn = 0;
-            warp.turns += 1;
-            if warp.turns.is_multiple_of(TURNS) {
-                resident.release_waiting(warp.index as usize);
-            }
-            resident.rotate(warp.index as usize);
-        }
-    }
-
     /// What a step meant beyond going on.
     #[inline(never)]
     fn after_event(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, event: StepEvent, now: u64) {
@@ -308,9 +286,6 @@ impl Sm {
         let (kernel, block, index, last) =
             (warp.kernel as usize, warp.block as usize, warp.index as usize, warp.last_pc);
         let resident = &mut work.shares[kernel].residents[self.blocks[block].resident as usize];
-        if event == StepEvent::Yield && resident.rotate(index) {
-            self.warps[slot % WARPS].since_turn = 0;
-        }
         let next = resident.warp_pc(index);
         let done = resident.warp_done(index);
         match next {

@@ -57,7 +57,6 @@ const WARPS: usize = 64;
 struct Spec {
     branch_cycles: u64,
     barrier_cycles: u64,
-    yield_instructions: u32,
     clock: Clock,
 }
 
@@ -118,7 +117,6 @@ impl Sm {
             spec: Spec {
                 branch_cycles: u64::from(sm.branch_cycles),
                 barrier_cycles: u64::from(sm.barrier_cycles),
-                yield_instructions: sm.yield_instructions,
                 // Nanoseconds of the device's clock.
                 clock: Clock::new(1000, config.clock.core_mhz),
             },

@@ -65,9 +65,6 @@ pub struct WarpSlot {
     pub busy_preds: u8,
     /// Instructions that have not retired.
     pub in_flight: u32,
-    /// Instructions since another part of a diverged warp had its turn, and turns since lanes met.
-    pub since_turn: u32,
-    pub turns: u32,
     /// Bytes of local memory of a lane, and where the warp's lie.
     pub local_base: u64,
     /// The first row of shared memory that its block has.
@@ -99,8 +96,6 @@ impl Default for WarpSlot {
             busy_memory: [0; 4],
             busy_preds: 0,
             in_flight: 0,
-            since_turn: 0,
-            turns: 0,
             local_base: 0,
             shared_row: 0,
         }

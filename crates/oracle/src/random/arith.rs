@@ -148,11 +148,12 @@ impl Maker {
     pub(super) fn float_op(&mut self) -> String {
         let (d, a, b, c) = (self.float(), self.float(), self.float_or_literal(), self.float());
         let round = self.pick(&["rn", "rn", "rn", "rz", "rm", "rp"]);
-        let ftz = self.pick(&["", "", ".ftz"]);
-        let sat = self.pick(&["", "", "", ".sat"]);
+        let (ftz, sat) = (self.pick(&["", "", ".ftz"]), self.pick(&["", "", "", ".sat"]));
+        // Without a rounding modifier, products and sums may be contracted.
+        let open = if self.one_in(2) { String::new() } else { format!(".{round}") };
         let text = match self.below(20) {
-            0..4 => format!("{}.{round}{ftz}{sat}.f32 {d}, {a}, {b};", self.pick(&["add", "sub"])),
-            4..7 => format!("mul.{round}{ftz}{sat}.f32 {d}, {a}, {b};"),
+            0..4 => format!("{}{open}{ftz}{sat}.f32 {d}, {a}, {b};", self.pick(&["add", "sub"])),
+            4..7 => format!("mul{open}{ftz}{sat}.f32 {d}, {a}, {b};"),
             7..11 => format!("fma.{round}{ftz}{sat}.f32 {d}, {a}, {b}, {c};"),
             11 => {
                 let nan = if self.target >= 90 { self.pick(&["", ".NaN", ".xorsign.abs"]) } else { "" };
@@ -175,17 +176,43 @@ impl Maker {
             }
             16 => format!("mov.b32 {}, {a};", self.word()),
             17 => format!("mov.b32 {d}, {};", self.word()),
+            18 => self.products(),
             _ => format!("fma.rn.f32 {d}, {a}, {b}, {c};"),
         };
         self.guarded(text)
     }
 
+    /// Products and sums that use them, in all the ways that decide what is contracted.
+    fn products(&mut self) -> String {
+        let (x, y, d, e) = (self.float(), self.float(), self.float(), self.float());
+        let (a, b, c) = (self.float(), self.float(), self.float_or_literal());
+        let (s, t) = (self.pick(&["add", "sub"]), self.pick(&["add", "sub"]));
+        let ftz = self.pick(&["", "", ".ftz"]);
+        let between = match self.below(6) {
+            0 => format!("mov.f32 {x}, {y};"),
+            1 => format!("neg{}.f32 {x}, {x};", self.pick(&["", ".ftz"])),
+            2 => format!("mul.f32 {y}, {x}, {c};"),
+            3 => format!("mov.f32 {a}, {b};"),
+            _ => String::new(),
+        };
+        let first = match self.below(3) {
+            0 => format!("{s}{ftz}.f32 {d}, {x}, {y};"),
+            1 => format!("{s}{ftz}.f32 {d}, {x}, {c};"),
+            _ => format!("{s}{ftz}.f32 {d}, {c}, {x};"),
+        };
+        format!(
+            "mul{ftz}.f32 {x}, {a}, {b}; mul{ftz}.f32 {y}, {b}, {c}; {between} {first} {}",
+            self.guarded(format!("{t}{ftz}.f32 {e}, {y}, {x};"))
+        )
+    }
+
     pub(super) fn double_op(&mut self) -> String {
         let (d, a, b, c) = (self.double(), self.double(), self.double(), self.double());
         let round = self.pick(&["rn", "rn", "rn", "rz", "rm", "rp"]);
+        let open = if self.one_in(2) { String::new() } else { format!(".{round}") };
         let text = match self.below(14) {
-            0..3 => format!("{}.{round}.f64 {d}, {a}, {b};", self.pick(&["add", "sub"])),
-            3..5 => format!("mul.{round}.f64 {d}, {a}, {b};"),
+            0..3 => format!("{}{open}.f64 {d}, {a}, {b};", self.pick(&["add", "sub"])),
+            3..5 => format!("mul{open}.f64 {d}, {a}, {b};"),
             5..8 => format!("fma.{round}.f64 {d}, {a}, {b}, {c};"),
             8 => format!("{}.f64 {d}, {a}, {b};", self.pick(&["min", "max"])),
             9 => format!("{}.f64 {d}, {a};", self.pick(&["abs", "neg"])),

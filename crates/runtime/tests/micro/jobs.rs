@@ -312,18 +312,15 @@ fn streams_launch(device: &mut Device, module: ModuleId, out: DevicePtr) {
     device.copy(out, out.offset(128), 64).expect("both are there");
 }
 
-/// Lanes on different ways that are longer than a turn, on a machine that lets them take turns.
+/// A lock that the lanes of a warp take in turn.
 fn turns() -> String {
-    let steps = "    sub.u32 %r10, %r6, %r10;\n".repeat(700);
-    let body = format!(
-        "    and.b32 %r9, %r3, 1;
-    setp.eq.u32 %p2, %r9, 0;
-    @%p2 bra EVEN;
-{steps}    bra MEET;
-EVEN:
-{steps}MEET:"
-    );
-    let text = looped("", "    mov.u32 %r10, 0;", &body, "    st.global.u32 [%rd2], %r10;");
+    let body = "TRY:
+    atom.shared.cas.b32 %r9, [lock], 0, 1;
+    setp.ne.u32 %p2, %r9, 0;
+    @%p2 bra TRY;
+    sub.u32 %r10, %r6, %r10;
+    atom.shared.exch.b32 %r9, [lock], 0;";
+    let text = looped(".shared .u32 lock;", "    mov.u32 %r10, 0;", body, "    st.global.u32 [%rd2], %r10;");
     text.replace("sm_61", "sm_70")
 }
 

@@ -39,6 +39,9 @@ fn context(key: &str) -> Vec<String> {
 
 /// Jobs that are likely to show a parameter, to be run first.
 fn likely(key: &str) -> &'static str {
+    if key == "sm.independent_threads" {
+        return "turns";
+    }
     match key.rsplit_once('.').map_or("", |(section, _)| section) {
         "gpu" | "pcie" => "streams",
         "sm.fetch" | "sm.icache" => "code",

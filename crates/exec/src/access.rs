@@ -106,9 +106,12 @@ impl<P: GlobalPort> Machine<'_, P> {
             let first = u64::from((*address).0[lane]) | u64::from((*address.add(1)).0[lane]) << 32;
             let first = first.wrapping_add(i64::from(code.off) as u64);
             let memory = self.port.memory();
-            let found = memory.find(first)?;
+            let (found, readable) = match self.grid.image.uops[pc as usize].op {
+                Op::Ld => memory.find_readable(first)?,
+                _ => memory.find(first).map(|found| (found, found.size))?,
+            };
             let window =
-                Window { guest: found.base, host: memory.host(found.base), len: found.size.min(1 << 32) };
+                Window { guest: found.base, host: memory.host(found.base), len: readable.min(1 << 32) };
             let add = (i64::from(code.off) as u64).wrapping_sub(window.guest);
             let extent = offsets64(address, add, mask, self.offsets);
             if !extent.fits(u32::from(code.bytes), window.len) {

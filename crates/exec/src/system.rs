@@ -4,6 +4,7 @@
 //! Arguments lie in local memory as C would lay out a structure of them, each at its natural alignment.
 
 use warpwatt_isa::{Sub, SysFn};
+use warpwatt_memory::MemoryError;
 
 use crate::cta::{Block, Warp};
 use crate::fault::FaultKind;
@@ -104,8 +105,11 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     match self.port.memory_mut().map(|memory| memory.heap_free(address)) {
                         Some(Ok(())) | None => Event::Go,
                         Some(Err(error)) => {
-                            let detail = format!("free: {error}");
-                            self.raise(warp, block, pc, FaultKind::InvalidFree, 1 << lane, detail)
+                            let kind = match error {
+                                MemoryError::Freed { .. } => FaultKind::DoubleFree,
+                                _ => FaultKind::InvalidFree,
+                            };
+                            self.raise(warp, block, pc, kind, 1 << lane, error.to_string())
                         }
                     }
                 }

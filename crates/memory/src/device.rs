@@ -3,7 +3,8 @@
 
 use thiserror::Error;
 
-use crate::allocator::Allocator;
+use crate::allocator::{Allocator, unit};
+use crate::bounds::{Bounds, Stray, Strays};
 use crate::region::Region;
 use crate::texture::Images;
 use crate::{ALIGNMENT, Allocation, BASE, DEFAULT_CAPACITY, DEFAULT_HEAP, Nearest};
@@ -18,6 +19,8 @@ pub enum MemoryError {
     Taken { address: u64, size: u64 },
     #[error("0x{address:x} is not the start of a live allocation")]
     NotAllocated { address: u64 },
+    #[error("double free: `{name}` ({size} bytes at 0x{address:x}) was freed before")]
+    Freed { address: u64, size: u64, name: String },
     #[error("{size} bytes at 0x{address:x} cannot be shared with the device: {reason}")]
     Foreign { address: u64, size: u64, reason: &'static str },
     #[error("{len} bytes at 0x{address:x} do not lie inside of one live allocation")]
@@ -34,6 +37,8 @@ pub struct DeviceMemory {
     heap_used: u64,
     /// Changes whenever a range becomes valid or invalid.
     generation: u64,
+    bounds: Bounds,
+    strays: Strays,
     /// Texture and surface objects.
     pub images: Images,
 }
@@ -50,6 +55,8 @@ impl DeviceMemory {
             heap_limit: DEFAULT_HEAP,
             heap_used: 0,
             generation: 0,
+            bounds: Bounds::default(),
+            strays: Strays::default(),
             images: Images::default(),
         })
     }
@@ -95,7 +102,8 @@ impl DeviceMemory {
 
     /// Makes a range that was just taken usable, and zero.
     fn ready(&mut self, base: u64, size: u64) -> std::io::Result<()> {
-        let end = base + size;
+        // The rest of the last page can be read, and is as new as the bytes asked for.
+        let end = (base + size).next_multiple_of(unit(size)).min(BASE + self.capacity());
         self.region.commit(end - BASE)?;
         if base < self.touched {
             let stale = (end.min(self.touched) - base) as usize;
@@ -108,9 +116,19 @@ impl DeviceMemory {
     }
 
     pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
-        self.allocator.free(address).ok_or(MemoryError::NotAllocated { address })?;
+        if self.allocator.free(address).is_none() {
+            return Err(self.not_allocated(address));
+        }
         self.generation += 1;
         Ok(())
+    }
+
+    /// Why an address cannot be freed.
+    fn not_allocated(&self, address: u64) -> MemoryError {
+        match self.allocator.find_freed(address).filter(|old| old.base == address) {
+            Some(old) => MemoryError::Freed { address, size: old.size, name: old.name.clone() },
+            None => MemoryError::NotAllocated { address },
+        }
     }
 
     /// Whether guest addresses are host addresses: so it is for the first device of a process.
@@ -174,12 +192,46 @@ impl DeviceMemory {
                 self.heap_used -= found.size;
                 self.free(address)
             }
-            _ => Err(MemoryError::NotAllocated { address }),
+            Some(_) => Err(MemoryError::NotAllocated { address }),
+            None => Err(self.not_allocated(address)),
         }
     }
 
     pub fn find(&self, address: u64) -> Option<&Allocation> {
         self.allocator.find(address)
+    }
+
+    /// How strictly loads of kernels are checked.
+    pub fn set_bounds(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
+        self.generation += 1;
+    }
+
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    /// The allocation that a load of a kernel from `address` is from, and how many bytes from its start on loads may touch.
+    pub fn find_readable(&self, address: u64) -> Option<(&Allocation, u64)> {
+        let found = self.allocator.find_readable(address, self.bounds)?;
+        Some((found, self.bounds.readable_end(found) - found.base))
+    }
+
+    /// Where the host finds bytes that no allocation holds, if there is memory at all.
+    pub fn behind(&self, address: u64, len: u64) -> Option<*mut u8> {
+        let committed = BASE..=self.region.committed_end();
+        let end = address.checked_add(len)?;
+        (committed.contains(&address) && committed.contains(&end)).then(|| self.region.host(address))
+    }
+
+    /// Notes a load that [`Bounds::Warn`] let through.
+    pub fn note_stray(&self, stray: Stray) {
+        self.strays.note(stray);
+    }
+
+    /// The loads that were noted since the last time, by launch and instruction.
+    pub fn take_strays(&mut self) -> Vec<Stray> {
+        self.strays.take()
     }
 
     /// The freed allocation that once held `address`, if it is still remembered.

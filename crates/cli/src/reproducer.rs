@@ -15,7 +15,7 @@ use warpwatt_record::ChosenTechniques;
 use warpwatt_results::Gpu;
 use warpwatt_runtime::{Device, Error, Mode, Options, Pending};
 
-use crate::args::{Check, Execution, ReplayArgs};
+use crate::args::{Execution, ReplayArgs};
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
 use crate::gpu::Machine;
@@ -38,8 +38,9 @@ struct About {
     reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_registers: Option<u32>,
-    races: bool,
-    uninit: bool,
+    /// Names of the checks that were on.
+    #[serde(default)]
+    checks: Vec<String>,
     watchdog: u64,
     /// The GPU that was timed; absent in a functional run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,8 +130,7 @@ fn capture(job: &Job, options: &Options, launch: u64, reason: &str) -> Result<(F
         launch,
         reason: reason.to_owned(),
         max_registers,
-        races: checks.races,
-        uninit: checks.uninit,
+        checks: checks.names().into_iter().map(str::to_owned).collect(),
         watchdog,
         gpu,
     };
@@ -205,17 +205,12 @@ pub fn replay(args: &ReplayArgs, console: &Console) -> Result<Exit, Failure> {
     let about: About = toml::from_str(&read_text(&about_path)?)
         .map_err(|error| Failure::new(Exit::BadInput, format!("{}: {error}", about_path.display())))?;
     console.note(&format!("launch {} of {}: {}", about.launch, about.job, about.reason));
-    let mut execution = Execution {
+    let execution = Execution {
         max_registers: about.max_registers,
         watchdog: Some(about.watchdog),
+        check: about.checks,
         ..Execution::default()
     };
-    if about.races {
-        execution.check.push(Check::Races);
-    }
-    if about.uninit {
-        execution.check.push(Check::Uninit);
-    }
     let target = about.gpu.map(|gpu| target(&gpu, &about_path)).transpose()?;
     let job = Job::File(FileJob::load(&args.folder.join(LAUNCH_FILE), None, 1, console)?);
     perform(
@@ -223,6 +218,7 @@ pub fn replay(args: &ReplayArgs, console: &Console) -> Result<Exit, Failure> {
         &Request {
             execution: &execution,
             target: target.as_ref(),
+            machine: None,
             json: args.json.as_deref(),
             save: None,
             panic_at: None,

@@ -82,6 +82,7 @@ impl Device {
         let mut memory =
             DeviceMemory::new(options.memory_bytes).map_err(|error| Error::OutOfMemory(error.to_string()))?;
         memory.set_heap_limit(options.heap_bytes);
+        memory.set_bounds(options.checks.bounds);
         Ok(Device {
             memory,
             modules: Vec::new(),
@@ -196,6 +197,11 @@ impl Device {
     /// The live allocation that holds an address.
     pub fn find(&self, at: u64) -> Option<&Allocation> {
         self.memory.find(at)
+    }
+
+    /// Whether an allocation that was freed started at this address.
+    pub fn was_freed(&self, at: u64) -> bool {
+        self.memory.find_freed(at).is_some_and(|old| old.base == at)
     }
 
     /// Limits what kernels may take with `malloc`.

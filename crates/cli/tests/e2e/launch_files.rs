@@ -212,7 +212,7 @@ fn textures_lie_over_buffers() {
         warpwatt(&["run", "--ptx", &ptx, "--launch", &launch, "--functional"])
     };
     run(text).expect(0);
-    run(&text.replace("reference = \"image\"", "")).expect(3).says("`image` is not bound");
+    run(&text.replace("reference = \"image\"", "")).expect(4).says("reference is not bound");
     run(&text.replace("extent = [2, 2]", "extent = [2, 4]")).expect(3).says("32 bytes do not fit");
     run(&text.replace("extent = [2, 2]", "extent = [99999999, 99999999]")).expect(3).says("texels");
     run(&text.replace("\"linear\"", "\"cubic\"")).expect(3).says("it is one of point, linear");

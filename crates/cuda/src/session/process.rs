@@ -105,6 +105,14 @@ impl Process {
         self.diagnose(diagnostics(error));
     }
 
+    /// A kernel was not launched, for a reason that the program was told.
+    pub fn refused(&mut self, error: &Error) {
+        let more = diagnostics(error);
+        if more.iter().any(|found| !self.diagnostics.contains(found)) {
+            self.diagnose(more);
+        }
+    }
+
     /// We failed.
     pub fn bug(&mut self, text: &str) {
         self.status = Status::Failed;

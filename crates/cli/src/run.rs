@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpwatt_results::{Diagnostic, Gpu, RunRecord, Severity, Status};
 use warpwatt_runtime::{
-    Class, Device, Error, LaunchRecord, Mode, Options, Selection, Timed, Watchdog,
+    Class, Device, Error, LaunchRecord, Mode, Notice, Options, Selection, Timed, Watchdog,
 };
 use warpwatt_workloads::Size;
 
@@ -156,12 +156,14 @@ struct Attempt {
     texts: Texts,
     /// A bit was to be spoilt, and was not.
     pending: bool,
+    /// What checks found that did not stop the run.
+    notices: Vec<Notice>,
 }
 
 impl Attempt {
     fn failed(error: Error) -> Attempt {
         let result = Err(Stop::Device { error, context: None });
-        Attempt { result, log: Vec::new(), whole: None, texts: Texts::new(), pending: false }
+        Attempt { result, log: Vec::new(), whole: None, texts: Texts::new(), pending: false, notices: Vec::new() }
     }
 }
 
@@ -178,7 +180,8 @@ fn attempt(job: &Job, options: Options, watcher: Watcher) -> Attempt {
             texts.entry((line.file.clone(), line.line)).or_insert_with(|| text.to_owned());
         }
     }
-    Attempt { result, log, whole: Whole::of(&device), texts, pending: device.fault_is_pending() }
+    let notices = device.notices();
+    Attempt { result, log, whole: Whole::of(&device), texts, pending: device.fault_is_pending(), notices }
 }
 
 /// Runs a job and reports on it.
@@ -231,6 +234,7 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     let spoilt = request.target.is_some_and(|target| target.timed.techniques.inject.is_some());
     let ending = if spoilt { ending.with_a_fault(attempt.pending) } else { ending };
     (document.status, document.diagnostics) = (ending.status, ending.diagnostics);
+    document.diagnostics.extend(attempt.notices.iter().map(record::notice_diagnostic));
     if let Ok(verdict) = &attempt.result {
         document.check.clone_from(&verdict.check);
     }
@@ -250,6 +254,7 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
         }
     }
     remark(&attempt, request, &document, console);
+    attempt.notices.iter().for_each(|notice| console.warn(&notice.message));
 
     let launch = match &attempt.result {
         // Launches on streams run later than they were made.
@@ -275,6 +280,8 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     }
     match ending.failure {
         Some(failure) => Err(failure),
+        // A leak is what the check was to find.
+        None if attempt.notices.iter().any(|notice| notice.code == "leak") => Ok(Exit::CheckFailed),
         None => Ok(Exit::Ok),
     }
 }
@@ -381,7 +388,7 @@ fn judge(
         },
         Err(Stop::Device { error: Error::Interrupted { kernel }, .. }) if expired => {
             let seconds = execution.timeout.unwrap_or_default();
-            let message = format!("`{kernel}` was stopped: the time limit of {seconds} seconds is reached");
+            let message = format!("`{kernel}` was stopped: the time limit of {seconds} seconds (`--timeout`) is reached");
             Judgement {
                 status: Status::Partial,
                 diagnostics: vec![plain("limit", "the time limit is reached")],

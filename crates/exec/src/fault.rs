@@ -43,6 +43,14 @@ pub enum FaultKind {
     SharedRace,
     /// A shared byte was read that nobody had written.
     UninitializedShared,
+    /// Two blocks touched the same byte of global memory without an order between them, and one of them wrote.
+    GlobalRace,
+    /// A byte of global memory was read that nobody had written.
+    UninitializedGlobal,
+    /// A shuffle by a lane that its mask does not name, or from one that does not take part.
+    AbsentLane,
+    /// An access to shared memory that leaves the array that it was meant for.
+    SharedOverrun,
     /// A technique gave back another value than it was given. That is no fault of the program.
     Corrupted,
 }
@@ -69,6 +77,10 @@ impl FaultKind {
             FaultKind::InvalidLaunch => "invalid-launch",
             FaultKind::SharedRace => "shared-race",
             FaultKind::UninitializedShared => "uninitialized-shared",
+            FaultKind::GlobalRace => "global-race",
+            FaultKind::UninitializedGlobal => "uninitialized-global",
+            FaultKind::AbsentLane => "absent-lane",
+            FaultKind::SharedOverrun => "shared-overrun",
             FaultKind::Corrupted => "corrupted",
         }
     }

@@ -259,7 +259,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         }
         unsafe {
             match code.kind {
-                Kind::Sync => self.collective(warp, pc, mask),
+                Kind::Sync => self.collective(warp, block, pc, mask),
                 Kind::S2r => {
                     self.special_register(warp, block, code, uop, mask);
                     self.advance(warp, pc)

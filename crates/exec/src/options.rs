@@ -155,7 +155,7 @@ pub struct Watchdog {
 
 impl Default for Watchdog {
     fn default() -> Self {
-        Watchdog { patience: 20_000_000, limit: 2_000_000_000 }
+        Watchdog { patience: 250_000, limit: 2_000_000_000 }
     }
 }
 

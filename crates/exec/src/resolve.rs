@@ -205,7 +205,12 @@ impl<P: GlobalPort> Machine<'_, P> {
         // SAFETY: `resolve` found every lane in bounds and aligned; rows were checked when the program was decoded.
         unsafe {
             match region {
-                Region::Global { host, guest, .. } => self.global_group(warp, pc, host, guest, mask, kind),
+                Region::Global { host, guest, .. } => {
+                    if self.port.memory().is_monitored() {
+                        self.observe_global(warp, block, pc, (host, guest), mask, kind);
+                    }
+                    self.global_group(warp, pc, host, guest, mask, kind);
+                }
                 Region::Local => self.local_access(warp, code, kind, mask),
                 Region::Nowhere => {
                     let (Shape::Words(rows) | Shape::Narrow { count: rows, .. }) = code.shape;
@@ -221,29 +226,10 @@ impl<P: GlobalPort> Machine<'_, P> {
                     gather(&span, code.shape, warp.rows.add(code.dst as usize));
                 }
                 Region::Shared => {
-                    let bytes = u32::from(code.bytes);
-                    if let Some(shadow) = &mut block.shadow {
-                        let span = Span {
-                            host: std::ptr::null_mut(),
-                            guest: 0,
-                            offsets: &self.offsets.0,
-                            mask,
-                            bytes,
-                        };
-                        if let Err(found) = shadow.note(&span, warp.index, kind) {
-                            let address = u64::from(found.offset);
-                            let access =
-                                FaultAccess { address, bytes, space: Space::Shared, kind, nearest: None };
-                            return self.raise_access(
-                                warp,
-                                block,
-                                pc,
-                                found.kind,
-                                1 << found.lane,
-                                Some(access),
-                                found.detail,
-                            );
-                        }
+                    if block.is_checked()
+                        && let Some(event) = self.check_shared(warp, block, pc, mask, kind)
+                    {
+                        return event;
                     }
                     self.shared_access(warp, block, pc, kind, mask);
                 }

@@ -4,7 +4,7 @@
 //! Arguments lie in local memory as C would lay out a structure of them, each at its natural alignment.
 
 use warpwatt_isa::{Sub, SysFn};
-use warpwatt_memory::MemoryError;
+use warpwatt_memory::{HeapOrigin, MemoryError};
 
 use crate::cta::{Block, Warp};
 use crate::fault::FaultKind;
@@ -91,7 +91,8 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     let Some(size) = self.argument(warp, pc, lane, 0, 8) else {
                         return self.raise_stack(warp, block, pc, lane);
                     };
-                    let address = self.port.memory_mut().map_or(0, |memory| memory.heap_alloc(size));
+                    let origin = HeapOrigin { grid: self.grid.grid_id, origin: self.origin(warp, block, pc, lane) };
+                    let address = self.port.memory_mut().map_or(0, |memory| memory.heap_alloc(size, origin));
                     self.tally.watch.changed = true;
                     self.answer(warp, pc, lane, address);
                     Event::Go
@@ -173,6 +174,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         if skipping != 0 {
             warp.splits.set_aside(skipping, pc + 1);
         }
+        warp.grid_syncs += 1;
         warp.splits.block(pc + 1, Wait::Grid);
         Event::Grid
     }

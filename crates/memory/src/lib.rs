@@ -8,12 +8,13 @@
 mod allocator;
 mod bounds;
 mod device;
+pub mod monitor;
 mod region;
 pub mod texture;
 
 pub use allocator::{Allocation, Nearest, Relation};
 pub use bounds::{Bounds, Stray};
-pub use device::{DeviceMemory, MemoryError};
+pub use device::{DeviceMemory, HeapOrigin, MemoryError};
 
 /// Guest address of the first byte of device memory. The same in every process, whatever the host's layout.
 pub const BASE: u64 = 0x100_0000_0000;

@@ -2,7 +2,7 @@
 //! Allocation, exact bounds and reports of device memory.
 
 use proptest::prelude::*;
-use warpwatt_memory::{ALIGNMENT, BASE, Bounds, DeviceMemory, LARGE, MemoryError, PAGE, Relation, Stray};
+use warpwatt_memory::{ALIGNMENT, BASE, Bounds, DeviceMemory, HeapOrigin, LARGE, MemoryError, PAGE, Relation, Stray};
 
 fn memory() -> DeviceMemory {
     DeviceMemory::new(64 << 20).unwrap()
@@ -79,14 +79,14 @@ fn the_heap_of_kernels_has_a_limit_and_checks_what_is_freed() {
     let mut m = memory();
     let host = m.alloc(8, "host").unwrap();
     m.set_heap_limit(1000);
-    let a = m.heap_alloc(600);
+    let a = m.heap_alloc(600, HeapOrigin::default());
     assert_ne!(a, 0);
-    assert_eq!(m.heap_alloc(600), 0);
+    assert_eq!(m.heap_alloc(600, HeapOrigin::default()), 0);
     assert!(m.heap_free(host).is_err());
     assert!(m.heap_free(0).is_ok());
     m.heap_free(a).unwrap();
     assert!(m.heap_free(a).unwrap_err().to_string().starts_with("double free"));
-    assert_ne!(m.heap_alloc(600), 0);
+    assert_ne!(m.heap_alloc(600, HeapOrigin::default()), 0);
 }
 
 proptest! {

@@ -4,6 +4,7 @@
 use warpwatt_compiler::Compiled;
 use warpwatt_config::Config;
 use warpwatt_exec::SmLimits;
+use warpwatt_isa::Ty;
 use warpwatt_memory::{Allocation, DeviceMemory, MemoryError};
 use warpwatt_ptx::Diagnostic;
 
@@ -12,6 +13,7 @@ use crate::copy::{CopyBox, End, FillBox, HostPtr};
 use crate::drain::Until;
 use crate::error::Error;
 use crate::module::Module;
+use crate::notices::Strays;
 use crate::options::{Nobody, Observer, Options};
 use crate::queue::Queue;
 use crate::record::LaunchRecord;
@@ -33,6 +35,8 @@ pub struct Device {
     allocations: u64,
     /// Taken by the first cooperative launch.
     pub(crate) workspace: Option<DevicePtr>,
+    /// Loads that were let through although no allocation allows them.
+    pub(crate) strays: Strays,
     pub(crate) queue: Queue,
     pub(crate) clock: Clock,
     /// The timed GPU, unless the device is functional.
@@ -83,6 +87,7 @@ impl Device {
             DeviceMemory::new(options.memory_bytes).map_err(|error| Error::OutOfMemory(error.to_string()))?;
         memory.set_heap_limit(options.heap_bytes);
         memory.set_bounds(options.checks.bounds);
+        memory.set_monitor(options.checks.races, options.checks.uninit);
         Ok(Device {
             memory,
             modules: Vec::new(),
@@ -95,6 +100,7 @@ impl Device {
             thread_instructions: 0,
             allocations: 0,
             workspace: None,
+            strays: Strays::new(),
             queue: Queue::new(),
             clock,
             clocked,
@@ -233,6 +239,11 @@ impl Device {
     /// Offset and size of each parameter of a kernel, without compiling it.
     pub fn kernel_params(&self, m: ModuleId, kernel: &str) -> Result<Vec<(u32, u32)>, Error> {
         self.module(m)?.params(kernel)
+    }
+
+    /// The type of each parameter of a kernel; `None` for aggregates and for untyped ones such as `.b32`.
+    pub fn kernel_param_types(&self, m: ModuleId, kernel: &str) -> Result<Vec<Option<Ty>>, Error> {
+        self.module(m)?.param_types(kernel)
     }
 
     /// Address and size of a `.global` or `.const` variable of a module.

@@ -38,7 +38,7 @@ pub enum Error {
     /// The simulated program did something that the machine answers with a fault.
     #[error("{0}")]
     Fault(Box<FaultReport>),
-    #[error("`{kernel}` was stopped: the limit of {limit} {unit} is reached")]
+    #[error("`{kernel}` was stopped: the limit of {limit} {unit} (`{}`) is reached", limit_flag(unit))]
     Limit { kernel: String, limit: u64, unit: &'static str },
     #[error("`{kernel}` was interrupted")]
     Interrupted { kernel: String },
@@ -47,6 +47,11 @@ pub enum Error {
     StoppedBefore(u64),
     #[error("internal error: {0}")]
     Internal(String),
+}
+
+/// The flag that sets a limit.
+fn limit_flag(unit: &str) -> &'static str {
+    if unit == "cycles" { "--limit-cycles" } else { "--limit-instructions" }
 }
 
 /// What kind of end an error means for a program.

@@ -217,7 +217,7 @@ impl Device {
         self.log.push(record);
         match fault {
             Some(fault) => Err(self.fault(ready, &fault)),
-            None if complete => Ok(stats.warp_instructions),
+            None if complete => self.conclude(ready).map(|()| stats.warp_instructions),
             None => Err(self.stopped(ready, stats.ending, None)),
         }
     }
@@ -385,7 +385,7 @@ fn pack(program: &Program, args: &Args) -> Result<Vec<u8>, String> {
             return Err(format!("parameter {} lies outside of the parameter block", number + 1));
         };
         if value.len() != size {
-            let ty = param.ty.map_or("an aggregate".to_owned(), |ty| format!("{ty:?}").to_lowercase());
+            let ty = param.ty.map_or("one".to_owned(), |ty| format!("{ty:?}").to_lowercase());
             return Err(format!(
                 "argument {} has {} bytes, but the parameter is {ty} of {size} bytes",
                 number + 1,

@@ -214,6 +214,10 @@ fn headline(fault: &Fault) -> String {
         FaultKind::InvalidLaunch => "a launch that does not fit its kernel",
         FaultKind::SharedRace => "race on shared memory",
         FaultKind::UninitializedShared => "read of shared memory that nobody wrote",
+        FaultKind::GlobalRace => "race on global memory",
+        FaultKind::UninitializedGlobal => "read of global memory that nobody wrote",
+        FaultKind::AbsentLane => "a shuffle with a lane that is not there",
+        FaultKind::SharedOverrun => "access beyond the end of a shared array",
         FaultKind::Corrupted => "a technique gave back another value than it was given",
     };
     match &fault.access {
@@ -284,7 +288,16 @@ fn help(fault: &Fault) -> String {
         FaultKind::InvalidFree => "give `free` exactly what `malloc` returned, once",
         FaultKind::Unsupported => "docs/what-is-not-modelled.md lists what is missing",
         FaultKind::InvalidLaunch => "check grid, block and shared memory of the launch",
+        FaultKind::SharedRace if fault.detail.starts_with("both lanes") => {
+            "put `__syncwarp()` between the two accesses, or give each lane a place of its own"
+        }
         FaultKind::SharedRace => "put a barrier between the write and the other access",
+        FaultKind::GlobalRace => {
+            "use atomics, order the blocks by a flag with fences, or do the second part in another kernel"
+        }
+        FaultKind::UninitializedGlobal => "copy or set the memory before the kernel that reads it",
+        FaultKind::AbsentLane => "name all lanes that take part in the mask, and no source among the others; guard the result of a partial warp",
+        FaultKind::SharedOverrun => "compare the index with the number of elements of this array",
         FaultKind::UninitializedShared => "write the shared memory, then pass a barrier, before it is read",
         FaultKind::Corrupted => "the program is not to blame; please report it, unless a fault was injected",
     }

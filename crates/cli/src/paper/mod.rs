@@ -160,9 +160,13 @@ fn find(name: &str) -> Result<&'static Paper, Failure> {
 /// The workloads of these names, or all, in the order of their list.
 fn choose(names: &[String]) -> Result<Vec<&'static dyn Workload>, Failure> {
     let all = warpwatt_workloads::all();
-    let names: Vec<_> = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
     if names.is_empty() {
         return Ok(all.to_vec());
+    }
+    let names: Vec<_> = names.iter().map(|name| name.trim()).collect();
+    if names.contains(&"") {
+        let failure = Failure::usage("`--workloads` has an empty name");
+        return Err(failure.help("name workloads, with commas between them, or leave it out for all of them"));
     }
     for name in &names {
         find_workload(name)?;

@@ -155,7 +155,8 @@ pub fn kernel_params(f: &Function) -> (Vec<Param>, u64) {
         offset: offset as u32,
         size: types::size_of(v) as u32,
         align: types::align_of(v),
-        ty: (v.dims.is_empty() && v.ty.lanes <= 1).then(|| types::ty(v.ty.scalar)),
+        ty: (v.dims.is_empty() && v.ty.lanes <= 1 && !types::is_untyped(v.ty.scalar))
+            .then(|| types::ty(v.ty.scalar)),
     });
     (params.collect(), end)
 }

@@ -5,6 +5,7 @@
 //! diagnostic of that kernel alone. Instructions that hardware runs as a sequence (division, square roots, …) come from `builtins/*.ptx` and
 //! are inlined where they stand.
 
+mod arrays;
 mod atomic;
 mod bits;
 mod build;
@@ -36,7 +37,7 @@ pub use layout::{
     layout,
 };
 use warpwatt_base::Span;
-use warpwatt_isa::Param;
+use warpwatt_isa::{Param, SharedArray};
 use warpwatt_ptx::ast::{Limits, Linkage, Module, Variable};
 use warpwatt_ptx::{Diagnostic, Severity, suggest};
 
@@ -68,6 +69,9 @@ pub struct Lowered {
     /// A function may be active more than once, or is called through a pointer.
     pub recursive: bool,
     pub grid_sync: bool,
+    /// Arrays in shared memory, and which of them lines of the text access.
+    pub shared_arrays: Vec<SharedArray>,
+    pub array_lines: Vec<(u32, u32)>,
     /// Warnings and notes.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -131,8 +135,11 @@ pub fn lower(module: &Module, layout: &ModuleLayout, kernel: &str) -> Result<Low
             panic!("lowering `{}` broke an invariant: {problem}\n{}", f.name, crate::print::function(f));
         }
     }
+    let (shared_arrays, array_lines) = arrays::arrays(module, &unit, &reach);
     Ok(Lowered {
         functions,
+        shared_arrays,
+        array_lines,
         shared_bytes,
         dynamic_shared,
         globals: unit.globals,

@@ -192,6 +192,9 @@ impl Core {
     pub fn alloc(&mut self, bytes: u64, kind: Kind) -> Result<u64> {
         let taken = self.device.alloc(bytes);
         let base = self.settle(taken)?.0;
+        if kind.host_sees() {
+            self.device.mark_written(DevicePtr(base), bytes);
+        }
         self.ledger.add(base, bytes, kind);
         Ok(base)
     }

@@ -5,7 +5,7 @@ what can only be seen from outside: messages, exit codes, the record of the run.
 import re
 from dataclasses import dataclass, field
 
-from building import CLASSIC, HERE, MIDDLE, PROGRAMS, PYTHON
+from building import CLASSIC, CLIENTS, HERE, MIDDLE, PROGRAMS, PYTHON
 
 BOTH = ("functional", "timed")
 
@@ -34,6 +34,12 @@ def program(name, *arguments, **more):
 
 def python(name, script, *arguments, **more):
     return Case(name, [PYTHON, HERE / "python" / script, *arguments], timeout=200, **more)
+
+
+def other(name, script, environment=(), **more):
+    """A script in an environment of its own, which tools/setup-clients --long makes. Only in the long tests."""
+    command = ["env", *environment, CLIENTS / name / "bin" / "python", HERE / "python" / script]
+    return Case(name, command, long=True, timeout=900, **{"quiet": False, "modes": ("functional",), **more})
 
 
 def two_processes(record, mode):
@@ -114,6 +120,15 @@ CASES += [
     ),
     # numba puts what it links into another order every time, so the text that it loads differs from run to run.
     python("numba-linked", "numba_kernels.py", "reduce", "grid", out=["reduce", "grid"], kernels=2),
+    other("taichi", "taichi_kernels.py", out=["11 programs"], kernels=11),
+    other(
+        "cupy",
+        "cupy_sort.py",
+        ["CUPY_COMPILE_WITH_PTX=1", "CUPY_ACCELERATORS=", f"LD_PRELOAD={CLIENTS}/cupy/lib/python3.11/site-packages/nvidia/nvjitlink/lib/libnvJitLink.so.12"],
+        out=["sort and argsort are right", "sort of rows is right", "kernels are right"],
+        kernels=40,
+    ),
+    other("triton", "triton_kernels.py", out=[f"0{n} " for n in range(1, 6)], kernels=6, modes=BOTH),
     # What cannot work says why, and what to do.
     Case("no_ptx", [PROGRAMS / "no_ptx"], ["no_ptx"], code=1, err=["^warpwatt: .*sm_75.*code=compute_75", r"\(209\)"], modes=("functional",), quiet=False),
     Case("static", [PROGRAMS / "static"], ["static"], code=125, err=["-cudart shared"], modes=("functional",), quiet=False),

@@ -255,3 +255,55 @@ fn code(record: &RunRecord, ending: &Ending, spoilt: bool, args: &ExecArgs, cons
 fn last_part(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    fn last_word(diagnostics: &[(&str, Severity)], own: u8, fail: bool) -> u8 {
+        let inputs = Inputs {
+            workload: None,
+            size: None,
+            program: None,
+            seed: None,
+            ptx_sha256: String::new(),
+            launch_sha256: None,
+            gpu: None,
+            techniques: Vec::new(),
+            technology: None,
+        };
+        let host = Meter::start().host(Level::detect(), 1);
+        let mut record = RunRecord::new(warpwatt_record::tool(), inputs, Vec::new(), None, host);
+        record.diagnostics = diagnostics
+            .iter()
+            .map(|&(code, severity)| Diagnostic {
+                code: code.to_owned(),
+                severity,
+                file: None,
+                line: None,
+                column: None,
+                message: "it went wrong".to_owned(),
+                help: None,
+            })
+            .collect();
+        let cli = ["warpwatt", "exec", "--fail-on-fault", "--", "true"];
+        let given = cli.iter().filter(|word| fail || **word != "--fail-on-fault");
+        let crate::args::Command::Exec(args) = crate::args::Cli::parse_from(given).command else {
+            panic!("it is `exec`")
+        };
+        let ending = Ending { code: own, expired: false };
+        code(&record, &ending, false, &args, &Console::plain())
+    }
+
+    #[test]
+    fn a_failed_kernel_fails_exec_only_when_that_is_asked_for() {
+        let fault = [("out-of-bounds", Severity::Error)];
+        assert_eq!((last_word(&fault, 0, false), last_word(&fault, 0, true)), (0, 4));
+        assert_eq!((last_word(&fault, 3, false), last_word(&fault, 3, true)), (3, 4));
+        assert_eq!(last_word(&[], 0, true), 0);
+        assert_eq!(last_word(&[("stray-load", Severity::Warning)], 0, true), 0);
+        assert_eq!(last_word(&[("interrupted", Severity::Error)], 143, true), 143);
+    }
+}

@@ -53,7 +53,8 @@ pub fn functional(args: &GpuArgs) -> Result<Option<Machine>, Failure> {
     match machine.techniques.canonical().as_slice() {
         [] => Ok(Some(machine)),
         [name, ..] => {
-            let message = format!("a functional run has no time and no energy, and `{name}` changes nothing else");
+            let message =
+                format!("a functional run has no time and no energy, and `{name}` changes nothing else");
             Err(Failure::usage(message).help("leave out `--functional`, or the technique"))
         }
     }
@@ -163,7 +164,14 @@ struct Attempt {
 impl Attempt {
     fn failed(error: Error) -> Attempt {
         let result = Err(Stop::Device { error, context: None });
-        Attempt { result, log: Vec::new(), whole: None, texts: Texts::new(), pending: false, notices: Vec::new() }
+        Attempt {
+            result,
+            log: Vec::new(),
+            whole: None,
+            texts: Texts::new(),
+            pending: false,
+            notices: Vec::new(),
+        }
     }
 }
 
@@ -388,7 +396,9 @@ fn judge(
         },
         Err(Stop::Device { error: Error::Interrupted { kernel }, .. }) if expired => {
             let seconds = execution.timeout.unwrap_or_default();
-            let message = format!("`{kernel}` was stopped: the time limit of {seconds} seconds (`--timeout`) is reached");
+            let message = format!(
+                "`{kernel}` was stopped: the time limit of {seconds} seconds (`--timeout`) is reached"
+            );
             Judgement {
                 status: Status::Partial,
                 diagnostics: vec![plain("limit", "the time limit is reached")],

@@ -109,7 +109,10 @@ fn extern_shared_variables_with_a_size_reserve_it() {
     // Behind what the module defines itself, whatever the order; dynamic shared memory continues it.
     let several = format!("{sized}.extern .shared .u32 one;\n.shared .align 8 .b8 own[12];\n");
     assert_eq!(sizes(&several, "sh one own"), (276, 288));
-    assert_eq!(sizes(&format!("{several}.extern .shared .align 32 .b8 rest[];\n"), "rest own sh"), (272, 288));
+    assert_eq!(
+        sizes(&format!("{several}.extern .shared .align 32 .b8 rest[];\n"), "rest own sh"),
+        (272, 288)
+    );
     // A definition counts instead, before or behind; of declarations, the largest does.
     let defined = ".shared .align 4 .b8 sh[100];\n";
     assert_eq!(sizes(&format!("{sized}{defined}"), "sh"), (100, 112));

@@ -46,7 +46,8 @@ impl GpuFile {
             return read(text, file_name, PRESETS.len());
         }
         let mut reader = Reader { text, file_name, errors: Vec::new(), set: Vec::new() };
-        let message = "the file is empty; `inherits = \"gtx480\"` makes a copy of that GPU to change".to_owned();
+        let message =
+            "the file is empty; `inherits = \"gtx480\"` makes a copy of that GPU to change".to_owned();
         reader.tell(0..0, Problem::Syntax { message });
         Err(reader.finish())
     }

@@ -129,10 +129,25 @@ fn memory(config: &Config, broken: &mut Broken) {
     });
     // Each covers the other: a row stays open until it can be accessed, and so on.
     let longer: [(u32, u32, &'static [&'static str], &str); 4] = [
-        (dram.t_ras, dram.t_rcd, &["dram.t_ras", "dram.t_rcd"], "a row would be closed before it can be accessed"),
-        (dram.t_rc, dram.t_ras, &["dram.t_rc", "dram.t_ras"], "a row would be opened again before it can be closed"),
+        (
+            dram.t_ras,
+            dram.t_rcd,
+            &["dram.t_ras", "dram.t_rcd"],
+            "a row would be closed before it can be accessed",
+        ),
+        (
+            dram.t_rc,
+            dram.t_ras,
+            &["dram.t_rc", "dram.t_ras"],
+            "a row would be opened again before it can be closed",
+        ),
         (dram.t_ccdl, dram.t_ccd, &["dram.t_ccdl", "dram.t_ccd"], "one bank group would be faster than two"),
-        (dram.t_faw, dram.t_rrd, &["dram.t_faw", "dram.t_rrd"], "four activations would take less time than two"),
+        (
+            dram.t_faw,
+            dram.t_rrd,
+            &["dram.t_faw", "dram.t_rrd"],
+            "four activations would take less time than two",
+        ),
     ];
     for (long, short, keys, why) in longer {
         broken.unless(long >= short, keys, || {

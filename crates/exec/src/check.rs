@@ -92,7 +92,8 @@ impl<P: GlobalPort> Machine<'_, P> {
         {
             // Without a size it is all of dynamic shared memory; the last one with a size is continued by that.
             let dynamic = self.grid.dynamic_shared > 0 && array.is_last;
-            let end = if array.bytes == 0 || dynamic { block.shared_bytes } else { array.offset + array.bytes };
+            let end =
+                if array.bytes == 0 || dynamic { block.shared_bytes } else { array.offset + array.bytes };
             let beyond = |&lane: &usize| {
                 let at = self.offsets.0[lane];
                 at < array.offset || at + bytes > end
@@ -151,7 +152,8 @@ impl<P: GlobalPort> Machine<'_, P> {
     #[cold]
     fn raise_finding(&mut self, warp: &Warp, block: &Block, found: Finding) -> Event {
         let Finding { kind, pc, lane, offset, access, bytes, detail, rival, .. } = found;
-        let access = FaultAccess { address: offset.into(), bytes, space: Space::Shared, kind: access, nearest: None };
+        let access =
+            FaultAccess { address: offset.into(), bytes, space: Space::Shared, kind: access, nearest: None };
         let fault = self.fault_of(warp, block, pc, kind, 1 << lane, detail);
         let thread = self.grid.thread(found.warp, lane);
         let calls = if found.warp == warp.index { fault.calls.clone() } else { Vec::new() };
@@ -167,7 +169,13 @@ impl<P: GlobalPort> Machine<'_, P> {
     }
 
     /// Checks a shuffle of the lanes of `present`, which execute it together.
-    pub(crate) fn check_shuffle(&mut self, warp: &Warp, block: &Block, pc: u32, present: u32) -> Option<Event> {
+    pub(crate) fn check_shuffle(
+        &mut self,
+        warp: &Warp,
+        block: &Block,
+        pc: u32,
+        present: u32,
+    ) -> Option<Event> {
         let image = self.grid.image;
         let (code, uop) = (&image.code[pc as usize], &image.uops[pc as usize]);
         let Sub::Shfl(mode) = uop.sub else { return None };
@@ -180,7 +188,8 @@ impl<P: GlobalPort> Machine<'_, P> {
                 .map(|operand| unsafe { (*self.source(warp, code, operand)).0[lane] });
             let me = lane as u32;
             if image.uops[pc as usize].flags.has(warpwatt_isa::Flags::SYNC) && members >> me & 1 == 0 {
-                let detail = format!("lane {me} executes it with a mask of 0x{members:08x}, which does not name it");
+                let detail =
+                    format!("lane {me} executes it with a mask of 0x{members:08x}, which does not name it");
                 return Some(self.raise(warp, block, pc, FaultKind::AbsentLane, 1 << lane, detail));
             }
             let (shift, segment, clamp) = (shift & 31, clamp >> 8 & 31, clamp & 31);
@@ -199,7 +208,8 @@ impl<P: GlobalPort> Machine<'_, P> {
                     0 => "has ended or was never there",
                     _ => "does not take part",
                 };
-                let detail = format!("lane {me} reads from lane {source}, which {why}: the value is not defined");
+                let detail =
+                    format!("lane {me} reads from lane {source}, which {why}: the value is not defined");
                 return Some(self.raise(warp, block, pc, FaultKind::AbsentLane, 1 << lane, detail));
             }
         }

@@ -51,7 +51,13 @@ impl<P: GlobalPort> Machine<'_, P> {
         lanes_of(mask).all(|lane| unsafe { self.member(warp, pc, lane) & live & !mask == 0 })
     }
 
-    pub(crate) unsafe fn collective(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
+    pub(crate) unsafe fn collective(
+        &mut self,
+        warp: &mut Warp,
+        block: &mut Block,
+        pc: u32,
+        mask: u32,
+    ) -> Event {
         unsafe {
             let code = &self.grid.image.code[pc as usize];
             let members = &(*self.source(warp, code, usize::from(code.member))).0;
@@ -72,7 +78,13 @@ impl<P: GlobalPort> Machine<'_, P> {
         }
     }
 
-    pub(crate) unsafe fn warp_sync(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
+    pub(crate) unsafe fn warp_sync(
+        &mut self,
+        warp: &mut Warp,
+        block: &mut Block,
+        pc: u32,
+        mask: u32,
+    ) -> Event {
         unsafe {
             if !warp.splits.independent || self.is_complete(warp, pc, mask) {
                 lanes_met(warp, block);

@@ -103,9 +103,8 @@ impl Cta {
         let registers = RowBuf::zeroed(grid.rows * grid.warps as usize);
         let shared = RowBuf::zeroed((grid.shared_bytes as usize).div_ceil(size_of::<Row>()));
         let wanted = checks.races || checks.uninit;
-        let shadow = wanted.then(|| {
-            Box::new(Shadow::new(checks, grid.shared_bytes as usize, grid.warps, grid.independent))
-        });
+        let shadow = wanted
+            .then(|| Box::new(Shadow::new(checks, grid.shared_bytes as usize, grid.warps, grid.independent)));
         let warps = (0..grid.warps)
             .map(|index| Warp {
                 splits: Splits::new(0, grid.independent),

@@ -130,15 +130,16 @@ impl CheckOptions {
             }
         }
         let known = CheckOptions::SWITCHES.map(|switch| switch.0).join(", ");
-        found
-            .then_some(())
-            .ok_or_else(|| format!("no check `{name}`; there are {known}, all, bounds=exact, bounds=page, bounds=warn"))
+        found.then_some(()).ok_or_else(|| {
+            format!("no check `{name}`; there are {known}, all, bounds=exact, bounds=page, bounds=warn")
+        })
     }
 
     /// The names that [`CheckOptions::add`] would make these options of.
     pub fn names(&self) -> Vec<&'static str> {
         let mut of = *self;
-        let on = CheckOptions::SWITCHES.into_iter().filter(|switch| *switch.2(&mut of)).map(|switch| switch.0);
+        let on =
+            CheckOptions::SWITCHES.into_iter().filter(|switch| *switch.2(&mut of)).map(|switch| switch.0);
         let bounds = CheckOptions::BOUNDS.into_iter().filter(|known| known.1 == self.bounds);
         on.chain(bounds.map(|known| known.0)).collect()
     }

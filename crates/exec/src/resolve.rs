@@ -14,7 +14,11 @@ use crate::rows::lanes_of;
 /// Where a lane's address leads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Region {
-    Global { host: *mut u8, guest: u64, len: u64 },
+    Global {
+        host: *mut u8,
+        guest: u64,
+        len: u64,
+    },
     Shared,
     Local,
     Bank(u8),

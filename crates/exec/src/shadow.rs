@@ -221,7 +221,9 @@ impl Shadow {
         let silent = kind == AccessKind::Store && written && (if together { last } else { current }) == value;
         let mut rival = None;
         if self.checks.races && !silent {
-            let clash = |touch: Touch| !self.ordered(touch, me) && !(touch.strong && me.strong && touch.warp != me.warp);
+            let clash = |touch: Touch| {
+                !self.ordered(touch, me) && !(touch.strong && me.strong && touch.warp != me.warp)
+            };
             if clash(writer) || (together && kind == AccessKind::Store && writer.warp == me.warp) {
                 rival = Some((AccessKind::Store, writer));
             } else if kind != AccessKind::Atomic && !me.strong && clash(atomic) {

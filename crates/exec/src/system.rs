@@ -91,7 +91,8 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     let Some(size) = self.argument(warp, pc, lane, 0, 8) else {
                         return self.raise_stack(warp, block, pc, lane);
                     };
-                    let origin = HeapOrigin { grid: self.grid.grid_id, origin: self.origin(warp, block, pc, lane) };
+                    let origin =
+                        HeapOrigin { grid: self.grid.grid_id, origin: self.origin(warp, block, pc, lane) };
                     let address = self.port.memory_mut().map_or(0, |memory| memory.heap_alloc(size, origin));
                     self.tally.watch.changed = true;
                     self.answer(warp, pc, lane, address);

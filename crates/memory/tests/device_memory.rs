@@ -2,7 +2,9 @@
 //! Allocation, exact bounds and reports of device memory.
 
 use proptest::prelude::*;
-use warpwatt_memory::{ALIGNMENT, BASE, Bounds, DeviceMemory, HeapOrigin, LARGE, MemoryError, PAGE, Relation, Stray};
+use warpwatt_memory::{
+    ALIGNMENT, BASE, Bounds, DeviceMemory, HeapOrigin, LARGE, MemoryError, PAGE, Relation, Stray,
+};
 
 fn memory() -> DeviceMemory {
     DeviceMemory::new(64 << 20).unwrap()
@@ -169,7 +171,8 @@ fn the_rest_of_a_page_is_zero_when_it_is_reused() {
 
 #[test]
 fn strays_are_counted_by_instruction_with_the_same_example() {
-    let stray = |pc, x, address| Stray { grid: 0, pc, cta: [0; 3], thread: [x, 0, 0], address, bytes: 4, count: 1 };
+    let stray =
+        |pc, x, address| Stray { grid: 0, pc, cta: [0; 3], thread: [x, 0, 0], address, bytes: 4, count: 1 };
     let taken = |order: &[Stray]| {
         let mut memory = memory();
         order.iter().for_each(|&stray| memory.note_stray(stray));

@@ -114,7 +114,10 @@ impl Device {
         let thread = launch.map_or(String::new(), |launch| {
             let [x, y, z] = coordinates(first.origin.thread, launch.block);
             let [bx, by, bz] = coordinates(first.origin.block, launch.grid);
-            format!("; the first by thread ({x}, {y}, {z}) of block ({bx}, {by}, {bz}) of `{}`", launch.demangled)
+            format!(
+                "; the first by thread ({x}, {y}, {z}) of block ({bx}, {by}, {bz}) of `{}`",
+                launch.demangled
+            )
         });
         let message = format!(
             "{} block{} of device `malloc`, {bytes} bytes together, {} never freed{thread}",

@@ -351,7 +351,13 @@ impl fmt::Display for FaultReport {
             }
         }
         if let Some(rival) = &self.rival {
-            write!(out, "\n  {} by thread {} of block {}", rival.verb, triple(rival.thread), triple(rival.block))?;
+            write!(
+                out,
+                "\n  {} by thread {} of block {}",
+                rival.verb,
+                triple(rival.thread),
+                triple(rival.block)
+            )?;
             if let Some(place) = &rival.place {
                 write!(out, "\n  at {place}")?;
             }

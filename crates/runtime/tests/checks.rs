@@ -125,7 +125,9 @@ fn lanes_of_a_warp_are_independent_from_sm_70_on() {
 #[test]
 fn lanes_that_store_one_value_are_right_and_several_values_are_not() {
     let store = |value: &str| {
-        let body = format!("st.shared.u32 [sh], {value};\nbar.sync 0;\nld.shared.u32 %r3, [sh];\nst.global.u32 [%d1], 0;");
+        let body = format!(
+            "st.shared.u32 [sh], {value};\nbar.sync 0;\nld.shared.u32 %r3, [sh];\nst.global.u32 [%d1], 0;"
+        );
         module(75, ".shared .align 4 .b8 sh[4];", &body)
     };
     is_right("races", &store("5"), 1, 64);
@@ -135,7 +137,10 @@ fn lanes_that_store_one_value_are_right_and_several_values_are_not() {
 /// Thread 0 of each block takes a lock in global memory, changes a word of `out`, and releases it.
 fn locked(lock: bool) -> String {
     let (take, release) = match lock {
-        true => ("again: atom.global.cas.b32 %r5, [lock], 0, 1;\nsetp.ne.u32 %p1, %r5, 0;\n@%p1 bra again;\nmembar.gl;", "membar.gl;\natom.global.exch.b32 %r6, [lock], 0;"),
+        true => (
+            "again: atom.global.cas.b32 %r5, [lock], 0, 1;\nsetp.ne.u32 %p1, %r5, 0;\n@%p1 bra again;\nmembar.gl;",
+            "membar.gl;\natom.global.exch.b32 %r6, [lock], 0;",
+        ),
         false => ("", ""),
     };
     let body = format!(
@@ -158,7 +163,8 @@ fn races_between_blocks_are_found_and_locks_and_atomics_order_them() {
     is_right("races,uninit", &atomic, 4, 64);
     // Blocks that store the same are right, and so are those that store to neighbours of a word.
     is_right("races", &module(75, "", "st.global.u32 [%d1], 9;"), 4, 64);
-    let neighbours = "cvt.u64.u32 %d2, %r2;\nadd.u64 %d3, %d1, %d2;\nadd.u32 %r3, %r2, 1;\nst.global.u8 [%d3], %r3;";
+    let neighbours =
+        "cvt.u64.u32 %d2, %r2;\nadd.u64 %d3, %d1, %d2;\nadd.u32 %r3, %r2, 1;\nst.global.u8 [%d3], %r3;";
     is_right("races", &module(75, "", neighbours), 8, 32);
     assert_eq!(
         report("races", &module(75, "", "st.global.u32 [%d1], %r2;"), 4, 32).map(|found| found.code),
@@ -171,7 +177,9 @@ fn a_flag_that_is_waited_for_orders_blocks() {
     // The last block to come reads what all have stored.
     let last = |atomic: bool| {
         let come = match atomic {
-            true => "membar.gl;\natom.global.add.u32 %r5, [count], 1;\nsetp.ne.u32 %p1, %r5, 3;\n@%p1 bra end;\nmembar.gl;",
+            true => {
+                "membar.gl;\natom.global.add.u32 %r5, [count], 1;\nsetp.ne.u32 %p1, %r5, 3;\n@%p1 bra end;\nmembar.gl;"
+            }
             false => "setp.ne.u32 %p1, %r2, 3;\n@%p1 bra end;",
         };
         let body = format!(
@@ -209,7 +217,10 @@ fn shuffles_from_lanes_that_are_not_there_are_told() {
     is_right("shuffles", &down(8, "0xffffffff"), 1, 32);
     let found = report("shuffles", &down(8, "0xffffffff"), 1, 48).expect("half of a warp is not there");
     assert_eq!((found.code, found.thread), ("absent-lane", [40, 0, 0]));
-    assert_eq!(report("shuffles", &down(0, "0xfffffffe"), 1, 32).map(|found| found.code), Some("absent-lane"));
+    assert_eq!(
+        report("shuffles", &down(0, "0xfffffffe"), 1, 32).map(|found| found.code),
+        Some("absent-lane")
+    );
     // Naming lanes that are not there is no error by itself.
     is_right("shuffles", &down(0, "0xffffffff"), 1, 48);
     is_right("", &down(8, "0xffffffff"), 1, 48);
@@ -251,7 +262,11 @@ fn device_memory_that_kernels_do_not_free_is_told_at_the_end() {
             ".param .b64 a0; .param .b64 a1; .param .b64 back;\nst.param.b64 [a0], 40;\ncall.uni (back), malloc, (a0);\n\
             ld.param.b64 %d2, [back];\nst.param.b64 [a1], %d2;\n{give}"
         );
-        module(75, ".extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);", &body)
+        module(
+            75,
+            ".extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);",
+            &body,
+        )
     };
     for mode in modes() {
         let notices = |names: &str, free: bool| {
@@ -261,7 +276,11 @@ fn device_memory_that_kernels_do_not_free_is_told_at_the_end() {
         };
         let found = notices("leaks", false);
         assert_eq!(found.len(), 1);
-        assert!(found[0].message.starts_with("6 blocks of device `malloc`, 240 bytes"), "{}", found[0].message);
+        assert!(
+            found[0].message.starts_with("6 blocks of device `malloc`, 240 bytes"),
+            "{}",
+            found[0].message
+        );
         assert!(notices("leaks", true).is_empty() && notices("", false).is_empty());
     }
 }
@@ -269,7 +288,9 @@ fn device_memory_that_kernels_do_not_free_is_told_at_the_end() {
 #[test]
 fn loads_beyond_an_allocation_follow_the_bounds() {
     const SIZE: u64 = (1 << 20) + 8;
-    let load = |offset: i64| module(75, "", &format!("ld.global.u32 %r3, [%d1+{offset}];\nst.global.u32 [%d1], %r3;"));
+    let load = |offset: i64| {
+        module(75, "", &format!("ld.global.u32 %r3, [%d1+{offset}];\nst.global.u32 [%d1], %r3;"))
+    };
     let outcome = |mode: &Mode, names: &str, size: u64, ptx: &str| {
         let mut bench = Bench::new(mode.clone(), names, ptx, size, true);
         let code = bench.launch(1, 32).err().map(|error| error.code());
@@ -289,7 +310,11 @@ fn loads_beyond_an_allocation_follow_the_bounds() {
         for before in [-4096, -64] {
             let (code, notices) = outcome(mode, "bounds=warn", 4000, &load(before));
             assert_eq!((code, notices.len()), (None, 1));
-            assert!(notices[0].starts_with("32 threads of `k` read beyond allocations at k.ptx:"), "{}", notices[0]);
+            assert!(
+                notices[0].starts_with("32 threads of `k` read beyond allocations at k.ptx:"),
+                "{}",
+                notices[0]
+            );
         }
         let null = module(75, "", "mov.u64 %d2, 0;\nld.global.u32 %r3, [%d2];\nst.global.u32 [%d1], %r3;");
         assert_eq!(outcome(mode, "bounds=warn", 4000, &null).0, Some("out-of-bounds"), "cards refuse it");
@@ -307,15 +332,21 @@ fn null_and_wild_pointers_are_called_that_and_threads_and_calls_are_told() {
         );
         module(75, globals, &body)
     };
-    for (address, what) in
-        [("0", "null pointer"), ("64", "null pointer"), ("-8", "null pointer"), ("0x7f00deadbee0", "wild pointer")]
-    {
+    for (address, what) in [
+        ("0", "null pointer"),
+        ("64", "null pointer"),
+        ("-8", "null pointer"),
+        ("0x7f00deadbee0", "wild pointer"),
+    ] {
         let ptx = through(address);
         let found = report("", &ptx, 1, 32).expect("it points nowhere");
         assert!(found.headline.starts_with(&format!("access through a {what}")), "{found}");
         assert_eq!(found.threads, 10, "{found}");
         let text = found.to_string();
-        assert!(text.contains("and 9 other threads of its warp") && !text.contains("before the start"), "{text}");
+        assert!(
+            text.contains("and 9 other threads of its warp") && !text.contains("before the start"),
+            "{text}"
+        );
         if !found.calls.is_empty() {
             assert!(text.contains("in `f`, called at k.ptx:"), "{text}");
         }
@@ -326,6 +357,7 @@ fn null_and_wild_pointers_are_called_that_and_threads_and_calls_are_told() {
 fn an_extern_shared_array_with_a_size_has_its_bytes() {
     let body = "mov.u32 %r8, sh;\nshl.b32 %r3, %r1, 2;\nadd.u32 %r5, %r8, %r3;\nst.shared.u32 [%r5], %r1;\nld.shared.u32 %r6, [%r5];";
     is_right("all", &module(75, ".extern .shared .align 4 .b8 sh[260];", body), 1, 65);
-    let found = report("", &module(75, ".extern .shared .align 4 .b8 sh[252];", body), 1, 65).expect("beyond");
+    let found =
+        report("", &module(75, ".extern .shared .align 4 .b8 sh[252];", body), 1, 65).expect("beyond");
     assert_eq!(found.code, "out-of-bounds");
 }

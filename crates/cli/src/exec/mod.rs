@@ -231,12 +231,16 @@ fn code(record: &RunRecord, ending: &Ending, spoilt: bool, args: &ExecArgs, cons
         console.failure(&Failure::new(Exit::Limit, limit.message.clone()));
         return Exit::Limit as u8;
     }
-    let failed = record.diagnostics.iter().find(|found| found.severity == Severity::Error && found.code != "interrupted");
+    let failed = record
+        .diagnostics
+        .iter()
+        .find(|found| found.severity == Severity::Error && found.code != "interrupted");
     match failed {
         Some(found) if args.fail_on_fault => {
             // The process that it happened in has told the rest.
             let headline = found.message.lines().next().unwrap_or_default();
-            console.failure(&Failure::new(Exit::Fault, format!("a kernel of the program failed: {headline}")));
+            console
+                .failure(&Failure::new(Exit::Fault, format!("a kernel of the program failed: {headline}")));
             Exit::Fault as u8
         }
         Some(found) if ending.code == 0 => {

@@ -42,7 +42,8 @@ fn usage_errors_end_with_code_2_and_say_what_to_do() {
 
 #[test]
 fn functional_runs_have_the_limits_of_a_gpu() {
-    let run = |more: &[&str]| warpwatt(&[&["run", "reduction@tiny", "--functional", "--json", "-"], more].concat());
+    let run =
+        |more: &[&str]| warpwatt(&[&["run", "reduction@tiny", "--functional", "--json", "-"], more].concat());
     let record = run(&["--gpu", "gtx580", "--set", "sm.threads=1024", "--threads", "2"]).expect(0).json();
     assert_eq!(record["inputs"]["gpu"]["name"], "gtx580");
     run(&[]).expect(0);

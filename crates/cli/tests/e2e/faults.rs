@@ -77,8 +77,13 @@ fn a_race_is_seen_only_when_looked_for() {
     for check in ["races", "races,uninit", "all"] {
         for mode in [&["--functional"][..], &[]] {
             let file = "examples/faults/race.toml";
-            let ran = warpwatt(&[&["run", "--launch", file, "-q", "--check", check], mode].concat()).expect(4);
-            let ran = ran.says("race on shared memory").says("in kernel `race`").says("written by thread").says("load of");
+            let ran =
+                warpwatt(&[&["run", "--launch", file, "-q", "--check", check], mode].concat()).expect(4);
+            let ran = ran
+                .says("race on shared memory")
+                .says("in kernel `race`")
+                .says("written by thread")
+                .says("load of");
             assert!(ran.err.matches("at faults.cu:").count() == 2, "both lines: {}", ran.err);
         }
     }

@@ -39,7 +39,8 @@ fn the_examples_pass() {
 #[test]
 fn numbers_fit_their_types_and_parameters() {
     let folder = Folder::new();
-    let with = |argument: &str| with_store(&folder, &format!("{BUFFER}{}", LAUNCH.replace("{ u32 = 5 }", argument)));
+    let with =
+        |argument: &str| with_store(&folder, &format!("{BUFFER}{}", LAUNCH.replace("{ u32 = 5 }", argument)));
     with("{ i32 = 3000000000 }").expect(3).says("3000000000 is not a i32");
     with("{ i32 = 0xfffffff0 }").expect(0);
     with("{ i32 = -5 }").expect(0);

@@ -73,7 +73,8 @@ pub fn arrays(module: &Module, unit: &Unit, reach: &Reach) -> (Vec<SharedArray>,
     let mut lines: FxHashMap<u32, Option<u32>> = FxHashMap::default();
     for &id in &reach.functions {
         let Some(body) = function_of(module, unit.layout, id).and_then(|f| f.body.as_ref()) else { continue };
-        let mut walk = Walk { unit, of_module: &of_module, names: FxHashMap::default(), held: FxHashMap::default() };
+        let mut walk =
+            Walk { unit, of_module: &of_module, names: FxHashMap::default(), held: FxHashMap::default() };
         let mut instrs = Vec::new();
         walk.collect(body, &of_functions, &mut instrs);
         walk.settle(&instrs);
@@ -180,7 +181,9 @@ impl Walk<'_> {
             return held;
         }
         match self.unit.layout.symbols.get(&name) {
-            Some(Symbol::Shared(k)) => self.of_module.get(k).map_or(Held::Other, |&number| Held::Array(number)),
+            Some(Symbol::Shared(k)) => {
+                self.of_module.get(k).map_or(Held::Other, |&number| Held::Array(number))
+            }
             _ => Held::Other,
         }
     }

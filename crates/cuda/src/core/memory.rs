@@ -226,8 +226,12 @@ impl Core {
             return format!("double free: the block at {at:#x} was freed before");
         }
         match self.pointed(at) {
-            Pointed::Block(block) if block.base == at => "the block was allocated by another function than this one frees".to_owned(),
-            Pointed::Block(block) => format!("{at:#x} is {} bytes into a block, not its start", at - block.base),
+            Pointed::Block(block) if block.base == at => {
+                "the block was allocated by another function than this one frees".to_owned()
+            }
+            Pointed::Block(block) => {
+                format!("{at:#x} is {} bytes into a block, not its start", at - block.base)
+            }
             Pointed::Variable { .. } => "this is a variable of a module".to_owned(),
             Pointed::Nothing => format!("no block starts at {at:#x}"),
             Pointed::Host => "this is a pointer of the host, not of the device".to_owned(),

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use warpwatt_config::Config;
-use warpwatt_record::{BOARD_FILE, Board, Energies, Part, Stop, Text, Whole, diagnostics, kernel, notice_diagnostic};
+use warpwatt_record::{
+    BOARD_FILE, Board, Energies, Part, Stop, Text, Whole, diagnostics, kernel, notice_diagnostic,
+};
 use warpwatt_results::{Diagnostic, Severity, Status, sha256_hex};
 use warpwatt_runtime::{Class, Device, Error, Mode, Observer};
 

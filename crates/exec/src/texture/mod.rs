@@ -80,7 +80,9 @@ impl Lane<'_> {
         memory.images.get(handle).ok_or_else(|| {
             let detail = match handle {
                 0 => "the texture or surface reference is not bound, or the object is 0".to_owned(),
-                _ => format!("0x{handle:x} is not a texture or surface object of this device, or it was destroyed"),
+                _ => format!(
+                    "0x{handle:x} is not a texture or surface object of this device, or it was destroyed"
+                ),
             };
             self.fail(FaultKind::WrongSpace, detail)
         })

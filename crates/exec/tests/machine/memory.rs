@@ -404,7 +404,10 @@ fn atomics_of_several_warps_are_no_race() {
         .exit();
     let mut bench = Bench::new(1);
     bench.block = [96, 1, 1];
-    let options = Options { checks: CheckOptions { races: true, uninit: true, ..CheckOptions::default() }, ..Options::default() };
+    let options = Options {
+        checks: CheckOptions { races: true, uninit: true, ..CheckOptions::default() },
+        ..Options::default()
+    };
     bench.run_with(&a, &options).unwrap();
     assert_eq!(bench.words(), [96]);
 }

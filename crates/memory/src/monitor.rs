@@ -109,6 +109,8 @@ struct Launch {
 }
 
 const PAGE: u64 = 4096;
+/// Findings that are kept.
+const MOST_FINDINGS: usize = 4096;
 
 #[derive(Default)]
 pub(crate) struct Monitor {
@@ -179,6 +181,9 @@ impl Monitor {
         let key = (grid, problem == Problem::Uninitialized, address, origin.pc);
         let bytes = seen.current.len() as u32;
         self.findings.entry(key).or_insert(Finding { grid, problem, origin, how, address, bytes });
+        if self.findings.len() > MOST_FINDINGS {
+            self.findings.pop_last();
+        }
     }
 
     /// What was found in a launch that has ended, in order of importance.

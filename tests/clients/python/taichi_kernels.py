@@ -7,7 +7,7 @@ import numpy as np
 
 import taichi as ti
 
-ti.init(arch=ti.cuda, device_memory_GB=0.1, offline_cache=False, log_level=ti.ERROR)
+ti.init(arch=ti.cuda, offline_cache=False, log_level=ti.ERROR)
 if ti.lang.impl.current_cfg().arch != ti.cuda:
     sys.exit("Taichi did not take the GPU")
 

@@ -27,6 +27,7 @@ os.chmod(script, stat.S_IRWXU)
 os.environ |= {
     "TRITON_PTXAS_PATH": script,
     "TRITON_PTXAS_BLACKWELL_PATH": script,
+    "TRITON_DEFAULT_FP_FUSION": "1",
     "TRITON_CACHE_DIR": os.path.join(folder.name, "cache"),
 }
 

@@ -215,7 +215,7 @@ Examples:
   warpwatt run sgemm --energy                           by component, kind of instruction and line
   warpwatt run sgemm --with warped-compression:gating=off --gpu gtx480-wc --technology wc45
   warpwatt run --ptx saxpy.ptx --launch saxpy.toml
-  warpwatt run scan --functional --check races,uninit   look for races and reads of what nobody wrote
+  warpwatt run scan --functional --check races,uninit   look for races and unset memory
 
 A launch file gives buffers and steps; docs/launch-file.md describes it.")]
 pub struct RunArgs {

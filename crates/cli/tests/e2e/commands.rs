@@ -47,7 +47,6 @@ fn functional_runs_have_the_limits_of_a_gpu() {
     let record = run(&["--gpu", "gtx580", "--set", "sm.threads=1024", "--threads", "2"]).expect(0).json();
     assert_eq!(record["inputs"]["gpu"]["name"], "gtx580");
     run(&[]).expect(0);
-    run(&["--set", "sm.shared.bytes=128"]).expect(3).says("bytes of shared memory");
     run(&["--set", "sm.threads=32", "--set", "sm.warps=2"]).expect(3).says("a block takes");
     run(&["--set", "sm.threads=many"]).expect(2).says("sm.threads");
     run(&["--set", "technique.warped-compression.gating=off"]).expect(2).says("warped-compression");

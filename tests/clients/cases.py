@@ -5,7 +5,7 @@ what can only be seen from outside: messages, exit codes, the record of the run.
 import re
 from dataclasses import dataclass, field
 
-from building import CLASSIC, HERE, MIDDLE, PROGRAMS, PYTHON
+from building import CLASSIC, CLIENTS, HERE, MIDDLE, PROGRAMS, PYTHON
 
 BOTH = ("functional", "timed")
 
@@ -36,6 +36,16 @@ def python(name, script, *arguments, **more):
     return Case(name, [PYTHON, HERE / "python" / script, *arguments], timeout=200, **more)
 
 
+def other(name, script, environment=(), **more):
+    """A script in an environment of its own, which tools/setup-clients --long makes. Only in the long tests."""
+    folder = CLIENTS / name
+    # Behind the folder that `exec` puts there, for libraries that packages bring and do not find by themselves.
+    found = ":".join(str(f) for f in sorted(folder.glob("lib/python3*/site-packages/nvidia/*/lib")))
+    start = f'export LD_LIBRARY_PATH="$LD_LIBRARY_PATH:{found}"; exec "$@"'
+    command = ["sh", "-c", start, "sh", "env", *environment, folder / "bin" / "python", HERE / "python" / script]
+    return Case(name, command, long=True, timeout=900, **{"quiet": False, "modes": ("functional",), **more})
+
+
 def two_processes(record, mode):
     processes = {k.get("process") for k in record["kernels"]}
     if len(processes) != 2 or None in processes:
@@ -48,6 +58,8 @@ def overlapped(record, mode):
         return f"no two kernels ran at the same time: {spans}"
 
 
+# The library of this name that stands beside ours is ours; CuPy's dependencies need NVIDIA's.
+NVJITLINK = list((CLIENTS / "cupy").glob("lib/python3*/site-packages/nvidia/nvjitlink/lib/libnvJitLink.so.12"))
 PRINTED = "".join(
     f"host before {r}\n"
     + "".join(f"device {r} thread {t}: {t * 0.5:5.2f} word {'ab'[t]} 123456789abc %\n" for t in range(2))
@@ -114,6 +126,15 @@ CASES += [
     ),
     # numba puts what it links into another order every time, so the text that it loads differs from run to run.
     python("numba-linked", "numba_kernels.py", "reduce", "grid", out=["reduce", "grid"], kernels=2),
+    other("taichi", "taichi_kernels.py", out=["11 programs"], kernels=11),
+    other(
+        "cupy",
+        "cupy_sort.py",
+        ["CUPY_COMPILE_WITH_PTX=1", "CUPY_ACCELERATORS=", "LD_PRELOAD=" + ":".join(map(str, NVJITLINK))],
+        out=["sort and argsort are right", "sort of rows is right", "kernels are right"],
+        kernels=40,
+    ),
+    other("triton", "triton_kernels.py", out=[f"0{n} " for n in range(1, 6)], kernels=6, modes=BOTH),
     # What cannot work says why, and what to do.
     Case("no_ptx", [PROGRAMS / "no_ptx"], ["no_ptx"], code=1, err=["^warpwatt: .*sm_75.*code=compute_75", r"\(209\)"], modes=("functional",), quiet=False),
     Case("static", [PROGRAMS / "static"], ["static"], code=125, err=["-cudart shared"], modes=("functional",), quiet=False),

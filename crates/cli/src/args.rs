@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use regex::Regex;
+use warpwatt_runtime::CheckOptions;
 use warpwatt_workloads::Size;
 
 #[derive(Parser, Debug)]
@@ -138,11 +139,11 @@ pub struct ShowArgs {
 #[derive(Args, Clone, Debug, Default)]
 pub struct GpuArgs {
     /// The GPU: a built-in one, or a TOML file [default: gtx480]
-    #[arg(long, value_name = "NAME|FILE", conflicts_with = "functional")]
+    #[arg(long, value_name = "NAME|FILE")]
     pub gpu: Option<String>,
 
     /// Change a parameter of the GPU; can be given several times
-    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "functional")]
+    #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 
     /// Switch a technique on; can be given several times. `--set technique.NAME.KEY=VALUE` does the same
@@ -161,7 +162,7 @@ pub struct Timing {
     pub gpu: GpuArgs,
 
     /// Host threads that simulate; they do not change the result [default: all cores]
-    #[arg(long, value_name = "N", conflicts_with = "functional", value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub threads: Option<u32>,
 
     /// Simulate idle cycles one by one instead of skipping them: slower, with the same result
@@ -218,7 +219,7 @@ Examples:
   warpwatt run sgemm --energy                           by component, kind of instruction and line
   warpwatt run sgemm --with warped-compression:gating=off --gpu gtx480-wc --technology wc45
   warpwatt run --ptx saxpy.ptx --launch saxpy.toml
-  warpwatt run scan --functional --check races,uninit   look for races in shared memory
+  warpwatt run scan --functional --check races,uninit   look for races and unset memory
 
 A launch file gives buffers and steps; docs/launch-file.md describes it.")]
 pub struct RunArgs {
@@ -292,6 +293,10 @@ pub struct ExecArgs {
     #[arg(long, value_name = "M.N", default_value = "7.5", value_parser = parse_capability)]
     pub capability: u32,
 
+    /// Exit with 4 if a kernel failed, also if the program itself ends with 0
+    #[arg(long)]
+    pub fail_on_fault: bool,
+
     /// Write the run record (schema warpwatt.run/1) to a file, or to stdout with `-`, instead of a summary to stderr
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
@@ -320,9 +325,10 @@ pub struct Execution {
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<f64>,
 
-    /// Extra checks of shared memory
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "races,uninit")]
-    pub check: Vec<Check>,
+    /// Look for more errors: races, uninit, shuffles, arrays, leaks, or all of them; bounds=exact|page|warn says how loads beyond
+    /// an allocation are treated [default: bounds=page]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = parse_check)]
+    pub check: Vec<String>,
 
     /// Warp instructions without a barrier opening or a warp ending after which warps are examined for being stuck
     #[arg(long, value_name = "N", value_parser = parse_count)]
@@ -337,12 +343,18 @@ pub struct Execution {
     pub no_predication: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Check {
-    /// Shared memory that two warps touch between barriers, one of them writing
-    Races,
-    /// Shared memory that is read before it is written
-    Uninit,
+impl Execution {
+    /// The checks that are on.
+    pub fn checks(&self) -> CheckOptions {
+        let mut checks = CheckOptions::default();
+        // The names were read before.
+        self.check.iter().for_each(|name| drop(checks.add(name)));
+        checks
+    }
+}
+
+fn parse_check(name: &str) -> Result<String, String> {
+    CheckOptions::default().add(name).map(|()| name.to_owned())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -91,7 +91,7 @@ pub fn bench(args: &BenchArgs, console: &Console) -> Result<Exit, Failure> {
         figures.push(figure);
     }
     report(args, target.as_ref(), &figures, console)?;
-    if interrupt::signalled() { Ok(Exit::Interrupted) } else { Ok(Exit::Ok) }
+    if interrupt::signalled().is_some() { Ok(Exit::Interrupted) } else { Ok(Exit::Ok) }
 }
 
 fn lap(

@@ -4,8 +4,13 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use crate::exit::Failure;
+
+/// What takes no longer is not worth a word.
+const SLOW: Duration = Duration::from_secs(1);
 
 /// How much is said on stderr.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -67,6 +72,21 @@ impl Console {
         if !self.quiet {
             self.result(text);
         }
+    }
+
+    /// Does something, and says what if it takes more than a second.
+    pub fn slowly<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
+        std::thread::scope(|scope| {
+            let (done, ended) = channel::<()>();
+            scope.spawn(move || {
+                if ended.recv_timeout(SLOW) == Err(RecvTimeoutError::Timeout) {
+                    self.note(&format!("{what}, which takes a while"));
+                }
+            });
+            let result = work();
+            drop(done);
+            result
+        })
     }
 
     /// Something worth knowing about how the result came to be.

@@ -2,27 +2,28 @@
 //! What stops a run from outside: Ctrl-C, and the time limit. Both set the flag that the device looks at; partial results
 //! are written afterwards.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Set by the signal handler, which may touch nothing but atomics.
 static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-static SIGNALLED: AtomicBool = AtomicBool::new(false);
+/// The first signal that came; 0 for none.
+static SIGNALLED: AtomicI32 = AtomicI32::new(0);
 
-extern "C" fn on_signal(_: libc::c_int) {
-    if SIGNALLED.swap(true, Ordering::Relaxed) {
+extern "C" fn on_signal(signal: libc::c_int) {
+    if SIGNALLED.swap(signal, Ordering::Relaxed) != 0 {
         // The second time, the person means it.
         // SAFETY: `_exit` is async-signal-safe.
-        unsafe { libc::_exit(130) };
+        unsafe { libc::_exit(128 + signal) };
     }
     if let Some(flag) = FLAG.get() {
         flag.store(true, Ordering::Relaxed);
     }
 }
 
-/// The flag that stops a run; Ctrl-C and SIGTERM set it from now on.
+/// The flag that stops a run; Ctrl-C, SIGTERM and SIGHUP set it from now on, unless they are ignored, as by `nohup`.
 pub fn flag() -> Arc<AtomicBool> {
     let flag = FLAG.get_or_init(Arc::default).clone();
     // SAFETY: the handler only uses atomics and `_exit`, and the set-up is plain C data.
@@ -30,15 +31,20 @@ pub fn flag() -> Arc<AtomicBool> {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as usize;
         action.sa_flags = libc::SA_RESTART;
-        libc::sigaction(libc::SIGINT, &action, std::ptr::null_mut());
-        libc::sigaction(libc::SIGTERM, &action, std::ptr::null_mut());
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            let mut before: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &mut before);
+            if before.sa_sigaction != libc::SIG_IGN {
+                libc::sigaction(signal, &action, std::ptr::null_mut());
+            }
+        }
     }
     flag
 }
 
-/// Whether a signal asked the process to end.
-pub fn signalled() -> bool {
-    SIGNALLED.load(Ordering::Relaxed)
+/// The signal that asked the process to end, if one did.
+pub fn signalled() -> Option<i32> {
+    Some(SIGNALLED.load(Ordering::Relaxed)).filter(|&signal| signal != 0)
 }
 
 /// A time limit that is in force until dropped.

@@ -70,5 +70,7 @@ pub fn main() -> ExitCode {
         console.failure(&failure);
         failure.exit
     });
-    ExitCode::from(exit as u8)
+    // What a signal ended has its number, as shells have it.
+    let signal = interrupt::signalled().filter(|_| exit == Exit::Interrupted);
+    ExitCode::from(signal.map_or(exit as u8, |signal| 128 + signal as u8))
 }

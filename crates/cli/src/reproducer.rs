@@ -15,7 +15,7 @@ use warpwatt_record::ChosenTechniques;
 use warpwatt_results::Gpu;
 use warpwatt_runtime::{Device, Error, Mode, Options, Pending};
 
-use crate::args::{Check, Execution, ReplayArgs};
+use crate::args::{Execution, ReplayArgs};
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
 use crate::gpu::Machine;
@@ -40,8 +40,9 @@ struct About {
     max_registers: Option<u32>,
     #[serde(default)]
     no_predication: bool,
-    races: bool,
-    uninit: bool,
+    /// Names of the checks that were on.
+    #[serde(default)]
+    checks: Vec<String>,
     watchdog: u64,
     /// The GPU that was timed; absent in a functional run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -132,8 +133,7 @@ fn capture(job: &Job, options: &Options, launch: u64, reason: &str) -> Result<(F
         reason: reason.to_owned(),
         max_registers,
         no_predication,
-        races: checks.races,
-        uninit: checks.uninit,
+        checks: checks.names().into_iter().map(str::to_owned).collect(),
         watchdog,
         gpu,
     };
@@ -208,18 +208,13 @@ pub fn replay(args: &ReplayArgs, console: &Console) -> Result<Exit, Failure> {
     let about: About = toml::from_str(&read_text(&about_path)?)
         .map_err(|error| Failure::new(Exit::BadInput, format!("{}: {error}", about_path.display())))?;
     console.note(&format!("launch {} of {}: {}", about.launch, about.job, about.reason));
-    let mut execution = Execution {
+    let execution = Execution {
         max_registers: about.max_registers,
         no_predication: about.no_predication,
         watchdog: Some(about.watchdog),
+        check: about.checks,
         ..Execution::default()
     };
-    if about.races {
-        execution.check.push(Check::Races);
-    }
-    if about.uninit {
-        execution.check.push(Check::Uninit);
-    }
     let target = about.gpu.map(|gpu| target(&gpu, &about_path)).transpose()?;
     let job = Job::File(FileJob::load(&args.folder.join(LAUNCH_FILE), None, 1, console)?);
     perform(
@@ -227,6 +222,7 @@ pub fn replay(args: &ReplayArgs, console: &Console) -> Result<Exit, Failure> {
         &Request {
             execution: &execution,
             target: target.as_ref(),
+            machine: None,
             json: args.json.as_deref(),
             save: None,
             panic_at: None,

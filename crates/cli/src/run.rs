@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpwatt_results::{Diagnostic, Gpu, RunRecord, Severity, Status};
 use warpwatt_runtime::{
-    CheckOptions, Class, Device, Error, LaunchRecord, Mode, Options, Selection, Timed, Watchdog,
+    Class, Device, Error, LaunchRecord, Mode, Notice, Options, Selection, Timed, Watchdog,
 };
 use warpwatt_workloads::Size;
 
-use crate::args::{Check, Execution, RunArgs, Timing};
+use crate::args::{Execution, GpuArgs, RunArgs, Timing};
 use crate::console::{Console, write_result};
 use crate::energy::{self, Chosen};
 use crate::exit::{Exit, Failure};
@@ -32,14 +32,32 @@ pub fn run(args: &RunArgs, console: &Console) -> Result<Exit, Failure> {
         (None, None) => return Err(Failure::usage("name a workload, or give `--launch FILE`")),
     };
     let target = if args.functional { None } else { Some(Target::new(&args.timing)?) };
+    let machine = if args.functional { functional(&args.timing.gpu)? } else { None };
     let request = Request {
         execution: &args.execution,
         target: target.as_ref(),
+        machine: machine.as_ref(),
         json: args.json.as_deref(),
         save: args.save_reproducer.as_deref(),
         panic_at: args.inject_panic,
     };
     perform(&job, &request, console)
+}
+
+/// The GPU whose limits a functional run has, if one is named.
+pub fn functional(args: &GpuArgs) -> Result<Option<Machine>, Failure> {
+    if args.gpu.is_none() && args.set.is_empty() {
+        return Ok(None);
+    }
+    let machine = Machine::new(args)?;
+    match machine.techniques.canonical().as_slice() {
+        [] => Ok(Some(machine)),
+        [name, ..] => {
+            let message =
+                format!("a functional run has no time and no energy, and `{name}` changes nothing else");
+            Err(Failure::usage(message).help("leave out `--functional`, or the technique"))
+        }
+    }
 }
 
 /// The GPU that is timed, and how.
@@ -108,6 +126,8 @@ pub struct Request<'a> {
     pub execution: &'a Execution,
     /// `None` for a functional run.
     pub target: Option<&'a Target>,
+    /// The GPU whose limits a functional run has.
+    pub machine: Option<&'a Machine>,
     pub json: Option<&'a Path>,
     pub save: Option<&'a Path>,
     pub panic_at: Option<u64>,
@@ -120,10 +140,7 @@ pub fn options(execution: &Execution, target: Option<&Target>, interrupt: Arc<At
         selection: target.map(|target| target.selection.clone()).unwrap_or_default(),
         max_registers: execution.max_registers,
         predicate: !execution.no_predication,
-        checks: CheckOptions {
-            races: execution.check.contains(&Check::Races),
-            uninit: execution.check.contains(&Check::Uninit),
-        },
+        checks: execution.checks(),
         max_thread_instructions: execution.limit_instructions,
         interrupt,
         ..Options::default()
@@ -141,12 +158,21 @@ struct Attempt {
     texts: Texts,
     /// A bit was to be spoilt, and was not.
     pending: bool,
+    /// What checks found that did not stop the run.
+    notices: Vec<Notice>,
 }
 
 impl Attempt {
     fn failed(error: Error) -> Attempt {
         let result = Err(Stop::Device { error, context: None });
-        Attempt { result, log: Vec::new(), whole: None, texts: Texts::new(), pending: false }
+        Attempt {
+            result,
+            log: Vec::new(),
+            whole: None,
+            texts: Texts::new(),
+            pending: false,
+            notices: Vec::new(),
+        }
     }
 }
 
@@ -163,14 +189,19 @@ fn attempt(job: &Job, options: Options, watcher: Watcher) -> Attempt {
             texts.entry((line.file.clone(), line.line)).or_insert_with(|| text.to_owned());
         }
     }
-    Attempt { result, log, whole: Whole::of(&device), texts, pending: device.fault_is_pending() }
+    let notices = device.notices();
+    Attempt { result, log, whole: Whole::of(&device), texts, pending: device.fault_is_pending(), notices }
 }
 
 /// Runs a job and reports on it.
 pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, Failure> {
     let flag = interrupt::flag();
     let timeout = request.execution.timeout.map(|seconds| Timeout::start(seconds, flag.clone()));
-    let options = options(request.execution, request.target, flag.clone());
+    let mut options = options(request.execution, request.target, flag.clone());
+    if let Some(machine) = request.machine {
+        options.limit_to(&machine.config);
+    }
+    let options = options;
     let (level, threads) = (options.level, request.target.map_or(1, |target| target.timed.threads));
     let json_on_stdout = request.json == Some(Path::new("-"));
     let (watcher, current) =
@@ -198,7 +229,10 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     let kernels: Vec<_> = kernels.collect();
     let mut inputs = job.inputs();
     inputs.technology = request.target.map(|target| target.technology.name.clone());
-    inputs.gpu = request.target.map(|target| Gpu::of(&target.name, &target.timed.config));
+    inputs.gpu = request
+        .target
+        .map(|target| Gpu::of(&target.name, &target.timed.config))
+        .or_else(|| request.machine.map(|machine| Gpu::of(&machine.name, &machine.config)));
     inputs.techniques = request.target.map(|target| target.timed.techniques.canonical()).unwrap_or_default();
     let elapsed = attempt.whole.as_ref().map(Whole::elapsed);
     let mut document = RunRecord::new(record::tool(), inputs, kernels, elapsed, meter.host(level, threads));
@@ -209,12 +243,15 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     let spoilt = request.target.is_some_and(|target| target.timed.techniques.inject.is_some());
     let ending = if spoilt { ending.with_a_fault(attempt.pending) } else { ending };
     (document.status, document.diagnostics) = (ending.status, ending.diagnostics);
+    document.diagnostics.extend(attempt.notices.iter().map(record::notice_diagnostic));
     if let Ok(verdict) = &attempt.result {
         document.check.clone_from(&verdict.check);
     }
     if let Some(path) = request.json {
-        let text = document.to_json().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
-        write_result(path, &text, console)?;
+        console.slowly(&format!("writing the record of {} launches", document.kernels.len()), || {
+            let text = document.to_json().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
+            write_result(path, &text, console)
+        })?;
     }
     if !json_on_stdout {
         let gpu = request.target.map(|target| (target.name.as_str(), &target.timed.config));
@@ -226,6 +263,7 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
         }
     }
     remark(&attempt, request, &document, console);
+    attempt.notices.iter().for_each(|notice| console.warn(&notice.message));
 
     let launch = match &attempt.result {
         // Launches on streams run later than they were made.
@@ -251,6 +289,8 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     }
     match ending.failure {
         Some(failure) => Err(failure),
+        // A leak is what the check was to find.
+        None if attempt.notices.iter().any(|notice| notice.code == "leak") => Ok(Exit::CheckFailed),
         None => Ok(Exit::Ok),
     }
 }
@@ -357,7 +397,9 @@ fn judge(
         },
         Err(Stop::Device { error: Error::Interrupted { kernel }, .. }) if expired => {
             let seconds = execution.timeout.unwrap_or_default();
-            let message = format!("`{kernel}` was stopped: the time limit of {seconds} seconds is reached");
+            let message = format!(
+                "`{kernel}` was stopped: the time limit of {seconds} seconds (`--timeout`) is reached"
+            );
             Judgement {
                 status: Status::Partial,
                 diagnostics: vec![plain("limit", "the time limit is reached")],

@@ -120,6 +120,8 @@ pub fn compile(
         min_ctas: lowered.limits.minnctapersm,
         sm: lowered.sm,
         grid_sync: lowered.grid_sync,
+        shared_arrays: lowered.shared_arrays,
+        array_lines: lowered.array_lines,
     };
     if let Some(stages) = &mut stages {
         stages.asm = assembly(&program);

@@ -95,6 +95,32 @@ fn kernel_parameters_have_natural_alignment() {
 }
 
 #[test]
+fn extern_shared_variables_with_a_size_reserve_it() {
+    let kernel = |names: &str| {
+        let stores: String = names.split(' ').map(|name| format!("st.shared.u32 [{name}], 1; ")).collect();
+        format!(".entry k() {{ {stores} ret; }}\n")
+    };
+    let sizes = |text: &str, names: &str| {
+        let k = lower(&format!("{text}{}", kernel(names)), "k");
+        (k.shared_bytes, k.dynamic_shared)
+    };
+    let sized = ".extern .shared .align 4 .b8 sh[260];\n";
+    assert_eq!(sizes(sized, "sh"), (260, 272));
+    // Behind what the module defines itself, whatever the order; dynamic shared memory continues it.
+    let several = format!("{sized}.extern .shared .u32 one;\n.shared .align 8 .b8 own[12];\n");
+    assert_eq!(sizes(&several, "sh one own"), (276, 288));
+    assert_eq!(
+        sizes(&format!("{several}.extern .shared .align 32 .b8 rest[];\n"), "rest own sh"),
+        (272, 288)
+    );
+    // A definition counts instead, before or behind; of declarations, the largest does.
+    let defined = ".shared .align 4 .b8 sh[100];\n";
+    assert_eq!(sizes(&format!("{sized}{defined}"), "sh"), (100, 112));
+    assert_eq!(sizes(&format!("{defined}{sized}"), "sh"), (100, 112));
+    assert_eq!(sizes(&format!(".extern .shared .b8 sh[];\n{sized}"), "sh"), (260, 272));
+}
+
+#[test]
 fn only_shared_variables_that_are_used_take_room() {
     let text = ".shared .align 4 .b8 used[20];\n.shared .align 4 .b8 unused[1000];\n.extern .shared .align 16 .b8 dynamic[];\n\
         .func f() { .reg .b32 %r<2>; .shared .align 8 .b8 own[8]; st.shared.u32 [own], 1; ret; }\n\

@@ -42,7 +42,14 @@ impl GpuFile {
 
     /// Reads a GPU file. Where it has no name of its own, it is called like the file.
     pub fn read(text: &str, file_name: &str) -> Result<GpuFile, Vec<Error>> {
-        read(text, file_name, PRESETS.len())
+        if !DeTable::parse(text).is_ok_and(|table| table.get_ref().is_empty()) {
+            return read(text, file_name, PRESETS.len());
+        }
+        let mut reader = Reader { text, file_name, errors: Vec::new(), set: Vec::new() };
+        let message =
+            "the file is empty; `inherits = \"gtx480\"` makes a copy of that GPU to change".to_owned();
+        reader.tell(0..0, Problem::Syntax { message });
+        Err(reader.finish())
     }
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which values are possible together. Ranges of single parameters are in their declarations.
 //!
-//! Only what the model cannot represent is refused: a memory whose `t_rc` is shorter than its parts, say, is merely odd, since
-//! every constraint holds on its own.
+//! What the model cannot represent is refused, and so are timings of DRAM that contradict each other.
 
 use crate::{Config, Error, LINE_BYTES, Problem, Topology};
 
@@ -128,6 +127,34 @@ fn memory(config: &Config, broken: &mut Broken) {
         let message = format!("`dram.groups` is {}, but `dram.banks` only {}", dram.groups, dram.banks);
         (message, "groups divide the banks: raise dram.banks or lower dram.groups".to_owned())
     });
+    // Each covers the other: a row stays open until it can be accessed, and so on.
+    let longer: [(u32, u32, &'static [&'static str], &str); 4] = [
+        (
+            dram.t_ras,
+            dram.t_rcd,
+            &["dram.t_ras", "dram.t_rcd"],
+            "a row would be closed before it can be accessed",
+        ),
+        (
+            dram.t_rc,
+            dram.t_ras,
+            &["dram.t_rc", "dram.t_ras"],
+            "a row would be opened again before it can be closed",
+        ),
+        (dram.t_ccdl, dram.t_ccd, &["dram.t_ccdl", "dram.t_ccd"], "one bank group would be faster than two"),
+        (
+            dram.t_faw,
+            dram.t_rrd,
+            &["dram.t_faw", "dram.t_rrd"],
+            "four activations would take less time than two",
+        ),
+    ];
+    for (long, short, keys, why) in longer {
+        broken.unless(long >= short, keys, || {
+            let message = format!("`{}` is {long}, less than `{}` of {short}: {why}", keys[0], keys[1]);
+            (message, format!("use at least {short} for {}, or a smaller {}", keys[0], keys[1]))
+        });
+    }
     let access = config.dram_access_bytes();
     broken.unless(access <= LINE_BYTES, &["dram.burst", "dram.bus_bytes"], || {
         let message = format!(

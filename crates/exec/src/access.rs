@@ -106,9 +106,15 @@ impl<P: GlobalPort> Machine<'_, P> {
             let first = u64::from((*address).0[lane]) | u64::from((*address.add(1)).0[lane]) << 32;
             let first = first.wrapping_add(i64::from(code.off) as u64);
             let memory = self.port.memory();
-            let found = memory.find(first)?;
+            if memory.is_monitored() {
+                return None;
+            }
+            let (found, readable) = match self.grid.image.uops[pc as usize].op {
+                Op::Ld => memory.find_readable(first)?,
+                _ => memory.find(first).map(|found| (found, found.size))?,
+            };
             let window =
-                Window { guest: found.base, host: memory.host(found.base), len: found.size.min(1 << 32) };
+                Window { guest: found.base, host: memory.host(found.base), len: readable.min(1 << 32) };
             let add = (i64::from(code.off) as u64).wrapping_sub(window.guest);
             let extent = offsets64(address, add, mask, self.offsets);
             if !extent.fits(u32::from(code.bytes), window.len) {
@@ -158,7 +164,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         unsafe {
             let address = self.source(warp, code, 0);
             let extent = offsets32(address, code.off as u32, mask, self.offsets);
-            extent.fits(u32::from(code.bytes), u64::from(block.shared_bytes)) && block.shadow.is_none()
+            extent.fits(u32::from(code.bytes), u64::from(block.shared_bytes)) && !block.is_checked()
         }
     }
 
@@ -345,7 +351,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             let address = self.source(warp, code, 0);
             let add = (i64::from(code.off) as u64).wrapping_sub(window::SHARED);
             let extent = offsets64(address, add, mask, self.offsets);
-            if !extent.fits(u32::from(code.bytes), u64::from(block.shared_bytes)) || block.shadow.is_some() {
+            if !extent.fits(u32::from(code.bytes), u64::from(block.shared_bytes)) || block.is_checked() {
                 return false;
             }
             self.shared_access(warp, block, pc, kind, mask);

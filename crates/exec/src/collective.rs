@@ -4,7 +4,7 @@
 
 use warpwatt_isa::Op;
 
-use crate::cta::Warp;
+use crate::cta::{Block, Warp};
 use crate::image::Kind;
 use crate::machine::{Event, Machine};
 use crate::port::GlobalPort;
@@ -52,33 +52,51 @@ impl<P: GlobalPort> Machine<'_, P> {
         lanes_of(mask).all(|lane| unsafe { self.member(warp, pc, lane) & live & !mask == 0 })
     }
 
-    pub(crate) unsafe fn collective(&mut self, warp: &mut Warp, pc: u32, mask: u32) -> Event {
+    pub(crate) unsafe fn collective(
+        &mut self,
+        warp: &mut Warp,
+        block: &mut Block,
+        pc: u32,
+        mask: u32,
+    ) -> Event {
         unsafe {
             let code = &self.grid.image.code[pc as usize];
             let members = &(*self.source(warp, code, usize::from(code.member))).0;
             if mask == !0 && members.iter().all(|&members| members == !0) {
+                lanes_met(warp, block);
                 self.compute(warp, code, &self.grid.image.uops[pc as usize], mask);
                 return self.advance(warp, pc);
             }
             if !warp.splits.per_thread || self.is_complete(warp, pc, mask) {
+                if let Some(event) = self.check_shuffle(warp, block, pc, mask) {
+                    return event;
+                }
+                lanes_met(warp, block);
                 self.compute_groups(warp, pc, mask);
                 return self.advance(warp, pc);
             }
-            self.wait_for_members(warp, pc, mask)
+            self.wait_for_members(warp, block, pc, mask)
         }
     }
 
-    pub(crate) unsafe fn warp_sync(&mut self, warp: &mut Warp, pc: u32, mask: u32) -> Event {
+    pub(crate) unsafe fn warp_sync(
+        &mut self,
+        warp: &mut Warp,
+        block: &mut Block,
+        pc: u32,
+        mask: u32,
+    ) -> Event {
         unsafe {
             if !warp.splits.per_thread || self.is_complete(warp, pc, mask) {
+                lanes_met(warp, block);
                 return self.advance(warp, pc);
             }
-            self.wait_for_members(warp, pc, mask)
+            self.wait_for_members(warp, block, pc, mask)
         }
     }
 
     /// Lets one group of the current split wait for its members. Lanes whose guard fails, and other groups, become splits of their own.
-    unsafe fn wait_for_members(&mut self, warp: &mut Warp, pc: u32, mask: u32) -> Event {
+    unsafe fn wait_for_members(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
         let (group, members) = unsafe { self.group(warp, pc, mask) };
         let others = mask & !group;
         // What is not executed now is counted when it is.
@@ -103,14 +121,17 @@ impl<P: GlobalPort> Machine<'_, P> {
             Kind::WarpSync => warp.splits.block(pc + 1, Wait::WarpSync(members)),
             _ => warp.splits.block(pc, Wait::Collective(members)),
         }
-        self.grant_collectives(warp);
+        if let Some(event) = self.grant_collectives(warp, block) {
+            return event;
+        }
         if warp.splits.cur.mask == 0 { Event::Blocked } else { Event::Go }
     }
 
     /// Lets go all groups of waiting lanes that have become complete: by an arrival, or because lanes they named have ended.
-    pub(crate) fn grant_collectives(&mut self, warp: &mut Warp) {
+    /// Gives the event of a fault that is found meanwhile.
+    pub(crate) fn grant_collectives(&mut self, warp: &mut Warp, block: &mut Block) -> Option<Event> {
         if !warp.splits.is_waiting() {
-            return;
+            return None;
         }
         let mut index = 0;
         while index < warp.splits.others.len() {
@@ -132,6 +153,10 @@ impl<P: GlobalPort> Machine<'_, P> {
             if members & warp.splits.live & !present != 0 {
                 continue;
             }
+            lanes_met(warp, block);
+            if let Some(event) = self.check_shuffle(warp, block, pc, present) {
+                return Some(event);
+            }
             if !anywhere {
                 let image = self.grid.image;
                 // SAFETY: operands were checked when the program was decoded.
@@ -150,5 +175,13 @@ impl<P: GlobalPort> Machine<'_, P> {
             index = 0;
         }
         warp.splits.resume();
+        None
+    }
+}
+
+/// Lanes of a warp have waited for each other.
+fn lanes_met(warp: &Warp, block: &mut Block) {
+    if let Some(shadow) = &mut block.shadow {
+        shadow.lanes_met(warp.index);
     }
 }

@@ -42,7 +42,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             Kind::Exit => return self.end_lanes(warp, block, pc, mask),
             Kind::Brx | Kind::CallInd => return unsafe { self.indirect(warp, block, pc, mask) },
             Kind::Bar => return unsafe { self.barrier(warp, block, pc, mask) },
-            Kind::WarpSync => return unsafe { self.warp_sync(warp, pc, mask) },
+            Kind::WarpSync => return unsafe { self.warp_sync(warp, block, pc, mask) },
             Kind::Nanosleep => {
                 warp.splits.go(pc + 1);
                 if warp.splits.cur.mask != 0 && warp.splits.cur.mask != warp.splits.live {
@@ -56,11 +56,14 @@ impl<P: GlobalPort> Machine<'_, P> {
     }
 
     fn end_lanes(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
+        let last = block.live_threads == mask.count_ones();
+        if let Some(event) = self.due_finding(warp, block, last) {
+            return event;
+        }
         warp.splits.exit(mask, pc + 1);
         block.live_threads -= mask.count_ones();
         block.live_warps -= u32::from(warp.is_done());
-        self.grant_collectives(warp);
-        Event::Exited
+        self.grant_collectives(warp, block).unwrap_or(Event::Exited)
     }
 
     /// Jumps and calls whose target each lane has in a register: as many paths as there are targets.
@@ -109,6 +112,9 @@ impl<P: GlobalPort> Machine<'_, P> {
     }
 
     unsafe fn barrier(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
+        if let Some(event) = self.due_finding(warp, block, false) {
+            return event;
+        }
         let image = self.grid.image;
         let (code, uop) = (&image.code[pc as usize], &image.uops[pc as usize]);
         let lane = mask.trailing_zeros() as usize;

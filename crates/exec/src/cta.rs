@@ -34,6 +34,8 @@ pub(crate) struct Warp {
     pub resting: bool,
     /// Registers that got a value from another instruction than the one that names them, as a set: somebody else arrived or ended.
     pub late: [u64; 4],
+    /// Barriers of the grid that it came to.
+    pub grid_syncs: u32,
 }
 
 impl Warp {
@@ -72,9 +74,16 @@ pub(crate) struct Block {
     pub live_threads: u32,
     pub live_warps: u32,
     pub shadow: Option<Box<Shadow>>,
+    pub checks: CheckOptions,
 }
 
 impl Block {
+    /// Whether accesses to shared memory are looked at one by one.
+    #[inline(always)]
+    pub(crate) fn is_checked(&self) -> bool {
+        self.shadow.is_some() || self.checks.arrays
+    }
+
     #[inline(always)]
     pub(crate) fn shared(&self) -> *mut u8 {
         self.shared.pointer().cast()
@@ -97,7 +106,8 @@ impl Cta {
         let registers = RowBuf::zeroed(grid.rows * grid.warps as usize);
         let shared = RowBuf::zeroed((grid.shared_bytes as usize).div_ceil(size_of::<Row>()));
         let wanted = checks.races || checks.uninit;
-        let shadow = wanted.then(|| Box::new(Shadow::new(checks, grid.shared_bytes as usize)));
+        let shadow = wanted
+            .then(|| Box::new(Shadow::new(checks, grid.shared_bytes as usize, grid.warps, grid.per_thread)));
         let warps = (0..grid.warps)
             .map(|index| Warp {
                 splits: Splits::new(0, grid.per_thread),
@@ -112,6 +122,7 @@ impl Cta {
                 look_after: FIRST_LOOK,
                 resting: false,
                 late: [0; 4],
+                grid_syncs: 0,
             })
             .collect();
         let block = Block {
@@ -124,6 +135,7 @@ impl Cta {
             live_threads: 0,
             live_warps: 0,
             shadow,
+            checks,
         };
         Cta { block, warps, registers }
     }
@@ -148,6 +160,7 @@ impl Cta {
             warp.around.restart();
             (warp.quanta, warp.look_after, warp.resting) = (0, FIRST_LOOK, false);
             warp.late = [0; 4];
+            warp.grid_syncs = 0;
             warp.local.clear();
         }
     }

@@ -33,6 +33,8 @@ pub enum FaultKind {
     InvalidBarrier,
     /// `free` of something that `malloc` did not give.
     InvalidFree,
+    /// `free` of something that was freed before.
+    DoubleFree,
     /// An operation this machine cannot execute.
     Unsupported,
     /// A launch whose geometry or constants do not fit its program.
@@ -41,6 +43,14 @@ pub enum FaultKind {
     SharedRace,
     /// A shared byte was read that nobody had written.
     UninitializedShared,
+    /// Two blocks touched the same byte of global memory without an order between them, and one of them wrote.
+    GlobalRace,
+    /// A byte of global memory was read that nobody had written.
+    UninitializedGlobal,
+    /// A shuffle by a lane that its mask does not name, or from one that does not take part.
+    AbsentLane,
+    /// An access to shared memory that leaves the array that it was meant for.
+    SharedOverrun,
     /// A technique gave back another value than it was given. That is no fault of the program.
     Corrupted,
 }
@@ -62,10 +72,15 @@ impl FaultKind {
             FaultKind::InvalidPc => "invalid-pc",
             FaultKind::InvalidBarrier => "invalid-barrier",
             FaultKind::InvalidFree => "invalid-free",
+            FaultKind::DoubleFree => "double-free",
             FaultKind::Unsupported => "unsupported",
             FaultKind::InvalidLaunch => "invalid-launch",
             FaultKind::SharedRace => "shared-race",
             FaultKind::UninitializedShared => "uninitialized-shared",
+            FaultKind::GlobalRace => "global-race",
+            FaultKind::UninitializedGlobal => "uninitialized-global",
+            FaultKind::AbsentLane => "absent-lane",
+            FaultKind::SharedOverrun => "shared-overrun",
             FaultKind::Corrupted => "corrupted",
         }
     }
@@ -95,6 +110,17 @@ impl FaultAccess {
     pub fn is_store(&self) -> bool {
         self.kind != AccessKind::Load
     }
+
+    /// Whether the address is that of a null pointer, or of an element near it.
+    pub fn is_null(&self) -> bool {
+        let near = 1 << 32;
+        self.space == Space::Global && (self.address < near || self.address > u64::MAX - near)
+    }
+
+    /// Whether the address has nothing to do with any allocation.
+    pub fn is_wild(&self) -> bool {
+        self.space == Space::Global && self.nearest.is_none() && !self.is_null()
+    }
 }
 
 /// Where one warp stood when the kernel stopped for a deadlock or for lack of progress.
@@ -108,6 +134,15 @@ pub struct Waiter {
     pub reason: String,
 }
 
+/// The other access of a race.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rival {
+    pub kind: AccessKind,
+    pub pc: u32,
+    pub cta: [u32; 3],
+    pub thread: [u32; 3],
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     pub kind: FaultKind,
@@ -116,6 +151,12 @@ pub struct Fault {
     pub cta: [u32; 3],
     pub thread: [u32; 3],
     pub access: Option<FaultAccess>,
+    /// The lanes of the thread's warp that do the same, itself included.
+    pub lanes: u32,
+    /// Calls that are active in the thread, innermost first: the micro-ops that call.
+    pub calls: Vec<u32>,
+    /// What the thread's access conflicts with.
+    pub rival: Option<Rival>,
     /// One more sentence, without a full stop; may be empty.
     pub detail: String,
     /// For deadlocks and lack of progress: the first few warps and what they wait for.
@@ -123,7 +164,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A fault that belongs to no thread.
+    /// A fault of the first thread, with nothing known beyond the instruction.
     pub fn bare(kind: FaultKind, pc: u32, detail: impl Into<String>) -> Fault {
         Fault {
             kind,
@@ -131,6 +172,9 @@ impl Fault {
             cta: [0; 3],
             thread: [0; 3],
             access: None,
+            lanes: 0,
+            calls: Vec::new(),
+            rival: None,
             detail: detail.into(),
             waiters: Vec::new(),
         }

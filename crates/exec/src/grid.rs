@@ -203,6 +203,11 @@ impl<'a> Grid<'a> {
         self.banks.get(usize::from(bank)).map_or(&[], Bank::bytes)
     }
 
+    /// Number of a block.
+    pub(crate) fn cta_number(&self, [x, y, z]: [u32; 3]) -> u32 {
+        x.wrapping_add(self.grid[0].wrapping_mul(y.wrapping_add(self.grid[1].wrapping_mul(z))))
+    }
+
     /// Coordinates of a block; x varies fastest.
     pub(crate) fn cta_id(&self, linear: u64) -> [u32; 3] {
         let [gx, gy, _] = self.grid.map(u64::from);

@@ -8,6 +8,7 @@
 mod access;
 mod atomics;
 mod barrier;
+mod check;
 mod collective;
 mod control;
 mod cta;
@@ -37,7 +38,7 @@ mod watchdog;
 
 pub use atomics::AtomicOp;
 pub use engine::run;
-pub use fault::{AccessKind, Fault, FaultAccess, FaultKind, Waiter};
+pub use fault::{AccessKind, Fault, FaultAccess, FaultKind, Rival, Waiter};
 pub use image::{Image, ImageError};
 pub use options::{CheckOptions, Options, Quiet, Services, SmLimits, Watchdog};
 pub use port::{Direct, GlobalPort, Shape, Span};

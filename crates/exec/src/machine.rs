@@ -314,7 +314,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         }
         unsafe {
             match code.kind {
-                Kind::Sync => self.collective(warp, pc, mask),
+                Kind::Sync => self.collective(warp, block, pc, mask),
                 Kind::S2r => {
                     self.special_register(warp, block, code, uop, mask);
                     self.advance(warp, pc)
@@ -367,7 +367,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         mask: u32,
         detail: String,
     ) -> Event {
-        self.raise_access(warp, block, pc, kind, mask.trailing_zeros() as usize, None, detail)
+        self.raise_access(warp, block, pc, kind, mask, None, detail)
     }
 
     #[cold]
@@ -378,14 +378,29 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         block: &Block,
         pc: u32,
         kind: FaultKind,
-        lane: usize,
+        lanes: u32,
         access: Option<FaultAccess>,
         detail: String,
     ) -> Event {
-        let thread = self.grid.thread(warp.index, lane & 31);
-        self.tally.fault =
-            Some(Box::new(Fault { kind, pc, cta: block.id, thread, access, detail, waiters: Vec::new() }));
+        let fault = Fault { access, lanes, ..self.fault_of(warp, block, pc, kind, lanes, detail) };
+        self.tally.fault = Some(Box::new(fault));
         Event::Fault
+    }
+
+    /// A fault of the lowest lane of `lanes`.
+    #[cold]
+    pub(crate) fn fault_of(
+        &self,
+        warp: &Warp,
+        block: &Block,
+        pc: u32,
+        kind: FaultKind,
+        lanes: u32,
+        detail: String,
+    ) -> Fault {
+        let thread = self.grid.thread(warp.index, (lanes.trailing_zeros() & 31) as usize);
+        let calls = warp.splits.cur.frames.iter().rev().map(|&back| back.saturating_sub(1)).collect();
+        Fault { cta: block.id, thread, calls, ..Fault::bare(kind, pc, detail) }
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::sync::atomic::AtomicBool;
 
+use warpwatt_memory::Bounds;
+
 /// What one SM can hold, and how many of them there are. Functional mode keeps that many blocks alive at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SmLimits {
@@ -85,12 +87,65 @@ impl Default for SmLimits {
     }
 }
 
+/// What is looked for beside what hardware itself refuses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CheckOptions {
-    /// Report shared memory that two warps touch between barriers when one of them writes.
+    /// Bytes that two threads touch without an order between them, when one of them writes: shared memory, within and between warps, and
+    /// global memory between blocks.
     pub races: bool,
-    /// Report shared memory that is read before anything was written to it.
+    /// Shared and global memory that is read before anything was written to it.
     pub uninit: bool,
+    /// Shuffles by lanes that their own mask does not name, and from lanes that do not take part.
+    pub shuffles: bool,
+    /// Accesses to shared memory that leave the array that they were meant for.
+    pub arrays: bool,
+    /// Memory that kernels took with `malloc` and nobody freed.
+    pub leaks: bool,
+    /// How strictly loads are held to allocations.
+    pub bounds: Bounds,
+}
+
+/// Name of each check but for bounds, what it looks for, and its place in the options.
+type Switch = (&'static str, &'static str, fn(&mut CheckOptions) -> &mut bool);
+
+impl CheckOptions {
+    pub const SWITCHES: [Switch; 5] = [
+        ("races", "accesses without an order, one of them a write", |of| &mut of.races),
+        ("uninit", "reads of memory that nobody wrote", |of| &mut of.uninit),
+        ("shuffles", "shuffles from lanes that do not take part", |of| &mut of.shuffles),
+        ("arrays", "shared memory accessed beyond the array that is meant", |of| &mut of.arrays),
+        ("leaks", "device `malloc` without `free`", |of| &mut of.leaks),
+    ];
+    const BOUNDS: [(&'static str, Bounds); 3] =
+        [("bounds=exact", Bounds::Exact), ("bounds=page", Bounds::Page), ("bounds=warn", Bounds::Warn)];
+
+    /// Switches a check on by its name: one of [`CheckOptions::SWITCHES`], `all` of them, or `bounds=exact|page|warn`.
+    pub fn add(&mut self, name: &str) -> Result<(), String> {
+        if let Some((_, bounds)) = CheckOptions::BOUNDS.iter().find(|known| known.0 == name) {
+            self.bounds = *bounds;
+            return Ok(());
+        }
+        let mut found = false;
+        for (known, _, place) in CheckOptions::SWITCHES {
+            if name == known || name == "all" {
+                *place(self) = true;
+                found = true;
+            }
+        }
+        let known = CheckOptions::SWITCHES.map(|switch| switch.0).join(", ");
+        found.then_some(()).ok_or_else(|| {
+            format!("no check `{name}`; there are {known}, all, bounds=exact, bounds=page, bounds=warn")
+        })
+    }
+
+    /// The names that [`CheckOptions::add`] would make these options of.
+    pub fn names(&self) -> Vec<&'static str> {
+        let mut of = *self;
+        let on =
+            CheckOptions::SWITCHES.into_iter().filter(|switch| *switch.2(&mut of)).map(|switch| switch.0);
+        let bounds = CheckOptions::BOUNDS.into_iter().filter(|known| known.1 == self.bounds);
+        on.chain(bounds.map(|known| known.0)).collect()
+    }
 }
 
 /// When a run is taken to be stuck.
@@ -104,7 +159,7 @@ pub struct Watchdog {
 
 impl Default for Watchdog {
     fn default() -> Self {
-        Watchdog { patience: 20_000_000, limit: 2_000_000_000 }
+        Watchdog { patience: 250_000, limit: 2_000_000_000 }
     }
 }
 

@@ -285,6 +285,24 @@ unsafe fn scatter_narrow(span: &Span, bytes: u8, count: u8, src: *const Row) {
     }
 }
 
+/// The bytes that one lane stores.
+///
+/// # Safety
+/// There are as many rows as the shape has.
+pub(crate) unsafe fn lane_bytes(rows: *const Row, shape: Shape, lane: usize) -> [u8; 32] {
+    let mut out = [0; 32];
+    let (count, size) = match shape {
+        Shape::Words(words) => (words, 4),
+        Shape::Narrow { bytes, count, .. } => (count, usize::from(bytes)),
+    };
+    for (row, out) in (0..usize::from(count)).zip(out.chunks_exact_mut(size)) {
+        // SAFETY: the caller vouches for the rows.
+        let value = unsafe { (*rows.add(row)).0[lane] };
+        out.copy_from_slice(&value.to_le_bytes()[..size]);
+    }
+    out
+}
+
 /// Whether a store would change any byte. Lanes that write the same place count as a change when their values differ.
 pub(crate) unsafe fn would_change(span: &Span, shape: Shape, src: *const Row) -> bool {
     let mut scratch = [Row([0; 32]); 8];

@@ -2,21 +2,28 @@
 //! Accesses lane by lane: generic addresses of mixed spaces, lanes in several allocations, checks that want to see every access, and all faults.
 
 use warpwatt_isa::{Space, window};
+use warpwatt_memory::{Bounds, Stray};
 
 use crate::cta::{Block, Warp};
 use crate::fault::{AccessKind, FaultAccess, FaultKind};
 use crate::machine::{Event, Machine};
-use crate::port::{GlobalPort, Span, gather, would_change};
+use crate::port::{GlobalPort, Shape, Span, gather, would_change};
 use crate::record::{AccessGroup, Lanes};
 use crate::rows::lanes_of;
 
 /// Where a lane's address leads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Region {
-    Global { host: *mut u8, guest: u64, len: u64 },
+    Global {
+        host: *mut u8,
+        guest: u64,
+        len: u64,
+    },
     Shared,
     Local,
     Bank(u8),
+    /// No memory at all: reads as zero.
+    Nowhere,
 }
 
 /// A lane's access: the region, and the offset in it.
@@ -34,7 +41,7 @@ struct Refusal {
 }
 
 impl<P: GlobalPort> Machine<'_, P> {
-    /// Performs an access lane by lane, or finds the lowest lane that may not make it.
+    /// Performs an access lane by lane, or finds the lanes that may not make it.
     #[cold]
     #[inline(never)]
     pub(crate) fn access_slowly(
@@ -47,20 +54,28 @@ impl<P: GlobalPort> Machine<'_, P> {
     ) -> Event {
         let bytes = u32::from(self.grid.image.code[pc as usize].bytes);
         let mut places: [Option<Place>; 32] = [const { None }; 32];
+        let mut first: Option<Refusal> = None;
+        let mut refused = 0;
         for lane in lanes_of(mask) {
             match self.resolve(warp, block, pc, lane, kind) {
                 Ok(place) => places[lane] = Some(place),
                 Err(refusal) => {
-                    let nearest = match refusal.space {
-                        Space::Global => self.port.memory().nearest(refusal.address),
-                        _ => None,
-                    };
-                    let access =
-                        FaultAccess { address: refusal.address, bytes, space: refusal.space, kind, nearest };
-                    let detail = refusal.detail.to_string();
-                    return self.raise_access(warp, block, pc, refusal.kind, lane, Some(access), detail);
+                    if let Some(place) = self.stray(warp, block, pc, lane, kind, &refusal) {
+                        places[lane] = Some(place);
+                    } else if first.as_ref().is_none_or(|first| first.kind == refusal.kind) {
+                        refused |= 1 << lane;
+                        first.get_or_insert(refusal);
+                    }
                 }
             }
+        }
+        if let Some(Refusal { kind: fault, space, address, detail }) = first {
+            let nearest = match space {
+                Space::Global => self.port.memory().nearest(address),
+                _ => None,
+            };
+            let access = FaultAccess { address, bytes, space, kind, nearest };
+            return self.raise_access(warp, block, pc, fault, refused, Some(access), detail.to_string());
         }
         if P::RECORDS {
             if kind == AccessKind::Load && self.any_must_wait(&places, bytes) {
@@ -119,6 +134,40 @@ impl<P: GlobalPort> Machine<'_, P> {
         self.advance(warp, pc)
     }
 
+    /// With [`Bounds::Warn`]: where a load leads that no allocation allows. It is noted.
+    fn stray(
+        &self,
+        warp: &Warp,
+        block: &Block,
+        pc: u32,
+        lane: usize,
+        kind: AccessKind,
+        refusal: &Refusal,
+    ) -> Option<Place> {
+        let memory = self.port.memory();
+        let &Refusal { kind: fault, address, space, .. } = refusal;
+        let bytes = u32::from(self.grid.image.code[pc as usize].bytes);
+        let null = FaultAccess { address, bytes, space, kind, nearest: None }.is_null();
+        if memory.bounds() != Bounds::Warn
+            || kind != AccessKind::Load
+            || space != Space::Global
+            || null
+            || !matches!(fault, FaultKind::OutOfBounds | FaultKind::UseAfterFree)
+            || address % u64::from(bytes) != 0
+        {
+            return None;
+        }
+        let thread = self.grid.thread(warp.index, lane);
+        let (grid, cta) = (self.grid.grid_id, block.id);
+        memory.note_stray(Stray { grid, pc, cta, thread, address, bytes, count: 1 });
+        Some(match memory.behind(address, bytes.into()) {
+            Some(host) => {
+                Place { region: Region::Global { host, guest: address, len: bytes.into() }, offset: 0 }
+            }
+            None => Place { region: Region::Nowhere, offset: 0 },
+        })
+    }
+
     /// Whether any lane of a load goes to bytes that it must wait for.
     fn any_must_wait(&self, places: &[Option<Place>; 32], bytes: u32) -> bool {
         places.iter().flatten().any(|place| match place.region {
@@ -140,6 +189,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             Region::Shared => (Space::Shared, 0, 0),
             Region::Local => (Space::Local, 0, 0),
             Region::Bank(bank) => (Space::Const, bank, 0),
+            Region::Nowhere => return,
         };
         let lanes = Lanes { space, bank, base, mask, bytes, kind };
         self.tally.record.groups.push(AccessGroup { lanes, offsets: self.offsets.0 });
@@ -159,8 +209,20 @@ impl<P: GlobalPort> Machine<'_, P> {
         // SAFETY: `resolve` found every lane in bounds and aligned; rows were checked when the program was decoded.
         unsafe {
             match region {
-                Region::Global { host, guest, .. } => self.global_group(warp, pc, host, guest, mask, kind),
+                Region::Global { host, guest, .. } => {
+                    if self.port.memory().is_monitored() {
+                        self.observe_global(warp, block, pc, (host, guest), mask, kind);
+                    }
+                    self.global_group(warp, pc, host, guest, mask, kind);
+                }
                 Region::Local => self.local_access(warp, code, kind, mask),
+                Region::Nowhere => {
+                    let (Shape::Words(rows) | Shape::Narrow { count: rows, .. }) = code.shape;
+                    for row in 0..usize::from(rows) {
+                        let dst = &mut (*warp.rows.add(code.dst as usize + row)).0;
+                        lanes_of(mask).for_each(|lane| dst[lane] = 0);
+                    }
+                }
                 Region::Bank(bank) => {
                     let host = self.grid.bank(bank).as_ptr().cast_mut();
                     let span =
@@ -168,29 +230,10 @@ impl<P: GlobalPort> Machine<'_, P> {
                     gather(&span, code.shape, warp.rows.add(code.dst as usize));
                 }
                 Region::Shared => {
-                    let bytes = u32::from(code.bytes);
-                    if let Some(shadow) = &mut block.shadow {
-                        let span = Span {
-                            host: std::ptr::null_mut(),
-                            guest: 0,
-                            offsets: &self.offsets.0,
-                            mask,
-                            bytes,
-                        };
-                        if let Err(found) = shadow.note(&span, warp.index, kind) {
-                            let address = u64::from(found.offset);
-                            let access =
-                                FaultAccess { address, bytes, space: Space::Shared, kind, nearest: None };
-                            return self.raise_access(
-                                warp,
-                                block,
-                                pc,
-                                found.kind,
-                                found.lane,
-                                Some(access),
-                                found.detail,
-                            );
-                        }
+                    if block.is_checked()
+                        && let Some(event) = self.check_shared(warp, block, pc, mask, kind)
+                    {
+                        return event;
                     }
                     self.shared_access(warp, block, pc, kind, mask);
                 }
@@ -275,7 +318,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             }
             Space::Const if inside(self.grid.bank(bank).len() as u64) => Region::Bank(bank),
             Space::Const => return refuse(FaultKind::OutOfBounds, "beyond the constant bank"),
-            Space::Global | Space::Generic => match self.global_region(address, bytes) {
+            Space::Global | Space::Generic => match self.global_region(address, bytes, kind) {
                 Ok(region) => region,
                 Err((kind, detail)) => return refuse(kind, detail),
             },
@@ -290,20 +333,29 @@ impl<P: GlobalPort> Machine<'_, P> {
         Ok(Place { region, offset })
     }
 
-    fn global_region(&self, address: u64, bytes: u64) -> Result<Region, (FaultKind, &'static str)> {
+    fn global_region(
+        &self,
+        address: u64,
+        bytes: u64,
+        kind: AccessKind,
+    ) -> Result<Region, (FaultKind, &'static str)> {
         let memory = self.port.memory();
-        if let Some(found) = memory.find(address) {
-            if found.end() - address < bytes {
+        let found = match kind {
+            AccessKind::Load => memory.find_readable(address),
+            _ => memory.find(address).map(|found| (found, found.size)),
+        };
+        if let Some((found, len)) = found {
+            let guest = found.base;
+            if guest + len - address < bytes {
                 return Err((FaultKind::OutOfBounds, "the last bytes lie past the end"));
             }
-            let (guest, len) = (found.base, found.size);
             return Ok(Region::Global { host: memory.host(guest), guest, len });
         }
         if memory.find_freed(address).is_some() {
             return Err((FaultKind::UseAfterFree, ""));
         }
         Err(match address & !0xffff_ffff {
-            0 => (FaultKind::OutOfBounds, "a null pointer, or an offset from one"),
+            0 | 0xffff_ffff_0000_0000 => (FaultKind::OutOfBounds, ""),
             window::SHARED => (FaultKind::WrongSpace, "this is an address of shared memory"),
             window::LOCAL => (FaultKind::WrongSpace, "this is an address of local memory"),
             window::CONST => (FaultKind::WrongSpace, "this is an address of constant memory"),

@@ -1,128 +1,269 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Optional checks of shared memory: reads of bytes nobody wrote, and bytes that two warps touch between two barriers when one of them writes.
+//! Optional checks of shared memory: reads of bytes nobody wrote, and bytes that two threads touch without an order between them when one
+//! of them writes.
 //!
-//! Every byte remembers its last plain writer, its last reader and its last atomic user, with the count of barriers that had opened by then. Lanes of one warp
-//! are not held against each other, and any barrier of the block counts as a boundary: what is reported is a race, but not every race is found.
+//! Every byte remembers its last plain writer, its last readers of two warps and its last atomic user. Two accesses are ordered
+//! - by a barrier of the block: any one counts, for all warps;
+//! - between warps, by atomics and volatile accesses: whoever writes such a place tells what came before, whoever reads it learns that (a
+//!   vector clock of the block's warps);
+//! - between lanes of one warp, which are independent from sm_70 on, by `bar.warp.sync`, an operation between lanes, or an atomic.
+//!
+//! A store that changes nothing is no conflict. So what is reported is a race, but not every race is found.
 
-use warpwatt_isa::Space;
+use rustc_hash::FxHashMap;
 
 use crate::fault::{AccessKind, FaultKind};
 use crate::options::CheckOptions;
 use crate::port::Span;
 use crate::rows::lanes_of;
 
-/// Who touched a byte last: the warp and the barrier count of the time.
+/// Who touched a byte last, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-struct Touch {
+pub(crate) struct Touch {
     /// Warp plus one; 0 for nobody.
     warp: u32,
+    lanes: u32,
+    /// Barriers that had opened.
     epoch: u32,
-}
-
-impl Touch {
-    fn is_other(self, warp: u32, epoch: u32) -> bool {
-        self.warp != 0 && self.warp != warp + 1 && self.epoch == epoch
-    }
+    /// The warp's own clock, and how often its lanes had met.
+    clock: u32,
+    meets: u32,
+    pub pc: u32,
+    /// Number of the warp instruction.
+    instance: u64,
+    strong: bool,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Byte {
     written: bool,
+    /// What the last plain store wrote.
+    value: u8,
     writer: Touch,
     reader: Touch,
-    /// Another warp than `reader` read it in the same epoch.
-    shared_reader: bool,
+    /// The last reader of another warp than `reader`.
+    other: Touch,
     atomic: Touch,
+}
+
+/// The order that a warp knows of.
+#[derive(Clone, Default)]
+struct Order {
+    clock: u32,
+    meets: u32,
+    /// Up to which clock of each warp it has learnt what was done.
+    seen: Vec<u32>,
 }
 
 pub(crate) struct Shadow {
     checks: CheckOptions,
+    independent: bool,
     bytes: Vec<Byte>,
     epoch: u32,
+    instances: u64,
+    orders: Vec<Order>,
+    /// What those told who wrote a place with an atomic or a volatile store.
+    told: FxHashMap<u64, Vec<u32>>,
+    /// The first read of a byte that nobody wrote. It is reported when the epoch ends: a write that comes until then makes it a race.
+    pending: Option<(u32, Finding)>,
 }
 
-/// A finding: which lane, and what is wrong.
+/// One warp's access.
+pub(crate) struct Seen<'a> {
+    pub span: Span<'a>,
+    pub warp: u32,
+    pub pc: u32,
+    pub kind: AccessKind,
+    /// Volatile, or with an order of its own.
+    pub strong: bool,
+    /// The byte that a lane stores at this place of its access.
+    pub value: &'a dyn Fn(usize, u32) -> u8,
+}
+
+/// What is wrong: by which lane of which warp, and where.
+#[derive(Clone)]
 pub(crate) struct Finding {
     pub kind: FaultKind,
+    pub warp: u32,
     pub lane: usize,
+    pub pc: u32,
+    pub access: AccessKind,
+    pub bytes: u32,
     pub offset: u32,
     pub detail: String,
+    /// The other access of a race: kind, place, warp and lane.
+    pub rival: Option<(AccessKind, u32, u32, usize)>,
 }
 
 impl Shadow {
-    pub(crate) fn new(checks: CheckOptions, bytes: usize) -> Shadow {
-        Shadow { checks, bytes: vec![Byte::default(); bytes], epoch: 0 }
+    pub(crate) fn new(checks: CheckOptions, bytes: usize, warps: u32, independent: bool) -> Shadow {
+        let bytes = vec![Byte::default(); bytes];
+        let orders = vec![Order { clock: 1, meets: 0, seen: vec![0; warps as usize] }; warps as usize];
+        let told = FxHashMap::default();
+        Shadow { checks, independent, bytes, epoch: 0, instances: 0, orders, told, pending: None }
     }
 
     pub(crate) fn clear(&mut self) {
         self.bytes.fill(Byte::default());
-        self.epoch = 0;
+        (self.epoch, self.pending) = (0, None);
+        self.told.clear();
+        for order in &mut self.orders {
+            (order.clock, order.meets) = (1, 0);
+            order.seen.fill(0);
+        }
     }
 
     pub(crate) fn barrier_opened(&mut self) {
         self.epoch += 1;
     }
 
-    pub(crate) fn note(&mut self, span: &Span, warp: u32, kind: AccessKind) -> Result<(), Finding> {
+    /// Lanes of a warp waited for each other.
+    pub(crate) fn lanes_met(&mut self, warp: u32) {
+        self.orders[warp as usize].meets += 1;
+    }
+
+    /// A warp's access to a place that orders others: it learns what was told there, and tells what it knows.
+    pub(crate) fn synchronize(&mut self, warp: u32, place: u64, kind: AccessKind) {
+        let order = &mut self.orders[warp as usize];
+        if kind != AccessKind::Store
+            && let Some(told) = self.told.get(&place)
+        {
+            order.seen.iter_mut().zip(told).for_each(|(seen, told)| *seen = (*seen).max(*told));
+        }
+        if kind != AccessKind::Load {
+            let told = self.told.entry(place).or_insert_with(|| vec![0; order.seen.len()]);
+            told.iter_mut().zip(&order.seen).for_each(|(told, seen)| *told = (*told).max(*seen));
+            told[warp as usize] = order.clock;
+            order.clock += 1;
+        }
+        if kind == AccessKind::Atomic {
+            order.meets += 1;
+        }
+    }
+
+    /// A read of what nobody wrote, when nothing can make it a race any more. `last`: nobody will come to a barrier again.
+    pub(crate) fn due(&mut self, last: bool) -> Option<Finding> {
+        self.pending.take_if(|(epoch, _)| last || *epoch < self.epoch).map(|(_, finding)| finding)
+    }
+
+    pub(crate) fn note(&mut self, seen: &Seen, current: impl Fn(u32) -> u8) -> Result<(), Finding> {
+        self.instances += 1;
+        let Seen { span, warp, pc, kind, strong, .. } = seen;
+        if *strong || *kind == AccessKind::Atomic {
+            for lane in lanes_of(span.mask) {
+                self.synchronize(*warp, span.offsets[lane].into(), *kind);
+            }
+        }
+        let order = &self.orders[*warp as usize];
+        let me = Touch {
+            warp: warp + 1,
+            lanes: 0,
+            epoch: self.epoch,
+            clock: order.clock,
+            meets: order.meets,
+            pc: *pc,
+            instance: self.instances,
+            strong: *strong,
+        };
         for lane in lanes_of(span.mask) {
-            for offset in span.offsets[lane]..span.offsets[lane] + span.bytes {
-                if let Some((kind, detail)) = self.note_byte(offset as usize, warp, kind) {
-                    return Err(Finding { kind, lane, offset, detail });
+            let me = Touch { lanes: 1 << lane, ..me };
+            for k in 0..span.bytes {
+                let offset = span.offsets[lane] + k;
+                let value = if *kind == AccessKind::Store { (seen.value)(lane, k) } else { 0 };
+                let finding = |kind, detail, rival| Finding {
+                    kind,
+                    warp: *warp,
+                    lane,
+                    pc: *pc,
+                    access: seen.kind,
+                    bytes: span.bytes,
+                    offset: span.offsets[lane],
+                    detail,
+                    rival,
+                };
+                let unset = !self.bytes[offset as usize].written && *kind != AccessKind::Store;
+                if self.checks.uninit && unset && self.pending.is_none() {
+                    let detail = format!("byte {offset} of shared memory was never written");
+                    let found = finding(FaultKind::UninitializedShared, detail, None);
+                    self.pending = Some((self.epoch, found));
+                }
+                if let Some((did, rival)) = self.touch(offset as usize, me, *kind, value, current(offset)) {
+                    let other = rival.lanes.trailing_zeros() as usize & 31;
+                    let detail = match rival.warp == me.warp {
+                        true => format!(
+                            "both lanes are of warp {warp}, but nothing orders their accesses to byte {offset}: lanes run independently \
+                             from sm_70 on"
+                        ),
+                        false => format!(
+                            "warps {} and {warp} access byte {offset}, with no barrier between them",
+                            rival.warp - 1
+                        ),
+                    };
+                    let rival = Some((did, rival.pc, rival.warp - 1, other));
+                    return Err(finding(FaultKind::SharedRace, detail, rival));
                 }
             }
         }
         Ok(())
     }
 
-    fn note_byte(&mut self, at: usize, warp: u32, kind: AccessKind) -> Option<(FaultKind, String)> {
-        let epoch = self.epoch;
-        let byte = &mut self.bytes[at];
-        let me = Touch { warp: warp + 1, epoch };
-        if self.checks.uninit && kind != AccessKind::Store && !byte.written {
-            let space = Space::Shared;
-            return Some((
-                FaultKind::UninitializedShared,
-                format!("byte {at} of {space:?} memory was never written").to_lowercase(),
-            ));
-        }
+    /// Notes an access to a byte; gives the access that it conflicts with.
+    fn touch(
+        &mut self,
+        at: usize,
+        me: Touch,
+        kind: AccessKind,
+        value: u8,
+        current: u8,
+    ) -> Option<(AccessKind, Touch)> {
+        let Byte { written, value: last, writer, reader, other, atomic } = self.bytes[at];
+        let together = writer.instance == me.instance;
+        let silent = kind == AccessKind::Store && written && (if together { last } else { current }) == value;
         let mut rival = None;
-        if self.checks.races {
-            if byte.writer.is_other(warp, epoch) {
-                rival = Some((byte.writer, "wrote"));
-            } else if kind != AccessKind::Atomic && byte.atomic.is_other(warp, epoch) {
-                rival = Some((byte.atomic, "updated atomically"));
-            } else if kind != AccessKind::Load && byte.reader.epoch == epoch && byte.reader.warp != 0 {
-                if byte.reader.warp != warp + 1 {
-                    rival = Some((byte.reader, "read"));
-                } else if byte.shared_reader {
-                    return Some((
-                        FaultKind::SharedRace,
-                        format!("other warps read byte {at} since the last barrier"),
-                    ));
-                }
+        if self.checks.races && !silent {
+            let clash = |touch: Touch| {
+                !self.ordered(touch, me) && !(touch.strong && me.strong && touch.warp != me.warp)
+            };
+            if clash(writer) || (together && kind == AccessKind::Store && writer.warp == me.warp) {
+                rival = Some((AccessKind::Store, writer));
+            } else if kind != AccessKind::Atomic && !me.strong && clash(atomic) {
+                rival = Some((AccessKind::Atomic, atomic));
+            } else if kind != AccessKind::Load {
+                let found = [reader, other].into_iter().find(|&touch| clash(touch));
+                rival = found.map(|touch| (AccessKind::Load, touch));
             }
         }
+        let byte = &mut self.bytes[at];
         match kind {
             AccessKind::Store => {
-                byte.writer = me;
+                if !silent {
+                    (byte.writer, byte.value) = (me, value);
+                }
                 byte.written = true;
             }
-            AccessKind::Atomic => {
-                byte.atomic = me;
-                byte.written = true;
-            }
+            AccessKind::Atomic => (byte.atomic, byte.written) = (me, true),
             AccessKind::Load => {
-                byte.shared_reader =
-                    byte.reader.epoch == epoch && (byte.shared_reader || byte.reader.is_other(warp, epoch));
-                byte.reader = me;
+                let same = reader.warp == me.warp && reader.epoch == me.epoch && reader.meets == me.meets;
+                if reader.warp != me.warp {
+                    byte.other = reader;
+                }
+                byte.reader = if same { Touch { lanes: reader.lanes | me.lanes, ..me } } else { me };
             }
         }
-        rival.map(|(touch, did)| {
-            let other = touch.warp - 1;
-            (
-                FaultKind::SharedRace,
-                format!("warp {other} {did} byte {at} since the last barrier, warp {warp} touches it now"),
-            )
-        })
+        rival
+    }
+
+    /// Whether an access comes before what a lane does now.
+    fn ordered(&self, before: Touch, now: Touch) -> bool {
+        if before.warp == 0 || before.epoch != now.epoch {
+            return true;
+        }
+        if before.warp != now.warp {
+            return self.orders[now.warp as usize - 1].seen[before.warp as usize - 1] >= before.clock;
+        }
+        !self.independent
+            || before.lanes & !now.lanes == 0
+            || before.instance == now.instance
+            || before.meets != now.meets
     }
 }

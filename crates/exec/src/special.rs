@@ -119,7 +119,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         match result {
             Some(Ok(())) => self.advance(warp, pc),
             Some(Err(fault)) => {
-                self.raise_access(warp, block, pc, fault.kind, fault.lane, None, fault.detail)
+                self.raise_access(warp, block, pc, fault.kind, 1 << fault.lane, None, fault.detail)
             }
             None => Event::Deferred,
         }
@@ -151,6 +151,6 @@ impl<P: GlobalPort> Machine<'_, P> {
     /// Stops the run because a lane's arguments cannot be read.
     pub(crate) fn raise_stack(&mut self, warp: &Warp, block: &Block, pc: u32, lane: usize) -> Event {
         let detail = "the arguments of a system call lie outside of local memory".to_string();
-        self.raise_access(warp, block, pc, FaultKind::StackOverflow, lane, None, detail)
+        self.raise_access(warp, block, pc, FaultKind::StackOverflow, 1 << lane, None, detail)
     }
 }

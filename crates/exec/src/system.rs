@@ -4,6 +4,7 @@
 //! Arguments lie in local memory as C would lay out a structure of them, each at its natural alignment.
 
 use warpwatt_isa::{Sub, SysFn};
+use warpwatt_memory::{HeapOrigin, MemoryError};
 
 use crate::cta::{Block, Warp};
 use crate::fault::FaultKind;
@@ -90,7 +91,9 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     let Some(size) = self.argument(warp, pc, lane, 0, 8) else {
                         return self.raise_stack(warp, block, pc, lane);
                     };
-                    let address = self.port.memory_mut().map_or(0, |memory| memory.heap_alloc(size));
+                    let origin =
+                        HeapOrigin { grid: self.grid.grid_id, origin: self.origin(warp, block, pc, lane) };
+                    let address = self.port.memory_mut().map_or(0, |memory| memory.heap_alloc(size, origin));
                     self.tally.watch.changed = true;
                     self.answer(warp, pc, lane, address);
                     Event::Go
@@ -104,8 +107,11 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     match self.port.memory_mut().map(|memory| memory.heap_free(address)) {
                         Some(Ok(())) | None => Event::Go,
                         Some(Err(error)) => {
-                            let detail = format!("free: {error}");
-                            self.raise(warp, block, pc, FaultKind::InvalidFree, 1 << lane, detail)
+                            let kind = match error {
+                                MemoryError::Freed { .. } => FaultKind::DoubleFree,
+                                _ => FaultKind::InvalidFree,
+                            };
+                            self.raise(warp, block, pc, kind, 1 << lane, error.to_string())
                         }
                     }
                 }
@@ -169,6 +175,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         if skipping != 0 {
             warp.splits.set_aside(skipping, pc + 1);
         }
+        warp.grid_syncs += 1;
         warp.splits.block(pc + 1, Wait::Grid);
         Event::Grid
     }

@@ -48,7 +48,7 @@ pub struct Param {
     pub offset: u32,
     pub size: u32,
     pub align: u32,
-    /// Scalar type, or `None` for an aggregate.
+    /// Scalar type; `None` for an aggregate, and for one that says bits only, such as `.b32`.
     pub ty: Option<Ty>,
 }
 
@@ -120,6 +120,30 @@ pub struct Program {
     pub sm: u32,
     /// Uses the cooperative grid barrier.
     pub grid_sync: bool,
+    /// The shared arrays of the program.
+    pub shared_arrays: Vec<SharedArray>,
+    /// Which of them an access to shared memory is meant for, by its line in the PTX text, where that can be told; sorted.
+    pub array_lines: Vec<(u32, u32)>,
+}
+
+/// An array in shared memory.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SharedArray {
+    pub name: String,
+    pub offset: u32,
+    /// 0 for dynamic shared memory.
+    pub bytes: u32,
+    /// Nothing but dynamic shared memory comes behind it.
+    pub is_last: bool,
+}
+
+impl Program {
+    /// The shared array that an instruction's access is meant for, if that is known.
+    pub fn shared_array(&self, pc: u32) -> Option<&SharedArray> {
+        let line = self.locs.get(self.uops.get(pc as usize)?.loc as usize)?.ptx_line;
+        let found = self.array_lines.binary_search_by_key(&line, |entry| entry.0).ok()?;
+        self.shared_arrays.get(self.array_lines[found].1 as usize)
+    }
 }
 
 impl Program {

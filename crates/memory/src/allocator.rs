@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::{ALIGNMENT, BASE};
+use crate::{ALIGNMENT, BASE, Bounds, LARGE, PAGE};
 
 /// Freed ranges that are remembered for reports.
 const REMEMBERED: usize = 4096;
@@ -25,8 +25,13 @@ impl Allocation {
 
     /// Bytes it takes from the region: at least one unit, so that no two allocations share an address.
     fn footprint(&self) -> u64 {
-        self.size.max(1).next_multiple_of(ALIGNMENT)
+        self.size.max(1).next_multiple_of(unit(self.size))
     }
+}
+
+/// What an allocation of this size starts at a multiple of, and takes multiples of.
+pub(crate) fn unit(size: u64) -> u64 {
+    if size >= LARGE { PAGE } else { ALIGNMENT }
 }
 
 /// Where an address lies with respect to an allocation.
@@ -74,10 +79,11 @@ impl Allocator {
     /// Takes a range, searching from just behind the previous one and wrapping round once.
     pub(crate) fn alloc(&mut self, size: u64, name: &str) -> Option<u64> {
         let end = BASE + self.capacity;
-        let footprint = size.max(1).checked_next_multiple_of(ALIGNMENT)?;
+        let unit = unit(size);
+        let footprint = size.max(1).checked_next_multiple_of(unit)?;
         let base = self
-            .gap(self.cursor, end, footprint)
-            .or_else(|| self.gap(BASE, end.min(self.cursor + footprint), footprint))?;
+            .gap(self.cursor, end, footprint, unit)
+            .or_else(|| self.gap(BASE, end.min(self.cursor + unit + footprint), footprint, unit))?;
         self.freed.retain(|old| old.base + old.footprint() <= base || base + footprint <= old.base);
         self.live.insert(base, Allocation { base, size, name: name.to_string() });
         self.in_use += size;
@@ -87,9 +93,9 @@ impl Allocator {
 
     /// Takes a given range, if it is free. The search for other ranges goes on where it was.
     pub(crate) fn alloc_at(&mut self, base: u64, size: u64, name: &str) -> Option<()> {
-        let footprint = size.max(1).checked_next_multiple_of(ALIGNMENT)?;
+        let footprint = size.max(1).checked_next_multiple_of(unit(size))?;
         let end = base.checked_add(footprint)?;
-        if base < BASE || end > BASE + self.capacity || self.gap(base, end, footprint) != Some(base) {
+        if base < BASE || end > BASE + self.capacity || self.gap(base, end, footprint, 1) != Some(base) {
             return None;
         }
         self.freed.retain(|old| old.base + old.footprint() <= base || end <= old.base);
@@ -118,17 +124,18 @@ impl Allocator {
         self.forget(base)
     }
 
-    /// First gap of `need` bytes inside of `[from, to)`.
-    fn gap(&self, from: u64, to: u64, need: u64) -> Option<u64> {
+    /// First gap of `need` bytes inside of `[from, to)` that starts at a multiple of `unit`.
+    fn gap(&self, from: u64, to: u64, need: u64, unit: u64) -> Option<u64> {
         let mut at = match self.live.range(..from).next_back() {
             Some((_, before)) => from.max(before.base + before.footprint()),
             None => from,
         };
+        at = at.next_multiple_of(unit);
         for (&base, next) in self.live.range(from..) {
             if at.checked_add(need)? <= base.min(to) {
                 return Some(at);
             }
-            at = at.max(base + next.footprint());
+            at = at.max(base + next.footprint()).next_multiple_of(unit);
             if at >= to {
                 return None;
             }
@@ -164,10 +171,17 @@ impl Allocator {
         (address < candidate.end()).then_some(candidate)
     }
 
+    /// The live allocation that a load from `address` may be meant for.
+    pub(crate) fn find_readable(&self, address: u64, bounds: Bounds) -> Option<&Allocation> {
+        let (_, candidate) = self.live.range(..=address).next_back()?;
+        (address < bounds.readable_end(candidate)).then_some(candidate)
+    }
+
     pub(crate) fn find_freed(&self, address: u64) -> Option<&Allocation> {
         self.freed.iter().rev().find(|old| old.base <= address && address < old.end())
     }
 
+    /// The allocation that an address was probably meant for, if it is near any.
     pub(crate) fn nearest(&self, address: u64) -> Option<Nearest> {
         if let Some(found) = self.find(address) {
             let relation = Relation::Inside(address - found.base);
@@ -184,6 +198,10 @@ impl Allocator {
             relation,
             freed: false,
         };
+        // What is further away than all of memory is long was not meant for any of it.
+        let near = |distance: u64| distance <= self.capacity;
+        let below = below.filter(|found| near(found.0));
+        let above = above.filter(|found| near(found.0));
         match (below, above) {
             (Some((past, low)), Some((before, _))) if past <= before => {
                 Some(nearest(Relation::After(past), low))

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device memory as the runtime and the executor use it.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use thiserror::Error;
 
-use crate::allocator::Allocator;
+use crate::allocator::{Allocator, unit};
+use crate::bounds::{Bounds, Stray, Strays};
+use crate::monitor::{Finding, Monitor, Observed, Origin};
 use crate::region::Region;
 use crate::texture::Images;
 use crate::{ALIGNMENT, Allocation, BASE, DEFAULT_CAPACITY, DEFAULT_HEAP, Nearest};
@@ -18,6 +23,8 @@ pub enum MemoryError {
     Taken { address: u64, size: u64 },
     #[error("0x{address:x} is not the start of a live allocation")]
     NotAllocated { address: u64 },
+    #[error("double free: `{name}` ({size} bytes at 0x{address:x}) was freed before")]
+    Freed { address: u64, size: u64, name: String },
     #[error("{size} bytes at 0x{address:x} cannot be shared with the device: {reason}")]
     Foreign { address: u64, size: u64, reason: &'static str },
     #[error("{len} bytes at 0x{address:x} do not lie inside of one live allocation")]
@@ -34,6 +41,12 @@ pub struct DeviceMemory {
     heap_used: u64,
     /// Changes whenever a range becomes valid or invalid.
     generation: u64,
+    bounds: Bounds,
+    strays: Strays,
+    /// Checks of kernels' accesses, if any are on.
+    monitor: Option<Mutex<Monitor>>,
+    /// What kernels took with `malloc`, and where: launch, place in the program, thread.
+    heap: BTreeMap<u64, HeapOrigin>,
     /// Texture and surface objects.
     pub images: Images,
 }
@@ -50,6 +63,10 @@ impl DeviceMemory {
             heap_limit: DEFAULT_HEAP,
             heap_used: 0,
             generation: 0,
+            bounds: Bounds::default(),
+            strays: Strays::default(),
+            monitor: None,
+            heap: BTreeMap::new(),
             images: Images::default(),
         })
     }
@@ -95,7 +112,8 @@ impl DeviceMemory {
 
     /// Makes a range that was just taken usable, and zero.
     fn ready(&mut self, base: u64, size: u64) -> std::io::Result<()> {
-        let end = base + size;
+        // The rest of the last page can be read, and is as new as the bytes asked for.
+        let end = (base + size).next_multiple_of(unit(size)).min(BASE + self.capacity());
         self.region.commit(end - BASE)?;
         if base < self.touched {
             let stale = (end.min(self.touched) - base) as usize;
@@ -104,13 +122,59 @@ impl DeviceMemory {
         }
         self.touched = self.touched.max(end);
         self.generation += 1;
+        if let Some(monitor) = self.monitor_mut() {
+            monitor.mark(base, end - base, false);
+        }
         Ok(())
     }
 
+    fn monitor_mut(&mut self) -> Option<&mut Monitor> {
+        Some(self.monitor.as_mut()?.get_mut().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Switches checks of kernels' accesses on, before anything is allocated.
+    pub fn set_monitor(&mut self, races: bool, uninit: bool) {
+        self.monitor = (races || uninit).then(|| Mutex::new(Monitor::new(races, uninit)));
+        self.generation += 1;
+    }
+
+    /// Whether accesses of kernels have to be told with [`DeviceMemory::observe`].
+    pub fn is_monitored(&self) -> bool {
+        self.monitor.is_some()
+    }
+
+    pub fn observe(&self, seen: &Observed) {
+        if let Some(monitor) = &self.monitor {
+            monitor.lock().unwrap_or_else(PoisonError::into_inner).observe(seen);
+        }
+    }
+
+    /// Takes bytes for written whose writer does not show: the host writes them in place, or they have an initial value.
+    pub fn mark_written(&mut self, address: u64, len: u64) {
+        if let Some(monitor) = self.monitor_mut() {
+            monitor.mark(address, len, true);
+        }
+    }
+
+    /// What the checks found in a launch that has ended.
+    pub fn end_launch(&mut self, grid: u64) -> Vec<Finding> {
+        self.monitor_mut().map(|monitor| monitor.end(grid)).unwrap_or_default()
+    }
+
     pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
-        self.allocator.free(address).ok_or(MemoryError::NotAllocated { address })?;
+        if self.allocator.free(address).is_none() {
+            return Err(self.not_allocated(address));
+        }
         self.generation += 1;
         Ok(())
+    }
+
+    /// Why an address cannot be freed.
+    fn not_allocated(&self, address: u64) -> MemoryError {
+        match self.allocator.find_freed(address).filter(|old| old.base == address) {
+            Some(old) => MemoryError::Freed { address, size: old.size, name: old.name.clone() },
+            None => MemoryError::NotAllocated { address },
+        }
     }
 
     /// Whether guest addresses are host addresses: so it is for the first device of a process.
@@ -131,6 +195,7 @@ impl DeviceMemory {
         if self.allocator.adopt(address, size, name).is_none() {
             return refused("the range is empty, or shared already, or in device memory");
         }
+        self.mark_written(address, size);
         self.generation += 1;
         Ok(())
     }
@@ -151,13 +216,14 @@ impl DeviceMemory {
     }
 
     /// `malloc` in a kernel: 0 when the heap is exhausted.
-    pub fn heap_alloc(&mut self, size: u64) -> u64 {
+    pub fn heap_alloc(&mut self, size: u64, origin: HeapOrigin) -> u64 {
         if size == 0 || size > self.heap_limit - self.heap_used.min(self.heap_limit) {
             return 0;
         }
         match self.alloc(size, HEAP_NAME) {
             Ok(base) => {
                 self.heap_used += size;
+                self.heap.insert(base, origin);
                 base
             }
             Err(_) => 0,
@@ -172,14 +238,54 @@ impl DeviceMemory {
         match self.allocator.at(address) {
             Some(found) if found.name == HEAP_NAME => {
                 self.heap_used -= found.size;
+                self.heap.remove(&address);
                 self.free(address)
             }
-            _ => Err(MemoryError::NotAllocated { address }),
+            Some(_) => Err(MemoryError::NotAllocated { address }),
+            None => Err(self.not_allocated(address)),
         }
+    }
+
+    /// What kernels took with `malloc` and have not freed, with its size, in address order.
+    pub fn heap_blocks(&self) -> impl Iterator<Item = (HeapOrigin, u64)> {
+        self.heap.iter().map(|(&base, &origin)| (origin, self.find(base).map_or(0, |found| found.size)))
     }
 
     pub fn find(&self, address: u64) -> Option<&Allocation> {
         self.allocator.find(address)
+    }
+
+    /// How strictly loads of kernels are checked.
+    pub fn set_bounds(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
+        self.generation += 1;
+    }
+
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    /// The allocation that a load of a kernel from `address` is from, and how many bytes from its start on loads may touch.
+    pub fn find_readable(&self, address: u64) -> Option<(&Allocation, u64)> {
+        let found = self.allocator.find_readable(address, self.bounds)?;
+        Some((found, self.bounds.readable_end(found) - found.base))
+    }
+
+    /// Where the host finds bytes that no allocation holds, if there is memory at all.
+    pub fn behind(&self, address: u64, len: u64) -> Option<*mut u8> {
+        let committed = BASE..=self.region.committed_end();
+        let end = address.checked_add(len)?;
+        (committed.contains(&address) && committed.contains(&end)).then(|| self.region.host(address))
+    }
+
+    /// Notes a load that [`Bounds::Warn`] let through.
+    pub fn note_stray(&self, stray: Stray) {
+        self.strays.note(stray);
+    }
+
+    /// The loads that were noted since the last time, by launch and instruction.
+    pub fn take_strays(&mut self) -> Vec<Stray> {
+        self.strays.take()
     }
 
     /// The freed allocation that once held `address`, if it is still remembered.
@@ -239,6 +345,7 @@ impl DeviceMemory {
 
     pub fn bytes_mut(&mut self, address: u64, len: u64) -> Result<&mut [u8], MemoryError> {
         let host = self.span(address, len)?;
+        self.mark_written(address, len);
         // SAFETY: as in `bytes`; the exclusive borrow makes it the only view.
         Ok(unsafe { std::slice::from_raw_parts_mut(host, len as usize) })
     }
@@ -262,6 +369,7 @@ impl DeviceMemory {
     pub fn copy(&mut self, to: u64, from: u64, len: u64) -> Result<(), MemoryError> {
         let source = self.span(from, len)?;
         let target = self.span(to, len)?;
+        self.mark_written(to, len);
         // SAFETY: both ranges are live; `copy` allows overlap.
         unsafe { std::ptr::copy(source, target, len as usize) };
         Ok(())
@@ -269,3 +377,11 @@ impl DeviceMemory {
 }
 
 const HEAP_NAME: &str = "device malloc";
+
+/// Who took a block of the heap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HeapOrigin {
+    /// Number of the launch.
+    pub grid: u64,
+    pub origin: Origin,
+}

@@ -66,6 +66,11 @@ impl Region {
         Ok(())
     }
 
+    /// Guest address behind the last byte that may be dereferenced.
+    pub(crate) fn committed_end(&self) -> u64 {
+        BASE + self.committed
+    }
+
     /// Host address of guest address `address`; only committed parts may be dereferenced.
     #[inline(always)]
     pub(crate) fn host(&self, address: u64) -> *mut u8 {

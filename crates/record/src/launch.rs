@@ -11,7 +11,7 @@ use warpwatt_results::{
     counters, ipc,
 };
 use warpwatt_runtime::{
-    Counters, Device, Error, LaunchRecord, Level, Problem, SmCounters, Stall, TimedRecord,
+    Counters, Device, Error, LaunchRecord, Level, Notice, Problem, SmCounters, Stall, TimedRecord,
 };
 
 pub fn tool() -> Tool {
@@ -176,6 +176,20 @@ pub fn problem(problem: Problem) -> Diagnostic {
 }
 
 /// What a device's error means for the record.
+/// A finding of a check that did not stop the run.
+pub fn notice_diagnostic(notice: &Notice) -> Diagnostic {
+    let place = notice.place.as_ref();
+    Diagnostic {
+        code: notice.code.to_owned(),
+        severity: Severity::Warning,
+        file: place.map(|place| place.file.clone()),
+        line: place.map(|place| place.line),
+        column: place.map(|place| place.column).filter(|&column| column > 0),
+        message: notice.message.clone(),
+        help: None,
+    }
+}
+
 pub fn diagnostics(error: &Error) -> Vec<Diagnostic> {
     if let Error::Ptx(refusal) = error {
         return refusal.problems().into_iter().map(problem).collect();

@@ -12,7 +12,9 @@ mod techniques;
 
 pub use board::{Board, Progress, Stop};
 pub use energy::Energies;
-pub use launch::{Meter, Whole, children_usage, diagnostics, kernel, problem, tool, usage};
+pub use launch::{
+    Meter, Whole, children_usage, diagnostics, kernel, notice_diagnostic, problem, tool, usage,
+};
 pub use merge::merge;
 pub use part::{Part, Text};
 pub use settings::{Problem, Settings, TechnologyFile, Timing};

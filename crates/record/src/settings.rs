@@ -32,8 +32,8 @@ pub struct Settings {
     /// Compute capability that the device reports: 75 for 7.5.
     pub capability: u32,
     pub limit_instructions: Option<u64>,
-    pub races: bool,
-    pub uninit: bool,
+    /// Names of the checks that are on.
+    pub checks: Vec<String>,
     pub watchdog: Option<u64>,
     pub max_registers: Option<u32>,
     /// Keep short branches as branches.
@@ -90,8 +90,7 @@ impl Settings {
             techniques: ChosenTechniques::of(&Techniques::default()),
             capability: 75,
             limit_instructions: None,
-            races: false,
-            uninit: false,
+            checks: Vec::new(),
             watchdog: None,
             max_registers: None,
             no_predication: false,
@@ -137,10 +136,12 @@ impl Settings {
 
     /// The device's options.
     pub fn options(&self) -> Result<Options, Problem> {
+        let mut checks = CheckOptions::default();
+        self.checks.iter().try_for_each(|name| checks.add(name)).map_err(Problem::Value)?;
         let mut options = Options {
             max_registers: self.max_registers,
             predicate: !self.no_predication,
-            checks: CheckOptions { races: self.races, uninit: self.uninit },
+            checks,
             max_thread_instructions: self.limit_instructions,
             ..Options::default()
         };
@@ -159,6 +160,8 @@ impl Settings {
             let regex = timing.kernels.as_deref().map(Regex::new).transpose();
             let kernels = regex.map_err(|error| Problem::Value(error.to_string()))?;
             options.selection = Selection { kernels, skip: timing.skip };
+        } else {
+            options.limit_to(&self.config()?);
         }
         Ok(options)
     }
@@ -199,7 +202,7 @@ mod tests {
             techniques: ChosenTechniques::of(&techniques),
             capability: 61,
             limit_instructions: Some(1 << 40),
-            races: true,
+            checks: vec!["races".to_owned(), "bounds=exact".to_owned()],
             watchdog: Some(5),
             max_registers: Some(32),
             no_predication: true,
@@ -216,7 +219,7 @@ mod tests {
         assert!(options.selection.names("scan_up", "") && !options.selection.names("rescan", ""));
         assert_eq!((options.selection.skip, options.max_registers, options.predicate), (2, Some(32), false));
         assert_eq!((options.max_thread_instructions, options.watchdog.patience), (Some(1 << 40), 5));
-        assert!(options.checks.races && !options.checks.uninit);
+        assert_eq!(options.checks.names(), ["races", "bounds=exact"]);
     }
 
     #[test]

@@ -183,6 +183,15 @@ impl Device {
 
     pub(crate) fn do_copy(&mut self, copy: &CopyBox) -> Result<(), Error> {
         let (to, from) = (self.end(copy, &copy.to)?, self.end(copy, &copy.from)?);
+        if let End::Device(at) = copy.to.at
+            && self.memory.is_monitored()
+        {
+            for slice in 0..copy.depth {
+                for row in 0..copy.height {
+                    self.memory.mark_written(at + slice * copy.to.slice + row * copy.to.pitch, copy.width);
+                }
+            }
+        }
         let CopyBox { width, height, depth, .. } = *copy;
         let packed = |side: &Side| {
             (height == 1 || side.pitch == width) && (depth == 1 || side.slice == width * height)

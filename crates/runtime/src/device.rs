@@ -4,6 +4,7 @@
 use warpwatt_compiler::Compiled;
 use warpwatt_config::Config;
 use warpwatt_exec::SmLimits;
+use warpwatt_isa::Ty;
 use warpwatt_memory::{Allocation, DeviceMemory, MemoryError};
 use warpwatt_model::partition::Way;
 use warpwatt_ptx::Diagnostic;
@@ -13,6 +14,7 @@ use crate::copy::{CopyBox, End, FillBox, HostPtr};
 use crate::drain::Until;
 use crate::error::Error;
 use crate::module::Module;
+use crate::notices::Strays;
 use crate::options::{Nobody, Observer, Options};
 use crate::queue::Queue;
 use crate::record::LaunchRecord;
@@ -34,6 +36,8 @@ pub struct Device {
     allocations: u64,
     /// Taken by the first cooperative launch.
     pub(crate) workspace: Option<DevicePtr>,
+    /// Loads that were let through although no allocation allows them.
+    pub(crate) strays: Strays,
     pub(crate) queue: Queue,
     pub(crate) clock: Clock,
     /// The timed GPU, unless the device is functional.
@@ -83,6 +87,8 @@ impl Device {
         let mut memory =
             DeviceMemory::new(options.memory_bytes).map_err(|error| Error::OutOfMemory(error.to_string()))?;
         memory.set_heap_limit(options.heap_bytes);
+        memory.set_bounds(options.checks.bounds);
+        memory.set_monitor(options.checks.races, options.checks.uninit);
         Ok(Device {
             memory,
             modules: Vec::new(),
@@ -95,6 +101,7 @@ impl Device {
             thread_instructions: 0,
             allocations: 0,
             workspace: None,
+            strays: Strays::new(),
             queue: Queue::new(),
             clock,
             clocked,
@@ -203,6 +210,11 @@ impl Device {
         self.memory.find(at)
     }
 
+    /// Whether an allocation that was freed started at this address.
+    pub fn was_freed(&self, at: u64) -> bool {
+        self.memory.find_freed(at).is_some_and(|old| old.base == at)
+    }
+
     /// Limits what kernels may take with `malloc`.
     pub fn set_heap_limit(&mut self, bytes: u64) {
         self.memory.set_heap_limit(bytes);
@@ -232,6 +244,11 @@ impl Device {
     /// Offset and size of each parameter of a kernel, without compiling it.
     pub fn kernel_params(&self, m: ModuleId, kernel: &str) -> Result<Vec<(u32, u32)>, Error> {
         self.module(m)?.params(kernel)
+    }
+
+    /// The type of each parameter of a kernel; `None` for aggregates and for untyped ones such as `.b32`.
+    pub fn kernel_param_types(&self, m: ModuleId, kernel: &str) -> Result<Vec<Option<Ty>>, Error> {
+        self.module(m)?.param_types(kernel)
     }
 
     /// Address and size of a `.global` or `.const` variable of a module.

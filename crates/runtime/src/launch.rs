@@ -154,7 +154,7 @@ impl Device {
         let program = image.program();
         let refused = |reason| Error::Launch { kernel: program.name.clone(), reason };
         check_config(program, config).map_err(refused)?;
-        if self.gpu().is_some() {
+        if self.gpu().is_some() || self.options.strict {
             let threads = config.block.count() as u32;
             let shared = shared_bytes(program, config) as u32;
             if let Some(shortage) = self.options.sm.shortage(threads, program.registers, shared) {
@@ -217,7 +217,7 @@ impl Device {
         self.log.push(record);
         match fault {
             Some(fault) => Err(self.fault(ready, &fault)),
-            None if complete => Ok(stats.warp_instructions),
+            None if complete => self.conclude(ready).map(|()| stats.warp_instructions),
             None => Err(self.stopped(ready, stats.ending, None)),
         }
     }
@@ -299,8 +299,8 @@ impl Device {
         for name in &program.globals {
             let own = &self.modules[m.0 as usize];
             let address = match own.reference(name) {
-                Some(Some(handle)) => handle,
-                Some(None) => return Err(format!("the texture or surface reference `{name}` is not bound")),
+                // One that is not bound leads nowhere, which matters only if the kernel reads it.
+                Some(handle) => handle.unwrap_or(0),
                 None => {
                     let all = std::iter::once(own).chain(&self.modules);
                     let Some(variable) = all.into_iter().find_map(|module| module.variable(name)) else {
@@ -385,7 +385,7 @@ fn pack(program: &Program, args: &Args) -> Result<Vec<u8>, String> {
             return Err(format!("parameter {} lies outside of the parameter block", number + 1));
         };
         if value.len() != size {
-            let ty = param.ty.map_or("an aggregate".to_owned(), |ty| format!("{ty:?}").to_lowercase());
+            let ty = param.ty.map_or("one".to_owned(), |ty| format!("{ty:?}").to_lowercase());
             return Err(format!(
                 "argument {} has {} bytes, but the parameter is {ty} of {size} bytes",
                 number + 1,

@@ -12,7 +12,7 @@ use warpwatt_base::Span;
 use warpwatt_compiler::Compiled;
 use warpwatt_compiler::front::{self, ModuleLayout, ModuleVar, Reloc};
 use warpwatt_exec::Image;
-use warpwatt_isa::window;
+use warpwatt_isa::{Ty, window};
 use warpwatt_memory::DeviceMemory;
 use warpwatt_ptx::ast::{self, Item};
 use warpwatt_ptx::{Diagnostic, Severity};
@@ -108,6 +108,7 @@ impl Module {
         for var in self.layout.consts.iter().chain(&self.layout.globals).filter(|var| !var.is_extern) {
             let at = self.variables[self.by_name[&var.name]].at.0;
             let bytes = self.initial_bytes(var)?;
+            memory.mark_written(at, var.size);
             memory.write(at, &bytes).map_err(|error| Error::Internal(error.to_string()))?;
         }
         Ok(())
@@ -260,6 +261,13 @@ impl Module {
         self.check_kernel(kernel)?;
         let params = self.layout.kernel(kernel).map_or(&[][..], |info| &info.params);
         Ok(params.iter().map(|param| (param.offset, param.size)).collect())
+    }
+
+    /// Types of the parameters of a kernel, where they have one.
+    pub fn param_types(&self, kernel: &str) -> Result<Vec<Option<Ty>>, Error> {
+        self.check_kernel(kernel)?;
+        let params = self.layout.kernel(kernel).map_or(&[][..], |info| &info.params);
+        Ok(params.iter().map(|param| param.ty).collect())
     }
 
     pub fn is_loaded(&self) -> bool {

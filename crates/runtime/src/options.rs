@@ -24,11 +24,13 @@ pub struct Options {
     pub max_registers: Option<u32>,
     /// Turn short branches into guards, as ptxas does.
     pub predicate: bool,
-    /// Optional checks of shared memory.
+    /// Optional checks.
     pub checks: CheckOptions,
     pub watchdog: Watchdog,
     /// What one SM holds, which decides how many blocks are alive at once. A timed device takes it from its configuration.
     pub sm: SmLimits,
+    /// Refuse blocks that no SM can hold, as a timed device does.
+    pub strict: bool,
     /// Over all launches together.
     pub max_thread_instructions: Option<u64>,
     /// Set from elsewhere to stop the kernel that runs.
@@ -39,6 +41,14 @@ pub struct Options {
     pub level: Level,
     /// Prove every register allocation before it is used.
     pub verify: bool,
+}
+
+impl Options {
+    /// Takes the limits of a GPU's SMs, for a functional device.
+    pub fn limit_to(&mut self, config: &Config) {
+        self.sm = warpwatt_model::Gpu::limits(config);
+        self.strict = true;
+    }
 }
 
 impl Default for Options {
@@ -53,6 +63,7 @@ impl Default for Options {
             checks: CheckOptions::default(),
             watchdog: Watchdog::default(),
             sm: SmLimits::default(),
+            strict: false,
             max_thread_instructions: None,
             interrupt: Arc::default(),
             stop_before_launch: None,

@@ -6,7 +6,7 @@
 use std::fmt::{self, Write};
 
 use warpwatt_exec::{AccessKind, Fault, FaultAccess, FaultKind};
-use warpwatt_isa::{Location, Program, Space};
+use warpwatt_isa::{FunctionEntry, Location, Program, Space};
 use warpwatt_memory::{Nearest, Relation};
 
 use crate::demangle::demangle;
@@ -54,8 +54,32 @@ pub struct FaultReport {
     /// Line of the source the kernel was compiled from, by its line table.
     pub source: Option<Place>,
     pub ptx: Option<Place>,
+    /// Threads of the warp that do the same, the one named included.
+    pub threads: u32,
+    /// Calls that are active in the thread, innermost first.
+    pub calls: Vec<Call>,
+    /// The other access of a race.
+    pub rival: Option<Rival>,
     pub waiting: Vec<Waiting>,
     pub help: String,
+}
+
+/// A call that was active.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Call {
+    /// The function that is called, as in the source.
+    pub function: String,
+    /// Where it is called.
+    pub place: Option<Place>,
+}
+
+/// The other access of a race.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rival {
+    pub verb: &'static str,
+    pub block: [u32; 3],
+    pub thread: [u32; 3],
+    pub place: Option<Place>,
 }
 
 /// What a report is made from besides the fault.
@@ -93,6 +117,18 @@ impl FaultReport {
             bytes: fault.access.as_ref().map(|access| access.bytes),
             source: location.and_then(|location| source_place(location, scene)),
             ptx: location.and_then(|location| ptx_place(location, scene)),
+            threads: fault.lanes.count_ones().max(1),
+            calls: calls(fault, scene),
+            rival: fault.rival.map(|rival| Rival {
+                verb: match rival.kind {
+                    AccessKind::Load => "read",
+                    AccessKind::Store => "written",
+                    AccessKind::Atomic => "changed atomically",
+                },
+                block: rival.cta,
+                thread: rival.thread,
+                place: place(scene, rival.pc),
+            }),
             waiting: fault
                 .waiters
                 .iter()
@@ -100,14 +136,31 @@ impl FaultReport {
                     block: waiter.cta,
                     warp: waiter.warp,
                     lanes: waiter.lanes,
-                    source: self::location(scene.program, waiter.pc)
-                        .and_then(|at| source_place(at, scene).or_else(|| ptx_place(at, scene))),
+                    source: place(scene, waiter.pc),
                     reason: waiter.reason.clone(),
                 })
                 .collect(),
             help: help(fault),
         }
     }
+}
+
+/// Where an instruction is in the source, or else in the PTX text.
+fn place(scene: &Scene, pc: u32) -> Option<Place> {
+    let at = location(scene.program, pc)?;
+    source_place(at, scene).or_else(|| ptx_place(at, scene))
+}
+
+/// The calls that led to a fault. Functions that calls were replaced by do not show.
+fn calls(fault: &Fault, scene: &Scene) -> Vec<Call> {
+    let function = |pc: u32| {
+        let holds = |function: &&FunctionEntry| (function.entry..function.end).contains(&pc);
+        let found = scene.program.functions.iter().find(holds);
+        found.map_or("?".to_owned(), |found| demangle(&found.name))
+    };
+    let inside = std::iter::once(fault.pc).chain(fault.calls.iter().copied());
+    let calls = inside.zip(&fault.calls);
+    calls.map(|(pc, &from)| Call { function: function(pc), place: place(scene, from) }).collect()
 }
 
 fn location(program: &Program, pc: u32) -> Option<Location> {
@@ -137,6 +190,12 @@ fn ptx_place(at: Location, scene: &Scene) -> Option<Place> {
 
 fn headline(fault: &Fault) -> String {
     let what = match fault.kind {
+        FaultKind::OutOfBounds if fault.access.as_ref().is_some_and(FaultAccess::is_null) => {
+            "access through a null pointer"
+        }
+        FaultKind::OutOfBounds if fault.access.as_ref().is_some_and(FaultAccess::is_wild) => {
+            "access through a wild pointer"
+        }
         FaultKind::OutOfBounds => "out-of-bounds access",
         FaultKind::Misaligned => "misaligned access",
         FaultKind::UseAfterFree => "use of freed memory",
@@ -149,11 +208,16 @@ fn headline(fault: &Fault) -> String {
         FaultKind::Assert => "a device-side assertion failed",
         FaultKind::InvalidPc => "a jump or call that leads nowhere",
         FaultKind::InvalidBarrier => "a barrier that cannot be",
+        FaultKind::DoubleFree => "double free",
         FaultKind::InvalidFree => "`free` of memory that `malloc` did not give",
         FaultKind::Unsupported => "an operation that is not supported",
         FaultKind::InvalidLaunch => "a launch that does not fit its kernel",
         FaultKind::SharedRace => "race on shared memory",
         FaultKind::UninitializedShared => "read of shared memory that nobody wrote",
+        FaultKind::GlobalRace => "race on global memory",
+        FaultKind::UninitializedGlobal => "read of global memory that nobody wrote",
+        FaultKind::AbsentLane => "a shuffle with a lane that is not there",
+        FaultKind::SharedOverrun => "access beyond the end of a shared array",
         FaultKind::Corrupted => "a technique gave back another value than it was given",
     };
     match &fault.access {
@@ -198,6 +262,13 @@ fn help(fault: &Fault) -> String {
         FaultKind::OutOfBounds if near.is_some_and(|near| matches!(near.relation, Relation::After(_))) => {
             "compare the index with the number of elements before the access, or allocate more"
         }
+        FaultKind::OutOfBounds if fault.access.as_ref().is_some_and(FaultAccess::is_null) => {
+            "the pointer is 0, or an element of an array at 0: look for an allocation that failed or was never made, and for a pointer \
+             that was not passed"
+        }
+        FaultKind::OutOfBounds if fault.access.as_ref().is_some_and(FaultAccess::is_wild) => {
+            "no allocation is near this address: look for a host pointer, a pointer that was never set, and for a 32-bit overflow"
+        }
         FaultKind::OutOfBounds => "check how the address is computed: an index may be negative, or a pointer of another kind",
         FaultKind::Misaligned => "an access of n bytes needs an address that is a multiple of n; check casts to wider types",
         FaultKind::UseAfterFree => "free the memory only after the last kernel that uses it",
@@ -213,10 +284,20 @@ fn help(fault: &Fault) -> String {
         FaultKind::Trap | FaultKind::Breakpoint | FaultKind::Assert => "the kernel asked for this; look at the condition before it",
         FaultKind::InvalidPc => "a function pointer holds something that is not the address of a function",
         FaultKind::InvalidBarrier => "barriers have numbers 0 to 15, and thread counts that are multiples of 32",
+        FaultKind::DoubleFree => "free each block once",
         FaultKind::InvalidFree => "give `free` exactly what `malloc` returned, once",
         FaultKind::Unsupported => "docs/what-is-not-modelled.md lists what is missing",
         FaultKind::InvalidLaunch => "check grid, block and shared memory of the launch",
+        FaultKind::SharedRace if fault.detail.starts_with("both lanes") => {
+            "put `__syncwarp()` between the two accesses, or give each lane a place of its own"
+        }
         FaultKind::SharedRace => "put a barrier between the write and the other access",
+        FaultKind::GlobalRace => {
+            "use atomics, order the blocks by a flag with fences, or do the second part in another kernel"
+        }
+        FaultKind::UninitializedGlobal => "copy or set the memory before the kernel that reads it",
+        FaultKind::AbsentLane => "name all lanes that take part in the mask, and no source among the others; guard the result of a partial warp",
+        FaultKind::SharedOverrun => "compare the index with the number of elements of this array",
         FaultKind::UninitializedShared => "write the shared memory, then pass a barrier, before it is read",
         FaultKind::Corrupted => "the program is not to blame; please report it, unless a fault was injected",
     }
@@ -247,6 +328,11 @@ impl fmt::Display for FaultReport {
             write!(out, "\n  {detail}")?;
         }
         write!(out, "\n  by thread {} of block {}", triple(self.thread), triple(self.block))?;
+        match self.threads {
+            0 | 1 => {}
+            2 => write!(out, " and 1 other thread of its warp")?,
+            all => write!(out, " and {} other threads of its warp", all - 1)?,
+        }
         write!(out, "\n  in kernel `{}`", self.demangled)?;
         write!(
             out,
@@ -257,6 +343,24 @@ impl fmt::Display for FaultReport {
         )?;
         for place in [&self.source, &self.ptx].into_iter().flatten() {
             write!(out, "\n  at {place}")?;
+        }
+        for call in &self.calls {
+            write!(out, "\n  in `{}`", call.function)?;
+            if let Some(place) = &call.place {
+                write!(out, ", called at {place}")?;
+            }
+        }
+        if let Some(rival) = &self.rival {
+            write!(
+                out,
+                "\n  {} by thread {} of block {}",
+                rival.verb,
+                triple(rival.thread),
+                triple(rival.block)
+            )?;
+            if let Some(place) = &rival.place {
+                write!(out, "\n  at {place}")?;
+            }
         }
         for waiting in &self.waiting {
             write!(out, "\n  block {} warp {}", triple(waiting.block), waiting.warp)?;

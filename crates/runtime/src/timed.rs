@@ -48,7 +48,11 @@ impl Clocked {
             Error::Config(each.join("; "))
         })?;
         let gpu = Gpu::new(&timed.config, &timed.techniques);
-        let timed = Timed::clone(timed);
+        let mut timed = Timed::clone(timed);
+        if options.checks.races || options.checks.uninit {
+            // What is found first must not depend on which thread is faster.
+            timed.threads = 1;
+        }
         Ok(Some(Clocked { gpu, timed, selected: 0, kernel_cycles: 0 }))
     }
 }
@@ -193,7 +197,7 @@ impl Device {
             return Err(self.fault(ready, &fault));
         }
         match stopped {
-            None => Ok(()),
+            None => batch.iter().try_for_each(|launch| self.conclude(&launch.ready)),
             Some((position, ending)) => {
                 let cycles = limit_cycles.filter(|_| max_cycle.is_some_and(|most| now >= most));
                 Err(self.stopped(&batch[position].ready, ending, cycles))

@@ -17,12 +17,12 @@ use warpwatt_record::{
 use warpwatt_results::{Diagnostic, Gpu, Inputs, RunRecord, Severity, Status};
 use warpwatt_runtime::Level;
 
-use crate::args::{Check, ExecArgs};
+use crate::args::ExecArgs;
 use crate::console::{Console, Log, write_result};
 use crate::energy;
 use crate::exit::{Exit, Failure};
 use crate::gpu::Machine;
-use crate::run::Target;
+use crate::run::{Target, functional};
 use crate::summary::{Texts, summary};
 use crate::technique;
 use child::Ending;
@@ -80,7 +80,8 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
     let mut host = meter.host(Level::detect(), target.as_ref().map_or(1, |target| target.timed.threads));
     let (seconds, bytes) = children_usage();
     (host.cpu_seconds, host.peak_rss_bytes) = (host.cpu_seconds + seconds, host.peak_rss_bytes.max(bytes));
-    let parts = Part::read_all(folder.path()).map_err(|error| Failure::io("read", folder.path(), &error))?;
+    let parts = console.slowly("reading what the program's processes left", || Part::read_all(folder.path()));
+    let parts = parts.map_err(|error| Failure::io("read", folder.path(), &error))?;
     let config = target.as_ref().map(|target| &target.timed.config);
     let gpu = target.as_ref().map(|target| Gpu::of(&target.name, &target.timed.config));
     let inputs = Inputs {
@@ -109,8 +110,10 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
     }
 
     if let Some(path) = &args.json {
-        let text = record.to_json().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
-        write_result(path, &text, console)?;
+        console.slowly(&format!("writing the record of {} launches", record.kernels.len()), || {
+            let text = record.to_json().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
+            write_result(path, &text, console)
+        })?;
     } else if console.log >= Log::Info && !record.kernels.is_empty() {
         let gpu = target.as_ref().map(|target| (target.name.as_str(), &target.timed.config));
         add_sources(&record, &mut texts);
@@ -120,7 +123,7 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
         }
     }
     remark(&record, used, &lost, args, console);
-    Ok(code(&record, &ending, spoilt, console))
+    Ok(code(&record, &ending, spoilt, args, console))
 }
 
 /// Lines of the program's sources, where they still are where they were compiled.
@@ -150,7 +153,10 @@ fn settings(args: &ExecArgs, target: Option<&Target>, console: &Console) -> Resu
     });
     let (name, config) = match target {
         Some(target) => (target.name.clone(), target.timed.config.clone()),
-        None => Machine::new(&args.timing.gpu).map(|machine| (machine.name, machine.config))?,
+        None => match functional(&args.timing.gpu)? {
+            Some(machine) => (machine.name, machine.config),
+            None => Machine::new(&args.timing.gpu).map(|machine| (machine.name, machine.config))?,
+        },
     };
     let techniques = target.map(|target| target.timed.techniques.clone()).unwrap_or_default();
     let execution = &args.execution;
@@ -159,8 +165,7 @@ fn settings(args: &ExecArgs, target: Option<&Target>, console: &Console) -> Resu
         techniques: ChosenTechniques::of(&techniques),
         capability: args.capability,
         limit_instructions: execution.limit_instructions,
-        races: execution.check.contains(&Check::Races),
-        uninit: execution.check.contains(&Check::Uninit),
+        checks: execution.checks().names().into_iter().map(str::to_owned).collect(),
         watchdog: execution.watchdog,
         max_registers: execution.max_registers,
         no_predication: execution.no_predication,
@@ -211,7 +216,7 @@ fn remark(record: &RunRecord, used: bool, lost: &[u32], args: &ExecArgs, console
 }
 
 /// The program's own code, unless a limit ended it or what a technique stored was found to be wrong.
-fn code(record: &RunRecord, ending: &Ending, spoilt: bool, console: &Console) -> u8 {
+fn code(record: &RunRecord, ending: &Ending, spoilt: bool, args: &ExecArgs, console: &Console) -> u8 {
     let wrong = |found: &&Diagnostic| [CORRUPTED, UNNOTICED].contains(&found.code.as_str());
     if let Some(found) = record.diagnostics.iter().find(wrong) {
         // The process that found it has told the rest.
@@ -227,10 +232,83 @@ fn code(record: &RunRecord, ending: &Ending, spoilt: bool, console: &Console) ->
         console.failure(&Failure::new(Exit::Limit, limit.message.clone()));
         return Exit::Limit as u8;
     }
-    ending.code
+    let failed = record
+        .diagnostics
+        .iter()
+        .find(|found| found.severity == Severity::Error && found.code != "interrupted");
+    match failed {
+        Some(found) if args.fail_on_fault => {
+            // The process that it happened in has told the rest.
+            let headline = found.message.lines().next().unwrap_or_default();
+            console
+                .failure(&Failure::new(Exit::Fault, format!("a kernel of the program failed: {headline}")));
+            Exit::Fault as u8
+        }
+        Some(found) if ending.code == 0 => {
+            let headline = found.message.lines().next().unwrap_or_default();
+            console.warn(&format!(
+                "a kernel of the program failed ({headline}), and the program ended with 0 all the same; \
+                 `--fail-on-fault` makes `exec` end with 4 then"
+            ));
+            0
+        }
+        _ => ending.code,
+    }
 }
 
 /// The last part of a path, for records and messages that are the same wherever the file lies.
 fn last_part(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    fn last_word(diagnostics: &[(&str, Severity)], own: u8, fail: bool) -> u8 {
+        let inputs = Inputs {
+            workload: None,
+            size: None,
+            program: None,
+            seed: None,
+            ptx_sha256: String::new(),
+            launch_sha256: None,
+            gpu: None,
+            techniques: Vec::new(),
+            technology: None,
+        };
+        let host = Meter::start().host(Level::detect(), 1);
+        let mut record = RunRecord::new(warpwatt_record::tool(), inputs, Vec::new(), None, host);
+        record.diagnostics = diagnostics
+            .iter()
+            .map(|&(code, severity)| Diagnostic {
+                code: code.to_owned(),
+                severity,
+                file: None,
+                line: None,
+                column: None,
+                message: "it went wrong".to_owned(),
+                help: None,
+            })
+            .collect();
+        let cli = ["warpwatt", "exec", "--fail-on-fault", "--", "true"];
+        let given = cli.iter().filter(|word| fail || **word != "--fail-on-fault");
+        let crate::args::Command::Exec(args) = crate::args::Cli::parse_from(given).command else {
+            panic!("it is `exec`")
+        };
+        let ending = Ending { code: own, expired: false };
+        code(&record, &ending, false, &args, &Console::plain())
+    }
+
+    #[test]
+    fn a_failed_kernel_fails_exec_only_when_that_is_asked_for() {
+        let fault = [("out-of-bounds", Severity::Error)];
+        assert_eq!((last_word(&fault, 0, false), last_word(&fault, 0, true)), (0, 4));
+        assert_eq!((last_word(&fault, 3, false), last_word(&fault, 3, true)), (3, 4));
+        assert_eq!(last_word(&[], 0, true), 0);
+        assert_eq!(last_word(&[("stray-load", Severity::Warning)], 0, true), 0);
+        assert_eq!(last_word(&[("interrupted", Severity::Error)], 143, true), 143);
+    }
 }

@@ -105,6 +105,12 @@ impl Element {
         }
     }
 
+    /// Whether a number is one of the unsigned twin of a signed type, and too large for itself.
+    pub fn is_negative_as_bits(self, number: Number) -> bool {
+        let signed = matches!(self, Element::I8 | Element::I16 | Element::I32 | Element::I64);
+        signed && matches!(number, Number::Int(value) if value >= 1 << (8 * self.bytes() - 1))
+    }
+
     /// Whether this type can hold the number as it is written.
     pub fn holds(self, number: Number) -> bool {
         match number {

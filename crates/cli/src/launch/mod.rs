@@ -142,4 +142,5 @@ pub enum Arg {
     /// The handle of a texture or surface.
     Texture(String),
     Bytes(Vec<u8>),
+    Number(Element, Vec<u8>),
 }

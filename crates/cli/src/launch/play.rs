@@ -117,8 +117,9 @@ impl Player<'_> {
                 DevicePtr(address)
             }
         };
-        if let Some(data) = data {
-            self.ok(|device| device.write(at, &data))?;
+        match data {
+            Some(data) => self.ok(|device| device.write(at, &data))?,
+            None => self.device.mark_written(at, bytes),
         }
         self.buffers.insert(buffer.name.clone(), Taken { at, bytes, element: buffer.element });
         Ok(())
@@ -149,7 +150,20 @@ impl Player<'_> {
         match action {
             Action::Launch(launch) => {
                 let mut args = Args::new();
-                for arg in &launch.args {
+                let module = self.module;
+                let types = self.ok(|device| device.kernel_param_types(module, &launch.kernel))?;
+                for (number, arg) in launch.args.iter().enumerate() {
+                    let wanted = types.get(number).copied().flatten();
+                    if let (Arg::Number(element, _), Some(wanted)) = (arg, wanted)
+                        && element.is_float() != wanted.is_float()
+                    {
+                        let (given, wanted) = (element.name(), format!("{wanted:?}").to_lowercase());
+                        return self.request(format!(
+                            "argument {} of `{}` is given as {given}, but the parameter is {wanted}",
+                            number + 1,
+                            launch.kernel
+                        ));
+                    }
                     args = match arg {
                         Arg::Buffer(place) => args.ptr(self.place(place)?.0),
                         Arg::Symbol { name, offset } => {
@@ -157,7 +171,7 @@ impl Player<'_> {
                             args.ptr(self.ok(|device| device.symbol(module, name))?.0.offset(*offset))
                         }
                         Arg::Texture(name) => args.u64(self.textures.get(name).copied().unwrap_or_default()),
-                        Arg::Bytes(bytes) => args.bytes(bytes),
+                        Arg::Bytes(bytes) | Arg::Number(_, bytes) => args.bytes(bytes),
                     };
                 }
                 let mut config =

@@ -225,7 +225,8 @@ impl Reader<'_> {
     /// A number that the element type can hold.
     fn held(&mut self, entry: &Entry, element: Element) -> Read<Number> {
         let number = entry.number(&mut self.problems)?;
-        if element.holds(number) {
+        let decimal = entry.value.as_integer().is_some_and(|integer| integer.radix() == 10);
+        if element.holds(number) && !(decimal && element.is_negative_as_bits(number)) {
             return Ok(number);
         }
         let message = format!("{number} is not a {}", element.name());
@@ -452,7 +453,7 @@ impl Reader<'_> {
                 Some(element) => {
                     let mut bytes = Vec::new();
                     element.put(self.held(&value, element)?, &mut bytes);
-                    Ok(Arg::Bytes(bytes))
+                    Ok(Arg::Number(element, bytes))
                 }
                 None => {
                     let message = format!("there is no argument type `{}`", shorten(key));

@@ -193,7 +193,11 @@ fn choose(paper: &Paper, names: &[String]) -> Result<(Vec<&'static dyn Workload>
         .map_err(|error| Failure::new(Exit::Internal, error.to_string()))?
         .map(|suite| suite.choose(&table))
         .unwrap_or_default();
-    let names: Vec<_> = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
+    let names: Vec<_> = names.iter().map(|name| name.trim()).collect();
+    if names.contains(&"") {
+        let failure = Failure::usage("`--workloads` has an empty name");
+        return Err(failure.help("name workloads, with commas between them, or leave it out for the paper's suite"));
+    }
     for name in names.iter().filter(|name| **name != ALL) {
         find_workload(name)?;
     }

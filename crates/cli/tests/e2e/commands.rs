@@ -41,17 +41,43 @@ fn usage_errors_end_with_code_2_and_say_what_to_do() {
 }
 
 #[test]
+fn functional_runs_have_the_limits_of_a_gpu() {
+    let run =
+        |more: &[&str]| warpwatt(&[&["run", "reduction@tiny", "--functional", "--json", "-"], more].concat());
+    let record = run(&["--gpu", "gtx580", "--set", "sm.threads=1024", "--threads", "2"]).expect(0).json();
+    assert_eq!(record["inputs"]["gpu"]["name"], "gtx580");
+    run(&[]).expect(0);
+    run(&["--set", "sm.threads=32", "--set", "sm.warps=2"]).expect(3).says("a block takes");
+    run(&["--set", "sm.threads=many"]).expect(2).says("sm.threads");
+    run(&["--set", "technique.warped-compression.gating=off"]).expect(2).says("warped-compression");
+}
+
+#[test]
+fn contradictions_and_nothing_are_not_accepted_in_silence() {
+    let folder = Folder::new();
+    let show = |setting: &str| warpwatt(&["gpu", "show", "gtx480", "--set", setting]);
+    show("dram.t_ras=11").expect(2).says("dram.t_rcd");
+    show("dram.t_rc=20").expect(2).says("dram.t_ras");
+    show("dram.t_ccdl=1").expect(2).says("dram.t_ccd");
+    show("dram.t_ras=12").expect(0);
+    for text in ["", "\n\n", "# nothing\n"] {
+        let file = folder.file("empty.toml", text);
+        warpwatt(&["gpu", "show", &file]).expect(2).says("the file is empty");
+    }
+    warpwatt(&["paper", "warped-compression", "--workloads", ""]).expect(2).says("empty name");
+    warpwatt(&["paper", "warped-compression", "--workloads", "vecadd,"]).expect(2).says("empty name");
+}
+
+#[test]
 fn timing_settings_are_checked_and_do_not_go_with_functional_runs() {
-    let settings: [&[&str]; 9] = [
-        &["--gpu", "gtx580"],
-        &["--set", "sm.scheduler=lrr"],
-        &["--threads", "2"],
+    let settings: [&[&str]; 7] = [
+        &["--with", "warped-compression"],
+        &["--energy"],
         &["--step-every-cycle"],
         &["--limit-cycles", "1000"],
         &["--kernels", "x"],
         &["--skip", "1"],
         &["--interval", "100"],
-        &["--gpu", "my.toml", "--set", "a=b"],
     ];
     for setting in settings {
         let args = [&["run", "vecadd@tiny", "--functional"], setting].concat();

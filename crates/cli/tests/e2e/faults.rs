@@ -74,15 +74,32 @@ fn halves_of_a_block_at_different_barriers_are_a_deadlock() {
 #[test]
 fn a_race_is_seen_only_when_looked_for() {
     run("race", &[]).expect(0);
-    run("race", &["--check", "races"]).expect(4).says("race on shared memory").says("in kernel `race`");
+    for check in ["races", "races,uninit", "all"] {
+        for mode in [&["--functional"][..], &[]] {
+            let file = "examples/faults/race.toml";
+            let ran =
+                warpwatt(&[&["run", "--launch", file, "-q", "--check", check], mode].concat()).expect(4);
+            let ran = ran.says("race on shared memory").says("in kernel `race`");
+            for line in ["tile[threadIdx.x] =", "tile[127 - threadIdx.x]"] {
+                assert!(
+                    ran.err.contains(&format!("at faults.cu:{}:", line_of(line))),
+                    "both lines: {}",
+                    ran.err
+                );
+            }
+        }
+    }
 }
 
 #[test]
 fn a_lock_that_is_never_released_is_no_progress() {
-    run("lock-held", &["--watchdog", "10k"])
-        .expect(4)
-        .says("no progress")
-        .says(&format!("faults.cu:{}", line_of("atomicCAS")));
+    for mode in [&["--functional"][..], &[]] {
+        let file = "examples/faults/lock-held.toml";
+        warpwatt(&[&["run", "--launch", file, "-q", "--timeout", "60"], mode].concat())
+            .expect(4)
+            .says("no progress")
+            .says(&format!("faults.cu:{}", line_of("atomicCAS")));
+    }
 }
 
 #[test]

@@ -37,6 +37,18 @@ fn the_examples_pass() {
 }
 
 #[test]
+fn numbers_fit_their_types_and_parameters() {
+    let folder = Folder::new();
+    let with =
+        |argument: &str| with_store(&folder, &format!("{BUFFER}{}", LAUNCH.replace("{ u32 = 5 }", argument)));
+    with("{ i32 = 3000000000 }").expect(3).says("3000000000 is not a i32");
+    with("{ i32 = 0xfffffff0 }").expect(0);
+    with("{ i32 = -5 }").expect(0);
+    with("{ f32 = 5.0 }").expect(3).says("argument 3 of `store` is given as f32, but the parameter is u32");
+    with("{ u32 = 5.5 }").expect(3);
+}
+
+#[test]
 fn steps_do_what_they_say() {
     let folder = Folder::new();
     let text = format!(
@@ -212,7 +224,7 @@ fn textures_lie_over_buffers() {
         warpwatt(&["run", "--ptx", &ptx, "--launch", &launch, "--functional"])
     };
     run(text).expect(0);
-    run(&text.replace("reference = \"image\"", "")).expect(3).says("`image` is not bound");
+    run(&text.replace("reference = \"image\"", "")).expect(4).says("reference is not bound");
     run(&text.replace("extent = [2, 2]", "extent = [2, 4]")).expect(3).says("32 bytes do not fit");
     run(&text.replace("extent = [2, 2]", "extent = [99999999, 99999999]")).expect(3).says("texels");
     run(&text.replace("\"linear\"", "\"cubic\"")).expect(3).says("it is one of point, linear");

@@ -4,7 +4,7 @@
 
 use warpwatt_isa::{MemAttr, Op, Space as MachineSpace, Sub, SysFn, Ty};
 use warpwatt_ptx::Diagnostic;
-use warpwatt_ptx::ast::{Operand, OperandKind, Scalar, Stmt, Variable};
+use warpwatt_ptx::ast::{Item, Operand, OperandKind, Scalar, Stmt, Variable};
 use warpwatt_ptx::words::Mod;
 
 use super::build::{Dst, Lowerer, imm, inst};
@@ -115,7 +115,9 @@ impl<'a> Lowerer<'a, '_> {
                 (callee, &tree.returns[..], &tree.params[..])
             }
         };
-        if arguments.len() != params.len() || results.len() != returns.len() {
+        let declared = matches!(callee, Callee::Direct(id) if self.is_declared_with(id, results.len()));
+        let results_fit = results.len() == returns.len() || declared;
+        if arguments.len() != params.len() || !results_fit {
             return Err(Diagnostic::error(
                 "ptx-operand-count",
                 form.instr.span,
@@ -130,6 +132,18 @@ impl<'a> Lowerer<'a, '_> {
             .with_help("compare with the function's declaration"));
         }
         self.branch_around(|this| this.emit_call(form, callee, (returns, results), (params, arguments)))
+    }
+
+    /// Whether a prototype gives a function so many results: it may be of another text than the definition, and differ from it.
+    fn is_declared_with(&self, id: u32, results: usize) -> bool {
+        let module = self.unit.module;
+        let name = self.unit.layout.functions[id as usize].name.as_str();
+        module.items.iter().any(|item| match item {
+            Item::Function(f) => {
+                f.body.is_none() && f.returns.len() == results && module.names.get(f.name) == name
+            }
+            _ => false,
+        })
     }
 
     /// The signature that an indirect call goes by.
@@ -200,6 +214,21 @@ impl<'a> Lowerer<'a, '_> {
         }
         for ((v, o), offset) in returns.iter().zip(results).zip(return_offsets) {
             self.fetch(v, o, offset as u32)?;
+        }
+        // A result that the prototype promises and the definition does not give: hardware leaves what its register held.
+        for o in results.iter().skip(returns.len()) {
+            match o.kind {
+                OperandKind::Name(name) => match self.local_name(name) {
+                    Some(Entity::Words { first, size, .. }) => {
+                        for k in 0..size.div_ceil(4) {
+                            self.set(Dst::Reg(Value(first.0 + k), Scalar::B32), imm(0));
+                        }
+                    }
+                    Some(Entity::Reg { value, scalar }) => self.set(Dst::Reg(value, scalar), imm(0)),
+                    _ => {}
+                },
+                _ => {}
+            }
         }
         Ok(())
     }

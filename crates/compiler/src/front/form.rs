@@ -165,10 +165,12 @@ fn advice(op: Opcode) -> &'static str {
     use Opcode::*;
     match op {
         Wmma | Mma | Wgmma | Ldmatrix | Stmatrix | Movmatrix | Tcgen05 => {
-            "tensor-core instructions are not simulated yet; build the kernel without them"
+            "tensor-core instructions are not simulated yet; build the kernel without them. Programs that ask what the GPU can do \
+             compute by FMA on an older one: try `exec --capability 7.5` (Triton), or 6.1 if the PTX is for sm_70 to sm_75"
         }
         Cp | Mbarrier | Tensormap | Clusterlaunchcontrol => {
-            "asynchronous copies are not simulated yet; use plain loads and `bar.sync`"
+            "asynchronous copies are not simulated yet; use plain loads and `bar.sync`. Programs that ask what the GPU can do use those on \
+             an older one: try `exec --capability 7.5`"
         }
         Mapa | Getctarank | Multimem => "thread block clusters are not simulated",
         Vadd2 | Vadd4 | Vsub2 | Vsub4 | Vavrg2 | Vavrg4 | Vabsdiff2 | Vabsdiff4 | Vmin2 | Vmin4 | Vmax2

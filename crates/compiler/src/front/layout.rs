@@ -72,8 +72,10 @@ pub struct SharedVar {
     pub name: String,
     pub size: u64,
     pub align: u32,
-    /// `extern`, of unknown size: it stands where dynamic shared memory starts.
+    /// Of unknown size: it stands where dynamic shared memory starts.
     pub dynamic: bool,
+    /// `.extern`. With a size it reserves its bytes, unless the module defines it.
+    pub is_extern: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -153,7 +155,8 @@ pub fn kernel_params(f: &Function) -> (Vec<Param>, u64) {
         offset: offset as u32,
         size: types::size_of(v) as u32,
         align: types::align_of(v),
-        ty: (v.dims.is_empty() && v.ty.lanes <= 1).then(|| types::ty(v.ty.scalar)),
+        ty: (v.dims.is_empty() && v.ty.lanes <= 1 && !types::is_untyped(v.ty.scalar))
+            .then(|| types::ty(v.ty.scalar)),
     });
     (params.collect(), end)
 }
@@ -299,11 +302,17 @@ fn variable(module: &Module, out: &mut ModuleLayout, v: &Variable) {
             }
         }
         Space::Shared => {
-            let dynamic = is_extern || v.dims.first() == Some(&None);
-            let var = SharedVar { name, size: if dynamic { 0 } else { size }, align, dynamic };
+            let dynamic = v.dims.first() == Some(&None);
+            let var = SharedVar { name, size: if dynamic { 0 } else { size }, align, dynamic, is_extern };
             match redeclared {
-                Some(Symbol::Shared(k)) if out.shared[k as usize].dynamic => out.shared[k as usize] = var,
-                Some(Symbol::Shared(_)) => {}
+                Some(Symbol::Shared(k)) => {
+                    // A definition replaces declarations; of declarations, the largest counts.
+                    let known = &mut out.shared[k as usize];
+                    let declared = known.dynamic || known.is_extern;
+                    if declared && (!(is_extern || dynamic) || var.size > known.size) {
+                        *known = var;
+                    }
+                }
                 _ => {
                     out.symbols.insert(v.name, Symbol::Shared(out.shared.len() as u32));
                     out.shared.push(var);

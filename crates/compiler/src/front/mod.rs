@@ -5,6 +5,7 @@
 //! diagnostic of that kernel alone. Instructions that hardware runs as a sequence (division, square roots, …) come from `builtins/*.ptx` and
 //! are inlined where they stand.
 
+mod arrays;
 mod atomic;
 mod bits;
 mod build;
@@ -36,8 +37,8 @@ pub use layout::{
     layout,
 };
 use warpwatt_base::Span;
-use warpwatt_isa::Param;
-use warpwatt_ptx::ast::{Limits, Module};
+use warpwatt_isa::{Param, SharedArray};
+use warpwatt_ptx::ast::{Limits, Linkage, Module, Variable};
 use warpwatt_ptx::{Diagnostic, Severity, suggest};
 
 use crate::ir;
@@ -68,6 +69,9 @@ pub struct Lowered {
     /// A function may be active more than once, or is called through a pointer.
     pub recursive: bool,
     pub grid_sync: bool,
+    /// Arrays in shared memory, and which of them lines of the text access.
+    pub shared_arrays: Vec<SharedArray>,
+    pub array_lines: Vec<(u32, u32)>,
     /// Warnings and notes.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -131,8 +135,11 @@ pub fn lower(module: &Module, layout: &ModuleLayout, kernel: &str) -> Result<Low
             panic!("lowering `{}` broke an invariant: {problem}\n{}", f.name, crate::print::function(f));
         }
     }
+    let (shared_arrays, array_lines) = arrays::arrays(module, &unit, &reach);
     Ok(Lowered {
         functions,
+        shared_arrays,
+        array_lines,
         shared_bytes,
         dynamic_shared,
         globals: unit.globals,
@@ -161,29 +168,33 @@ fn no_kernel(layout: &ModuleLayout, kernel: &str) -> Diagnostic {
 }
 
 /// Gives every shared variable that the program names its offset; large alignments first would save nothing worth the disorder.
+/// `.extern` ones that have a size come last, so that dynamic shared memory continues them: compilers that are not NVIDIA's also write
+/// dynamic shared memory as an `.extern` array of one element.
 fn place_shared(unit: &mut unit::Unit, reach: &reach::Reach) -> (u32, u32) {
     let mut at = 0u64;
     let mut dynamic_align = 16;
-    for &k in &reach.shared {
-        let var = &unit.layout.shared[k as usize];
-        if var.dynamic {
-            dynamic_align = dynamic_align.max(var.align);
-            continue;
+    let mut put = |align: u32, size: u64| {
+        let offset = types::round_up(at, align);
+        at = offset.saturating_add(size);
+        offset.min(MOST_SHARED_BYTES) as u32
+    };
+    let is_dynamic = |v: &Variable| v.dims.first() == Some(&None);
+    for declared in [false, true] {
+        for &k in &reach.shared {
+            let var = &unit.layout.shared[k as usize];
+            if var.dynamic {
+                dynamic_align = dynamic_align.max(var.align);
+            } else if var.is_extern == declared {
+                unit.shared.insert(k, put(var.align, var.size));
+            }
         }
-        let offset = types::round_up(at, var.align);
-        at = offset.saturating_add(var.size);
-        unit.shared.insert(k, offset.min(MOST_SHARED_BYTES) as u32);
-    }
-    let mut local_dynamic = Vec::new();
-    for v in &reach.local_shared {
-        if v.dims.first() == Some(&None) {
-            dynamic_align = dynamic_align.max(types::align_of(v));
-            local_dynamic.push(v.span.start);
-            continue;
+        for v in &reach.local_shared {
+            if is_dynamic(v) {
+                dynamic_align = dynamic_align.max(types::align_of(v));
+            } else if (v.linkage == Linkage::Extern) == declared {
+                unit.local_shared.insert(v.span.start, put(types::align_of(v), types::size_of(v)));
+            }
         }
-        let offset = types::round_up(at, types::align_of(v));
-        at = offset.saturating_add(types::size_of(v));
-        unit.local_shared.insert(v.span.start, offset.min(MOST_SHARED_BYTES) as u32);
     }
     if at > MOST_SHARED_BYTES {
         let message = format!("the kernel needs {at} bytes of static shared memory");
@@ -199,8 +210,8 @@ fn place_shared(unit: &mut unit::Unit, reach: &reach::Reach) -> (u32, u32) {
             unit.shared.insert(k, dynamic);
         }
     }
-    for start in local_dynamic {
-        unit.local_shared.insert(start, dynamic);
+    for v in reach.local_shared.iter().filter(|v| is_dynamic(v)) {
+        unit.local_shared.insert(v.span.start, dynamic);
     }
     (at as u32, dynamic)
 }

@@ -28,6 +28,11 @@ pub fn kind(s: Scalar) -> Kind {
     }
 }
 
+/// Whether a type says no more than how many bits there are.
+pub fn is_untyped(s: Scalar) -> bool {
+    matches!(s, Scalar::B8 | Scalar::B16 | Scalar::B32 | Scalar::B64 | Scalar::B128)
+}
+
 pub fn bits(s: Scalar) -> u32 {
     use Scalar::*;
     match s {

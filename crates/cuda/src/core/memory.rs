@@ -11,7 +11,7 @@ use warpwatt_runtime::{Device, DevicePtr, Error, Stream, Until};
 
 use crate::core::code::{Code, Result};
 use crate::core::handle::{Kind as HandleKind, Table};
-use crate::core::state::Core;
+use crate::core::state::{Core, because};
 
 /// Rows of pitched memory start at multiples of this.
 pub const PITCH_ALIGNMENT: u64 = 512;
@@ -192,6 +192,9 @@ impl Core {
     pub fn alloc(&mut self, bytes: u64, kind: Kind) -> Result<u64> {
         let taken = self.device.alloc(bytes);
         let base = self.settle(taken)?.0;
+        if kind.host_sees() {
+            self.device.mark_written(DevicePtr(base), bytes);
+        }
         self.ledger.add(base, bytes, kind);
         Ok(base)
     }
@@ -206,6 +209,7 @@ impl Core {
     /// Gives a block back that starts at `base` and is of a kind that `fits`; waits for all work first, as CUDA does.
     pub fn free(&mut self, base: u64, fits: impl Fn(Kind) -> bool) -> Result<()> {
         let Some(block) = self.ledger.starting_at(base).copied().filter(|block| fits(block.kind)) else {
+            because(self.why_not_free(base));
             return Err(Code::INVALID_VALUE);
         };
         self.finish(Until::Everything)?;
@@ -215,6 +219,23 @@ impl Core {
         }
         let outcome = block.release(&mut self.device);
         self.settle(outcome)
+    }
+
+    fn why_not_free(&self, at: u64) -> String {
+        if self.device.was_freed(at) {
+            return format!("double free: the block at {at:#x} was freed before");
+        }
+        match self.pointed(at) {
+            Pointed::Block(block) if block.base == at => {
+                "the block was allocated by another function than this one frees".to_owned()
+            }
+            Pointed::Block(block) => {
+                format!("{at:#x} is {} bytes into a block, not its start", at - block.base)
+            }
+            Pointed::Variable { .. } => "this is a variable of a module".to_owned(),
+            Pointed::Nothing => format!("no block starts at {at:#x}"),
+            Pointed::Host => "this is a pointer of the host, not of the device".to_owned(),
+        }
     }
 
     pub fn register(&mut self, at: u64, bytes: u64, flags: u32) -> Result<()> {
@@ -249,7 +270,10 @@ impl Core {
     }
 
     pub fn free_async(&mut self, base: u64, stream: Stream) -> Result<()> {
-        let Some(block) = self.ledger.starting_at(base).copied() else { return Err(Code::INVALID_VALUE) };
+        let Some(block) = self.ledger.starting_at(base).copied() else {
+            because(self.why_not_free(base));
+            return Err(Code::INVALID_VALUE);
+        };
         match block.kind {
             Kind::Pool { pool } => self.leave_pool(pool, block.bytes),
             Kind::Device | Kind::Managed => (),

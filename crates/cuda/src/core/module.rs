@@ -17,6 +17,8 @@ pub struct Loaded {
     functions: FxHashMap<String, u64>,
     /// It was loaded without a context, as a library, and outlives a reset.
     library: bool,
+    /// Architecture that its PTX was made for, 75 for `sm_75`; 0 if the text names none.
+    target: u32,
 }
 
 /// A kernel that the program may launch.
@@ -84,7 +86,8 @@ impl Core {
                 say(&format!("{name}: {}", warning.message));
             }
         }
-        Ok(self.modules.insert(Loaded { id, functions: FxHashMap::default(), library: false }))
+        let target = fatbin::target_of(text).0;
+        Ok(self.modules.insert(Loaded { id, functions: FxHashMap::default(), library: false, target }))
     }
 
     /// Marks a module as a library.
@@ -149,6 +152,14 @@ impl Core {
         let handle = self.functions.insert(function);
         self.modules.get_mut(module)?.functions.insert(name.to_owned(), handle);
         Ok(handle)
+    }
+
+    /// The architecture that a function's PTX was made for, as `ptxVersion` and `binaryVersion` tell it: programs such as CUB choose by it
+    /// how to launch what they were compiled to.
+    pub fn architecture(&self, function: u64) -> Result<u32> {
+        let module = self.functions.get(function)?.module;
+        let target = self.modules.get(module)?.target;
+        Ok(if target == 0 { self.session.capability } else { target })
     }
 
     /// Names of a module's kernels, in order of appearance.

@@ -2,8 +2,9 @@
 //! The device of this process: made at the first call, one caller at a time, gone with the process.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -46,6 +47,8 @@ static CORE: Mutex<Option<Core>> = Mutex::new(None);
 /// The process that made the device; 0 before.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 static ENDED: AtomicBool = AtomicBool::new(false);
+/// Code of the fault that every call fails with, which was reported when it came; 0 without one.
+static FAULT: AtomicI32 = AtomicI32::new(0);
 
 thread_local! {
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
@@ -119,6 +122,46 @@ pub fn say(text: &str) {
     }
     use std::io::Write;
     let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+thread_local! {
+    /// Why the call that this thread is in will fail, for its one line on stderr.
+    static REASON: Cell<Option<String>> = const { Cell::new(None) };
+}
+
+/// Gives the reason of the error that the current call is about to answer with.
+pub fn because(reason: impl Into<String>) {
+    let _ = REASON.try_with(|slot| slot.set(Some(reason.into())));
+}
+
+/// Answers that say no more than that something is not so, and that programs ask for on purpose.
+const QUESTIONS: &[&str] = &[
+    "cuGetProcAddress",
+    "cuGetExportTable",
+    "cuGetErrorName",
+    "cuGetErrorString",
+    "cuPointerGetAttribute",
+    "cuCtxGetDevice",
+    "cuCtxPopCurrent",
+    "cuFuncIsLoaded",
+    "cuDeviceGetAttribute",
+    "cudaPointerGetAttributes",
+    "cudaStreamGetCaptureInfo",
+];
+
+/// An API function answers with an error: says so once for each function and code.
+pub fn complain(function: &str, code: Code) {
+    static SAID: Mutex<BTreeSet<(String, i32)>> = Mutex::new(BTreeSet::new());
+    let reason = REASON.try_with(Cell::take).ok().flatten();
+    let quiet = [Code::NOT_READY, Code::DEINITIALIZED, Code::NOT_SUPPORTED].contains(&code)
+        || QUESTIONS.iter().any(|question| function.starts_with(question))
+        || FAULT.load(Ordering::Relaxed) == code.0;
+    if quiet || !SAID.lock().unwrap_or_else(PoisonError::into_inner).insert((function.to_owned(), code.0)) {
+        return;
+    }
+    let sentence = code.sentence().map_or("unknown error".into(), |text| text.to_string_lossy());
+    let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
+    say(&format!("{function} answers {} ({sentence}){reason}", code.0));
 }
 
 fn lock() -> MutexGuard<'static, Option<Core>> {
@@ -226,13 +269,23 @@ impl Core {
                 if matches!(error, Error::Ptx(_) | Error::Launch { .. } | Error::OutOfMemory(_)) {
                     say(&error.to_string());
                 }
+                if matches!(error, Error::Ptx(_) | Error::Launch { .. }) {
+                    self.process.refused(&error);
+                }
+                because(match &error {
+                    Error::Ptx(refusal) => refusal.problems().first().map_or(String::new(), |problem| {
+                        let help = problem.help.as_deref().map_or(String::new(), |help| format!("; {help}"));
+                        format!("{}:{}: {}{help}", problem.file, problem.line, problem.message)
+                    }),
+                    error => error.to_string(),
+                });
                 self.log = error.to_string();
             }
             Class::Fault => {
                 let help = error.help().map_or(String::new(), |help| format!("\n  help: {help}"));
                 say(&format!("{error}{help}"));
                 self.process.fault(&error);
-                self.faulted = Some(code);
+                self.set_faulted(Some(code));
             }
             Class::Limit | Class::Interrupted => self.process.stop(&self.device, &error),
             Class::Internal => self.bug(&error.to_string()),
@@ -243,7 +296,12 @@ impl Core {
     fn bug(&mut self, text: &str) {
         say(&format!("a bug in warpwatt: {text}; please report it with the program that shows it"));
         self.process.bug(text);
-        self.faulted = Some(Code::UNKNOWN);
+        self.set_faulted(Some(Code::UNKNOWN));
+    }
+
+    fn set_faulted(&mut self, code: Option<Code>) {
+        self.faulted = code;
+        FAULT.store(code.map_or(0, |code| code.0), Ordering::Relaxed);
     }
 
     pub fn faulted(&self) -> Option<Code> {
@@ -253,7 +311,7 @@ impl Core {
     /// `cudaDeviceReset`: whatever the program holds is void but for libraries, and the device as new, but for its clock and its log.
     pub fn reset(&mut self) -> Result<()> {
         let outcome = if self.faulted.is_some() { Ok(()) } else { self.finish(Until::Everything) };
-        self.faulted = None;
+        self.set_faulted(None);
         self.free_everything();
         outcome
     }

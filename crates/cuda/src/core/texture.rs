@@ -246,17 +246,16 @@ impl Core {
         let mut storage = match *resource {
             Resource::Array(array) => self.arrays.get(array)?.storage.clone(),
             Resource::Mipmap(mipmap) => self.mipmaps.get(mipmap)?.storage.clone(),
+            Resource::Linear { bytes: 0, .. } => return Err(Code::INVALID_VALUE),
             Resource::Linear { at, bytes, format } => {
-                self.check_texels(at, bytes)?;
-                Storage::linear(at, bytes, format)
+                Storage::linear(at, bytes.min(self.texel_bytes(at)?), format)
             }
             Resource::Pitched { at, width, height, pitch, format } => {
                 let row = width.checked_mul(u64::from(format.texel_bytes())).ok_or(Code::INVALID_VALUE)?;
                 if row > pitch || width == 0 || height == 0 {
                     return Err(Code::INVALID_VALUE);
                 }
-                let bytes = (height - 1).checked_mul(pitch).and_then(|before| before.checked_add(row));
-                self.check_texels(at, bytes.ok_or(Code::INVALID_VALUE)?)?;
+                self.texel_bytes(at)?;
                 let small = |n: u64| u32::try_from(n).map_err(|_| Code::INVALID_VALUE);
                 Storage::pitched(at, small(width)?, small(height)?, pitch, format)
             }
@@ -276,14 +275,15 @@ impl Core {
         Ok(Image { storage, sampler })
     }
 
-    fn check_texels(&self, at: u64, bytes: u64) -> Result<()> {
+    /// Bytes from `at` on that texels can be in. As with the driver, a texture may be larger: what is not there reads as nothing in one
+    /// dimension, and is a fault of the kernel that reads it in two.
+    fn texel_bytes(&self, at: u64) -> Result<u64> {
         use crate::core::memory::Pointed;
-        let (base, size) = match self.pointed(at) {
-            Pointed::Block(block) => (block.base, block.bytes),
-            Pointed::Variable { base, bytes } => (base, bytes),
-            Pointed::Nothing | Pointed::Host => return Err(Code::INVALID_VALUE),
-        };
-        if bytes != 0 && bytes <= size - (at - base) { Ok(()) } else { Err(Code::INVALID_VALUE) }
+        match self.pointed(at) {
+            Pointed::Block(block) => Ok(block.bytes - (at - block.base)),
+            Pointed::Variable { base, bytes } => Ok(bytes - (at - base)),
+            Pointed::Nothing | Pointed::Host => Err(Code::INVALID_VALUE),
+        }
     }
 }
 

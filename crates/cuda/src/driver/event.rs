@@ -6,7 +6,7 @@ use warpwatt_runtime::Until;
 use crate::core::graph::Work;
 use crate::core::launch::Command;
 use crate::core::{Code, Core, Result};
-use crate::driver::{Out, api, with};
+use crate::driver::{Out, api, with, with_handle, with_stream};
 
 /// In a captured stream: a node of the graph, where otherwise the event would tie streams together.
 const EXTERNAL: u32 = 1;
@@ -21,7 +21,7 @@ fn record(event: u64, stream: u64, flags: u32) -> Result<()> {
     if flags & !EXTERNAL != 0 {
         return Err(Code::INVALID_VALUE);
     }
-    with(|core| {
+    with_stream(stream, |core| {
         let stream = core.stream(stream, false)?;
         core.events.get(event)?;
         match (flags == EXTERNAL, core.graphs.captures(stream)) {
@@ -34,7 +34,7 @@ fn record(event: u64, stream: u64, flags: u32) -> Result<()> {
 
 fn elapsed(milliseconds: Out<f32>, from: u64, to: u64) -> Result<()> {
     milliseconds.check()?;
-    milliseconds.put(with(|core| {
+    milliseconds.put(with_handle(|core| {
         check_free(core, from)?;
         check_free(core, to)?;
         core.elapsed_ms(from, to)
@@ -48,7 +48,7 @@ api! {
     }
 
     fn cuEventDestroy_v2 [also cuEventDestroy] (event: u64) {
-        with(|core| core.destroy_event(event))
+        with_handle(|core| core.destroy_event(event))
     }
 
     fn cuEventRecord [cuEventRecord_ptsz: stream] (event: u64, stream: u64) {
@@ -60,7 +60,7 @@ api! {
     }
 
     fn cuEventQuery(event: u64) {
-        with(|core| {
+        with_handle(|core| {
             check_free(core, event)?;
             // Whoever asks wants it to happen: the work runs, and is done.
             let event = core.events.get(event)?.event;
@@ -69,7 +69,7 @@ api! {
     }
 
     fn cuEventSynchronize(event: u64) {
-        with(|core| {
+        with_handle(|core| {
             check_free(core, event)?;
             core.synchronize_event(event)
         })
@@ -83,7 +83,7 @@ api! {
         if flags & !EXTERNAL != 0 {
             return Err(Code::INVALID_VALUE);
         }
-        with(|core| {
+        with_stream(stream, |core| {
             let stream = core.stream(stream, false)?;
             core.events.get(event)?;
             match (flags == EXTERNAL, core.graphs.captures(stream)) {

@@ -21,7 +21,7 @@ pub(crate) fn attribute(core: &mut Core, function: u64, number: u32) -> Result<i
         2 => of.const_bytes,
         3 => of.local_bytes,
         4 => of.registers,
-        5 | 6 => limits.capability,
+        5 | 6 => core.architecture(function)?,
         7 => 0,
         DYNAMIC_SHARED if dynamic_shared > 0 => dynamic_shared,
         DYNAMIC_SHARED => limits.shared_per_block.saturating_sub(of.shared_bytes),

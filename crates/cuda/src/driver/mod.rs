@@ -40,7 +40,7 @@ pub mod texture_reference;
 use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::core::state::say;
+use crate::core::state::{complain, say};
 use crate::core::stream::PER_THREAD;
 use crate::core::worker::message;
 use crate::core::{Code, Core, Result};
@@ -243,7 +243,13 @@ pub fn lasting_list(items: &[u64]) -> u64 {
 /// Turns what a function found into its return value. A panic is a bug of ours; it must not unwind into C.
 pub(crate) fn answer(name: &str, call: impl FnOnce() -> Result<()>) -> i32 {
     match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(result) => Code::from_result(result).0,
+        Ok(result) => {
+            let code = Code::from_result(result);
+            if code != Code::SUCCESS {
+                complain(name, code);
+            }
+            code.0
+        }
         Err(payload) => {
             let text = message(payload.as_ref());
             say(&format!(
@@ -257,6 +263,17 @@ pub(crate) fn answer(name: &str, call: impl FnOnce() -> Result<()>) -> i32 {
 /// Calls that need the driver to be initialised and a context to be current.
 pub(crate) fn with<R>(call: impl FnOnce(&mut Core) -> Result<R>) -> Result<R> {
     context::check_current()?;
+    crate::core::with(call)
+}
+
+/// Calls about a stream or event, which belongs to a context: only the default streams need one to be current.
+pub(crate) fn with_stream<R>(stream: u64, call: impl FnOnce(&mut Core) -> Result<R>) -> Result<R> {
+    if stream <= PER_THREAD { with(call) } else { with_handle(call) }
+}
+
+/// Calls about something that was made in a context, and knows it.
+pub(crate) fn with_handle<R>(call: impl FnOnce(&mut Core) -> Result<R>) -> Result<R> {
+    entry::check_initialized()?;
     crate::core::with(call)
 }
 

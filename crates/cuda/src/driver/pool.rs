@@ -5,7 +5,7 @@ use crate::abi::driver::{AccessDesc, MemLocation, PoolProps};
 use crate::core::memory::Pool;
 use crate::core::{Code, Core, Result};
 use crate::driver::entry::check_initialized;
-use crate::driver::{In, Out, api, device, with};
+use crate::driver::{In, Out, api, device, with_stream};
 
 /// Memory that is pinned, or managed.
 const PINNED: u32 = 1;
@@ -47,11 +47,13 @@ fn of_location(location: In<MemLocation>, kind: u32) -> Result<i32> {
 /// Memory from a pool; in a captured stream, a node of the graph.
 fn take(at: Out<u64>, bytes: usize, pool: Option<u64>, stream: u64) -> Result<()> {
     at.check()?;
-    if bytes == 0 {
-        return Err(Code::INVALID_VALUE);
-    }
-    at.put(with(|core| {
+    at.put(with_stream(stream, |core| {
         let stream = core.stream(stream, false)?;
+        if bytes == 0 {
+            // As with `cudaMalloc`, nothing is a null pointer.
+            pool.map_or(Ok(()), |pool| core.pools.table.get(pool).map(drop))?;
+            return Ok(0);
+        }
         core.take_memory(stream, bytes as u64, pool)
     })?)
 }
@@ -191,9 +193,9 @@ api! {
     }
 
     fn cuMemFreeAsync [cuMemFreeAsync_ptsz: stream] (at: u64, stream: u64) {
-        with(|core| {
+        with_stream(stream, |core| {
             let stream = core.stream(stream, false)?;
-            core.give_memory(stream, at)
+            if at == 0 { Ok(()) } else { core.give_memory(stream, at) }
         })
     }
 }

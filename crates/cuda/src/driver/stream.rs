@@ -8,7 +8,7 @@ use warpwatt_runtime::Until;
 use crate::core::graph::Status;
 use crate::core::{Code, Core, Result};
 use crate::driver::context::current;
-use crate::driver::{In, Out, api, lasting_list, with};
+use crate::driver::{In, Out, api, lasting_list, with, with_stream};
 
 /// Global, thread-local, relaxed: which calls of other threads are refused while something is captured. None is here.
 const MODES: u32 = 3;
@@ -32,7 +32,7 @@ fn about(core: &mut Core, stream: u64) -> Result<(u32, i32)> {
 }
 
 fn wait(stream: u64) -> Result<()> {
-    with(|core| {
+    with_stream(stream, |core| {
         let stream = core.stream(stream, false)?;
         core.may_wait(stream)?;
         core.finish(Until::Stream(stream))
@@ -104,7 +104,7 @@ api! {
     }
 
     fn cuStreamDestroy_v2 [also cuStreamDestroy] (stream: u64) {
-        with(|core| core.destroy_stream(stream))
+        with_stream(stream, |core| core.destroy_stream(stream))
     }
 
     fn cuStreamQuery [cuStreamQuery_ptsz: stream] (stream: u64) {
@@ -117,22 +117,22 @@ api! {
 
     fn cuStreamGetPriority [cuStreamGetPriority_ptsz: stream] (stream: u64, priority: Out<i32>) {
         priority.check()?;
-        priority.put(with(|core| about(core, stream))?.1)
+        priority.put(with_stream(stream, |core| about(core, stream))?.1)
     }
 
     fn cuStreamGetFlags [cuStreamGetFlags_ptsz: stream] (stream: u64, flags: Out<u32>) {
         flags.check()?;
-        flags.put(with(|core| about(core, stream))?.0)
+        flags.put(with_stream(stream, |core| about(core, stream))?.0)
     }
 
     fn cuStreamGetId [cuStreamGetId_ptsz: stream] (stream: u64, id: Out<u64>) {
         id.check()?;
-        id.put(with(|core| Ok(core.stream(stream, false)?.0))?.into())
+        id.put(with_stream(stream, |core| Ok(core.stream(stream, false)?.0))?.into())
     }
 
     fn cuStreamGetDevice [cuStreamGetDevice_ptsz: stream] (stream: u64, device: Out<i32>) {
         device.check()?;
-        with(|core| core.stream(stream, false))?;
+        with_stream(stream, |core| core.stream(stream, false))?;
         device.put(0)
     }
 
@@ -151,7 +151,7 @@ api! {
 
     fn cuStreamGetAttribute [cuStreamGetAttribute_ptsz: stream] (stream: u64, number: u32, value: Out<[u64; 8]>) {
         value.check()?;
-        let (_, priority) = with(|core| about(core, stream))?;
+        let (_, priority) = with_stream(stream, |core| about(core, stream))?;
         let mut words = [0; 8];
         match number {
             // A window of the L2 cache, the domain of memory operations and their map.

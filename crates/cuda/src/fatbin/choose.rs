@@ -9,7 +9,8 @@ use super::{Entry, Kind};
 pub enum Refusal {
     #[error(
         "the image holds no PTX, only machine code for {}; add PTX when compiling: \
-         `-gencode arch=compute_75,code=compute_75` (nvcc) or `--cuda-include-ptx=sm_75` (clang)",
+         `-gencode arch=compute_75,code=compute_75` (nvcc), `--cuda-include-ptx=sm_75` (clang); with NVRTC compile for \
+         `compute_75` and take `nvrtcGetPTX` in place of `nvrtcGetCUBIN`",
         .0.join(", ")
     )]
     MachineCode(Vec<String>),
@@ -73,7 +74,7 @@ pub(super) fn version_of(text: &str) -> (u16, u16) {
 }
 
 /// The number of `.target sm_90a`, and whether it is for that architecture alone.
-pub(super) fn target_of(text: &str) -> (u32, bool) {
+pub fn target_of(text: &str) -> (u32, bool) {
     let Some(name) = directive(text, ".target").and_then(|target| target.strip_prefix("sm_")) else {
         return (0, false);
     };

@@ -9,7 +9,7 @@ mod choose;
 mod container;
 mod pointer;
 
-pub use choose::{Refusal, choose};
+pub use choose::{Refusal, choose, target_of};
 pub use container::decode;
 pub use pointer::{LoadError, from_pointer, load, load_bytes, units};
 

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::core::state::say;
+use crate::core::state::{complain, say};
 use crate::core::worker::message;
 use crate::core::{Code, Result};
 
@@ -18,7 +18,7 @@ thread_local! {
 }
 
 /// Turns the outcome of a call into what C sees, and remembers an error for `cudaGetLastError`.
-pub fn answer(call: impl FnOnce() -> Result<()>) -> i32 {
+pub fn answer(name: &str, call: impl FnOnce() -> Result<()>) -> i32 {
     let code = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(outcome) => Code::from_result(outcome),
         Err(payload) => {
@@ -27,6 +27,7 @@ pub fn answer(call: impl FnOnce() -> Result<()>) -> i32 {
         }
     };
     if code != Code::SUCCESS {
+        complain(name, code);
         LAST.set(code);
     }
     code.0
@@ -42,7 +43,7 @@ pub fn missing(name: &str, said: &std::sync::atomic::AtomicBool) -> i32 {
     if !said.swap(true, std::sync::atomic::Ordering::Relaxed) {
         say(&format!("{name} is not supported and returns cudaErrorNotSupported (801)"));
     }
-    answer(|| Err(Code::NOT_SUPPORTED))
+    answer(name, || Err(Code::NOT_SUPPORTED))
 }
 
 /// Gives the symbol of a Rust function a name and versions: `all`, `since12`, `only13`, `until12`, `only12`, `only11`.
@@ -90,7 +91,7 @@ macro_rules! runtime {
     ($set:ident fn $rust:ident as $name:ident ($($arg:ident: $ty:ty),* $(,)?) $body:block $($rest:tt)*) => {
         #[unsafe(export_name = concat!("ww_", stringify!($rust)))]
         pub unsafe extern "C" fn $rust($($arg: $ty),*) -> i32 {
-            $crate::rt::api::answer(|| -> $crate::core::Result<()> { $body })
+            $crate::rt::api::answer(stringify!($name), || -> $crate::core::Result<()> { $body })
         }
         $crate::rt::api::symbol!($set $rust $name);
         $crate::rt::api::runtime!($($rest)*);
@@ -100,12 +101,12 @@ macro_rules! runtime {
         #[unsafe(export_name = concat!("ww_", stringify!($rust)))]
         pub unsafe extern "C" fn $rust($($arg: $ty),*) -> i32 {
             let $thread = false;
-            $crate::rt::api::answer(|| -> $crate::core::Result<()> { $body })
+            $crate::rt::api::answer(stringify!($name), || -> $crate::core::Result<()> { $body })
         }
         #[unsafe(export_name = concat!("ww_", stringify!($twin)))]
         pub unsafe extern "C" fn $twin($($arg: $ty),*) -> i32 {
             let $thread = true;
-            $crate::rt::api::answer(|| -> $crate::core::Result<()> { $body })
+            $crate::rt::api::answer(stringify!($name), || -> $crate::core::Result<()> { $body })
         }
         $crate::rt::api::symbol!($set $rust $name);
         $crate::rt::api::symbol!($set $twin $twin_name);

@@ -108,6 +108,8 @@ fn set_cache_config(config: u32) -> Result<()> {
 
 runtime! {
     all fn cudaGetDeviceCount(place: *mut i32) {
+        // Whoever counts devices uses CUDA, and cannot fork afterwards: with NVIDIA's library this initialises the driver.
+        crate::core::with_faulted(|_| Ok(()))?;
         unsafe { put(place, 1) }
     }
 
@@ -116,7 +118,9 @@ runtime! {
     }
 
     all fn cudaSetDevice(device: i32) {
-        check_device(device)
+        check_device(device)?;
+        // Since CUDA 12 it also makes the primary context, which the driver API sees.
+        crate::driver::context::enter_primary()
     }
 
     since12 fn cudaInitDevice(device: i32, device_flags: u32, flags: u32) {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustc_hash::FxHashMap;
 
 use crate::core::memory::Pointed;
+use crate::core::state::because;
 use crate::core::{Code, Core, Result};
 
 /// A fat binary, by its number.
@@ -195,7 +196,12 @@ pub fn variable(core: &mut Core, host: u64) -> Result<(u64, u64)> {
         // Host code names a managed variable by where it is.
         return match core.pointed(host) {
             Pointed::Variable { base, bytes } if base == host => Ok((base, bytes)),
-            _ => Err(Code::INVALID_SYMBOL),
+            _ => {
+                because(
+                    "this is no variable of device code; CUDA before 5.0 took its name as a string, now pass the variable itself",
+                );
+                Err(Code::INVALID_SYMBOL)
+            }
         };
     };
     let module = module(core, found.unit)?;

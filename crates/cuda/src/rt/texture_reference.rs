@@ -89,9 +89,8 @@ runtime! {
     only11 fn cudaBindTexture(offset: *mut usize, reference: u64, at: u64, desc: *const ChannelDesc, bytes: usize) {
         unsafe { put_offset(offset) };
         unsafe {
-            bind(reference, false, desc, |core, format| {
-                let format = format.ok_or(Code::INVALID_VALUE)?;
-                Ok(Resource::Linear { at, bytes: linear_bytes(core, at, bytes as u64)?, format })
+            bind(reference, false, desc, |_, format| {
+                Ok(Resource::Linear { at, bytes: bytes as u64, format: format.ok_or(Code::INVALID_VALUE)? })
             })
         }
     }
@@ -139,20 +138,5 @@ runtime! {
     only11 fn cudaGetSurfaceReference(place: *mut u64, symbol: u64) {
         find(symbol, true)?;
         unsafe { put(place, symbol) }
-    }
-}
-
-/// Programs that give no size (`UINT_MAX`) mean all that there is.
-fn linear_bytes(core: &Core, at: u64, bytes: u64) -> Result<u64> {
-    use crate::core::memory::Pointed;
-    let left = match core.pointed(at) {
-        Pointed::Block(block) => block.bytes - (at - block.base),
-        Pointed::Variable { base, bytes } => bytes - (at - base),
-        Pointed::Nothing | Pointed::Host => return Err(Code::INVALID_VALUE),
-    };
-    match bytes {
-        bytes if bytes <= left => Ok(bytes),
-        bytes if bytes >= u64::from(u32::MAX) => Ok(left),
-        _ => Err(Code::INVALID_VALUE),
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Ctrl-C, and the signal that asks a program to end (`timeout` and batch systems send it): both set the flag that the device looks
+//! Ctrl-C, and the signals that ask a program to end (`timeout` and batch systems send SIGTERM, a terminal that closes SIGHUP): they set the flag that the device looks
 //! at, so that partial results can be written. Programs that handle them themselves, as Python does Ctrl-C, are left alone.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
@@ -50,11 +50,12 @@ pub fn caught() -> Option<i32> {
     Some(CAUGHT.load(Ordering::Relaxed)).filter(|&signal| signal != 0)
 }
 
-/// Lets both signals set the flag, unless the program handles or ignores them itself. Returns whether Ctrl-C does now.
+/// Lets the signals set the flag, unless the program handles or ignores them itself. Returns whether Ctrl-C does now.
 pub fn install(flag: &Arc<AtomicBool>) -> bool {
     let _ = FLAG.set(flag.clone());
     OWNER.store(std::process::id() as i32, Ordering::Relaxed);
     handle(libc::SIGTERM);
+    handle(libc::SIGHUP);
     handle(libc::SIGINT)
 }
 

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use warpwatt_config::Config;
-use warpwatt_record::{BOARD_FILE, Board, Energies, Part, Stop, Text, Whole, diagnostics, kernel};
+use warpwatt_record::{
+    BOARD_FILE, Board, Energies, Part, Stop, Text, Whole, diagnostics, kernel, notice_diagnostic,
+};
 use warpwatt_results::{Diagnostic, Severity, Status, sha256_hex};
 use warpwatt_runtime::{Class, Device, Error, Mode, Observer};
 
@@ -105,6 +107,14 @@ impl Process {
         self.diagnose(diagnostics(error));
     }
 
+    /// A kernel was not launched, for a reason that the program was told.
+    pub fn refused(&mut self, error: &Error) {
+        let more = diagnostics(error);
+        if more.iter().any(|found| !self.diagnostics.contains(found)) {
+            self.diagnose(more);
+        }
+    }
+
     /// We failed.
     pub fn bug(&mut self, text: &str) {
         self.status = Status::Failed;
@@ -168,6 +178,10 @@ impl Process {
 
     /// The process ends by itself.
     pub fn end(&mut self, device: &Device) {
+        for notice in device.notices() {
+            eprintln!("warpwatt: {}", notice.message);
+            self.diagnose(vec![notice_diagnostic(&notice)]);
+        }
         self.write(device, self.status, true);
     }
 

@@ -7,6 +7,7 @@ use warpwatt_cuda::driver::context::*;
 use warpwatt_cuda::driver::event::*;
 use warpwatt_cuda::driver::launch::*;
 use warpwatt_cuda::driver::memory::cuMemGetInfo_v2;
+use warpwatt_cuda::driver::pool::{cuMemAllocAsync, cuMemFreeAsync};
 use warpwatt_cuda::driver::stream::*;
 use warpwatt_cuda::driver::{In, Out};
 
@@ -44,6 +45,41 @@ fn time_passes_between_events() {
     let mut none = 0;
     assert_eq!(cuEventCreate(Out::from(&mut none), 64), INVALID_VALUE);
     ok(cuEventQuery(event(0)));
+}
+
+#[test]
+fn streams_and_events_are_waited_for_and_destroyed_without_a_context() {
+    let _turn = ready();
+    let (mut stream, mut empty) = (0, 7);
+    ok(cuStreamCreate(Out::from(&mut stream), 1));
+    let (first, last) = (event(0), event(0));
+    let at = buffer(&[1; 4]);
+    ok(cuEventRecord(first, stream));
+    ok(launch(function(module(), c"scale"), 1, 4, stream, &Arguments::new(&[at, 4, 10])));
+    ok(cuEventRecord(last, stream));
+    std::thread::spawn(move || {
+        let mut milliseconds = 0.0;
+        ok(cuEventQuery(last));
+        ok(cuEventSynchronize(last));
+        ok(cuEventElapsedTime(Out::from(&mut milliseconds), first, last));
+        ok(cuStreamQuery(stream));
+        ok(cuStreamSynchronize(stream));
+        ok(cuEventRecord(last, stream));
+        ok(cuStreamWaitEvent(stream, last, 0));
+        ok(cuMemAllocAsync(Out::from(&mut empty), 0, stream));
+        assert_eq!(empty, 0, "nothing is a null pointer");
+        ok(cuMemFreeAsync(0, stream));
+        // The default streams are those of a context.
+        assert_eq!(cuStreamSynchronize(0), INVALID_CONTEXT);
+        assert_eq!(cuEventRecord(last, 0), INVALID_CONTEXT);
+        ok(cuEventDestroy_v2(first));
+        ok(cuEventDestroy_v2(last));
+        ok(cuStreamDestroy_v2(stream));
+        assert_eq!(cuStreamSynchronize(stream), INVALID_HANDLE);
+    })
+    .join()
+    .unwrap();
+    assert_eq!(read(at, 4), [10, 11, 12, 13]);
 }
 
 #[test]

@@ -227,6 +227,32 @@ fn streams_are_captured_with_those_that_join_them() {
 }
 
 #[test]
+fn a_joined_stream_may_be_destroyed_during_the_capture() {
+    let _turn = ready();
+    for join in [true, false] {
+        let (mut main, mut side, mut graph, mut fork, mut back) = (0, 0, 0, 0, 0);
+        ok(cuStreamCreate(Out::from(&mut main), 1));
+        ok(cuStreamCreate(Out::from(&mut side), 1));
+        ok(cuEventCreate(Out::from(&mut fork), 2));
+        ok(cuEventCreate(Out::from(&mut back), 2));
+        let at = buffer(&[1; 4]);
+        let scale = function(module(), c"scale");
+        ok(cuStreamBeginCapture_v2(main, 0));
+        ok(cuEventRecord(fork, main));
+        ok(cuStreamWaitEvent(side, fork, 0));
+        ok(launch(scale, 1, 4, side, &Arguments::new(&[at, 4, 5])));
+        ok(cuEventRecord(back, side));
+        if join {
+            ok(cuStreamWaitEvent(main, back, 0));
+        }
+        ok(cuStreamDestroy_v2(side));
+        let code = cuStreamEndCapture(main, Out::from(&mut graph));
+        assert_eq!(code, if join { 0 } else { 904 }, "joined: {join}");
+        ok(cuStreamDestroy_v2(main));
+    }
+}
+
+#[test]
 fn captures_that_cannot_be_are_refused() {
     let _turn = ready();
     let (mut main, mut side, mut event, mut graph) = (0, 0, 0, 0);

@@ -24,6 +24,17 @@ const FILE_NOT_FOUND: i32 = 301;
 const ILLEGAL_ADDRESS: i32 = 700;
 
 #[test]
+fn functions_are_of_the_architecture_of_their_ptx() {
+    let _turn = ready();
+    let function = function(module(), c"scale");
+    for attribute in [5, 6] {
+        let mut value = 0;
+        ok(warpwatt_cuda::driver::function::cuFuncGetAttribute(Out::from(&mut value), attribute, function));
+        assert_eq!(value, 70, "the text is for sm_70, the device reports 7.5");
+    }
+}
+
+#[test]
 fn a_kernel_runs_with_pointers_to_arguments_and_with_a_packed_block() {
     let _turn = ready();
     let module = module();

@@ -133,3 +133,19 @@ fn a_fault_stays_until_the_device_is_reset() {
         assert_eq!(cudaFree(at), OK);
     }
 }
+
+#[test]
+fn set_device_makes_the_primary_context_for_the_driver_api() {
+    let _turn = device();
+    std::thread::spawn(|| {
+        let get = |device: &mut i32| {
+            warpwatt_cuda::driver::context::cuCtxGetDevice(warpwatt_cuda::driver::Out::from(device))
+        };
+        let mut device = 9;
+        assert_eq!(get(&mut device), 201, "a new thread has no context");
+        assert_eq!(unsafe { warpwatt_cuda::rt::device::cudaSetDevice(0) }, OK);
+        assert_eq!((get(&mut device), device), (0, 0));
+    })
+    .join()
+    .unwrap();
+}

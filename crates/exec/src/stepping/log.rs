@@ -8,7 +8,7 @@ use warpwatt_isa::AtomOp;
 
 use crate::atomics::AtomicOp;
 use crate::lanes::Row;
-use crate::port::{Shape, Span, gather};
+use crate::port::{Shape, Span, gather, lane_bytes};
 use crate::rows::lanes_of;
 use crate::stepping::filter::{Filter, LINE_BITS, line_of};
 
@@ -317,7 +317,8 @@ impl EpochLog {
                 for lane in lanes_of(entry.mask) {
                     let at = entry.host.addr() + rows[0].0[lane] as usize;
                     if at < start + out.len() && start < at + entry.bytes as usize {
-                        let data = lane_bytes(&rows[1..], shape, lane);
+                        // SAFETY: the entry has as many rows as its shape.
+                        let data = unsafe { lane_bytes(rows[1..].as_ptr(), shape, lane) };
                         put(out, start, &data[..entry.bytes as usize], at);
                     }
                 }
@@ -375,19 +376,6 @@ fn run_bytes(rows: &[Row], len: usize) -> &[u8] {
     assert!(len <= size_of_val(rows));
     // SAFETY: rows are plain words without padding, and there are enough of them.
     unsafe { std::slice::from_raw_parts(rows.as_ptr().cast(), len) }
-}
-
-/// The bytes that one lane stores.
-fn lane_bytes(rows: &[Row], shape: Shape, lane: usize) -> [u8; 32] {
-    let mut out = [0; 32];
-    let (count, size) = match shape {
-        Shape::Words(words) => (words, 4),
-        Shape::Narrow { bytes, count, .. } => (count, usize::from(bytes)),
-    };
-    for (row, out) in rows.iter().take(usize::from(count)).zip(out.chunks_exact_mut(size)) {
-        out.copy_from_slice(&row.0[lane].to_le_bytes()[..size]);
-    }
-    out
 }
 
 /// Copies the part of `data`, which lies at `from`, that falls on `out`, which lies at `start`.

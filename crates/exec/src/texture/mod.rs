@@ -78,9 +78,12 @@ impl Lane<'_> {
     unsafe fn image<'m>(&self, memory: &'m DeviceMemory) -> Result<&'m Image, TextureFault> {
         let handle = unsafe { u64::from(self.word(0, 0)) | u64::from(self.word(0, 1)) << 32 };
         memory.images.get(handle).ok_or_else(|| {
-            let detail = format!(
-                "0x{handle:x} is not a texture or surface object of this device, or it was destroyed"
-            );
+            let detail = match handle {
+                0 => "the texture or surface reference is not bound, or the object is 0".to_owned(),
+                _ => format!(
+                    "0x{handle:x} is not a texture or surface object of this device, or it was destroyed"
+                ),
+            };
             self.fail(FaultKind::WrongSpace, detail)
         })
     }

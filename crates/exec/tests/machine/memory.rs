@@ -373,7 +373,7 @@ fn hand_over(barrier: bool, write: bool) -> Asm {
 
 #[test]
 fn races_and_uninitialised_reads_of_shared_memory_are_found_when_asked_for() {
-    let checks = CheckOptions { races: true, uninit: true };
+    let checks = CheckOptions { races: true, uninit: true, ..CheckOptions::default() };
     let options = Options { checks, ..Options::default() };
     let run = |asm: &Asm, options: &Options| {
         let mut bench = Bench::new(1);
@@ -404,7 +404,10 @@ fn atomics_of_several_warps_are_no_race() {
         .exit();
     let mut bench = Bench::new(1);
     bench.block = [96, 1, 1];
-    let options = Options { checks: CheckOptions { races: true, uninit: true }, ..Options::default() };
+    let options = Options {
+        checks: CheckOptions { races: true, uninit: true, ..CheckOptions::default() },
+        ..Options::default()
+    };
     bench.run_with(&a, &options).unwrap();
     assert_eq!(bench.words(), [96]);
 }

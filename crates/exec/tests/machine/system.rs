@@ -91,7 +91,7 @@ fn kernels_allocate_and_free_and_misuse_is_reported() {
     let (result, bench) = run(&heap(9 << 20, 0, false));
     result.unwrap();
     assert_eq!(bench.words(), [0, 0]);
-    assert_eq!(run(&heap(64, 2, false)).0.unwrap_err().fault.kind, FaultKind::InvalidFree);
+    assert_eq!(run(&heap(64, 2, false)).0.unwrap_err().fault.kind, FaultKind::DoubleFree);
     let stale = run(&heap(64, 1, true)).0.unwrap_err().fault;
     assert_eq!(stale.kind, FaultKind::UseAfterFree);
     assert!(stale.to_string().contains("device malloc"), "{stale}");

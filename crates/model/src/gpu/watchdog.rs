@@ -22,11 +22,19 @@ struct Suspect {
     came_back: bool,
 }
 
+/// Warp instructions between two looks at the suspects, and until they are taken down anew for the first time.
+const PAUSE: u64 = 256;
+const FIRST_RENEWAL: u64 = 100_000;
+
 #[derive(Default)]
 pub(super) struct Watch {
     /// Warp instructions issued when there was the last sign of life, and when suspects were last taken.
     last_sign: u64,
     suspects: Option<Vec<Suspect>>,
+    /// Warp instructions issued when suspects are looked at next, and when those that did not come back are taken down anew: a state
+    /// from before a loop does not return, so the time between is doubled (Brent's way to find a cycle).
+    next_look: u64,
+    renewal: u64,
     /// Memory changed since the watch began.
     pub changed: bool,
 }
@@ -59,8 +67,17 @@ impl Watch {
         }
         let Some(suspects) = &mut self.suspects else {
             self.suspects = Some(arrest(sms, works, kernels));
+            (self.next_look, self.renewal) = (issued + PAUSE, issued + FIRST_RENEWAL);
             return None;
         };
+        if issued < self.next_look {
+            return None;
+        }
+        self.next_look = issued + PAUSE;
+        let renew = issued >= self.renewal;
+        if renew {
+            self.renewal = issued + 2 * waited;
+        }
         for suspect in suspects.iter_mut().filter(|suspect| !suspect.came_back) {
             let Suspect { sm, kernel, resident, warp, issued, .. } = *suspect;
             let resident = &works[sm].shares[kernel].residents[resident];
@@ -75,6 +92,10 @@ impl Watch {
             suspect.came_back = pc == suspect.snapshot.pc()
                 && resident.warp_issued(warp).saturating_sub(issued) >= turns
                 && suspect.snapshot.matches(prepared, resident, warp);
+            if renew && !suspect.came_back {
+                suspect.snapshot = Snapshot::of(prepared, resident, warp);
+                suspect.issued = resident.warp_issued(warp);
+            }
         }
         let all_spin = suspects.iter().all(|suspect| suspect.came_back);
         let warps = suspects.len().max(1) as u64;

@@ -165,17 +165,12 @@ impl Sm {
         let warp = &self.warps[slot % WARPS];
         let block = &work.shares[warp.kernel as usize].residents[warp.resident as usize];
         let Mismatch { register, lane, given, stored } = mismatch;
-        Fault {
-            kind: FaultKind::Corrupted,
-            pc: warp.pc.unwrap_or(warp.last_pc),
-            cta: block.cta_id(),
-            thread: kernels[warp.kernel as usize].prepared.thread(warp.index as usize, usize::from(lane)),
-            access: None,
-            detail: format!(
-                "R{register} of SM {}, warp slot {slot}, lane {lane} was given 0x{given:08x} and is stored as 0x{stored:08x}",
-                self.id
-            ),
-            waiters: Vec::new(),
-        }
+        let detail = format!(
+            "R{register} of SM {}, warp slot {slot}, lane {lane} was given 0x{given:08x} and is stored as 0x{stored:08x}",
+            self.id
+        );
+        let thread = kernels[warp.kernel as usize].prepared.thread(warp.index as usize, usize::from(lane));
+        let fault = Fault::bare(FaultKind::Corrupted, warp.pc.unwrap_or(warp.last_pc), detail);
+        Fault { cta: block.cta_id(), thread, ..fault }
     }
 }

@@ -119,10 +119,21 @@ fn share(name: &str, found: &[Symbol], units: &[Unit], plans: &mut [Plan], error
     let Some(best) = shared().rev().max_by_key(rank) else { return };
     for symbol in shared().filter(|symbol| !std::ptr::eq(*symbol, best)) {
         // A prototype ahead of the definition in its own text stays, as do repeated ones: they are no link's business.
-        if symbol.unit != best.unit || symbol.strength != Strength::Extern(1) {
+        let prototype = symbol.strength == Strength::Extern(1);
+        // One that promises other results than the definition gives stays for its callers, which go by it, as with nvlink.
+        let differs = || results(&units[symbol.unit], symbol) != results(&units[best.unit], best);
+        if !prototype || (symbol.unit != best.unit && !differs()) {
             plans[symbol.unit].dropped.insert(symbol.span.start);
         }
     }
+}
+
+/// How many results a function gives; `None` for a variable.
+fn results(unit: &Unit, symbol: &Symbol) -> Option<usize> {
+    unit.module.items.iter().find_map(|item| match item {
+        Item::Function(function) if function.span == symbol.span => Some(function.returns.len()),
+        _ => None,
+    })
 }
 
 /// Gives private names that are in use elsewhere new ones.

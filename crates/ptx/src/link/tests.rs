@@ -187,3 +187,20 @@ fn no_pair_of_damaged_texts_panics() {
         }
     }
 }
+
+#[test]
+fn a_prototype_with_other_results_than_the_definition_stays_for_its_callers() {
+    let user = |results: &str| {
+        format!(".extern .func {results}f(.param .b32 x);\n.visible .entry k()\n{{\n\tret;\n}}\n")
+    };
+    let library = |results: &str| format!(".visible .func {results}f(.param .b32 x)\n{{\n\tret;\n}}\n");
+    let result = "(.param .b32 r) ";
+    for (declared, defined, stays) in
+        [(result, "", true), ("", result, true), (result, result, false), ("", "", false)]
+    {
+        for texts in [[user(declared), library(defined)], [library(defined), user(declared)]] {
+            let out = linked(&[&texts[0], &texts[1]]);
+            assert_eq!(out.contains(".extern .func"), stays, "{out}");
+        }
+    }
+}

@@ -260,11 +260,12 @@ impl Core {
         }
     }
 
-    /// A stream ends while it is captured: with the origin goes the capture, without any other it cannot be whole.
+    /// A stream ends while it is captured: with the origin goes the capture. Another one may go; what it did stays in the graph, and
+    /// whether the origin comes after it is found out at the end.
     pub fn abandon_capture(&mut self, stream: Stream) {
         let Some(&id) = self.graphs.streams.get(&stream) else { return };
-        self.graphs.break_capture(stream);
         if self.graphs.captures.get(&id).is_some_and(|capture| capture.origin == stream) {
+            self.graphs.break_capture(stream);
             // It is broken, and says so.
             let _ = self.end_capture(stream);
         }

@@ -222,7 +222,7 @@ impl Shadow {
         let mut rival = None;
         if self.checks.races && !silent {
             let clash = |touch: Touch| {
-                !self.ordered(touch, me) && !(touch.strong && me.strong && touch.warp != me.warp)
+                !(self.ordered(touch, me) || touch.strong && me.strong && touch.warp != me.warp)
             };
             if clash(writer) || (together && kind == AccessKind::Store && writer.warp == me.warp) {
                 rival = Some((AccessKind::Store, writer));

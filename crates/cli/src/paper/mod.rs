@@ -196,7 +196,9 @@ fn choose(paper: &Paper, names: &[String]) -> Result<(Vec<&'static dyn Workload>
     let names: Vec<_> = names.iter().map(|name| name.trim()).collect();
     if names.contains(&"") {
         let failure = Failure::usage("`--workloads` has an empty name");
-        return Err(failure.help("name workloads, with commas between them, or leave it out for the paper's suite"));
+        return Err(
+            failure.help("name workloads, with commas between them, or leave it out for the paper's suite")
+        );
     }
     for name in names.iter().filter(|name| **name != ALL) {
         find_workload(name)?;

@@ -217,16 +217,14 @@ impl<'a> Lowerer<'a, '_> {
         }
         // A result that the prototype promises and the definition does not give: hardware leaves what its register held.
         for o in results.iter().skip(returns.len()) {
-            match o.kind {
-                OperandKind::Name(name) => match self.local_name(name) {
-                    Some(Entity::Words { first, size, .. }) => {
-                        for k in 0..size.div_ceil(4) {
-                            self.set(Dst::Reg(Value(first.0 + k), Scalar::B32), imm(0));
-                        }
+            let OperandKind::Name(name) = o.kind else { continue };
+            match self.local_name(name) {
+                Some(Entity::Words { first, size, .. }) => {
+                    for k in 0..size.div_ceil(4) {
+                        self.set(Dst::Reg(Value(first.0 + k), Scalar::B32), imm(0));
                     }
-                    Some(Entity::Reg { value, scalar }) => self.set(Dst::Reg(value, scalar), imm(0)),
-                    _ => {}
-                },
+                }
+                Some(Entity::Reg { value, scalar }) => self.set(Dst::Reg(value, scalar), imm(0)),
                 _ => {}
             }
         }

@@ -36,7 +36,8 @@ fn draw(parameter: &Parameter, defaults: &Config, random: &mut SplitMix64) -> St
     if fixed_range(parameter.key).is_none() && random.chance(2) {
         return default.to_string();
     }
-    let (min, max) = fixed_range(parameter.key).unwrap_or((min, max.min(default.saturating_mul(4))));
+    let most = if default == 0 { 16 } else { default.saturating_mul(4) };
+    let (min, max) = fixed_range(parameter.key).unwrap_or((min, max.min(most)));
     let value = if is_power_of_two(parameter.key) {
         let (low, high) = (min.next_power_of_two().ilog2(), max.ilog2());
         1 << (low + random.below(high - low + 1))

@@ -287,6 +287,7 @@ impl Resolver<'_> {
     fn state(&mut self, origin: &Origin, structure: usize, each: Option<Milliwatts>, state: &State) {
         self.text(origin, "source", &state.source);
         let on = self.on(origin, &state.techniques);
+        let known = self.model.counters.len();
         let left = match (&state.fraction, &state.mw) {
             (Some(fraction), None) => {
                 let fraction = self.amount(origin, fraction);
@@ -320,6 +321,7 @@ impl Resolver<'_> {
             return;
         };
         if !on {
+            self.model.counters.truncate(known);
             return;
         }
         let joules = (left - each).0 * 1e-3 * times / (mhz * 1e6);

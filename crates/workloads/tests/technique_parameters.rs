@@ -47,7 +47,7 @@ fn with(info: &Technique, settings: &[(&str, &str)]) -> Option<Techniques> {
 
 #[test]
 fn every_parameter_of_every_technique_shows() {
-    for info in Techniques::ALL {
+    for info in Techniques::ALL.iter().filter(|info| !info.is_probe()) {
         let usual = with(info, &[]).expect("it is possible");
         let (counted, numbers) = (run(&usual), usual.numbers());
         for parameter in (info.parameters)() {

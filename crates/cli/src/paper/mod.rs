@@ -193,9 +193,10 @@ fn choose(paper: &Paper, names: &[String]) -> Result<(Vec<&'static dyn Workload>
         .map_err(|error| Failure::new(Exit::Internal, error.to_string()))?
         .map(|suite| suite.choose(&table))
         .unwrap_or_default();
-    let names: Vec<_> = names.iter().map(|name| name.trim()).collect();
-    if names.contains(&"") {
-        let failure = Failure::usage("`--workloads` has an empty name");
+    let given = names.len();
+    let names: Vec<_> = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
+    if given > 0 && names.is_empty() {
+        let failure = Failure::usage("`--workloads` names no workload");
         return Err(
             failure.help("name workloads, with commas between them, or leave it out for the paper's suite")
         );

@@ -64,8 +64,8 @@ fn contradictions_and_nothing_are_not_accepted_in_silence() {
         let file = folder.file("empty.toml", text);
         warpwatt(&["gpu", "show", &file]).expect(2).says("the file is empty");
     }
-    warpwatt(&["paper", "warped-compression", "--workloads", ""]).expect(2).says("empty name");
-    warpwatt(&["paper", "warped-compression", "--workloads", "vecadd,"]).expect(2).says("empty name");
+    warpwatt(&["paper", "warped-compression", "--workloads", ""]).expect(2).says("names no workload");
+    warpwatt(&["paper", "warped-compression", "--workloads", " ,"]).expect(2).says("names no workload");
 }
 
 #[test]

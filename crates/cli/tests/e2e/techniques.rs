@@ -166,7 +166,7 @@ fn techniques_are_listed_and_shown() {
     warpwatt(&["list", "techniques", "--show", "warped"]).expect(2).says("there is no technique `warped`");
     warpwatt(&["list", "workloads", "--show", NAME])
         .expect(2)
-        .says("`--show` is for techniques and technologies");
+        .says("`--show` is for techniques, technologies and claims");
 }
 
 #[test]

@@ -111,7 +111,9 @@ fn a_register_budget_changes_registers_but_not_results() {
 #[test]
 fn limits_leave_partial_results() {
     let args = ["run", "sgemm@small", "--functional", "--limit-instructions", "100k", "--json", "-"];
-    let ran = warpwatt(&args).expect(5).says("the limit of 100000 thread instructions is reached");
+    let ran = warpwatt(&args)
+        .expect(5)
+        .says("the limit of 100000 thread instructions (`--limit-instructions`) is reached");
     let record = ran.json();
     assert_eq!(record["status"], "partial");
     let issued = record["totals"]["thread_instructions"].as_u64().expect("a count");

@@ -20,8 +20,9 @@ fn a_file_lists_what_differs() {
 }
 
 #[test]
-fn an_empty_file_is_a_gtx480() {
-    assert_eq!(Config::load("", "empty.toml"), Ok(Config::default()));
+fn an_empty_file_is_refused_and_the_default_is_a_gtx480() {
+    let refused = Config::load("", "empty.toml").expect_err("there is nothing in it");
+    assert!(refused[0].to_string().contains("inherits = \"gtx480\""), "{}", refused[0]);
     assert_eq!(GpuFile::preset("gtx480").expect("a preset").config, Config::default());
 }
 

@@ -31,6 +31,8 @@ fn context(key: &str) -> Vec<String> {
         "l2.merges" => &["dram.cycles=400"],
         // Requests wait behind a short queue, lines before an L2 that takes its time.
         "l2.queue" => &["dram.queue=8"],
+        // It cannot be more than the gap within a bank group.
+        "dram.t_ccd" => &["dram.t_ccdl=4"],
         "dram.return_queue" => &["l2.port_bytes=8", "l2.mshrs=64"],
         _ => &[],
     };

@@ -2,6 +2,8 @@
 //! Every site of techniques, by a probe whose effect is worked out beforehand. Nothing else may change: with zero effect, no counter of the machine
 //! does.
 
+#[path = "micro/caches.rs"]
+mod caches;
 #[path = "micro/conserve.rs"]
 mod conserve;
 
@@ -377,7 +379,7 @@ fn a_probe_without_effect_changes_no_counter_of_the_machine() {
 #[test]
 fn any_two_techniques_at_once_leave_results_and_conservation_as_they_are() {
     let plain = wide(&[]).run(&mixed()).expect("it runs");
-    let all: Vec<_> = ACTING.into_iter().chain(["warped-compression"]).collect();
+    let all: Vec<_> = ACTING.into_iter().chain(["warped-compression", "drowsy:instruction=on", "dwl", "block-profile"]).collect();
     for (place, one) in all.iter().enumerate() {
         for other in &all[place + 1..] {
             let setup = wide(&[one, other]);
@@ -411,6 +413,7 @@ fn a_flipped_bit_is_noticed_wherever_a_technique_stores_something() {
         ("probe-rename", InjectedFault::Rf),
         ("warped-compression", InjectedFault::Rf),
         ("probe-delay", InjectedFault::Cache),
+        ("drowsy", InjectedFault::Cache),
         ("probe-shorten", InjectedFault::Dram),
     ];
     for (probe, fault) in cases {

@@ -117,10 +117,10 @@ impl DataArray {
         self.frame_intervals
     }
 
-    /// Techniques bring counters of time up to date, to before `now`.
-    pub fn settle(&mut self, now: u64) {
+    /// Techniques bring counters of time up to date, to before `now`; the array was busy or not since the last time.
+    pub fn settle(&mut self, now: u64, busy: bool) {
         for hung in &mut self.sites {
-            hung.site.settle(now);
+            hung.site.settle(now, busy);
         }
     }
 
@@ -175,7 +175,7 @@ pub mod tests {
             if access.usage == self.usage { self.wait } else { 0 }
         }
 
-        fn settle(&mut self, now: u64) {
+        fn settle(&mut self, now: u64, _busy: bool) {
             self.seen.settled = now;
         }
 
@@ -211,7 +211,7 @@ pub mod tests {
         }
     }
 
-    const SHAPE: ArrayShape = ArrayShape { frames: 4, line_bytes: 128 };
+    const SHAPE: ArrayShape = ArrayShape { frames: 4, ways: 2, line_bytes: 128 };
 
     fn row(frame: u32) -> RowAccess {
         RowAccess { frame: LineId(frame), line: 77, words: 0xf }
@@ -256,7 +256,7 @@ pub mod tests {
     fn techniques_are_settled_counted_and_asked_for_faults() {
         let site = Box::new(Slow { usage: Use::Read, wait: 0, seen: Seen::default(), stored_wrong: true });
         let mut array = DataArray::with(vec![Hung { technique: 0, site }], SHAPE);
-        array.settle(30);
+        array.settle(30, true);
         let mut counters = TechniqueCounters::default();
         array.count_techniques(&mut counters);
         assert_eq!(counters.find::<Seen>().map(|seen| seen.settled), Some(30));

@@ -21,6 +21,8 @@ pub enum Array {
 pub struct ArrayShape {
     /// Lines, or rows of shared memory.
     pub frames: u32,
+    /// Lines of a set, which lie side by side: a frame is its set times these and its way. One for shared memory.
+    pub ways: u32,
     pub line_bytes: u32,
 }
 
@@ -67,9 +69,10 @@ pub trait DataArraySite: Send {
         0
     }
 
-    /// Brings counters of time up to date, to before `now`. Accesses of the texture cache may have been shown that lie behind it: they are
+    /// Brings counters of time up to date, to before `now`. Since the last time the array was busy or not: its SM had warps or had none; for L2, a
+    /// kernel was under way or none was. Accesses of the texture cache may have been shown that lie behind it: they are
     /// booked for the cycle in which they leave the fragment queue.
-    fn settle(&mut self, _now: u64) {}
+    fn settle(&mut self, _now: u64, _busy: bool) {}
 
     /// What it counted here.
     fn counters(&self) -> Box<dyn CounterSet>;

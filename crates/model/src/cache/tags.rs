@@ -52,6 +52,11 @@ impl Tags {
         }
     }
 
+    /// Lines of a set.
+    pub fn ways(&self) -> u32 {
+        self.ways
+    }
+
     #[inline(always)]
     fn set(&self, line: u64) -> std::ops::Range<usize> {
         let sets = u64::from(self.sets);

@@ -60,6 +60,8 @@ pub(super) struct Run<'g, 'a> {
     before: u64,
     issued_before: u64,
     watch: Watch,
+    /// A kernel has been under way since counters of time were brought up to date.
+    under_way: bool,
     /// Everything counted before the run, and what was counted until the last kernel that ended.
     start: Counters,
     busy: Counters,
@@ -115,6 +117,7 @@ impl<'g, 'a> Run<'g, 'a> {
             before: 0,
             issued_before: 0,
             watch: Watch::default(),
+            under_way: false,
             start: Counters::default(),
             busy: Counters::default(),
             ended_ops: vec![OpCounters::default(); gpu.config.gpu.sms as usize],
@@ -399,6 +402,8 @@ impl<'g, 'a> Run<'g, 'a> {
                 sm.new_kernel(self.to);
             }
         }
+        let kernels = &self.dispatcher.kernels;
+        self.under_way = kernels.iter().any(|queue| matches!(queue.standing, Standing::Launched { .. }));
     }
 
     /// Brings counters up to date that grow with time.
@@ -407,7 +412,7 @@ impl<'g, 'a> Run<'g, 'a> {
             sm.settle(work, now);
         }
         for partition in self.gpu.partitions.as_mut_slice() {
-            partition.settle(self.to);
+            partition.settle(self.to, self.under_way);
         }
     }
 

@@ -205,10 +205,10 @@ impl Partition {
         self.slice.is_idle() && self.memory.is_idle()
     }
 
-    /// Brings counters of time up to date, and what memory does without being asked.
-    pub fn settle(&mut self, now: u64) {
+    /// Brings counters of time up to date, and what memory does without being asked. Since the last time a kernel was under way, or none was.
+    pub fn settle(&mut self, now: u64, busy: bool) {
         self.memory.settle(now);
-        self.slice.data.settle(first(self.clock, now));
+        self.slice.data.settle(first(self.clock, now), busy);
     }
 
     /// What is waiting, in words.

@@ -155,7 +155,7 @@ impl Slice {
         let capacity = (l2.cycles + l2.queue) as usize;
         let replies = || VecDeque::with_capacity(capacity + l2.merges as usize);
         let tags = Tags::new(l2.sets, l2.ways);
-        let shape = ArrayShape { frames: tags.len(), line_bytes: LINE_BYTES as u32 };
+        let shape = ArrayShape { frames: tags.len(), ways: tags.ways(), line_bytes: LINE_BYTES as u32 };
         Slice {
             latency: u64::from(l2.cycles),
             atomic_clocks: u64::from(l2.atomic_cycles),

@@ -52,6 +52,9 @@ impl Sm {
             self.charge_until(work, now);
         }
         self.count_until(now);
+        if self.resident_warps == 0 {
+            self.settle_arrays(now);
+        }
         let kernel = &kernels[start.kernel as usize];
         let prepared = &kernel.prepared;
         let share = &mut work.shares[start.kernel as usize];
@@ -126,6 +129,9 @@ impl Sm {
         }
         // The cycle in which a warp leaves counts without it.
         self.count_until(now);
+        if self.resident_warps == 1 {
+            self.settle_arrays(now);
+        }
         for hung in &mut self.rf.sites {
             hung.site.end(now, slot);
         }

@@ -53,6 +53,13 @@ impl Sm {
         self.issue.active += if self.resident_warps == 0 { 0 } else { cycles };
     }
 
+    /// Techniques in data arrays account for the cycles before `now`. To be called before the SM gets its first warp and before it loses its last.
+    pub(super) fn settle_arrays(&mut self, now: u64) {
+        let busy = self.resident_warps != 0;
+        self.mem.settle_techniques(now, busy);
+        self.fetch.data.settle(now, busy);
+    }
+
     /// Whether a block is there.
     pub fn has_warps(&self) -> bool {
         self.resident_warps != 0
@@ -66,7 +73,6 @@ impl Sm {
         self.count_until(self.accounted);
         self.mem.settle(now);
         self.rf.settle(self.counted);
-        self.mem.settle_techniques(self.counted);
-        self.fetch.data.settle(self.counted);
+        self.settle_arrays(self.counted);
     }
 }

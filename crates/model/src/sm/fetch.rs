@@ -95,7 +95,7 @@ impl Fetch {
     pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> Fetch {
         let icache = &config.icache;
         let tags = Tags::new(icache.sets, icache.ways);
-        let shape = ArrayShape { frames: tags.len(), line_bytes: icache.line_bytes };
+        let shape = ArrayShape { frames: tags.len(), ways: tags.ways(), line_bytes: icache.line_bytes };
         Fetch {
             sm: sm as u8,
             tags,

@@ -11,9 +11,12 @@
 //! controllers, the program before a launch, the admission of blocks. Any number of techniques act at a site unless they exclude each other.
 //! Each gives back exactly what it was given. docs/adding-a-technique.md leads through one.
 
+pub mod block_profile;
 mod choose;
 mod chosen;
 mod counted;
+pub mod drowsy;
+pub mod dwl;
 pub mod kit;
 #[cfg(any(test, feature = "probes"))]
 pub mod probes;
@@ -30,6 +33,9 @@ impl Techniques {
     #[rustfmt::skip]
     pub const ALL: &'static [&'static Technique] = &[
         &warped_compression::TECHNIQUE,
+        &drowsy::TECHNIQUE,
+        &dwl::TECHNIQUE,
+        &block_profile::TECHNIQUE,
         #[cfg(any(test, feature = "probes"))] &probes::merge::TECHNIQUE,
         #[cfg(any(test, feature = "probes"))] &probes::rename::TECHNIQUE,
         #[cfg(any(test, feature = "probes"))] &probes::release::TECHNIQUE,

@@ -65,12 +65,12 @@ fn run(seed: u64, step: bool) -> Outcome {
             rig.run_to(rig.now + epoch * 2);
             idle.push(rig.partition.is_idle());
         }
-        rig.partition.settle(rig.now);
+        rig.partition.settle(rig.now, true);
     }
     rig.run_to(4000 * epoch);
     assert!(rig.partition.is_idle(), "seed {seed}: {:?}", rig.partition.waiting());
     assert_eq!(rig.partition.next(), u64::MAX);
-    rig.partition.settle(rig.now);
+    rig.partition.settle(rig.now, true);
     let traffic = &rig.outbox[0].counters;
     let stalls = [traffic.port_stalls, traffic.credit_stalls];
     let (l2, dram) = (rig.partition.l2(), rig.partition.dram().clone());

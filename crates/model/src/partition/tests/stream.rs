@@ -24,12 +24,12 @@ fn stream(config: Config, kinds: &[Kind], stretch: u64, lines: u64) -> (f64, Rig
     }
     // Warm up, measure in the middle.
     rig.epochs(200);
-    rig.partition.settle(rig.now);
+    rig.partition.settle(rig.now, true);
     let (start, before) = (rig.now, rig.partition.dram().clone());
     while rig.queues.iter().all(|queue| queue.len() > 16) {
         rig.epoch();
     }
-    rig.partition.settle(rig.now);
+    rig.partition.settle(rig.now, true);
     let counters = rig.partition.dram().since(&before);
     let clocks = (rig.now - start) * 924 / 700;
     let share = counters.data_busy as f64 / clocks as f64;

@@ -70,7 +70,7 @@ impl ConstantCache {
     pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> ConstantCache {
         let spec = &config.constant;
         let tags = Tags::new(spec.sets, spec.ways);
-        let shape = ArrayShape { frames: tags.len(), line_bytes: spec.line_bytes };
+        let shape = ArrayShape { frames: tags.len(), ways: tags.ways(), line_bytes: spec.line_bytes };
         ConstantCache {
             counters: ConstantCounters::default(),
             cycles: u64::from(spec.cycles),

@@ -90,7 +90,7 @@ impl L1d {
         let bytes = config.sm.onchip_bytes.saturating_sub(config.shared.bytes);
         let sets = (bytes / LINE_BYTES as u32 / spec.ways).max(1);
         let tags = Tags::new(sets, spec.ways);
-        let shape = ArrayShape { frames: tags.len(), line_bytes: LINE_BYTES as u32 };
+        let shape = ArrayShape { frames: tags.len(), ways: tags.ways(), line_bytes: LINE_BYTES as u32 };
         L1d {
             counters: L1dCounters::default(),
             cycles: u64::from(spec.cycles),

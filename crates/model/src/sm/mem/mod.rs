@@ -550,11 +550,11 @@ impl MemoryUnit {
     }
 
     /// Techniques bring counters of time up to date, to before `now`.
-    pub fn settle_techniques(&mut self, now: u64) {
+    pub fn settle_techniques(&mut self, now: u64, busy: bool) {
         for array in
             [&mut self.l1d.data, &mut self.shared.data, &mut self.constant.data, &mut self.texture.data]
         {
-            array.settle(now);
+            array.settle(now, busy);
         }
     }
 

@@ -79,7 +79,7 @@ impl TextureCache {
     pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> TextureCache {
         let spec = &config.texture;
         let tags = Tags::new(spec.sets, spec.ways);
-        let shape = ArrayShape { frames: tags.len(), line_bytes: spec.line_bytes };
+        let shape = ArrayShape { frames: tags.len(), ways: tags.ways(), line_bytes: spec.line_bytes };
         TextureCache {
             counters: TextureCounters::default(),
             cycles: u64::from(spec.cycles),

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the profile of blocks counts, cache by cache.
+//!
+//! A block moves from bin to bin as its mean interval changes. Counters only grow, so that both directions are counted: blocks in a bin are those that
+//! came less those that left.
+
+use warpwatt_base::counters::{Charge, Log2};
+
+use crate::cache::Array;
+
+/// Bins of uses: 1, 2, 4, ... 16384 and more.
+pub const BINS: usize = 15;
+
+warpwatt_base::counters! {
+    /// Counters of the profile.
+    pub struct Counters {
+        l1d_accesses: u64 = "profile.l1d_accesses.count", "Reads and writes of blocks of the L1 data caches.", Charge::Lines;
+        l1d_lanes: u64 = "profile.l1d_lanes.count", "Active lanes behind these.", Charge::Lines;
+        l1d_reached: [u64; BINS] = "profile.l1d_reached.histogram", "Blocks of the L1 data caches that were used for the first, second, 4th, 8th, ... 16384th time.";
+        l1d_came: Log2 = "profile.l1d_came.histogram", "Blocks of the L1 data caches whose mean interval between uses came into a bin.";
+        l1d_left: Log2 = "profile.l1d_left.histogram", "Blocks whose mean interval left the bin.";
+        l1d_mean_up: u64 = "profile.l1d_mean_up.cycles", "Mean intervals of blocks, added up, each new one.";
+        l1d_mean_down: u64 = "profile.l1d_mean_down.cycles", "The ones that these replaced.";
+        l2_accesses: u64 = "profile.l2_accesses.count", "Reads and writes of blocks of the L2 slices.", Charge::AllLines;
+        l2_lanes: u64 = "profile.l2_lanes.count", "Active lanes behind these.", Charge::AllLines;
+        l2_reached: [u64; BINS] = "profile.l2_reached.histogram", "Blocks of the L2 slices that were used for the first, second, 4th, 8th, ... 16384th time.";
+        l2_came: Log2 = "profile.l2_came.histogram", "Blocks of the L2 slices whose mean interval between uses came into a bin.";
+        l2_left: Log2 = "profile.l2_left.histogram", "Blocks whose mean interval left the bin.";
+        l2_mean_up: u64 = "profile.l2_mean_up.clocks", "Mean intervals of blocks, added up, each new one.";
+        l2_mean_down: u64 = "profile.l2_mean_down.clocks", "The ones that these replaced.";
+        constant_accesses: u64 = "profile.constant_accesses.count", "Reads and writes of blocks of the constant caches.", Charge::ConstantCache;
+        constant_lanes: u64 = "profile.constant_lanes.count", "Active lanes behind these.", Charge::ConstantCache;
+        constant_reached: [u64; BINS] = "profile.constant_reached.histogram", "Blocks of the constant caches that were used for the first, second, 4th, 8th, ... 16384th time.";
+        constant_came: Log2 = "profile.constant_came.histogram", "Blocks of the constant caches whose mean interval between uses came into a bin.";
+        constant_left: Log2 = "profile.constant_left.histogram", "Blocks whose mean interval left the bin.";
+        constant_mean_up: u64 = "profile.constant_mean_up.cycles", "Mean intervals of blocks, added up, each new one.";
+        constant_mean_down: u64 = "profile.constant_mean_down.cycles", "The ones that these replaced.";
+        texture_accesses: u64 = "profile.texture_accesses.count", "Reads and writes of blocks of the texture caches.", Charge::TextureLines;
+        texture_lanes: u64 = "profile.texture_lanes.count", "Active lanes behind these.", Charge::TextureLines;
+        texture_reached: [u64; BINS] = "profile.texture_reached.histogram", "Blocks of the texture caches that were used for the first, second, 4th, 8th, ... 16384th time.";
+        texture_came: Log2 = "profile.texture_came.histogram", "Blocks of the texture caches whose mean interval between uses came into a bin.";
+        texture_left: Log2 = "profile.texture_left.histogram", "Blocks whose mean interval left the bin.";
+        texture_mean_up: u64 = "profile.texture_mean_up.cycles", "Mean intervals of blocks, added up, each new one.";
+        texture_mean_down: u64 = "profile.texture_mean_down.cycles", "The ones that these replaced.";
+        shared_accesses: u64 = "profile.shared_accesses.count", "Reads and writes of blocks of the shared memory.", Charge::Shared;
+        shared_lanes: u64 = "profile.shared_lanes.count", "Active lanes behind these.", Charge::Shared;
+        shared_reached: [u64; BINS] = "profile.shared_reached.histogram", "Blocks of the shared memory that were used for the first, second, 4th, 8th, ... 16384th time.";
+        shared_came: Log2 = "profile.shared_came.histogram", "Blocks of the shared memory whose mean interval between uses came into a bin.";
+        shared_left: Log2 = "profile.shared_left.histogram", "Blocks whose mean interval left the bin.";
+        shared_mean_up: u64 = "profile.shared_mean_up.cycles", "Mean intervals of blocks, added up, each new one.";
+        shared_mean_down: u64 = "profile.shared_mean_down.cycles", "The ones that these replaced.";
+        icache_accesses: u64 = "profile.icache_accesses.count", "Reads and writes of blocks of the instruction caches.", Charge::Issues;
+        icache_lanes: u64 = "profile.icache_lanes.count", "Active lanes behind these.", Charge::Issues;
+        icache_reached: [u64; BINS] = "profile.icache_reached.histogram", "Blocks of the instruction caches that were used for the first, second, 4th, 8th, ... 16384th time.";
+        icache_came: Log2 = "profile.icache_came.histogram", "Blocks of the instruction caches whose mean interval between uses came into a bin.";
+        icache_left: Log2 = "profile.icache_left.histogram", "Blocks whose mean interval left the bin.";
+        icache_mean_up: u64 = "profile.icache_mean_up.cycles", "Mean intervals of blocks, added up, each new one.";
+        icache_mean_down: u64 = "profile.icache_mean_down.cycles", "The ones that these replaced.";
+    }
+}
+
+/// What one array counted.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    pub accesses: u64,
+    pub lanes: u64,
+    pub reached: [u64; BINS],
+    pub came: Log2,
+    pub left: Log2,
+    pub mean_up: u64,
+    pub mean_down: u64,
+}
+
+impl Counters {
+    /// Those of one array, the others at zero.
+    pub fn of(array: Array, tally: &Tally) -> Counters {
+        let Tally { accesses, lanes, reached, came, left, mean_up, mean_down } = *tally;
+        let none = Counters::default();
+        match array {
+            Array::L1d => Counters {
+                l1d_accesses: accesses,
+                l1d_lanes: lanes,
+                l1d_reached: reached,
+                l1d_came: came,
+                l1d_left: left,
+                l1d_mean_up: mean_up,
+                l1d_mean_down: mean_down,
+                ..none
+            },
+            Array::L2 => Counters {
+                l2_accesses: accesses,
+                l2_lanes: lanes,
+                l2_reached: reached,
+                l2_came: came,
+                l2_left: left,
+                l2_mean_up: mean_up,
+                l2_mean_down: mean_down,
+                ..none
+            },
+            Array::Constant => Counters {
+                constant_accesses: accesses,
+                constant_lanes: lanes,
+                constant_reached: reached,
+                constant_came: came,
+                constant_left: left,
+                constant_mean_up: mean_up,
+                constant_mean_down: mean_down,
+                ..none
+            },
+            Array::Texture => Counters {
+                texture_accesses: accesses,
+                texture_lanes: lanes,
+                texture_reached: reached,
+                texture_came: came,
+                texture_left: left,
+                texture_mean_up: mean_up,
+                texture_mean_down: mean_down,
+                ..none
+            },
+            Array::Shared => Counters {
+                shared_accesses: accesses,
+                shared_lanes: lanes,
+                shared_reached: reached,
+                shared_came: came,
+                shared_left: left,
+                shared_mean_up: mean_up,
+                shared_mean_down: mean_down,
+                ..none
+            },
+            Array::Instruction => Counters {
+                icache_accesses: accesses,
+                icache_lanes: lanes,
+                icache_reached: reached,
+                icache_came: came,
+                icache_left: left,
+                icache_mean_up: mean_up,
+                icache_mean_down: mean_down,
+                ..none
+            },
+        }
+    }
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A profile of the blocks of all caches, which changes nothing: how often each is used, how far apart its uses are, and how many lanes are
+//! behind them (the drowsy-cache thesis, Figures 3-4 and 3-5 and Table 3-1). A block is a frame of a cache, or a row of 128 bytes of
+//! shared memory, over the whole program.
+
+mod counters;
+
+use warpwatt_base::counters::{CounterSet, Log2};
+use warpwatt_config::technique_parameters;
+
+pub use counters::{BINS, Counters, Tally};
+
+use crate::cache::{Array, ArrayAccess, ArrayShape, DataArraySite, Use};
+use crate::techniques::{Build, Law, Sites, Technique};
+
+technique_parameters! {
+    /// Parameters of the profile.
+    Parameters = "block-profile" {
+        fills: bool = true, 0..=0, "", "A line that comes from the next level is a use of its block.";
+    }
+}
+
+pub static TECHNIQUE: Technique = Technique {
+    name: "block-profile",
+    doc: "Profile of cache blocks: uses, intervals and active lanes of each. Changes nothing.",
+    paper: "Drowsy and divided-word-line caches (thesis), section 3.2",
+    parameters: Parameters::parameters,
+    settings: || Box::<Parameters>::default(),
+    counters: Counters::INFO,
+    zero: || Box::<Counters>::default(),
+    excludes: &[],
+    needs: &[],
+    check: |_, _, _| (),
+    stores: &[],
+    sites: Sites { data_array: Some(Profile::build), ..Sites::NONE },
+    balance: |_, _| (),
+    laws: &[Law {
+        text: "no more than 32 lanes are behind an access",
+        holds: |observed| {
+            let counters: &Counters = observed.own.of().expect("its own counters");
+            counters.l1d_lanes <= 32 * counters.l1d_accesses && counters.l2_lanes <= 32 * counters.l2_accesses
+        },
+    }],
+};
+
+/// What is known of a block.
+#[derive(Clone, Copy, Default)]
+struct Block {
+    uses: u64,
+    first: u64,
+    last: u64,
+}
+
+impl Block {
+    /// Cycles between two uses in the mean; from the second use on.
+    fn mean(&self) -> Option<u64> {
+        (self.uses > 1).then(|| (self.last - self.first) / (self.uses - 1))
+    }
+}
+
+struct Profile {
+    array: Array,
+    fills: bool,
+    blocks: Vec<Block>,
+    tally: Tally,
+}
+
+impl Profile {
+    fn build(build: &Build, array: Array, shape: ArrayShape) -> Option<Box<dyn DataArraySite>> {
+        let Parameters { fills } = *build.settings.of();
+        let blocks = vec![Block::default(); shape.frames as usize];
+        Some(Box::new(Profile { array, fills, blocks, tally: Tally::default() }))
+    }
+
+    fn note(&mut self, now: u64, frame: u32) {
+        let block = &mut self.blocks[frame as usize];
+        let before = block.mean();
+        if block.uses == 0 {
+            block.first = now;
+        }
+        block.uses += 1;
+        // Some accesses are shown ahead of others that come earlier.
+        block.last = block.last.max(now);
+        if block.uses.is_power_of_two()
+            && let Some(bin) = self.tally.reached.get_mut(block.uses.trailing_zeros() as usize)
+        {
+            *bin += 1;
+        }
+        let after = block.mean();
+        if before == after {
+            return;
+        }
+        if let Some(mean) = before {
+            self.tally.left.note(mean);
+            self.tally.mean_down += mean;
+        }
+        if let Some(mean) = after {
+            self.tally.came.note(mean);
+            self.tally.mean_up += mean;
+        }
+    }
+}
+
+impl DataArraySite for Profile {
+    fn access(&mut self, access: &ArrayAccess) -> u64 {
+        match access.usage {
+            Use::Read | Use::Write => {
+                self.tally.accesses += 1;
+                self.tally.lanes += u64::from(access.lanes);
+            }
+            Use::Fill if self.fills => {}
+            Use::Fill | Use::WriteBack => return 0,
+        }
+        for row in access.rows {
+            self.note(access.now, row.frame.0);
+        }
+        0
+    }
+
+    fn counters(&self) -> Box<dyn CounterSet> {
+        Counters::of(self.array, &self.tally).boxed()
+    }
+}
+
+/// Blocks by their mean interval, from what came and what left.
+pub fn remaining(came: &Log2, left: &Log2) -> Log2 {
+    use warpwatt_base::counters::Counter;
+    came.since(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::{LineId, RowAccess};
+
+    fn profile() -> Profile {
+        Profile { array: Array::L1d, fills: true, blocks: vec![Block::default(); 4], tally: Tally::default() }
+    }
+
+    fn access(profile: &mut Profile, now: u64, usage: Use, lanes: u8, frame: u32) {
+        let row = RowAccess { frame: LineId(frame), line: 1, words: 1 };
+        profile.access(&ArrayAccess { now, usage, lanes, rows: &[row] });
+    }
+
+    #[test]
+    fn uses_are_in_bins_of_powers_of_two() {
+        let mut profile = profile();
+        (0..5).for_each(|i| access(&mut profile, i, Use::Read, 8, 0));
+        access(&mut profile, 9, Use::Fill, 32, 1);
+        access(&mut profile, 9, Use::WriteBack, 32, 2);
+        assert_eq!(profile.tally.reached[..4], [2, 1, 1, 0], "two used, one twice, the same one four times");
+        assert_eq!((profile.tally.accesses, profile.tally.lanes), (5, 40));
+    }
+
+    #[test]
+    fn a_block_counts_once_by_its_mean_interval() {
+        let mut profile = profile();
+        for now in [100, 104, 300] {
+            access(&mut profile, now, Use::Read, 32, 0);
+        }
+        for now in [10, 18] {
+            access(&mut profile, now, Use::Read, 32, 1);
+        }
+        access(&mut profile, 50, Use::Read, 32, 2);
+        let mut means = Log2::default();
+        means.note((300 - 100) / 2);
+        means.note(8);
+        assert_eq!(remaining(&profile.tally.came, &profile.tally.left), means);
+        assert_eq!(profile.tally.mean_up - profile.tally.mean_down, 108);
+    }
+}

@@ -379,9 +379,22 @@ fn a_probe_without_effect_changes_no_counter_of_the_machine() {
 #[test]
 fn any_two_techniques_at_once_leave_results_and_conservation_as_they_are() {
     let plain = wide(&[]).run(&mixed()).expect("it runs");
-    let all: Vec<_> = ACTING.into_iter().chain(["warped-compression", "drowsy:instruction=on", "dwl", "block-profile"]).collect();
+    let all: Vec<_> = ACTING
+        .into_iter()
+        .chain([
+            "warped-compression",
+            "drowsy:instruction=on",
+            "dwl",
+            "block-profile",
+            "filter-cache",
+            "gated:idle_cycles=40,instruction=on",
+        ])
+        .collect();
     for (place, one) in all.iter().enumerate() {
         for other in &all[place + 1..] {
+            if one.starts_with("drowsy") && other.starts_with("gated") {
+                continue;
+            }
             let setup = wide(&[one, other]);
             let ran = setup.run(&mixed()).unwrap_or_else(|error| panic!("{one}, {other}: {error}"));
             assert!(ran.results == plain.results, "{one}, {other}: other results");

@@ -107,6 +107,15 @@ impl DataArray {
         ready
     }
 
+    /// Frames that lost what they held before `now`.
+    #[cold]
+    #[inline(never)]
+    pub fn lost(&mut self, now: u64) -> Vec<LineId> {
+        let mut lost = Vec::new();
+        self.sites.iter_mut().for_each(|hung| hung.site.lost(now, &mut lost));
+        lost
+    }
+
     /// Cycles (L2: clocks) between two uses of the array.
     pub fn intervals(&self) -> Log2 {
         self.intervals

@@ -74,6 +74,10 @@ pub trait DataArraySite: Send {
     /// booked for the cycle in which they leave the fragment queue.
     fn settle(&mut self, _now: u64, _busy: bool) {}
 
+    /// Adds the frames that lost what they held before `now`, since the last time that it was asked: their lines are no longer there, and dirty ones
+    /// are written to the next level. Asked ahead of every access and fill.
+    fn lost(&mut self, _now: u64, _lost: &mut Vec<LineId>) {}
+
     /// What it counted here.
     fn counters(&self) -> Box<dyn CounterSet>;
 

@@ -149,6 +149,16 @@ impl Tags {
         }
     }
 
+    /// A place lost what it held. Gives the line if it was dirty. One that is being fetched stays.
+    pub fn lose(&mut self, id: LineId) -> Option<u64> {
+        let place = id.0 as usize;
+        let (line, state) = (self.lines[place], self.states[place]);
+        if state != State::Reserved {
+            self.set_state(id, State::Invalid);
+        }
+        (state == State::Dirty).then_some(line)
+    }
+
     /// Forgets all lines but those that are being fetched. Dirty ones are handed to `write_back` first, in order of line id, each with its
     /// number.
     pub fn flush(&mut self, mut write_back: impl FnMut(LineId, u64)) {

@@ -138,6 +138,10 @@ impl Partition {
         }
         let Some(packet) = inbox.peek(now) else { return };
         if self.blocked.is_none() {
+            self.slice.lose(clock, &mut self.memory);
+        }
+        // A line can be lost while a request for it waits.
+        if self.blocked.is_none() || self.slice.data.has_sites() {
             self.head = self.slice.look_up(self.interleave.local(packet.address) / LINE_BYTES);
         }
         self.blocked = self.slice.accept(clock, self.head, packet, &mut self.memory).err();

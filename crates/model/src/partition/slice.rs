@@ -139,6 +139,8 @@ pub struct Slice {
     fetches: Vec<Fetch>,
     /// Who waited for the line that is being filled; empty otherwise.
     waiters: Vec<Packet>,
+    /// Changed lines that a technique gave up, and that wait for room before the memory.
+    lost: VecDeque<u64>,
     replies: Replies,
     /// L2 clocks from which data array and atomic unit are free.
     array_free: u64,
@@ -165,6 +167,7 @@ impl Slice {
             mshrs: Mshr::new(l2.mshrs, l2.merges),
             fetches: vec![Fetch { place: LineId(0), answers: 0 }; l2.mshrs as usize],
             waiters: Vec::with_capacity(l2.merges as usize),
+            lost: VecDeque::new(),
             replies: Replies { plain: replies(), atomic: replies(), capacity },
             array_free: 0,
             atomic_free: 0,
@@ -178,6 +181,29 @@ impl Slice {
             intervals: self.data.intervals(),
             line_intervals: self.data.frame_intervals(),
             ..self.counters.clone()
+        }
+    }
+
+    /// Drops lines that a technique gave up; changed ones are written to memory as it has room.
+    #[inline(always)]
+    pub fn lose(&mut self, clock: u64, memory: &mut Controller) {
+        if self.data.has_sites() {
+            self.drop_lost(clock, memory);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn drop_lost(&mut self, clock: u64, memory: &mut Controller) {
+        for place in self.data.lost(clock) {
+            self.lost.extend(self.tags.lose(place));
+        }
+        while let Some(&line) = self.lost.front()
+            && memory.has_room(None, Some(line))
+        {
+            self.lost.pop_front();
+            memory.write(line);
+            self.counters.write_backs += 1;
         }
     }
 
@@ -202,6 +228,7 @@ impl Slice {
             None if packet.kind == Kind::Write && packet.words == ALL_WORDS => {
                 self.allocate(clock, line, packet, memory)?;
             }
+            None if self.lost.contains(&line) => return Err(Cause::Memory),
             None => self.miss(clock, line, packet, memory)?,
         }
         match packet.kind {
@@ -333,6 +360,7 @@ impl Slice {
         if self.array_free > clock || !self.replies.has_room(answers) {
             return;
         }
+        self.lose(clock, memory);
         memory.take(line);
         let number = self.mshrs.line(MshrId(line.tag));
         let row = |words| RowAccess { frame: place, line: number, words };

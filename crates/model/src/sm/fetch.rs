@@ -232,6 +232,9 @@ impl Fetch {
         let line = address >> self.line_shift;
         self.counters.fetches += 1;
         self.data.note_use(now);
+        if self.data.has_sites() {
+            self.lose(now);
+        }
         // A warp most often stays on its line, or comes back to it.
         let guess = self.place[slot % WARPS];
         let found = if self.tags.has_at(guess, line) { Some(guess) } else { self.tags.find(line) };
@@ -249,6 +252,15 @@ impl Fetch {
         let first_word = (address - (line << self.line_shift)) >> 2;
         let row = RowAccess { frame: id, line, words: words << first_word };
         Fetched::Hit { count, ready: self.data.access(now, Use::Read, 32, row) }
+    }
+
+    /// Drops lines that a technique gave up.
+    #[cold]
+    #[inline(never)]
+    fn lose(&mut self, now: u64) {
+        for place in self.data.lost(now) {
+            self.tags.lose(place);
+        }
     }
 
     #[inline(never)]
@@ -315,6 +327,9 @@ impl Fetch {
 
     /// A line is there: whoever waits tries again.
     pub fn fill(&mut self, now: u64, packet: &Packet) {
+        if self.data.has_sites() {
+            self.lose(now);
+        }
         let id = MshrId(packet.tag);
         let line = self.mshr.line(id);
         self.mshr.release(id, |()| {});

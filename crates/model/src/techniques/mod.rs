@@ -17,6 +17,8 @@ mod chosen;
 mod counted;
 pub mod drowsy;
 pub mod dwl;
+pub mod filter_cache;
+pub mod gated;
 pub mod kit;
 #[cfg(any(test, feature = "probes"))]
 pub mod probes;
@@ -35,6 +37,8 @@ impl Techniques {
         &warped_compression::TECHNIQUE,
         &drowsy::TECHNIQUE,
         &dwl::TECHNIQUE,
+        &gated::TECHNIQUE,
+        &filter_cache::TECHNIQUE,
         &block_profile::TECHNIQUE,
         #[cfg(any(test, feature = "probes"))] &probes::merge::TECHNIQUE,
         #[cfg(any(test, feature = "probes"))] &probes::rename::TECHNIQUE,

@@ -6,7 +6,7 @@ use warpwatt_config::{Config, Parameter, Settings};
 use warpwatt_isa::Program;
 
 use super::TechniqueError;
-use crate::cache::{Array, ArrayShape, DataArraySite};
+use crate::cache::{Array, ArrayShape, DataArraySite, FilterSite};
 use crate::counters::Counters;
 use crate::partition::TransferSite;
 use crate::register_file::RegisterFileSite;
@@ -41,10 +41,11 @@ pub struct Technique {
 impl Technique {
     /// The sites where it acts, in words.
     pub fn places(&self) -> Vec<&'static str> {
-        let Sites { register_file, data_array, transfer, program, blocks } = &self.sites;
+        let Sites { register_file, data_array, filter, transfer, program, blocks } = &self.sites;
         let places = [
             (register_file.is_some(), "register file"),
             (data_array.is_some(), "caches and shared memory"),
+            (filter.is_some(), "loads before L1"),
             (transfer.is_some(), "memory controllers"),
             (program.is_some(), "program"),
             (blocks.is_some(), "admission of blocks"),
@@ -60,6 +61,7 @@ impl Technique {
 
 pub type BuildRegisterFile = fn(&Build) -> Box<dyn RegisterFileSite>;
 pub type BuildDataArray = fn(&Build, Array, ArrayShape) -> Option<Box<dyn DataArraySite>>;
+pub type BuildFilter = fn(&Build) -> Box<dyn FilterSite>;
 pub type BuildTransfer = fn(&Build) -> Box<dyn TransferSite>;
 pub type LimitBlocks = fn(&dyn Settings, &Config, &BlockShape) -> u32;
 
@@ -69,6 +71,8 @@ pub struct Sites {
     pub register_file: Option<BuildRegisterFile>,
     /// For each data array of each SM and L2 slice; `None` where it leaves one alone.
     pub data_array: Option<BuildDataArray>,
+    /// For each SM, between the load/store unit and the L1 data cache.
+    pub filter: Option<BuildFilter>,
     /// For each memory controller.
     pub transfer: Option<BuildTransfer>,
     /// The compiler's half: a pure function from a program to the program that is run instead.
@@ -78,8 +82,14 @@ pub struct Sites {
 }
 
 impl Sites {
-    pub const NONE: Sites =
-        Sites { register_file: None, data_array: None, transfer: None, program: None, blocks: None };
+    pub const NONE: Sites = Sites {
+        register_file: None,
+        data_array: None,
+        filter: None,
+        transfer: None,
+        program: None,
+        blocks: None,
+    };
 }
 
 /// What a builder knows.

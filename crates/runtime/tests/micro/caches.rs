@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Caches that sleep, whose word lines are divided, and whose blocks are profiled: small programs with a known cost.
 
-use warpwatt_model::techniques::{block_profile, drowsy, dwl};
+use warpwatt_model::techniques::{block_profile, drowsy, dwl, filter_cache, gated};
 
 use super::*;
 
@@ -127,6 +127,8 @@ fn they_change_nothing_where_they_have_no_effect() {
         "dwl",
         "dwl:mask=bytes",
         "block-profile",
+        "gated:idle_cycles=4294967295,wake_cycles=0",
+        "gated:l1d=off,l2=off,constant=off,texture=off",
     ] {
         let ran = wide(&[with]).run(&mixed()).unwrap_or_else(|error| panic!("{with}: {error}"));
         for (one, other) in ran.machine().iter().zip(&plain.machine()) {
@@ -134,4 +136,66 @@ fn they_change_nothing_where_they_have_no_effect() {
         }
         assert!(ran.results == plain.results, "{with}: other results");
     }
+}
+
+#[test]
+fn a_gated_line_loses_its_data_and_is_fetched_again() {
+    let plain = run(&[], &chain(L1D));
+    let gated = run(&["gated:idle_cycles=0,constant=off,l2=off"], &chain(L1D));
+    let (few, many) = (&plain.counters.sm.memory.l1d, &gated.counters.sm.memory.l1d);
+    assert!(few.misses < 10 && many.misses >= LINKS, "{} and {}", few.misses, many.misses);
+    assert!(gated.results == plain.results && gated.cycles() > plain.cycles());
+    let own = gated.counters.all_techniques().find::<gated::Counters>().expect("it is on").clone();
+    assert!(own.l1d_lost >= LINKS);
+    // Long enough, and nothing is lost before the end.
+    let patient = run(&["gated:idle_cycles=1000000,constant=off,l2=off"], &chain(L1D));
+    assert_eq!(patient.counters.sm.memory.l1d.misses, few.misses);
+}
+
+#[test]
+fn dirty_lines_are_written_back_when_they_are_switched_off() {
+    // Every round stores to the line of the thread and loads another line past L1, so that L2 is accessed while the first one decays.
+    let setup = |with: &[&'static str]| {
+        let mut setup = Setup { blocks: 4, threads: 256, ..Setup::new(with) };
+        setup.config.l1d.global = false;
+        setup
+    };
+    let body = chain(&format!("    st.global.u32 [%rd3], %r2;\n{L1D}"));
+    let plain = setup(&[]).run(&body).expect("it runs");
+    let gated = setup(&["gated:idle_cycles=20,constant=off"]).run(&body).expect("it runs");
+    assert!(gated.results == plain.results);
+    let lost = gated.counters.all_techniques().find::<gated::Counters>().expect("it is on").l2_lost;
+    assert!(lost > 100, "{lost}");
+    assert!(gated.counters.l2.write_backs > plain.counters.l2.write_backs + 50);
+    assert!(gated.counters.dram.line_reads > plain.counters.dram.line_reads + 50);
+}
+
+#[test]
+fn a_filter_cache_answers_loads_ahead_of_l1() {
+    let cycles = f64::from(Setup::new(&[]).config.l1d.cycles);
+    near(difference("filter-cache", L1D, |_| ()), 2.0 - cycles);
+    near(difference("filter-cache:hit_cycles=5", L1D, |_| ()), 5.0 - cycles);
+    let plain = run(&[], &chain(L1D));
+    let filtered = run(&["filter-cache"], &chain(L1D));
+    let own = filtered.counters.all_techniques().find::<filter_cache::Counters>().expect("it is on").clone();
+    assert_eq!(own.hits + filtered.counters.sm.memory.l1d.reads, plain.counters.sm.memory.l1d.reads);
+    assert!(own.hits >= LINKS && filtered.results == plain.results);
+    // A store in between drops the line: L1 is as coherent, and loses it too.
+    let stored = chain(&format!("    st.global.u32 [%rd3], %r2;\n{L1D}"));
+    let (plain, filtered) = (run(&[], &stored), run(&["filter-cache"], &stored));
+    let own = filtered.counters.all_techniques().find::<filter_cache::Counters>().expect("it is on").clone();
+    assert_eq!(own.hits, 0);
+    assert!(own.drops >= LINKS - 1 && filtered.results == plain.results);
+    let mut techniques = Techniques::default();
+    techniques.with("filter-cache:bytes=1000").expect("it is written right");
+    assert!(techniques.validate(&Setup::new(&[]).config).is_err());
+}
+
+#[test]
+fn a_filter_cache_lets_l1_sleep() {
+    let alone = run(&["drowsy:policy=immediate"], &chain(L1D));
+    let filtered = run(&["drowsy:policy=immediate", "filter-cache"], &chain(L1D));
+    let wakeups =
+        |ran: &Ran| ran.counters.all_techniques().find::<drowsy::Counters>().expect("it is on").l1d_wakeups;
+    assert!(wakeups(&alone) >= LINKS && wakeups(&filtered) < 10);
 }

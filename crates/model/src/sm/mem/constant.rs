@@ -121,6 +121,9 @@ impl ConstantCache {
     /// is worth trying again.
     #[inline]
     pub fn operand(&mut self, now: u64, address: u64, warp: u8, lanes: u8) -> Option<u64> {
+        if self.data.has_sites() {
+            self.lose(now);
+        }
         let bit = 1 << (warp & 63);
         let number = address >> self.shift;
         match self.tags.find(number) {
@@ -159,6 +162,9 @@ impl ConstantCache {
 
     /// One place of an indexed load.
     pub fn access(&mut self, now: u64, line: &Line, asker: Asker) -> Result<Answer, Cause> {
+        if self.data.has_sites() {
+            self.lose(now);
+        }
         let number = line.address >> self.shift;
         match self.tags.find(number) {
             Some(place) if self.tags.state(place) != State::Reserved => {
@@ -187,6 +193,13 @@ impl ConstantCache {
         }
     }
 
+    /// Drops lines that a technique gave up.
+    fn lose(&mut self, now: u64) {
+        for place in self.data.lost(now) {
+            self.tags.lose(place);
+        }
+    }
+
     fn fetch(&mut self, now: u64, number: u64, lanes: u8, flight: Option<FlightId>) -> Result<MshrId, Cause> {
         if self.mshr.is_full() {
             return Err(Cause::Constant);
@@ -205,6 +218,9 @@ impl ConstantCache {
 
     /// A line is there. Loads that waited for it have their data as soon as the array has taken it; warps read theirs when they try again.
     pub fn fill(&mut self, now: u64, register: u32, mut land: impl FnMut(FlightId, u64)) {
+        if self.data.has_sites() {
+            self.lose(now);
+        }
         let place = self.places[register as usize];
         let number = self.mshr.line(MshrId(register));
         self.tags.set_state(place, State::Clean);

@@ -11,9 +11,11 @@ use warpwatt_base::counters;
 use warpwatt_base::counters::{Charge, Log2};
 use warpwatt_config::Config;
 
-use crate::cache::{Array, ArrayShape, DataArray, LineId, Mshr, MshrId, RowAccess, State, Tags, Use};
+use crate::cache::{
+    Array, ArrayShape, DataArray, FilterSite, LineId, Mshr, MshrId, RowAccess, State, Tags, Use,
+};
 use crate::net::{Client, Kind, LINE_BYTES, Outbox};
-use crate::techniques::Techniques;
+use crate::techniques::{Hung, TechniqueCounters, Techniques};
 
 use super::coalesce::{Line, segments};
 use super::flight::FlightId;
@@ -82,6 +84,8 @@ pub struct L1d {
     backlog: VecDeque<u64>,
     /// Lines written back that L2 has not acknowledged, those of the backlog included.
     write_backs: u32,
+    /// The techniques that act ahead of it.
+    filters: Vec<Hung<dyn FilterSite>>,
 }
 
 impl L1d {
@@ -101,6 +105,7 @@ impl L1d {
             places: vec![(LineId(0), false); spec.mshrs as usize],
             requests: Requests::new(config, sm, Client::L1d, spec.miss_queue),
             write_backs: 0,
+            filters: techniques.hang(config, sm, |sites, build| Some((sites.filter?)(build))),
         }
     }
 
@@ -129,6 +134,42 @@ impl L1d {
     /// One transaction. When it cannot be done, nothing has changed.
     #[inline(always)]
     pub fn access(&mut self, now: u64, op: Op, line: &Line, asker: Asker) -> Result<Answer, Cause> {
+        if self.filters.is_empty() {
+            self.access_array(now, op, line, asker)
+        } else {
+            self.filter(now, op, line, asker)
+        }
+    }
+
+    /// The same with techniques ahead of the cache. Several are asked one after the other.
+    #[cold]
+    #[inline(never)]
+    fn filter(&mut self, now: u64, op: Op, line: &Line, asker: Asker) -> Result<Answer, Cause> {
+        let number = line.address / LINE_BYTES;
+        if op == Op::Load {
+            let found = self.filters.iter_mut().find_map(|hung| hung.site.load(now, number, asker.lanes));
+            if let Some(ready) = found {
+                return Ok(Answer::At(ready));
+            }
+        }
+        let answer = self.access_array(now, op, line, asker)?;
+        match (op, answer) {
+            (Op::Load, Answer::At(ready)) => {
+                let delay = self.filters.iter().map(|hung| hung.site.delay()).max().unwrap_or(0);
+                self.filters.iter_mut().for_each(|hung| hung.site.fill(now, number));
+                return Ok(Answer::At(ready + delay));
+            }
+            (Op::Load | Op::Bypass, _) => {}
+            _ => self.filters.iter_mut().for_each(|hung| hung.site.store(now, number)),
+        }
+        Ok(answer)
+    }
+
+    #[inline(always)]
+    fn access_array(&mut self, now: u64, op: Op, line: &Line, asker: Asker) -> Result<Answer, Cause> {
+        if self.data.has_sites() {
+            self.lose(now);
+        }
         // What happens most often is done in place.
         if op == Op::Load
             && let number = line.address / LINE_BYTES
@@ -301,17 +342,45 @@ impl L1d {
         self.counters.write_backs += 1;
     }
 
+    /// Drops lines that a technique gave up; changed ones are written back as the miss queue has room.
+    #[cold]
+    #[inline(never)]
+    fn lose(&mut self, now: u64) {
+        for place in self.data.lost(now) {
+            if let Some(number) = self.tags.lose(place) {
+                self.backlog.push_back(number);
+                self.write_backs += 1;
+            }
+        }
+        self.catch_up(now);
+    }
+
     /// A line is there. Loads that waited for it have their data as soon as the array has taken it.
     pub fn fill(&mut self, now: u64, register: u32, mut land: impl FnMut(FlightId, u64)) {
+        if self.data.has_sites() {
+            self.lose(now);
+        }
         let (place, changed) = self.places[register as usize];
         self.tags.set_state(place, if changed { State::Dirty } else { State::Clean });
         let number = self.mshr.line(MshrId(register));
         let ready = self.use_data(now, Use::Fill, 32, whole(place, number));
+        let mut loads = 0;
         self.mshr.release(MshrId(register), |waiter| {
             if let Some(flight) = waiter.flight {
+                loads += 1;
                 land(flight, ready);
             }
         });
+        for hung in &mut self.filters {
+            (0..loads).for_each(|_| hung.site.fill(now, number));
+        }
+    }
+
+    /// Adds what techniques ahead of the cache counted.
+    pub fn count_filters(&self, counters: &mut TechniqueCounters) {
+        for Hung { technique, site } in &self.filters {
+            counters.note(*technique, site.counters().as_ref());
+        }
     }
 
     /// L2 has a line that was written back.
@@ -321,6 +390,7 @@ impl L1d {
 
     /// Drops all lines but those on their way; changed ones are written back as the miss queue has room.
     pub fn flush(&mut self, now: u64) {
+        self.filters.iter_mut().for_each(|hung| hung.site.flush());
         let (backlog, write_backs, data) = (&mut self.backlog, &mut self.write_backs, &mut self.data);
         self.tags.flush(|place, number| {
             data.access(now, Use::WriteBack, 32, whole(place, number));

@@ -78,6 +78,7 @@ enum Cause {
 }
 
 /// When a transaction is done.
+#[derive(Clone, Copy)]
 enum Answer {
     /// The result is there in this cycle, or nobody waits for one.
     At(u64),
@@ -561,6 +562,7 @@ impl MemoryUnit {
     /// Adds what techniques counted here.
     pub fn count_techniques(&self, counters: &mut TechniqueCounters) {
         self.arrays().iter().for_each(|array| array.count_techniques(counters));
+        self.l1d.count_filters(counters);
     }
 
     /// What is wrong with what a data array gave back, if anything was.

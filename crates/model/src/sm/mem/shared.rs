@@ -244,11 +244,8 @@ impl Shared {
             odd: 0,
             passes: Passes { cycles: 1, conflicts: 0, broadcast: false },
         };
-        let shape = ArrayShape {
-            frames: config.shared.bytes.div_ceil(ROW_BYTES),
-            ways: 1,
-            line_bytes: ROW_BYTES,
-        };
+        let shape =
+            ArrayShape { frames: config.shared.bytes.div_ceil(ROW_BYTES), ways: 1, line_bytes: ROW_BYTES };
         Shared {
             patterns: Box::new([none; PATTERNS]),
             banks: config.shared.banks.clamp(1, BANKS as u32),

@@ -138,6 +138,11 @@ impl TextureCache {
         if self.waiting.len() + self.leaving.len() >= self.fragments {
             return Err(Cause::Fragments);
         }
+        if self.data.has_sites() {
+            for place in self.data.lost(now) {
+                self.tags.lose(place);
+            }
+        }
         let number = line.address >> self.shift;
         let (place, missed) = match self.tags.find(number) {
             Some(place) => {

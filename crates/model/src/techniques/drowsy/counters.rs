@@ -100,7 +100,10 @@ impl Counters {
                 &mut counters.icache_waits,
             ],
         };
-        places.into_iter().zip([asleep, asleep_busy, on, wakeups, waits]).for_each(|(place, count)| *place = count);
+        places
+            .into_iter()
+            .zip([asleep, asleep_busy, on, wakeups, waits])
+            .for_each(|(place, count)| *place = count);
         counters
     }
 }

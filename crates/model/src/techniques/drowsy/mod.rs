@@ -7,7 +7,6 @@
 
 mod counters;
 mod parameters;
-mod regions;
 #[cfg(test)]
 mod tests;
 
@@ -18,8 +17,8 @@ pub use parameters::Parameters;
 
 use crate::cache::{Array, ArrayAccess, ArrayShape, DataArraySite, Use};
 use crate::techniques::kit::lines::LineShadow;
+use crate::techniques::kit::regions::{Layout, Regions};
 use crate::techniques::{Build, Fault, Law, Observed, Sites, Technique};
-use regions::{Layout, Regions};
 
 pub static TECHNIQUE: Technique = Technique {
     name: "drowsy",

@@ -3,9 +3,9 @@
 
 use warpwatt_config::{Config, Policy, Settings, choice, technique_parameters};
 
-use super::regions::{Layout, Numbering, Sleep};
 use crate::cache::{Array, ArrayShape};
 use crate::techniques::TechniqueError;
+use crate::techniques::kit::regions::{Layout, Numbering, Sleep};
 
 choice! {
     /// When a region goes to sleep.
@@ -70,7 +70,7 @@ impl Parameters {
             },
             sleep: match self.policy {
                 When::Left => Sleep::WhenLeft,
-                When::Immediate => Sleep::AtOnce,
+                When::Immediate => Sleep::After(0),
             },
             wake: u64::from(self.wake_cycles),
             ahead: if foreseen { u64::from(self.look_ahead) } else { 0 },
@@ -81,7 +81,8 @@ impl Parameters {
 pub fn check(settings: &dyn Settings, config: &Config, found: &mut Vec<TechniqueError>) {
     let parameters: &Parameters = settings.of();
     if !parameters.region.is_power_of_two() {
-        let (below, above) = (parameters.region.next_power_of_two() / 2, parameters.region.next_power_of_two());
+        let (below, above) =
+            (parameters.region.next_power_of_two() / 2, parameters.region.next_power_of_two());
         found.push(TechniqueError::new(
             format!("a region of `drowsy` cannot have {} blocks", parameters.region),
             format!("it is a power of two: {below} or {above}"),

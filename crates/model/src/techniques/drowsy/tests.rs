@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::cache::{LineId, RowAccess};
-use regions::{Numbering, Sleep};
+use crate::techniques::kit::regions::{Numbering, Sleep};
 
 fn drowsy(verify: bool) -> Drowsy {
     let layout = Layout {
@@ -33,7 +33,11 @@ fn reads_and_fills_wait_for_a_region_to_wake_up() {
     let mut drowsy = drowsy(false);
     assert_eq!(access(&mut drowsy, 10, Use::Fill, 0, 7), 2);
     assert_eq!(access(&mut drowsy, 20, Use::Read, 0, 7), 0);
-    assert_eq!(access(&mut drowsy, 30, Use::Write, 8, 9), 2, "a store wakes it too, but does not count as a wait");
+    assert_eq!(
+        access(&mut drowsy, 30, Use::Write, 8, 9),
+        2,
+        "a store wakes it too, but does not count as a wait"
+    );
     drowsy.settle(40, true);
     assert_eq!((drowsy.tally.waits, drowsy.tally.wakeups), (2, 2));
     assert_eq!(drowsy.tally.on, 4 * (20 + 10));

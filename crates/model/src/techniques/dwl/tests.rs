@@ -41,12 +41,16 @@ fn rows_of_shared_memory_are_one_access() {
 
 #[test]
 fn fills_and_write_backs_enable_all_of_a_line() {
-    let mut divided = Divided { array: Array::L2, mask: Mask::Lanes, segments: 32, reads: [0; 2], writes: [0; 2] };
+    let mut divided =
+        Divided { array: Array::L2, mask: Mask::Lanes, segments: 32, reads: [0; 2], writes: [0; 2] };
     let row = [RowAccess { frame: LineId(0), line: 0, words: 1 }];
     for usage in [Use::Fill, Use::WriteBack, Use::Read, Use::Write] {
         divided.access(&ArrayAccess { now: 0, usage, lanes: 4, rows: &row });
     }
     let counters = divided.counters();
     let counters: &Counters = counters.of().expect("its own");
-    assert_eq!((counters.l2_reads, counters.l2_read_idle, counters.l2_writes, counters.l2_write_idle), (1, 28, 1, 28));
+    assert_eq!(
+        (counters.l2_reads, counters.l2_read_idle, counters.l2_writes, counters.l2_write_idle),
+        (1, 28, 1, 28)
+    );
 }

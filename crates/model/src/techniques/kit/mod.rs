@@ -4,5 +4,6 @@
 pub mod gating;
 pub mod lines;
 pub mod pipeline;
+pub mod regions;
 pub mod rewrite;
 pub mod rows;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Regions of a data array: runs of contiguous blocks that are on or asleep together, and the time that they spend in each state.
+//! Regions of a data array: runs of contiguous blocks that are on or asleep together, and the time that they spend in each state. What sleep
+//! is, a low voltage or none, is up to the technique.
 //!
 //! Time is integrated when something changes, so that it is exact whether or not cycles without events are skipped.
 
@@ -8,8 +9,8 @@
 pub enum Sleep {
     /// When an access goes elsewhere: the region that was accessed last stays on.
     WhenLeft,
-    /// After each access.
-    AtOnce,
+    /// So many cycles after its last access.
+    After(u64),
 }
 
 /// How the blocks of an array are numbered, for regions.
@@ -63,6 +64,9 @@ pub struct Regions {
     time: u64,
     /// Time on that look-ahead added, to be taken from time asleep.
     ahead: u64,
+    /// Regions that fell asleep since somebody asked.
+    fell: Vec<u32>,
+    keeps_fallen: bool,
     /// Blocks x cycles.
     pub on_time: u64,
     pub asleep_time: u64,
@@ -90,6 +94,8 @@ impl Regions {
             accesses: 0,
             time: 0,
             ahead: 0,
+            fell: Vec::new(),
+            keeps_fallen: false,
             on_time: 0,
             asleep_time: 0,
             wakeups: 0,
@@ -134,7 +140,7 @@ impl Regions {
             place.accessed = place.awake.max(now) + 1;
             place.until = match self.layout.sleep {
                 Sleep::WhenLeft => OPEN,
-                Sleep::AtOnce => place.accessed,
+                Sleep::After(cycles) => place.accessed + cycles,
             };
             awake = awake.max(place.awake);
         }
@@ -156,13 +162,29 @@ impl Regions {
         self.wakeups += 1;
     }
 
+    /// From now on, keeps note of regions that fall asleep.
+    pub fn keep_fallen(&mut self) {
+        self.keeps_fallen = true;
+    }
+
+    /// Blocks of regions that fell asleep before `now`, since the last time. Blocks are numbered set by set.
+    pub fn fallen(&mut self, now: u64) -> impl Iterator<Item = u32> {
+        self.advance(now);
+        let Layout { region, frames, .. } = self.layout;
+        std::mem::take(&mut self.fell).into_iter().flat_map(move |number| {
+            let first = number * region;
+            first..(first + region).min(frames)
+        })
+    }
+
     /// Lets the time before `now` pass.
     pub fn advance(&mut self, now: u64) {
         if now < self.time {
             return;
         }
         loop {
-            let next = self.on.iter().enumerate().min_by_key(|&(_, &region)| self.regions[region as usize].until);
+            let next =
+                self.on.iter().enumerate().min_by_key(|&(_, &region)| self.regions[region as usize].until);
             let Some((at, &region)) = next else { break };
             let until = self.regions[region as usize].until;
             if until > now {
@@ -173,6 +195,9 @@ impl Regions {
             (place.on, place.asleep_since) = (false, self.time);
             self.on_frames -= place.frames;
             self.on.swap_remove(at);
+            if self.keeps_fallen {
+                self.fell.push(region);
+            }
         }
         self.integrate(now);
     }
@@ -231,8 +256,19 @@ mod tests {
     }
 
     #[test]
+    fn after_some_cycles_a_region_falls_asleep_and_is_told() {
+        let mut regions = Regions::new(Layout { sleep: Sleep::After(10), wake: 0, ..LAYOUT });
+        regions.keep_fallen();
+        one(&mut regions, 5, 3);
+        assert_eq!(regions.fallen(15).collect::<Vec<_>>(), [] as [u32; 0]);
+        assert_eq!(regions.fallen(16).collect::<Vec<_>>(), [2, 3]);
+        assert_eq!(regions.fallen(99).collect::<Vec<_>>(), [] as [u32; 0], "it is told once");
+        assert_eq!(regions.on_time, 2 * 11);
+    }
+
+    #[test]
     fn at_once_every_access_wakes_its_region() {
-        let mut regions = Regions::new(Layout { sleep: Sleep::AtOnce, ..LAYOUT });
+        let mut regions = Regions::new(Layout { sleep: Sleep::After(0), ..LAYOUT });
         assert_eq!([one(&mut regions, 10, 0), one(&mut regions, 13, 0)], [2, 2]);
         regions.advance(30);
         assert_eq!(regions.on_time, 2 * 6, "two cycles to wake up and one of access, twice");
@@ -300,7 +336,8 @@ mod tests {
             for &region in &touched {
                 let state = &mut self.on[region as usize];
                 let (left, _) = state.unwrap_or((self.layout.wake, 0));
-                *state = Some((left, left + 1));
+                let kept = if let Sleep::After(cycles) = self.layout.sleep { cycles } else { 0 };
+                *state = Some((left, left + 1 + kept));
                 wait = wait.max(left);
             }
             self.last = if self.layout.sleep == Sleep::WhenLeft { touched } else { Vec::new() };
@@ -340,9 +377,9 @@ mod tests {
             accesses in prop::collection::vec((0_u64..6, prop::collection::vec(0_u32..13, 1..4)), 1..60),
             region in 1_u32..20,
             wake in 0_u64..4,
-            at_once: bool,
+            after in prop::option::of(0_u64..5),
         ) {
-            let sleep = if at_once { Sleep::AtOnce } else { Sleep::WhenLeft };
+            let sleep = after.map_or(Sleep::WhenLeft, Sleep::After);
             let layout = Layout { frames: 13, region: region.min(13), sleep, wake, ..LAYOUT };
             let (mut regions, mut twin) = (Regions::new(layout), Twin::new(layout));
             let mut now = 0;

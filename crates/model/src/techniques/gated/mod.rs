@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Gated caches: regions that were not accessed for some time are switched off, and lose what they hold. The drowsy-cache thesis argues against
+//! that (section 3.3.1): what is lost has to be fetched again. Here it is as the contrast, in the manner of cache decay.
+//!
+//! Lines that a region held are gone when it is off; dirty ones are written to the next level, when the cache is next accessed. Shared memory
+//! cannot be gated: nothing else holds its data.
+
+use warpwatt_base::counters::{Charge, CounterSet};
+use warpwatt_config::technique_parameters;
+
+use crate::cache::{Array, ArrayAccess, ArrayShape, DataArraySite, LineId, Use};
+use crate::techniques::kit::regions::{Layout, Numbering, Regions, Sleep};
+use crate::techniques::{Build, Law, Sites, Technique};
+
+technique_parameters! {
+    /// Parameters of gated caches.
+    Parameters = "gated" {
+        region: u32 = 1, 1..=1048576, "blocks", "Contiguous blocks that are switched together; more than a cache has means all of it.";
+        idle_cycles: u32 = 8192, 0..=4294967295, "cycles", "From the last access to a region until it is switched off; clocks of the L2 for its slices.";
+        wake_cycles: u32 = 2, 0..=64, "cycles", "From the access to a region that is off until it can be accessed.";
+        leakage: u32 = 0, 0..=100, "%", "Leakage that is left in a region that is off.";
+        l1d: bool = true, 0..=0, "", "The L1 data caches are gated.";
+        l2: bool = true, 0..=0, "", "The L2 slices are gated.";
+        constant: bool = true, 0..=0, "", "The constant caches are gated.";
+        texture: bool = true, 0..=0, "", "The texture caches are gated.";
+        instruction: bool = false, 0..=0, "", "The instruction caches are gated.";
+    }
+}
+
+warpwatt_base::counters! {
+    /// Counters of gated caches. Times are those of lines, added up.
+    pub struct Counters {
+        l1d_off: u64 = "l1d.gated.cycles", "Cycles that lines of the L1 data cache were off, added up.";
+        l1d_off_busy: u64 = "l1d.gated_busy.cycles", "Of these, those while the SM had warps.";
+        l1d_on: u64 = "l1d.ungated.cycles", "Cycles that lines of the L1 data cache were on, added up.";
+        l1d_lost: u64 = "l1d.lost.count", "Lines of the L1 data cache that were switched off.", Charge::Lines;
+        l1d_waits: u64 = "l1d.gated_waits.cycles", "Cycles that accesses to the L1 data cache waited for a region to be switched on.";
+        l2_off: u64 = "l2.gated.clocks", "L2 clocks that lines of the L2 slices were off, added up.";
+        l2_off_busy: u64 = "l2.gated_busy.clocks", "Of these, those while a kernel was under way.";
+        l2_on: u64 = "l2.ungated.clocks", "L2 clocks that lines of the L2 slices were on, added up.";
+        l2_lost: u64 = "l2.lost.count", "Lines of the L2 slices that were switched off.", Charge::AllLines;
+        l2_waits: u64 = "l2.gated_waits.clocks", "L2 clocks that accesses to the L2 slices waited for a region to be switched on.";
+        constant_off: u64 = "constant.gated.cycles", "Cycles that lines of the constant cache were off, added up.";
+        constant_off_busy: u64 = "constant.gated_busy.cycles", "Of these, those while the SM had warps.";
+        constant_on: u64 = "constant.ungated.cycles", "Cycles that lines of the constant cache were on, added up.";
+        constant_lost: u64 = "constant.lost.count", "Lines of the constant cache that were switched off.", Charge::ConstantCache;
+        constant_waits: u64 = "constant.gated_waits.cycles", "Cycles that accesses to the constant cache waited for a region to be switched on.";
+        texture_off: u64 = "texture.gated.cycles", "Cycles that lines of the texture cache were off, added up.";
+        texture_off_busy: u64 = "texture.gated_busy.cycles", "Of these, those while the SM had warps.";
+        texture_on: u64 = "texture.ungated.cycles", "Cycles that lines of the texture cache were on, added up.";
+        texture_lost: u64 = "texture.lost.count", "Lines of the texture cache that were switched off.", Charge::TextureLines;
+        texture_waits: u64 = "texture.gated_waits.cycles", "Cycles that accesses to the texture cache waited for a region to be switched on.";
+        icache_off: u64 = "icache.gated.cycles", "Cycles that lines of the instruction cache were off, added up.";
+        icache_off_busy: u64 = "icache.gated_busy.cycles", "Of these, those while the SM had warps.";
+        icache_on: u64 = "icache.ungated.cycles", "Cycles that lines of the instruction cache were on, added up.";
+        icache_lost: u64 = "icache.lost.count", "Lines of the instruction cache that were switched off.", Charge::Issues;
+        icache_waits: u64 = "icache.gated_waits.cycles", "Cycles that accesses to the instruction cache waited for a region to be switched on.";
+    }
+}
+
+pub static TECHNIQUE: Technique = Technique {
+    name: "gated",
+    doc: "Gated caches: regions that are not accessed for some time are switched off and lose what they hold.",
+    paper: "Drowsy and divided-word-line caches (thesis), the contrast of section 3.3.1",
+    parameters: Parameters::parameters,
+    settings: || Box::<Parameters>::default(),
+    counters: Counters::INFO,
+    zero: || Box::<Counters>::default(),
+    excludes: &["drowsy"],
+    needs: &[],
+    check: |_, _, _| (),
+    stores: &[],
+    sites: Sites { data_array: Some(Gated::build), ..Sites::NONE },
+    balance: |_, _| (),
+    laws: &[Law {
+        text: "lines of L1 data caches are on or off in every cycle of their SM",
+        holds: |observed| {
+            let counters: &Counters = observed.own.of().expect("its own counters");
+            let config = observed.config;
+            let lines = u64::from(config.l1d_sets() * config.l1d.ways);
+            let time = counters.l1d_on + counters.l1d_off;
+            time == 0 || time == lines * observed.machine.sm.issue.cycles
+        },
+    }],
+};
+
+struct Gated {
+    array: Array,
+    regions: Regions,
+    off: u64,
+    off_busy: u64,
+    on: u64,
+    lost: u64,
+    waits: u64,
+}
+
+impl Gated {
+    fn build(build: &Build, array: Array, shape: ArrayShape) -> Option<Box<dyn DataArraySite>> {
+        let parameters: &Parameters = build.settings.of();
+        let acts = match array {
+            Array::L1d => parameters.l1d,
+            Array::L2 => parameters.l2,
+            Array::Constant => parameters.constant,
+            Array::Texture => parameters.texture,
+            Array::Instruction => parameters.instruction,
+            Array::Shared => false,
+        };
+        let mut regions = Regions::new(Layout {
+            frames: shape.frames,
+            region: parameters.region,
+            numbering: Numbering::SetMajor { ways: shape.ways },
+            sleep: Sleep::After(parameters.idle_cycles.into()),
+            wake: parameters.wake_cycles.into(),
+            ahead: 0,
+        });
+        regions.keep_fallen();
+        let site = Gated { array, regions, off: 0, off_busy: 0, on: 0, lost: 0, waits: 0 };
+        acts.then(|| Box::new(site) as Box<dyn DataArraySite>)
+    }
+}
+
+impl DataArraySite for Gated {
+    fn access(&mut self, access: &ArrayAccess) -> u64 {
+        let wait = self.regions.access(access.now, access.rows.iter().map(|row| row.frame.0));
+        if matches!(access.usage, Use::Read | Use::Fill) {
+            self.waits += wait;
+        }
+        wait
+    }
+
+    fn lost(&mut self, now: u64, lost: &mut Vec<LineId>) {
+        let before = lost.len();
+        lost.extend(self.regions.fallen(now).map(LineId));
+        self.lost += (lost.len() - before) as u64;
+    }
+
+    fn settle(&mut self, now: u64, busy: bool) {
+        self.regions.advance(now);
+        let off = self.regions.asleep_time - self.off;
+        self.off += off;
+        self.off_busy += if busy { off } else { 0 };
+        self.on = self.regions.on_time;
+    }
+
+    fn counters(&self) -> Box<dyn CounterSet> {
+        let mut counters = Counters::default();
+        let places = match self.array {
+            Array::L1d => Some([
+                &mut counters.l1d_off,
+                &mut counters.l1d_off_busy,
+                &mut counters.l1d_on,
+                &mut counters.l1d_lost,
+                &mut counters.l1d_waits,
+            ]),
+            Array::L2 => Some([
+                &mut counters.l2_off,
+                &mut counters.l2_off_busy,
+                &mut counters.l2_on,
+                &mut counters.l2_lost,
+                &mut counters.l2_waits,
+            ]),
+            Array::Constant => Some([
+                &mut counters.constant_off,
+                &mut counters.constant_off_busy,
+                &mut counters.constant_on,
+                &mut counters.constant_lost,
+                &mut counters.constant_waits,
+            ]),
+            Array::Texture => Some([
+                &mut counters.texture_off,
+                &mut counters.texture_off_busy,
+                &mut counters.texture_on,
+                &mut counters.texture_lost,
+                &mut counters.texture_waits,
+            ]),
+            Array::Instruction => Some([
+                &mut counters.icache_off,
+                &mut counters.icache_off_busy,
+                &mut counters.icache_on,
+                &mut counters.icache_lost,
+                &mut counters.icache_waits,
+            ]),
+            Array::Shared => None,
+        };
+        let counts = [self.off, self.off_busy, self.on, self.lost, self.waits];
+        places.into_iter().flatten().zip(counts).for_each(|(place, count)| *place = count);
+        counters.boxed()
+    }
+}

@@ -5,6 +5,7 @@
 //! seeds, and leaves a [`PointRecord`]; figures and measures are worked out from those of a seed ([`Findings`]), and the [`Ledger`] puts the
 //! measures of all seeds beside the claims (`data`). Nothing here reads, writes or runs anything: the command line does.
 
+pub mod caches;
 mod claim;
 mod evidence;
 mod figure;

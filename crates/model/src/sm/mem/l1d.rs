@@ -26,6 +26,7 @@ counters! {
     /// What the L1 data cache did. Accesses are transactions: a warp instruction makes one for each line that it touches.
     pub struct L1dCounters(Charge::Lines) {
         reads: u64 = "l1d.reads.count", "Lines looked for by loads. Reads = hits + misses + merges.";
+        load_lanes: u64 = "l1d.load_lanes.count", "Active lanes behind loads of lines, whether or not these hit.";
         read_hits: u64 = "l1d.read_hits.count", "Of these, those that were there.";
         misses: u64 = "l1d.misses.count", "Loads that had a line fetched.";
         merges: u64 = "l1d.merges.count", "Loads of a line that was being fetched already.";
@@ -180,6 +181,7 @@ impl L1d {
             let row = RowAccess { frame: place, line: number, words: line.words };
             let ready = self.use_data(now, Use::Read, asker.lanes, row);
             self.counters.reads += 1;
+            self.counters.load_lanes += u64::from(asker.lanes);
             self.counters.read_hits += 1;
             return Ok(Answer::At(ready + self.cycles));
         }
@@ -250,6 +252,7 @@ impl L1d {
             self.counters.misses += 1;
         }
         self.counters.reads += 1;
+        self.counters.load_lanes += u64::from(asker.lanes);
         Ok(Answer::Later)
     }
 

@@ -21,6 +21,8 @@ warpwatt_base::counters! {
         l1d_left: Log2 = "profile.l1d_left.histogram", "Blocks whose mean interval left the bin.";
         l1d_mean_up: u64 = "profile.l1d_mean_up.cycles", "Mean intervals of blocks, added up, each new one.";
         l1d_mean_down: u64 = "profile.l1d_mean_down.cycles", "The ones that these replaced.";
+        l1d_gaps: Log2 = "profile.l1d_gaps.histogram", "Single intervals between two uses of the same block.";
+        l1d_gap_sum: u64 = "profile.l1d_gap_sum.cycles", "These, added up.";
         l2_accesses: u64 = "profile.l2_accesses.count", "Reads and writes of blocks of the L2 slices.", Charge::AllLines;
         l2_lanes: u64 = "profile.l2_lanes.count", "Active lanes behind these.", Charge::AllLines;
         l2_reached: [u64; BINS] = "profile.l2_reached.histogram", "Blocks of the L2 slices that were used for the first, second, 4th, 8th, ... 16384th time.";
@@ -28,6 +30,8 @@ warpwatt_base::counters! {
         l2_left: Log2 = "profile.l2_left.histogram", "Blocks whose mean interval left the bin.";
         l2_mean_up: u64 = "profile.l2_mean_up.clocks", "Mean intervals of blocks, added up, each new one.";
         l2_mean_down: u64 = "profile.l2_mean_down.clocks", "The ones that these replaced.";
+        l2_gaps: Log2 = "profile.l2_gaps.histogram", "Single intervals between two uses of the same block.";
+        l2_gap_sum: u64 = "profile.l2_gap_sum.clocks", "These, added up.";
         constant_accesses: u64 = "profile.constant_accesses.count", "Reads and writes of blocks of the constant caches.", Charge::ConstantCache;
         constant_lanes: u64 = "profile.constant_lanes.count", "Active lanes behind these.", Charge::ConstantCache;
         constant_reached: [u64; BINS] = "profile.constant_reached.histogram", "Blocks of the constant caches that were used for the first, second, 4th, 8th, ... 16384th time.";
@@ -35,6 +39,8 @@ warpwatt_base::counters! {
         constant_left: Log2 = "profile.constant_left.histogram", "Blocks whose mean interval left the bin.";
         constant_mean_up: u64 = "profile.constant_mean_up.cycles", "Mean intervals of blocks, added up, each new one.";
         constant_mean_down: u64 = "profile.constant_mean_down.cycles", "The ones that these replaced.";
+        constant_gaps: Log2 = "profile.constant_gaps.histogram", "Single intervals between two uses of the same block.";
+        constant_gap_sum: u64 = "profile.constant_gap_sum.cycles", "These, added up.";
         texture_accesses: u64 = "profile.texture_accesses.count", "Reads and writes of blocks of the texture caches.", Charge::TextureLines;
         texture_lanes: u64 = "profile.texture_lanes.count", "Active lanes behind these.", Charge::TextureLines;
         texture_reached: [u64; BINS] = "profile.texture_reached.histogram", "Blocks of the texture caches that were used for the first, second, 4th, 8th, ... 16384th time.";
@@ -42,6 +48,8 @@ warpwatt_base::counters! {
         texture_left: Log2 = "profile.texture_left.histogram", "Blocks whose mean interval left the bin.";
         texture_mean_up: u64 = "profile.texture_mean_up.cycles", "Mean intervals of blocks, added up, each new one.";
         texture_mean_down: u64 = "profile.texture_mean_down.cycles", "The ones that these replaced.";
+        texture_gaps: Log2 = "profile.texture_gaps.histogram", "Single intervals between two uses of the same block.";
+        texture_gap_sum: u64 = "profile.texture_gap_sum.cycles", "These, added up.";
         shared_accesses: u64 = "profile.shared_accesses.count", "Reads and writes of blocks of the shared memory.", Charge::Shared;
         shared_lanes: u64 = "profile.shared_lanes.count", "Active lanes behind these.", Charge::Shared;
         shared_reached: [u64; BINS] = "profile.shared_reached.histogram", "Blocks of the shared memory that were used for the first, second, 4th, 8th, ... 16384th time.";
@@ -49,6 +57,8 @@ warpwatt_base::counters! {
         shared_left: Log2 = "profile.shared_left.histogram", "Blocks whose mean interval left the bin.";
         shared_mean_up: u64 = "profile.shared_mean_up.cycles", "Mean intervals of blocks, added up, each new one.";
         shared_mean_down: u64 = "profile.shared_mean_down.cycles", "The ones that these replaced.";
+        shared_gaps: Log2 = "profile.shared_gaps.histogram", "Single intervals between two uses of the same block.";
+        shared_gap_sum: u64 = "profile.shared_gap_sum.cycles", "These, added up.";
         icache_accesses: u64 = "profile.icache_accesses.count", "Reads and writes of blocks of the instruction caches.", Charge::Issues;
         icache_lanes: u64 = "profile.icache_lanes.count", "Active lanes behind these.", Charge::Issues;
         icache_reached: [u64; BINS] = "profile.icache_reached.histogram", "Blocks of the instruction caches that were used for the first, second, 4th, 8th, ... 16384th time.";
@@ -56,6 +66,8 @@ warpwatt_base::counters! {
         icache_left: Log2 = "profile.icache_left.histogram", "Blocks whose mean interval left the bin.";
         icache_mean_up: u64 = "profile.icache_mean_up.cycles", "Mean intervals of blocks, added up, each new one.";
         icache_mean_down: u64 = "profile.icache_mean_down.cycles", "The ones that these replaced.";
+        icache_gaps: Log2 = "profile.icache_gaps.histogram", "Single intervals between two uses of the same block.";
+        icache_gap_sum: u64 = "profile.icache_gap_sum.cycles", "These, added up.";
     }
 }
 
@@ -69,12 +81,14 @@ pub struct Tally {
     pub left: Log2,
     pub mean_up: u64,
     pub mean_down: u64,
+    pub gaps: Log2,
+    pub gap_sum: u64,
 }
 
 impl Counters {
     /// Those of one array, the others at zero.
     pub fn of(array: Array, tally: &Tally) -> Counters {
-        let Tally { accesses, lanes, reached, came, left, mean_up, mean_down } = *tally;
+        let Tally { accesses, lanes, reached, came, left, mean_up, mean_down, gaps, gap_sum } = *tally;
         let none = Counters::default();
         match array {
             Array::L1d => Counters {
@@ -85,6 +99,8 @@ impl Counters {
                 l1d_left: left,
                 l1d_mean_up: mean_up,
                 l1d_mean_down: mean_down,
+                l1d_gaps: gaps,
+                l1d_gap_sum: gap_sum,
                 ..none
             },
             Array::L2 => Counters {
@@ -95,6 +111,8 @@ impl Counters {
                 l2_left: left,
                 l2_mean_up: mean_up,
                 l2_mean_down: mean_down,
+                l2_gaps: gaps,
+                l2_gap_sum: gap_sum,
                 ..none
             },
             Array::Constant => Counters {
@@ -105,6 +123,8 @@ impl Counters {
                 constant_left: left,
                 constant_mean_up: mean_up,
                 constant_mean_down: mean_down,
+                constant_gaps: gaps,
+                constant_gap_sum: gap_sum,
                 ..none
             },
             Array::Texture => Counters {
@@ -115,6 +135,8 @@ impl Counters {
                 texture_left: left,
                 texture_mean_up: mean_up,
                 texture_mean_down: mean_down,
+                texture_gaps: gaps,
+                texture_gap_sum: gap_sum,
                 ..none
             },
             Array::Shared => Counters {
@@ -125,6 +147,8 @@ impl Counters {
                 shared_left: left,
                 shared_mean_up: mean_up,
                 shared_mean_down: mean_down,
+                shared_gaps: gaps,
+                shared_gap_sum: gap_sum,
                 ..none
             },
             Array::Instruction => Counters {
@@ -135,6 +159,8 @@ impl Counters {
                 icache_left: left,
                 icache_mean_up: mean_up,
                 icache_mean_down: mean_down,
+                icache_gaps: gaps,
+                icache_gap_sum: gap_sum,
                 ..none
             },
         }

@@ -78,9 +78,14 @@ impl Profile {
         if block.uses == 0 {
             block.first = now;
         }
-        block.uses += 1;
         // Some accesses are shown ahead of others that come earlier.
-        block.last = block.last.max(now);
+        let now = now.max(block.last);
+        if block.uses > 0 {
+            self.tally.gaps.note(now - block.last);
+            self.tally.gap_sum += now - block.last;
+        }
+        block.uses += 1;
+        block.last = now;
         if block.uses.is_power_of_two()
             && let Some(bin) = self.tally.reached.get_mut(block.uses.trailing_zeros() as usize)
         {
@@ -167,5 +172,6 @@ mod tests {
         means.note(8);
         assert_eq!(remaining(&profile.tally.came, &profile.tally.left), means);
         assert_eq!(profile.tally.mean_up - profile.tally.mean_down, 108);
+        assert_eq!((profile.tally.gaps.total(), profile.tally.gap_sum), (3, 208));
     }
 }

@@ -107,10 +107,13 @@ impl DataArraySite for Drowsy {
 
     fn settle(&mut self, now: u64, busy: bool) {
         self.regions.advance(now);
-        let asleep = self.regions.asleep_time - self.tally.asleep;
-        self.tally.asleep += asleep;
-        self.tally.asleep_busy += if busy { asleep } else { 0 };
-        (self.tally.on, self.tally.wakeups) = (self.regions.on_time, self.regions.wakeups);
+        let Tally { asleep, on, .. } = self.tally;
+        (self.tally.asleep, self.tally.on) = (self.regions.asleep_time, self.regions.on_time);
+        self.tally.wakeups = self.regions.wakeups;
+        if busy {
+            self.tally.asleep_busy += self.tally.asleep - asleep;
+            self.tally.on_busy += self.tally.on - on;
+        }
     }
 
     fn counters(&self) -> Box<dyn CounterSet> {

@@ -50,8 +50,8 @@ fn time_asleep_is_told_with_and_without_warps() {
     access(&mut drowsy, 10, Use::Read, 0, 7);
     drowsy.settle(30, true);
     drowsy.settle(100, false);
-    let Tally { asleep, asleep_busy, on, .. } = drowsy.tally;
-    assert_eq!((asleep, asleep_busy, on), (160 + 12 * 90, 12 * 20, 4 * 90));
+    let Tally { asleep, asleep_busy, on, on_busy, .. } = drowsy.tally;
+    assert_eq!((asleep, asleep_busy, on, on_busy), (160 + 12 * 90, 12 * 20, 4 * 90, 4 * 20));
 }
 
 #[test]

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What happens to single blocks: how often they are accessed (Figure 3-4), how far apart (Figure 3-5), and by how many lanes (Table 3-1).
+
+use super::cache::{ALL, CONSTANT, Cache, INSTRUCTION, L1D, L2, OPTIMIZED, SHARED, TEXTURE};
+use super::{BASE, BYTES};
+use crate::figure::{Figure, Series};
+use crate::measure::{Column, over};
+use crate::paper::Findings;
+use crate::point::{PointRecord, Points};
+use crate::suite::suite;
+
+/// Bins of Figure 3-4: never, once, twice, 4, 8, ... 16384 times and more.
+const BINS: usize = 16;
+
+/// The place of the workload that is a program of the paper.
+pub fn ours(program: &str, workloads: &[String]) -> Option<usize> {
+    let suite = suite("caches").ok()??;
+    let names = &suite.programs.iter().find(|other| other.name == program)?.ours;
+    names.iter().find_map(|name| workloads.iter().position(|other| other == name))
+}
+
+pub fn evaluate(points: &Points, findings: &mut Findings) {
+    accesses(points, findings);
+    intervals(points, findings);
+    utilization(points, findings);
+}
+
+fn parameter(point: &PointRecord, key: &str) -> Option<f64> {
+    point.inputs.gpu.as_ref()?.parameters.get(key)?.parse().ok()
+}
+
+/// Blocks of a cache by how often they were accessed, in percent of all of its instances.
+fn by_accesses(points: &Points, cache: &Cache) -> Vec<Column> {
+    let of = |bin: usize| {
+        points.column(BASE, |point| {
+            let reached =
+                |at: usize| point.bucket(&format!("profile.{}_reached.histogram", cache.counters), at);
+            let all = frames(point, cache)?;
+            let least = if bin == 0 { all } else { reached(bin - 1)? };
+            let more = if bin + 1 < BINS { reached(bin)? } else { 0.0 };
+            Some(100.0 * over(least - more, all)?)
+        })
+    };
+    (0..BINS).map(of).collect()
+}
+
+/// Blocks of all instances of a cache, from the parameters of the GPU.
+fn frames(point: &PointRecord, cache: &Cache) -> Option<f64> {
+    let of = |key: &str| parameter(point, key);
+    let one = match cache.name {
+        "l1d" => (of("sm.onchip_bytes")? - of("sm.shared.bytes")?) / 128.0,
+        "shared" => (of("sm.shared.bytes")? / 128.0).ceil(),
+        "l2" => of("l2.sets")? * of("l2.ways")?,
+        "instruction" => of("sm.icache.sets")? * of("sm.icache.ways")?,
+        name => of(&format!("sm.{name}.sets"))? * of(&format!("sm.{name}.ways"))?,
+    };
+    Some(one * if cache.name == "l2" { of("gpu.partitions")? } else { of("gpu.sms")? })
+}
+
+fn accesses(points: &Points, findings: &mut Findings) {
+    // Blocks accessed less often than 2 to the power of these, of which the first bin is for none.
+    let bounds = [
+        ("l1d_lt32", L1D, 6),
+        ("l2_lt16", L2, 5),
+        ("constant_lt2", CONSTANT, 2),
+        ("shared_never", SHARED, 1),
+        ("instruction_never", INSTRUCTION, 1),
+    ];
+    for (name, cache, below) in bounds {
+        let bins = by_accesses(points, &cache);
+        let sum = bins[1..below].iter().fold(bins[0].clone(), |sum, bin| sum.plus(bin));
+        findings.measures.mean(format!("cache.block_accesses:{name}"), &sum);
+    }
+    for (cache, name) in ALL.iter().zip(["fig3-4a", "fig3-4b", "fig3-4c", "fig3-4d", "fig3-4e", "fig3-4f"]) {
+        let label = |bin: usize| if bin == 0 { 0 } else { 1_u32 << (bin - 1) };
+        let bins = by_accesses(points, cache).into_iter().enumerate();
+        let series = bins.map(|(bin, column)| Series::new(format!("A[{}]", label(bin)), "%", column));
+        findings.figures.push(Figure::new(
+            name,
+            "Figure 3-4",
+            "Blocks by how often they were accessed, in percent",
+            &points.workloads,
+            series.collect(),
+        ));
+    }
+}
+
+/// Blocks whose mean interval is at least 2 to the power of `least`, in percent of blocks with two accesses or more.
+fn far_apart(point: &PointRecord, cache: &Cache, least: usize) -> Option<f64> {
+    let of =
+        |way: &str, bin: usize| point.bucket(&format!("profile.{}_{way}.histogram", cache.counters), bin);
+    let here = |bin: usize| Some(of("came", bin)? - of("left", bin)?);
+    let counts: Option<Vec<f64>> = (0..24).map(here).collect();
+    let counts = counts?;
+    // Bin n has values from 2 to the power of n - 1.
+    Some(100.0 * over(counts[least + 1..].iter().sum(), counts.iter().sum())?)
+}
+
+fn single_far_apart(point: &PointRecord, cache: &Cache, least: usize) -> Option<f64> {
+    let bin = |bin: usize| point.bucket(&format!("profile.{}_gaps.histogram", cache.counters), bin);
+    let counts: Option<Vec<f64>> = (0..24).map(bin).collect();
+    let counts = counts?;
+    Some(100.0 * over(counts[least + 1..].iter().sum(), counts.iter().sum())?)
+}
+
+fn intervals(points: &Points, findings: &mut Findings) {
+    let bounds = [(L1D, 9), (L2, 9), (CONSTANT, 5), (TEXTURE, 5), (SHARED, 7), (INSTRUCTION, 4)];
+    let mut series = Vec::new();
+    for (cache, least) in bounds {
+        let (name, counters) = (cache.name, cache.counters);
+        let users = cache.users(points);
+        let mean = points.column(BASE, |point| {
+            let sum = |way: &str| point.count(&format!("profile.{counters}_mean_{way}.{}", cache.time));
+            let blocks = |way: &str| point.count(&format!("profile.{counters}_{way}.histogram"));
+            over(sum("up")? - sum("down")?, blocks("came")? - blocks("left")?)
+        });
+        let single = points.column(BASE, |point| {
+            let sum = point.count(&format!("profile.{counters}_gap_sum.{}", cache.time))?;
+            over(sum, point.count(&format!("profile.{counters}_gaps.histogram"))?)
+        });
+        let measures = &mut findings.measures;
+        measures.mean(format!("cache.inter_access:{name}"), &mean.only(&users));
+        measures.mean(format!("cache.inter_access.intervals:{name}"), &single.only(&users));
+        let bins = points.column(BASE, |point| far_apart(point, &cache, least));
+        measures.mean(format!("cache.inter_access_bins:{name}"), &bins.only(&users));
+        let singles = points.column(BASE, |point| single_far_apart(point, &cache, least));
+        measures.mean(format!("cache.inter_access_bins.intervals:{name}"), &singles.only(&users));
+        series.push(Series::new(format!("{}: mean interval", cache.title), "cycles", mean));
+        series.push(Series::new(format!("{}: single intervals", cache.title), "cycles", single));
+        series.push(Series::new(format!("{}: blocks from {} cycles on", cache.title, 1 << least), "%", bins));
+    }
+    findings.figures.push(Figure::new(
+        "fig3-5",
+        "Figure 3-5",
+        "Cycles between accesses to the same block",
+        &points.workloads,
+        series,
+    ));
+}
+
+/// Active lanes of an access, in percent of 32.
+fn by_lanes(points: &Points, cache: &Cache) -> Column {
+    points.column(BASE, |point| {
+        let (lanes, accesses) = match cache.name {
+            // Loads that miss are accesses, too.
+            "l1d" => (point.count("l1d.load_lanes.count")?, point.count("l1d.reads.count")?),
+            "l2" => {
+                let kinds =
+                    ["reads", "writes", "atomics"].map(|kind| point.count(&format!("l2.{kind}.count")));
+                (point.count("l2.lanes.count")?, kinds.into_iter().flatten().sum())
+            }
+            _ => (
+                point.count(&format!("profile.{}_lanes.count", cache.counters))?,
+                point.count(&format!("profile.{}_accesses.count", cache.counters))?,
+            ),
+        };
+        Some(100.0 / 32.0 * over(lanes, accesses)?)
+    })
+}
+
+/// Words that an access reads or writes, in percent of its line.
+fn by_bytes(points: &Points, cache: &Cache) -> Column {
+    points.column(BYTES, |point| {
+        let count = |what: &str| point.count(&format!("dwl.{}_{what}.count", cache.counters));
+        let idle = count("read_idle")? + count("write_idle")?;
+        Some(100.0 * (1.0 - over(idle, 32.0 * (count("reads")? + count("writes")?))?))
+    })
+}
+
+fn utilization(points: &Points, findings: &mut Findings) {
+    let id = "cache.block_utilization";
+    let programs = suite("caches").ok().flatten().map(|suite| suite.programs).unwrap_or_default();
+    let mut series = Vec::new();
+    for cache in &OPTIMIZED {
+        let (lanes, bytes) = (by_lanes(points, cache), by_bytes(points, cache));
+        for program in &programs {
+            let Some(place) = ours(&program.name, &points.workloads) else { continue };
+            for (other, column) in [("", &lanes), (".bytes", &bytes)] {
+                if let Some(value) = column.0[place] {
+                    let name = format!("{id}{other}:{}.{}", program.name, cache.name);
+                    findings.measures.of(name, Some(value), 1);
+                }
+            }
+        }
+        series.push(Series::new(cache.title, "%", lanes));
+        series.push(Series::new(format!("{}, by bytes", cache.title), "%", bytes));
+    }
+    findings.figures.push(Figure::new(
+        "tab3-1",
+        "Table 3-1",
+        "Active lanes of an access, in percent",
+        &points.workloads,
+        series,
+    ));
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What wake-ups cost: time by size of region and length of wake-up (Figures 4-1 and 4-2), and the size with the best energy x time.
+
+use super::{ACTIVE_8, BASE, FILTER, FILTER_DROWSY, GATED, IMMEDIATE, LOOK_AHEAD, REGIONS};
+use super::{WAKE_1, WAKE_1_ICACHE, WAKE_1_LARGE, WAY_MAJOR};
+use crate::figure::{Figure, Series};
+use crate::measure::Column;
+use crate::paper::Findings;
+use crate::point::Points;
+
+/// A program is slowed markedly from so many percent on.
+const MARKEDLY: f64 = 5.0;
+
+fn cycles(points: &Points, variant: &str) -> Column {
+    points.column(variant, |point| Some(point.cycles as f64))
+}
+
+/// Cycles that a variant takes longer than the baseline, in percent.
+pub fn slowdown(points: &Points, variant: &str) -> Column {
+    cycles(points, variant).added(&cycles(points, BASE))
+}
+
+/// Performance of a variant over that of the baseline.
+fn speed(points: &Points, variant: &str) -> Column {
+    cycles(points, BASE).over(&cycles(points, variant))
+}
+
+/// Energy of the GPU x time of a variant, over that of the baseline.
+fn energy_delay(points: &Points, variant: &str) -> Column {
+    let product =
+        |variant: &str| points.column(variant, |point| Some(point.energy.total_j * point.cycles as f64));
+    product(variant).over(&product(BASE))
+}
+
+/// The size of region with the least energy x time in the mean.
+fn best(points: &Points, variants: impl Iterator<Item = (&'static str, u32)>) -> Option<f64> {
+    let products = variants.filter_map(|(variant, size)| Some((energy_delay(points, variant).mean()?, size)));
+    products.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, size)| f64::from(size))
+}
+
+pub fn evaluate(points: &Points, findings: &mut Findings) {
+    let measures = &mut findings.measures;
+    let count = points.workloads.len();
+    for (id, variant, wake_1) in [
+        ("cache.slowdown_region1", REGIONS[0].0, WAKE_1),
+        ("cache.slowdown_region32", REGIONS[5].0, WAKE_1_LARGE),
+    ] {
+        let column = slowdown(points, variant);
+        measures.mean(id, &column);
+        measures.most(id, &column, &points.workloads);
+        measures.mean(format!("{id}.wake_1"), &slowdown(points, wake_1));
+    }
+    let id = "cache.slowdown_region1";
+    measures.mean(format!("{id}.immediate"), &slowdown(points, IMMEDIATE));
+    measures.mean(format!("{id}.look_ahead"), &slowdown(points, LOOK_AHEAD));
+    measures.mean(format!("{id}.way_major"), &slowdown(points, WAY_MAJOR));
+    measures.mean(format!("{id}.gated"), &slowdown(points, GATED));
+    measures.mean(format!("{id}.filter_cache"), &slowdown(points, FILTER_DROWSY));
+    let eight = cycles(points, ACTIVE_8.1).added(&cycles(points, ACTIVE_8.0));
+    measures.mean(format!("{id}.active_8"), &eight);
+    let slowed = slowdown(points, REGIONS[0].1);
+    let without = slowdown(points, REGIONS[0].0);
+    let markedly =
+        slowed.with(&without, |with, without| Some(f64::from(u8::from(with - without > MARKEDLY))));
+    let programs = markedly.mean().map(|mean| mean * markedly.count() as f64);
+    measures.of("cache.instruction_region1", programs, count);
+    measures.most("cache.instruction_region1", &slowed, &points.workloads);
+    let with = best(points, REGIONS.iter().map(|(_, variant, size)| (*variant, *size)));
+    let without = best(points, REGIONS.iter().map(|(variant, _, size)| (*variant, *size)));
+    measures.of("cache.optimal_region:with_instruction", with, count);
+    measures.of("cache.optimal_region:without", without, count);
+    for (variant, icache, size) in &REGIONS {
+        measures.mean(format!("cache.optimal_region.without_{size}"), &energy_delay(points, variant));
+        measures.mean(format!("cache.optimal_region.with_{size}"), &energy_delay(points, icache));
+    }
+    figures(points, findings);
+}
+
+fn figures(points: &Points, findings: &mut Findings) {
+    let ratio = |name: String, variant: &str| Series::new(name, "x", speed(points, variant)).ratio();
+    findings.figures.push(Figure::new(
+        "fig4-1",
+        "Figure 4-1",
+        "Performance with regions of 16 blocks in all caches, over that without the technique",
+        &points.workloads,
+        vec![
+            ratio("wake-up of 1 cycle".to_owned(), WAKE_1_ICACHE),
+            ratio("wake-up of 2 cycles".to_owned(), REGIONS[4].1),
+        ],
+    ));
+    let mut series: Vec<_> = REGIONS
+        .iter()
+        .map(|(variant, _, size)| ratio(format!("region of {size}, 2 cycles"), variant))
+        .collect();
+    series.push(ratio("region of 1, 1 cycle".to_owned(), WAKE_1));
+    series.push(ratio("region of 32, 1 cycle".to_owned(), WAKE_1_LARGE));
+    let slowdown_1 = Series::new("region of 1, 2 cycles: added", "%", slowdown(points, REGIONS[0].0));
+    let slowdown_32 = Series::new("region of 32, 2 cycles: added", "%", slowdown(points, REGIONS[5].0));
+    series.push(slowdown_1.claimed("cache.slowdown_region1"));
+    series.push(slowdown_32.claimed("cache.slowdown_region32"));
+    findings.figures.push(Figure::new(
+        "fig4-2",
+        "Figure 4-2",
+        "Performance by size of region, instruction cache left on, over that without the technique",
+        &points.workloads,
+        series,
+    ));
+    let others = [
+        ("sleep after each access", IMMEDIATE),
+        ("look-ahead of 2 cycles", LOOK_AHEAD),
+        ("regions by ways", WAY_MAJOR),
+        ("gated after 8192 cycles", GATED),
+        ("filter cache", FILTER),
+        ("filter cache and drowsy regions", FILTER_DROWSY),
+    ];
+    let mut series: Vec<_> =
+        others.iter().map(|(name, variant)| ratio((*name).to_owned(), variant)).collect();
+    series.extend(others.map(|(name, variant)| {
+        Series::new(format!("{name}: energy x time"), "x", energy_delay(points, variant)).ratio()
+    }));
+    let title = "Other policies, over the baseline: performance, and energy of the GPU x time";
+    findings.figures.push(Figure::new("policies", "", title, &points.workloads, series));
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Shares of caches in static, dynamic and total power: Figures 3-1 to 3-3.
+
+use super::BASE;
+use super::cache::{ALL, Cache};
+use crate::figure::{Figure, Series};
+use crate::measure::{Column, over};
+use crate::paper::Findings;
+use crate::point::{PointRecord, Points};
+
+/// The component that is not on the chip.
+const MEMORY: &str = "memory chips";
+
+/// Dynamic energy of the GPU, without its memory chips.
+pub fn gpu_dynamic(point: &PointRecord) -> f64 {
+    let memory = point.energy.components.iter().filter(|part| part.name == MEMORY);
+    point.energy.dynamic_j - memory.map(|part| part.dynamic_j).sum::<f64>()
+}
+
+fn all(point: &PointRecord, of: impl Fn(&Cache, &PointRecord) -> f64) -> f64 {
+    ALL.iter().map(|cache| of(cache, point)).sum()
+}
+
+fn share(points: &Points, of: impl Fn(&PointRecord) -> Option<f64>) -> Column {
+    points.column(BASE, of).map(|share| 100.0 * share)
+}
+
+/// Share of a cache in the GPU's dynamic energy, by program, in percent.
+pub fn of_gpu(points: &Points, cache: &Cache) -> Column {
+    share(points, |point| over(cache.dynamic(point), gpu_dynamic(point)))
+}
+
+pub fn evaluate(points: &Points, findings: &mut Findings) {
+    static_shares(findings);
+    let of_all = share(points, |point| over(all(point, Cache::dynamic), gpu_dynamic(point)));
+    let measures = &mut findings.measures;
+    measures.mean("cache.dynamic_share_of_gpu:all", &of_all);
+    measures.most("cache.dynamic_share_of_gpu", &of_all, &points.workloads);
+    let with_memory = share(points, |point| over(all(point, Cache::dynamic), point.energy.dynamic_j));
+    measures.mean("cache.dynamic_share_of_gpu.with_memory_chips", &with_memory);
+    let mut dynamic_series = vec![Series::new("all caches", "%", of_all.clone())];
+    let mut total_series = Vec::new();
+    for cache in &ALL {
+        let of_gpu = of_gpu(points, cache);
+        measures.mean(format!("cache.dynamic_share_of_gpu:{}", cache.name), &of_gpu);
+        let of_caches = share(points, |point| over(cache.dynamic(point), all(point, Cache::dynamic)));
+        measures.mean(format!("cache.dynamic_share_of_caches:{}", cache.name), &of_caches);
+        let total = share(points, |point| over(cache.total(point), all(point, Cache::total)));
+        measures.mean(format!("cache.total_share:{}", cache.name), &total);
+        let leaked = share(points, |point| over(cache.leakage(point), all(point, Cache::leakage)));
+        measures.mean(format!("cache.static_share.joules:{}", cache.name), &leaked);
+        dynamic_series.push(Series::new(cache.title, "%", of_gpu));
+        total_series.push(Series::new(cache.title, "%", total));
+    }
+    for program in ["mri-gridding", "lavaMD"] {
+        let value = super::blocks::ours(program, &points.workloads).and_then(|place| of_all.0[place]);
+        measures.of(format!("cache.dynamic_peaks:{program}"), value, usize::from(value.is_some()));
+    }
+    findings.figures.push(Figure::new(
+        "fig3-2",
+        "Figure 3-2",
+        "Dynamic energy of caches, in percent of that of the GPU without memory chips",
+        &points.workloads,
+        dynamic_series,
+    ));
+    findings.figures.push(Figure::new(
+        "fig3-3",
+        "Figure 3-3",
+        "Static and dynamic energy of each cache, in percent of that of all caches",
+        &points.workloads,
+        total_series,
+    ));
+}
+
+/// Figure 3-1 follows from Table 4-2.
+fn static_shares(findings: &mut Findings) {
+    let power = |cache: &Cache| cache.table[3] * cache.instances;
+    let whole: f64 = ALL.iter().map(power).sum();
+    let shares: Vec<_> = ALL.iter().map(|cache| 100.0 * power(cache) / whole).collect();
+    for (cache, share) in ALL.iter().zip(&shares) {
+        findings.measures.computed(format!("cache.static_share:{}", cache.name), *share);
+    }
+    findings.figures.push(Figure {
+        name: "fig3-1",
+        place: Some("Figure 3-1"),
+        title: "Static power of caches at full voltage, by Table 4-2 with 15 SMs, in percent of all",
+        axis: "cache",
+        labels: ALL.iter().map(|cache| cache.title.to_owned()).collect(),
+        series: vec![Series::new("share", "%", Column(shares.into_iter().map(Some).collect()))],
+    });
+}

@@ -198,6 +198,11 @@ impl Slice {
         for place in self.data.lost(clock) {
             self.lost.extend(self.tags.lose(place));
         }
+        self.write_lost(memory);
+    }
+
+    /// Writes changed lines that were given up, as far as memory has room.
+    fn write_lost(&mut self, memory: &mut Controller) {
         while let Some(&line) = self.lost.front()
             && memory.has_room(None, Some(line))
         {
@@ -228,7 +233,14 @@ impl Slice {
             None if packet.kind == Kind::Write && packet.words == ALL_WORDS => {
                 self.allocate(clock, line, packet, memory)?;
             }
-            None if self.lost.contains(&line) => return Err(Cause::Memory),
+            // Memory has to have it before it is read again.
+            None if self.lost.contains(&line) => {
+                self.write_lost(memory);
+                if self.lost.contains(&line) {
+                    return Err(Cause::Memory);
+                }
+                self.miss(clock, line, packet, memory)?;
+            }
             None => self.miss(clock, line, packet, memory)?,
         }
         match packet.kind {

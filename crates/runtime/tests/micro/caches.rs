@@ -107,6 +107,22 @@ fn a_load_by_eight_lanes_enables_eight_segments() {
 }
 
 #[test]
+fn every_cache_but_that_of_instructions_has_divided_word_lines() {
+    let body = format!("{TEXTURE}{SHARED}{INDEXED}{L1D}");
+    let own = |with: &'static str| {
+        let ran = run(&[with], &body);
+        ran.counters.all_techniques().find::<dwl::Counters>().expect("it is on").clone()
+    };
+    let reads = |own: &dwl::Counters| {
+        [own.l1d_reads, own.l2_reads, own.constant_reads, own.texture_reads, own.shared_reads]
+            .map(|reads| reads > 0)
+    };
+    assert_eq!(reads(&own("dwl"))[2..], [true; 3]);
+    assert_eq!(reads(&own("dwl:texture=off"))[2..], [true, false, true]);
+    assert_eq!(reads(&own("dwl:constant=off,shared=off"))[2..], [false, true, false]);
+}
+
+#[test]
 fn a_profile_has_uses_and_intervals_of_blocks() {
     let ran = run(&["block-profile"], &L1D.repeat(50));
     let own = ran.counters.all_techniques().find::<block_profile::Counters>().expect("it is on").clone();
@@ -198,4 +214,17 @@ fn a_filter_cache_lets_l1_sleep() {
     let wakeups =
         |ran: &Ran| ran.counters.all_techniques().find::<drowsy::Counters>().expect("it is on").l1d_wakeups;
     assert!(wakeups(&alone) >= LINKS && wakeups(&filtered) < 10);
+}
+
+#[test]
+fn lines_that_are_lost_at_once_let_programs_finish() {
+    let plain = wide(&[]).run(&mixed()).expect("it runs");
+    for with in [
+        "gated:idle_cycles=0",
+        "gated:idle_cycles=0,instruction=on",
+        "gated:idle_cycles=3,region=64,instruction=on",
+    ] {
+        let ran = wide(&[with]).run(&mixed()).unwrap_or_else(|error| panic!("{with}: {error}"));
+        assert!(ran.results == plain.results, "{with}");
+    }
 }

@@ -98,11 +98,19 @@ impl SramSpec {
     }
 
     /// The array of the GPU, and the one that figures were taken at.
-    pub(crate) fn arrays(&self, setting: Setting, conditions: Option<&Conditions>) -> Result<Arrays, Problem> {
+    pub(crate) fn arrays(
+        &self,
+        setting: Setting,
+        conditions: Option<&Conditions>,
+    ) -> Result<Arrays, Problem> {
         let configured = self.array(setting, conditions)?;
         let Some(reference) = self.reference else {
-            let message = "the array of a structure needs a reference that its figures were taken at".to_owned();
-            return Err(bad(message, "write reference = { bytes = ... }, with ways and the like where they matter"));
+            let message =
+                "the array of a structure needs a reference that its figures were taken at".to_owned();
+            return Err(bad(
+                message,
+                "write reference = { bytes = ... }, with ways and the like where they matter",
+            ));
         };
         let node_nm = conditions.map_or(configured.node_nm, Conditions::reference_nm);
         let reference = legal(Sram {

@@ -64,8 +64,9 @@ pub fn area_mm2(
     let (_, die) = technology.die.as_ref()?;
     let gpu = &setting.config.gpu;
     let more = |count: u32, than: f64| f64::from(count) - than;
-    let logic =
-        die.mm2 + die.sm_mm2 * more(gpu.sms, die.sms) + die.partition_mm2 * more(gpu.partitions, die.partitions);
+    let logic = die.mm2
+        + die.sm_mm2 * more(gpu.sms, die.sms)
+        + die.partition_mm2 * more(gpu.partitions, die.partitions);
     let shrink = conditions.map_or(1.0, |conditions| conditions.shrink() * conditions.shrink());
     let here = |structure: &Structure| {
         let on = |name: &toml::Spanned<String>| setting.techniques.contains(&name.get_ref().as_str());

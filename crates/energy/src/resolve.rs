@@ -14,9 +14,7 @@ use crate::die::{self, Arrays};
 use crate::error::{Error, Problem, shortened};
 use crate::silicon::{self, Conditions};
 use crate::sram::Sram;
-use crate::technology::{
-    Access, Amount, Event, Origin, SramSpec, State, Static, Structure, Technology,
-};
+use crate::technology::{Access, Amount, Event, Origin, SramSpec, State, Static, Structure, Technology};
 use crate::units::{Joules, Milliwatts, Picojoules};
 
 /// What a technology is worked out for.

@@ -180,13 +180,8 @@ mod tests {
         for (key, value) in settings {
             config.set(key, value).expect("a parameter");
         }
-        let setting = Setting {
-            config: &config,
-            counters: &[],
-            all_techniques: &[],
-            techniques: &[],
-            parameters: &[],
-        };
+        let setting =
+            Setting { config: &config, counters: &[], all_techniques: &[], techniques: &[], parameters: &[] };
         let technology = Technology::builtin(technology).expect("it is built in");
         conditions(&technology, setting).expect("it is legal").expect("it has silicon")
     }

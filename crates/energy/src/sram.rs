@@ -101,6 +101,8 @@ const WIDTH_EXPONENT: f64 = 3.4727;
 const TAG_BITS: f64 = 30.0;
 /// CACTI's figures for wider ports contradict each other; such an access is made of several of this width.
 const WIDEST: f64 = 512.0;
+/// Cells along the side of the largest plain array of the series, 32 KB; beyond it the energy grows as that of a cache does.
+const KNOWN_SIDE: f64 = 512.0;
 /// What a port beyond one for reading and one for writing adds to each side of a cell. No series has such arrays.
 const PORT_PITCH: f64 = 0.4;
 
@@ -134,9 +136,7 @@ fn along(points: impl Iterator<Item = (f64, f64)> + Clone, at: f64, logarithmic:
     let pairs = points.clone().zip(points.skip(1));
     let count = pairs.clone().count();
     let found = pairs.enumerate().find(|(i, (_, next))| at <= next.0 || i + 1 == count);
-    found.map_or(0.0, |(_, ((x0, y0), (x1, y1)))| {
-        y0 * libm::pow(y1 / y0, (x(at) - x(x0)) / (x(x1) - x(x0)))
-    })
+    found.map_or(0.0, |(_, ((x0, y0), (x1, y1)))| y0 * libm::pow(y1 / y0, (x(at) - x(x0)) / (x(x1) - x(x0))))
 }
 
 fn node(figure: usize, nm: f64) -> f64 {
@@ -195,7 +195,8 @@ impl Sram {
             of.plain * libm::pow(width, of.plain_exponent)
                 + of.plain_side
                     * libm::pow(width, of.plain_side_width)
-                    * libm::pow(stretched, of.plain_side_exponent)
+                    * libm::pow(stretched.min(KNOWN_SIDE), of.plain_side_exponent)
+                    * libm::pow((stretched / KNOWN_SIDE).max(1.0), of.side_exponent)
         };
         let between = (libm::sqrt(self.cells() * self.banks) - side) * self.stretch();
         let banks = of.banks * libm::sqrt(width / 32.0) * between;

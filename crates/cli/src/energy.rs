@@ -7,7 +7,7 @@ use serde_json::json;
 use warpwatt_config::Config;
 use warpwatt_energy::{DEFAULT, Error, Problem, TECHNOLOGIES, Technology};
 use warpwatt_record::{Energies, TechnologyFile};
-use warpwatt_results::{Energy, LineEnergy, RunRecord};
+use warpwatt_results::{Energy, LineEnergy, RunRecord, Shares, Silicon};
 use warpwatt_runtime::Techniques;
 
 use crate::args::ListArgs;
@@ -130,6 +130,7 @@ pub fn table(record: &RunRecord, texts: &Texts) -> Option<String> {
     let energy = record.energy.as_ref()?;
     let mut out = format!("\n{}", headline(record)?);
     out += &format!("energy-delay {:.4e} J s, energy-delay^2 {:.4e} J s^2\n", energy.edp_js, energy.ed2p_js2);
+    out += &energy.silicon.as_ref().map_or(String::new(), silicon);
     out += &format!("\n{}", components(energy));
     if record.kernels.iter().filter(|kernel| kernel.energy.is_some()).count() > 1 {
         out += &format!("\n{}", kernels(record));
@@ -149,23 +150,50 @@ pub fn table(record: &RunRecord, texts: &Texts) -> Option<String> {
 fn components(energy: &Energy) -> String {
     let seconds = if energy.average_w > 0.0 { energy.total_j / energy.average_w } else { 0.0 };
     let power = |joules: f64| if seconds > 0.0 { watts(joules / seconds) } else { watts(0.0) };
-    let mut table = Table::new(&["component", "dynamic", "static", "total", "share", "power"]);
-    let mut row = |name: &str, dynamic: f64, static_: f64| {
+    let mut table = Table::new(&[
+        "component",
+        "dynamic",
+        "static",
+        "total",
+        "power",
+        "share",
+        "on chip",
+        "with warps",
+        "both",
+    ]);
+    let mut row = |name: &str, dynamic: f64, static_: f64, shares: Shares| {
         let total = dynamic + static_;
         table.row([
             name.to_owned(),
             joules(dynamic),
             joules(static_),
             joules(total),
-            percent(total, energy.total_j),
             power(total),
+            percent(shares.all, 1.0),
+            percent(shares.on_chip, 1.0),
+            percent(shares.with_warps, 1.0),
+            percent(shares.with_warps_on_chip, 1.0),
         ]);
     };
     for part in &energy.components {
-        row(&part.name, part.dynamic_j, part.static_j);
+        row(&part.name, part.dynamic_j, part.static_j, part.shares);
     }
-    row("total", energy.dynamic_j, energy.static_j);
+    let whole =
+        Shares { all: 1.0, on_chip: 1.0, with_warps: 1.0, with_warps_on_chip: 1.0, dynamic_on_chip: 1.0 };
+    row("total", energy.dynamic_j, energy.static_j, whole);
     table.render()
+        + &format!(
+            "\nshares: of everything; on chip, without memory chips and their interface; over the {} of time in which SMs had warps; both\n",
+            percent(energy.with_warps_share, 1.0)
+        )
+}
+
+/// What the energy was worked out for, in a line.
+fn silicon(silicon: &Silicon) -> String {
+    let volts = silicon.volts.iter().map(|(clock, volts)| format!("{volts:.3} V for {clock}"));
+    let volts: Vec<_> = volts.collect();
+    let die = silicon.die_mm2.map_or(String::new(), |area| format!(", die of {area:.0} mm2"));
+    format!("silicon: {} nm, {} K, {}{die}\n", silicon.node_nm, silicon.kelvin, volts.join(", "))
 }
 
 /// By kernel, in order of first launch.

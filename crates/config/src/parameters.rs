@@ -236,4 +236,12 @@ parameters! {
         t_refi: u32 = 3600, 100..=1000000, "clocks", "Between refreshes.";
         t_rfc: u32 = 96, 1..=4096, "clocks", "A refresh.";
     }
+    /// What energy depends on besides structure and clocks; nothing of it changes a counter.
+    power: Power = "power" {
+        node_nm: u32 = 0, 0..=90, "nm", "Feature size; 0: that of the technology.";
+        kelvin: u32 = 0, 0..=400, "K", "Temperature of the die; 0: that of the technology.";
+        core_mv: u32 = 0, 0..=3000, "mV", "Supply voltage of the SMs; 0: what the technology's curve says for clock.core_mhz.";
+        noc_mv: u32 = 0, 0..=3000, "mV", "Supply voltage of the network; 0: what the technology's curve says for clock.noc_mhz.";
+        l2_mv: u32 = 0, 0..=3000, "mV", "Supply voltage of the L2 slices; 0: what the technology's curve says for clock.l2_mhz.";
+    }
 }

@@ -74,6 +74,9 @@ fn fixed_range(key: &str) -> Option<(u32, u32)> {
         "noc.flit_bytes" => (8, 64),
         "l2.sets" => (1, 128),
         "dram.t_refi" => (500, 8000),
+        "power.node_nm" => (22, 90),
+        "power.kelvin" => (300, 380),
+        "power.core_mv" | "power.noc_mv" | "power.l2_mv" => (700, 1200),
         _ => return None,
     })
 }

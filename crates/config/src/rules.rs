@@ -16,7 +16,25 @@ pub fn validate(config: &Config) -> Result<(), Vec<Error>> {
     network(config, &mut broken);
     memory(config, &mut broken);
     clocks(config, &mut broken);
+    power(config, &mut broken);
     if broken.0.is_empty() { Ok(()) } else { Err(broken.0) }
+}
+
+/// Figures that nothing is known about.
+fn power(config: &Config, broken: &mut Broken) {
+    let known: [(&'static [&'static str], u32, u32, &str); 5] = [
+        (&["power.node_nm"], config.power.node_nm, 14, "nm"),
+        (&["power.kelvin"], config.power.kelvin, 273, "K"),
+        (&["power.core_mv"], config.power.core_mv, 400, "mV"),
+        (&["power.noc_mv"], config.power.noc_mv, 400, "mV"),
+        (&["power.l2_mv"], config.power.l2_mv, 400, "mV"),
+    ];
+    for (keys, value, least, unit) in known {
+        broken.unless(value == 0 || value >= least, keys, || {
+            let message = format!("`{}` is {value} {unit}, below what energy is known for", keys[0]);
+            (message, format!("use {least} {unit} or more, or 0 for what follows from the technology"))
+        });
+    }
 }
 
 struct Broken(Vec<Error>);

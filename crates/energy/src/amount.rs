@@ -3,10 +3,12 @@
 
 use warpwatt_base::suggest;
 
+use crate::die::Arrays;
 use crate::error::{Problem, shortened};
 use crate::figures;
 use crate::resolve::Setting;
-use crate::sram::Sram;
+use crate::silicon::Conditions;
+use crate::sram::{Sram, nominal_volts};
 use crate::technology::{Amount, SramSpec};
 
 /// A number that a name stands for.
@@ -71,32 +73,76 @@ fn between(at: &[[f64; 2]], x: f64) -> Result<f64, Problem> {
 }
 
 impl SramSpec {
-    pub(crate) fn array(&self, setting: Setting) -> Result<Sram, Problem> {
+    /// The array of the GPU, at the usual voltage of its node.
+    pub(crate) fn array(&self, setting: Setting, conditions: Option<&Conditions>) -> Result<Sram, Problem> {
+        let silicon = |own: Option<f64>, of: fn(&Conditions) -> f64, name: &str| {
+            own.or_else(|| conditions.map(of)).ok_or_else(|| {
+                let message = format!("it is not said what `{name}` of this SRAM array is");
+                bad(message, "write it here, or in `silicon` for the whole technology")
+            })
+        };
+        let node_nm = silicon(self.node_nm, |conditions| conditions.node_nm, "node_nm")?;
         let array = Sram {
             bytes: product(&self.bytes, setting)?,
             banks: product(&self.banks, setting)?,
-            width_bits: self.width_bits,
-            ways: self.ways,
+            width_bits: self.width_bits.value(setting)?,
+            ways: self.ways.value(setting)?,
+            line_bytes: self.line_bytes.value(setting)?,
+            sequential: self.sequential,
             extra_ports: (self.read_ports + self.write_ports - 1.0).max(0.0),
-            node_nm: self.node_nm,
-            volts: self.volts,
-            kelvin: self.kelvin,
+            node_nm,
+            volts: self.volts.unwrap_or_else(|| nominal_volts(node_nm)),
+            kelvin: silicon(self.kelvin, |conditions| conditions.kelvin, "kelvin")?,
         };
-        let positive = [
-            ("bytes", array.bytes),
-            ("banks", array.banks),
-            ("width_bits", array.width_bits),
-            ("ways", array.ways),
-            ("node_nm", array.node_nm),
-            ("volts", array.volts),
-            ("kelvin", array.kelvin),
-        ];
-        match positive.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
-            Some((name, value)) => {
-                Err(bad(format!("`{name}` of an SRAM array cannot be {value}"), "write a number above 0"))
-            }
-            None => Ok(array),
+        legal(array)
+    }
+
+    /// The array of the GPU, and the one that figures were taken at.
+    pub(crate) fn arrays(
+        &self,
+        setting: Setting,
+        conditions: Option<&Conditions>,
+    ) -> Result<Arrays, Problem> {
+        let configured = self.array(setting, conditions)?;
+        let Some(reference) = self.reference else {
+            let message =
+                "the array of a structure needs a reference that its figures were taken at".to_owned();
+            return Err(bad(
+                message,
+                "write reference = { bytes = ... }, with ways and the like where they matter",
+            ));
+        };
+        let node_nm = conditions.map_or(configured.node_nm, Conditions::reference_nm);
+        let reference = legal(Sram {
+            bytes: reference.bytes,
+            banks: reference.banks.unwrap_or(configured.banks),
+            width_bits: reference.width_bits.unwrap_or(configured.width_bits),
+            ways: reference.ways.unwrap_or(configured.ways),
+            line_bytes: reference.line_bytes.unwrap_or(configured.line_bytes),
+            node_nm,
+            volts: nominal_volts(node_nm),
+            kelvin: conditions.map_or(configured.kelvin, Conditions::reference_kelvin),
+            ..configured
+        })?;
+        Ok(Arrays { configured, reference, copies: product(&self.copies, setting)? })
+    }
+}
+
+fn legal(array: Sram) -> Result<Sram, Problem> {
+    let positive = [
+        ("bytes", array.bytes),
+        ("banks", array.banks),
+        ("width_bits", array.width_bits),
+        ("ways", array.ways),
+        ("node_nm", array.node_nm),
+        ("volts", array.volts),
+        ("kelvin", array.kelvin),
+    ];
+    match positive.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
+        Some((name, value)) => {
+            Err(bad(format!("`{name}` of an SRAM array cannot be {value}"), "write a number above 0"))
         }
+        None => Ok(array),
     }
 }
 

@@ -18,6 +18,7 @@ macro_rules! technologies {
 
 technologies! {
     "gtx480-40nm",
+    "gpuwattch-40nm",
     "wc45",
     "corf40",
     "thesis32",

@@ -20,6 +20,7 @@ pub struct Breakdown {
 pub struct StructureEnergy {
     pub name: Arc<str>,
     pub component: Arc<str>,
+    pub off_chip: bool,
     pub dynamic: Joules,
     pub static_: Joules,
 }
@@ -28,6 +29,8 @@ pub struct StructureEnergy {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Component {
     pub name: Arc<str>,
+    /// Nothing of it is on the die.
+    pub off_chip: bool,
     pub dynamic: Joules,
     pub static_: Joules,
 }
@@ -46,9 +49,10 @@ impl Breakdown {
             let place = all.iter().position(|component| component.name == structure.component);
             let place = place.unwrap_or_else(|| {
                 let name = structure.component.clone();
-                all.push(Component { name, dynamic: Joules(0.0), static_: Joules(0.0) });
+                all.push(Component { name, off_chip: true, dynamic: Joules(0.0), static_: Joules(0.0) });
                 all.len() - 1
             });
+            all[place].off_chip &= structure.off_chip;
             all[place].dynamic += structure.dynamic;
             all[place].static_ += structure.static_;
         }
@@ -65,6 +69,11 @@ impl Breakdown {
 
     pub fn total(&self) -> Joules {
         self.dynamic() + self.static_()
+    }
+
+    /// Without components that are not on the die.
+    pub fn on_chip(&self) -> Joules {
+        self.components().iter().filter(|component| !component.off_chip).map(Component::total).sum()
     }
 
     /// Energy times delay, in joule seconds.
@@ -95,6 +104,7 @@ impl Model {
             .map(|info| StructureEnergy {
                 name: info.name.clone(),
                 component: info.component.clone(),
+                off_chip: info.off_chip,
                 dynamic: Joules(0.0),
                 static_: Joules(0.0),
             })
@@ -108,6 +118,25 @@ impl Model {
             }
         }
         Breakdown { structures, time }
+    }
+
+    /// The part of it that falls into the time in which SMs had warps, which is the `busy` share of all: dynamic energy, and static energy in
+    /// proportion. Time in states is divided alike, but for that with warps itself.
+    pub fn evaluate_with_warps(&self, counts: &[f64], time: Seconds, busy: f64) -> Breakdown {
+        let mut part = counts.to_vec();
+        for term in &self.terms {
+            if let Of::State(counter) = term.of
+                && self.counters[counter] != "sm.active.cycles"
+            {
+                part[counter] = counts[counter] * busy;
+            }
+        }
+        let mut whole = self.evaluate_counts(&part, Seconds(time.0 * busy));
+        for structure in &mut whole.structures {
+            // What is there only without warps is nothing but rounding here.
+            structure.static_ = Joules(structure.static_.0.max(0.0));
+        }
+        whole
     }
 
     /// One SM, from its own counters: what SMs share is left out, so that all SMs and the rest make up the GPU.

@@ -34,6 +34,7 @@ figures! {
     "l1d.bytes", "Size of an L1 data cache: on-chip memory less shared memory." =
         |config| f64::from(config.l1d_bytes());
     "l1d.lines", "Lines of an L1 data cache." = |config| f64::from(config.l1d_bytes() / LINE_BYTES);
+    "l2.port_bits", "Bits that an L2 slice reads or writes at once." = |config| f64::from(config.l2.port_bytes * 8);
     "l2.slice_bytes", "Size of an L2 slice." = |config| f64::from(config.l2.sets * config.l2.ways * LINE_BYTES);
     "l2.slice_lines", "Lines of an L2 slice." = |config| f64::from(config.l2.sets * config.l2.ways);
     "rf.sub_bank_bytes", "Size of one SRAM array of a register file." =

@@ -10,7 +10,7 @@ use warpwatt_base::suggest;
 
 use crate::builtin::TECHNOLOGIES;
 use crate::error::{Error, Place, Problem, shortened};
-use crate::technology::{Origin, Structure, Technology};
+use crate::technology::{Die, Origin, Silicon, Structure, Technology};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,6 +19,9 @@ struct File {
     #[serde(default)]
     description: String,
     inherits: Option<Spanned<String>>,
+    silicon: Option<Silicon>,
+    pinned_voltage: Option<bool>,
+    die: Option<Die>,
     #[serde(default)]
     structure: Vec<Structure>,
 }
@@ -60,14 +63,18 @@ fn read(text: &str, file_name: &str, known: usize) -> Result<Technology, Vec<Err
     })?;
     let stem = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
     let stem = stem.strip_suffix(".toml").unwrap_or(stem);
-    let mut structures = match &file.inherits {
-        None => Vec::new(),
+    let base = match &file.inherits {
+        None => None,
         Some(name) => {
             match TECHNOLOGIES[..known].iter().position(|technology| technology.name == name.get_ref()) {
-                Some(index) => read(TECHNOLOGIES[index].text, name.get_ref(), index)?.structures,
+                Some(index) => Some(read(TECHNOLOGIES[index].text, name.get_ref(), index)?),
                 None => return Err(vec![origin.error(name.span(), unknown(name.get_ref()))]),
             }
         }
+    };
+    let (silicon, pinned, die, mut structures) = match base {
+        None => (None, false, None, Vec::new()),
+        Some(base) => (base.silicon, base.pinned, base.die, base.structures),
     };
     let inherited = structures.len();
     let mut errors = Vec::new();
@@ -90,6 +97,9 @@ fn read(text: &str, file_name: &str, known: usize) -> Result<Technology, Vec<Err
         name: file.name.unwrap_or_else(|| stem.to_owned()),
         description: file.description,
         inherits: file.inherits.map(Spanned::into_inner),
+        silicon: file.silicon.map(|silicon| (origin.clone(), silicon)).or(silicon),
+        pinned: file.pinned_voltage.unwrap_or(pinned),
+        die: file.die.map(|die| (origin, die)).or(die),
         structures,
     })
 }

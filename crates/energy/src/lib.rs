@@ -8,11 +8,13 @@
 mod amount;
 mod attribute;
 mod builtin;
+mod die;
 mod error;
 mod evaluate;
 mod figures;
 mod file;
 mod resolve;
+mod silicon;
 mod sram;
 mod technology;
 mod units;
@@ -23,6 +25,9 @@ pub use error::{Error, Place, Problem};
 pub use evaluate::{Breakdown, Component, StructureEnergy};
 pub use figures::{FIGURES, Figure};
 pub use resolve::{Model, Setting, StructureInfo};
+pub use silicon::{Conditions, Supply};
 pub use sram::Sram;
-pub use technology::{Access, Amount, Event, SramSpec, State, Static, Structure, Technology};
+pub use technology::{
+    Access, Amount, Die, Domain, Event, Reference, Silicon, SramSpec, State, Static, Structure, Technology,
+};
 pub use units::{Joules, Milliwatts, Picojoules, Seconds};

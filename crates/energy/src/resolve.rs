@@ -10,8 +10,11 @@ use warpwatt_base::suggest;
 use warpwatt_config::Config;
 
 use crate::amount::bad;
+use crate::die::{self, Arrays};
 use crate::error::{Error, Problem, shortened};
-use crate::technology::{Access, Amount, Event, Origin, State, Static, Structure, Technology};
+use crate::silicon::{self, Conditions};
+use crate::sram::Sram;
+use crate::technology::{Access, Amount, Event, Origin, SramSpec, State, Static, Structure, Technology};
 use crate::units::{Joules, Milliwatts, Picojoules};
 
 /// What a technology is worked out for.
@@ -36,14 +39,20 @@ pub struct Model {
     /// Names that terms refer to.
     pub(crate) counters: Vec<String>,
     pub(crate) sms: f64,
+    /// The silicon that it is worked out for, if the technology says what its figures are for.
+    pub conditions: Option<Conditions>,
+    pub die_mm2: Option<f64>,
 }
 
 /// What is known about a structure besides its energy.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct StructureInfo {
     pub name: Arc<str>,
     pub component: Arc<str>,
     pub doc: Arc<str>,
+    pub off_chip: bool,
+    /// Of its arrays of SRAM, all copies together.
+    pub area_mm2: Option<f64>,
 }
 
 /// Energy that is a number times a quantity.
@@ -68,16 +77,24 @@ pub(crate) enum Of {
 impl Technology {
     /// Works the technology out for a GPU.
     pub fn resolve(&self, setting: Setting) -> Result<Model, Vec<Error>> {
+        let conditions = silicon::conditions(self, setting)?;
+        let arrays = die::arrays(self, setting, conditions.as_ref())?;
+        let die_mm2 = die::area_mm2(self, setting, conditions.as_ref(), &arrays);
+        let mut parameters = setting.parameters.to_vec();
+        parameters.extend(die_mm2.map(|area| ("die.side_mm", libm::sqrt(area))));
+        let setting = Setting { parameters: &parameters, ..setting };
         let model = Model {
             technology: self.name.clone(),
             structures: Vec::new(),
             terms: Vec::new(),
             counters: Vec::new(),
             sms: f64::from(setting.config.gpu.sms),
+            conditions,
+            die_mm2,
         };
-        let mut resolver = Resolver { setting, model, errors: Vec::new() };
-        for (origin, structure) in &self.structures {
-            resolver.structure(origin, structure);
+        let mut resolver = Resolver { setting, model, errors: Vec::new(), scale: Scale::ONE };
+        for ((origin, structure), arrays) in self.structures.iter().zip(arrays) {
+            resolver.structure(origin, structure, arrays);
         }
         if resolver.errors.is_empty() { Ok(resolver.model) } else { Err(resolver.errors) }
     }
@@ -87,6 +104,26 @@ struct Resolver<'a> {
     setting: Setting<'a>,
     model: Model,
     errors: Vec<Error>,
+    /// Of the structure that is looked at.
+    scale: Scale,
+}
+
+/// What silicon and geometry make of a structure's figures.
+#[derive(Clone, Copy)]
+struct Scale {
+    arrays: Option<Arrays>,
+    /// Of the voltage.
+    dynamic: f64,
+    leakage: f64,
+    switching: f64,
+    /// Of node and temperature for logic; the model of SRAM has its own.
+    logic: f64,
+    logic_leakage: f64,
+}
+
+impl Scale {
+    const ONE: Scale =
+        Scale { arrays: None, dynamic: 1.0, leakage: 1.0, switching: 1.0, logic: 1.0, logic_leakage: 1.0 };
 }
 
 impl Resolver<'_> {
@@ -99,7 +136,40 @@ impl Resolver<'_> {
         found.map_err(|problem| self.tell(origin, at, problem)).ok()
     }
 
-    fn structure(&mut self, origin: &Origin, structure: &Structure) {
+    /// What becomes of a structure's figures.
+    fn scale(&mut self, origin: &Origin, structure: &Structure, arrays: Option<Arrays>) -> Scale {
+        let plain = Scale { arrays, ..Scale::ONE };
+        let Some(clock) = &structure.clock else { return plain };
+        let conditions = self.model.conditions.as_ref();
+        let found = conditions.and_then(|all| Some((all, all.supply(clock.get_ref())?)));
+        let Some((all, supply)) = found else {
+            let message = format!("`silicon` has no voltage for `{}`", shortened(clock.get_ref()));
+            let help = "give `silicon` a place in `clocks` for it, or leave `clock` out";
+            self.tell(origin, clock.span(), bad(message, help));
+            return plain;
+        };
+        Scale {
+            arrays,
+            dynamic: supply.dynamic(),
+            leakage: supply.leakage(),
+            switching: supply.switching(),
+            logic: all.logic(),
+            logic_leakage: all.logic_leakage() * all.heat(),
+        }
+    }
+
+    /// The array that a figure goes with, or an error.
+    fn arrays(&mut self, origin: &Origin, at: Range<usize>) -> Option<Arrays> {
+        if self.scale.arrays.is_none() {
+            let message = "there is no array to go with".to_owned();
+            let help = "give the structure sram = { bytes = [...], ..., reference = { ... } }";
+            self.tell(origin, at, bad(message, help));
+        }
+        self.scale.arrays
+    }
+
+    fn structure(&mut self, origin: &Origin, structure: &Structure, arrays: Option<Arrays>) {
+        self.scale = self.scale(origin, structure, arrays);
         for (what, text) in
             [("name", &structure.name), ("component", &structure.component), ("doc", &structure.doc)]
         {
@@ -118,6 +188,8 @@ impl Resolver<'_> {
             name: structure.name.get_ref().as_str().into(),
             component: structure.component.get_ref().as_str().into(),
             doc: structure.doc.get_ref().as_str().into(),
+            off_chip: structure.off_chip,
+            area_mm2: arrays.map(|arrays| arrays.area_mm2()),
         });
         for event in &structure.events {
             self.event(origin, index, event);
@@ -200,7 +272,13 @@ impl Resolver<'_> {
     fn event(&mut self, origin: &Origin, structure: usize, event: &Event) {
         self.text(origin, "source", &event.source);
         let energy = self.event_energy(origin, event);
-        let times = self.product(origin, &event.times);
+        let scale = match (&event.scaled, &event.sram) {
+            (Some(access), _) => self.arrays(origin, access.span()).map(|it| it.access(*access.get_ref())),
+            (None, Some(_)) => Some(1.0),
+            (None, None) => Some(self.scale.logic),
+        };
+        let times = self.product(origin, &event.times).zip(scale).map(|(times, scale)| times * scale);
+        let times = times.map(|times| times * self.scale.dynamic);
         let counter = self.counter(origin, &event.counter);
         let less: Vec<_> = event.less.iter().map(|counter| self.counter(origin, counter)).collect();
         let (Some(energy), Some(times), Some(counter)) = (energy, times, counter) else { return };
@@ -238,7 +316,7 @@ impl Resolver<'_> {
                 Some(Picojoules(power? / rate * 1e3))
             }
             (None, None, Some(sram)) => {
-                let array = self.take(origin, sram.span(), sram.get_ref().array(self.setting))?;
+                let array = self.sram(origin, sram)?;
                 match sram.get_ref().access {
                     Some(Access::Read) => Some(array.read()),
                     Some(Access::Write) => Some(array.write()),
@@ -258,19 +336,37 @@ impl Resolver<'_> {
         }
     }
 
+    fn sram(&mut self, origin: &Origin, spec: &Spanned<SramSpec>) -> Option<Sram> {
+        let array = spec.get_ref().array(self.setting, self.model.conditions.as_ref());
+        self.take(origin, spec.span(), array)
+    }
+
     fn power(&mut self, origin: &Origin, structure: usize, power: &Static) {
         self.text(origin, "source", &power.source);
         let each = match (&power.mw, &power.sram) {
             (Some(mw), None) => self.amount(origin, mw).map(Milliwatts),
-            (None, Some(sram)) => self
-                .take(origin, sram.span(), sram.get_ref().array(self.setting))
-                .map(|array| array.leakage()),
+            (None, Some(sram)) => self.sram(origin, sram).map(|array| array.leakage()),
             _ => {
                 let help = "give it one of mw = ... or sram = { ... }";
                 self.tell(origin, power.source.span(), bad("this is not one power".to_owned(), help));
                 None
             }
         };
+        let scale = match (power.switching, power.scaled, &power.sram) {
+            (true, false, None) => Some(self.scale.switching * self.scale.logic),
+            (true, ..) => {
+                let message = "an array of SRAM leaks; it does not switch all the time".to_owned();
+                let help = "leave out `switching`, or `scaled` and `sram`";
+                self.tell(origin, power.source.span(), bad(message, help));
+                None
+            }
+            (false, true, _) => {
+                self.arrays(origin, power.source.span()).map(|it| it.leakage() * self.scale.leakage)
+            }
+            (false, false, Some(_)) => Some(self.scale.leakage),
+            (false, false, None) => Some(self.scale.leakage * self.scale.logic_leakage),
+        };
+        let each = each.zip(scale).map(|(each, scale)| each * scale);
         let instances = self.product(origin, &power.instances);
         let per_sm = power
             .instances

@@ -13,8 +13,54 @@ pub struct Technology {
     pub description: String,
     /// The built-in technology that it starts from.
     pub inherits: Option<String>,
+    /// The silicon that its figures are for; without it they hold for every clock, node and temperature.
+    pub silicon: Option<(Origin, Silicon)>,
+    /// The voltage stays as it is when clocks change.
+    pub pinned: bool,
+    pub die: Option<(Origin, Die)>,
     /// Name of the file that each structure comes from, for messages, and the structure.
     pub structures: Vec<(Origin, Structure)>,
+}
+
+/// The silicon that figures are for, and how its voltage follows the clock: the clock goes with (V - threshold)^alpha / V.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Silicon {
+    pub node_nm: f64,
+    pub kelvin: f64,
+    pub volts: f64,
+    pub threshold_volts: f64,
+    pub alpha: f64,
+    /// The voltage falls no lower, however slow the clock.
+    pub least_volts: f64,
+    pub clocks: Vec<Domain>,
+    pub source: Spanned<String>,
+}
+
+/// A clock with a voltage of its own.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Domain {
+    /// The parameter that has its frequency.
+    pub clock: Spanned<String>,
+    /// The frequency at which it needs the voltage of the silicon.
+    pub mhz: f64,
+    /// The parameter that pins its voltage, in millivolts, unless that is 0.
+    pub pin: Spanned<String>,
+}
+
+/// The area that wires across the GPU span.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Die {
+    /// With as many SMs and partitions as `sms` and `partitions` say, and arrays of SRAM as they are in the references.
+    pub mm2: f64,
+    pub sms: f64,
+    pub partitions: f64,
+    /// Of one SM and of one partition more.
+    pub sm_mm2: f64,
+    pub partition_mm2: f64,
+    pub source: Spanned<String>,
 }
 
 /// The file that something is in.
@@ -36,6 +82,13 @@ pub struct Structure {
     /// It is there only when one of these techniques is on; always if there are none.
     #[serde(default)]
     pub techniques: Vec<Spanned<String>>,
+    /// The clock whose voltage it runs at. Without one, neither voltage nor node nor temperature changes its figures.
+    pub clock: Option<Spanned<String>>,
+    /// It is not on the die: memory chips.
+    #[serde(default)]
+    pub off_chip: bool,
+    /// The array that its figures are of, with the reference that they were taken at.
+    pub sram: Option<Spanned<SramSpec>>,
     #[serde(default)]
     pub events: Vec<Event>,
     #[serde(default, rename = "static")]
@@ -55,6 +108,8 @@ pub struct Event {
     #[serde(default)]
     pub at_mhz: Vec<Spanned<Amount>>,
     pub sram: Option<Spanned<SramSpec>>,
+    /// The energy goes with that of a read or a write of the structure's array, from its reference to what the GPU has.
+    pub scaled: Option<Spanned<Access>>,
     /// The product of these multiplies the energy.
     #[serde(default)]
     pub times: Vec<Spanned<Amount>>,
@@ -67,6 +122,12 @@ pub struct Event {
 pub struct Static {
     pub mw: Option<Spanned<Amount>>,
     pub sram: Option<Spanned<SramSpec>>,
+    /// The power goes with the leakage of the structure's array, from its reference to what the GPU has.
+    #[serde(default)]
+    pub scaled: bool,
+    /// It is no leakage but power of what switches all the time: it goes with clock and voltage squared.
+    #[serde(default)]
+    pub switching: bool,
     /// How many there are: the product of these.
     #[serde(default)]
     pub instances: Vec<Spanned<Amount>>,
@@ -120,22 +181,48 @@ pub struct SramSpec {
     pub bytes: Vec<Amount>,
     #[serde(default)]
     pub banks: Vec<Amount>,
-    pub width_bits: f64,
-    /// Ways that are read at once.
+    /// How many of it there are on the die, all banks together being one.
+    #[serde(default)]
+    pub copies: Vec<Amount>,
+    pub width_bits: Amount,
     #[serde(default = "one")]
-    pub ways: f64,
+    pub ways: Amount,
+    /// Line of a cache; 0 for an array without tags.
+    #[serde(default = "zero")]
+    pub line_bytes: Amount,
+    /// Tags are looked up first, and one way is read; otherwise all ways are read at once.
+    #[serde(default)]
+    pub sequential: bool,
     #[serde(default)]
     pub read_ports: f64,
     #[serde(default)]
     pub write_ports: f64,
-    pub node_nm: f64,
-    pub volts: f64,
-    pub kelvin: f64,
+    /// As in `silicon` unless said.
+    pub node_nm: Option<f64>,
+    pub volts: Option<f64>,
+    pub kelvin: Option<f64>,
     pub access: Option<Access>,
+    /// The array that a structure's figures were taken at.
+    pub reference: Option<Reference>,
 }
 
-fn one() -> f64 {
-    1.0
+/// The geometry that figures were taken at. What is not said is as configured.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reference {
+    pub bytes: f64,
+    pub banks: Option<f64>,
+    pub width_bits: Option<f64>,
+    pub ways: Option<f64>,
+    pub line_bytes: Option<f64>,
+}
+
+fn one() -> Amount {
+    Amount::Number(1.0)
+}
+
+fn zero() -> Amount {
+    Amount::Number(0.0)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]

@@ -13,8 +13,8 @@ use warpwatt_energy::{
     Attribution, Breakdown, Error, Model, Seconds, Setting, Shares, Technology, attribute,
 };
 use warpwatt_results::{
-    ClassEnergy, ComponentEnergy, Energy, InstructionEnergy, Kernel, LineEnergy, Reading, RunRecord,
-    SmEnergy, StructureEnergy, Values,
+    ClassEnergy, ComponentEnergy, Energy, InstructionEnergy, Kernel, LineEnergy, PowerSeries, Reading,
+    RunRecord, Silicon, SmEnergy, StructureEnergy, Values,
 };
 use warpwatt_runtime::{
     Counters, Instruction, Kind, LaunchRecord, OpCounters, Path, SmCounters, Techniques, TimedRecord,
@@ -92,7 +92,11 @@ impl Energies {
         let whole = self.model.evaluate_counts(&counts, time);
         let shares = PcShares::new(self, &timed.instructions, &counter);
         let divided = attribute(&self.model, &counts, &whole, &shares);
-        let mut energy = summary(&whole);
+        let busy = busy(&counter);
+        let mut energy = self.summary(&whole, &self.model.evaluate_with_warps(&counts, time, busy), busy);
+        // The same for all kernels of a run, whose own energy has it.
+        energy.silicon = None;
+        energy.structures.iter_mut().for_each(|structure| structure.area_mm2 = None);
         energy.per_line = per_line(launch, timed, &divided, &shares);
         energy.unattributed_j = divided.unattributed.total().0;
         energy.per_class = per_class(timed, &divided);
@@ -109,7 +113,10 @@ impl Energies {
     pub fn totals(&self, record: &mut RunRecord) {
         let Some(cycles) = record.totals.cycles else { return };
         let counter = |name: &str| count(&record.totals.counters, name);
-        let mut energy = summary(&self.model.evaluate(&counter, self.seconds(cycles)));
+        let (counts, time, busy) = (self.model.counts(&counter), self.seconds(cycles), busy(&counter));
+        let whole = self.model.evaluate_counts(&counts, time);
+        let mut energy = self.summary(&whole, &self.model.evaluate_with_warps(&counts, time, busy), busy);
+        energy.power = self.power_of_run(&record.kernels, energy.total_j);
         let slots = counter("sm.issue_slots.count").unwrap_or_default();
         let mut lines = BTreeMap::<(&str, u32), (f64, f64, f64)>::new();
         let mut classes = BTreeMap::<&str, (u64, f64, f64)>::new();
@@ -151,6 +158,122 @@ impl Energies {
         record.energy = Some(energy);
     }
 
+    /// What there is to say about the whole, with nothing divided up yet.
+    fn summary(&self, whole: &Breakdown, with_warps: &Breakdown, busy: f64) -> Energy {
+        let share = |part: f64, of: f64| if of > 0.0 { part / of } else { 0.0 };
+        let [total, on_chip] = [whole.total().0, whole.on_chip().0];
+        let [busy_total, busy_on_chip] = [with_warps.total().0, with_warps.on_chip().0];
+        let parts = whole.components();
+        let on_die = parts.iter().filter(|part| !part.off_chip);
+        let dynamic_on_chip: f64 = on_die.map(|part| part.dynamic.0).sum();
+        let components = parts.iter().zip(with_warps.components()).map(|(part, busy)| {
+            let on_die = |share: f64| if part.off_chip { 0.0 } else { share };
+            ComponentEnergy {
+                name: part.name.to_string(),
+                dynamic_j: part.dynamic.0,
+                static_j: part.static_.0,
+                shares: warpwatt_results::Shares {
+                    all: share(part.total().0, total),
+                    on_chip: on_die(share(part.total().0, on_chip)),
+                    with_warps: share(busy.total().0, busy_total),
+                    with_warps_on_chip: on_die(share(busy.total().0, busy_on_chip)),
+                    dynamic_on_chip: on_die(share(part.dynamic.0, dynamic_on_chip)),
+                },
+            }
+        });
+        let structures =
+            whole.structures.iter().zip(&self.model.structures).map(|(structure, info)| StructureEnergy {
+                name: structure.name.to_string(),
+                component: structure.component.to_string(),
+                dynamic_j: structure.dynamic.0,
+                static_j: structure.static_.0,
+                area_mm2: info.area_mm2,
+            });
+        let silicon = self.model.conditions.as_ref().map(|silicon| Silicon {
+            node_nm: silicon.node_nm,
+            kelvin: silicon.kelvin,
+            volts: silicon.supplies.iter().map(|supply| (supply.clock.clone(), supply.volts)).collect(),
+            die_mm2: self.model.die_mm2,
+        });
+        Energy {
+            total_j: total,
+            dynamic_j: whole.dynamic().0,
+            static_j: whole.static_().0,
+            average_w: whole.total().watts_over(whole.time),
+            edp_js: whole.edp(),
+            ed2p_js2: whole.ed2p(),
+            on_chip_j: on_chip,
+            with_warps_j: busy_total,
+            with_warps_share: busy,
+            silicon,
+            power: None,
+            components: components.collect(),
+            structures: structures.collect(),
+            per_line: Vec::new(),
+            unattributed_j: total,
+            per_class: Vec::new(),
+            per_sm: None,
+            per_instruction: None,
+        }
+    }
+
+    /// Power over the time of a whole run, from the samples of its kernels. Kernels that run at the same time sample the same GPU: an interval is
+    /// taken from the one that began first. Where their intervals do not begin and end together, the power of a part of one is taken as that
+    /// of all of it, and all power is scaled so that it adds up.
+    fn power_of_run(&self, kernels: &[Kernel], total_j: f64) -> Option<PowerSeries> {
+        let mut timed: Vec<_> = kernels.iter().filter(|kernel| kernel.start_cycle.is_some()).collect();
+        timed.sort_by_key(|kernel| kernel.start_cycle);
+        let mut power = PowerSeries::default();
+        let mut joules = 0.0;
+        let mut covered = 0;
+        for kernel in timed {
+            let series = kernel.series.as_ref()?;
+            let mut before = kernel.start_cycle?;
+            for (place, end) in series.get("cycle")?.iter().enumerate() {
+                let Reading::Count(end) = *end else { return None };
+                let start = before.max(covered);
+                before = end;
+                if end <= start {
+                    continue;
+                }
+                covered = end;
+                power.start_cycle.push(start);
+                power.end_cycle.push(end);
+                for name in self.series_names() {
+                    let watts = match series.get(&watts_name(&name))?.get(place)? {
+                        Reading::Ratio(watts) => *watts,
+                        _ => return None,
+                    };
+                    if name == "total" {
+                        joules += watts * self.seconds(end - start).0;
+                        power.total_w.push(watts);
+                    } else {
+                        power.components_w.entry(name).or_default().push(watts);
+                    }
+                }
+            }
+        }
+        if joules <= 0.0 {
+            return None;
+        }
+        let factor = total_j / joules;
+        let columns = power.components_w.values_mut().chain([&mut power.total_w]);
+        columns.flatten().for_each(|watts| *watts *= factor);
+        Some(power)
+    }
+
+    /// Components, and all together.
+    fn series_names(&self) -> Vec<String> {
+        let mut names = Vec::<String>::new();
+        for structure in &self.model.structures {
+            if !names.iter().any(|name| **name == *structure.component) {
+                names.push(structure.component.to_string());
+            }
+        }
+        names.push("total".to_owned());
+        names
+    }
+
     fn per_sm(&self, timed: &TimedRecord, time: Seconds, whole: &Breakdown) -> SmEnergy {
         let mut sms = SmEnergy { dynamic_j: Vec::new(), static_j: Vec::new(), shared_j: 0.0 };
         let mut counts = vec![0.0; self.column_of.len()];
@@ -178,14 +301,26 @@ impl Energies {
             before = sample.cycle;
             let part = self.model.evaluate_counts(&counts, time);
             let mut put = |name: &str, watts: f64| {
-                let name = format!("power.{}.watts", name.to_lowercase().replace(' ', "_"));
-                series.entry(name).or_default().push(Reading::Ratio(watts));
+                series.entry(watts_name(name)).or_default().push(Reading::Ratio(watts));
             };
             for component in part.components() {
                 put(&component.name, component.total().watts_over(time));
             }
             put("total", part.total().watts_over(time));
         }
+    }
+}
+
+/// The name of a component's power over time in a series.
+fn watts_name(component: &str) -> String {
+    format!("power.{}.watts", component.to_lowercase().replace(' ', "_"))
+}
+
+/// The share of time in which SMs had warps; all of it where that was not counted.
+fn busy(counter: &dyn Fn(&str) -> Option<f64>) -> f64 {
+    match (counter("sm.active.cycles"), counter("sm.cycles.cycles")) {
+        (Some(active), Some(all)) if all > 0.0 => active / all,
+        _ => 1.0,
     }
 }
 
@@ -204,36 +339,6 @@ fn count(values: &Values, name: &str) -> Option<f64> {
     match values.get(name)? {
         Reading::Count(count) => Some(*count as f64),
         _ => None,
-    }
-}
-
-/// What there is to say about the whole, with nothing divided up yet.
-fn summary(whole: &Breakdown) -> Energy {
-    let components = whole.components().into_iter().map(|component| ComponentEnergy {
-        name: component.name.to_string(),
-        dynamic_j: component.dynamic.0,
-        static_j: component.static_.0,
-    });
-    let structures = whole.structures.iter().map(|structure| StructureEnergy {
-        name: structure.name.to_string(),
-        component: structure.component.to_string(),
-        dynamic_j: structure.dynamic.0,
-        static_j: structure.static_.0,
-    });
-    Energy {
-        total_j: whole.total().0,
-        dynamic_j: whole.dynamic().0,
-        static_j: whole.static_().0,
-        average_w: whole.total().watts_over(whole.time),
-        edp_js: whole.edp(),
-        ed2p_js2: whole.ed2p(),
-        components: components.collect(),
-        structures: structures.collect(),
-        per_line: Vec::new(),
-        unattributed_j: whole.total().0,
-        per_class: Vec::new(),
-        per_sm: None,
-        per_instruction: None,
     }
 }
 

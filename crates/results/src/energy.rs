@@ -20,6 +20,21 @@ pub struct Energy {
     pub edp_js: f64,
     /// Energy times delay squared, in joule seconds squared.
     pub ed2p_js2: f64,
+    /// Of the total, what is not in memory chips and their interface.
+    #[serde(default)]
+    pub on_chip_j: f64,
+    /// Of the total, what falls into the time in which SMs had warps: all dynamic energy, and static energy by the share of that time.
+    #[serde(default)]
+    pub with_warps_j: f64,
+    /// The share of that time.
+    #[serde(default)]
+    pub with_warps_share: f64,
+    /// The silicon it was worked out for; not there if the technology's figures hold for one silicon only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub silicon: Option<Silicon>,
+    /// Power over time, of whole runs with `--interval` only. Watts times time add up to the total.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub power: Option<PowerSeries>,
     /// By component, in the order of the technology. They add up to the total.
     pub components: Vec<ComponentEnergy>,
     /// By structure of the technology file.
@@ -47,6 +62,54 @@ pub struct ComponentEnergy {
     pub dynamic_j: f64,
     /// Of time.
     pub static_j: f64,
+    /// Its shares of the whole.
+    #[serde(default)]
+    pub shares: Shares,
+}
+
+/// Shares of a component in what the GPU took, as fractions. Each column adds up to 1.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shares {
+    /// Of everything, over all time.
+    pub all: f64,
+    /// Of everything but memory chips and their interface, over all time.
+    pub on_chip: f64,
+    /// Of everything, over the time in which SMs had warps.
+    pub with_warps: f64,
+    /// Of everything but memory chips and their interface, over the time in which SMs had warps.
+    pub with_warps_on_chip: f64,
+    /// Of dynamic energy but that of memory chips and their interface.
+    pub dynamic_on_chip: f64,
+}
+
+/// What energy was worked out for.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Silicon {
+    /// Feature size.
+    pub node_nm: f64,
+    /// Temperature.
+    pub kelvin: f64,
+    /// Supply voltages, by the parameter that has the clock.
+    pub volts: std::collections::BTreeMap<String, f64>,
+    /// Area of the die, if the technology knows it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub die_mm2: Option<f64>,
+}
+
+/// Columns of one length, an interval each. Time in which no kernel was under way is left out.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PowerSeries {
+    /// First cycle of each interval.
+    pub start_cycle: Vec<u64>,
+    /// The cycle after its last one.
+    pub end_cycle: Vec<u64>,
+    /// Mean power in it, all together.
+    pub total_w: Vec<f64>,
+    /// Mean power in it, by component.
+    pub components_w: std::collections::BTreeMap<String, Vec<f64>>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -60,6 +123,9 @@ pub struct StructureEnergy {
     pub dynamic_j: f64,
     /// Of time.
     pub static_j: f64,
+    /// Area of its arrays of SRAM, all copies together.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub area_mm2: Option<f64>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]

@@ -14,7 +14,8 @@ mod totals;
 
 pub use counters::{COUNTERS, Reading, Values, registry};
 pub use energy::{
-    ClassEnergy, ComponentEnergy, Energy, InstructionEnergy, LineEnergy, SmEnergy, StructureEnergy,
+    ClassEnergy, ComponentEnergy, Energy, InstructionEnergy, LineEnergy, PowerSeries, Shares, Silicon,
+    SmEnergy, StructureEnergy,
 };
 pub use record::{
     Check, Diagnostic, Gpu, Host, Inputs, Kernel, Line, Mode, RunRecord, Series, Severity, Sms, Stalls,

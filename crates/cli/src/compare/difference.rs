@@ -310,8 +310,12 @@ mod tests {
 
     #[test]
     fn components_of_either_run_are_there_and_add_up() {
-        let part =
-            |name: &str, dynamic_j, static_j| ComponentEnergy { name: name.to_owned(), dynamic_j, static_j };
+        let part = |name: &str, dynamic_j, static_j| ComponentEnergy {
+            name: name.to_owned(),
+            dynamic_j,
+            static_j,
+            shares: warpwatt_results::Shares::default(),
+        };
         let of = |components: Vec<ComponentEnergy>| {
             let dynamic_j: f64 = components.iter().map(|part| part.dynamic_j).sum();
             let static_j: f64 = components.iter().map(|part| part.static_j).sum();

@@ -172,7 +172,7 @@ fn doubling_a_technique_s_parameter_moves_the_total_by_its_part() {
         }
     }
     // Compression, compressors, decompressors, gating and wake-up, of the file itself and of all that inherit the whole GPU.
-    assert_eq!(walked, 5 * 5);
+    assert_eq!(walked, 6 * 5);
 }
 
 #[test]
@@ -197,10 +197,15 @@ fn the_part_of_an_event_is_its_count_times_its_energy() {
         whole.total().0 * 1e12
     };
     assert!(near(one("shared.reads.count"), 2120.0));
-    assert!(near(one("l2.writes.count"), 15024.0));
+    assert!(near(one("l2.written.bytes"), 15024.0 / 128.0));
     // A hit is a write that did not miss.
-    assert!(near(one("l2.write_hits.count"), 13851.0 - 15024.0));
+    assert!(near(one("l2.hit_written.bytes"), (13851.0 - 15024.0) / 128.0));
+    assert!(near(one("l1d.written.bytes"), 2604.0 / 128.0));
+    // A word that all lanes share.
+    assert!(near(one("sm.constant_operands.count"), 53.0));
     assert!(near(one("ops.int_add.lanes.count"), 86.08));
     assert!(near(one("rf.sub_bank_reads.count"), 7.27 * 4.0));
-    assert!(near(one("sm.thread_instructions.count"), 25.5 / (15.0 * 32.0 * 700e6) * 1e12));
+    // 32 bytes: the part itself, and 32 pins that are at 0 half of the time for 8 beats of 3.696 Gb/s.
+    assert!(near(one("dram.reads.count"), 1261.0 + 11.25e-3 * 32.0 * 8.0 / (4.0 * 924e6) * 1e12));
+    assert!(near(one("sm.thread_instructions.count"), 25.5 / (15.0 * 64.0 * 700e6) * 1e12));
 }

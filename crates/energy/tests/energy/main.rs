@@ -3,6 +3,7 @@
 
 mod attribution;
 mod coefficients;
+mod design;
 mod errors;
 mod papers;
 mod sram;

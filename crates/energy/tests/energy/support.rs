@@ -65,7 +65,7 @@ pub fn resolve_at(
 /// A number for a name: hits are fewer than accesses, everything is above 0.
 pub fn count(name: &str) -> f64 {
     let hash = name.bytes().fold(7_u64, |hash, byte| (hash * 31 + u64::from(byte)) % 9973);
-    let size = if name.contains("hits") { 1e5 } else { 1e6 };
+    let size = if name.contains("hit") { 1e5 } else { 1e6 };
     size + 10.0 * hash as f64
 }
 

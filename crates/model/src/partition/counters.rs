@@ -15,6 +15,10 @@ counters! {
         write_hits: u64 = "l2.write_hits.count", "Of these, those whose line was there.";
         atomics: u64 = "l2.atomics.count", "Atomic operations and reductions taken.";
         atomic_hits: u64 = "l2.atomic_hits.count", "Of these, those whose line was there.";
+        written: u64 = "l2.written.bytes", "Bytes that writes brought, by whole words.";
+        hit_written: u64 = "l2.hit_written.bytes", "Of these, those of writes whose line was there.";
+        atomic_written: u64 = "l2.atomic_written.bytes", "Bytes that atomic operations and reductions changed, by whole words.";
+        atomic_hit_written: u64 = "l2.atomic_hit_written.bytes", "Of these, those whose line was there.";
         misses: u64 = "l2.misses.count", "Requests that had a line fetched from memory.";
         merges: u64 = "l2.merges.count", "Requests for a line that was being fetched already.";
         allocations: u64 = "l2.allocations.count", "Writes of whole lines that were not there: nothing is fetched.";

@@ -244,8 +244,14 @@ impl Slice {
             None => self.miss(clock, line, packet, memory)?,
         }
         match packet.kind {
-            Kind::Write => self.counters.writes += 1,
-            Kind::Atomic | Kind::Reduction => self.counters.atomics += 1,
+            Kind::Write => {
+                self.counters.writes += 1;
+                self.counters.written += u64::from(packet.payload());
+            }
+            Kind::Atomic | Kind::Reduction => {
+                self.counters.atomics += 1;
+                self.counters.atomic_written += u64::from(packet.payload());
+            }
             _ => self.counters.reads += 1,
         }
         self.counters.lanes += u64::from(packet.lanes);
@@ -266,12 +272,14 @@ impl Slice {
                 self.atomic(clock, row, packet);
                 self.tags.set_state(place, State::Dirty);
                 self.counters.atomic_hits += 1;
+                self.counters.atomic_hit_written += u64::from(packet.payload());
             }
             Kind::Write => {
                 self.access(clock, Use::Write, packet.lanes, row);
                 self.tags.set_state(place, State::Dirty);
                 self.answer(clock, packet);
                 self.counters.write_hits += 1;
+                self.counters.hit_written += u64::from(packet.payload());
             }
             _ => {
                 let ready = self.access(clock, Use::Read, packet.lanes, row);

@@ -20,6 +20,7 @@ fn point(cycles: u64, energies: [f64; 5], counters: &[(&str, &[u64])]) -> PointR
         component: name.to_owned(),
         dynamic_j,
         static_j,
+        area_mm2: None,
     };
     let values: Values = counters
         .iter()

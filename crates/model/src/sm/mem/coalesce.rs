@@ -25,6 +25,11 @@ pub struct Line {
 }
 
 impl Line {
+    /// Of the words that are touched.
+    pub fn bytes(&self) -> u64 {
+        4 * u64::from(self.words.count_ones())
+    }
+
     /// All words of a line.
     pub fn whole(address: u64) -> Line {
         Line { address, words: u32::MAX, rounds: 1 }

@@ -33,6 +33,8 @@ counters! {
         bypasses: u64 = "l1d.bypasses.count", "Loads that went past the cache.";
         writes: u64 = "l1d.writes.count", "Lines written by stores.";
         write_hits: u64 = "l1d.write_hits.count", "Of these, those of local memory that were there.";
+        written: u64 = "l1d.written.bytes", "Bytes that stores brought, by whole words.";
+        hit_written: u64 = "l1d.hit_written.bytes", "Of these, those of lines of local memory that were there.";
         write_fetches: u64 = "l1d.write_fetches.count", "Lines of local memory that were fetched because only a part of them was written.";
         write_evictions: u64 = "l1d.write_evictions.count", "Lines dropped because global memory was written or operated on.";
         atomics: u64 = "l1d.atomics.count", "Atomic operations and reductions sent to L2, a line each.";
@@ -203,6 +205,7 @@ impl L1d {
                 self.forward(now, Kind::Write, *line, asker.lanes, Note::Write(asker.warp))?;
                 self.evict(line);
                 self.counters.writes += 1;
+                self.counters.written += line.bytes();
                 Ok(Answer::At(now))
             }
             Op::Reduction => {
@@ -263,6 +266,7 @@ impl L1d {
             Some(place) if self.tags.state(place) != State::Reserved => {
                 self.write(now, place, line, asker.lanes);
                 self.counters.write_hits += 1;
+                self.counters.hit_written += line.bytes();
             }
             Some(place) => {
                 let register = self.join(number, waiter)?;
@@ -282,6 +286,7 @@ impl L1d {
             }
         }
         self.counters.writes += 1;
+        self.counters.written += line.bytes();
         Ok(Answer::At(now))
     }
 

@@ -26,6 +26,11 @@ impl Arrays {
         }
     }
 
+    /// The part of a read that its columns take.
+    pub fn columns(&self) -> f64 {
+        self.configured.column_share()
+    }
+
     /// Leakage of a bank over that of the reference.
     pub fn leakage(&self) -> f64 {
         self.configured.leakage().0 / self.reference.leakage().0

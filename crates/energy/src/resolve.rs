@@ -278,10 +278,22 @@ impl Resolver<'_> {
             (None, None) => Some(self.scale.logic),
         };
         let times = self.product(origin, &event.times).zip(scale).map(|(times, scale)| times * scale);
-        let times = times.map(|times| times * self.scale.dynamic);
+        let part = match event.columns {
+            true => self.arrays(origin, event.counter.span()).map(|arrays| arrays.columns()),
+            false => Some(1.0),
+        };
+        let sign = if event.saved { -1.0 } else { 1.0 };
+        let times = times.zip(part).map(|(times, part)| sign * times * part * self.scale.dynamic);
+        let on = self.on(origin, &event.techniques);
+        let known = self.model.counters.len();
         let counter = self.counter(origin, &event.counter);
         let less: Vec<_> = event.less.iter().map(|counter| self.counter(origin, counter)).collect();
         let (Some(energy), Some(times), Some(counter)) = (energy, times, counter) else { return };
+        if !on {
+            // Its names were looked at all the same.
+            self.model.counters.truncate(known);
+            return;
+        }
         let Joules(joules) = Joules::from(energy * times);
         self.model.terms.push(Term { structure, of: Of::Event(counter), joules });
         for counter in less.into_iter().flatten() {

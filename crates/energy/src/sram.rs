@@ -213,6 +213,21 @@ impl Sram {
         self.access(&WRITE, WRITE_AT)
     }
 
+    /// The part of a read that goes with the columns that are read: those of the data of a cache, or all of a plain array. Decoder, tags and
+    /// wires are the rest.
+    pub fn column_share(&self) -> f64 {
+        let width = self.width_bits.min(WIDEST);
+        let one = if self.has_tags() {
+            let data = 1.0 - self.ways * TAG_BITS / self.columns(width);
+            READ.columns * libm::pow(self.columns(width), READ.columns_exponent) * data
+        } else {
+            READ.plain * libm::pow(width / 128.0, READ.plain_exponent)
+        };
+        let times = (self.width_bits / WIDEST).max(1.0);
+        let volts = self.volts / nominal_volts(self.node_nm);
+        one * times * node(READ_AT, self.node_nm) * volts * volts / self.read().0
+    }
+
     /// Of one bank.
     pub fn leakage(&self) -> Milliwatts {
         let cells = self.cells();

@@ -110,6 +110,15 @@ pub struct Event {
     pub sram: Option<Spanned<SramSpec>>,
     /// The energy goes with that of a read or a write of the structure's array, from its reference to what the GPU has.
     pub scaled: Option<Spanned<Access>>,
+    /// Only the part that the columns of the structure's array take: bit lines, sense amplifiers and the word line over them.
+    #[serde(default)]
+    pub columns: bool,
+    /// The energy is not spent: it is taken off what other events of the structure cost.
+    #[serde(default)]
+    pub saved: bool,
+    /// The event is there only when one of these techniques is on; always if there are none.
+    #[serde(default)]
+    pub techniques: Vec<Spanned<String>>,
     /// The product of these multiplies the energy.
     #[serde(default)]
     pub times: Vec<Spanned<Amount>>,

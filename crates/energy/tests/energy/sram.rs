@@ -258,3 +258,33 @@ fn between_two_nodes_the_figures_lie_between_theirs() {
         assert!(*small < middle && middle < large, "{small} {middle} {large}");
     }
 }
+
+#[test]
+fn columns_are_a_part_of_a_read_that_grows_with_what_is_read_at_once() {
+    let cache = |bytes: f64, ways: f64, sequential: bool| Sram {
+        bytes,
+        banks: 1.0,
+        width_bits: 256.0,
+        ways,
+        line_bytes: 128.0,
+        sequential,
+        extra_ports: 0.0,
+        node_nm: 40.0,
+        volts: 0.96,
+        kelvin: 350.0,
+    };
+    let shares = [
+        ("L1 data", cache(16384.0, 4.0, false)),
+        ("L2 slice", cache(131_072.0, 16.0, true)),
+        ("constant", Sram { line_bytes: 64.0, ..cache(8192.0, 2.0, false) }),
+        ("texture", cache(12288.0, 24.0, true)),
+        ("shared bank", Sram { width_bits: 32.0, line_bytes: 0.0, banks: 32.0, ..cache(1536.0, 1.0, false) }),
+    ]
+    .map(|(name, array)| (name, array.column_share()));
+    println!("columns' part of a read: {shares:.3?}");
+    assert!(shares.iter().all(|(_, share)| (0.02..1.0).contains(share)), "{shares:?}");
+    assert!(cache(16384.0, 8.0, false).column_share() > cache(16384.0, 4.0, false).column_share());
+    assert!(cache(65536.0, 4.0, false).column_share() < cache(16384.0, 4.0, false).column_share());
+    let hot = Sram { volts: 0.8, kelvin: 380.0, node_nm: 32.0, ..cache(16384.0, 4.0, false) };
+    assert!((hot.column_share() - cache(16384.0, 4.0, false).column_share()).abs() < 1e-12);
+}

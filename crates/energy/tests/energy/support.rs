@@ -7,7 +7,7 @@ use warpwatt_config::{Config, GpuFile};
 use warpwatt_energy::{Breakdown, Model, Seconds, Setting, Technology};
 
 /// Techniques that the built-in technologies know.
-pub const TECHNIQUES: &[&str] = &["warped-compression"];
+pub const TECHNIQUES: &[&str] = &["warped-compression", "drowsy", "dwl", "gated", "filter-cache"];
 
 /// Parameters of techniques, none of them 0.
 pub const PARAMETERS: &[(&str, f64)] = &[
@@ -16,6 +16,12 @@ pub const PARAMETERS: &[(&str, f64)] = &[
     ("technique.warped-compression.decompressors", 4.0),
     ("technique.warped-compression.gated_leakage", 0.05),
     ("technique.warped-compression.wake_pj", 3.0),
+    ("technique.drowsy.millivolts", 400.0),
+    ("technique.drowsy.wake_fj", 100.0),
+    ("technique.dwl.overhead", 0.02),
+    ("technique.gated.leakage", 0.1),
+    ("technique.filter-cache.bytes", 1024.0),
+    ("technique.filter-cache.ways", 8.0),
 ];
 
 pub fn technology(name: &str) -> Technology {

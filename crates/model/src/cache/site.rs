@@ -31,6 +31,8 @@ pub struct ArrayShape {
 pub enum Use {
     Read,
     Write,
+    /// The read of an atomic operation, whose write follows in the same cycle.
+    Modify,
     /// A line comes from the next level.
     Fill,
     /// A dirty line is read to be written to the next level, because it makes room or a kernel starts.
@@ -61,7 +63,7 @@ pub struct ArrayAccess<'a> {
 
 /// What a technique does at one data array. All methods have defaults that do nothing.
 ///
-/// An atomic operation is a read and then a write, both in the same cycle.
+/// An atomic operation is a [`Use::Modify`] and then a [`Use::Write`], both in the same cycle.
 pub trait DataArraySite: Send {
     /// Cycles (L2: clocks) that an access has to wait until the array can serve it. Those of several techniques run at the same time. Stores
     /// and write-backs are shown, but nobody waits for them; after a fill that waits, reads of its line wait at least as long.

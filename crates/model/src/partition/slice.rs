@@ -408,7 +408,7 @@ impl Slice {
         self.array_free = self.array_free.max(clock) + moves;
         self.counters.array_busy += moves;
         match usage {
-            Use::Read | Use::WriteBack => self.counters.array_reads += moves,
+            Use::Read | Use::Modify | Use::WriteBack => self.counters.array_reads += moves,
             Use::Write | Use::Fill => self.counters.array_writes += moves,
         }
         self.data.access(clock, usage, lanes, row)
@@ -416,7 +416,7 @@ impl Slice {
 
     /// Reads, changes and writes words of a line.
     fn atomic(&mut self, clock: u64, row: RowAccess, packet: &Packet) {
-        let served = self.access(clock, Use::Read, packet.lanes, row);
+        let served = self.access(clock, Use::Modify, packet.lanes, row);
         self.access(clock, Use::Write, packet.lanes, row);
         let clocks = u64::from(packet.rounds.max(1)) * self.atomic_clocks;
         self.atomic_free = self.atomic_free.max(clock) + clocks;

@@ -102,7 +102,7 @@ impl ConstantCache {
     #[inline(always)]
     fn use_data(&mut self, now: u64, usage: Use, lanes: u8, row: RowAccess) -> u64 {
         match usage {
-            Use::Read | Use::WriteBack => self.counters.array_reads += 1,
+            Use::Read | Use::Modify | Use::WriteBack => self.counters.array_reads += 1,
             Use::Write | Use::Fill => self.counters.fills += 1,
         }
         self.counters.lanes += u64::from(lanes);

@@ -125,7 +125,7 @@ impl L1d {
     #[inline(always)]
     fn use_data(&mut self, now: u64, usage: Use, lanes: u8, row: RowAccess) -> u64 {
         match usage {
-            Use::Read | Use::WriteBack => self.counters.array_reads += 1,
+            Use::Read | Use::Modify | Use::WriteBack => self.counters.array_reads += 1,
             Use::Write => self.counters.array_writes += 1,
             Use::Fill => self.counters.fills += 1,
         }

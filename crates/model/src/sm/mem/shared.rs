@@ -346,7 +346,7 @@ impl Shared {
                 now
             }
             AccessKind::Atomic => {
-                let ready = show(Use::Read);
+                let ready = show(Use::Modify);
                 show(Use::Write);
                 ready
             }

@@ -109,7 +109,7 @@ impl Profile {
 impl DataArraySite for Profile {
     fn access(&mut self, access: &ArrayAccess) -> u64 {
         match access.usage {
-            Use::Read | Use::Write => {
+            Use::Read | Use::Modify | Use::Write => {
                 self.tally.accesses += 1;
                 self.tally.lanes += u64::from(access.lanes);
             }

@@ -82,7 +82,7 @@ impl Drowsy {
         for row in access.rows {
             match access.usage {
                 Use::Fill | Use::Write => shadow.store(row.frame, row.line),
-                Use::Read | Use::WriteBack => {
+                Use::Read | Use::Modify | Use::WriteBack => {
                     if let Some(stored) = shadow.check(row.frame, row.line) {
                         let (array, frame, line) = (self.array, row.frame.0, row.line);
                         self.corrupted.get_or_insert_with(|| {
@@ -99,7 +99,7 @@ impl DataArraySite for Drowsy {
     fn access(&mut self, access: &ArrayAccess) -> u64 {
         self.verify(access);
         let wait = self.regions.access(access.now, access.rows.iter().map(|row| row.frame.0));
-        if matches!(access.usage, Use::Read | Use::Fill) {
+        if matches!(access.usage, Use::Read | Use::Modify | Use::Fill) {
             self.tally.waits += wait;
         }
         wait

@@ -142,6 +142,9 @@ impl DataArraySite for Divided {
         let idle = self.idle(access);
         let tally = match access.usage {
             Use::Read => &mut self.reads,
+            // Atomic units read and write the words that they change, whatever the word lines are.
+            Use::Modify if self.array == Array::L2 => return 0,
+            Use::Modify => &mut self.reads,
             Use::Write => &mut self.writes,
             // Whole lines.
             Use::Fill | Use::WriteBack => return 0,

@@ -122,7 +122,7 @@ impl Gated {
 impl DataArraySite for Gated {
     fn access(&mut self, access: &ArrayAccess) -> u64 {
         let wait = self.regions.access(access.now, access.rows.iter().map(|row| row.frame.0));
-        if matches!(access.usage, Use::Read | Use::Fill) {
+        if matches!(access.usage, Use::Read | Use::Modify | Use::Fill) {
             self.waits += wait;
         }
         wait

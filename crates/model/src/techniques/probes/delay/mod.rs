@@ -94,7 +94,7 @@ impl DataArraySite for Delay {
             let Some(shadow) = &mut self.shadow else { continue };
             match access.usage {
                 Use::Fill | Use::Write => shadow.store(row.frame, row.line),
-                Use::Read | Use::WriteBack => {
+                Use::Read | Use::Modify | Use::WriteBack => {
                     if let Some(stored) = shadow.check(row.frame, row.line) {
                         self.corrupted.get_or_insert_with(|| {
                             format!(

@@ -8,12 +8,12 @@ use crate::measure::{Column, over};
 use crate::paper::Findings;
 use crate::point::{PointRecord, Points};
 
-/// The component that is not on the chip.
-const MEMORY: &str = "memory chips";
+/// Components that are not on the chip.
+const MEMORY: [&str; 2] = ["memory", "memory interface"];
 
 /// Dynamic energy of the GPU, without its memory chips.
 pub fn gpu_dynamic(point: &PointRecord) -> f64 {
-    let memory = point.energy.components.iter().filter(|part| part.name == MEMORY);
+    let memory = point.energy.components.iter().filter(|part| MEMORY.contains(&part.name.as_str()));
     point.energy.dynamic_j - memory.map(|part| part.dynamic_j).sum::<f64>()
 }
 

@@ -41,7 +41,7 @@ fn point(cycles: u64, [l1d, l2, rest]: [(f64, f64); 3], counters: &[(&str, &[u64
     let parameters: BTreeMap<_, _> =
         parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let gpu = Gpu { name: "g".to_owned(), parameters, sha256: String::new() };
-    let memory = ComponentEnergy { name: "memory chips".to_owned(), dynamic_j: 10.0, static_j: 0.0 };
+    let memory = ComponentEnergy { name: "memory".to_owned(), dynamic_j: 10.0, static_j: 0.0 };
     let (dynamic_j, static_j) = (l1d.0 + l2.0 + rest.0 + 10.0, l1d.1 + l2.1 + rest.1);
     PointRecord {
         schema: POINT_SCHEMA.to_owned(),

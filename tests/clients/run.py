@@ -72,12 +72,14 @@ def complaint(case, mode, code, out, err, text):
     if text is None:
         return "no record was written"
     record = json.loads(text)
-    kernels = record["kernels"]
-    if case.kernels is not None and len(kernels) < case.kernels:
-        return f"the record has {len(kernels)} kernels, not {case.kernels}"
+    launches, kernels = record["totals"]["launches"], record["kernels"]
+    if case.kernels is not None and launches < case.kernels:
+        return f"the record has {launches} launches, not {case.kernels}"
+    if sum(group["launches"] for group in record["by_kernel"]) != launches:
+        return "the launches by kernel do not add up"
     if record["mode"] != mode:
         return f"the record's mode is {record['mode']}"
-    if mode == "timed" and not all(k["cycles"] > 0 for k in kernels):
+    if mode == "timed" and not all(k["cycles"] > 0 for k in kernels + record["by_kernel"]):
         return "a timed kernel took no cycles"
     return case.record(record, mode) if case.record else None
 

@@ -253,7 +253,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub execution: Execution,
 
-    /// Write the run record (schema warpwatt.run/1) to a file, or to stdout with `-`
+    /// Write the run record (schema warpwatt.run/2) to a file, or to stdout with `-`
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
 
@@ -297,7 +297,7 @@ pub struct ExecArgs {
     #[arg(long)]
     pub fail_on_fault: bool,
 
-    /// Write the run record (schema warpwatt.run/1) to a file, or to stdout with `-`, instead of a summary to stderr
+    /// Write the run record (schema warpwatt.run/2) to a file, or to stdout with `-`, instead of a summary to stderr
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
 
@@ -320,6 +320,10 @@ pub struct Execution {
     /// Stop after about this many thread instructions, with partial results
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub limit_instructions: Option<u64>,
+
+    /// Keep the first N launches in detail in the run record; all launches are added up by kernel
+    #[arg(long, value_name = "N", default_value_t = warpwatt_record::PER_LAUNCH)]
+    pub per_launch: u64,
 
     /// Stop after this many seconds, with partial results
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
@@ -432,7 +436,7 @@ pub struct BenchArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Format {
-    /// The run record, warpwatt.run/1
+    /// The run record, warpwatt.run/2
     Run,
     /// The GPU file, warpwatt.gpu/1
     Gpu,

@@ -2,12 +2,13 @@
 //! Energy on the command line: which technology it is computed with, and the table that `--energy` prints.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::json;
 use warpwatt_config::Config;
 use warpwatt_energy::{DEFAULT, Error, Problem, TECHNOLOGIES, Technology};
 use warpwatt_record::{Energies, TechnologyFile};
-use warpwatt_results::{Energy, LineEnergy, RunRecord, Shares, Silicon};
+use warpwatt_results::{Distribution, Energy, LineEnergy, RunRecord, Shares, Silicon};
 use warpwatt_runtime::Techniques;
 
 use crate::args::ListArgs;
@@ -25,7 +26,7 @@ const TEXT: usize = 60;
 pub struct Chosen {
     pub file: TechnologyFile,
     pub name: String,
-    pub energies: Energies,
+    pub energies: Arc<Energies>,
 }
 
 /// The technology that the command line names, or the usual one.
@@ -33,7 +34,7 @@ pub fn choose(name: Option<&str>, config: &Config, techniques: &Techniques) -> R
     let file = read(name.unwrap_or(DEFAULT))?;
     let technology = Technology::read(&file.text, &file.name).map_err(|errors| failure(&errors))?;
     let energies = Energies::new(&technology, config, techniques).map_err(|errors| failure(&errors))?;
-    Ok(Chosen { name: technology.name, energies, file })
+    Ok(Chosen { name: technology.name, energies: Arc::new(energies), file })
 }
 
 fn read(name: &str) -> Result<TechnologyFile, Failure> {
@@ -132,7 +133,8 @@ pub fn table(record: &RunRecord, texts: &Texts) -> Option<String> {
     out += &format!("energy-delay {:.4e} J s, energy-delay^2 {:.4e} J s^2\n", energy.edp_js, energy.ed2p_js2);
     out += &energy.silicon.as_ref().map_or(String::new(), silicon);
     out += &format!("\n{}", components(energy));
-    if record.kernels.iter().filter(|kernel| kernel.energy.is_some()).count() > 1 {
+    let timed = record.by_kernel.iter().filter(|group| group.energy.is_some());
+    if timed.map(|group| group.launches).sum::<u64>() > 1 {
         out += &format!("\n{}", kernels(record));
     }
     out += &format!(
@@ -198,24 +200,21 @@ fn silicon(silicon: &Silicon) -> String {
 
 /// By kernel, in order of first launch.
 fn kernels(record: &RunRecord) -> String {
-    let mut sums = Vec::<(&str, f64, f64, u64)>::new();
-    for kernel in &record.kernels {
-        let Some(energy) = &kernel.energy else { continue };
-        let place = sums.iter().position(|(name, ..)| *name == kernel.demangled);
-        let place = place.unwrap_or_else(|| {
-            sums.push((&kernel.demangled, 0.0, 0.0, 0));
-            sums.len() - 1
-        });
-        let sum = &mut sums[place];
-        sum.1 += energy.total_j;
-        // Time, for the mean power.
-        sum.2 += if energy.average_w > 0.0 { energy.total_j / energy.average_w } else { 0.0 };
-        sum.3 += 1;
-    }
-    let mut table = Table::new(&["kernel", "launches", "energy", "power"]);
-    for (name, energy, seconds, launches) in sums {
-        let power = if seconds > 0.0 { energy / seconds } else { 0.0 };
-        table.row([shortened(name, 40), launches.to_string(), joules(energy), watts(power)]);
+    let mut table = Table::new(&["kernel", "launches", "energy", "power", "least", "median", "most"]);
+    for group in &record.by_kernel {
+        let Some(energy) = &group.energy else { continue };
+        let spread = group.distributions.get("energy_j");
+        let of =
+            |value: fn(&Distribution) -> f64| spread.map_or(String::new(), |spread| joules(value(spread)));
+        table.row([
+            shortened(&group.demangled, 40),
+            group.launches.to_string(),
+            joules(energy.total_j),
+            watts(energy.average_w),
+            of(|spread| spread.min),
+            of(|spread| spread.median),
+            of(|spread| spread.max),
+        ]);
     }
     table.render()
 }

@@ -213,6 +213,7 @@ pub fn replay(args: &ReplayArgs, console: &Console) -> Result<Exit, Failure> {
         no_predication: about.no_predication,
         watchdog: Some(about.watchdog),
         check: about.checks,
+        per_launch: warpwatt_record::PER_LAUNCH,
         ..Execution::default()
     };
     let target = about.gpu.map(|gpu| target(&gpu, &about_path)).transpose()?;

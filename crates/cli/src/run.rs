@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpwatt_results::{Diagnostic, Gpu, RunRecord, Severity, Status};
-use warpwatt_runtime::{
-    Class, Device, Error, LaunchRecord, Mode, Notice, Options, Selection, Timed, Watchdog,
-};
+use warpwatt_runtime::{Class, Device, Error, Mode, Notice, Options, Selection, Timed, Watchdog};
 use warpwatt_workloads::Size;
 
 use crate::args::{Execution, GpuArgs, RunArgs, Timing};
@@ -23,7 +21,7 @@ use crate::reproducer::{self, Saved};
 use crate::session::{Watch, Watcher, isolated};
 use crate::summary::{Texts, summary};
 use crate::technique;
-use warpwatt_record::{self as record, CORRUPTED, Meter, Whole};
+use warpwatt_record::{self as record, CORRUPTED, Collector, Launches, Meter, Whole};
 
 pub fn run(args: &RunArgs, console: &Console) -> Result<Exit, Failure> {
     let job = match (&args.workload, &args.launch) {
@@ -153,7 +151,6 @@ pub fn options(execution: &Execution, target: Option<&Target>, interrupt: Arc<At
 
 struct Attempt {
     result: Result<Verdict, Stop>,
-    log: Vec<LaunchRecord>,
     whole: Option<Whole>,
     texts: Texts,
     /// A bit was to be spoilt, and was not.
@@ -165,32 +162,26 @@ struct Attempt {
 impl Attempt {
     fn failed(error: Error) -> Attempt {
         let result = Err(Stop::Device { error, context: None });
-        Attempt {
-            result,
-            log: Vec::new(),
-            whole: None,
-            texts: Texts::new(),
-            pending: false,
-            notices: Vec::new(),
-        }
+        Attempt { result, whole: None, texts: Texts::new(), pending: false, notices: Vec::new() }
     }
 }
 
-fn attempt(job: &Job, options: Options, watcher: Watcher) -> Attempt {
+fn attempt(job: &Job, options: Options, watcher: Watcher, collector: &Collector) -> Attempt {
     let mut device = match Device::with(options, Box::new(watcher)) {
         Ok(device) => device,
         Err(error) => return Attempt::failed(error),
     };
     let result = job.execute(&mut device);
-    let log = device.log().to_vec();
-    let mut texts = Texts::new();
-    for line in log.iter().flat_map(|launch| &launch.lines) {
-        if let Some(text) = device.source_line(&line.file, line.line) {
-            texts.entry((line.file.clone(), line.line)).or_insert_with(|| text.to_owned());
-        }
-    }
+    let texts = collector
+        .launches()
+        .sums
+        .places()
+        .filter_map(|(file, line)| {
+            Some(((file.to_owned(), line), device.source_line(file, line)?.to_owned()))
+        })
+        .collect();
     let notices = device.notices();
-    Attempt { result, log, whole: Whole::of(&device), texts, pending: device.fault_is_pending(), notices }
+    Attempt { result, whole: Whole::of(&device), texts, pending: device.fault_is_pending(), notices }
 }
 
 /// Runs a job and reports on it.
@@ -206,9 +197,13 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     let json_on_stdout = request.json == Some(Path::new("-"));
     let (watcher, current) =
         Watcher::new(Watch { panic_at: request.panic_at, ..Watch::new(console, json_on_stdout) });
+    let config = request.target.map(|target| &target.timed.config);
+    let energies = request.target.map(|target| &target.technology.energies);
+    let collector = Collector::new(config.cloned(), energies.cloned(), request.execution.per_launch);
+    let watcher = watcher.collecting(collector.clone());
     let meter = Meter::start();
     console.detail(&format!("running {}", job.name()));
-    let finished = isolated(|| attempt(job, options.clone(), watcher));
+    let finished = isolated(|| attempt(job, options.clone(), watcher, &collector));
     let expired = timeout.as_ref().is_some_and(Timeout::expired);
     drop(timeout);
     flag.store(false, Ordering::Relaxed);
@@ -217,16 +212,7 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
         Ok(attempt) => (attempt, None),
         Err(message) => (Attempt::failed(Error::Internal(message.clone())), Some(message)),
     };
-    let config = request.target.map(|target| &target.timed.config);
-    let energies = request.target.map(|target| &target.technology.energies);
-    let kernels = attempt.log.iter().map(|launch| {
-        let mut kernel = record::kernel(launch, config);
-        if let Some(energies) = energies {
-            energies.kernel(launch, &mut kernel);
-        }
-        kernel
-    });
-    let kernels: Vec<_> = kernels.collect();
+    let Launches { kernels, sums, timed, host_seconds, .. } = collector.take();
     let mut inputs = job.inputs();
     inputs.technology = request.target.map(|target| target.technology.name.clone());
     inputs.gpu = request
@@ -235,9 +221,10 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
         .or_else(|| request.machine.map(|machine| Gpu::of(&machine.name, &machine.config)));
     inputs.techniques = request.target.map(|target| target.timed.techniques.canonical()).unwrap_or_default();
     let elapsed = attempt.whole.as_ref().map(Whole::elapsed);
-    let mut document = RunRecord::new(record::tool(), inputs, kernels, elapsed, meter.host(level, threads));
+    let host = meter.host(level, threads);
+    let mut document = RunRecord::new(record::tool(), inputs, kernels, &sums, elapsed, host);
     if let Some(energies) = energies {
-        energies.totals(&mut document);
+        energies.totals(&mut document, &sums);
     }
     let ending = judge(&attempt.result, expired, request.execution, console);
     let spoilt = request.target.is_some_and(|target| target.timed.techniques.inject.is_some());
@@ -248,7 +235,7 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
         document.check.clone_from(&verdict.check);
     }
     if let Some(path) = request.json {
-        console.slowly(&format!("writing the record of {} launches", document.kernels.len()), || {
+        console.slowly(&format!("writing the record of {} launches", document.totals.launches), || {
             let text = document.to_json().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
             write_result(path, &text, console)
         })?;
@@ -262,7 +249,7 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
             console.summary(&table);
         }
     }
-    remark(&attempt, request, &document, console);
+    remark(&attempt.result, (timed, host_seconds), request, &document, console);
     attempt.notices.iter().for_each(|notice| console.warn(&notice.message));
 
     let launch = match &attempt.result {
@@ -296,8 +283,13 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
 }
 
 /// What is worth knowing besides the result.
-fn remark(attempt: &Attempt, request: &Request, document: &RunRecord, console: &Console) {
-    let seconds: f64 = attempt.log.iter().map(|launch| launch.host_seconds).sum();
+fn remark(
+    result: &Result<Verdict, Stop>,
+    (timed, seconds): (u64, f64),
+    request: &Request,
+    document: &RunRecord,
+    console: &Console,
+) {
     let millions = document.totals.warp_instructions as f64 * 1e-6;
     if seconds > 0.0 {
         console.detail(&format!(
@@ -308,8 +300,7 @@ fn remark(attempt: &Attempt, request: &Request, document: &RunRecord, console: &
         ));
     }
     let Some(target) = request.target else { return };
-    let timed = attempt.log.iter().any(|launch| launch.timed.is_some());
-    if !timed && attempt.result.is_ok() && !attempt.log.is_empty() {
+    if timed == 0 && result.is_ok() && document.totals.launches > 0 {
         console.warn(&match &target.selection.kernels {
             Some(regex) => {
                 format!("nothing was timed: no launch is left by `--kernels {regex}` and `--skip`")

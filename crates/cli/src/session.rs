@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use warpwatt_runtime::{Observer, Progress, demangle};
+use warpwatt_record::Collector;
+use warpwatt_runtime::{LaunchRecord, Observer, Progress, demangle};
 
 use crate::console::Console;
 use crate::table::{grouped, shortened};
@@ -49,6 +50,8 @@ pub struct Watcher {
     to_stderr: bool,
     silent: bool,
     panic_at: Option<u64>,
+    /// Where launches go; without it they stay in the device's log.
+    collector: Option<Collector>,
     /// When the current kernel was first heard of, and when its line was last drawn.
     since: Option<(u64, Instant, Instant)>,
 }
@@ -79,7 +82,24 @@ impl Watcher {
             bar
         });
         let Watch { to_stderr, silent, panic_at, .. } = watch;
-        (Watcher { bar, current: current.clone(), to_stderr, silent, panic_at, since: None }, current)
+        (
+            Watcher {
+                bar,
+                current: current.clone(),
+                to_stderr,
+                silent,
+                panic_at,
+                collector: None,
+                since: None,
+            },
+            current,
+        )
+    }
+
+    /// Launches go to this collector.
+    pub fn collecting(mut self, collector: Collector) -> Watcher {
+        self.collector = Some(collector);
+        self
     }
 }
 
@@ -117,6 +137,12 @@ impl Observer for Watcher {
             bar.set_message(format!("launch {index}: {kernel}"));
         }
         assert!(self.panic_at != Some(index), "a failure was asked for inside of launch {index}");
+    }
+
+    fn ended(&mut self, launch: LaunchRecord) -> Option<LaunchRecord> {
+        let Some(collector) = &self.collector else { return Some(launch) };
+        collector.add(&launch);
+        None
     }
 
     fn progress(&mut self, done: u64, total: u64) {

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use warpwatt_config::Config;
 use warpwatt_results::counters::LANES;
-use warpwatt_results::derived::derive;
-use warpwatt_results::{Kernel, Line, Mode, Reading, RunRecord, Stalls, Values};
+use warpwatt_results::{KernelGroup, Line, Mode, Reading, RunRecord, Stalls, Values};
 
 use crate::table::{Table, grouped, shortened};
 
@@ -30,7 +29,6 @@ struct Group {
     threads: u64,
     /// Of its timed launches.
     timed_launches: u64,
-    timed_warps: u64,
     timed_threads: u64,
     cycles: u64,
     values: Values,
@@ -38,8 +36,8 @@ struct Group {
 }
 
 impl Group {
-    fn add(&mut self, kernel: &Kernel) {
-        self.launches += 1;
+    fn add(&mut self, kernel: &KernelGroup) {
+        self.launches += kernel.launches;
         self.registers = self.registers.max(kernel.registers);
         self.shared = self.shared.max(kernel.shared_bytes);
         self.warps += kernel.warp_instructions;
@@ -47,26 +45,16 @@ impl Group {
         if kernel.mode != Mode::Timed {
             return;
         }
-        self.timed_launches += 1;
-        self.timed_warps += kernel.warp_instructions;
+        self.timed_launches += kernel.launches;
         self.timed_threads += kernel.thread_instructions;
         self.cycles += kernel.cycles.unwrap_or_default();
-        for (name, reading) in &kernel.counters {
-            match (self.values.get_mut(name), reading) {
-                // Worked out again from the sums.
-                (_, Reading::Ratio(_)) => {}
-                (Some(sum), reading) => sum.add(reading),
-                (None, reading) => drop(self.values.insert(name.clone(), reading.clone())),
-            }
-        }
-        for (reason, slots) in kernel.stalls.iter().flatten() {
-            *self.stalls.entry(reason.clone()).or_default() += slots;
-        }
+        self.values = kernel.counters.clone();
+        self.stalls = kernel.stalls.clone().unwrap_or_default();
     }
 }
 
-/// By kernel, in order of first launch.
-fn groups(kernels: &[Kernel]) -> Vec<Group> {
+/// By kernel, in order of first launch: those launches of a kernel that were timed and those that were not together.
+fn groups(kernels: &[KernelGroup]) -> Vec<Group> {
     let mut groups = Vec::<Group>::new();
     let mut at = BTreeMap::<&str, usize>::new();
     for kernel in kernels {
@@ -111,7 +99,7 @@ fn functional(job: &str, document: &RunRecord) -> String {
         "warp instructions",
         "thread instructions",
     ]);
-    for group in groups(&document.kernels) {
+    for group in groups(&document.by_kernel) {
         table.row([
             shortened(&group.name, NAME),
             grouped(group.launches),
@@ -134,14 +122,7 @@ fn functional(job: &str, document: &RunRecord) -> String {
 }
 
 fn timed(job: &str, document: &RunRecord, name: &str, config: &Config, texts: &Texts) -> String {
-    let mut groups = groups(&document.kernels);
-    for group in &mut groups {
-        derive(&mut group.values, group.cycles, config);
-        if group.timed_warps > 0 {
-            let lanes = group.timed_threads as f64 / group.timed_warps as f64;
-            group.values.insert(LANES.name.to_owned(), Reading::Ratio(lanes));
-        }
-    }
+    let groups = groups(&document.by_kernel);
     let whole = whole(document);
     // The total of one kernel is that kernel, unless launches of it overlapped.
     let overlap = groups.iter().map(|group| group.cycles).sum::<u64>() > whole.cycles;
@@ -164,12 +145,12 @@ fn timed(job: &str, document: &RunRecord, name: &str, config: &Config, texts: &T
 /// The sums of the record as a line of the tables.
 fn whole(document: &RunRecord) -> Group {
     let totals = &document.totals;
-    let timed = document.kernels.iter().filter(|kernel| kernel.mode == Mode::Timed);
+    let timed = document.by_kernel.iter().filter(|group| group.mode == Mode::Timed);
     Group {
         name: "total".to_owned(),
         launches: totals.launches,
-        timed_launches: timed.clone().count() as u64,
-        timed_threads: timed.map(|kernel| kernel.thread_instructions).sum(),
+        timed_launches: timed.clone().map(|group| group.launches).sum(),
+        timed_threads: timed.map(|group| group.thread_instructions).sum(),
         cycles: totals.cycles.unwrap_or_default(),
         values: totals.counters.clone(),
         stalls: totals.stalls.clone().unwrap_or_default(),

@@ -25,6 +25,11 @@ impl Config {
         self.l1d_bytes() / (LINE_BYTES * self.l1d.ways)
     }
 
+    /// Device memory in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        u64::from(self.gpu.memory_mb) << 20
+    }
+
     /// All L2 slices together.
     pub fn l2_bytes(&self) -> u64 {
         u64::from(self.gpu.partitions)

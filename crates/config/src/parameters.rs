@@ -41,8 +41,9 @@ choice! {
 parameters! {
     /// The whole GPU and its work distributor.
     gpu: Gpu = "gpu" {
-        sms: u32 = 15, 1..=64, "", "Streaming multiprocessors.";
-        partitions: u32 = 6, 1..=16, "", "Memory partitions: an L2 slice with its memory controller each.";
+        sms: u32 = 15, 1..=1024, "", "Streaming multiprocessors.";
+        partitions: u32 = 6, 1..=128, "", "Memory partitions: an L2 slice with its memory controller each.";
+        memory_mb: u32 = 4096, 64..=1048576, "MB", "Device memory, in units of 2^20 bytes. The host needs memory only for what programs touch.";
         concurrent_kernels: u32 = 16, 1..=32, "", "Kernels of different streams that run at the same time.";
         kernel_launch_cycles: u32 = 2800, 1..=1000000, "cycles", "From the launch of a kernel to the dispatch of its first block.";
         cta_launch_cycles: u32 = 64, 4..=10000, "cycles", "From the dispatch of a block to its first instruction fetch; no shorter than an epoch.";

@@ -61,6 +61,7 @@ fn fixed_range(key: &str) -> Option<(u32, u32)> {
     Some(match key {
         "gpu.sms" => (1, 5),
         "gpu.partitions" => (1, 4),
+        "gpu.memory_mb" => (1024, 8192),
         "gpu.kernel_launch_cycles" => (1, 500),
         "gpu.cta_launch_cycles" | "gpu.cta_done_cycles" | "noc.cycles" => (8, 64),
         "clock.core_mhz" => (500, 1500),

@@ -5,16 +5,14 @@
 //! operands, accesses to shared memory. What memory does for a kernel goes to instructions by the lines that they touched.
 //! Static energy goes by issue slots. docs/energy.md tells more.
 
-use std::collections::BTreeMap;
-
 use warpwatt_base::counters::{Charge, Count};
 use warpwatt_config::Config;
 use warpwatt_energy::{
     Attribution, Breakdown, Error, Model, Seconds, Setting, Shares, Technology, attribute,
 };
 use warpwatt_results::{
-    ClassEnergy, ComponentEnergy, Energy, InstructionEnergy, Kernel, LineEnergy, PowerSeries, Reading,
-    RunRecord, Silicon, SmEnergy, StructureEnergy, Values,
+    ClassEnergy, ClassSums, ComponentEnergy, Energy, InstructionEnergy, Kernel, LineEnergy, PowerSeries, Reading,
+    RunRecord, Silicon, SmEnergy, StructureEnergy, Sums, Values,
 };
 use warpwatt_runtime::{
     Counters, Instruction, Kind, LaunchRecord, OpCounters, Path, SmCounters, Techniques, TimedRecord,
@@ -109,8 +107,8 @@ impl Energies {
     }
 
     /// Puts the energy of a whole run into its record: that of the device while kernels were under way, and by line the sum of
-    /// its kernels.
-    pub fn totals(&self, record: &mut RunRecord) {
+    /// its launches.
+    pub fn totals(&self, record: &mut RunRecord, sums: &Sums) {
         let Some(cycles) = record.totals.cycles else { return };
         let counter = |name: &str| count(&record.totals.counters, name);
         let (counts, time, busy) = (self.model.counts(&counter), self.seconds(cycles), busy(&counter));
@@ -118,38 +116,20 @@ impl Energies {
         let mut energy = self.summary(&whole, &self.model.evaluate_with_warps(&counts, time, busy), busy);
         energy.power = self.power_of_run(&record.kernels, energy.total_j);
         let slots = counter("sm.issue_slots.count").unwrap_or_default();
-        let mut lines = BTreeMap::<(&str, u32), (f64, f64, f64)>::new();
-        let mut classes = BTreeMap::<&str, (u64, f64, f64)>::new();
-        for kernel in &record.kernels {
-            let Some(part) = &kernel.energy else { continue };
-            let own = count(&kernel.counters, "sm.issue_slots.count").unwrap_or_default();
-            for line in &part.per_line {
-                let sum = lines.entry((&line.file, line.line)).or_default();
-                sum.0 += line.energy_j;
-                sum.1 += line.dynamic_j;
-                sum.2 += line.time_share * own;
-            }
-            for class in &part.per_class {
-                let sum = classes.entry(&class.name).or_default();
-                sum.0 += class.warp_instructions;
-                sum.1 += class.energy_j;
-                sum.2 += class.dynamic_j;
-            }
-        }
-        energy.per_line = lines
-            .into_iter()
-            .map(|((file, line), (energy_j, dynamic_j, used))| LineEnergy {
+        energy.per_line = sums
+            .line_energy()
+            .map(|(file, line, sum)| LineEnergy {
                 file: file.to_owned(),
                 line,
-                energy_j,
-                dynamic_j,
-                time_share: if slots > 0.0 { used / slots } else { 0.0 },
+                energy_j: sum.energy_j,
+                dynamic_j: sum.dynamic_j,
+                time_share: if slots > 0.0 { sum.slots / slots } else { 0.0 },
             })
             .collect();
         energy.per_class = Kind::ALL
             .iter()
             .filter_map(|kind| {
-                let (warp_instructions, energy_j, dynamic_j) = *classes.get(kind.name())?;
+                let ClassSums { warp_instructions, energy_j, dynamic_j } = sums.class_energy(kind.name())?;
                 Some(ClassEnergy { name: kind.name().to_owned(), warp_instructions, energy_j, dynamic_j })
             })
             .collect();
@@ -558,9 +538,10 @@ mod tests {
         let host = crate::Meter::start().host(warpwatt_runtime::Level::detect(), 1);
         let technology = Some(technology.name.clone());
         let inputs = warpwatt_results::Inputs { technology, ..warpwatt_results::Inputs::default() };
-        let mut record =
-            RunRecord::new(crate::tool(), inputs, kernels.collect(), Some(whole.elapsed()), host);
-        energies.totals(&mut record);
+        let kernels: Vec<_> = kernels.collect();
+        let sums = Sums::of(&kernels);
+        let mut record = RunRecord::new(crate::tool(), inputs, kernels, &sums, Some(whole.elapsed()), host);
+        energies.totals(&mut record, &sums);
         (record, config)
     }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From what a device did to the run record: one device in this process (`launch`), or several in other processes that leave
+//! From what a device did to the run record: launches of one device as they end (`launch`, `collect`), or of several in other processes that leave
 //! parts (`part`, `merge`) under settings that they were given (`settings`), and tell how far they are (`board`).
 
 mod board;
+mod collect;
 mod energy;
 mod launch;
 mod merge;
@@ -11,6 +12,7 @@ mod settings;
 mod techniques;
 
 pub use board::{Board, Progress, Stop};
+pub use collect::{Collector, Launches, PER_LAUNCH};
 pub use energy::Energies;
 pub use launch::{
     Meter, Whole, children_usage, diagnostics, kernel, notice_diagnostic, problem, tool, usage,

@@ -4,31 +4,36 @@
 use std::collections::BTreeMap;
 
 use warpwatt_config::Config;
-use warpwatt_results::{Host, Inputs, RunRecord, Status, Values, sha256_hex};
+use warpwatt_results::{Host, Inputs, RunRecord, Status, Sums, Values, sha256_hex};
 
 use crate::launch::{Whole, tool};
 use crate::part::Part;
 
-/// The record of a run with these parts, and the texts of source lines; `config` is that of a timed run.
+/// The record of a run with these parts, the sums over its launches, and the texts of source lines; `config` is that of a timed run.
+/// Of the launches that the parts have in detail, the first `per_launch` are kept.
 pub fn merge(
     mut inputs: Inputs,
     config: Option<&Config>,
     parts: Vec<(u32, Part)>,
+    per_launch: u64,
     host: Host,
-) -> (RunRecord, BTreeMap<(String, u32), String>) {
+) -> (RunRecord, Sums, BTreeMap<(String, u32), String>) {
     let several = parts.len() > 1;
-    let (mut kernels, mut texts, mut hashes) = (Vec::new(), BTreeMap::new(), String::new());
+    let (mut kernels, mut sums) = (Vec::new(), Sums::default());
+    let (mut texts, mut hashes) = (BTreeMap::new(), String::new());
     let (mut cycles, mut counters) = (0, Values::new());
     let (mut status, mut diagnostics) = (Status::Complete, Vec::new());
     for (number, part) in parts {
         status = worse(status, part.status);
         diagnostics.extend(part.diagnostics);
         part.ptx.iter().for_each(|hash| hashes.push_str(hash));
-        for mut kernel in part.kernels {
-            kernel.index = kernels.len() as u64;
+        let room = per_launch.saturating_sub(kernels.len() as u64) as usize;
+        for (place, mut kernel) in part.kernels.into_iter().enumerate().take(room) {
+            kernel.index = sums.launches() + place as u64;
             kernel.process = several.then_some(number);
             kernels.push(kernel);
         }
+        sums.merge(&part.sums);
         for (file, line, text) in part.texts {
             texts.entry((file, line)).or_insert(text);
         }
@@ -44,9 +49,9 @@ pub fn merge(
     inputs.ptx_sha256 = sha256_hex(hashes.as_bytes());
     let whole = config.map(|config| Whole { config: config.clone(), cycles, counters });
     let elapsed = whole.as_ref().map(Whole::elapsed);
-    let mut record = RunRecord::new(tool(), inputs, kernels, elapsed, host);
+    let mut record = RunRecord::new(tool(), inputs, kernels, &sums, elapsed, host);
     (record.status, record.diagnostics) = (status, diagnostics);
-    (record, texts)
+    (record, sums, texts)
 }
 
 fn worse(one: Status, other: Status) -> Status {
@@ -84,9 +89,12 @@ mod tests {
         device.synchronize().expect("the kernels end");
         let whole = Whole::of(&device).expect("it is timed");
         let config = Config::default();
+        let kernels: Vec<_> =
+            device.log().iter().map(|launch| crate::kernel(launch, Some(&config))).collect();
         Part {
             status: Status::Complete,
-            kernels: device.log().iter().map(|launch| crate::kernel(launch, Some(&config))).collect(),
+            sums: Sums::of(&kernels),
+            kernels,
             whole: Some((whole.cycles, whole.counters)),
             diagnostics: Vec::new(),
             ptx: vec![sha256_hex(PTX.as_bytes())],
@@ -128,8 +136,9 @@ mod tests {
         assert_eq!(read, [(1, Some(first.clone())), (2, Some(second.clone())), (3, None)]);
         std::fs::remove_dir_all(&folder).expect("it can be removed");
 
-        let parts = read.into_iter().filter_map(|(number, part)| Some((number, part?))).collect();
-        let (record, texts) = merge(inputs(), Some(&Config::default()), parts, host());
+        let parts: Vec<_> = read.into_iter().filter_map(|(number, part)| Some((number, part?))).collect();
+        let again = |per_launch| merge(inputs(), Some(&Config::default()), parts.clone(), per_launch, host());
+        let (record, sums, texts) = again(16);
         let who: Vec<_> = record.kernels.iter().map(|kernel| (kernel.index, kernel.process)).collect();
         assert_eq!(who, [(0, Some(1)), (1, Some(2)), (2, Some(2))]);
         let cycles =
@@ -142,12 +151,18 @@ mod tests {
         };
         assert_eq!(record.totals.counters["sm.issued.count"], Reading::Count(3 * issued(&first)));
         assert_eq!(texts.len(), 1);
+        // Fewer in detail change nothing else.
+        let (fewer, sums_of_fewer, _) = again(2);
+        assert_eq!((fewer.kernels.len(), &fewer.totals, &sums_of_fewer), (2, &record.totals, &sums));
+        assert_eq!(fewer.by_kernel, record.by_kernel);
+        let [group] = &record.by_kernel[..] else { panic!("there is one kernel") };
+        assert_eq!((group.launches, group.first, group.grid), (3, 0, Some([2, 1, 1])));
         assert_eq!(record.status, Status::Complete);
     }
 
     #[test]
     fn one_process_is_not_numbered_and_the_worst_status_counts() {
-        let (record, _) = merge(inputs(), Some(&Config::default()), vec![(1, part(1))], host());
+        let (record, ..) = merge(inputs(), Some(&Config::default()), vec![(1, part(1))], 16, host());
         assert_eq!(record.kernels[0].process, None);
         let fault = Diagnostic {
             code: "memory".to_owned(),
@@ -160,15 +175,15 @@ mod tests {
         };
         let failed = Part { status: Status::Failed, diagnostics: vec![fault.clone()], ..part(1) };
         let partial = Part { status: Status::Partial, ..part(1) };
-        let (record, _) = merge(inputs(), None, vec![(1, failed), (2, partial)], host());
+        let (record, ..) = merge(inputs(), None, vec![(1, failed), (2, partial)], 16, host());
         assert_eq!((record.status, record.diagnostics), (Status::Failed, vec![fault]));
     }
 
     #[test]
     fn a_program_without_kernels_has_an_empty_record_of_its_mode() {
-        let (record, _) = merge(inputs(), Some(&Config::default()), Vec::new(), host());
+        let (record, ..) = merge(inputs(), Some(&Config::default()), Vec::new(), 16, host());
         assert_eq!((record.mode, record.totals.cycles), (warpwatt_results::Mode::Timed, Some(0)));
-        let (record, _) = merge(inputs(), None, Vec::new(), host());
+        let (record, ..) = merge(inputs(), None, Vec::new(), 16, host());
         assert_eq!((record.mode, record.totals.cycles), (warpwatt_results::Mode::Functional, None));
     }
 }

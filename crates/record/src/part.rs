@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use warpwatt_results::{Diagnostic, Kernel, Status, Values};
+use warpwatt_results::{Diagnostic, Kernel, Status, Sums, Values};
 
 /// A line of a source file, for the summary: file, line, text.
 pub type Text = (String, u32, String);
@@ -14,7 +14,11 @@ pub type Text = (String, u32, String);
 #[serde(deny_unknown_fields)]
 pub struct Part {
     pub status: Status,
+    /// The first launches in detail.
     pub kernels: Vec<Kernel>,
+    /// Sums over all launches.
+    #[serde(default)]
+    pub sums: Sums,
     /// Cycles and counters of a timed device as a whole.
     pub whole: Option<(u64, Values)>,
     pub diagnostics: Vec<Diagnostic>,

@@ -32,6 +32,8 @@ pub struct Settings {
     /// Compute capability that the device reports: 75 for 7.5.
     pub capability: u32,
     pub limit_instructions: Option<u64>,
+    /// Launches that are kept in detail.
+    pub per_launch: u64,
     /// Names of the checks that are on.
     pub checks: Vec<String>,
     pub watchdog: Option<u64>,
@@ -90,6 +92,7 @@ impl Settings {
             techniques: ChosenTechniques::of(&Techniques::default()),
             capability: 75,
             limit_instructions: None,
+            per_launch: crate::PER_LAUNCH,
             checks: Vec::new(),
             watchdog: None,
             max_registers: None,
@@ -202,6 +205,7 @@ mod tests {
             techniques: ChosenTechniques::of(&techniques),
             capability: 61,
             limit_instructions: Some(1 << 40),
+            per_launch: 3,
             checks: vec!["races".to_owned(), "bounds=exact".to_owned()],
             watchdog: Some(5),
             max_registers: Some(32),

@@ -11,14 +11,15 @@ use warpwatt_config::{Config, listing, sha256};
 
 use crate::counters::{Reading, Values};
 use crate::energy::Energy;
-use crate::totals::Elapsed;
+use crate::group::KernelGroup;
+use crate::totals::{Elapsed, Sums};
 use crate::{MODEL_VERSION, RUN_SCHEMA};
 
 /// One run of a workload, of a launch file, or of a program.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunRecord {
-    /// Always `warpwatt.run/1`.
+    /// Always `warpwatt.run/2`.
     pub schema: String,
     /// What made the record.
     pub tool: Tool,
@@ -28,8 +29,10 @@ pub struct RunRecord {
     pub status: Status,
     /// All that decides the result.
     pub inputs: Inputs,
-    /// One entry per launch, in launch order.
+    /// The first launches in detail, in launch order: as many as `--per-launch` says.
     pub kernels: Vec<Kernel>,
+    /// All launches, those in `kernels` included, added up by kernel, in order of first launch.
+    pub by_kernel: Vec<KernelGroup>,
     /// Sums over all launches.
     pub totals: Totals,
     /// What the GPU took while kernels were under way; absent in functional mode.
@@ -317,16 +320,19 @@ impl Gpu {
 }
 
 impl RunRecord {
-    /// A record with its sums worked out; `elapsed` is what a timed run counted as a whole.
+    /// The record of a run with these launches in detail and these sums over all launches; `elapsed` is what a timed run counted as a
+    /// whole.
     pub fn new(
         tool: Tool,
         inputs: Inputs,
         kernels: Vec<Kernel>,
+        sums: &Sums,
         elapsed: Option<Elapsed>,
         host: Host,
     ) -> RunRecord {
         let mode = if elapsed.is_some() { Mode::Timed } else { Mode::Functional };
-        let totals = Totals::of(&kernels, elapsed);
+        let by_kernel = sums.groups(elapsed.as_ref().map(|elapsed| elapsed.config));
+        let totals = sums.totals(elapsed);
         RunRecord {
             schema: RUN_SCHEMA.to_owned(),
             tool,
@@ -334,6 +340,7 @@ impl RunRecord {
             status: Status::Complete,
             inputs,
             kernels,
+            by_kernel,
             totals,
             energy: None,
             check: None,
@@ -420,7 +427,8 @@ mod tests {
         };
         let [first, second, third] = modes;
         let kernels = vec![kernel(0, 3, 10, first), kernel(1, 3, 20, second), kernel(2, 7, 1, third)];
-        RunRecord::new(Tool::new("0", "unknown"), inputs, kernels, elapsed, host)
+        let sums = Sums::of(&kernels);
+        RunRecord::new(Tool::new("0", "unknown"), inputs, kernels, &sums, elapsed, host)
     }
 
     fn functional() -> RunRecord {

@@ -3,7 +3,7 @@
 
 use crate::record::RunRecord;
 
-/// The schema of `warpwatt.run/1` as a JSON document.
+/// The schema of `warpwatt.run/2` as a JSON document.
 pub fn run_schema() -> serde_json::Value {
     let mut schema = serde_json::to_value(schemars::schema_for!(RunRecord)).unwrap_or_default();
     if let Some(object) = schema.as_object_mut() {
@@ -25,6 +25,7 @@ mod tests {
             "status",
             "inputs",
             "kernels",
+            "by_kernel",
             "totals",
             "check",
             "diagnostics",

@@ -29,6 +29,10 @@ pub struct Device {
     pub(crate) observer: Box<dyn Observer + Send>,
     pub(crate) sources: Sources,
     pub(crate) log: Vec<LaunchRecord>,
+    /// Launches that ended and that the observer was not told of yet.
+    pub(crate) ended: Vec<LaunchRecord>,
+    /// The launch that the observer is told of next.
+    pub(crate) next_told: u64,
     pub(crate) pending: Option<Pending>,
     /// Launches begun.
     pub(crate) launches: u64,
@@ -84,8 +88,8 @@ impl Device {
     pub fn with(mut options: Options, observer: Box<dyn Observer + Send>) -> Result<Device, Error> {
         let clocked = Clocked::new(&mut options)?;
         let clock = clocked.as_ref().map_or_else(Clock::nominal, |clocked| Clock::of(clocked.gpu.config()));
-        let mut memory =
-            DeviceMemory::new(options.memory_bytes).map_err(|error| Error::OutOfMemory(error.to_string()))?;
+        let bytes = options.memory_bytes.unwrap_or(warpwatt_memory::DEFAULT_CAPACITY);
+        let mut memory = DeviceMemory::new(bytes).map_err(|error| Error::OutOfMemory(error.to_string()))?;
         memory.set_heap_limit(options.heap_bytes);
         memory.set_bounds(options.checks.bounds);
         memory.set_monitor(options.checks.races, options.checks.uninit);
@@ -96,6 +100,8 @@ impl Device {
             observer,
             sources: Sources::default(),
             log: Vec::new(),
+            ended: Vec::new(),
+            next_told: 0,
             pending: None,
             launches: 0,
             thread_instructions: 0,
@@ -280,7 +286,7 @@ impl Device {
     /// Name and text of a module.
     pub fn module_text(&self, m: ModuleId) -> Result<(&str, &str), Error> {
         let module = self.module(m)?;
-        Ok((module.name(), module.text()))
+        Ok((module.name(), module.text().as_str()))
     }
 
     /// Compiles a kernel to look at it, with the text of the stages if wanted.
@@ -329,12 +335,12 @@ impl Device {
     pub fn source_line(&self, file: &str, line: u32) -> Option<&str> {
         self.sources.line(file, line).or_else(|| {
             let module = self.modules.iter().find(|module| module.name() == file)?;
-            module.text().lines().nth((line as usize).checked_sub(1)?).map(str::trim)
+            module.text().line(line).map(str::trim)
         })
     }
 
     /// What the launches did so far, in launch order; a launch that failed or was stopped is included, one that is still queued
-    /// or was given up is not.
+    /// or was given up is not. Those that the observer keeps to itself are not in it.
     pub fn log(&self) -> &[LaunchRecord] {
         &self.log
     }

@@ -13,6 +13,7 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::plan::{self, Member};
 use crate::queue::{Command, LONG, What};
+use crate::record::LaunchRecord;
 use crate::timed::Timely;
 use crate::types::{DevicePtr, Event, Stream};
 
@@ -131,9 +132,8 @@ impl Device {
         }
         let (commands, waiting) = self.queue.take();
         let mut ends = vec![None; commands.len()];
-        let logged = self.log.len();
         let outcome = self.run_commands(commands, &mut ends);
-        self.log[logged..].sort_by_key(|record| record.index);
+        self.tell(true);
         self.queue.settle(&waiting, &ends);
         outcome
     }
@@ -147,16 +147,40 @@ impl Device {
                     Some(start) if !is_timed(&commands[index].what) => {
                         let what = std::mem::replace(&mut commands[index].what, What::Wait);
                         ends[index] = Some(self.perform(what, start)?);
+                        self.tell(false);
                     }
                     _ => later.push(index),
                 }
             }
             let batch = plan::batch(&commands, &later, ends);
             self.run_batch(&mut commands, batch, ends)?;
+            self.tell(false);
             later.retain(|&index| ends[index].is_none());
             left = later;
         }
         Ok(())
+    }
+
+    /// Tells the observer of launches that ended, in launch order: of those before which none is left, or of `all`. What the observer does
+    /// not keep goes to the log.
+    fn tell(&mut self, all: bool) {
+        if self.ended.is_empty() {
+            return;
+        }
+        self.ended.sort_by_key(|record| record.index);
+        let follows = |(place, record): (usize, &LaunchRecord)| record.index == self.next_told + place as u64;
+        let count = match all {
+            true => self.ended.len(),
+            false => self.ended.iter().enumerate().take_while(|next| follows(*next)).count(),
+        };
+        for record in self.ended.drain(..count) {
+            self.next_told = record.index + 1;
+            self.log.extend(self.observer.ended(record));
+        }
+        if all {
+            // Launches without an entry were refused or given up.
+            self.next_told = self.launches;
+        }
     }
 
     /// Does anything but a timed kernel. Gives the time at which it is done.

@@ -214,7 +214,7 @@ impl Device {
         let mut record = self.entry(ready, &stats, &[], complete);
         record.host_seconds = started.elapsed().as_secs_f64();
         self.thread_instructions += stats.thread_instructions;
-        self.log.push(record);
+        self.ended.push(record);
         match fault {
             Some(fault) => Err(self.fault(ready, &fault)),
             None if complete => self.conclude(ready).map(|()| stats.warp_instructions),

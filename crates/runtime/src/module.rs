@@ -21,11 +21,12 @@ use crate::demangle::demangle;
 use crate::device::{Variable, hint};
 use crate::error::{Error, Refusal};
 use crate::options::{Mode, Options};
+use crate::sources::Text;
 use crate::types::DevicePtr;
 
 pub(crate) struct Module {
     tree: ast::Module,
-    text: Arc<str>,
+    text: Text,
     layout: ModuleLayout,
     /// What the reader and the layout found wrong, in the order of the text.
     diagnostics: Vec<Diagnostic>,
@@ -60,7 +61,7 @@ impl Module {
         diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
         let mut module = Module {
             tree: parsed.module,
-            text: ptx.into(),
+            text: Text::new(ptx),
             layout,
             diagnostics,
             variables: Vec::new(),
@@ -163,7 +164,7 @@ impl Module {
         &self.tree.name
     }
 
-    pub fn text(&self) -> &str {
+    pub fn text(&self) -> &Text {
         &self.text
     }
 
@@ -349,7 +350,7 @@ impl Module {
         Error::Ptx(Box::new(Refusal {
             kernel: kernel.map(str::to_owned),
             file: self.tree.name.clone(),
-            text: self.text.clone(),
+            text: self.text.shared(),
             diagnostics,
         }))
     }

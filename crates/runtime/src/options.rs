@@ -10,14 +10,16 @@ use warpwatt_exec::lanes::Level;
 use warpwatt_exec::{CheckOptions, SmLimits, Watchdog};
 use warpwatt_model::{Progress, Techniques};
 
+use crate::record::LaunchRecord;
+
 #[derive(Clone)]
 pub struct Options {
     /// What is simulated.
     pub mode: Mode,
     /// Which launches of a timed device are timed.
     pub selection: Selection,
-    /// Device memory in bytes.
-    pub memory_bytes: u64,
+    /// Device memory in bytes; `None` for what the GPU has.
+    pub memory_bytes: Option<u64>,
     /// Bytes that kernels may take with `malloc`.
     pub heap_bytes: u64,
     /// Registers per thread; `None` for what the module's target has: 63 below sm_35, 255 from there on.
@@ -44,9 +46,10 @@ pub struct Options {
 }
 
 impl Options {
-    /// Takes the limits of a GPU's SMs, for a functional device.
+    /// Takes the limits of a GPU, for a functional device.
     pub fn limit_to(&mut self, config: &Config) {
         self.sm = warpwatt_model::Gpu::limits(config);
+        self.memory_bytes.get_or_insert(config.memory_bytes());
         self.strict = true;
     }
 }
@@ -56,7 +59,7 @@ impl Default for Options {
         Options {
             mode: Mode::Functional,
             selection: Selection::default(),
-            memory_bytes: warpwatt_memory::DEFAULT_CAPACITY,
+            memory_bytes: None,
             heap_bytes: warpwatt_memory::DEFAULT_HEAP,
             max_registers: None,
             predicate: true,
@@ -148,6 +151,11 @@ pub trait Observer {
 
     /// Something that whoever launched should know, said once.
     fn note(&mut self, _text: &str) {}
+
+    /// What a launch did, in launch order. What is given back goes to the device's log, which grows with every launch.
+    fn ended(&mut self, launch: LaunchRecord) -> Option<LaunchRecord> {
+        Some(launch)
+    }
 
     /// Text that a kernel printed, in order.
     fn print(&mut self, _text: &[u8]) {}

@@ -10,7 +10,7 @@ use warpwatt_isa::{FunctionEntry, Location, Program, Space};
 use warpwatt_memory::{Nearest, Relation};
 
 use crate::demangle::demangle;
-use crate::sources::Sources;
+use crate::sources::{Sources, Text};
 use crate::types::LaunchConfig;
 
 /// A line of a text, with its words where the text is known.
@@ -86,7 +86,7 @@ pub struct Rival {
 pub(crate) struct Scene<'a> {
     pub program: &'a Program,
     pub ptx_file: &'a str,
-    pub ptx_text: &'a str,
+    pub ptx_text: &'a Text,
     pub sources: &'a Sources,
     pub launch: u64,
     pub config: &'a LaunchConfig,
@@ -179,7 +179,7 @@ fn source_place(at: Location, scene: &Scene) -> Option<Place> {
 }
 
 fn ptx_place(at: Location, scene: &Scene) -> Option<Place> {
-    let text = scene.ptx_text.lines().nth((at.ptx_line as usize).checked_sub(1)?)?;
+    let text = scene.ptx_text.line(at.ptx_line)?;
     Some(Place {
         file: scene.ptx_file.to_owned(),
         line: at.ptx_line,

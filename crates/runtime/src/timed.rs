@@ -35,7 +35,7 @@ pub(crate) struct Timely {
 }
 
 impl Clocked {
-    /// The timed half that the options ask for, if they do, with the limits of its SMs put into the options.
+    /// The timed half that the options ask for, if they do, with its limits put into the options.
     pub fn new(options: &mut Options) -> Result<Option<Clocked>, Error> {
         let Mode::Timed(timed) = &options.mode else { return Ok(None) };
         validate(&timed.config).map_err(|errors| {
@@ -43,6 +43,7 @@ impl Clocked {
             Error::Config(each.join("; "))
         })?;
         options.sm = Gpu::limits(&timed.config);
+        options.memory_bytes.get_or_insert(timed.config.memory_bytes());
         timed.techniques.validate(&timed.config).map_err(|errors| {
             let each: Vec<_> = errors.iter().map(ToString::to_string).collect();
             Error::Config(each.join("; "))
@@ -188,7 +189,7 @@ impl Device {
             let mut record = self.entry(ready, &report.stats, &report.stalls_per_pc, complete);
             record.host_seconds = seconds * share;
             record.timed = Some(TimedRecord::new(ready.program(), &record, report));
-            self.log.push(record);
+            self.ended.push(record);
         }
         if let Some((launch, fault)) = fault {
             let Some(Timely { ready, .. }) = batch.get(launch) else {

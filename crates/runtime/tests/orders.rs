@@ -319,7 +319,7 @@ fn timed(threads: u32, step_every_cycle: bool) -> Options {
     let timed = Timed { threads, step_every_cycle, ..Timed::new(config) };
     Options {
         mode: Mode::Timed(Box::new(timed)),
-        memory_bytes: 64 << 20,
+        memory_bytes: Some(64 << 20),
         verify: false,
         ..Options::default()
     }
@@ -328,7 +328,7 @@ fn timed(threads: u32, step_every_cycle: bool) -> Options {
 #[test]
 fn random_programs_compute_what_their_order_says() {
     for seed in 0..60 {
-        Program::new(Options { memory_bytes: 64 << 20, ..Options::default() }, seed).run();
+        Program::new(Options { memory_bytes: Some(64 << 20), ..Options::default() }, seed).run();
     }
 }
 

@@ -61,7 +61,7 @@ fn execute(kernel: &Kernel, how: How) -> Result<Buffers, String> {
         let config = GpuFile::preset("gtx480-wc").expect("a preset").config;
         Mode::Timed(Box::new(Timed { techniques: with(technique), ..Timed::new(config) }))
     });
-    let (max_registers, memory_bytes) = (Some(how.budget), 64 << 20);
+    let (max_registers, memory_bytes) = (Some(how.budget), Some(64 << 20));
     let options = Options { max_registers, verify: true, memory_bytes, mode, ..Options::default() };
     let run = || -> Result<Buffers, Error> {
         let mut device = Device::with(options, Box::new(Nobody))?;

@@ -167,8 +167,8 @@ impl Comparison {
 /// Timed kernels by name: those of A as they come, then those that only B has.
 fn kernels(a: &RunRecord, b: &RunRecord) -> Vec<KernelPair> {
     let mut all = Vec::<(&str, KernelPair)>::new();
-    let launches = a.kernels.iter().map(|kernel| (kernel, [1.0, 0.0]));
-    for (kernel, [in_a, in_b]) in launches.chain(b.kernels.iter().map(|kernel| (kernel, [0.0, 1.0]))) {
+    let groups = a.by_kernel.iter().map(|group| (group, [1.0, 0.0]));
+    for (kernel, [in_a, in_b]) in groups.chain(b.by_kernel.iter().map(|group| (group, [0.0, 1.0]))) {
         if kernel.mode != Mode::Timed {
             continue;
         }
@@ -180,7 +180,7 @@ fn kernels(a: &RunRecord, b: &RunRecord) -> Vec<KernelPair> {
         });
         let sum = &mut all[place].1;
         let of = |value: f64| Pair::new(value * in_a, value * in_b);
-        sum.launches = sum.launches.plus(of(1.0));
+        sum.launches = sum.launches.plus(of(kernel.launches as f64));
         sum.cycles = sum.cycles.plus(of(kernel.cycles.unwrap_or_default() as f64));
         let joules = kernel.energy.as_ref().map(|energy| energy.total_j);
         sum.energy_j = sum.energy_j.zip(joules).map(|(sum, joules)| sum.plus(of(joules)));

@@ -80,8 +80,14 @@ pub fn warnings(a: &RunRecord, b: &RunRecord) -> Vec<String> {
     } else if !same_work(&a.inputs, &b.inputs) {
         all.push("A and B ran other kernels under the same name: not the same work".to_owned());
     } else {
-        let timed =
-            |record: &RunRecord| record.kernels.iter().filter(|kernel| kernel.mode == Mode::Timed).count();
+        let timed = |record: &RunRecord| -> u64 {
+            record
+                .by_kernel
+                .iter()
+                .filter(|group| group.mode == Mode::Timed)
+                .map(|group| group.launches)
+                .sum()
+        };
         let (of_a, of_b) = (timed(a), timed(b));
         if of_a != of_b {
             all.push(format!("{of_a} launches were timed in A and {of_b} in B"));

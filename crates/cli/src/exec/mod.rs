@@ -14,7 +14,7 @@ use std::path::Path;
 use warpwatt_record::{
     CORRUPTED, ChosenTechniques, Meter, Part, Settings, Timing, UNNOTICED, children_usage, merge, unnoticed,
 };
-use warpwatt_results::{Diagnostic, Gpu, Inputs, RunRecord, Severity, Status};
+use warpwatt_results::{Diagnostic, Gpu, Inputs, Mode, RunRecord, Severity, Status};
 use warpwatt_runtime::Level;
 
 use crate::args::ExecArgs;
@@ -98,9 +98,9 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
     let lost: Vec<u32> = parts.iter().filter(|(_, part)| part.is_none()).map(|(number, _)| *number).collect();
     let used = !parts.is_empty();
     let parts = parts.into_iter().filter_map(|(number, part)| Some((number, part?))).collect();
-    let (mut record, mut texts) = merge(inputs, config, parts, host);
+    let (mut record, sums, mut texts) = merge(inputs, config, parts, args.execution.per_launch, host);
     if let Some(target) = &target {
-        target.technology.energies.totals(&mut record);
+        target.technology.energies.totals(&mut record, &sums);
     }
     complete(&mut record, &lost, &ending);
     let spoilt = target.as_ref().is_some_and(|target| target.timed.techniques.inject.is_some());
@@ -110,11 +110,11 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
     }
 
     if let Some(path) = &args.json {
-        console.slowly(&format!("writing the record of {} launches", record.kernels.len()), || {
+        console.slowly(&format!("writing the record of {} launches", record.totals.launches), || {
             let text = record.to_json().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
             write_result(path, &text, console)
         })?;
-    } else if console.log >= Log::Info && !record.kernels.is_empty() {
+    } else if console.log >= Log::Info && record.totals.launches > 0 {
         let gpu = target.as_ref().map(|target| (target.name.as_str(), &target.timed.config));
         add_sources(&record, &mut texts);
         eprint!("\n{}", summary(&program.shown(), &record, gpu, &texts));
@@ -165,6 +165,7 @@ fn settings(args: &ExecArgs, target: Option<&Target>, console: &Console) -> Resu
         techniques: ChosenTechniques::of(&techniques),
         capability: args.capability,
         limit_instructions: execution.limit_instructions,
+        per_launch: execution.per_launch,
         checks: execution.checks().names().into_iter().map(str::to_owned).collect(),
         watchdog: execution.watchdog,
         max_registers: execution.max_registers,
@@ -208,9 +209,9 @@ fn remark(record: &RunRecord, used: bool, lost: &[u32], args: &ExecArgs, console
     }
     if !used {
         console.note("no process of the program used CUDA");
-    } else if record.kernels.is_empty() {
+    } else if record.totals.launches == 0 {
         console.note("no kernel was launched");
-    } else if !args.functional && record.kernels.iter().all(|kernel| kernel.cycles.is_none()) {
+    } else if !args.functional && record.by_kernel.iter().all(|group| group.mode != Mode::Timed) {
         console.warn("nothing was timed: no launch is left by `--kernels` and `--skip`");
     }
 }
@@ -264,6 +265,7 @@ fn last_part(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use warpwatt_results::Sums;
 
     use super::*;
 
@@ -280,7 +282,8 @@ mod tests {
             technology: None,
         };
         let host = Meter::start().host(Level::detect(), 1);
-        let mut record = RunRecord::new(warpwatt_record::tool(), inputs, Vec::new(), None, host);
+        let mut record =
+            RunRecord::new(warpwatt_record::tool(), inputs, Vec::new(), &Sums::default(), None, host);
         record.diagnostics = diagnostics
             .iter()
             .map(|&(code, severity)| Diagnostic {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use warpwatt_papers::PointRecord;
-use warpwatt_record::{self as record, Meter, Whole};
+use warpwatt_record::{self as record, Collector, Meter, Whole};
 use warpwatt_results::{Gpu, RunRecord};
 use warpwatt_runtime::{Class, Device};
 
@@ -33,7 +33,10 @@ fn attempt(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<Point
     let execution = Execution { no_predication: !task.variant.predication, ..Execution::default() };
     let options = options(&execution, Some(target), flag.clone());
     let level = options.level;
+    let config = &target.timed.config;
+    let collector = Collector::new(Some(config.clone()), None, 0);
     let (watcher, _) = Watcher::new(Watch { silent: true, ..Watch::default() });
+    let watcher = watcher.collecting(collector.clone());
     let stopped = |error| match warpwatt_runtime::Error::class(&error) {
         Class::Interrupted => Missing::Interrupted,
         _ => Missing::Failed(Failure::device(&error, false).message),
@@ -46,8 +49,7 @@ fn attempt(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<Point
     if !verdict.check.as_ref().is_some_and(|check| check.passed) {
         return Err(Missing::Failed(format!("the check failed: {}", verdict.failures.join("; "))));
     }
-    let config = &target.timed.config;
-    let kernels = device.log().iter().map(|launch| record::kernel(launch, Some(config))).collect();
+    let launches = collector.take();
     let mut inputs = task.job.inputs();
     inputs.technology = Some(target.technology.name.clone());
     inputs.gpu = Some(Gpu::of(&target.name, config));
@@ -55,8 +57,10 @@ fn attempt(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<Point
     let whole = Whole::of(&device);
     let elapsed = whole.as_ref().map(Whole::elapsed);
     let threads = target.timed.threads;
-    let mut document = RunRecord::new(record::tool(), inputs, kernels, elapsed, meter.host(level, threads));
-    target.technology.energies.totals(&mut document);
+    let host = meter.host(level, threads);
+    let sums = launches.sums;
+    let mut document = RunRecord::new(record::tool(), inputs, Vec::new(), &sums, elapsed, host);
+    target.technology.energies.totals(&mut document, &sums);
     document.check = verdict.check;
     PointRecord::of(task.key.clone(), document)
         .ok_or_else(|| Missing::Failed("nothing was timed, so that there is no energy".to_owned()))

@@ -177,7 +177,7 @@ fn all_workload_sources_compile_within_a_budget() {
 #[test]
 fn a_schema_describes_every_format() {
     let run = warpwatt(&["schema", "run"]).expect(0).json();
-    assert_eq!(run["$id"], "warpwatt.run/1");
+    assert_eq!(run["$id"], "warpwatt.run/2");
     assert_eq!(warpwatt(&["schema", "gpu"]).expect(0).json()["$id"], "warpwatt.gpu/1");
     let launch = warpwatt(&["schema", "launch"]).expect(0).json();
     assert_eq!(launch["$id"], "warpwatt.launch/1");

@@ -125,8 +125,8 @@ fn files_that_are_no_records_are_refused() {
     };
     with("ptx = 1").says("--json FILE");
     with("[]").says("it names no schema");
-    with("{\"schema\": \"warpwatt.bench/1\"}").says("its schema is `warpwatt.bench/1`, not `warpwatt.run/1`");
-    with("{\"schema\": \"warpwatt.run/1\"}").says("of this version: missing field").says("run it again");
+    with("{\"schema\": \"warpwatt.bench/1\"}").says("its schema is `warpwatt.bench/1`, not `warpwatt.run/2`");
+    with("{\"schema\": \"warpwatt.run/2\"}").says("of this version: missing field").says("run it again");
     let functional = folder.path("functional.json");
     warpwatt(&["run", "vecadd@tiny", "--functional", "--json", &functional]).expect(0);
     compare(&[&functional, &a])

@@ -10,6 +10,7 @@ mod exec;
 mod faults;
 mod fuzz;
 mod launch_files;
+mod launches;
 mod paper;
 mod reproducers;
 mod techniques;

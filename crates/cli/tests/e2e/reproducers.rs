@@ -25,7 +25,7 @@ fn the_last_launch_of_a_workload_counts_the_same_when_replayed() {
     for workload in ["scan@tiny", "lib@tiny", "bfs@tiny"] {
         let saved = folder.path(&workload.replace('@', "-"));
         let args = ["run", workload, "--functional", "--save-reproducer", &saved, "--json", "-"];
-        let record = warpwatt(&args).expect(0).json();
+        let record = finish(command().args(args).args(["--per-launch", "1000"])).expect(0).json();
         let last = record["kernels"].as_array().and_then(|kernels| kernels.last()).expect("a launch").clone();
         let replayed = warpwatt(&["replay", &saved, "--json", "-"]).expect(0).json();
         let kernel = &replayed["kernels"][0];

@@ -49,7 +49,8 @@ fn every_workload_passes_its_check_and_its_record_adds_up() {
     let list = warpwatt(&["list", "workloads", "--json", "-"]).expect(0).json();
     for workload in list["workloads"].as_array().expect("a list") {
         let name = workload["name"].as_str().expect("a name");
-        let record = warpwatt(&["run", &format!("{name}@tiny"), "--json", "-"]).expect(0).json();
+        let args = ["run", &format!("{name}@tiny"), "--per-launch", "1000", "--json", "-"];
+        let record = warpwatt(&args).expect(0).json();
         assert_eq!(validate::violation(&schema, &schema, &record, name), None);
         assert_eq!((&record["mode"], &record["check"]["passed"]), (&"timed".into(), &true.into()), "{name}");
         assert_eq!(record["inputs"]["gpu"]["name"], "gtx480");

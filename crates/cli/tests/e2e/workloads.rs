@@ -35,10 +35,11 @@ fn every_workload_passes_its_check_at_tiny_size() {
 fn records_follow_their_schema_and_add_up() {
     let schema = warpwatt(&["schema", "run"]).expect(0).json();
     for name in ["vecadd", "scan", "bfs"] {
-        let record =
-            warpwatt(&["run", &format!("{name}@tiny"), "--functional", "--json", "-"]).expect(0).json();
+        let job = format!("{name}@tiny");
+        let args = ["run", &job, "--functional", "--per-launch", "1000", "--json", "-"];
+        let record = warpwatt(&args).expect(0).json();
         assert_eq!(validate::violation(&schema, &schema, &record, "record"), None);
-        assert_eq!(record["schema"], "warpwatt.run/1");
+        assert_eq!(record["schema"], "warpwatt.run/2");
         assert_eq!((&record["mode"], &record["status"]), (&"functional".into(), &"complete".into()));
         assert_eq!(
             (&record["inputs"]["workload"], &record["inputs"]["size"]),

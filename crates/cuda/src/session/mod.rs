@@ -31,6 +31,8 @@ pub struct Session {
     pub capability: u32,
     /// What energy is computed with, if it is.
     energies: Option<Arc<Energies>>,
+    /// Launches that are kept in detail.
+    per_launch: u64,
     /// Somebody watches how far kernels are.
     pub live: bool,
     /// Say nothing but errors.
@@ -83,6 +85,7 @@ impl Session {
             config: settings.config()?,
             capability: settings.capability,
             energies: settings.energies()?.map(Arc::new),
+            per_launch: settings.per_launch,
             live: settings.live,
             quiet: settings.quiet,
             folder,

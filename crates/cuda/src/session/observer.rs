@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use warpwatt_record::{Board, Progress};
-use warpwatt_runtime::Observer;
+use warpwatt_record::{Board, Collector, Progress};
+use warpwatt_runtime::{LaunchRecord, Observer};
 
 /// Time between two looks at the board.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -17,6 +17,8 @@ pub struct Watcher {
     pub interrupt: Arc<AtomicBool>,
     pub live: bool,
     pub process: u64,
+    /// Where launches go; `None` if nobody wants to know of them.
+    pub collector: Option<Collector>,
     /// Of the kernel that runs.
     shown: Progress,
     last: Option<Instant>,
@@ -24,7 +26,7 @@ pub struct Watcher {
 
 impl Watcher {
     pub fn new(board: Option<Arc<Board>>, interrupt: Arc<AtomicBool>, live: bool, process: u64) -> Watcher {
-        Watcher { board, interrupt, live, process, shown: Progress::default(), last: None }
+        Watcher { board, interrupt, live, process, collector: None, shown: Progress::default(), last: None }
     }
 
     /// Passes on how far the kernel is, not too often, and stops it if that is wanted.
@@ -55,6 +57,13 @@ impl Watcher {
 }
 
 impl Observer for Watcher {
+    fn ended(&mut self, launch: LaunchRecord) -> Option<LaunchRecord> {
+        if let Some(collector) = &self.collector {
+            collector.add(&launch);
+        }
+        None
+    }
+
     fn launch(&mut self, index: u64, kernel: &str) {
         if self.live {
             self.start(index, kernel);

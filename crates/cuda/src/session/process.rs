@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use warpwatt_config::Config;
 use warpwatt_record::{
-    BOARD_FILE, Board, Energies, Part, Stop, Text, Whole, diagnostics, kernel, notice_diagnostic,
+    BOARD_FILE, Board, Collector, Part, Stop, Text, Whole, diagnostics, notice_diagnostic,
 };
 use warpwatt_results::{Diagnostic, Severity, Status, sha256_hex};
 use warpwatt_runtime::{Class, Device, Error, Mode, Observer};
@@ -36,9 +35,8 @@ pub struct Process {
     /// The wish to stop was passed on; a program that handles Ctrl-C itself is not told twice.
     obeyed: bool,
     live: bool,
-    /// Of a timed device.
-    config: Option<Config>,
-    energies: Option<Arc<Energies>>,
+    /// What is left of the launches, for the part of this process.
+    collector: Collector,
     ptx: Vec<String>,
     diagnostics: Vec<Diagnostic>,
     status: Status,
@@ -63,8 +61,11 @@ impl Process {
             own_interrupt,
             obeyed: false,
             live: session.live,
-            config: matches!(session.options.mode, Mode::Timed(_)).then(|| session.config.clone()),
-            energies: session.energies.clone(),
+            collector: Collector::new(
+                matches!(session.options.mode, Mode::Timed(_)).then(|| session.config.clone()),
+                session.energies.clone(),
+                session.per_launch,
+            ),
             ptx: Vec::new(),
             diagnostics: Vec::new(),
             status: Status::Complete,
@@ -76,7 +77,10 @@ impl Process {
     /// Watches the device for this process.
     pub fn observer(&self) -> Box<dyn Observer + Send> {
         let number = u64::from(self.number);
-        Box::new(Watcher::new(self.board.clone(), self.interrupt.clone(), self.live, number))
+        let collector = self.folder.is_some().then(|| self.collector.clone());
+        let mut watcher = Watcher::new(self.board.clone(), self.interrupt.clone(), self.live, number);
+        watcher.collector = collector;
+        Box::new(watcher)
     }
 
     /// For a thread that looks on while a kernel runs.
@@ -203,28 +207,18 @@ impl Process {
     }
 
     fn part(&self, device: &Device, status: Status, with_texts: bool) -> Part {
-        let config = self.config.as_ref();
-        let kernels = device.log().iter().map(|launch| {
-            let mut kernel = kernel(launch, config);
-            if let Some(energies) = &self.energies {
-                energies.kernel(launch, &mut kernel);
-            }
-            kernel
-        });
-        let kernels: Vec<_> = kernels.collect();
+        let launches = self.collector.launches();
+        let (kernels, sums) = (launches.kernels.clone(), launches.sums.clone());
+        drop(launches);
         let mut texts: Vec<Text> = Vec::new();
         if with_texts {
-            let mut places: Vec<_> =
-                kernels.iter().flat_map(|kernel| &kernel.lines).map(|line| (&line.file, line.line)).collect();
-            places.sort_unstable();
-            places.dedup();
-            texts.extend(places.into_iter().filter_map(|(file, line)| {
-                Some((file.clone(), line, device.source_line(file, line)?.to_owned()))
+            texts.extend(sums.places().filter_map(|(file, line)| {
+                Some((file.to_owned(), line, device.source_line(file, line)?.to_owned()))
             }));
         }
         let whole = Whole::of(device).map(|whole| (whole.cycles, whole.counters));
         let (diagnostics, ptx) = (self.diagnostics.clone(), self.ptx.clone());
-        Part { status, kernels, whole, diagnostics, ptx, texts }
+        Part { status, kernels, sums, whole, diagnostics, ptx, texts }
     }
 }
 
@@ -257,6 +251,7 @@ fn plain(code: &str, message: String) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
+    use warpwatt_config::Config;
     use warpwatt_record::{SETTINGS_FILE, Settings};
     use warpwatt_runtime::Options;
 

@@ -186,10 +186,10 @@ impl Dispatcher {
         self.due < until
     }
 
-    /// Notes the blocks that ended in an epoch. Gives the kernels that ended with them.
-    pub fn collect(&mut self, works: &mut [Work]) -> Vec<usize> {
+    /// Notes the blocks that ended in an epoch, on SMs that ran in it. Gives the kernels that ended with them.
+    pub fn collect(&mut self, works: &mut [Work], ran: impl Fn(usize) -> bool) -> Vec<usize> {
         let mut ended = Vec::new();
-        for (sm, work) in works.iter_mut().enumerate() {
+        for (sm, work) in works.iter_mut().enumerate().filter(|(sm, _)| ran(*sm)) {
             for block in work.finished.drain(..) {
                 self.ends.push(Reverse((block.cycle + self.done_cycles, sm as u32, block.kernel)));
                 let queue = &mut self.kernels[block.kernel as usize];
@@ -210,8 +210,8 @@ impl Dispatcher {
         ended
     }
 
-    /// Gives blocks away for as long as that happens before `until`.
-    pub fn dispatch(&mut self, from: u64, until: u64, works: &mut [Work]) {
+    /// Gives blocks away for as long as that happens before `until`, and notes when they wake the SMs that get them.
+    pub fn dispatch(&mut self, from: u64, until: u64, works: &mut [Work], wakes: &mut [u64]) {
         let mut now = from;
         loop {
             while let Some(&Reverse((known, sm, kernel))) = self.ends.peek()
@@ -234,6 +234,7 @@ impl Dispatcher {
                     self.rooms[sm].take(&queue.need);
                     self.last_sm = sm;
                     self.free_at = at + self.interval;
+                    wakes[sm] = wakes[sm].min(start.cycle);
                     works[sm].starts.push_back(start);
                 }
                 None => match self.next_change(now) {

@@ -14,7 +14,7 @@ use super::dispatch::{Dispatcher, Standing};
 use super::threads::{Cells, Next, rounds};
 use super::watchdog::Watch;
 use crate::counters::Counters;
-use crate::net::exchange;
+use crate::net::{AWAKE, exchange};
 use crate::ops::{Kind, OpCounters};
 use crate::report::{Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions, Sample};
 use crate::sm::{Decoded, Kernel, Share, SmCounters, Stall, Stopped, Surroundings, Work};
@@ -46,6 +46,12 @@ pub(super) struct Run<'g, 'a> {
     pub kernels: Vec<Kernel<'a>>,
     pub works: Cells<Work>,
     dispatcher: Dispatcher,
+    /// Before which cycle each actor, SMs first, has nothing to do: those that have nothing to do before the end of an epoch are left alone.
+    wakes: Vec<u64>,
+    /// Instructions that each SM had issued by the last epoch that it ran in.
+    issued_by: Vec<u64>,
+    /// Lanes of some SM are at the barrier of their grid.
+    at_grid_barrier: bool,
     accounts: Vec<Option<Account>>,
     from: u64,
     to: u64,
@@ -100,8 +106,12 @@ impl<'g, 'a> Run<'g, 'a> {
         // Time that passed without kernels is none of theirs.
         gpu.boundary = gpu.boundary.max(gpu.now / epoch * epoch);
         let boundary = gpu.boundary;
+        let (sms, partitions) = (gpu.config.gpu.sms as usize, gpu.config.gpu.partitions as usize);
         let mut run = Run {
             memory,
+            wakes: vec![AWAKE; sms + partitions],
+            issued_by: vec![0; sms],
+            at_grid_barrier: false,
             accounts: kernels.iter().map(|_| None).collect(),
             kernels,
             works,
@@ -120,7 +130,7 @@ impl<'g, 'a> Run<'g, 'a> {
             under_way: false,
             start: Counters::default(),
             busy: Counters::default(),
-            ended_ops: vec![OpCounters::default(); gpu.config.gpu.sms as usize],
+            ended_ops: vec![OpCounters::default(); sms],
             gpu,
         };
         (run.before, run.issued_before) = (run.thread_instructions(), run.count_issued());
@@ -165,6 +175,9 @@ impl<'g, 'a> Run<'g, 'a> {
     /// Runs one actor through the epoch.
     fn run_actor(&self, actor: usize) {
         let (from, to, step) = (self.from, self.to, self.step);
+        if self.wakes[actor] >= to {
+            return;
+        }
         let sms = self.gpu.config.gpu.sms as usize;
         // SAFETY: each actor is run once a round, and touches only what is its own.
         unsafe {
@@ -188,14 +201,26 @@ impl<'g, 'a> Run<'g, 'a> {
     fn between(&mut self, monitor: &mut dyn Monitor, options: &RunOptions) -> Result<Next, Stop> {
         self.find_faults()?;
         self.merge(monitor)?;
-        let ended = self.dispatcher.collect(self.works.as_mut_slice());
+        let ran = |sm: usize| self.wakes[sm] < self.to;
+        let ended = self.dispatcher.collect(self.works.as_mut_slice(), ran);
         if !ended.is_empty() {
             self.close(&ended);
         }
         let Gpu { requests_out, requests_in, replies_out, replies_in, meshes, .. } = &mut *self.gpu;
         let [request_mesh, reply_mesh] = meshes;
-        exchange(requests_out.as_mut_slice(), requests_in.as_mut_slice(), request_mesh.as_mut());
-        exchange(replies_out.as_mut_slice(), replies_in.as_mut_slice(), reply_mesh.as_mut());
+        let (sms, partitions) = self.wakes.split_at_mut(replies_in.as_mut_slice().len());
+        exchange(
+            (requests_out.as_mut_slice(), sms),
+            (requests_in.as_mut_slice(), partitions),
+            request_mesh.as_mut(),
+            self.to,
+        );
+        exchange(
+            (replies_out.as_mut_slice(), partitions),
+            (replies_in.as_mut_slice(), sms),
+            reply_mesh.as_mut(),
+            self.to,
+        );
         if self.dispatcher.is_done() {
             if self.is_drained() {
                 return Ok(Next::Stop);
@@ -221,9 +246,10 @@ impl<'g, 'a> Run<'g, 'a> {
 
     /// The first fault, by cycle and SM, ends the run.
     fn find_faults(&mut self) -> Result<(), Stop> {
-        let works = self.works.as_mut_slice().iter_mut();
+        let works = self.works.as_mut_slice().iter_mut().zip(&self.wakes);
         let first = works
-            .filter(|work| work.stopped.is_some())
+            .filter(|(work, wake)| **wake < self.to && work.stopped.is_some())
+            .map(|(work, _)| work)
             .min_by_key(|work| work.stopped.as_ref().map(|stopped| stopped.cycle));
         match first.and_then(|work| work.stopped.take()) {
             Some(Stopped { kernel, fault, .. }) => Err(Stop::Fault { launch: kernel as usize, fault }),
@@ -244,23 +270,30 @@ impl<'g, 'a> Run<'g, 'a> {
     /// Stores, atomics and system calls of the epoch take effect.
     fn merge(&mut self, monitor: &mut dyn Monitor) -> Result<(), Stop> {
         let works = self.works.as_mut_slice();
-        if works.iter().any(|work| !work.log.is_empty()) {
+        let ran = |sm: &usize| self.wakes[*sm] < self.to;
+        let logged = |sm: &usize| ran(sm) && !works[*sm].log.is_empty();
+        let (first, last) = ((0..works.len()).find(logged), (0..works.len()).rfind(logged));
+        if let (Some(first), Some(last)) = (first, last) {
             // SAFETY: no SM runs; allocations that stores went to live on, since nothing frees during an epoch, and the registers that
             // atomics answer to belong to blocks that cannot leave before the answer is there.
-            let outcome = unsafe { stepping::merge(works, self.memory, self.watch.is_on()) };
+            let outcome =
+                unsafe { stepping::merge(&mut works[first..=last], self.memory, self.watch.is_on()) };
             self.watch.changed |= outcome.changed;
         }
-        if works.iter().any(|work| !work.deferred.is_empty()) {
+        if (0..works.len()).any(|sm| ran(&sm) && !works[sm].deferred.is_empty()) {
             self.execute_deferred(monitor)?;
         }
-        let sms = self.gpu.sms.as_mut_slice();
-        for (sm, work) in sms.iter_mut().zip(self.works.as_mut_slice()) {
-            if sm.has_merging() {
-                sm.merged(work, &self.kernels, self.to);
+        let ran = |sm: &usize| self.wakes[*sm] < self.to;
+        let (sms, works) = (self.gpu.sms.as_mut_slice(), self.works.as_mut_slice());
+        for sm in (0..sms.len()).filter(ran) {
+            if sms[sm].has_merging() {
+                sms[sm].merged(&mut works[sm], &self.kernels, self.to);
             }
+            self.at_grid_barrier |= works[sm].at_grid_barrier;
         }
-        if self.works.as_mut_slice().iter().any(|work| work.at_grid_barrier) {
+        if self.at_grid_barrier {
             self.open_grid_barriers();
+            self.at_grid_barrier = self.works.as_mut_slice().iter().any(|work| work.at_grid_barrier);
         }
         Ok(())
     }
@@ -295,6 +328,7 @@ impl<'g, 'a> Run<'g, 'a> {
     /// Opens the barrier of each grid whose threads are all there.
     #[cold]
     fn open_grid_barriers(&mut self) {
+        let sms = self.gpu.config.gpu.sms as usize;
         for kernel in 0..self.kernels.len() {
             let queue = &self.dispatcher.kernels[kernel];
             let works = self.works.as_mut_slice();
@@ -319,6 +353,7 @@ impl<'g, 'a> Run<'g, 'a> {
                 work.progress += 1;
                 sm.grid_barrier_opened(work, &self.kernels, kernel as u32, self.to);
             }
+            self.wakes[..sms].fill(AWAKE);
         }
     }
 
@@ -398,9 +433,9 @@ impl<'g, 'a> Run<'g, 'a> {
                 series: Vec::new(),
                 report: None,
             });
-            for sm in self.gpu.sms.as_mut_slice() {
-                sm.new_kernel(self.to);
-            }
+            let sms = self.gpu.sms.as_mut_slice();
+            sms.iter_mut().for_each(|sm| sm.new_kernel(self.to));
+            self.wakes[..sms.len()].fill(AWAKE);
         }
         let kernels = &self.dispatcher.kernels;
         self.under_way = kernels.iter().any(|queue| matches!(queue.standing, Standing::Launched { .. }));
@@ -429,8 +464,16 @@ impl<'g, 'a> Run<'g, 'a> {
         }
     }
 
+    /// Instructions issued so far, on all SMs.
     fn count_issued(&mut self) -> u64 {
-        self.gpu.sms.as_mut_slice().iter().map(|sm| sm.issued()).sum()
+        let mut issued = self.issued;
+        for (sm, known) in self.issued_by.iter_mut().enumerate() {
+            if self.wakes[sm] < self.to {
+                let now = self.gpu.sms.as_mut_slice()[sm].issued();
+                issued += now - std::mem::replace(known, now);
+            }
+        }
+        issued
     }
 
     fn thread_instructions(&mut self) -> u64 {
@@ -484,11 +527,20 @@ impl<'g, 'a> Run<'g, 'a> {
         let Gpu { sms, partitions, requests_out, requests_in, replies_in, .. } = &mut *self.gpu;
         let ports = replies_in.as_mut_slice().iter().zip(requests_out.as_mut_slice());
         let sms = sms.as_mut_slice().iter().zip(self.works.as_mut_slice()).zip(ports);
-        for ((sm, work), (inbox, outbox)) in sms {
-            next = next.min(sm.wake(work, inbox, outbox, start));
+        let (sm_wakes, partition_wakes) = self.wakes.split_at_mut(self.issued_by.len());
+        // Those that slept through the epoch and got nothing still know.
+        let unknown = |wake: &u64| *wake < start;
+        for (((sm, work), (inbox, outbox)), wake) in sms.zip(&mut *sm_wakes).filter(|(_, wake)| unknown(wake))
+        {
+            *wake = sm.wake(work, inbox, outbox, start);
         }
-        for (partition, inbox) in partitions.as_mut_slice().iter().zip(requests_in.as_mut_slice()) {
-            next = next.min(partition.next()).min(inbox.next());
+        let partitions = partitions.as_mut_slice().iter().zip(requests_in.as_mut_slice());
+        for ((partition, inbox), wake) in partitions.zip(partition_wakes).filter(|(_, wake)| unknown(wake)) {
+            *wake = partition.next().min(inbox.next());
+        }
+        next = self.wakes.iter().copied().fold(next, u64::min);
+        if self.step {
+            self.wakes.fill(AWAKE);
         }
         if next == u64::MAX {
             return Err(self.deadlock());
@@ -501,7 +553,7 @@ impl<'g, 'a> Run<'g, 'a> {
             self.launch(self.from, self.from + self.epoch);
         }
         self.to = self.from + self.epoch;
-        self.dispatcher.dispatch(self.from, self.to, self.works.as_mut_slice());
+        self.dispatcher.dispatch(self.from, self.to, self.works.as_mut_slice(), &mut self.wakes);
         Ok(())
     }
 

@@ -46,15 +46,6 @@ impl<T: Copy> Lane<T> {
     }
 }
 
-/// The positions of set bits, lowest first.
-pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = (mask != 0).then(|| mask.trailing_zeros() as usize);
-        mask &= mask.wrapping_sub(1);
-        bit
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,11 +62,5 @@ mod tests {
         assert_eq!([lane.pop(), lane.pop(), lane.pop(), lane.pop()], [Some(2), Some(3), Some(4), None]);
         lane.receive(&mut vec![5]);
         assert_eq!((lane.front(), lane.waiting().len()), (Some(&5), 1));
-    }
-
-    #[test]
-    fn bits_are_found_from_the_lowest_up() {
-        assert_eq!(bits(1 << 63 | 0b101).collect::<Vec<_>>(), [0, 2, 63]);
-        assert_eq!(bits(0).count(), 0);
     }
 }

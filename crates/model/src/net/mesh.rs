@@ -10,7 +10,6 @@
 use warpwatt_config::Config;
 
 use super::counters::Traffic;
-use super::lane::bits;
 use super::port::Outbox;
 use super::timing::Timing;
 
@@ -43,7 +42,7 @@ pub struct Mesh {
     /// Network clock from which each link is free: four for each router, by side.
     links: Vec<u64>,
     /// Packets of an epoch: cycle sent, sender, clock of injection, receiver, and which of those between the two.
-    order: Vec<(u64, u8, u64, u8, u32)>,
+    order: Vec<(u64, u16, u64, u16, u32)>,
     pub counters: Traffic,
 }
 
@@ -73,10 +72,12 @@ impl Mesh {
     pub(super) fn route(&mut self, senders: &mut [Outbox]) {
         let mut order = std::mem::take(&mut self.order);
         for (index, sender) in senders.iter().enumerate() {
-            for to in bits(sender.sent_to) {
+            for to in sender.sent_to.iter() {
                 let sent = sender.sent[to].iter().enumerate();
                 order.extend(
-                    sent.map(|(nth, flight)| (flight.sent, index as u8, flight.start, to as u8, nth as u32)),
+                    sent.map(|(nth, flight)| {
+                        (flight.sent, index as u16, flight.start, to as u16, nth as u32)
+                    }),
                 );
             }
         }

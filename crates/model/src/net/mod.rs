@@ -6,6 +6,7 @@ mod lane;
 mod mesh;
 mod packet;
 mod port;
+mod set;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -13,4 +14,7 @@ mod timing;
 pub use counters::{ReplyCounters, RequestCounters, Traffic};
 pub use mesh::{Mesh, Way};
 pub use packet::{Client, Kind, LINE_BYTES, Packet};
-pub use port::{Inbox, Outbox, exchange};
+#[cfg(test)]
+pub use port::exchange_all;
+pub use port::{AWAKE, Inbox, Outbox, exchange};
+pub use set::MOST_ACTORS;

@@ -43,8 +43,8 @@ pub struct Packet {
     pub rounds: u8,
     pub kind: Kind,
     pub client: Client,
-    pub sm: u8,
-    pub partition: u8,
+    pub sm: u16,
+    pub partition: u16,
     /// Set when it is sent.
     pub flits: u8,
     /// The asker's own note, which comes back with the answer.

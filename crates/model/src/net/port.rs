@@ -12,13 +12,14 @@
 use warpwatt_config::Config;
 
 use super::counters::Traffic;
-use super::lane::{Lane, bits};
+use super::lane::Lane;
 use super::mesh::Mesh;
 use super::packet::Packet;
+use super::set::Set;
 use super::timing::Timing;
 
-/// Of the number of a sender: masks have a bit for each.
-const SENDER_BITS: u32 = 6;
+/// Of the number of a sender, in the order of packets.
+const SENDER_BITS: u32 = super::MOST_ACTORS.ilog2();
 
 /// A packet under way.
 #[derive(Clone, Copy, Debug)]
@@ -50,9 +51,9 @@ pub struct Outbox {
     room: Vec<u32>,
     /// Credits on their way back from each receiver.
     returning: Vec<Lane<Credit>>,
-    /// What was sent to each receiver in this epoch, and a bit for each receiver with something.
+    /// What was sent to each receiver in this epoch, and the receivers with something.
     pub(super) sent: Vec<Vec<Flight>>,
-    pub(super) sent_to: u64,
+    pub(super) sent_to: Set,
     pub counters: Traffic,
 }
 
@@ -66,7 +67,7 @@ impl Outbox {
             room: vec![config.noc.buffer_flits; receivers],
             returning: vec![Lane::default(); receivers],
             sent: vec![Vec::new(); receivers],
-            sent_to: 0,
+            sent_to: Set::new(receivers),
             counters: Traffic::default(),
         }
     }
@@ -86,7 +87,7 @@ impl Outbox {
         self.room[to] -= u32::from(flits);
         let arrive = self.timing.cycle_after(self.port_free) + self.timing.cycles;
         self.sent[to].push(Flight { packet: Packet { flits, arrive, ..packet }, sent: now, start });
-        self.sent_to |= 1 << to;
+        self.sent_to.insert(to);
         self.counters.packets += 1;
         self.counters.flits += u64::from(flits);
         self.counters.payload += u64::from(packet.payload());
@@ -155,15 +156,17 @@ pub struct Inbox {
     timing: Timing,
     /// Network clock from which the ejection port is free of packets already taken.
     port_free: u64,
-    /// Packets from each sender, the place of the first of each in the order of packets, and a bit for each sender that has one.
+    /// Packets from each sender, the place of the first of each in the order of packets, and the senders that have one.
     lanes: Vec<Lane<Flight>>,
     ranks: Vec<u64>,
-    waiting: u64,
+    waiting: Set,
     /// The sender of the next packet and when that is through the ejection port.
     head: (usize, u64),
-    /// Room given back to each sender in this epoch, and a bit for each sender with some.
+    /// Room given back to each sender in this epoch, and the senders with some.
     credits: Vec<Vec<Credit>>,
-    credit_to: u64,
+    credit_to: Set,
+    /// Packets came in since the next one was chosen.
+    changed: bool,
     pub counters: Traffic,
 }
 
@@ -174,10 +177,11 @@ impl Inbox {
             port_free: 0,
             lanes: vec![Lane::default(); senders],
             ranks: vec![0; senders],
-            waiting: 0,
+            waiting: Set::new(senders),
             head: (0, u64::MAX),
             credits: vec![Vec::new(); senders],
-            credit_to: 0,
+            credit_to: Set::new(senders),
+            changed: false,
             counters: Traffic::default(),
         }
     }
@@ -209,7 +213,7 @@ impl Inbox {
             Some(last) if last.at == at => last.flits += flits,
             _ => self.credits[sender].push(Credit { at, flits }),
         }
-        self.credit_to |= 1 << sender;
+        self.credit_to.insert(sender);
         self.counters.delivered += 1;
         self.counters.latency += now - sent;
         self.counters.latencies.note(now - sent);
@@ -234,16 +238,16 @@ impl Inbox {
         match self.lanes[sender].front() {
             Some(first) => {
                 self.ranks[sender] = first.packet.arrive << SENDER_BITS | sender as u64;
-                self.waiting |= 1 << sender;
+                self.waiting.insert(sender);
             }
-            None => self.waiting &= !(1 << sender),
+            None => self.waiting.remove(sender),
         }
     }
 
     /// Finds the next packet. One that arrives later than this epoch may still be overtaken by one that is not known yet.
     #[inline]
     fn choose(&mut self) {
-        let first = bits(self.waiting).map(|sender| self.ranks[sender]).min();
+        let first = self.waiting.iter().map(|sender| self.ranks[sender]).min();
         let sender = first.unwrap_or(0) as usize % (1 << SENDER_BITS);
         let packet = first.and(self.lanes[sender].front()).map(|flight| &flight.packet);
         let ready = packet
@@ -254,26 +258,45 @@ impl Inbox {
     fn receive(&mut self, sender: usize, sent: &mut Vec<Flight>) {
         self.lanes[sender].receive(sent);
         self.rank(sender);
+        self.changed = true;
     }
 }
 
-/// At the end of an epoch: hands over what all senders of a network sent, and all room that its receivers gave back.
-pub fn exchange(senders: &mut [Outbox], receivers: &mut [Inbox], mesh: Option<&mut Mesh>) {
+/// What is known of an actor that something came in for: it may have something to do at once.
+pub const AWAKE: u64 = 0;
+
+/// At the end of an epoch, at `now`: hands over what senders of a network sent, and the room that its receivers gave back. With each of them
+/// comes the cycle before which it has nothing to do. Those that had nothing to do in the epoch have nothing to hand over; those that get
+/// something are marked as [`AWAKE`].
+pub fn exchange(
+    (senders, sending): (&mut [Outbox], &mut [u64]),
+    (receivers, receiving): (&mut [Inbox], &mut [u64]),
+    mesh: Option<&mut Mesh>,
+    now: u64,
+) {
     if let Some(mesh) = mesh {
         mesh.route(senders);
     }
-    let mut changed = 0;
-    for (index, sender) in senders.iter_mut().enumerate() {
-        let to = std::mem::take(&mut sender.sent_to);
-        changed |= to;
-        for to in bits(to) {
+    for (index, sender) in senders.iter_mut().enumerate().filter(|(index, _)| sending[*index] < now) {
+        while let Some(to) = sender.sent_to.pop() {
             receivers[to].receive(index, &mut sender.sent[to]);
+            receiving[to] = AWAKE;
         }
     }
-    bits(changed).for_each(|receiver| receivers[receiver].choose());
-    for (index, receiver) in receivers.iter_mut().enumerate() {
-        for to in bits(std::mem::take(&mut receiver.credit_to)) {
+    for (index, receiver) in receivers.iter_mut().enumerate().filter(|(index, _)| receiving[*index] < now) {
+        if std::mem::take(&mut receiver.changed) {
+            receiver.choose();
+        }
+        while let Some(to) = receiver.credit_to.pop() {
             senders[to].returning[index].receive(&mut receiver.credits[to]);
+            sending[to] = AWAKE;
         }
     }
+}
+
+/// The same for actors that all ran.
+#[cfg(test)]
+pub fn exchange_all(senders: &mut [Outbox], receivers: &mut [Inbox], mesh: Option<&mut Mesh>) {
+    let (mut sending, mut receiving) = (vec![AWAKE; senders.len()], vec![AWAKE; receivers.len()]);
+    exchange((senders, &mut sending), (receivers, &mut receiving), mesh, u64::MAX);
 }

@@ -42,7 +42,7 @@ impl Net {
     }
 
     fn exchange(&mut self) {
-        exchange(&mut self.senders, &mut self.receivers, self.mesh.as_mut());
+        exchange_all(&mut self.senders, &mut self.receivers, self.mesh.as_mut());
     }
 
     fn counters(&self) -> Traffic {

@@ -54,7 +54,7 @@ pub enum Fetched {
 }
 
 pub struct Fetch {
-    sm: u8,
+    sm: u16,
     tags: Tags,
     pub data: DataArray,
     mshr: Mshr<()>,
@@ -97,7 +97,7 @@ impl Fetch {
         let tags = Tags::new(icache.sets, icache.ways);
         let shape = ArrayShape { frames: tags.len(), ways: tags.ways(), line_bytes: icache.line_bytes };
         Fetch {
-            sm: sm as u8,
+            sm: sm as u16,
             tags,
             data: DataArray::new(config, techniques, sm, Array::Instruction, shape),
             mshr: Mshr::new(icache.mshrs, 1),
@@ -291,7 +291,7 @@ impl Fetch {
             kind: Kind::Read,
             client: Client::Instruction,
             sm: self.sm,
-            partition: self.interleave.partition(address) as u8,
+            partition: self.interleave.partition(address) as u16,
             flits: 0,
             tag: id.0,
             born: now,

@@ -14,7 +14,7 @@ use warpwatt_memory::DeviceMemory;
 
 use super::Partition;
 use crate::address::Interleave;
-use crate::net::{Client, Inbox, Kind, Outbox, Packet, exchange};
+use crate::net::{Client, Inbox, Kind, Outbox, Packet, exchange_all};
 use crate::techniques::Techniques;
 
 /// A GTX 480 whose partitions have one channel: what is tested goes to one queue.
@@ -95,7 +95,7 @@ impl Rig {
                 while let Some(packet) = queue.front()
                     && self.requests[sm].can_send(now, 0, packet)
                 {
-                    self.requests[sm].send(now, 0, Packet { sm: sm as u8, born: now, ..*packet });
+                    self.requests[sm].send(now, 0, Packet { sm: sm as u16, born: now, ..*packet });
                     queue.pop_front();
                 }
                 while !self.deaf {
@@ -106,8 +106,8 @@ impl Rig {
                 }
             }
         }
-        exchange(&mut self.requests, &mut self.inbox, None);
-        exchange(&mut self.outbox, &mut self.replies, None);
+        exchange_all(&mut self.requests, &mut self.inbox, None);
+        exchange_all(&mut self.outbox, &mut self.replies, None);
         self.now = to;
     }
 

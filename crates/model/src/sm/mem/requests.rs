@@ -62,7 +62,7 @@ pub struct Requests {
     capacity: usize,
     interleave: Interleave,
     client: Client,
-    sm: u8,
+    sm: u16,
 }
 
 impl Requests {
@@ -72,7 +72,7 @@ impl Requests {
             capacity: capacity as usize,
             interleave: Interleave::new(config),
             client,
-            sm: sm as u8,
+            sm: sm as u16,
         }
     }
 
@@ -107,7 +107,7 @@ impl Requests {
             kind: request.kind,
             client: self.client,
             sm: self.sm,
-            partition: self.interleave.partition(address) as u8,
+            partition: self.interleave.partition(address) as u16,
             flits: 0,
             tag: request.note.pack(),
             born: now,

@@ -12,7 +12,7 @@ use warpwatt_exec::stepping::{AccessGroup, Lanes};
 use warpwatt_isa::{CacheOp, Space};
 
 use super::{Done, Job, JobKind, MemCounters, MemoryUnit};
-use crate::net::{Inbox, Kind, Outbox, Packet, exchange};
+use crate::net::{Inbox, Kind, Outbox, Packet, exchange_all};
 use crate::techniques::Techniques;
 
 const GLOBAL: u64 = 1 << 40;
@@ -69,7 +69,7 @@ impl Bench {
     fn cycle(&mut self, issue: impl FnOnce(&mut MemoryUnit, u64)) {
         let epoch = u64::from(self.config.noc.cycles);
         if self.now.is_multiple_of(epoch) {
-            exchange(std::slice::from_mut(&mut self.outbox), &mut self.partitions, None);
+            exchange_all(std::slice::from_mut(&mut self.outbox), &mut self.partitions, None);
             for inbox in &mut self.partitions {
                 // Requests of the coming epoch are known when it starts.
                 for now in self.now..self.now + epoch {

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Takes launches as they end, keeps the first ones in detail and adds up all of them, so that neither memory nor the record grows
+//! with the number of launches.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use warpwatt_config::Config;
+use warpwatt_results::{Kernel, Sums};
+use warpwatt_runtime::LaunchRecord;
+
+use crate::energy::Energies;
+use crate::launch::kernel;
+
+/// Launches that are kept in detail unless `--per-launch` says otherwise.
+pub const PER_LAUNCH: u64 = 16;
+
+/// What is left of the launches of a device.
+#[derive(Default)]
+pub struct Launches {
+    /// Of a timed device.
+    config: Option<Config>,
+    energies: Option<Arc<Energies>>,
+    per_launch: u64,
+    /// The first launches in detail.
+    pub kernels: Vec<Kernel>,
+    pub sums: Sums,
+    /// Launches that were timed.
+    pub timed: u64,
+    /// Time that the host took to execute kernels.
+    pub host_seconds: f64,
+}
+
+impl Launches {
+    fn add(&mut self, launch: &LaunchRecord) {
+        let mut kernel = kernel(launch, self.config.as_ref());
+        if let Some(energies) = &self.energies {
+            energies.kernel(launch, &mut kernel);
+        }
+        self.sums.add(&kernel);
+        self.timed += u64::from(launch.timed.is_some());
+        self.host_seconds += launch.host_seconds;
+        if (self.kernels.len() as u64) < self.per_launch {
+            self.kernels.push(kernel);
+        }
+    }
+}
+
+/// Where an observer of a device puts launches; whoever made it looks at them afterwards.
+#[derive(Clone, Default)]
+pub struct Collector(Arc<Mutex<Launches>>);
+
+impl Collector {
+    /// Keeps `per_launch` launches in detail; `config` is that of a timed device, with `energies` if energy by launch and by line is wanted.
+    pub fn new(config: Option<Config>, energies: Option<Arc<Energies>>, per_launch: u64) -> Collector {
+        Collector(Arc::new(Mutex::new(Launches { config, energies, per_launch, ..Launches::default() })))
+    }
+
+    pub fn add(&self, launch: &LaunchRecord) {
+        self.launches().add(launch);
+    }
+
+    /// What there is so far. A thread that failed leaves what it had added.
+    pub fn launches(&self) -> MutexGuard<'_, Launches> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All of it, leaving nothing.
+    pub fn take(&self) -> Launches {
+        std::mem::take(&mut *self.launches())
+    }
+}

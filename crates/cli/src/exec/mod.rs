@@ -167,6 +167,7 @@ fn settings(args: &ExecArgs, target: Option<&Target>, console: &Console) -> Resu
         limit_instructions: execution.limit_instructions,
         checks: execution.checks().names().into_iter().map(str::to_owned).collect(),
         watchdog: execution.watchdog,
+        limit_loop: execution.limit_loop,
         max_registers: execution.max_registers,
         no_predication: execution.no_predication,
         live: console.live,

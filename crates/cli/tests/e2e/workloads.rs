@@ -32,6 +32,17 @@ fn every_workload_passes_its_check_at_tiny_size() {
 }
 
 #[test]
+fn every_check_finds_nothing_in_the_workloads() {
+    for name in names() {
+        for mode in ["--functional", "--threads=1"] {
+            let ran = warpwatt(&["run", &format!("{name}@tiny"), mode, "--check", "all"]).expect(0);
+            assert!(ran.out.contains("check passed"), "{name} {mode}: {}", ran.out);
+            assert!(!ran.err.contains("warning"), "{name} {mode}: {}", ran.err);
+        }
+    }
+}
+
+#[test]
 fn records_follow_their_schema_and_add_up() {
     let schema = warpwatt(&["schema", "run"]).expect(0).json();
     for name in ["vecadd", "scan", "bfs"] {

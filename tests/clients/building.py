@@ -46,7 +46,7 @@ def clang(*sources, cuda="11.8", arch="sm_60"):
 
 
 PLAIN = """vector_add streams textures surfaces managed pinned shared_memory symbols device_printf device_assert cooperative
-    occupancy host_loops graphs copies pools errors illegal_address ignored_fault endless threads forks launches launch_ex overhead""".split()
+    occupancy host_loops graphs copies pools errors illegal_address ignored_fault double_free endless threads forks launches launch_ex overhead""".split()
 # What CUDA 11.8 had already. (Managed memory uses calls whose signature has changed since, and clang has no functions for surfaces.)
 CLASSIC = """vector_add streams textures pinned shared_memory symbols device_printf device_assert cooperative
     host_loops copies errors illegal_address threads""".split()

@@ -5,7 +5,7 @@ what can only be seen from outside: messages, exit codes, the record of the run.
 import re
 from dataclasses import dataclass, field
 
-from building import CLASSIC, CLIENTS, HERE, MIDDLE, PROGRAMS, PYTHON
+from building import CLASSIC, CLIENTS, CUDA13, HERE, MIDDLE, PROGRAMS, PYTHON
 
 BOTH = ("functional", "timed")
 
@@ -130,6 +130,7 @@ CASES += [
     ),
     # numba puts what it links into another order every time, so the text that it loads differs from run to run.
     python("numba-linked", "numba_kernels.py", "reduce", "grid", out=["reduce", "grid"], kernels=2),
+    program("double_free", err=["^warpwatt: cudaFree answers 1 .*double free: the block at 0x"]),
     # A kernel that fails is not lost if the program looks away.
     program(
         "ignored_fault",
@@ -164,7 +165,16 @@ CASES += [
         quiet=False,
     ),
     other("taichi", "taichi_examples.py", out=["examples of Taichi's"], kernels=60),
-    Case("cubecl", [PROGRAMS / "cubecl"], ["cubecl"], out=["gelu of 1000 values is right"], kernels=1, long=True, timeout=300),
+    # It finds NVRTC's headers by this variable.
+    Case(
+        "cubecl",
+        ["sh", "-c", f'LD_LIBRARY_PATH="$LD_LIBRARY_PATH:{CUDA13}/lib" CUDA_PATH={CUDA13} exec {PROGRAMS}/cubecl'],
+        ["cubecl"],
+        out=["gelu of 1000 values is right"],
+        kernels=1,
+        long=True,
+        timeout=300,
+    ),
     other(
         "cupy",
         "cupy_sort.py",

@@ -329,7 +329,7 @@ impl Device {
     pub fn source_line(&self, file: &str, line: u32) -> Option<&str> {
         self.sources.line(file, line).or_else(|| {
             let module = self.modules.iter().find(|module| module.name() == file)?;
-            module.text().lines().nth((line as usize).checked_sub(1)?).map(str::trim)
+            module.line(line)
         })
     }
 

@@ -21,11 +21,13 @@ use crate::demangle::demangle;
 use crate::device::{Variable, hint};
 use crate::error::{Error, Refusal};
 use crate::options::{Mode, Options};
+use crate::sources::Lines;
 use crate::types::DevicePtr;
 
 pub(crate) struct Module {
     tree: ast::Module,
     text: Arc<str>,
+    lines: Lines,
     layout: ModuleLayout,
     /// What the reader and the layout found wrong, in the order of the text.
     diagnostics: Vec<Diagnostic>,
@@ -61,6 +63,7 @@ impl Module {
         let mut module = Module {
             tree: parsed.module,
             text: ptx.into(),
+            lines: Lines::default(),
             layout,
             diagnostics,
             variables: Vec::new(),
@@ -165,6 +168,11 @@ impl Module {
 
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// A line of the text, without its indent.
+    pub fn line(&self, line: u32) -> Option<&str> {
+        self.lines.line(&self.text, line)
     }
 
     pub fn variable(&self, name: &str) -> Option<&Variable> {

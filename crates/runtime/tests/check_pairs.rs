@@ -61,7 +61,7 @@ fn one_mistake_is_reported_and_without_it_nothing_is() {
         ("counts", 1, "shared-race"),
         ("buffers", 1, "shared-race"),
         ("arrivals", 1, "shared-race"),
-        ("votes", 1, "absent-lane"),
+        ("votes", 1, "barrier-deadlock"),
     ];
     let mut wrong = Vec::new();
     for (kernel, grid, code) in pairs {

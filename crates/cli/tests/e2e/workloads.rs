@@ -133,6 +133,38 @@ fn limits_leave_partial_results() {
     assert_eq!(ran.says("time limit").json()["status"], "partial");
 }
 
+/// A record that goes to a pipe nobody reads takes as long as that lasts.
+#[test]
+fn a_record_that_takes_seconds_to_write_shows_so() {
+    let folder = Folder::new();
+    let pipe = folder.path("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    let mut command = command();
+    command.args(["run", "vecadd@tiny", "--functional", "--json", &pipe]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let mut said = String::new();
+    BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut said).expect("it says something");
+    assert!(said.contains("writing the record of 1 launches, which takes a while"), "{said}");
+    let record = std::fs::read_to_string(&pipe).expect("the record comes");
+    assert!(record.contains("warpwatt.run/1"));
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn a_kernel_whose_warps_never_end_meets_a_limit() {
+    let args = ["run", "sgemm@small", "--limit-loop", "2000", "--json", "-"];
+    for (mode, unit) in
+        [("--functional", "warp instructions"), ("--threads=1", "warp instructions or cycles")]
+    {
+        let ran = warpwatt(&[&args[..], &[mode]].concat()).expect(5);
+        let ran = ran.says(&format!(
+            "the limit of 2000 {unit} without the end of any warp (`--limit-loop`) is reached"
+        ));
+        assert_eq!(ran.json()["status"], "partial");
+    }
+}
+
 #[test]
 fn ctrl_c_leaves_partial_results() {
     for flags in [&["--functional"][..], &[]] {

@@ -33,7 +33,7 @@ extern "C" __global__ void halves(unsigned* out, unsigned wrong) {
 
 // Lanes of a group exchange values through shared memory; the group is too small for that with `wrong`.
 extern "C" __global__ void groups(unsigned* out, unsigned wrong) {
-    __shared__ volatile unsigned place[128];
+    __shared__ unsigned place[128];
     unsigned t = threadIdx.x, lane = t % 32u;
     place[t] = t * 3u;
     __syncwarp(wrong ? 0xffu << (lane & 24u) : 0xffffu << (lane & 16u));
@@ -76,7 +76,7 @@ extern "C" __global__ void counts(unsigned* out, unsigned wrong) {
 
 // One barrier a step is enough for two buffers that take turns, and not for one.
 extern "C" __global__ void buffers(unsigned* out, unsigned wrong) {
-    __shared__ volatile unsigned tile[2][128];
+    __shared__ unsigned tile[2][128];
     unsigned t = threadIdx.x, x = t;
     for (unsigned step = 0; step < 6u; ++step) {
         unsigned now = wrong ? 0u : step % 2u;

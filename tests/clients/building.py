@@ -2,13 +2,14 @@
 """How each program is compiled, into target/clients/programs. A program is compiled again when a file it is made from, or the
 command, has changed; what is needed first is in `Recipe.after`."""
 
+import os
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-CLIENTS = ROOT / "target" / "clients"
+CLIENTS = Path(os.environ.get("WARPWATT_CLIENTS", ROOT / "target" / "clients")).resolve()
 PROGRAMS = CLIENTS / "programs"
 PYTHON = CLIENTS / "venv" / "bin" / "python"
 NVCC = CLIENTS / "cuda-13" / "bin" / "nvcc"
@@ -45,7 +46,7 @@ def clang(*sources, cuda="11.8", arch="sm_60"):
 
 
 PLAIN = """vector_add streams textures surfaces managed pinned shared_memory symbols device_printf device_assert cooperative
-    occupancy host_loops graphs copies pools errors illegal_address threads forks launches launch_ex overhead""".split()
+    occupancy host_loops graphs copies pools errors illegal_address ignored_fault double_free endless threads forks launches launch_ex overhead""".split()
 # What CUDA 11.8 had already. (Managed memory uses calls whose signature has changed since, and clang has no functions for surfaces.)
 CLASSIC = """vector_add streams textures pinned shared_memory symbols device_printf device_assert cooperative
     host_loops copies errors illegal_address threads""".split()
@@ -92,6 +93,13 @@ RECIPES |= {
     ),
 }
 RECIPES["cudarc"].command[2] += f" && cp {CLIENTS / 'cudarc' / 'release' / 'cudarc-client'} {{out}}"
+# A large package, of which little runs: it is not optimised.
+CUBECL = f"cd {HERE / 'cubecl'} && CARGO_PROFILE_DEV_DEBUG=0 cargo build --quiet --locked --target-dir {CLIENTS / 'cubecl'}"
+RECIPES["cubecl"] = Recipe(
+    [str(HERE / "cubecl" / f) for f in ("Cargo.toml", "Cargo.lock", "src/main.rs")],
+    ["sh", "-c", f"{CUBECL} && cp {CLIENTS / 'cubecl' / 'debug' / 'cubecl-client'} {{out}}"],
+    timeout=1800,
+)
 
 
 def build(name):

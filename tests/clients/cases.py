@@ -5,7 +5,7 @@ what can only be seen from outside: messages, exit codes, the record of the run.
 import re
 from dataclasses import dataclass, field
 
-from building import CLASSIC, CLIENTS, HERE, MIDDLE, PROGRAMS, PYTHON
+from building import CLASSIC, CLIENTS, CUDA13, HERE, MIDDLE, PROGRAMS, PYTHON
 
 BOTH = ("functional", "timed")
 
@@ -24,6 +24,8 @@ class Case:
     record: object = None  # a function of record and mode that returns a complaint or None
     twice: bool = False  # timed: the record of a second run is the same to the byte, but for `host`
     quiet: bool = True  # the libraries say nothing on standard error
+    flags: tuple = ()  # of `exec`
+    finding: str = None  # with every check on: what is found, and rightly so; nothing otherwise
     long: bool = False  # not in ./test
     timeout: int = 120
 
@@ -76,6 +78,8 @@ SPECIAL = {
     "errors": dict(err=["^warpwatt: `store.* not launched: .*4096", "^warpwatt: .*memory"], quiet=False),
     "illegal_address": dict(err=["^warpwatt: ", "store", "(?i)400|past the end|beyond|outside"], quiet=False),
     "threads": dict(kernels=180),
+    # Blocks read how deep a node is while others may write it: whatever they see, the search ends with the same depths.
+    "host_loops": dict(finding="race on global memory"),
     "shared_memory": dict(err=["^warpwatt: `reverse.* not launched: .*dynamic shared memory"], quiet=False),
     "cooperative": dict(err=["^warpwatt: `rotate.* not launched: .*cooperative grid"], quiet=False),
 }
@@ -126,7 +130,51 @@ CASES += [
     ),
     # numba puts what it links into another order every time, so the text that it loads differs from run to run.
     python("numba-linked", "numba_kernels.py", "reduce", "grid", out=["reduce", "grid"], kernels=2),
-    other("taichi", "taichi_kernels.py", out=["11 programs"], kernels=11),
+    program("double_free", err=["^warpwatt: cudaFree answers 1 .*double free: the block at 0x"]),
+    # A kernel that fails is not lost if the program looks away.
+    program(
+        "ignored_fault",
+        err=["^warpwatt: .*store", "^warning: a kernel of the program failed .* and the program ended with 0 all the same.*--fail-on-fault"],
+        quiet=False,
+    ),
+    Case(
+        "fail-on-fault",
+        [PROGRAMS / "ignored_fault"],
+        ["ignored_fault"],
+        code=4,
+        flags=("--fail-on-fault",),
+        err=["^error: a kernel of the program failed"],
+        quiet=False,
+    ),
+    Case(
+        "endless",
+        [PROGRAMS / "endless"],
+        ["endless"],
+        code=5,
+        flags=("--limit-loop", "1000000"),
+        err=[r"^error: .*endless.* was stopped: the limit of 1000000 .* \(`--limit-loop`\) is reached"],
+        quiet=False,
+    ),
+    # Tensor cores: the instruction and its line, and what to try.
+    python(
+        "refused",
+        "refused.py",
+        out=[r"a PTX JIT compilation failed: module-1\.ptx:14: .*`mma\.sync.*try `exec --capability 7\.5`"],
+        err=[r"module-1\.ptx:14:5"],
+        flags=("--capability", "8.0"),
+        quiet=False,
+    ),
+    other("taichi", "taichi_examples.py", out=["examples of Taichi's"], kernels=60),
+    # It finds NVRTC's headers by this variable.
+    Case(
+        "cubecl",
+        ["sh", "-c", f'LD_LIBRARY_PATH="$LD_LIBRARY_PATH:{CUDA13}/lib" CUDA_PATH={CUDA13} exec {PROGRAMS}/cubecl'],
+        ["cubecl"],
+        out=["gelu of 1000 values is right"],
+        kernels=1,
+        long=True,
+        timeout=300,
+    ),
     other(
         "cupy",
         "cupy_sort.py",
@@ -134,7 +182,10 @@ CASES += [
         out=["sort and argsort are right", "sort of rows is right", "kernels are right"],
         kernels=40,
     ),
-    other("triton", "triton_kernels.py", out=[f"0{n} " for n in range(1, 6)], kernels=6, modes=BOTH),
+    # Two lanes store what both take for the sum of all, which differs in its last bit: products and sums are contracted.
+    other(
+        "triton", "triton_kernels.py", out=[f"0{n} " for n in range(1, 6)], kernels=6, modes=BOTH, finding="race on shared memory.*\n.*both lanes are of warp"
+    ),
     # What cannot work says why, and what to do.
     Case("no_ptx", [PROGRAMS / "no_ptx"], ["no_ptx"], code=1, err=["^warpwatt: .*sm_75.*code=compute_75", r"\(209\)"], modes=("functional",), quiet=False),
     Case("static", [PROGRAMS / "static"], ["static"], code=125, err=["-cudart shared"], modes=("functional",), quiet=False),

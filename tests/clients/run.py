@@ -8,6 +8,8 @@
     tests/clients/run.py --long    the long list: every program with both compilers, all of numba-cuda's tests in the list, speed
     tests/clients/run.py --technique NAME
                                    timed runs alone, with a technique whose values are verified
+    tests/clients/run.py --checked
+                                   with every check on: nothing is found, or what is known to be there
     tests/clients/run.py REGEX...  only the cases whose names match, their output shown if they fail
 
 The last line is `N passed, M failed`; the exit code is 0 if none failed. A missing tool is a failure.
@@ -25,6 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba_suite
+import signals
 import speed
 from building import CLIENTS, PROGRAMS, PYTHON, RECIPES, ROOT, BuildError, build
 from cases import CASES
@@ -40,7 +43,9 @@ def execute(warpwatt, flags, case, mode, folder):
     """Run a case; returns exit code, standard output, standard error, and the record as text or None."""
     target = Path(folder) / "record.json"
     target.unlink(missing_ok=True)
-    command = [warpwatt, "exec", "-q", "--json", target] + (["--functional"] if mode == "functional" else flags) + ["--", *case.command]
+    # A technique is for timed runs, checks are for both.
+    more = ["--functional", *(f for f in flags if f.startswith("--check="))] if mode == "functional" else flags
+    command = [warpwatt, "exec", "-q", "--json", target, *more, *case.flags, "--", *case.command]
     done = subprocess.run(
         [str(c) for c in command], stdin=subprocess.DEVNULL, capture_output=True, timeout=case.timeout, env=environment(), cwd=folder
     )
@@ -48,8 +53,10 @@ def execute(warpwatt, flags, case, mode, folder):
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"), record
 
 
-def complaint(case, mode, code, out, err, text):
-    """What is wrong with a run, or None."""
+def complaint(case, mode, code, out, err, text, checked=False):
+    """What is wrong with a run, or None. With every check on, a known finding is all that has to come."""
+    if checked and case.finding:
+        return None if re.search(case.finding, err) else f"/{case.finding}/ is not found"
     if code != case.code:
         return f"exit code {code}, not {case.code}"
     if case.out_exact is not None and out != case.out_exact:
@@ -96,8 +103,9 @@ def run_case(warpwatt, flags, case, mode):
     with tempfile.TemporaryDirectory(prefix="clients-") as folder:
         try:
             code, out, err, text = execute(warpwatt, flags, case, mode, folder)
-            wrong = complaint(case, mode, code, out, err, text)
-            if not wrong and case.twice and mode == "timed":
+            checked = "--check=all" in flags
+            wrong = complaint(case, mode, code, out, err, text, checked)
+            if not wrong and case.twice and mode == "timed" and not checked:
                 again = execute(warpwatt, flags, case, mode, folder)[3]
                 if again is None or without_host(text) != without_host(again):
                     wrong = "a second run gave another record: " + first_difference(without_host(text), without_host(again or "{\"host\":0}"))
@@ -140,9 +148,11 @@ def main():
     arguments.add_argument("--warpwatt", type=Path, default=ROOT / "target" / "release" / "warpwatt")
     arguments.add_argument("--numba-grow", action="store_true", help="run numba-cuda's tests, or the files that match, and add what passes to the list")
     arguments.add_argument("--technique", metavar="NAME[:KEY=VALUE,...]", help="timed runs alone, with a technique whose values are verified")
+    arguments.add_argument("--checked", action="store_true", help="with every check on")
     options = arguments.parse_args()
     # Techniques of the register file want banks of eight arrays.
     flags = ["--set", "sm.rf.sub_banks=8", "--with", options.technique, "--verify-techniques"] if options.technique else []
+    flags += ["--check=all"] if options.checked else []
     options.warpwatt = options.warpwatt.resolve()  # programs are run in folders of their own
 
     def wanted(name):
@@ -154,7 +164,9 @@ def main():
     # The longest first, so that two at a time end together.
     cases.sort(key=lambda c: -c[0].timeout)
     # Time on a busy machine proves nothing: it is measured when asked for.
-    extra = [n for n in ("speed", "numba-suite") if wanted(n) and (n != "speed" or options.long or options.only)]
+    extra = [n for n in ("signals", "speed", "numba-suite") if wanted(n) and (n != "speed" or options.long or options.only)]
+    if options.checked:
+        extra = []
     if options.list:
         print("\n".join([f"{c.name} {m}" for c, m in cases] + extra))
         return 0
@@ -175,12 +187,16 @@ def main():
     PROGRAMS.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(options.jobs) as pool:
         names = {b for c, _ in cases for b in c.builds} | (set(speed.BUILDS) if "speed" in extra else set())
+        names |= set(signals.BUILDS) if "signals" in extra else set()
         names |= {a for n in names for a in RECIPES[n].after}
         broken = build_all(sorted(names, key=lambda n: n != "cub"), pool)
         for name, why in broken.items():
             tell(f"build of {name}", why, 0)
         able = [(c, m) for c, m in cases if not set(c.builds) & set(broken)]
         for result in pool.map(lambda cm: run_case(options.warpwatt, flags, *cm), able):
+            tell(*result)
+    if "signals" in extra and not set(signals.BUILDS) & set(broken):
+        for result in signals.check(options.warpwatt, environment()):
             tell(*result)
     if "numba-suite" in extra:
         for result in numba_suite.check(options.warpwatt, flags, environment(), options.jobs, everything=options.long):

@@ -338,6 +338,11 @@ pub struct Execution {
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub watchdog: Option<u64>,
 
+    /// Stop a kernel, with partial results, when none of its warps has ended for this many warp instructions (if timed: or cycles): a
+    /// loop without end [default: 20000000000, or 2000000000 if timed]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    pub limit_loop: Option<u64>,
+
     /// Registers per thread, 16 to 255 [default: 63 for targets below sm_35, else 255]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(16..=255))]
     pub max_registers: Option<u32>,

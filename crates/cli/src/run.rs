@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpwatt_results::{Diagnostic, Gpu, RunRecord, Severity, Status};
-use warpwatt_runtime::{Class, Device, Error, Mode, Notice, Options, Selection, Timed, Watchdog};
+use warpwatt_runtime::{Class, Device, Error, LaunchRecord, Mode, Notice, Options, Selection, Timed, Watchdog};
 use warpwatt_workloads::Size;
 
 use crate::args::{Execution, GpuArgs, RunArgs, Timing};
@@ -143,8 +143,9 @@ pub fn options(execution: &Execution, target: Option<&Target>, interrupt: Arc<At
         interrupt,
         ..Options::default()
     };
+    options.watchdog.limit = execution.limit_loop;
     if let Some(patience) = execution.watchdog {
-        options.watchdog = Watchdog { patience, limit: Watchdog::default().limit.max(patience) };
+        options.watchdog.patience = patience;
     }
     options
 }

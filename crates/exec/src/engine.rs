@@ -9,7 +9,7 @@ use crate::cta::Cta;
 use crate::fault::{Fault, FaultKind};
 use crate::grid::Grid;
 use crate::machine::{Event, Machine, State, Watch};
-use crate::options::{Options, Services};
+use crate::options::{Options, Services, Watchdog};
 use crate::port::{Direct, GlobalPort};
 use crate::split::Wait;
 use crate::stats::{Ending, GridStats};
@@ -26,6 +26,8 @@ const SHORT_QUANTUM: u32 = 64;
 pub(crate) const FIRST_LOOK: u32 = 2;
 const LAST_LOOK: u32 = 1 << 13;
 const SPINNING: u32 = 1;
+/// Longest loop that is recognised as spinning, in instructions.
+const LONGEST_PERIOD: u32 = 1 << 20;
 
 /// Why the rotation stops before all blocks have ended.
 enum Stop {
@@ -51,8 +53,10 @@ pub fn run(
         next: 0,
         finished: 0,
         barriers: 0,
+        since_end: 0,
         since_progress: 0,
         since_look: 0,
+        look_length: SPIN_PERIOD,
     };
     let result = engine.run();
     let stats = engine.stats();
@@ -73,10 +77,14 @@ struct Engine<'a, 'o, P> {
     next: u64,
     finished: u64,
     barriers: u64,
+    /// Warp instructions since a warp ended.
+    since_end: u64,
     /// Warp instructions since a warp ended or a barrier opened.
     since_progress: u64,
     /// The same, or since the watchdog looked.
     since_look: u64,
+    /// Instructions that a warp gets to show that it spins: twice as many each time that one may not have had enough.
+    look_length: u32,
 }
 
 impl<P: GlobalPort> Engine<'_, '_, P> {
@@ -94,19 +102,24 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
                     continue;
                 }
                 ran |= self.run_cta(slot)?;
-                if self.ctas[slot].is_done() {
-                    self.finished += 1;
-                    self.machine.services.progress(self.finished, self.grid.ctas);
-                    if self.next < self.grid.ctas {
-                        self.ctas[slot].start(self.grid, self.next);
-                        self.next += 1;
-                    }
-                }
+                self.replace_ended(slot);
             }
             self.open_grid_barrier(ran)?;
             self.watch()?;
         }
         Ok(())
+    }
+
+    /// If the block that has just run is done, counts it and starts the next one in its place.
+    fn replace_ended(&mut self, slot: usize) {
+        if self.ctas[slot].is_done() {
+            self.finished += 1;
+            self.machine.services.progress(self.finished, self.grid.ctas);
+            if self.next < self.grid.ctas {
+                self.ctas[slot].start(self.grid, self.next);
+                self.next += 1;
+            }
+        }
     }
 
     /// Gives the warps of a block their turns. False if none could run.
@@ -153,6 +166,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
             let issued = warp.issued.saturating_sub(before);
             left = left.saturating_sub((issued as u32).max(1));
             self.machine.tally.elapsed += issued;
+            self.since_end += issued;
             self.since_progress += issued;
             self.since_look += issued;
             match event {
@@ -182,6 +196,9 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
             Event::Exited | Event::Barrier => {
                 let opened = self.ctas[slot].open_barriers(self.grid);
                 self.barriers += opened;
+                if event == Event::Exited {
+                    self.since_end = 0;
+                }
                 if opened != 0 || event == Event::Exited {
                     self.progress();
                 }
@@ -198,7 +215,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
     }
 
     fn progress(&mut self) {
-        (self.since_progress, self.since_look) = (0, 0);
+        (self.since_progress, self.since_look, self.look_length) = (0, 0, SPIN_PERIOD);
     }
 
     /// Instructions the next warp may issue; none are left when a limit is reached.
@@ -275,6 +292,9 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
     /// After a long time without progress: looks whether any warp still gets anywhere.
     fn watch(&mut self) -> Result<(), Stop> {
         let dog = self.options.watchdog;
+        if self.since_end >= dog.limit.unwrap_or(Watchdog::LIMIT) {
+            return Err(Stop::Ending(Ending::Endless));
+        }
         if self.since_look < dog.patience {
             return Ok(());
         }
@@ -284,12 +304,12 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
         let changed = self.machine.tally.watch.changed;
         self.machine.tally.watch = Watch::default();
         let waited = self.since_progress;
-        let warps: u64 = self.ctas.iter().map(|cta| u64::from(cta.block.live_warps)).sum();
-        let over_limit = waited / warps.max(1) >= dog.limit;
         if changed {
-            self.since_progress = 0;
+            (self.since_progress, self.look_length) = (0, SPIN_PERIOD);
+        } else {
+            self.look_length = (2 * self.look_length).min(LONGEST_PERIOD);
         }
-        if moving? && !over_limit || changed {
+        if moving? || changed {
             return Ok(());
         }
         let detail =
@@ -298,25 +318,18 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
         Err(Stop::Fault(Box::new(stuck(self.grid, FaultKind::NoProgress, live_ctas, detail))))
     }
 
-    /// Looks at every split that can run until one is found that does not spin.
+    /// Looks at the warps until one is found that does not spin.
     fn any_warp_moves(&mut self) -> Result<bool, Stop> {
         for slot in 0..self.ctas.len() {
             for index in 0..self.ctas[slot].warps.len() {
-                let splits = 1 + self.ctas[slot].warps[index].splits.others.len();
-                for _ in 0..splits {
-                    let Cta { block, warps, .. } = &mut self.ctas[slot];
-                    let warp = &mut warps[index];
-                    let look = self.machine.look_at(warp, block);
-                    match look {
-                        Look::Spins | Look::Waits => {}
-                        Look::Moves => return Ok(true),
-                        Look::Event(event) => {
-                            self.handle(slot, event)?;
-                            return Ok(true);
-                        }
-                    }
-                    if !self.ctas[slot].warps[index].splits.rotate() {
-                        break;
+                let Cta { block, warps, .. } = &mut self.ctas[slot];
+                match self.machine.look_closely(&mut warps[index], block, self.look_length) {
+                    Look::Spins | Look::Waits => {}
+                    Look::Moves => return Ok(true),
+                    Look::Event(event) => {
+                        self.handle(slot, event)?;
+                        self.replace_ended(slot);
+                        return Ok(true);
                     }
                 }
             }

@@ -12,6 +12,7 @@ mod check;
 mod collective;
 mod control;
 mod cta;
+mod deciding;
 mod engine;
 mod fault;
 mod grid;

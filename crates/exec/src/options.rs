@@ -148,18 +148,26 @@ impl CheckOptions {
     }
 }
 
-/// When a run is taken to be stuck.
+/// When a run is taken to be stuck, or endless.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Watchdog {
-    /// Warp instructions without a barrier opening or a warp ending after which the warps are looked at closely.
+    /// Warp instructions without a barrier opening or a warp ending after which the warps are looked at closely. With a time, a few times as many
+    /// cycles without these will do as well.
     pub patience: u64,
-    /// Warp instructions without these and without any change of memory after which the run is stopped in any case.
-    pub limit: u64,
+    /// Warp instructions (with a time: or cycles) without a warp ending after which a launch is stopped, whatever it does.
+    pub limit: Option<u64>,
+}
+
+impl Watchdog {
+    /// The limit of a launch without a time: minutes of the host.
+    pub const LIMIT: u64 = 20_000_000_000;
+    /// The same with a time.
+    pub const TIMED_LIMIT: u64 = 2_000_000_000;
 }
 
 impl Default for Watchdog {
     fn default() -> Self {
-        Watchdog { patience: 250_000, limit: 2_000_000_000 }
+        Watchdog { patience: 250_000, limit: None }
     }
 }
 

@@ -8,6 +8,8 @@ pub enum Ending {
     Finished,
     /// One of the instruction limits of the options was reached.
     LimitReached,
+    /// No warp ended for as long as the watchdog allows.
+    Endless,
     Interrupted,
 }
 

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Telling warps that get nowhere from warps that compute.
 //!
-//! A warp spins when, going on alone, it comes back to exactly the state it was in: the same instruction, lanes, predicates and registers. If all warps that can run do so, and
-//! memory did not change meanwhile, nothing will ever happen. A loop that changes a register is taken to compute.
+//! Lanes of a warp that run together spin when they come back to the state they were in: the same instruction, the same calls, the same values of
+//! the registers that decide where they go. If all that can run do so, and memory did not change meanwhile, nothing will ever happen.
 
 use crate::cta::{Block, Cta, Warp};
+use crate::deciding::Deciding;
 use crate::fault::{Fault, FaultKind, Waiter};
 use crate::grid::Grid;
 use crate::lanes::Row;
 use crate::machine::{Event, Machine};
 use crate::port::GlobalPort;
+use crate::rows::lanes_of;
 use crate::split::{Split, Wait};
 
-/// Longest loop that is recognised as spinning.
+/// Longest loop that is recognised as spinning at first sight, in instructions.
 pub(crate) const SPIN_PERIOD: u32 = 1024;
 /// Waiting warps that a report names.
 const REPORTED: usize = 8;
@@ -32,19 +34,58 @@ pub(crate) enum Look {
 
 /// All that decides where a warp goes from here, but for memory.
 pub(crate) struct Snapshot {
-    pub split: Split,
+    /// Splits that can run, the current one first, and whether each came back to where it was.
+    splits: Vec<(Split, bool)>,
     preds: [u32; 9],
     rows: Vec<Row>,
 }
 
 impl Snapshot {
     pub(crate) fn of(grid: &Grid, warp: &Warp) -> Snapshot {
-        Snapshot { split: warp.splits.cur.clone(), preds: warp.preds, rows: warp.registers(grid).to_vec() }
+        let ready = warp.splits.others.iter().filter(|split| split.wait == Wait::Ready);
+        let splits =
+            [&warp.splits.cur].into_iter().chain(ready).map(|split| (split.clone(), false)).collect();
+        Snapshot { splits, preds: warp.preds, rows: warp.registers(grid).to_vec() }
     }
 
-    pub(crate) fn equals(&self, grid: &Grid, warp: &Warp) -> bool {
+    /// Whether the current split of the warp stands where one of the snapshot did, the values of its registers aside. Gives which.
+    pub(crate) fn place(&self, warp: &Warp) -> Option<usize> {
+        let cur = &warp.splits.cur;
+        self.splits
+            .iter()
+            .position(|(split, _)| (split.pc, split.mask) == (cur.pc, cur.mask) && split.frames == cur.frames)
+    }
+
+    /// The current split stands at this place: notes that it came back if the registers that decide have the values they had. True if they do.
+    pub(crate) fn note(&mut self, grid: &Grid, warp: &Warp, place: usize, deciding: &Deciding) -> bool {
+        let Some((split, back)) = self.splits.get_mut(place) else { return false };
+        let mask = split.mask;
+        let predicates = (0..7).filter(|&pred| deciding.has_predicate(pred));
+        let same_predicates =
+            || predicates.into_iter().all(|pred| (self.preds[pred] ^ warp.preds[pred]) & mask == 0);
         let registers = grid.image.program().registers as usize;
-        self.split == warp.splits.cur
+        let now = warp.registers(grid);
+        let same_registers = || {
+            (0..registers.min(now.len()).min(self.rows.len())).filter(|&register| deciding.has(register)).all(
+                |register| lanes_of(mask).all(|lane| self.rows[register].0[lane] == now[register].0[lane]),
+            )
+        };
+        let same = !deciding.time && same_predicates() && same_registers();
+        *back |= same;
+        same
+    }
+
+    /// Whether every split came back, and no lane waits at a join from which it would be let go.
+    pub(crate) fn all_back(&self, warp: &Warp) -> bool {
+        let others = warp.splits.others.iter();
+        let lanes = others.fold(warp.splits.cur.mask, |lanes, split| lanes | split.mask);
+        lanes == warp.splits.live && self.splits.iter().all(|(_, back)| *back)
+    }
+
+    /// Whether the current split, the only one that was looked at, is in exactly the state it was in.
+    fn equals(&self, grid: &Grid, warp: &Warp) -> bool {
+        let registers = grid.image.program().registers as usize;
+        self.place(warp) == Some(0)
             && self.preds[..7] == warp.preds[..7]
             && self.rows[..registers] == warp.registers(grid)[..registers]
     }
@@ -57,6 +98,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             return Look::Waits;
         }
         let before = Snapshot::of(self.grid, warp);
+        let pc = warp.splits.cur.pc;
         for _ in 0..SPIN_PERIOD {
             self.tally.elapsed += 1;
             match self.run_warp(warp, block, 1) {
@@ -64,8 +106,41 @@ impl<P: GlobalPort> Machine<'_, P> {
                 Event::Blocked => return Look::Waits,
                 event => return Look::Event(event),
             }
-            if warp.splits.cur.pc == before.split.pc && before.equals(self.grid, warp) {
+            if warp.splits.cur.pc == pc && before.equals(self.grid, warp) {
                 return Look::Spins;
+            }
+        }
+        Look::Moves
+    }
+
+    /// Runs all splits of a warp in turns, `length` instructions at most, to see whether every one of them spins for ever.
+    pub(crate) fn look_closely(&mut self, warp: &mut Warp, block: &mut Block, length: u32) -> Look {
+        if !warp.can_run() {
+            return Look::Waits;
+        }
+        let mut before = Snapshot::of(self.grid, warp);
+        let image = self.grid.image;
+        let mut executed = vec![false; image.code.len()];
+        // Instructions executed for the first time make the set of registers that decide larger.
+        let mut deciding: Option<Deciding> = None;
+        for _ in 0..length {
+            let seen = &mut executed[warp.splits.cur.pc as usize];
+            if !std::mem::replace(seen, true) {
+                deciding = None;
+            }
+            self.tally.elapsed += 1;
+            match self.run_warp(warp, block, 1) {
+                Event::Go | Event::Yield => {}
+                Event::Blocked => return Look::Moves,
+                event => return Look::Event(event),
+            }
+            let Some(place) = before.place(warp) else { continue };
+            let deciding = deciding.get_or_insert_with(|| Deciding::of(image, |pc| executed[pc]));
+            if before.note(self.grid, warp, place, deciding) {
+                if before.all_back(warp) {
+                    return Look::Spins;
+                }
+                warp.splits.rotate();
             }
         }
         Look::Moves

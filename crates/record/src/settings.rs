@@ -8,7 +8,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use warpwatt_config::{Config, listing};
 use warpwatt_energy::Technology;
-use warpwatt_runtime::{CheckOptions, Mode, Options, Selection, Techniques, Timed, Watchdog};
+use warpwatt_runtime::{CheckOptions, Mode, Options, Selection, Techniques, Timed};
 
 use crate::energy::Energies;
 use crate::techniques::ChosenTechniques;
@@ -37,6 +37,9 @@ pub struct Settings {
     /// Names of the checks that are on.
     pub checks: Vec<String>,
     pub watchdog: Option<u64>,
+    /// Warp instructions without the end of a warp after which a kernel is stopped.
+    #[serde(default)]
+    pub limit_loop: Option<u64>,
     pub max_registers: Option<u32>,
     /// Keep short branches as branches.
     #[serde(default)]
@@ -95,6 +98,7 @@ impl Settings {
             per_launch: crate::PER_LAUNCH,
             checks: Vec::new(),
             watchdog: None,
+            limit_loop: None,
             max_registers: None,
             no_predication: false,
             live: false,
@@ -148,8 +152,9 @@ impl Settings {
             max_thread_instructions: self.limit_instructions,
             ..Options::default()
         };
+        options.watchdog.limit = self.limit_loop;
         if let Some(patience) = self.watchdog {
-            options.watchdog = Watchdog { patience, limit: Watchdog::default().limit.max(patience) };
+            options.watchdog.patience = patience;
         }
         if let Some(timing) = &self.timing {
             options.mode = Mode::Timed(Box::new(Timed {
@@ -208,6 +213,7 @@ mod tests {
             per_launch: 3,
             checks: vec!["races".to_owned(), "bounds=exact".to_owned()],
             watchdog: Some(5),
+            limit_loop: Some(7),
             max_registers: Some(32),
             no_predication: true,
             live: true,
@@ -223,6 +229,7 @@ mod tests {
         assert!(options.selection.names("scan_up", "") && !options.selection.names("rescan", ""));
         assert_eq!((options.selection.skip, options.max_registers, options.predicate), (2, Some(32), false));
         assert_eq!((options.max_thread_instructions, options.watchdog.patience), (Some(1 << 40), 5));
+        assert_eq!(options.watchdog.limit, Some(7));
         assert_eq!(options.checks.names(), ["races", "bounds=exact"]);
     }
 

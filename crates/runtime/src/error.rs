@@ -41,8 +41,8 @@ pub enum Error {
     /// A technique gave back other bytes to a copy than it was given.
     #[error("a copy read what a technique has not kept: {0}")]
     Corrupted(String),
-    #[error("`{kernel}` was stopped: the limit of {limit} {unit} (`{}`) is reached", limit_flag(unit))]
-    Limit { kernel: String, limit: u64, unit: &'static str },
+    #[error("`{kernel}` was stopped: the limit of {limit} {unit} (`{flag}`) is reached")]
+    Limit { kernel: String, limit: u64, unit: &'static str, flag: &'static str },
     #[error("`{kernel}` was interrupted")]
     Interrupted { kernel: String },
     /// The run was asked to end before this launch; see [`crate::Options::stop_before_launch`].
@@ -50,11 +50,6 @@ pub enum Error {
     StoppedBefore(u64),
     #[error("internal error: {0}")]
     Internal(String),
-}
-
-/// The flag that sets a limit.
-fn limit_flag(unit: &str) -> &'static str {
-    if unit == "cycles" { "--limit-cycles" } else { "--limit-instructions" }
 }
 
 /// What kind of end an error means for a program.

@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use warpwatt_exec::{Ending, Fault, GridLaunch, GridStats, Image, Options as ExecOptions, Services};
+use warpwatt_exec::{
+    Ending, Fault, GridLaunch, GridStats, Image, Options as ExecOptions, Services, Watchdog,
+};
 use warpwatt_isa::Program;
 use warpwatt_model::Stalls;
 
@@ -239,14 +241,22 @@ impl Device {
     /// What to say about a launch that was ended from outside; `cycles` is the limit of cycles if that is what did it.
     pub(crate) fn stopped(&self, ready: &Ready, ending: Ending, cycles: Option<u64>) -> Error {
         let kernel = ready.program().name.clone();
+        let limit = |limit, unit, flag| Error::Limit { kernel: kernel.clone(), limit, unit, flag };
         match (ending, cycles) {
             (Ending::Interrupted, _) => Error::Interrupted { kernel },
-            (_, Some(limit)) => Error::Limit { kernel, limit, unit: "cycles" },
-            (_, None) => Error::Limit {
-                kernel,
-                limit: self.options.max_thread_instructions.unwrap_or_default(),
-                unit: "thread instructions",
-            },
+            (Ending::Endless, _) if ready.timed => {
+                let most = self.options.watchdog.limit.unwrap_or(Watchdog::TIMED_LIMIT);
+                limit(most, "warp instructions or cycles without the end of any warp", "--limit-loop")
+            }
+            (Ending::Endless, _) => {
+                let most = self.options.watchdog.limit.unwrap_or(Watchdog::LIMIT);
+                limit(most, "warp instructions without the end of any warp", "--limit-loop")
+            }
+            (_, Some(most)) => limit(most, "cycles", "--limit-cycles"),
+            (_, None) => {
+                let most = self.options.max_thread_instructions.unwrap_or_default();
+                limit(most, "thread instructions", "--limit-instructions")
+            }
         }
     }
 

@@ -28,7 +28,9 @@ impl<'d> Job<'d> {
 
     /// Takes memory for `count` elements, all zero.
     pub fn zeros<T: Element>(&mut self, name: &str, count: usize) -> Result<DevicePtr, Error> {
-        let ptr = self.dev.alloc_named((count * size_of::<T>()) as u64, name)?;
+        let bytes = (count * size_of::<T>()) as u64;
+        let ptr = self.dev.alloc_named(bytes, name)?;
+        self.dev.mark_written(ptr, bytes);
         self.live.push(ptr);
         Ok(ptr)
     }

@@ -58,7 +58,7 @@ class Array:
         return out
 
 
-TYPES = {"*fp32": "pointer", "i32": ctypes.c_int32, "fp32": ctypes.c_float}
+TYPES = {"*fp32": "pointer", "*fp16": "pointer", "*i32": "pointer", "i32": ctypes.c_int32, "fp32": ctypes.c_float}
 
 
 def launch(kernel, grid, signature, arguments, constants, warps=4):
@@ -131,6 +131,47 @@ def layer_norm(x, weight, bias, out, columns, BLOCK: tl.constexpr):
     tl.store(out + row * columns + at, result, mask=inside)
 
 
+@triton.jit
+def softmax_of_many(x, out, rows, columns, BLOCK: tl.constexpr):
+    """A program takes every n-th row."""
+    at = tl.arange(0, BLOCK)
+    for row in tl.range(tl.program_id(0), rows, tl.num_programs(0), num_stages=2):
+        values = tl.load(x + row * columns + at, mask=at < columns, other=-float("inf"))
+        powers = tl.exp(values - tl.max(values, axis=0))
+        tl.store(out + row * columns + at, powers / tl.sum(powers, axis=0), mask=at < columns)
+
+
+@triton.jit
+def matmul_half(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr):
+    """Half precision, tiles of the result in groups of rows, and an activation function at the end."""
+    tile, down, across = tl.program_id(0), tl.cdiv(m, M), tl.cdiv(n, N)
+    first = tile // (GROUP * across) * GROUP
+    height = min(down - first, GROUP)
+    rows = (first + tile % (GROUP * across) % height) * M + tl.arange(0, M)
+    columns = tile % (GROUP * across) // height * N + tl.arange(0, N)
+    sum = tl.zeros((M, N), dtype=tl.float32)
+    for start in range(0, k, K):
+        inner = start + tl.arange(0, K)
+        left = tl.load(a + rows[:, None] * k + inner[None, :], mask=(rows[:, None] < m) & (inner[None, :] < k), other=0.0)
+        right = tl.load(b + inner[:, None] * n + columns[None, :], mask=(inner[:, None] < k) & (columns[None, :] < n), other=0.0)
+        sum = tl.dot(left, right, sum)
+    result = tl.where(sum >= 0, sum, 0.01 * sum).to(tl.float16)
+    tl.store(c + rows[:, None] * n + columns[None, :], result, mask=(rows[:, None] < m) & (columns[None, :] < n))
+
+
+@triton.jit
+def weight_gradient(dy, x, dw, lock, columns, BLOCK: tl.constexpr):
+    """Each row adds its part to one sum, under a lock."""
+    row, at = tl.program_id(0), tl.arange(0, BLOCK)
+    inside = at < columns
+    part = tl.load(dy + row * columns + at, mask=inside, other=0.0) * tl.load(x + row * columns + at, mask=inside, other=0.0)
+    while tl.atomic_cas(lock, 0, 1) == 1:
+        pass
+    tl.store(dw + at, tl.load(dw + at, mask=inside) + part, mask=inside)
+    tl.debug_barrier()
+    tl.atomic_xchg(lock, 0)
+
+
 check(cuda.cuInit(0))
 context = ctypes.c_void_p()
 check(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
@@ -153,6 +194,9 @@ out = Array(np.zeros_like(x))
 launch(softmax, (6,), dict(x="*fp32", out="*fp32", columns="i32"), (Array(x), out, 100), dict(BLOCK=128))
 powers = np.exp(x - x.max(1, keepdims=True))
 assert np.allclose(out.get(), powers / powers.sum(1, keepdims=True), rtol=1e-4, atol=1e-6)
+many = Array(np.zeros_like(x))
+launch(softmax_of_many, (2,), dict(x="*fp32", out="*fp32", rows="i32", columns="i32"), (Array(x), many, 6, 100), dict(BLOCK=128))
+assert np.allclose(many.get(), out.get(), rtol=1e-5, atol=1e-7)
 print("02 softmax is right", flush=True)
 
 a, b = floats(40, 50), floats(50, 36)
@@ -160,6 +204,12 @@ out = Array(np.zeros((40, 36), np.float32))
 signature = dict(a="*fp32", b="*fp32", c="*fp32", m="i32", n="i32", k="i32")
 launch(matmul, (3, 3), signature, (Array(a), Array(b), out, 40, 36, 50), dict(M=16, N=16, K=16), warps=2)
 assert np.allclose(out.get(), a @ b, rtol=1e-3, atol=1e-4)
+half, other = floats(40, 48).astype(np.float16), floats(48, 36).astype(np.float16)
+out = Array(np.zeros((40, 36), np.float16))
+signature = dict(a="*fp16", b="*fp16", c="*fp16", m="i32", n="i32", k="i32")
+launch(matmul_half, (9,), signature, (Array(half), Array(other), out, 40, 36, 48), dict(M=16, N=16, K=16, GROUP=2), warps=2)
+want = half.astype(np.float32) @ other.astype(np.float32)
+assert np.allclose(out.get(), np.where(want >= 0, want, 0.01 * want), rtol=1e-2, atol=1e-2)
 print("03 matrix product is right", flush=True)
 
 x = floats(500)
@@ -178,4 +228,8 @@ signature = dict(x="*fp32", weight="*fp32", bias="*fp32", out="*fp32", columns="
 launch(layer_norm, (5,), signature, (Array(x), Array(weight), Array(bias), out, 90), dict(BLOCK=128))
 want = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5) * weight + bias
 assert np.allclose(out.get(), want, rtol=1e-3, atol=1e-4)
+dy, sums, lock = floats(5, 90), Array(np.zeros(90, np.float32)), Array(np.zeros(1, np.int32))
+signature = dict(dy="*fp32", x="*fp32", dw="*fp32", lock="*i32", columns="i32")
+launch(weight_gradient, (5,), signature, (Array(dy), Array(x), sums, lock, 90), dict(BLOCK=128))
+assert np.allclose(sums.get(), (dy * x).sum(0), rtol=1e-4, atol=1e-4)
 print("05 layer normalisation is right", flush=True)

@@ -168,6 +168,7 @@ fn settings(args: &ExecArgs, target: Option<&Target>, console: &Console) -> Resu
         per_launch: execution.per_launch,
         checks: execution.checks().names().into_iter().map(str::to_owned).collect(),
         watchdog: execution.watchdog,
+        limit_loop: execution.limit_loop,
         max_registers: execution.max_registers,
         no_predication: execution.no_predication,
         live: console.live,

@@ -103,6 +103,16 @@ fn a_lock_that_is_never_released_is_no_progress() {
 }
 
 #[test]
+fn functional_runs_obey_the_limits_of_a_gpu() {
+    let file = "examples/faults/race.toml";
+    let with = |setting: &str| warpwatt(&["run", "--launch", file, "--functional", "-q", "--set", setting]);
+    with("sm.threads=64").expect(3).says("a block takes 128 threads, an SM has 64");
+    with("sm.warps=2").expect(3).says("a block takes 4 warps, an SM has 2");
+    with("sm.shared.bytes=256").expect(3).says("a block takes 512 bytes of shared memory, an SM has 256");
+    with("sm.threads=128").expect(0);
+}
+
+#[test]
 fn a_misaligned_load_is_told_from_an_out_of_bounds_one() {
     run("misaligned", &[]).expect(4).says("misaligned access: load of 4 bytes").says("by thread (0, 0, 0)");
 }

@@ -32,6 +32,17 @@ fn every_workload_passes_its_check_at_tiny_size() {
 }
 
 #[test]
+fn every_check_finds_nothing_in_the_workloads() {
+    for name in names() {
+        for mode in ["--functional", "--threads=1"] {
+            let ran = warpwatt(&["run", &format!("{name}@tiny"), mode, "--check", "all"]).expect(0);
+            assert!(ran.out.contains("check passed"), "{name} {mode}: {}", ran.out);
+            assert!(!ran.err.contains("warning"), "{name} {mode}: {}", ran.err);
+        }
+    }
+}
+
+#[test]
 fn records_follow_their_schema_and_add_up() {
     let schema = warpwatt(&["schema", "run"]).expect(0).json();
     for name in ["vecadd", "scan", "bfs"] {
@@ -121,6 +132,38 @@ fn limits_leave_partial_results() {
     assert!((100_000..3_000_000).contains(&issued), "{issued}");
     let ran = warpwatt(&["run", "sgemm@large", "--functional", "--timeout", "0.01", "--json", "-"]).expect(5);
     assert_eq!(ran.says("time limit").json()["status"], "partial");
+}
+
+/// A record that goes to a pipe nobody reads takes as long as that lasts.
+#[test]
+fn a_record_that_takes_seconds_to_write_shows_so() {
+    let folder = Folder::new();
+    let pipe = folder.path("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    let mut command = command();
+    command.args(["run", "vecadd@tiny", "--functional", "--json", &pipe]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let mut said = String::new();
+    BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut said).expect("it says something");
+    assert!(said.contains("writing the record of 1 launches, which takes a while"), "{said}");
+    let record = std::fs::read_to_string(&pipe).expect("the record comes");
+    assert!(record.contains("warpwatt.run/1"));
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn a_kernel_whose_warps_never_end_meets_a_limit() {
+    let args = ["run", "sgemm@small", "--limit-loop", "2000", "--json", "-"];
+    for (mode, unit) in
+        [("--functional", "warp instructions"), ("--threads=1", "warp instructions or cycles")]
+    {
+        let ran = warpwatt(&[&args[..], &[mode]].concat()).expect(5);
+        let ran = ran.says(&format!(
+            "the limit of 2000 {unit} without the end of any warp (`--limit-loop`) is reached"
+        ));
+        assert_eq!(ran.json()["status"], "partial");
+    }
 }
 
 #[test]

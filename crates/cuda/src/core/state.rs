@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -149,10 +150,31 @@ const QUESTIONS: &[&str] = &[
     "cudaStreamGetCaptureInfo",
 ];
 
+/// Why PTX was refused the last time. Such texts stay for ever, since programs keep pointers to them.
+static REFUSAL: Mutex<Option<&'static CStr>> = Mutex::new(None);
+
+fn keep_refusal(reason: &str) {
+    let sentence = Code::INVALID_PTX.sentence().map_or("".into(), CStr::to_string_lossy);
+    let Ok(text) = CString::new(format!("{sentence}: {reason}")) else { return };
+    let mut kept = REFUSAL.lock().unwrap_or_else(PoisonError::into_inner);
+    if *kept != Some(text.as_c_str()) {
+        *kept = Some(Box::leak(text.into_boxed_c_str()));
+    }
+}
+
+/// The sentence for a code. For PTX that was refused it names the instruction and its line: it is all that users of libraries get to see.
+pub fn sentence(code: Code) -> Option<&'static CStr> {
+    let refusal = *REFUSAL.lock().unwrap_or_else(PoisonError::into_inner);
+    refusal.filter(|_| code == Code::INVALID_PTX).or_else(|| code.sentence())
+}
+
 /// An API function answers with an error: says so once for each function and code.
 pub fn complain(function: &str, code: Code) {
     static SAID: Mutex<BTreeSet<(String, i32)>> = Mutex::new(BTreeSet::new());
     let reason = REASON.try_with(Cell::take).ok().flatten();
+    if let Some(reason) = reason.as_ref().filter(|_| code == Code::INVALID_PTX) {
+        keep_refusal(reason);
+    }
     let quiet = [Code::NOT_READY, Code::DEINITIALIZED, Code::NOT_SUPPORTED].contains(&code)
         || QUESTIONS.iter().any(|question| function.starts_with(question))
         || FAULT.load(Ordering::Relaxed) == code.0;

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::abi::driver::Uuid;
-use crate::core::state::say;
+use crate::core::state::{say, sentence};
 use crate::core::{Code, Result, with_faulted};
 use crate::driver::names::{self, Lookup};
 use crate::driver::{In, Out, Text, api};
@@ -70,7 +70,7 @@ api! {
     }
 
     fn cuGetErrorString(code: i32, text: Out<u64>) {
-        words(code, text, |code| code.driver_name().and_then(|_| code.sentence()))
+        words(code, text, |code| code.driver_name().and_then(|_| sentence(code)))
     }
 
     fn cuGetProcAddress(symbol: Text, function: Out<u64>, version: i32, flags: u64) {

@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::core::state::is_initialized;
+use crate::core::state::{is_initialized, sentence};
 use crate::core::{Code, with_faulted};
 use crate::rt::api::{last_error, symbol};
 
@@ -37,7 +37,7 @@ symbol!(all cudaGetErrorName cudaGetErrorName);
 #[unsafe(export_name = "ww_cudaGetErrorString")]
 pub extern "C" fn cudaGetErrorString(code: i32) -> *const c_char {
     let code = Code(code);
-    words(code.runtime_name().and_then(|_| code.sentence()))
+    words(code.runtime_name().and_then(|_| sentence(code)))
 }
 symbol!(all cudaGetErrorString cudaGetErrorString);
 

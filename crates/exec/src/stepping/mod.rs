@@ -34,7 +34,7 @@ pub use crate::record::{Access, AccessGroup, LINE, Lanes};
 pub use log::EpochLog;
 pub use merge::{MergeOutcome, merge};
 pub use prepared::Prepared;
-pub use resident::{NextLanes, Resident, Snapshot, WaitReason, stuck};
+pub use resident::{Deciding, NextLanes, Resident, Snapshot, WaitReason, stuck};
 
 use port::{EpochPort, MergedPort};
 
@@ -222,6 +222,14 @@ impl Stepper {
     /// What stopped the kernel, after [`StepEvent::Fault`].
     pub fn take_fault(&mut self) -> Option<Box<Fault>> {
         self.state.tally.fault.take()
+    }
+
+    /// Whether shared or local memory has changed since the last time; asked only while `on`, so the answer to the first is no.
+    pub fn watch(&mut self, on: bool) -> bool {
+        let watch = &mut self.state.tally.watch;
+        let changed = watch.on && watch.changed;
+        (watch.on, watch.changed) = (on, false);
+        changed
     }
 
     /// Forgets where addresses led. It happens by itself when an allocation was made or freed.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A block on an SM: the state of its warps, and what a scheduler wants to know of them.
 
-use crate::cta::{Cta, Warp};
+use crate::cta::Cta;
+use crate::deciding;
 use crate::fault::{Fault, FaultKind};
 use crate::image::TRASH_ROWS;
 use crate::lanes::Row;
@@ -182,24 +183,42 @@ impl Resident {
     }
 }
 
-/// Where a warp stood: instruction, lanes, predicates and registers. A warp that comes back to it without memory having changed will do so for ever.
+/// The registers that decide where warps go which execute a certain set of instructions.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Deciding(deciding::Deciding);
+
+impl Deciding {
+    /// For warps that execute no other instructions than these.
+    pub fn of(prepared: &Prepared, executed: impl Fn(usize) -> bool) -> Deciding {
+        Deciding(deciding::Deciding::of(prepared.image(), executed))
+    }
+}
+
+/// Where the lanes of a warp stood: instructions, predicates and registers. If all of them come back to it without memory having changed, they
+/// will do so for ever.
 pub struct Snapshot(watchdog::Snapshot);
 
 impl Snapshot {
     pub fn of(prepared: &Prepared, cta: &Resident, warp: usize) -> Snapshot {
-        Snapshot(watchdog::Snapshot::of(&prepared.grid, Self::warp(cta, warp)))
+        Snapshot(watchdog::Snapshot::of(&prepared.grid, &cta.cta.warps[warp]))
     }
 
-    pub fn matches(&self, prepared: &Prepared, cta: &Resident, warp: usize) -> bool {
-        self.0.equals(&prepared.grid, Self::warp(cta, warp))
+    /// Whether the lanes that run stand where some of the snapshot did, the values of their registers aside. Gives a number for the place.
+    pub fn place(&self, cta: &Resident, warp: usize) -> Option<usize> {
+        self.0.place(&cta.cta.warps[warp])
     }
 
-    pub fn pc(&self) -> u32 {
-        self.0.split.pc
-    }
-
-    fn warp(cta: &Resident, warp: usize) -> &Warp {
-        &cta.cta.warps[warp]
+    /// Notes that the lanes that run came back to a place, if their registers have the values they had. True if all lanes have come back.
+    pub fn note(
+        &mut self,
+        prepared: &Prepared,
+        cta: &Resident,
+        warp: usize,
+        place: usize,
+        deciding: &Deciding,
+    ) -> bool {
+        let warp = &cta.cta.warps[warp];
+        self.0.note(&prepared.grid, warp, place, &deciding.0) && self.0.all_back(warp)
     }
 }
 

@@ -11,7 +11,7 @@ const NEW: u32 = 75;
 
 /// A watchdog that does not let tests wait.
 fn impatient<'a>() -> Options<'a> {
-    Options { watchdog: Watchdog { patience: 20_000, limit: 1_000_000 }, ..Options::default() }
+    Options { watchdog: Watchdog { patience: 20_000, limit: Some(5_000_000) }, ..Options::default() }
 }
 
 #[test]

@@ -339,15 +339,16 @@ fn a_warp_that_comes_back_unchanged_is_recognised() {
     a.when(0).bra("spin", None).exit();
     by_hand(&mut Bench::new(1), &a, 1, |bench, hand| {
         hand.steps(bench, 0, 0..5);
-        let before = Snapshot::of(hand.prepared, &hand.sms[0].2, 0);
-        assert_eq!(before.pc(), a.pc("spin"));
+        let mut before = Snapshot::of(hand.prepared, &hand.sms[0].2, 0);
+        let all = Deciding::of(hand.prepared, |_| true);
         hand.steps(bench, 0, 5..6);
-        assert!(!before.matches(hand.prepared, &hand.sms[0].2, 0), "elsewhere");
+        assert_eq!(before.place(&hand.sms[0].2, 0), None, "elsewhere");
         hand.steps(bench, 0, 6..8);
-        assert!(before.matches(hand.prepared, &hand.sms[0].2, 0));
+        assert_eq!(before.place(&hand.sms[0].2, 0), Some(0));
+        assert!(before.note(hand.prepared, &hand.sms[0].2, 0, 0, &all));
         bench.memory.write(bench.out, &1u32.to_le_bytes()).unwrap();
         hand.steps(bench, 0, 8..10);
-        assert!(!before.matches(hand.prepared, &hand.sms[0].2, 0), "the word has changed");
+        assert_eq!(before.place(&hand.sms[0].2, 0), None, "the word has changed");
     });
 }
 

@@ -18,7 +18,7 @@ fn everywhere(bench: impl Fn() -> Bench, build: impl Fn(u32) -> Asm, expected: &
     for (sm, independent_threads) in [(OLD, false), (NEW, false), (OLD, true), (NEW, true)] {
         let asm = build(sm);
         let limits = SmLimits { independent_threads, ..SmLimits::GTX480 };
-        let watchdog = Watchdog { patience: 1_000_000, limit: 10_000_000 };
+        let watchdog = Watchdog { patience: 1_000_000, limit: Some(1_000_000_000) };
         let mut bench_here = bench();
         let options = Options { sm: limits, watchdog, ..Options::default() };
         let stats = bench_here.run_with(&asm, &options).unwrap_or_else(|failure| {

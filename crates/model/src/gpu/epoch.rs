@@ -12,7 +12,7 @@ use warpwatt_memory::DeviceMemory;
 use super::Gpu;
 use super::dispatch::{Dispatcher, Standing};
 use super::threads::{Cells, Next, rounds};
-use super::watchdog::Watch;
+use super::watchdog::{Finding, Moment, Watch};
 use crate::counters::Counters;
 use crate::net::{AWAKE, exchange};
 use crate::ops::{Kind, OpCounters};
@@ -126,7 +126,7 @@ impl<'g, 'a> Run<'g, 'a> {
             issued: 0,
             before: 0,
             issued_before: 0,
-            watch: Watch::default(),
+            watch: Watch::new(Moment { issued: 0, cycle: boundary }),
             under_way: false,
             start: Counters::default(),
             busy: Counters::default(),
@@ -230,7 +230,8 @@ impl<'g, 'a> Run<'g, 'a> {
         }
         self.epochs += 1;
         let issued = self.count_issued();
-        if self.epochs.is_multiple_of(LOOK) || options.max_thread_instructions.is_some() {
+        let often = options.max_thread_instructions.is_some() || self.watch.is_on();
+        if self.epochs.is_multiple_of(LOOK) || often {
             self.look(monitor, options, issued)?;
         }
         if let Some(most) = options.max_cycle
@@ -507,15 +508,14 @@ impl<'g, 'a> Run<'g, 'a> {
             thread_instructions: thread_instructions - self.before,
         });
         let sms = self.gpu.sms.as_mut_slice();
-        let stuck = self.watch.look(
-            sms,
-            self.works.as_mut_slice(),
-            &self.kernels,
-            issued - self.issued_before,
-            options.watchdog,
-        );
-        match stuck {
-            Some((launch, fault)) => Err(Stop::Fault { launch, fault: Box::new(fault) }),
+        // A kernel that starts later may bring what those that run wait for.
+        let awaits_kernels = self.dispatcher.next(self.to) != u64::MAX;
+        let now = Moment { issued: issued - self.issued_before, cycle: self.to };
+        let finding = self.watch.look(sms, self.works.as_mut_slice(), &self.kernels, now, options.watchdog);
+        match finding {
+            Some(Finding::Stuck { .. }) if awaits_kernels => Ok(()),
+            Some(Finding::Stuck { launch, fault }) => Err(Stop::Fault { launch, fault: Box::new(fault) }),
+            Some(Finding::Ending(ending)) => Err(Stop::Ending(ending)),
             None => Ok(()),
         }
     }

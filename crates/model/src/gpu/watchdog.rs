@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds runs that get nowhere: no memory changes, no warp ends, no barrier opens, and every warp that can run comes back to a state that
-//! it was in before.
+//! Finds runs that get nowhere: no memory changes, no warp ends, no barrier opens, and all lanes that can run come back to a state that
+//! they were in before. Stops runs in which no warp ends for very long.
 
-use warpwatt_exec::stepping::{Snapshot, stuck};
-use warpwatt_exec::{Fault, FaultKind, Watchdog};
+use warpwatt_exec::stepping::{Deciding, Snapshot, stuck};
+use warpwatt_exec::{Ending, Fault, FaultKind, PcCount, Watchdog};
 
 use crate::sm::{Kernel, Sm, Work};
 
-/// Instructions after which every part of a diverged warp that spins has had its turn, many times over.
-const TURNS: u64 = 1 << 14;
+/// Cycles, times the patience in warp instructions, after which warps are looked at however few instructions they issued.
+const CYCLES: u64 = 4;
+/// Warp instructions until the suspects are taken down anew for the first time.
+const FIRST_RENEWAL: u64 = 20_000;
 
 /// A warp that is watched: where it is, and how it was when the watch began.
 struct Suspect {
@@ -17,97 +19,195 @@ struct Suspect {
     resident: usize,
     warp: usize,
     snapshot: Snapshot,
-    /// Instructions that it had issued.
-    issued: u64,
     came_back: bool,
 }
 
-/// Warp instructions between two looks at the suspects, and until they are taken down anew for the first time.
-const PAUSE: u64 = 256;
-const FIRST_RENEWAL: u64 = 100_000;
+/// Instructions that an SM has executed of a kernel since the suspects were taken down.
+struct Executed {
+    /// Issues of each when they were.
+    before: Vec<u64>,
+    /// How many have been issued since, and the registers that decide where warps go in these.
+    count: usize,
+    deciding: Deciding,
+}
 
-#[derive(Default)]
+/// Where a run stands, when it is looked at.
+#[derive(Clone, Copy)]
+pub(super) struct Moment {
+    /// Warp instructions issued, and cycles gone by.
+    pub issued: u64,
+    pub cycle: u64,
+}
+
+impl Moment {
+    fn since(self, start: Moment) -> Moment {
+        Moment {
+            issued: self.issued.saturating_sub(start.issued),
+            cycle: self.cycle.saturating_sub(start.cycle),
+        }
+    }
+}
+
 pub(super) struct Watch {
-    /// Warp instructions issued when there was the last sign of life, and when suspects were last taken.
-    last_sign: u64,
+    /// The last sign of life, and the last end of a warp.
+    last_sign: Moment,
+    last_end: Moment,
     suspects: Option<Vec<Suspect>>,
-    /// Warp instructions issued when suspects are looked at next, and when those that did not come back are taken down anew: a state
-    /// from before a loop does not return, so the time between is doubled (Brent's way to find a cycle).
-    next_look: u64,
+    /// For each SM and kernel that has suspects.
+    executed: Vec<((usize, usize), Executed)>,
+    /// Warp instructions issued when suspects were looked at.
+    looked: u64,
+    /// Warp instructions issued when those that did not come back are taken down anew: a state from before a loop does not return, so
+    /// the time between is doubled (Brent's way to find a cycle).
     renewal: u64,
     /// Memory changed since the watch began.
     pub changed: bool,
 }
 
+/// What a look has found.
+pub(super) enum Finding {
+    Stuck { launch: usize, fault: Fault },
+    Ending(Ending),
+}
+
 impl Watch {
-    /// Whether somebody wants to know if memory changes.
+    pub fn new(start: Moment) -> Watch {
+        Watch {
+            last_sign: start,
+            last_end: start,
+            suspects: None,
+            executed: Vec::new(),
+            looked: 0,
+            renewal: 0,
+            changed: false,
+        }
+    }
+
+    /// Whether changes of memory are to be noted.
     pub fn is_on(&self) -> bool {
         self.suspects.is_some()
     }
 
-    /// Looks at the state of things after `issued` warp instructions; gives the kernel and fault of a run that is stuck.
+    /// Looks at the state of things; tells what is wrong with a run that must not go on.
     pub fn look(
         &mut self,
         sms: &mut [Sm],
         works: &mut [Work],
         kernels: &[Kernel],
-        issued: u64,
+        now: Moment,
         dog: Watchdog,
-    ) -> Option<(usize, Fault)> {
-        let signs: u64 = works.iter_mut().map(|work| std::mem::take(&mut work.progress)).sum();
-        if signs != 0 || self.changed {
-            self.last_sign = issued;
+    ) -> Option<Finding> {
+        let (mut signs, mut ended) = (0, 0);
+        for work in works.iter_mut() {
+            signs += std::mem::take(&mut work.progress);
+            ended += std::mem::take(&mut work.warps_ended);
+        }
+        if ended != 0 {
+            self.last_end = now;
+        }
+        let limit = dog.limit.unwrap_or(Watchdog::TIMED_LIMIT);
+        let running = now.since(self.last_end);
+        if running.issued >= limit || running.cycle >= limit {
+            return Some(Finding::Ending(Ending::Endless));
+        }
+        if self.is_on() {
+            self.changed |= note_memory(works, true);
+        }
+        if signs + ended != 0 || self.changed {
+            if self.is_on() {
+                note_memory(works, false);
+            }
+            self.last_sign = now;
             self.suspects = None;
             self.changed = false;
             return None;
         }
-        let waited = issued.saturating_sub(self.last_sign);
-        if waited < dog.patience {
+        let waited = now.since(self.last_sign);
+        if waited.issued < dog.patience && waited.cycle < CYCLES.saturating_mul(dog.patience) {
             return None;
         }
+        let issued = now.issued;
         let Some(suspects) = &mut self.suspects else {
-            self.suspects = Some(arrest(sms, works, kernels));
-            (self.next_look, self.renewal) = (issued + PAUSE, issued + FIRST_RENEWAL);
+            note_memory(works, true);
+            let suspects = arrest(sms, works, kernels);
+            self.executed = begin(&suspects, works, kernels);
+            self.suspects = Some(suspects);
+            (self.looked, self.renewal) = (issued, issued + FIRST_RENEWAL);
             return None;
         };
-        if issued < self.next_look {
+        if issued == self.looked {
             return None;
         }
-        self.next_look = issued + PAUSE;
-        let renew = issued >= self.renewal;
-        if renew {
-            self.renewal = issued + 2 * waited;
-        }
+        self.looked = issued;
         for suspect in suspects.iter_mut().filter(|suspect| !suspect.came_back) {
-            let Suspect { sm, kernel, resident, warp, issued, .. } = *suspect;
+            let Suspect { sm, kernel, resident, warp, .. } = *suspect;
             let resident = &works[sm].shares[kernel].residents[resident];
             let prepared = &kernels[kernel].prepared;
-            let Some(pc) = resident.warp_pc(warp) else {
+            if resident.warp_pc(warp).is_none() {
+                // It waits: without a sign of life it will do so for ever.
                 suspect.came_back = true;
-                continue;
-            };
-            // Lanes that wait for those that spin may be what these wait for: they have to have had their turn.
-            let lanes = resident.next_lanes(prepared, warp);
-            let turns = if lanes.active != lanes.live { TURNS } else { 0 };
-            suspect.came_back = pc == suspect.snapshot.pc()
-                && resident.warp_issued(warp).saturating_sub(issued) >= turns
-                && suspect.snapshot.matches(prepared, resident, warp);
-            if renew && !suspect.came_back {
-                suspect.snapshot = Snapshot::of(prepared, resident, warp);
-                suspect.issued = resident.warp_issued(warp);
+            } else if let Some(place) = suspect.snapshot.place(resident, warp) {
+                let found = self.executed.iter_mut().find(|(place, _)| *place == (sm, kernel));
+                let Some((_, executed)) = found else { continue };
+                let counts = works[sm].shares[kernel].stepper.counts();
+                let deciding = executed.deciding(&kernels[kernel], counts);
+                suspect.came_back = suspect.snapshot.note(prepared, resident, warp, place, deciding);
             }
         }
-        let all_spin = suspects.iter().all(|suspect| suspect.came_back);
-        let warps = suspects.len().max(1) as u64;
-        if !all_spin && waited / warps < dog.limit {
-            return None;
+        if suspects.iter().all(|suspect| suspect.came_back) {
+            let launch = suspects.first().map_or(0, |suspect| suspect.kernel);
+            let detail = format!(
+                "no memory changed, no warp ended and no barrier opened in {} warp instructions and {} cycles",
+                waited.issued, waited.cycle
+            );
+            let residents = works.iter().flat_map(|work| &work.shares[launch].residents);
+            let live = residents.filter(|resident| !resident.is_done());
+            let fault = stuck(&kernels[launch].prepared, FaultKind::NoProgress, live, detail);
+            return Some(Finding::Stuck { launch, fault });
         }
-        let launch = suspects.first().map_or(0, |suspect| suspect.kernel);
-        let detail =
-            format!("no memory changed, no warp ended and no barrier opened in {waited} warp instructions");
-        let residents = works.iter().flat_map(|work| &work.shares[launch].residents);
-        let live = residents.filter(|resident| !resident.is_done());
-        Some((launch, stuck(&kernels[launch].prepared, FaultKind::NoProgress, live, detail)))
+        if issued >= self.renewal {
+            self.renewal = issued + 2 * (issued - self.last_sign.issued).max(FIRST_RENEWAL);
+            for suspect in suspects.iter_mut().filter(|suspect| !suspect.came_back) {
+                let Suspect { sm, kernel, resident, warp, .. } = *suspect;
+                let resident = &works[sm].shares[kernel].residents[resident];
+                suspect.snapshot = Snapshot::of(&kernels[kernel].prepared, resident, warp);
+            }
+            self.executed = begin(suspects, works, kernels);
+        }
+        None
+    }
+}
+
+/// Whether shared or local memory changed since the last time; from now on, changes are noted if `on`.
+fn note_memory(works: &mut [Work], on: bool) -> bool {
+    let shares = works.iter_mut().flat_map(|work| &mut work.shares);
+    shares.fold(false, |changed, share| share.stepper.watch(on) | changed)
+}
+
+/// Starts to note which instructions are executed where suspects are.
+fn begin(suspects: &[Suspect], works: &[Work], kernels: &[Kernel]) -> Vec<((usize, usize), Executed)> {
+    let mut places: Vec<_> = suspects.iter().map(|suspect| (suspect.sm, suspect.kernel)).collect();
+    places.sort_unstable();
+    places.dedup();
+    let begin = |(sm, kernel): (usize, usize)| {
+        let counts: &[PcCount] = works[sm].shares[kernel].stepper.counts();
+        let before = counts.iter().map(|count| count.issues).collect();
+        let deciding = Deciding::of(&kernels[kernel].prepared, |_| true);
+        ((sm, kernel), Executed { before, count: 0, deciding })
+    };
+    places.into_iter().map(begin).collect()
+}
+
+impl Executed {
+    /// The registers that decide where warps go which execute what was executed so far.
+    fn deciding(&mut self, kernel: &Kernel, counts: &[PcCount]) -> &Deciding {
+        let executed = |pc: usize| self.before.get(pc) != counts.get(pc).map(|count| &count.issues);
+        let count = (0..counts.len()).filter(|&pc| executed(pc)).count();
+        if count != self.count {
+            self.deciding = Deciding::of(&kernel.prepared, executed);
+            self.count = count;
+        }
+        &self.deciding
     }
 }
 
@@ -119,8 +219,7 @@ fn arrest(sms: &mut [Sm], works: &[Work], kernels: &[Kernel]) -> Vec<Suspect> {
             let block = &works[sm].shares[kernel].residents[resident];
             if block.warp_pc(warp).is_some() {
                 let snapshot = Snapshot::of(&kernels[kernel].prepared, block, warp);
-                let issued = block.warp_issued(warp);
-                suspects.push(Suspect { sm, kernel, resident, warp, snapshot, issued, came_back: false });
+                suspects.push(Suspect { sm, kernel, resident, warp, snapshot, came_back: false });
             }
         }
     }

@@ -92,6 +92,7 @@ impl Sm {
         let first = slot.slots.first().map_or(0, |&slot| u32::from(slot));
         share.residents[resident as usize].start(prepared, start.cta, self.id, first);
         self.resident_warps += slot.warps;
+        work.progress += 1;
         for i in 0..self.blocks[block].slots.len() {
             let slot = usize::from(self.blocks[block].slots[i]);
             let scheduler = slot % self.schedulers.len();
@@ -111,7 +112,7 @@ impl Sm {
         self.warps[slot % WARPS].condition = Condition::Drains;
         self.fetch.update(slot, &self.warps[slot % WARPS]);
         self.waits_for_stores |= 1 << slot;
-        work.progress += 1;
+        work.warps_ended += 1;
         let warp = &self.warps[slot % WARPS];
         let (scheduler, rank) = (usize::from(warp.scheduler), warp.rank);
         self.schedulers[scheduler].remove(rank);

@@ -90,8 +90,9 @@ pub struct Work {
     pub deferred: Vec<Deferred>,
     pub stopped: Option<Stopped>,
     pub log: EpochLog,
-    /// Barriers opened and warps ended in this epoch: signs of life for the watchdog.
+    /// Blocks started and barriers opened, and warps ended: signs of life for the watchdog.
     pub progress: u64,
+    pub warps_ended: u64,
     /// Lanes came to the barrier of the grid.
     pub at_grid_barrier: bool,
 }

@@ -30,6 +30,26 @@ impl Config {
         u64::from(self.gpu.memory_mb) << 20
     }
 
+    /// Shared memory of an SM; with `large_l1`, in the division that prefers L1.
+    pub fn shared_bytes(&self, large_l1: bool) -> u32 {
+        if large_l1 { self.shared.small_bytes } else { self.shared.bytes }
+    }
+
+    /// Whether the division of the on-chip memory that prefers L1 exists, and so much shared memory for a block fits into it.
+    pub fn has_large_l1(&self, shared_bytes: u32) -> bool {
+        let rest = self.sm.onchip_bytes.saturating_sub(self.shared.small_bytes);
+        self.shared.small_bytes != 0
+            && shared_bytes <= self.shared.small_bytes
+            && rest / (LINE_BYTES * self.l1d.large_ways) != 0
+    }
+
+    /// Sets and ways of the L1 data cache; with `large_l1`, in the division that prefers it.
+    pub fn l1d_shape(&self, large_l1: bool) -> (u32, u32) {
+        let ways = if large_l1 { self.l1d.large_ways } else { self.l1d.ways };
+        let bytes = self.sm.onchip_bytes.saturating_sub(self.shared_bytes(large_l1));
+        ((bytes / (LINE_BYTES * ways)).max(1), ways)
+    }
+
     /// All L2 slices together.
     pub fn l2_bytes(&self) -> u64 {
         u64::from(self.gpu.partitions)
@@ -97,6 +117,8 @@ mod tests {
         let config = Config::default();
         assert_eq!(config.epoch(), 64);
         assert_eq!(config.l1d_sets(), 32);
+        assert_eq!((config.l1d_shape(false), config.l1d_shape(true)), ((32, 4), (64, 6)));
+        assert!(config.has_large_l1(16384) && !config.has_large_l1(16385));
         assert_eq!(config.l2_bytes(), 768 << 10);
         assert_eq!(config.l2_line_cycles(), 2);
         assert_eq!(

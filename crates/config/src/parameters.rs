@@ -20,6 +20,26 @@ choice! {
 }
 
 choice! {
+    /// Which set of the L1 data cache a line belongs to.
+    SetIndex {
+        /// The line number modulo the number of sets.
+        Modulo = "modulo",
+        /// Address bits 7 to 11 xor bits 13, 14, 15, 17 and 19, with bits from 12 on above them.
+        Fermi = "fermi",
+    }
+}
+
+choice! {
+    /// When a line that is being fetched gets its place in the L1 data cache.
+    Allocation {
+        /// With the miss: as long as the line is on its way, the place is taken, and a set is full when all of its ways are.
+        Miss = "miss",
+        /// With the data: a miss takes nothing but a miss status register.
+        Fill = "fill",
+    }
+}
+
+choice! {
     /// How SMs and memory partitions are connected.
     Topology {
         Crossbar = "crossbar",
@@ -45,7 +65,9 @@ parameters! {
         partitions: u32 = 6, 1..=128, "", "Memory partitions: an L2 slice with its memory controller each.";
         memory_mb: u32 = 4096, 64..=1048576, "MB", "Device memory, in units of 2^20 bytes. The host needs memory only for what programs touch.";
         concurrent_kernels: u32 = 16, 1..=32, "", "Kernels of different streams that run at the same time.";
-        kernel_launch_cycles: u32 = 2800, 1..=1000000, "cycles", "From the launch of a kernel to the dispatch of its first block.";
+        kernel_launch_cycles: u32 = 2800, 1..=1000000, "cycles", "From the launch of a kernel to the dispatch of its first block, on a GPU that has nothing to do before it. Launches of one stream follow each other no faster than this.";
+        kernel_gap_cycles: u32 = 700, 1..=1000000, "cycles", "From the end of a kernel to the dispatch of the first block of one that was launched behind it meanwhile; at most kernel_launch_cycles count.";
+        host_wait_cycles: u32 = 4900, 0..=1000000, "cycles", "From the end of what the host waits for until the host goes on.";
         cta_launch_cycles: u32 = 64, 4..=10000, "cycles", "From the dispatch of a block to its first instruction fetch; no shorter than an epoch.";
         cta_done_cycles: u32 = 64, 4..=10000, "cycles", "From the end of a block until the work distributor knows; no shorter than an epoch.";
         cta_interval: u32 = 1, 1..=1000, "cycles", "Between two dispatches of the work distributor.";
@@ -61,6 +83,7 @@ parameters! {
     pcie: Pcie = "pcie" {
         latency_ns: u32 = 8000, 1..=10000000, "ns", "Fixed time of a copy.";
         bandwidth_mbs: u32 = 5600, 1..=1000000, "MB/s", "Rate of a copy.";
+        fills_l2: bool = true, 0..=0, "", "Lines that the host copies or sets are in L2 afterwards, as far as they find room beside dirty lines.";
     }
     /// A streaming multiprocessor.
     sm: Sm = "sm" {
@@ -91,6 +114,14 @@ parameters! {
         ways: u32 = 4, 1..=32, "", "Ways.";
         line_bytes: u32 = 128, 32..=128, "bytes", "Line size; a power of two.";
         mshrs: u32 = 4, 1..=64, "", "Misses under way.";
+        prefetch: u32 = 2, 0..=8, "lines", "Lines behind the one that a warp comes to that are fetched ahead, if miss registers are free.";
+    }
+    /// Second-level cache of instructions and constants, with lines of 128 bytes. On the card neighbouring SMs share one; since they run the same code, each SM is modelled with one of the full size.
+    second: Second = "sm.second" {
+        bytes: u32 = 32768, 0..=1048576, "bytes", "Size; if it is less than a set, there is none, and misses go to L2.";
+        ways: u32 = 4, 1..=32, "", "Ways.";
+        cycles: u32 = 40, 1..=500, "cycles", "From a miss of the first level to its line on a hit.";
+        interval: u32 = 4, 1..=64, "cycles", "Between two lines that it sends.";
     }
     /// Register file and operand collectors.
     rf: RegisterFile = "sm.rf" {
@@ -156,15 +187,19 @@ parameters! {
     /// Shared memory.
     shared: Shared = "sm.shared" {
         bytes: u32 = 49152, 1024..=233472, "bytes", "Shared memory; the rest of the on-chip memory is the L1 data cache.";
+        small_bytes: u32 = 16384, 0..=233472, "bytes", "Shared memory while kernels run for which the program prefers L1 (cudaFuncSetCacheConfig) and which need no more; 0: the division is fixed.";
         banks: u32 = 32, 1..=64, "", "Banks of 4 bytes a cycle.";
-        cycles: u32 = 12, 1..=500, "cycles", "From the access to its result, without conflicts.";
+        cycles: u32 = 20, 1..=500, "cycles", "From the access to its result, without conflicts.";
         atomic_cycles: u32 = 4, 1..=500, "cycles", "Each round of an atomic operation on shared memory.";
     }
     /// L1 data cache, with lines of 128 bytes.
     l1d: L1d = "sm.l1d" {
         ways: u32 = 4, 1..=32, "", "Ways; the sets follow from the size.";
+        large_ways: u32 = 6, 1..=32, "", "Ways while shared memory has small_bytes.";
+        set_index: SetIndex = SetIndex::Fermi, 0..=0, "", "Which set a line belongs to. The hash was published for 32 and 64 sets; fewer sets use its lower bits, more sets address bits above it, and a number of sets that is not a power of two the line number modulo the sets.";
+        allocate: Allocation = Allocation::Fill, 0..=0, "", "When a line that is fetched gets its place.";
         cycles: u32 = 26, 1..=500, "cycles", "From the access to its result on a hit.";
-        mshrs: u32 = 32, 1..=256, "", "Lines being fetched.";
+        mshrs: u32 = 64, 1..=256, "", "Lines being fetched.";
         merges: u32 = 8, 1..=64, "", "Accesses that wait for one line.";
         miss_queue: u32 = 8, 1..=64, "", "Requests that wait for the network.";
         global: bool = true, 0..=0, "", "Loads of global memory are cached here; otherwise only those of local memory.";
@@ -184,7 +219,7 @@ parameters! {
         line_bytes: u32 = 128, 32..=128, "bytes", "Line size; a power of two.";
         cycles: u32 = 60, 1..=1000, "cycles", "Addressing and filtering of a hit.";
         fragments: u32 = 128, 1..=1024, "", "Fragment queue: texture accesses that wait, in order, for their lines.";
-        mshrs: u32 = 32, 1..=256, "", "Lines being fetched.";
+        mshrs: u32 = 128, 1..=256, "", "Lines being fetched: places in the reorder buffer.";
     }
     /// Network between SMs and memory partitions: one for requests, one for replies.
     noc: Noc = "noc" {
@@ -201,7 +236,7 @@ parameters! {
         sets: u32 = 64, 1..=8192, "", "Sets.";
         ways: u32 = 16, 1..=64, "", "Ways.";
         cycles: u32 = 24, 1..=1000, "L2 cycles", "From the acceptance of a request to its reply on a hit.";
-        mshrs: u32 = 32, 1..=256, "", "Lines being fetched.";
+        mshrs: u32 = 128, 1..=256, "", "Lines being fetched.";
         merges: u32 = 4, 1..=64, "", "Requests that wait for one line.";
         queue: u32 = 8, 1..=64, "", "Requests that wait for the memory controller.";
         atomic_cycles: u32 = 2, 1..=100, "L2 cycles", "Each different word of an atomic operation; lanes on the same word take this long one after the other.";
@@ -218,9 +253,10 @@ parameters! {
         row_bytes: u32 = 2048, 256..=65536, "bytes", "Row of a bank over all chips of a channel; a power of two.";
         interleave_bytes: u32 = 256, 128..=65536, "bytes", "Consecutive addresses in one partition; a power of two.";
         bank_hash: bool = true, 0..=0, "", "Bank numbers are hashed with row bits.";
+        address_hash: bool = true, 0..=0, "", "Partitions and channels are hashed with higher address bits, so that no distance between addresses keeps to a few of them.";
         queue: u32 = 64, 1..=256, "", "Accesses that the scheduler looks at.";
         return_queue: u32 = 16, 1..=256, "", "Lines read that wait for the L2 slice.";
-        cycles: u32 = 40, 1..=1000, "cycles", "Fixed part of the latency, on the way to the memory and back.";
+        cycles: u32 = 155, 1..=1000, "cycles", "Fixed part of the latency, on the way to the memory and back.";
         t_ccd: u32 = 2, 1..=64, "clocks", "Between accesses of different bank groups.";
         t_ccdl: u32 = 3, 1..=64, "clocks", "Between accesses of one bank group.";
         t_rrd: u32 = 6, 1..=64, "clocks", "Between activations.";

@@ -23,16 +23,31 @@ pub fn constant(kernel: u32, bank: u8, offset: u32) -> u64 {
     CONSTANT + (u64::from(kernel) << 24) + (u64::from(bank) << 20) + u64::from(offset)
 }
 
+/// Whether an address is one of a constant bank.
+pub fn is_constant(address: u64) -> bool {
+    (CONSTANT..CODE).contains(&address)
+}
+
 /// An instruction of a kernel's code.
 pub fn code(kernel: u32, pc: u32, instruction_bytes: u32) -> u64 {
     CODE + (u64::from(kernel) << 24) + u64::from(pc) * u64::from(instruction_bytes)
 }
 
-/// How addresses are spread over memory partitions: a stretch each, in turn.
+/// Folds the bits of a number into the lowest few. Numbers at equal distances give all values alike.
+#[inline(always)]
+pub fn fold(number: u64) -> u64 {
+    let number = number ^ number >> 20;
+    let number = number ^ number >> 10;
+    (number ^ number >> 5 ^ number >> 3) & 31
+}
+
+/// How addresses are spread over memory partitions: a stretch each, in turn. With `dram.address_hash`, the turn starts with another
+/// partition each time, by the bits above.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interleave {
     partitions: u64,
     shift: u32,
+    hash: bool,
 }
 
 impl Interleave {
@@ -40,12 +55,20 @@ impl Interleave {
         Interleave {
             partitions: u64::from(config.gpu.partitions),
             shift: config.dram.interleave_bytes.trailing_zeros(),
+            hash: config.dram.address_hash,
         }
+    }
+
+    /// By how many partitions a turn is shifted.
+    #[inline(always)]
+    fn start(self, turn: u64) -> u64 {
+        if self.hash { fold(turn) } else { 0 }
     }
 
     #[inline(always)]
     pub fn partition(self, address: u64) -> usize {
-        ((address >> self.shift) % self.partitions) as usize
+        let stretch = address >> self.shift;
+        ((stretch + self.start(stretch / self.partitions)) % self.partitions) as usize
     }
 
     /// The address inside of its partition, without the holes that belong to the others.
@@ -57,7 +80,9 @@ impl Interleave {
 
     /// The address that `local` came from.
     pub fn global(self, partition: usize, local: u64) -> u64 {
-        let stretch = (local >> self.shift) * self.partitions + partition as u64;
+        let turn = local >> self.shift;
+        let back = self.start(turn) % self.partitions;
+        let stretch = turn * self.partitions + (partition as u64 + self.partitions - back) % self.partitions;
         (stretch << self.shift) | local & ((1 << self.shift) - 1)
     }
 }
@@ -68,12 +93,26 @@ mod tests {
 
     #[test]
     fn every_address_has_its_place_in_one_partition() {
+        for hash in [false, true] {
+            let mut config = Config::default();
+            config.dram.address_hash = hash;
+            let interleave = Interleave::new(&config);
+            let mut seen = std::collections::BTreeSet::new();
+            for address in (0..1 << 16).step_by(64) {
+                let (partition, local) = (interleave.partition(address), interleave.local(address));
+                assert!(seen.insert((partition, local)));
+                assert_eq!(interleave.global(partition, local), address);
+            }
+        }
+    }
+
+    #[test]
+    fn addresses_at_any_distance_are_spread_over_all_partitions() {
         let interleave = Interleave::new(&Config::default());
-        let mut seen = std::collections::BTreeSet::new();
-        for address in (0..1 << 16).step_by(64) {
-            let (partition, local) = (interleave.partition(address), interleave.local(address));
-            assert!(seen.insert((partition, local)));
-            assert_eq!(interleave.global(partition, local), address);
+        for distance in (8..26).map(|bits| 1u64 << bits).chain([60 << 10, 120 << 10, 6 << 16]) {
+            let mut found = [0; 6];
+            (0..600).for_each(|i| found[interleave.partition(i * distance)] += 1);
+            assert!(found.iter().all(|&count| (50..150).contains(&count)), "{distance}: {found:?}");
         }
     }
 }

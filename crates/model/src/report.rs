@@ -20,6 +20,9 @@ pub struct Launch<'a> {
     /// other may run together.
     pub after: Vec<(usize, u64)>,
     pub checks: CheckOptions,
+    /// It runs with the division of the on-chip memory that prefers L1, which has room for its blocks. Kernels with different divisions
+    /// do not run at the same time.
+    pub large_l1: bool,
 }
 
 impl Launch<'_> {

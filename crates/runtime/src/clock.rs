@@ -30,6 +30,9 @@ pub(crate) struct Clock {
     from_device: u64,
     /// When a functional device has run the kernels it was given.
     kernels: u64,
+    /// When the latest timed kernel ended, and how long it takes until a host that waits for one goes on.
+    pub last_kernel: u64,
+    host_wait: u64,
 }
 
 impl Clock {
@@ -40,6 +43,7 @@ impl Clock {
             latency_ns: config.pcie.latency_ns.into(),
             host_mbs: config.pcie.bandwidth_mbs.into(),
             device_mbs: config.dram_peak_bytes_per_second() / 1_000_000,
+            host_wait: config.gpu.host_wait_cycles.into(),
             ..Clock::nominal()
         }
     }
@@ -55,7 +59,18 @@ impl Clock {
             to_device: 0,
             from_device: 0,
             kernels: 0,
+            last_kernel: 0,
+            host_wait: 0,
         }
+    }
+
+    /// The host has waited for what ends at `end`. A kernel, or the event right behind it, is noticed later; the time of a copy has that in it.
+    pub fn wait_until(&mut self, end: u64) {
+        if end <= self.host {
+            return;
+        }
+        let is_kernel = self.last_kernel > self.host && end <= self.last_kernel + 1;
+        self.host = end + if is_kernel { self.host_wait } else { 0 };
     }
 
     pub fn ns(&self, cycles: u64) -> f64 {
@@ -101,5 +116,19 @@ mod tests {
         assert_eq!(clock.copy(Way::FromDevice, 6, 200), 200 + 5001);
         assert_eq!(clock.copy(Way::OnDevice, 150_000, 200), 200 + 6000);
         assert_eq!((clock.kernel(10, 50), clock.kernel(0, 20)), (60, 61));
+    }
+
+    #[test]
+    fn a_host_that_waits_for_a_kernel_goes_on_later_than_it_ends() {
+        let mut clock = Clock { host_wait: 70, ..Clock::nominal() };
+        clock.wait_until(500);
+        assert_eq!(clock.host, 500);
+        clock.last_kernel = 900;
+        clock.wait_until(901);
+        assert_eq!(clock.host, 971);
+        clock.wait_until(940);
+        assert_eq!(clock.host, 971);
+        clock.wait_until(1000);
+        assert_eq!(clock.host, 1000);
     }
 }

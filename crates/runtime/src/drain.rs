@@ -102,7 +102,7 @@ impl Device {
                 self.queue.event_end(event).unwrap_or_default()
             }
         };
-        self.clock.host = self.clock.host.max(end);
+        self.clock.wait_until(end);
         outcome
     }
 
@@ -237,6 +237,7 @@ impl Device {
         let outcome = self.run_timed(&launches, &mut ended);
         for (command, end) in indices.into_iter().zip(ended) {
             ends[command] = end;
+            self.clock.last_kernel = self.clock.last_kernel.max(end.unwrap_or_default());
         }
         outcome
     }

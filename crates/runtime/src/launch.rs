@@ -55,6 +55,11 @@ impl Ready {
         self.image.program()
     }
 
+    /// Shared memory of a block.
+    pub fn shared_bytes(&self) -> u32 {
+        shared_bytes(self.program(), &self.config) as u32
+    }
+
     /// Cooperative launches share one workspace, so they never run beside others.
     pub fn is_alone(&self) -> bool {
         self.config.cooperative || self.program().grid_sync

@@ -159,6 +159,8 @@ impl Device {
                 earliest: launch.earliest,
                 after: launch.after.clone(),
                 checks: self.options.checks,
+                large_l1: launch.ready.config.prefer_l1
+                    && clocked.timed.config.has_large_l1(launch.ready.shared_bytes()),
             })
             .collect();
         let mut watch = Watch { observer: self.observer.as_mut(), batch };

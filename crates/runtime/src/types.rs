@@ -97,6 +97,8 @@ pub struct LaunchConfig {
     pub stream: u32,
     /// All blocks are resident at once and may use the grid barrier.
     pub cooperative: bool,
+    /// The program prefers L1 to shared memory for this kernel, as with `cudaFuncSetCacheConfig`.
+    pub prefer_l1: bool,
 }
 
 impl LaunchConfig {
@@ -107,6 +109,7 @@ impl LaunchConfig {
             dynamic_shared: 0,
             stream: 0,
             cooperative: false,
+            prefer_l1: false,
         }
     }
 
@@ -116,6 +119,10 @@ impl LaunchConfig {
 
     pub fn stream(self, stream: u32) -> Self {
         LaunchConfig { stream, ..self }
+    }
+
+    pub fn prefer_l1(self) -> Self {
+        LaunchConfig { prefer_l1: true, ..self }
     }
 
     pub fn cooperative(self) -> Self {

@@ -117,6 +117,11 @@ pub const LAUNCH: Section = Section {
         ),
         key("cooperative", Kind::Switch, "All blocks resident at once, as grid-wide barriers need."),
         key(
+            "prefer_l1",
+            Kind::Switch,
+            "The kernel prefers L1 to shared memory, as with cudaFuncSetCacheConfig.",
+        ),
+        key(
             "args",
             Kind::Args,
             "One per parameter: \"buf:NAME\", { ptr = NAME, offset = N }, { symbol = NAME, offset = N }, { texture = NAME }, { u32 = 5 } (any element type), { bytes = [..] }.",

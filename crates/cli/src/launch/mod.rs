@@ -127,6 +127,7 @@ pub struct Launch {
     pub shared: u32,
     pub stream: u32,
     pub cooperative: bool,
+    pub prefer_l1: bool,
     pub args: Vec<Arg>,
 }
 

@@ -176,7 +176,7 @@ impl Player<'_> {
                 }
                 let mut config =
                     LaunchConfig::new(launch.grid, launch.block).shared(launch.shared).stream(launch.stream);
-                config.cooperative = launch.cooperative;
+                (config.cooperative, config.prefer_l1) = (launch.cooperative, launch.prefer_l1);
                 let module = self.module;
                 self.ok(|device| device.launch(module, &launch.kernel, &config, &args))
             }

@@ -375,11 +375,12 @@ impl Reader<'_> {
         let shared = count("shared", &mut self.problems)?.unwrap_or(0) as u32;
         let stream = count("stream", &mut self.problems)?.unwrap_or(0) as u32;
         let cooperative = table.optional("cooperative", &mut self.problems, |entry, p| entry.switch(p))?;
+        let prefer_l1 = table.optional("prefer_l1", &mut self.problems, |entry, p| entry.switch(p))?;
         if !whole {
             return Err(Reported);
         }
-        let cooperative = cooperative.unwrap_or(false);
-        Ok(Launch { kernel, grid: grid?, block: block?, shared, stream, cooperative, args })
+        let (cooperative, prefer_l1) = (cooperative.unwrap_or(false), prefer_l1.unwrap_or(false));
+        Ok(Launch { kernel, grid: grid?, block: block?, shared, stream, cooperative, prefer_l1, args })
     }
 
     pub(super) fn extent(&mut self, table: &Table, key: &str) -> Read<[u32; 3]> {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warpwatt_runtime::{Args, Dim3, LaunchConfig, Stream};
@@ -24,6 +25,11 @@ pub enum Command {
     Record(u64),
     Wait(u64),
 }
+
+/// `CUfunc_cache`: what a kernel without a preference of its own prefers, as set for the context.
+pub static CONTEXT_CACHE: AtomicU32 = AtomicU32::new(0);
+const NO_PREFERENCE: i32 = 0;
+const PREFER_L1: i32 = 2;
 
 /// A launch with its arguments.
 #[derive(Clone, Debug)]
@@ -174,6 +180,10 @@ impl Core {
             .shared(launch.shared)
             .stream(stream.0);
         config.cooperative = launch.cooperative;
+        config.prefer_l1 = match function.cache {
+            NO_PREFERENCE => CONTEXT_CACHE.load(Ordering::Relaxed) == PREFER_L1 as u32,
+            preference => preference == PREFER_L1,
+        };
         let queued = self.device.queue_launch(stream, module, &name, &config, &launch.args);
         self.settle(queued)?;
         self.relieve()

@@ -32,8 +32,9 @@ pub struct Function {
     pub params: Arc<[(u32, u32)]>,
     /// What was asked for with `MAX_DYNAMIC_SHARED_SIZE_BYTES`; 0 if nothing was.
     pub dynamic_shared: u32,
-    /// Preferences that are remembered and change nothing.
+    /// A preference that is remembered and changes nothing.
     pub carveout: i32,
+    /// `CUfunc_cache`, by which the on-chip memory is divided into shared memory and L1 for its launches.
     pub cache: i32,
     attributes: Option<KernelAttributes>,
 }

@@ -3,11 +3,13 @@
 //! the stack of each thread. With the last one goes everything that was made on the device.
 
 use std::cell::RefCell;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warpwatt_runtime::Until;
 
 use crate::core::handle::{Kind, Table};
+use crate::core::launch::CONTEXT_CACHE;
 use crate::core::{Code, Result, with_faulted};
 use crate::driver::entry::check_initialized;
 use crate::driver::{In, Out, api, device, with};
@@ -398,6 +400,7 @@ api! {
             return Err(Code::INVALID_VALUE);
         }
         cache_config().0 = config;
+        CONTEXT_CACHE.store(config, Ordering::Relaxed);
         Ok(())
     }
 

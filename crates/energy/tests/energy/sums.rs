@@ -38,7 +38,8 @@ fn intervals_add_up_to_the_whole() {
 fn sms_and_what_they_share_add_up_to_the_whole() {
     let config = gpu("gtx480");
     let model = resolve(&technology("gtx480-40nm"), &config);
-    let of_sm = |name: &str| !["noc.", "l2.", "dwl.l2_", "dram."].iter().any(|prefix| name.starts_with(prefix));
+    let of_sm =
+        |name: &str| !["noc.", "l2.", "dwl.l2_", "dram."].iter().any(|prefix| name.starts_with(prefix));
     let share = 1.0 / f64::from(config.gpu.sms);
     let sm = model.evaluate_sm(&model.counts(&|name| of_sm(name).then(|| count(name) * share)), TIME);
     let whole = evaluate(&model);

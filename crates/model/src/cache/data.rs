@@ -63,6 +63,12 @@ impl DataArray {
         self.last_uses.len() as u32
     }
 
+    /// Another number of frames, none of which has been used. Not where techniques act, which were built for one.
+    pub fn resize(&mut self, frames: u32) {
+        self.last_uses.clear();
+        self.last_uses.resize(frames.max(1) as usize, NEVER);
+    }
+
     /// Notes a use of the array as a whole, for its intervals. What counts as one is up to its owner.
     #[inline(always)]
     pub fn note_use(&mut self, now: u64) {

@@ -49,6 +49,12 @@ impl<W> Mshr<W> {
         self.free.is_empty()
     }
 
+    /// One register at most is free.
+    #[inline(always)]
+    pub fn has_one(&self) -> bool {
+        self.free.len() <= 1
+    }
+
     #[inline(always)]
     pub fn in_use(&self) -> u32 {
         (self.lines.len() - self.free.len()) as u32

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tags of a set-associative cache with least-recently-used replacement.
+//!
+//! Sets are chosen by the lower bits of the line number, or by the hash of Fermi's L1 data cache (Nugteren, van den Braak, Corporaal, Bal:
+//! A Detailed GPU Cache Model Based on Reuse Distance Theory, HPCA 2014).
+
+use warpwatt_config::SetIndex;
 
 /// Number of a line in its cache: set times ways plus way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +35,8 @@ const RESERVED: u64 = 1 << 63;
 pub struct Tags {
     sets: u32,
     ways: u32,
+    /// The bits of [`fermi`] that go into the set: all or none.
+    hash: u64,
     /// Line numbers by line id: set after set.
     lines: Vec<u64>,
     states: Vec<State>,
@@ -39,12 +46,24 @@ pub struct Tags {
     uses: u64,
 }
 
+/// What Fermi's hash does to a line number: address bits 13, 14, 15, 17 and 19 onto bits 7 to 11.
+#[inline(always)]
+fn fermi(line: u64) -> u64 {
+    line >> 6 & 0b111 | line >> 7 & 0b1000 | line >> 8 & 0b1_0000
+}
+
 impl Tags {
     pub fn new(sets: u32, ways: u32) -> Tags {
+        Tags::hashed(sets, ways, SetIndex::Modulo)
+    }
+
+    pub fn hashed(sets: u32, ways: u32, index: SetIndex) -> Tags {
         let count = (sets * ways) as usize;
+        let hash = index == SetIndex::Fermi && sets.is_power_of_two();
         Tags {
             sets,
             ways,
+            hash: if hash { u64::MAX } else { 0 },
             lines: vec![NO_LINE; count],
             states: vec![State::Invalid; count],
             used: vec![0; count],
@@ -60,7 +79,8 @@ impl Tags {
     #[inline(always)]
     fn set(&self, line: u64) -> std::ops::Range<usize> {
         let sets = u64::from(self.sets);
-        let set = if sets.is_power_of_two() { line & (sets - 1) } else { line % sets };
+        let number = line ^ fermi(line) & self.hash;
+        let set = if sets.is_power_of_two() { number & (sets - 1) } else { number % sets };
         let first = set as usize * self.ways as usize;
         first..first + self.ways as usize
     }
@@ -174,6 +194,15 @@ impl Tags {
         }
     }
 
+    /// Forgets clean lines whose numbers are of a kind.
+    pub fn forget(&mut self, is_of_kind: impl Fn(u64) -> bool) {
+        for place in 0..self.lines.len() {
+            if self.states[place] == State::Clean && is_of_kind(self.lines[place]) {
+                self.set_state(LineId(place as u32), State::Invalid);
+            }
+        }
+    }
+
     pub fn len(&self) -> u32 {
         self.sets * self.ways
     }
@@ -201,6 +230,30 @@ mod tests {
         tags.touch(tags.find(0).expect("there"));
         assert_eq!(fill(&mut tags, 4), Some(Evicted { line: 2, dirty: false }));
         assert!(tags.find(0).is_some() && tags.find(2).is_none());
+    }
+
+    /// The published function, bit by bit.
+    #[test]
+    fn fermis_sets_are_those_that_were_published() {
+        let bit = |address: u64, bit: u32| address >> bit & 1;
+        let plain = |address: u64| -> u64 {
+            [(7, 13), (8, 14), (9, 15), (10, 17), (11, 19)]
+                .iter()
+                .zip(0..)
+                .map(|(&(low, high), place)| (bit(address, low) ^ bit(address, high)) << place)
+                .sum()
+        };
+        let (small, large) = (Tags::hashed(32, 4, SetIndex::Fermi), Tags::hashed(64, 6, SetIndex::Fermi));
+        let tiny = Tags::hashed(8, 2, SetIndex::Fermi);
+        for i in 0..1u64 << 14 {
+            let address = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 34 << 7;
+            let line = address >> 7;
+            assert_eq!(small.set(line).start as u64, plain(address) * 4);
+            assert_eq!(large.set(line).start as u64, (bit(address, 12) << 5 | plain(address)) * 6);
+            assert_eq!(tiny.set(line).start as u64, (plain(address) & 7) * 2);
+        }
+        // Without a power of two there is no hash.
+        assert_eq!(Tags::hashed(96, 4, SetIndex::Fermi).set(96 * 65 + 7).start, 7 * 4);
     }
 
     #[test]

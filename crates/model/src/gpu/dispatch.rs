@@ -63,7 +63,7 @@ impl Room {
 pub enum Standing {
     /// A kernel that it waits for has not ended, it is too early, or too many kernels run.
     Queued,
-    /// Launched at the first cycle; blocks may be given away from the second on.
+    /// Launched at the first cycle, or its turn came then; blocks may be given away from the second on.
     Launched {
         at: u64,
         from: u64,
@@ -76,9 +76,13 @@ pub enum Standing {
 
 pub struct Queue {
     pub standing: Standing,
+    /// When its first block could be given away.
+    dispatched: u64,
     earliest: u64,
     after: Vec<(usize, u64)>,
     need: Room,
+    /// It runs with the division of the on-chip memory that prefers L1.
+    large_l1: bool,
     /// Blocks that an SM may hold, if a technique limits them.
     most: Option<u32>,
     /// By SM: blocks that it holds, as far as the distributor knows.
@@ -91,6 +95,9 @@ pub struct Queue {
 
 pub struct Dispatcher {
     rooms: Vec<Room>,
+    /// Shared memory of an SM as usual, and in the division that prefers L1; which of them holds.
+    shared_bytes: [u32; 2],
+    large_l1: bool,
     pub kernels: Vec<Queue>,
     /// Ends of blocks that the distributor does not know of yet: when it does, SM, kernel.
     ends: BinaryHeap<Reverse<(u64, u32, u32)>>,
@@ -100,6 +107,7 @@ pub struct Dispatcher {
     /// When the next block can be given away.
     free_at: u64,
     launch_cycles: u64,
+    gap_cycles: u64,
     start_cycles: u64,
     done_cycles: u64,
     interval: u64,
@@ -118,9 +126,11 @@ impl Dispatcher {
         };
         let queues = kernels.iter().zip(launches).map(|(kernel, launch)| Queue {
             standing: Standing::Queued,
+            dispatched: 0,
             earliest: launch.earliest,
             after: launch.after.clone(),
             need: Room::of(kernel),
+            large_l1: kernel.large_l1,
             most: kernel.most,
             held: vec![0; config.gpu.sms as usize],
             ctas: kernel.prepared.ctas(),
@@ -130,12 +140,15 @@ impl Dispatcher {
         });
         Dispatcher {
             rooms: vec![room; config.gpu.sms as usize],
+            shared_bytes: [false, true].map(|large| config.shared_bytes(large)),
+            large_l1: false,
             kernels: queues.collect(),
             ends: BinaryHeap::new(),
             due: u64::MAX,
             last_sm: config.gpu.sms as usize - 1,
             free_at: 0,
             launch_cycles: config.gpu.kernel_launch_cycles.into(),
+            gap_cycles: config.gpu.kernel_gap_cycles.min(config.gpu.kernel_launch_cycles).into(),
             start_cycles: config.gpu.cta_launch_cycles.into(),
             done_cycles: config.gpu.cta_done_cycles.into(),
             interval: config.gpu.cta_interval.into(),
@@ -159,8 +172,17 @@ impl Dispatcher {
                 self.due = self.due.min(turn);
                 continue;
             }
+            if self.kernels[i].large_l1 != self.large_l1 {
+                // The on-chip memory is divided anew only when no kernel runs.
+                if running != 0 {
+                    continue;
+                }
+                self.divide(self.kernels[i].large_l1);
+            }
             let at = if self.kernels[i].after.is_empty() { turn.max(now) } else { turn };
-            self.kernels[i].standing = Standing::Launched { at, from: at + self.launch_cycles };
+            let from = self.first_dispatch(i, at);
+            self.kernels[i].dispatched = from;
+            self.kernels[i].standing = Standing::Launched { at, from };
             launched.push(i);
             running += 1;
         }
@@ -168,6 +190,19 @@ impl Dispatcher {
             self.due = u64::MAX;
         }
         launched
+    }
+
+    /// Divides the on-chip memory of all SMs, which hold no blocks. The distributor then knows of all blocks that have ended.
+    fn divide(&mut self, large_l1: bool) {
+        for Reverse((_, sm, kernel)) in std::mem::take(&mut self.ends) {
+            let queue = &mut self.kernels[kernel as usize];
+            queue.held[sm as usize] -= 1;
+            self.rooms[sm as usize].give_back(&queue.need);
+        }
+        self.large_l1 = large_l1;
+        for room in &mut self.rooms {
+            room.shared_bytes = self.shared_bytes[usize::from(large_l1)];
+        }
     }
 
     /// When a kernel may be launched; `None` as long as a kernel that it waits for has not ended.
@@ -179,6 +214,16 @@ impl Dispatcher {
                 _ => None,
             }
         })
+    }
+
+    /// When the first block of a kernel can be given away whose turn comes at `at`. One that waited for others of the run was launched while
+    /// they ran, and not sooner after them than launches follow each other.
+    fn first_dispatch(&self, kernel: usize, at: u64) -> u64 {
+        let behind = self.kernels[kernel].after.iter().map(|&(other, _)| self.kernels[other].dispatched);
+        match behind.max() {
+            None => at + self.launch_cycles,
+            Some(dispatched) => (at + self.gap_cycles).max(dispatched + self.launch_cycles),
+        }
     }
 
     /// Whether time alone lets a kernel be launched before `until`.

@@ -85,13 +85,16 @@ impl<'g, 'a> Run<'g, 'a> {
         let mut kernels = Vec::new();
         for (launch, wanted) in launches.iter().enumerate() {
             let mut limits = Gpu::limits(&gpu.config);
+            // Arrays that techniques act in keep the size that they were made with.
+            let large_l1 = wanted.large_l1 && !gpu.techniques.act_on_arrays();
+            limits.shared_bytes = gpu.config.shared_bytes(large_l1);
             let most = gpu.techniques.limit_blocks(&gpu.config, &wanted.shape());
             limits.ctas = limits.ctas.min(most.unwrap_or(u32::MAX));
             let prepared = Prepared::new(&wanted.grid, limits)
                 .map_err(|fault| Box::new(Failure { fault: *fault, launch, reports: Vec::new() }))?;
             let decoded = Decoded::new(prepared.image().program(), &gpu.config);
             let code = gpu.code(std::ptr::from_ref(prepared.image()).addr());
-            kernels.push(Kernel { prepared, decoded, checks: wanted.checks, code, most });
+            kernels.push(Kernel { prepared, decoded, checks: wanted.checks, code, most, large_l1 });
         }
         let codes: Vec<u32> = kernels.iter().map(|kernel| kernel.code).collect();
         let works = (0..gpu.config.gpu.sms)
@@ -435,7 +438,7 @@ impl<'g, 'a> Run<'g, 'a> {
                 report: None,
             });
             let sms = self.gpu.sms.as_mut_slice();
-            sms.iter_mut().for_each(|sm| sm.new_kernel(self.to));
+            sms.iter_mut().for_each(|sm| sm.new_kernel(self.to, self.kernels[kernel].large_l1));
             self.wakes[..sms.len()].fill(AWAKE);
         }
         let kernels = &self.dispatcher.kernels;

@@ -128,16 +128,30 @@ impl Gpu {
             || self.partitions.as_mut_slice().iter().any(Partition::fault_is_pending)
     }
 
-    /// The host has written bytes of device memory, by a copy or a fill, or reads them: techniques at the memory controllers see the lines.
+    /// The host has written bytes of device memory, by a copy or a fill, or reads them: techniques at the memory controllers see the lines, and
+    /// lines that it wrote are in L2 afterwards if the GPU is one that copies that way.
     pub fn copied(&mut self, memory: &DeviceMemory, way: Way, address: u64, bytes: u64) {
-        if bytes == 0 || !self.techniques.on().any(|technique| technique.sites.transfer.is_some()) {
+        let shows = self.techniques.on().any(|technique| technique.sites.transfer.is_some());
+        let fills = self.config.pcie.fills_l2 && way == Way::HostWrite;
+        if bytes == 0 || !shows && !fills {
             return;
         }
         let interleave = Interleave::new(&self.config);
         let first = address - address % LINE_BYTES;
+        // Of more bytes than L2 holds, the last ones stay.
+        let kept = (address + bytes).saturating_sub(self.config.l2_bytes());
         for line in (first..address + bytes).step_by(LINE_BYTES as usize) {
+            let fills = fills && line >= kept;
+            if !shows && !fills {
+                continue;
+            }
             let partition = &mut self.partitions.as_mut_slice()[interleave.partition(line)];
-            partition.copied(self.now, way, line, memory);
+            if shows {
+                partition.copied(self.now, way, line, memory);
+            }
+            if fills {
+                partition.leave(line);
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where the lines of a partition lie in its memory.
 //!
-//! Lines take turns over the channels. Inside of a channel a line number reads, from the top: row, upper bank bits, upper column
+//! Lines take turns over the channels, in an order that `address_hash` takes from the bits above. Inside of a channel a line number reads, from the top: row, upper bank bits, upper column
 //! bits, lowest bank bit, lowest column bit. A stretch of lines so alternates between two banks of different bank groups every 256
 //! bytes, which the gap between accesses of one group (`t_ccdl`) asks for, and uses two rows to the end before it opens others:
 //! the layout of the GTX 480 in GPGPU-Sim 3.2.1. With `bank_hash`, row bits are folded into the bank, so that arrays at a distance
@@ -9,6 +9,7 @@
 
 use warpwatt_config::Config;
 
+use crate::address::fold;
 use crate::net::LINE_BYTES;
 
 /// Lines that lie side by side in a row before the bank changes: one column bit.
@@ -30,6 +31,7 @@ pub struct Mapping {
     low_bits: u32,
     high_bits: u32,
     hash: bool,
+    channel_hash: bool,
 }
 
 impl Mapping {
@@ -44,6 +46,7 @@ impl Mapping {
             low_bits,
             high_bits: bank_bits - low_bits,
             hash: dram.bank_hash,
+            channel_hash: dram.address_hash,
         }
     }
 
@@ -51,7 +54,11 @@ impl Mapping {
     pub fn place(self, line: u64) -> Place {
         let (channel, line) = match self.channels {
             1 => (0, line),
-            channels => (line % channels, line / channels),
+            channels => {
+                let turn = line / channels;
+                let start = if self.channel_hash { fold(turn) } else { 0 };
+                ((line + start) % channels, turn)
+            }
         };
         let rest = line >> RUN_BITS;
         let low = rest & ((1 << self.low_bits) - 1);

@@ -97,6 +97,11 @@ impl Partition {
         self.memory.copied(now, way, address, memory);
     }
 
+    /// A line that the host wrote stays in L2, if it finds room.
+    pub fn leave(&mut self, address: u64) {
+        self.slice.leave(self.interleave.local(address) / LINE_BYTES);
+    }
+
     /// Runs from cycle `from` to before `to`. `step`: no clock is skipped, with the same result. `memory` is read only, for techniques.
     pub fn run(
         &mut self,

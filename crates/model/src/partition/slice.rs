@@ -216,6 +216,17 @@ impl Slice {
         LookedUp { line, place: self.tags.find(line) }
     }
 
+    /// Takes in a line that a copy brings between kernels. It is clean, since the copy writes memory too, and displaces no dirty line.
+    pub fn leave(&mut self, line: u64) {
+        if let Some(place) = self.tags.find(line) {
+            self.tags.touch(place);
+        } else if self.tags.victim(line).is_some_and(|victim| victim.is_none_or(|victim| !victim.dirty))
+            && let Some((place, _)) = self.tags.reserve(line)
+        {
+            self.tags.set_state(place, State::Clean);
+        }
+    }
+
     /// Takes a request for a line if nothing is in its way.
     pub fn accept(
         &mut self,

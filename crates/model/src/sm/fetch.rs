@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Instruction fetch: the L1 instruction cache, and which warp is fetched for. Warps take turns.
 //!
-//! A warp's buffer holds the instructions that follow its next one in memory; a jump empties it.
+//! A warp's buffer holds the instructions that follow its next one in memory; a jump empties it. When a warp comes to another line, the
+//! lines behind it are fetched ahead, so that straight-line code does not wait for each of its lines.
 
 use std::collections::VecDeque;
 
@@ -9,6 +10,7 @@ use warpwatt_base::counters::{Charge, Log2};
 use warpwatt_config::Config;
 
 use super::WARPS;
+use super::mem::SecondLevel;
 use super::warp::WarpSlot;
 use crate::address::{self, Interleave};
 use crate::cache::{Array, ArrayShape, DataArray, LineId, Mshr, MshrId, RowAccess, State, Tags, Use};
@@ -22,6 +24,7 @@ warpwatt_base::counters! {
         hits: u64 = "icache.hits.count", "Accesses that found their line.";
         misses: u64 = "icache.misses.count", "Accesses that asked memory for their line.";
         merges: u64 = "icache.merges.count", "Accesses to a line that was already on its way.";
+        prefetches: u64 = "icache.prefetches.count", "Lines fetched ahead of warps.";
         blocked: u64 = "icache.blocked.count", "Accesses that found no free miss register or line.";
         instructions: u64 = "icache.instructions.count", "Instructions brought into buffers.";
         flushed: u64 = "icache.flushed.count", "Instructions that a jump threw away.";
@@ -87,6 +90,8 @@ pub struct Fetch {
     first: u64,
     /// The slot that was fetched for last.
     last: u32,
+    /// Lines that are fetched ahead.
+    prefetch: u64,
     requests: VecDeque<Packet>,
     pub counters: FetchCounters,
 }
@@ -121,6 +126,7 @@ impl Fetch {
             place: [LineId(0); WARPS],
             first: 0,
             last: 0,
+            prefetch: u64::from(icache.prefetch),
             requests: VecDeque::with_capacity(icache.mshrs as usize),
             counters: FetchCounters::default(),
         }
@@ -227,7 +233,15 @@ impl Fetch {
 
     /// Accesses the cache for the instructions at `pc` of a program that has `end` of them, more than that.
     #[inline(always)]
-    pub fn access(&mut self, now: u64, slot: usize, code: u32, pc: u32, end: u32) -> Fetched {
+    pub fn access(
+        &mut self,
+        now: u64,
+        slot: usize,
+        code: u32,
+        pc: u32,
+        end: u32,
+        second: &mut SecondLevel,
+    ) -> Fetched {
         let address = address::code(code, pc, self.instruction_bytes);
         let line = address >> self.line_shift;
         self.counters.fetches += 1;
@@ -238,11 +252,16 @@ impl Fetch {
         // A warp most often stays on its line, or comes back to it.
         let guess = self.place[slot % WARPS];
         let found = if self.tags.has_at(guess, line) { Some(guess) } else { self.tags.find(line) };
-        let Some(id) = found.filter(|&id| self.tags.state(id) != State::Reserved) else {
-            self.miss(now, slot, line, found.is_some());
-            return Fetched::Miss;
-        };
-        self.tags.touch(id);
+        let there = found.filter(|&id| self.tags.state(id) != State::Reserved);
+        match there {
+            Some(id) => self.tags.touch(id),
+            None => self.miss(now, slot, line, found.is_some(), second),
+        }
+        if there != Some(guess) && self.prefetch != 0 {
+            let last = address::code(code, end - 1, self.instruction_bytes) >> self.line_shift;
+            self.run_ahead(now, line, last, second);
+        }
+        let Some(id) = there else { return Fetched::Miss };
         self.place[slot % WARPS] = id;
         self.counters.hits += 1;
         let in_line = (((line + 1) << self.line_shift) - address) as u32 >> self.instruction_shift;
@@ -264,7 +283,7 @@ impl Fetch {
     }
 
     #[inline(never)]
-    fn miss(&mut self, now: u64, slot: usize, line: u64, comes: bool) {
+    fn miss(&mut self, now: u64, slot: usize, line: u64, comes: bool, second: &mut SecondLevel) {
         self.waiting |= 1 << slot;
         self.wanted[slot % WARPS] = line;
         if comes {
@@ -273,17 +292,31 @@ impl Fetch {
             self.counters.blocked += 1;
         } else {
             self.counters.misses += 1;
-            self.request(now, line);
+            self.request(now, line, second);
         }
     }
 
-    fn request(&mut self, now: u64, line: u64) {
+    /// Fetches the lines behind one, up to the last of the code, as far as miss registers are free. One is left to those who wait.
+    #[inline(never)]
+    fn run_ahead(&mut self, now: u64, line: u64, last: u64, second: &mut SecondLevel) {
+        for next in line + 1..=(line + self.prefetch).min(last) {
+            if self.mshr.has_one() {
+                return;
+            }
+            if self.tags.find(next).is_none() && self.tags.reserve(next).is_some() {
+                self.counters.prefetches += 1;
+                self.request(now, next, second);
+            }
+        }
+    }
+
+    fn request(&mut self, now: u64, line: u64, second: &mut SecondLevel) {
         let id = self.mshr.allocate(line, ());
         let address = line << self.line_shift;
         let first_word = address % LINE_BYTES / 4;
         let words = (((1u64 << (1 << self.line_shift >> 2)) - 1) << first_word) as u32;
         let address = address - address % LINE_BYTES;
-        self.requests.push_back(Packet {
+        let mut packet = Packet {
             address,
             words,
             lanes: 32,
@@ -296,7 +329,10 @@ impl Fetch {
             tag: id.0,
             born: now,
             arrive: 0,
-        });
+        };
+        if !second.ask(now, &mut packet) {
+            self.requests.push_back(packet);
+        }
     }
 
     /// Hands requests to the network as far as it takes them.
@@ -357,7 +393,8 @@ mod tests {
     /// Brings the first line of some code into the cache.
     fn with_line(config: &Config) -> Fetch {
         let mut fetch = Fetch::new(config, &Techniques::default(), 0);
-        assert!(matches!(fetch.access(0, 0, 0, 0, 64), Fetched::Miss));
+        let second = &mut SecondLevel::new(config);
+        assert!(matches!(fetch.access(0, 0, 0, 0, 64, second), Fetched::Miss));
         let packet = fetch.requests.pop_front().expect("a request");
         fetch.fill(100, &packet);
         fetch
@@ -369,8 +406,11 @@ mod tests {
         let cycles = u64::from(config.fetch.cycles);
         let mut fetch = with_line(&config);
         let mut warp = WarpSlot::default();
+        let mut second = SecondLevel::new(&config);
         let mut fetch_at = |fetch: &mut Fetch, now| {
-            let Fetched::Hit { count, ready } = fetch.access(now, 1, 0, 0, 64) else { panic!("a hit") };
+            let Fetched::Hit { count, ready } = fetch.access(now, 1, 0, 0, 64, &mut second) else {
+                panic!("a hit")
+            };
             fetch.announce(ready, 1, &mut warp, count);
             ready
         };
@@ -390,11 +430,14 @@ mod tests {
     #[test]
     fn no_more_is_fetched_than_can_be_under_way() {
         let mut fetch = with_line(&Config::default());
+        let mut second = SecondLevel::new(&Config::default());
         fetch.data.add_site(slow(Use::Read, 10_000));
         fetch.need = u64::MAX;
         for number in 0..ARRIVALS {
             assert!(fetch.has_work() && fetch.pick().is_some(), "{number}");
-            let Fetched::Hit { count, ready } = fetch.access(200, 1, 0, 0, 64) else { panic!("a hit") };
+            let Fetched::Hit { count, ready } = fetch.access(200, 1, 0, 0, 64, &mut second) else {
+                panic!("a hit")
+            };
             // A jump throws away what was fetched, and the next fetch is for the new path.
             let mut warp = WarpSlot::default();
             fetch.announce(ready, 1, &mut warp, count);
@@ -410,10 +453,31 @@ mod tests {
         let config = Config::default();
         let mut fetch = with_line(&config);
         fetch.data.add_site(slow(Use::Read, 0));
-        let Fetched::Hit { count, .. } = fetch.access(150, 1, 0, 1, 64) else { panic!("a hit") };
+        let Fetched::Hit { count, .. } = fetch.access(150, 1, 0, 1, 64, &mut SecondLevel::new(&config))
+        else {
+            panic!("a hit")
+        };
         let words = u64::from(count * config.fetch.instruction_bytes / 4);
         assert_eq!((fetch.data.seen().words, fetch.data.seen().lanes), (words, 32));
         let counters = fetch.counters();
         assert_eq!((counters.intervals.total(), counters.line_intervals.total()), (2, 1));
+    }
+
+    #[test]
+    fn lines_behind_are_fetched_ahead_up_to_the_end_of_the_code() {
+        let mut config = Config::default();
+        config.icache.prefetch = 2;
+        let in_line = config.icache.line_bytes / config.fetch.instruction_bytes;
+        let asked = |end: u32, pc: u32| {
+            let mut fetch = Fetch::new(&config, &Techniques::default(), 0);
+            fetch.access(0, 0, 0, pc, end, &mut SecondLevel::new(&config));
+            let lines: Vec<_> =
+                fetch.requests.iter().map(|packet| packet.address % (1 << 24) / 128).collect();
+            (lines, fetch.counters.prefetches)
+        };
+        assert_eq!(asked(100 * in_line, 0), (vec![0, 1, 2], 2));
+        assert_eq!(asked(100 * in_line, 5 * in_line + 3), (vec![5, 6, 7], 2));
+        assert_eq!(asked(2 * in_line, in_line - 1), (vec![0, 1], 1));
+        assert_eq!(asked(2 * in_line, in_line), (vec![1], 0));
     }
 }

@@ -32,7 +32,7 @@ use warpwatt_base::wheel::Wheel;
 use warpwatt_config::Config;
 use warpwatt_memory::DeviceMemory;
 
-use crate::net::{Client, Inbox, Outbox};
+use crate::net::{Client, Inbox, Outbox, Packet};
 use crate::register_file::{Map, RegisterFile};
 use crate::techniques::{TechniqueCounters, Techniques};
 
@@ -199,7 +199,7 @@ impl Sm {
     /// The first cycle from `from` on in which something happens, given what has come in since the last epoch.
     pub fn wake(&self, work: &Work, inbox: &Inbox, outbox: &Outbox, from: u64) -> u64 {
         let start = work.starts.front().map_or(u64::MAX, |start| start.cycle);
-        let mut next = self.next.min(inbox.next()).min(start);
+        let mut next = self.next.min(inbox.next()).min(start).min(self.mem.second.next());
         if next > from {
             next = next.min(self.mem.next(from, outbox)).min(self.fetch.next(from, outbox));
         }
@@ -223,13 +223,15 @@ impl Sm {
         while around.inbox.next() <= now
             && let Some(packet) = around.inbox.take(now)
         {
-            match packet.client {
-                Client::Instruction => self.fetch.fill(now, &packet),
-                Client::L1d | Client::Constant | Client::Texture => {
-                    self.mem.fill(now, &packet, &mut self.done);
-                    self.after_memory(work, around.kernels, now);
-                }
+            if matches!(packet.client, Client::Instruction | Client::Constant) {
+                self.mem.second.fill(&packet);
             }
+            self.answered(work, around.kernels, now, &packet);
+        }
+        while self.mem.second.next() <= now
+            && let Some(packet) = self.mem.second.take(now)
+        {
+            self.answered(work, around.kernels, now, &packet);
         }
         self.take_instructions(around.kernels, now);
         if self.wheel.has_events(now) {
@@ -260,6 +262,17 @@ impl Sm {
             self.fetch.send(now, around.outbox);
         }
         issued
+    }
+
+    /// An answer from L2, or from the second-level cache.
+    #[inline(always)]
+    fn answered(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, packet: &Packet) {
+        if packet.client == Client::Instruction {
+            self.fetch.fill(now, packet);
+        } else {
+            self.mem.fill(now, packet, &mut self.done);
+            self.after_memory(work, kernels, now);
+        }
     }
 
     /// Results and wake-ups that the memory unit announced.
@@ -326,7 +339,7 @@ impl Sm {
 
     fn next_arrival(&mut self, work: &Work, around: &mut Surroundings, soon: u64) -> u64 {
         let mut next = self.wheel.next().unwrap_or(u64::MAX).min(around.inbox.next());
-        next = next.min(self.fetch.next_arrival());
+        next = next.min(self.fetch.next_arrival()).min(self.mem.second.next());
         next = next.min(self.mem.next(soon, around.outbox));
         if let Some(start) = work.starts.front() {
             next = next.min(start.cycle);
@@ -352,7 +365,9 @@ impl Sm {
             }
             return true;
         }
-        if let fetch::Fetched::Hit { count, ready } = self.fetch.access(now, slot, kernel.code, from, end) {
+        if let fetch::Fetched::Hit { count, ready } =
+            self.fetch.access(now, slot, kernel.code, from, end, &mut self.mem.second)
+        {
             self.fetch.announce(ready, slot as u8, warp, count);
         }
         true
@@ -393,8 +408,8 @@ impl Sm {
     }
 
     /// A kernel starts: lines of the former one are stale.
-    pub fn new_kernel(&mut self, now: u64) {
-        self.mem.new_kernel(now);
+    pub fn new_kernel(&mut self, now: u64, large_l1: bool) {
+        self.mem.new_kernel(now, large_l1);
         self.next = self.next.min(now);
     }
 

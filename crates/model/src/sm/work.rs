@@ -18,6 +18,8 @@ pub struct Kernel<'a> {
     pub code: u32,
     /// Blocks that an SM may hold, if a technique limits them.
     pub most: Option<u32>,
+    /// It runs with the division of the on-chip memory that prefers L1.
+    pub large_l1: bool,
 }
 
 /// What an SM keeps for one kernel.

@@ -47,5 +47,6 @@ impl Techniques {
         #[cfg(any(test, feature = "probes"))] &probes::limit::TECHNIQUE,
         #[cfg(any(test, feature = "probes"))] &probes::delay::TECHNIQUE,
         #[cfg(any(test, feature = "probes"))] &probes::shorten::TECHNIQUE,
+        #[cfg(any(test, feature = "probes"))] &probes::twin::TECHNIQUE,
     ];
 }

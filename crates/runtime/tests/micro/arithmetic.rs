@@ -88,7 +88,7 @@ fn with_enough_warps_units_are_the_limit() {
 fn gflops(name: &str, ty: &str, n: u32) -> f64 {
     let config = gpu(name, &[]);
     let launch = LaunchConfig::new(8 * config.gpu.sms, 192);
-    let ptx = peak(ty);
+    let ptx = peak(ty, 128);
     let (short, long) = (run(&config, &ptx, launch, n).0, run(&config, &ptx, launch, 3 * n).0);
     let operations = 2.0 * 128.0 * f64::from(2 * n) * (launch.grid.count() * launch.block.count()) as f64;
     operations / (long - short) * f64::from(config.clock.core_mhz) / 1e3
@@ -113,6 +113,33 @@ fn peak_rates_are_those_of_the_cards() {
     all_hold(&PEAKS);
 }
 
+/// Bodies of loops that the instruction caches do not hold: as many instructions as they have, 4 and 16 times.
+static UNROLLED: LazyLock<Vec<Figure>> = LazyLock::new(|| {
+    let one = |name: &str, body: u32, known: f64, silicon| {
+        let config = gpu(name, &["gpu.sms=1"]);
+        let sms = f64::from(gpu(name, &[]).gpu.sms);
+        let launch = LaunchConfig::new(8, 192);
+        let ptx = peak("f32", body as usize);
+        let cycles = |n| run(&config, &ptx, launch, n).0;
+        let operations = 2.0 * f64::from(body) * (launch.grid.count() * launch.block.count()) as f64;
+        let measured = operations / (cycles(3) - cycles(2)) * f64::from(config.clock.core_mhz) / 1e3 * sms;
+        Figure::new(format!("{name}: multiply-adds in a body of {body}"), known, measured, "GFLOP/s", 0.05)
+            .from("published run on the card, long unrolled bodies; one SM times their number")
+            .silicon(silicon)
+    };
+    vec![
+        one("gtx480", 1024, 1266.0, "1266"),
+        one("gtx480", 4096, 1266.0, "1266"),
+        one("gtx480", 16384, 1266.0, "1266"),
+        one("gtx580", 4096, 1487.0, "1487"),
+    ]
+});
+
+#[test]
+fn long_straight_code_runs_at_the_rate_of_the_units() {
+    all_hold(&UNROLLED);
+}
+
 pub fn figures() -> Vec<Figure> {
-    [&LATENCIES, &RATES, &PEAKS].into_iter().flat_map(|group| group.to_vec()).collect()
+    [&LATENCIES, &RATES, &PEAKS, &UNROLLED].into_iter().flat_map(|group| group.to_vec()).collect()
 }

@@ -148,7 +148,53 @@ fn launches() -> Vec<Figure> {
     vec![
         Figure::new("launch of an empty kernel", known + l2_latency(&config), again, "cycles", 0.05)
             .from("gpu.kernel_launch_cycles + gpu.cta_launch_cycles + a fetch from L2"),
+        back_to_back(&config),
+        waited_for(&config),
     ]
+}
+
+/// Ten empty kernels that are launched on a stream before the host waits.
+fn back_to_back(config: &Config) -> Figure {
+    let time = |launches: u32| {
+        let mut bench = Bench::new(config, &straight("", ""));
+        let args = Args::new().ptr(bench.alloc(4)).u32(1).u32(1).u32(1);
+        let start = bench.device.now_cycles().expect("a clock");
+        for _ in 0..launches {
+            let launch = LaunchConfig::new(1, 32).stream(1);
+            bench.device.launch(bench.module, "k", &launch, &args).expect("it is queued");
+        }
+        bench.device.synchronize().expect("they run");
+        (bench.device.now_cycles().expect("a clock") - start) as f64
+    };
+    let known = f64::from(config.gpu.kernel_launch_cycles) / f64::from(config.clock.core_mhz);
+    let measured = (time(11) - time(1)) / 10.0 / f64::from(config.clock.core_mhz);
+    Figure::new("launches of empty kernels on a stream, each", known, measured, "µs", 0.05)
+        .from("gpu.kernel_launch_cycles: the host launches no faster")
+        .silicon("3 to 7 (asynchronous launches, the generations before: Volkov and Demmel, SC 2008)")
+}
+
+/// The host waits for each of some empty kernels.
+fn waited_for(config: &Config) -> Figure {
+    let mut bench = Bench::new(config, &straight("", ""));
+    let args = Args::new().ptr(bench.alloc(4)).u32(1).u32(1).u32(1);
+    let mut launch = || {
+        bench.device.launch(bench.module, "k", &LaunchConfig::new(1, 32), &args).expect("it runs");
+        bench.device.now_cycles().expect("a clock") as f64
+    };
+    let (first, second) = (launch(), launch());
+    let cycles = f64::from(config.gpu.kernel_launch_cycles + config.gpu.cta_launch_cycles)
+        + l2_latency(config)
+        + f64::from(config.gpu.host_wait_cycles);
+    let us = f64::from(config.clock.core_mhz);
+    Figure::new(
+        "launch of an empty kernel that the host waits for",
+        cycles / us,
+        (second - first) / us,
+        "µs",
+        0.05,
+    )
+    .from("gpu.kernel_launch_cycles + gpu.cta_launch_cycles + a fetch from L2 + gpu.host_wait_cycles")
+    .silicon("10 to 14 (synchronous launches, the generations before: Volkov and Demmel, SC 2008)")
 }
 
 /// Two kernels of one block on two streams, and on one.
@@ -168,31 +214,44 @@ fn streams() -> Vec<Figure> {
         (bench.device.now_cycles().expect("a clock") - start) as f64
     };
     let one = total(&[1]);
+    let gap = f64::from(config.gpu.kernel_gap_cycles) - f64::from(config.gpu.kernel_launch_cycles);
+    let wait = f64::from(config.gpu.host_wait_cycles);
     vec![
         Figure::new("two kernels on two streams, against one kernel", 1.0, total(&[1, 2]) / one, "×", 0.02)
             .from("they run beside each other"),
-        Figure::new("two kernels on one stream, against one kernel", 2.0, total(&[1, 1]) / one, "×", 0.02)
-            .from("one after the other"),
+        Figure::new(
+            "two kernels on one stream, against one kernel",
+            2.0 + (gap - wait) / one,
+            total(&[1, 1]) / one,
+            "×",
+            0.005,
+        )
+        .from(
+            "one after the other; the second is dispatched gpu.kernel_gap_cycles after the end of the first",
+        ),
     ]
 }
 
 /// Straight code of more lines than the instruction cache has: every line is fetched anew in every iteration.
 fn instructions() -> Vec<Figure> {
-    let config = one_sm();
+    let whole = one_sm();
+    let bare = gpu("gtx480", &["gpu.sms=1", "sm.icache.prefetch=0", "sm.second.bytes=0"]);
+    let without_prefetch = gpu("gtx480", &["gpu.sms=1", "sm.icache.prefetch=0"]);
+    let config = &bare;
     let per_line = (config.icache.line_bytes / config.fetch.instruction_bytes) as usize;
     let lines = (config.icache.sets * config.icache.ways) as usize;
     let kernel = |lines: usize| {
         let body = "    sub.u32 %r10, %r3, %r10;\n".repeat(lines * per_line);
         looped("", "    mov.u32 %r10, 0;", &body, STORE)
     };
-    let time = |lines: usize| {
+    let time = |config: &Config, lines: usize| {
         let ptx = kernel(lines);
         let launch = LaunchConfig::new(1, 32);
-        (run(&config, &ptx, launch, 6).cycles - run(&config, &ptx, launch, 2).cycles) as f64 / 4.0
+        (run(config, &ptx, launch, 6).cycles - run(config, &ptx, launch, 2).cycles) as f64 / 4.0
     };
     let step = f64::from(2 + config.latency.int_add);
-    let (fit, more) =
-        ((time(lines - 4) - time(lines - 20)) / 16.0, (time(2 * lines + 16) - time(2 * lines)) / 16.0);
+    let fit = (time(config, lines - 4) - time(config, lines - 20)) / 16.0;
+    let more = |config: &Config| (time(config, 2 * lines + 16) - time(config, 2 * lines)) / 16.0;
     let line = per_line as f64 * step;
     // The buffer covers a part of the wait.
     let covered = f64::from(config.fetch.buffer - config.fetch.width) * step;
@@ -200,13 +259,29 @@ fn instructions() -> Vec<Figure> {
         Figure::new("16 dependent instructions, in the instruction cache", line, fit, "cycles", 0.0)
             .from("16 × (2 + sm.latency.int_add)"),
         Figure::new(
-            "16 dependent instructions, one line of too long a loop",
-            line + l2_latency(&config) - covered,
-            more,
+            "16 dependent instructions, one line of too long a loop, fetched ahead",
+            line,
+            more(&whole),
+            "cycles",
+            0.03,
+        )
+        .from("16 × (2 + sm.latency.int_add): sm.icache.prefetch lines are on their way"),
+        Figure::new(
+            "16 dependent instructions, one line of too long a loop, without prefetch",
+            line + f64::from(config.second.cycles + config.fetch.cycles) - covered,
+            more(&without_prefetch),
+            "cycles",
+            0.05,
+        )
+        .from("16 × (2 + sm.latency.int_add) + sm.second.cycles + sm.fetch.cycles − instructions that the buffer still holds"),
+        Figure::new(
+            "16 dependent instructions, one line of too long a loop, without prefetch and second level",
+            line + l2_latency(config) - covered,
+            more(&bare),
             "cycles",
             0.1,
         )
-        .from("the same + a fetch from L2 − instructions that the buffer still holds"),
+        .from("16 × (2 + sm.latency.int_add) + a fetch from L2 − instructions that the buffer still holds"),
     ]
 }
 
@@ -271,7 +346,45 @@ fn textures() -> Vec<Figure> {
             0.03,
         )
         .from("1 + 1 operand + sm.texture.cycles + the other words of the result"),
+        texture_misses(&config),
     ]
+}
+
+/// Every lane fetches from a line of its own, from 512 KB that stay in L2, with all warps of an SM.
+fn texture_misses(config: &Config) -> Figure {
+    let texels = 128 << 10;
+    let step = format!(
+        "    tex.1d.v4.u32.s32 {{%r11, %r12, %r13, %r14}}, [image, {{%r10}}];
+    add.u32 %r15, %r15, %r11;
+    add.u32 %r10, %r10, 8209;
+    and.b32 %r10, %r10, {};
+",
+        texels - 1
+    );
+    let ptx = looped(
+        ".global .texref image;",
+        "    shl.b32 %r10, %r6, 5;\n    mov.u32 %r15, 0;",
+        &step.repeat(4),
+        "    st.global.u32 [%rd2], %r15;\n",
+    );
+    let run = |n: u32| {
+        let mut bench = Bench::new(config, &ptx);
+        let at = bench.alloc(4 * texels);
+        bench.device.write(at, &vec![0; 4 * texels as usize]).expect("it fits");
+        let format = Format { kind: ChannelKind::Unsigned, bits: 32, channels: 1 };
+        let image = Image { storage: Storage::linear(at.0, 4 * texels, format), sampler: Sampler::default() };
+        bench.device.bind(bench.module, "image", image).expect("it is a reference");
+        let out = bench.alloc(4 * 1536);
+        let ran = bench.run(LaunchConfig::new(3, 512), &Args::new().ptr(out).u32(n).u32(0).u32(0));
+        let timed = ran.record.timed.expect("the launch was timed");
+        (ran.cycles, timed.counters.sm.memory.texture.misses)
+    };
+    let (few, many) = (run(4), run(12));
+    let measured = (many.0 - few.0) as f64 / (many.1 - few.1) as f64;
+    // The SM's port takes the flits of a line.
+    let known = f64::from(config.flits(128) * config.clock.core_mhz) / f64::from(config.clock.noc_mhz);
+    Figure::new("texture: cycles a line that L2 has, many warps", known, measured, "cycles", 0.15)
+        .from("a line's flits in network clocks: sm.texture.mshrs lines are on their way, so that latency is hidden")
 }
 
 static FIGURES: LazyLock<Vec<Figure>> = LazyLock::new(|| {

@@ -59,7 +59,7 @@ pub const JOBS: &[Job] = &[
         name: "local",
         ptx: local,
         bytes: 4 * 2048,
-        launch: |d, m, out| go(d, m, out, LaunchConfig::new(8, 256), 2),
+        launch: |d, m, out| go(d, m, out, LaunchConfig::new(8, 256).prefer_l1(), 2),
     },
     Job { name: "streams", ptx: stream, bytes: 4 * 32 * 20, launch: streams_launch },
     Job {
@@ -305,7 +305,8 @@ fn stream() -> String {
 fn streams_launch(device: &mut Device, module: ModuleId, out: DevicePtr) {
     for i in 0..20 {
         let args = Args::new().ptr(out.offset(128 * u64::from(i))).u32(4).u32(i).u32(5);
-        let launch = LaunchConfig::new(1, 32).stream(i + 1);
+        // The last one comes behind the first.
+        let launch = LaunchConfig::new(1, 32).stream(i % 19 + 1);
         device.launch(module, "k", &launch, &args).unwrap_or_else(|error| panic!("{error}"));
     }
     device.synchronize().expect("they run");

@@ -230,9 +230,9 @@ impl Class {
     }
 }
 
-/// Fused multiply-adds as in tests of the peak rate: `%f10` to `%f17` in turn, 128 in an iteration, all operands in
+/// Fused multiply-adds as in tests of the peak rate: `%f10` to `%f17` in turn, so many in an iteration, all operands in
 /// registers.
-pub fn peak(ty: &str) -> String {
+pub fn peak(ty: &str, count: usize) -> String {
     let r = if ty == "f32" { "%f" } else { "%d" };
     let start = |i: usize| format!("    add.u32 %r9, %r3, {i};\n    cvt.rn.{ty}.u32 {r}{i}, %r9;\n");
     let before: String = (8..18).map(start).collect();
@@ -240,7 +240,7 @@ pub fn peak(ty: &str) -> String {
         let x = 10 + i % 8;
         format!("    fma.rn.{ty} {r}{x}, {r}{x}, {r}8, {r}9;\n")
     };
-    let body: String = (0..128).map(step).collect();
+    let body: String = (0..count).map(step).collect();
     let add = |i: usize| format!("    add.{ty} {r}10, {r}10, {r}{i};\n");
     let sum: String = (11..18).map(add).collect();
     looped(

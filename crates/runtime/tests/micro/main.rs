@@ -14,5 +14,6 @@ mod kernels;
 mod memory;
 mod parameters;
 mod shared;
+mod streams;
 mod table;
 mod technique;

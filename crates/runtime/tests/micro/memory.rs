@@ -51,9 +51,11 @@ static LATENCIES: LazyLock<Vec<Figure>> = LazyLock::new(|| {
     let l2 = l2_latency(&config) + result;
     let mut figures = vec![
         Figure::new("load: 8 KB, in L1", l1, chase(&config, load, 64, 128), "cycles", 0.0)
-            .from("1 + 1 operand + sm.l1d.cycles + the second word of the result"),
+            .from("1 + 1 operand + sm.l1d.cycles + the second word of the result")
+            .silicon("22 (45 hot clocks on a GF106: Andersch et al., ISPASS 2015) to 35 (GPGPU-Sim 4.2, tuned to the card)"),
         Figure::new("load: 256 KB, in L2", l2, chase(&config, load, 2048, 128), "cycles", 0.03)
-            .from("4 + flits and noc.cycles both ways + data array + l2.cycles"),
+            .from("4 + flits and noc.cycles both ways + data array + l2.cycles")
+            .silicon("155 (310 hot clocks on a GF106: Andersch et al.)"),
         Figure::new(
             "load: 1.5 MB, in memory",
             l2 + dram_latency(&config),
@@ -61,7 +63,8 @@ static LATENCIES: LazyLock<Vec<Figure>> = LazyLock::new(|| {
             "cycles",
             0.05,
         )
-        .from("the same + dram.cycles + t_cl + burst + fill, rows mostly open"),
+        .from("the same + dram.cycles + t_cl + burst + fill, rows mostly open")
+        .silicon("342 (685 hot clocks on a GF106: Andersch et al.), 200 to 400 (400 to 800 hot clocks: CUDA C Programming Guide)"),
     ];
     // An L2 of one line, and two lines in turn: in one row, or in two rows of one bank.
     let small = gpu(

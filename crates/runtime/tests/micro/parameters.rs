@@ -33,6 +33,10 @@ fn context(key: &str) -> Vec<String> {
         "l2.queue" => &["dram.queue=8"],
         // It cannot be more than the gap within a bank group.
         "dram.t_ccd" => &["dram.t_ccdl=4"],
+        // Launches of a stream follow each other no faster than the first comes.
+        "gpu.kernel_gap_cycles" => &["gpu.kernel_gap_cycles=100"],
+        // A little smaller than the code.
+        "sm.second.bytes" | "sm.second.ways" => &["sm.second.bytes=8192"],
         "dram.return_queue" => &["l2.port_bytes=8", "l2.mshrs=64"],
         _ => &[],
     };
@@ -41,12 +45,14 @@ fn context(key: &str) -> Vec<String> {
 
 /// Jobs that are likely to show a parameter, to be run first.
 fn likely(key: &str) -> &'static str {
-    if key == "sm.independent_threads" {
-        return "turns";
+    match key {
+        "sm.independent_threads" => return "turns",
+        "sm.l1d.large_ways" | "sm.shared.small_bytes" => return "local",
+        _ => {}
     }
     match key.rsplit_once('.').map_or("", |(section, _)| section) {
         "gpu" | "pcie" => "streams",
-        "sm.fetch" | "sm.icache" => "code",
+        "sm.fetch" | "sm.icache" | "sm.second" => "code",
         "sm.shared" => "shared",
         "sm.constant" | "sm.texture" => "small caches",
         "sm.l1d" | "noc" | "l2" | "dram" | "clock" => "memory",

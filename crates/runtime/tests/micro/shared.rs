@@ -28,7 +28,8 @@ static FIGURES: LazyLock<Vec<Figure>> = LazyLock::new(|| {
     let known = |ways: u32| f64::from(2 + config.shared.cycles + ways - 1);
     figures.push(
         Figure::new("shared memory: latency, all lanes on one word", known(1), chase(0), "cycles", 0.0)
-            .from("1 + 1 operand + sm.shared.cycles"),
+            .from("1 + 1 operand + sm.shared.cycles")
+            .silicon("no more than L1, whose array it is: 22 (45 hot clocks on a GF106: Andersch et al., ISPASS 2015); 26 (GPGPU-Sim 4.2, tuned to the card)"),
     );
     for ways in [1, 2, 4, 8, 16, 32] {
         let what = format!("shared memory: latency with {ways}-way conflicts");

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::figure::Figure;
-use crate::{arithmetic, control, memory, shared};
+use crate::{arithmetic, control, memory, shared, streams};
 
 const HEAD: &str = "# Validation
 
@@ -19,6 +19,9 @@ memory moves what caches miss, and register accesses are those of the instructio
 every key of `warpwatt gpu show`. Threads, skipping of idle cycles and vector instructions of the host show in none of it, on random
 GPUs neither.
 ";
+
+/// What is measured elsewhere: `cargo test -p warpwatt-workloads --test bookings`.
+const BOOKINGS: &str = include_str!("bookings.md");
 
 fn number(value: f64) -> String {
     match value {
@@ -57,7 +60,10 @@ fn the_documentation_says_what_is_measured() {
     table(&mut text, "Arithmetic", &arithmetic::figures());
     table(&mut text, "Shared memory", &shared::figures());
     table(&mut text, "Global memory", &memory::figures());
+    table(&mut text, "Streams of global memory", &streams::figures());
+    text += &streams::attributed();
     table(&mut text, "Blocks, branches and small caches", &control::figures());
+    text += BOOKINGS;
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validation.md");
     if std::env::var_os("WARPWATT_BLESS").is_some() {
         std::fs::write(path, &text).expect("the document can be written");

@@ -15,6 +15,7 @@ use crate::techniques::Techniques;
 use super::coalesce::Line;
 use super::flight::FlightId;
 use super::requests::{Note, Request, Requests};
+use super::second::SecondLevel;
 use super::{Answer, Asker, Cause};
 
 counters! {
@@ -120,7 +121,14 @@ impl ConstantCache {
     /// When an operand is there, which so many lanes want. `None` if its line has to come first: it is fetched, and the warp woken when it
     /// is worth trying again.
     #[inline]
-    pub fn operand(&mut self, now: u64, address: u64, warp: u8, lanes: u8) -> Option<u64> {
+    pub fn operand(
+        &mut self,
+        now: u64,
+        address: u64,
+        warp: u8,
+        lanes: u8,
+        second: &mut SecondLevel,
+    ) -> Option<u64> {
         if self.data.has_sites() {
             self.lose(now);
         }
@@ -150,7 +158,7 @@ impl ConstantCache {
                 Some(now)
             }
             None => {
-                match self.fetch(now, number, 32, None) {
+                match self.fetch(now, number, 32, None, second) {
                     Ok(register) => self.warps[register.0 as usize] = bit,
                     Err(_) => self.retry |= bit,
                 }
@@ -161,7 +169,13 @@ impl ConstantCache {
     }
 
     /// One place of an indexed load.
-    pub fn access(&mut self, now: u64, line: &Line, asker: Asker) -> Result<Answer, Cause> {
+    pub fn access(
+        &mut self,
+        now: u64,
+        line: &Line,
+        asker: Asker,
+        second: &mut SecondLevel,
+    ) -> Result<Answer, Cause> {
         if self.data.has_sites() {
             self.lose(now);
         }
@@ -186,7 +200,7 @@ impl ConstantCache {
                 Ok(Answer::Later)
             }
             None => {
-                self.fetch(now, number, asker.lanes, Some(asker.flight))?;
+                self.fetch(now, number, asker.lanes, Some(asker.flight), second)?;
                 self.counters.reads += 1;
                 Ok(Answer::Later)
             }
@@ -200,7 +214,14 @@ impl ConstantCache {
         }
     }
 
-    fn fetch(&mut self, now: u64, number: u64, lanes: u8, flight: Option<FlightId>) -> Result<MshrId, Cause> {
+    fn fetch(
+        &mut self,
+        now: u64,
+        number: u64,
+        lanes: u8,
+        flight: Option<FlightId>,
+        second: &mut SecondLevel,
+    ) -> Result<MshrId, Cause> {
         if self.mshr.is_full() {
             return Err(Cause::Constant);
         }
@@ -211,7 +232,11 @@ impl ConstantCache {
         let address = number << self.shift;
         let note = Note::Fill(register.0);
         let words = line_words(address, self.shift);
-        self.requests.push(now, Request { kind: Kind::Read, address, words, lanes, rounds: 1, note });
+        let request = Request { kind: Kind::Read, address, words, lanes, rounds: 1, note };
+        let mut packet = self.requests.packet(now, &request);
+        if !second.ask(now, &mut packet) {
+            self.requests.push_packet(packet);
+        }
         self.counters.misses += 1;
         Ok(register)
     }

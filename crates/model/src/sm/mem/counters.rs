@@ -6,6 +6,7 @@ use warpwatt_base::counters::{Charge, Count, CounterInfo, Log2};
 
 use super::constant::ConstantCounters;
 use super::l1d::L1dCounters;
+use super::second::SecondCounters;
 use super::shared::SharedCounters;
 use super::texture::TextureCounters;
 
@@ -28,6 +29,7 @@ pub struct MemCounters {
     pub l1d: L1dCounters,
     pub shared: SharedCounters,
     pub constant: ConstantCounters,
+    pub second: SecondCounters,
     pub texture: TextureCounters,
 }
 
@@ -38,6 +40,7 @@ impl MemCounters {
             L1dCounters::INFO,
             SharedCounters::INFO,
             ConstantCounters::INFO,
+            SecondCounters::INFO,
             TextureCounters::INFO,
         ];
         parts.concat()
@@ -48,6 +51,7 @@ impl MemCounters {
         self.l1d.add(&other.l1d);
         self.shared.add(&other.shared);
         self.constant.add(&other.constant);
+        self.second.add(&other.second);
         self.texture.add(&other.texture);
     }
 
@@ -58,6 +62,7 @@ impl MemCounters {
             l1d: self.l1d.since(&earlier.l1d),
             shared: self.shared.since(&earlier.shared),
             constant: self.constant.since(&earlier.constant),
+            second: self.second.since(&earlier.second),
             texture: self.texture.since(&earlier.texture),
         }
     }
@@ -67,6 +72,7 @@ impl MemCounters {
         self.l1d.visit(f);
         self.shared.visit(f);
         self.constant.visit(f);
+        self.second.visit(f);
         self.texture.visit(f);
     }
 }

@@ -2,14 +2,17 @@
 //! The L1 data cache: write-evict without allocation for global memory, write-back with allocation for local memory; one line a cycle.
 //!
 //! Global stores go to L2 and drop the line here; so do atomics and reductions, which L2 carries out. Local memory belongs to one warp,
-//! so its lines can stay changed until they make room. A load that finds no line reserves a place at once and waits in a miss status
-//! register; one that finds its line reserved joins those who wait. What cannot be done leaves everything as it is and is tried again.
+//! so its lines can stay changed until they make room. A load that finds no line waits in a miss status register; one whose line is on its
+//! way joins those who wait. What cannot be done leaves everything as it is and is tried again.
+//!
+//! With `sm.l1d.allocate = "miss"`, a line that is fetched has its place reserved at once, so that no more lines of a set can be on their way
+//! than it has ways. With `"fill"` it takes the least recently used place when it comes.
 
 use std::collections::VecDeque;
 
 use warpwatt_base::counters;
 use warpwatt_base::counters::{Charge, Log2};
-use warpwatt_config::Config;
+use warpwatt_config::{Allocation, Config, SetIndex};
 
 use crate::cache::{
     Array, ArrayShape, DataArray, FilterSite, LineId, Mshr, MshrId, RowAccess, State, Tags, Use,
@@ -80,8 +83,13 @@ pub struct L1d {
     tags: Tags,
     pub data: DataArray,
     mshr: Mshr<Waiter>,
-    /// By register: where its line will be, and whether a store has changed it meanwhile.
-    places: Vec<(LineId, bool)>,
+    /// By register: where its line will be, if it has a place already, and whether a store has changed it meanwhile.
+    places: Vec<(Option<LineId>, bool)>,
+    allocate: Allocation,
+    /// Sets and ways as usual, and where shared memory is small; which of them it is.
+    shapes: [(u32, u32); 2],
+    is_large: bool,
+    set_index: SetIndex,
     pub requests: Requests,
     /// Numbers of changed lines that made room or were flushed, and wait for room among the requests.
     backlog: VecDeque<u64>,
@@ -94,9 +102,8 @@ pub struct L1d {
 impl L1d {
     pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> L1d {
         let spec = &config.l1d;
-        let bytes = config.sm.onchip_bytes.saturating_sub(config.shared.bytes);
-        let sets = (bytes / LINE_BYTES as u32 / spec.ways).max(1);
-        let tags = Tags::new(sets, spec.ways);
+        let (sets, ways) = config.l1d_shape(false);
+        let tags = Tags::hashed(sets, ways, spec.set_index);
         let shape = ArrayShape { frames: tags.len(), ways: tags.ways(), line_bytes: LINE_BYTES as u32 };
         L1d {
             counters: L1dCounters::default(),
@@ -105,7 +112,11 @@ impl L1d {
             backlog: VecDeque::with_capacity(tags.len() as usize),
             tags,
             mshr: Mshr::new(spec.mshrs, spec.merges),
-            places: vec![(LineId(0), false); spec.mshrs as usize],
+            places: vec![(None, false); spec.mshrs as usize],
+            allocate: spec.allocate,
+            shapes: [false, true].map(|large| config.l1d_shape(large)),
+            is_large: false,
+            set_index: spec.set_index,
             requests: Requests::new(config, sm, Client::L1d, spec.miss_queue),
             write_backs: 0,
             filters: techniques.hang(config, sm, |sites, build| Some((sites.filter?)(build))),
@@ -246,9 +257,8 @@ impl L1d {
     fn load(&mut self, now: u64, line: &Line, asker: Asker) -> Result<Answer, Cause> {
         let waiter = Waiter { flight: Some(asker.flight) };
         let number = line.address / LINE_BYTES;
-        if let Some(place) = self.tags.find(number) {
-            self.join(number, waiter)?;
-            self.tags.touch(place);
+        if let Some(register) = self.mshr.find(number) {
+            self.join(register, waiter)?;
             self.counters.merges += 1;
         } else {
             self.fetch(now, line.address, asker.lanes, waiter)?;
@@ -262,15 +272,14 @@ impl L1d {
     fn store_local(&mut self, now: u64, line: &Line, asker: Asker) -> Result<Answer, Cause> {
         let waiter = Waiter { flight: None };
         let number = line.address / LINE_BYTES;
-        match self.tags.find(number) {
-            Some(place) if self.tags.state(place) != State::Reserved => {
+        match self.tags.find(number).filter(|&place| self.tags.state(place) != State::Reserved) {
+            Some(place) => {
                 self.write(now, place, line, asker.lanes);
                 self.counters.write_hits += 1;
                 self.counters.hit_written += line.bytes();
             }
-            Some(place) => {
-                let register = self.join(number, waiter)?;
-                self.tags.touch(place);
+            None if let Some(register) = self.mshr.find(number) => {
+                self.join(register, waiter)?;
                 self.places[register.0 as usize].1 = true;
             }
             // All of it is written: there is nothing to fetch.
@@ -299,13 +308,15 @@ impl L1d {
     }
 
     /// Waits for a line that is being fetched.
-    fn join(&mut self, number: u64, waiter: Waiter) -> Result<MshrId, Cause> {
-        let register = self.mshr.find(number).ok_or(Cause::Mshrs)?;
+    fn join(&mut self, register: MshrId, waiter: Waiter) -> Result<(), Cause> {
         if !self.mshr.has_room(register) {
             return Err(Cause::Merges);
         }
         self.mshr.merge(register, waiter);
-        Ok(register)
+        if let (Some(place), _) = self.places[register.0 as usize] {
+            self.tags.touch(place);
+        }
+        Ok(())
     }
 
     /// Asks for a line that is not there.
@@ -314,7 +325,14 @@ impl L1d {
             return Err(Cause::Mshrs);
         }
         let number = address / LINE_BYTES;
-        let place = self.make_room(now, number, 1)?;
+        let place = match self.allocate {
+            Allocation::Miss => Some(self.make_room(now, number, 1)?),
+            // Changed lines that fills displaced go first.
+            Allocation::Fill if self.requests.room() == 0 || !self.backlog.is_empty() => {
+                return Err(Cause::Queue);
+            }
+            Allocation::Fill => None,
+        };
         let register = self.mshr.allocate(number, waiter);
         self.places[register.0 as usize] = (place, false);
         let note = Note::Fill(register.0);
@@ -332,7 +350,12 @@ impl L1d {
         if self.requests.room() < requests || changed && !self.backlog.is_empty() {
             return Err(Cause::Queue);
         }
-        let (place, evicted) = self.tags.reserve(number).ok_or(Cause::Ways)?;
+        self.take_place(now, number).ok_or(Cause::Ways)
+    }
+
+    /// Gives a line the least recently used place of its set; a changed line that was there goes to the backlog.
+    fn take_place(&mut self, now: u64, number: u64) -> Option<LineId> {
+        let (place, evicted) = self.tags.reserve(number)?;
         if let Some(evicted) = evicted {
             self.counters.evictions += 1;
             if evicted.dirty {
@@ -341,7 +364,7 @@ impl L1d {
                 self.backlog.push_back(evicted.line);
             }
         }
-        Ok(place)
+        Some(place)
     }
 
     fn write_back(&mut self, now: u64, number: u64) {
@@ -369,9 +392,15 @@ impl L1d {
             self.lose(now);
         }
         let (place, changed) = self.places[register as usize];
-        self.tags.set_state(place, if changed { State::Dirty } else { State::Clean });
         let number = self.mshr.line(MshrId(register));
+        let place = place
+            .or_else(|| self.take_place(now, number))
+            .expect("no place stays reserved where lines get theirs when they come");
+        self.tags.set_state(place, if changed { State::Dirty } else { State::Clean });
         let ready = self.use_data(now, Use::Fill, 32, whole(place, number));
+        if !self.backlog.is_empty() {
+            self.catch_up(now);
+        }
         let mut loads = 0;
         self.mshr.release(MshrId(register), |waiter| {
             if let Some(flight) = waiter.flight {
@@ -406,6 +435,18 @@ impl L1d {
             *write_backs += 1;
         });
         self.catch_up(now);
+    }
+
+    /// Takes the size for the kernel that starts. Only between kernels, when nothing is on its way and lines have been dropped. With a
+    /// technique in the data array, which was built for one size, the size stays.
+    pub fn resize(&mut self, large: bool) {
+        if large == self.is_large || self.data.has_sites() || self.mshr.in_use() != 0 {
+            return;
+        }
+        self.is_large = large;
+        let (sets, ways) = self.shapes[usize::from(large)];
+        self.tags = Tags::hashed(sets, ways, self.set_index);
+        self.data.resize(self.tags.len());
     }
 
     /// Moves the backlog to the miss queue as far as there is room.

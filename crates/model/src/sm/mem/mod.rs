@@ -4,7 +4,7 @@
 //! ```text
 //! issue ─► queue ─► slots ─┬─► shared memory ───────────────► result
 //!                          ├─► L1 data ──► miss queue ─┐
-//!                          ├─► constant ─► requests ───┼─► network
+//!                          ├─► constant ─► second level ┼─► network
 //!                          └─► texture ──► requests ───┘
 //! ```
 //!
@@ -24,6 +24,7 @@ mod job;
 mod l1d;
 mod requests;
 mod rows;
+mod second;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -44,6 +45,7 @@ pub use flight::Done;
 pub use job::{Job, JobKind};
 pub use l1d::L1dCounters;
 pub use rows::ROW_BYTES;
+pub use second::{SecondCounters, SecondLevel};
 pub use shared::SharedCounters;
 pub use texture::TextureCounters;
 
@@ -132,6 +134,8 @@ pub struct MemoryUnit {
     l1d: L1d,
     shared: Shared,
     constant: ConstantCache,
+    /// Between instruction and constant cache and L2.
+    pub second: SecondLevel,
     texture: TextureCache,
     /// First cycle in which a slot or the queue may go on.
     wake: u64,
@@ -158,6 +162,7 @@ impl MemoryUnit {
             l1d: L1d::new(config, techniques, sm),
             shared: Shared::new(config, techniques, sm),
             constant: ConstantCache::new(config, techniques, sm),
+            second: SecondLevel::new(config),
             texture: TextureCache::new(config, techniques, sm),
             wake: u64::MAX,
             accounted: 0,
@@ -331,7 +336,7 @@ impl MemoryUnit {
                 (Ok(Answer::At(at)), 0)
             }
             Part::Global { op, end } => (self.l1d.access(now, op, line(), asker), end),
-            Part::Constant { end } => (self.constant.access(now, line(), asker), end),
+            Part::Constant { end } => (self.constant.access(now, line(), asker, &mut self.second), end),
             Part::Texture { end } => {
                 let answer = self.texture.access(now, line(), asker, &mut land);
                 (answer.map(|()| Answer::Later), end)
@@ -479,7 +484,7 @@ impl MemoryUnit {
     #[inline]
     pub fn constant(&mut self, now: u64, address: u64, warp: u8, lanes: u8) -> Option<u64> {
         let before = self.constant.requests.len();
-        let there = self.constant.operand(now, address, warp, lanes);
+        let there = self.constant.operand(now, address, warp, lanes, &mut self.second);
         if self.constant.requests.len() != before {
             // The request waits from the next cycle on.
             self.account(now + 1, before != 0);
@@ -508,14 +513,16 @@ impl MemoryUnit {
         self.pending_writes[usize::from(warp) % WARPS]
     }
 
-    /// A kernel starts: drops all lines, after changed ones are written back.
-    pub fn new_kernel(&mut self, now: u64) {
+    /// A kernel starts, with a large L1 data cache or one as usual: drops all lines, after changed ones are written back.
+    pub fn new_kernel(&mut self, now: u64, large_l1: bool) {
         self.settle(now);
         if !self.has_requests() {
             self.port_accounted = now;
         }
         self.l1d.flush(now);
+        self.l1d.resize(large_l1);
         self.constant.flush();
+        self.second.new_kernel();
         self.texture.flush();
     }
 
@@ -542,6 +549,7 @@ impl MemoryUnit {
             l1d: self.l1d.counters(),
             shared: self.shared.counters(),
             constant: self.constant.counters(),
+            second: self.second.counters.clone(),
             texture: self.texture.counters(),
         }
     }
@@ -582,6 +590,7 @@ impl MemoryUnit {
             && self.unacknowledged == 0
             && self.l1d.is_idle()
             && self.constant.is_idle()
+            && self.second.is_idle()
             && self.texture.is_idle()
     }
 

@@ -98,8 +98,18 @@ impl Requests {
 
     /// The caller made sure that there is room.
     pub fn push(&mut self, now: u64, request: Request) {
+        let packet = self.packet(now, &request);
+        self.push_packet(packet);
+    }
+
+    pub fn push_packet(&mut self, packet: Packet) {
+        self.queue.push_back(packet);
+    }
+
+    /// A request as it travels.
+    pub fn packet(&self, now: u64, request: &Request) -> Packet {
         let address = request.address & !(LINE_BYTES - 1);
-        self.queue.push_back(Packet {
+        Packet {
             address,
             words: request.words,
             lanes: request.lanes,
@@ -112,7 +122,7 @@ impl Requests {
             tag: request.note.pack(),
             born: now,
             arrive: 0,
-        });
+        }
     }
 
     /// Offers the first one to the network. False if there is one and it was not taken.

@@ -6,7 +6,7 @@ mod arrays;
 use std::collections::{BTreeMap, VecDeque};
 
 use warpwatt_base::SplitMix64;
-use warpwatt_config::Config;
+use warpwatt_config::{Allocation, Config};
 use warpwatt_exec::AccessKind;
 use warpwatt_exec::stepping::{AccessGroup, Lanes};
 use warpwatt_isa::{CacheOp, Space};
@@ -217,12 +217,58 @@ fn misses_beyond_the_registers_are_held_up() {
 }
 
 #[test]
-fn a_set_whose_ways_are_all_on_their_way_holds_misses_up() {
+fn a_set_whose_ways_are_all_on_their_way_holds_misses_up_if_places_are_taken_with_the_miss() {
+    // A distance that the hash does not spread.
+    let same_set = || Handed::Groups(vec![group(Space::Global, 4, |lane| (lane % 8) << 20)]);
+    let waits = |allocate, mshrs| {
+        let mut config = Config::default();
+        (config.l1d.allocate, config.l1d.mshrs) = (allocate, mshrs);
+        let mut bench = Bench::new(&config);
+        bench.run(&[(job(0, JobKind::Load), same_set())]);
+        let counters = bench.unit.counters().l1d;
+        assert_eq!((counters.misses, counters.fills, counters.evictions), (8, 8, 4));
+        (counters.fail_ways, counters.fail_mshrs)
+    };
+    assert!(waits(Allocation::Miss, 64).0 > 100);
+    assert_eq!(waits(Allocation::Fill, 64), (0, 0));
+    assert!(waits(Allocation::Fill, 4).1 > 100);
+}
+
+#[test]
+fn a_line_on_its_way_without_a_place_is_joined_and_changed() {
     let mut bench = Bench::new(&Config::default());
-    let sets = 16384 / 128 / 4;
-    let same_set = Handed::Groups(vec![group(Space::Global, 4, |lane| (lane % 8) * sets * 128)]);
-    bench.run(&[(job(0, JobKind::Load), same_set)]);
-    assert!(bench.unit.counters().l1d.fail_ways > 100);
+    let mut part = group(Space::Local, 4, |_| 0);
+    part.lanes.mask = 3;
+    let jobs = [
+        (job(0, JobKind::Load), words(Space::Local, 0)),
+        (job(1, JobKind::Store), Handed::Groups(vec![part])),
+        (job(2, JobKind::Store), words(Space::Local, 0)),
+    ];
+    bench.run(&jobs);
+    assert_eq!((packets(&bench, Kind::Read), bench.unit.counters().l1d.fills), (1, 1));
+    bench.unit.new_kernel(bench.now, false);
+    bench.finish();
+    assert_eq!(packets(&bench, Kind::Write), 1);
+}
+
+#[test]
+fn a_larger_cache_holds_more_lines_until_a_kernel_has_the_usual_one_again() {
+    let mut bench = Bench::new(&Config::default());
+    let lines = |start: u32, large: bool, bench: &mut Bench| {
+        bench.unit.new_kernel(bench.now, large);
+        let jobs: Vec<_> = (0..2)
+            .flat_map(|_| (0..8).map(|i| spread(Space::Global, start + i * 32 * 128)))
+            .map(|handed| (job(0, JobKind::Load), handed))
+            .collect();
+        let before = bench.unit.counters().l1d.read_hits;
+        jobs.iter().for_each(|job| {
+            bench.run(std::slice::from_ref(job));
+        });
+        bench.unit.counters().l1d.read_hits - before
+    };
+    // 256 lines twice: half of them or none are there again.
+    assert_eq!(lines(0, true, &mut bench), 256);
+    assert_eq!(lines(0, false, &mut bench), 0);
 }
 
 #[test]
@@ -294,7 +340,7 @@ fn local_stores_stay_until_a_kernel_starts() {
     bench.run(&[(job(0, JobKind::Store), same.clone()), (job(1, JobKind::Load), same)]);
     let counters = bench.unit.counters();
     assert_eq!((counters.l1d.writes, counters.l1d.read_hits, bench.asked.len()), (2, 2, 0));
-    bench.unit.new_kernel(bench.now);
+    bench.unit.new_kernel(bench.now, false);
     assert!(!bench.unit.is_idle());
     bench.finish();
     assert_eq!((packets(&bench, Kind::Write), bench.unit.counters().l1d.write_backs), (2, 2));

@@ -9,3 +9,4 @@ pub mod merge;
 pub mod release;
 pub mod rename;
 pub mod shorten;
+pub mod twin;

@@ -78,7 +78,7 @@ fn a_kernels_start_shows_the_lines_that_are_written_back() {
     bench.unit.l1d.data.add_site(slow(Use::Read, 0));
     let local = Handed::Groups(vec![group(Space::Local, 8, |_| 8)]);
     bench.run(&[(job(0, JobKind::Store), local)]);
-    bench.unit.new_kernel(bench.now);
+    bench.unit.new_kernel(bench.now, false);
     bench.finish();
     assert_eq!(bench.unit.l1d.data.seen(), Seen { accesses: 4, lanes: 128, rows: 4, words: 128, settled: 0 });
 }

@@ -41,6 +41,26 @@ fn unknown_keys() {
 }
 
 #[test]
+fn reasons_that_are_none() {
+    let help = "write { value = ..., source = \"...\" }, with `choice` in place of `source` for a choice, or `agrees` and no value";
+    for (table, at, message) in [
+        ("{ value = 32 }", 9, "has no reason beside its value"),
+        ("{}", 9, "has no reason beside its value"),
+        ("{ value = 32, reason = \"x\" }", 23, "has a field `reason`"),
+        ("{ choice = \"x\", source = \"x\" }", 25, "has two reasons"),
+        ("{ value = 32, source = \" \" }", 32, "has a `source` that is no line of text"),
+        ("{ value = 32, agrees = \"x\" }", 32, "has a value of its own, which cannot agree with the inherited one"),
+    ] {
+        let said = about(&format!("[sm]\nwarps = {table}\n"));
+        assert_eq!(said, format!("my.toml:2:{at}: `sm.warps` {message}; {help}\n"), "{table}");
+    }
+    assert_eq!(
+        about("[sm]\nwarps = { value = 65, choice = \"more\" }\n"),
+        "my.toml:2:19: `sm.warps` cannot be 65; it can be 1 to 64 warps\n"
+    );
+}
+
+#[test]
 fn values_of_the_wrong_kind_or_out_of_range() {
     assert_eq!(
         about("[sm]\nwarps = 65\n"),

@@ -132,7 +132,7 @@ impl Problem {
                 format!("begin it with a line `[{section}]`, followed by its parameters")
             }
             Problem::BadReason { .. } => {
-                "write { value = ..., source = \"...\" }, with `choice` in place of `source` for a choice, or `agrees` and no value"
+                "write { value = ..., source = \"...\" }, with `agrees` in place of `source` where the inherited value is the same, or `choice`"
                     .to_owned()
             }
             Problem::NotASetting { .. } => {

@@ -228,7 +228,13 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn value(&mut self, parameter: &'static Parameter, value: &DeValue, at: Range<usize>, config: &mut Config) {
+    fn value(
+        &mut self,
+        parameter: &'static Parameter,
+        value: &DeValue,
+        at: Range<usize>,
+        config: &mut Config,
+    ) {
         let text = match (parameter.kind, value) {
             (Kind::Integer { .. }, DeValue::Integer(number)) => {
                 i128::from_str_radix(number.as_str(), number.radix()).ok().map(|number| number.to_string())

@@ -4,13 +4,15 @@
 //! ```toml
 //! [sm]
 //! ctas = { value = 8, source = "CUDA programming guide, compute capability 2.0" }
-//! warps = { agrees = "48 in the simulator's configuration too" }
+//! warps = { value = 48, agrees = "48 in the simulator's configuration, too" }
 //! register_unit = { choice = "no figure is published" }
 //! ```
 //!
-//! Without `value` the parameter keeps the value of the GPU that the file inherits from. A header `rest = "..."` gives the reason for all
+//! Without `value` the parameter keeps the value of the GPU that the file inherits from; one that `agrees` may repeat it, so that it stays
+//! when that GPU changes. A header `rest = "..."` gives the reason for all
 //! parameters that a file does not list.
 
+use std::fmt;
 use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
@@ -22,7 +24,7 @@ use crate::{Config, GpuFile};
 pub enum Basis {
     /// A data sheet, a paper, a configuration or a measurement.
     Source,
-    /// The value is that of the GPU inherited from, and the source of this GPU says the same.
+    /// A source as well, which says the same as the GPU inherited from.
     Agrees,
     /// A choice of ours: no source gives it, or the model needs it where the original does not.
     Choice,
@@ -45,6 +47,15 @@ pub struct Reason {
     pub text: String,
     /// The GPU whose file says so.
     pub gpu: String,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.basis {
+            Basis::Choice => write!(f, "choice: {}", self.text),
+            Basis::Source | Basis::Agrees => f.write_str(&self.text),
+        }
+    }
 }
 
 impl GpuFile {
@@ -77,16 +88,13 @@ pub(crate) fn read<'t, 'd>(
         }
         match field.get_ref().as_str().map(str::trim) {
             Some(text) if !text.is_empty() && !text.contains(char::is_control) => {
-                found = Some((basis, text.to_owned(), field.span()));
+                found = Some((basis, text.to_owned()));
             }
             _ => return Err((field.span(), format!("has a `{word}` that is no line of text"))),
         }
     }
     match found {
         None => Err((0..0, "has no reason beside its value".to_owned())),
-        Some((Basis::Agrees, _, at)) if value.is_some() => {
-            Err((at, "has a value of its own, which cannot agree with the inherited one".to_owned()))
-        }
-        Some((basis, text, _)) => Ok((value, basis, text)),
+        Some((basis, text)) => Ok((value, basis, text)),
     }
 }

@@ -71,7 +71,7 @@ fn with_reason(value: &Value) -> Value {
         "properties": {
             "value": value,
             "source": text("Where the value comes from."),
-            "agrees": text("What says the same as the GPU inherited from; without a value."),
+            "agrees": text("What says the same as the GPU inherited from."),
             "choice": text("Why this value was chosen."),
         },
     });

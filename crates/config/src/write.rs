@@ -25,8 +25,8 @@ fn written(config: &Config, annotated: bool, reasons: &BTreeMap<&'static str, Re
         for parameter in Config::parameters().iter().filter(|parameter| parameter.section == section.key) {
             if annotated {
                 let _ = writeln!(out, "# {} {}", parameter.doc, legal(parameter));
-                if let Some(Reason { basis, text, gpu }) = reasons.get(parameter.key) {
-                    let _ = writeln!(out, "# {gpu}, {}: {text}", basis.name());
+                if let Some(reason) = reasons.get(parameter.key) {
+                    let _ = writeln!(out, "# {}: {reason}", reason.gpu);
                 }
             }
             let _ = writeln!(out, "{} = {}", parameter.name, quoted(config, parameter));

@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use warpwatt_exec::{Ending, Fault, GridLaunch, GridStats, Image, Options as ExecOptions, Services, SmLimits};
+use warpwatt_exec::{
+    Ending, Fault, GridLaunch, GridStats, Image, Options as ExecOptions, Services, SmLimits,
+};
 use warpwatt_isa::Program;
 use warpwatt_model::Stalls;
 

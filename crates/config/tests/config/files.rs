@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use warpwatt_base::SplitMix64;
-use warpwatt_config::{Basis, Config, GpuFile, Policy, Topology, apply, listing, random, sha256, to_toml, values};
+use warpwatt_config::{
+    Basis, Config, GpuFile, Policy, Topology, apply, listing, random, sha256, to_toml, values,
+};
 
 #[test]
 fn a_file_lists_what_differs() {
@@ -142,6 +144,6 @@ fn a_reason_may_stand_beside_a_value_or_in_its_place() {
     assert_eq!(file.reasons.get("clock.core_mhz"), parent.reasons.get("clock.core_mhz"));
     assert_eq!(file.unexplained(), ["sm.schedulers"]);
     let written = file.to_toml(true);
-    assert!(written.contains("# mine, source: a book\nwarps = 32\n"), "{written}");
+    assert!(written.contains("# mine: a book\nwarps = 32\n"), "{written}");
     assert_eq!(GpuFile::read(&written, "x.toml").expect("a legal file").config, file.config);
 }

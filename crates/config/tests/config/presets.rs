@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use warpwatt_config::{Config, GpuFile, PRESETS, Policy, Topology, differences, validate};
+use warpwatt_config::{Basis, Config, GpuFile, PRESETS, Policy, Topology, differences, validate};
 
 fn preset(name: &str) -> GpuFile {
     GpuFile::preset(name).unwrap_or_else(|errors| panic!("{name}: {}", errors[0]))
@@ -30,19 +30,27 @@ fn given(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn they_give_values_to_what_differs_and_nothing_else() {
+fn they_give_values_to_what_differs_and_agree_where_they_say_so() {
     for entry in PRESETS {
         let file = preset(entry.name);
         assert_eq!(file.name, entry.name);
         assert!(!file.description.is_empty());
         assert_eq!(validate(&file.config), Ok(()), "{}", entry.name);
         let parent = preset(&file.inherits).config;
-        let mut keys: Vec<_> = differences(&parent, &file.config)
-            .iter()
-            .map(|difference| difference.parameter.key.to_owned())
-            .collect();
-        keys.sort();
-        assert_eq!(keys, given(entry.text), "{}", entry.name);
+        let given = given(entry.text);
+        for difference in differences(&parent, &file.config) {
+            let key = difference.parameter.key;
+            assert!(given.iter().any(|given| given == key), "{}: {key}", entry.name);
+            let reason = file.reasons.get(key).filter(|reason| reason.gpu == file.name);
+            assert!(
+                reason.is_none_or(|reason| reason.basis != Basis::Agrees),
+                "{} says that its {key} of {} agrees with {}, which has {}: call it a `source`",
+                entry.name,
+                difference.to,
+                file.inherits,
+                difference.from
+            );
+        }
     }
 }
 
@@ -60,7 +68,7 @@ fn every_parameter_of_every_gpu_has_a_reason() {
          write one in that file, in the parameter's section:\n\
          \x20   key = {{ value = N, source = \"where the value is from\" }}   a value of its own, or\n\
          \x20   key = {{ source = \"where the value is from\" }}              the value that it inherits (in gtx480: the default), or\n\
-         \x20   key = {{ agrees = \"what says the same\" }}                   the inherited value, since the GPU's own source says so, or\n\
+         \x20   key = {{ value = N, agrees = \"what says the same\" }}        the inherited value, since the GPU's own source says so, or\n\
          \x20   key = {{ choice = \"why\" }}                                 a choice of ours, with or without a value.\n\
          A parameter of silicon that GPGPU-Sim 3.2.1 does not have needs a value in gtx480-gpgpusim.toml that switches it off."
     );

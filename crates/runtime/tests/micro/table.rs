@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::figure::Figure;
-use crate::{arithmetic, control, memory, shared};
+use crate::{arithmetic, control, known, memory, shared};
 
 const HEAD: &str = "# Validation
 
@@ -58,6 +58,8 @@ fn the_documentation_says_what_is_measured() {
     table(&mut text, "Shared memory", &shared::figures());
     table(&mut text, "Global memory", &memory::figures());
     table(&mut text, "Blocks, branches and small caches", &control::figures());
+    table(&mut text, "GPGPU-Sim on the same algorithms", &known::figures());
+    known::attribution(&mut text);
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validation.md");
     if std::env::var_os("WARPWATT_BLESS").is_some() {
         std::fs::write(path, &text).expect("the document can be written");

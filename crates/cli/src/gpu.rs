@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use warpwatt_config::{
-    Config, Error, GpuFile, PRESETS, Problem, apply, differences, listing, sha256, validate, values,
+    Config, Error, GpuFile, PRESETS, Problem, Reason, apply, differences, listing, sha256, validate, values,
 };
 
 use warpwatt_runtime::Techniques;
@@ -104,7 +104,11 @@ fn find(gpu: &str, settings: &[String]) -> Result<GpuFile, Failure> {
             message: format!("`{setting}` is about a technique, not about a GPU"),
             help: "give it to `run`, `exec` or `bench`; `warpwatt list techniques --show NAME` shows a technique".to_owned(),
         }),
-        None => apply(&mut file.config, setting).err().map(told),
+        None => {
+            // What the value rested on was said about another one.
+            file.reasons.remove(setting.split('=').next().unwrap_or_default().trim());
+            apply(&mut file.config, setting).err().map(told)
+        }
     }
     };
     let refused: Vec<_> = settings.iter().filter_map(refuse).collect();
@@ -167,17 +171,23 @@ fn as_json(file: &GpuFile) -> Value {
         .iter()
         .map(|difference| (difference.parameter.key.to_owned(), all[difference.parameter.key].clone()))
         .collect();
+    let reason = |(key, reason): (&&str, &Reason)| {
+        let Reason { basis, text, gpu } = reason;
+        ((*key).to_owned(), json!({ "basis": basis.name(), "text": text, "gpu": gpu }))
+    };
     json!({
         "name": file.name,
         "description": file.description,
         "inherits": file.inherits,
+        "rest": file.rest,
+        "reasons": file.reasons.iter().map(reason).collect::<Map<_, _>>(),
         "sha256": sha256(&file.config),
         "differences": changed,
         "parameters": all,
     })
 }
 
-/// Every parameter by section, with the reference's value where that is another one.
+/// Every parameter by section, with the reference's value where that is another one, and under it what the value rests on.
 fn table(file: &GpuFile) -> String {
     let GpuFile { name, description, config, .. } = file;
     let mut table = Table::new(&["parameter", "value", "unit", REFERENCE, "meaning"]).left(2).left(4);
@@ -220,6 +230,12 @@ fn table(file: &GpuFile) -> String {
             let _ = writeln!(out, "\n# {doc}");
         }
         let _ = writeln!(out, "{line}");
+        if let Some(reason) = file.reasons.get(parameter.key) {
+            let _ = writeln!(out, "    {}: {reason}", reason.gpu);
+        }
+    }
+    if let Some(rest) = &file.rest {
+        let _ = writeln!(out, "\nWhat {name} does not list is that of {}: {rest}.", file.inherits);
     }
     match differences(&reference, config).len() {
         0 => {}
@@ -264,6 +280,10 @@ mod tests {
         let core = text.lines().find(|line| line.starts_with("clock.core_mhz")).expect("the core clock");
         assert_eq!(core.split_whitespace().collect::<Vec<_>>()[1..4], ["1400", "MHz", "700"]);
         assert!(text.contains("\n# Shared memory.\nsm.shared.bytes"), "{text}");
+        assert!(text.contains("\n    gtx480-wc: Table 2: 1.4 GHz"), "{text}");
+        assert!(text.contains("\n    gtx480-gpgpusim: simulator: none; 1 is the least here\n"), "{text}");
+        let changed = table(&find("gtx480-wc", &["clock.core_mhz=1000".to_owned()]).expect("legal"));
+        assert!(!changed.contains("Table 2: 1.4 GHz"), "{changed}");
     }
 
     #[test]

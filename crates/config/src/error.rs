@@ -53,7 +53,12 @@ pub enum Problem {
     NotASetting {
         text: String,
     },
-    /// `name`, `description` or `inherits` is no text, or not a possible one.
+    /// A table in place of a value that gives no reason for it, or not a possible one.
+    BadReason {
+        key: &'static str,
+        message: String,
+    },
+    /// `name`, `description`, `inherits` or `rest` is no text, or not a possible one.
     BadHeader {
         key: &'static str,
         message: String,
@@ -97,7 +102,9 @@ impl Problem {
             Problem::Rule { message, .. } => message.clone(),
             Problem::NotASection { section } => format!("`{section}` is a section of parameters, not one"),
             Problem::NotASetting { text } => format!("`{text}` is not a setting"),
-            Problem::BadHeader { key, message } => format!("`{key}` {message}"),
+            Problem::BadHeader { key, message } | Problem::BadReason { key, message } => {
+                format!("`{key}` {message}")
+            }
             Problem::UnknownPreset { name, .. } => format!("there is no GPU `{name}`"),
             Problem::Syntax { message } => message.clone(),
         }
@@ -123,6 +130,10 @@ impl Problem {
             Problem::Rule { help, .. } => help.clone(),
             Problem::NotASection { section } => {
                 format!("begin it with a line `[{section}]`, followed by its parameters")
+            }
+            Problem::BadReason { .. } => {
+                "write { value = ..., source = \"...\" }, with `agrees` in place of `source` where the inherited value is the same, or `choice`"
+                    .to_owned()
             }
             Problem::NotASetting { .. } => {
                 "write key=value, such as sm.scheduler=lrr or sm.l1d.mshrs=64".to_owned()

@@ -2,12 +2,14 @@
 //! GPU files: TOML whose tables are the sections of parameters. A file says what it inherits from and lists what differs. Presets are
 //! such files too. All that is wrong is told at once, each with its line.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 use warpwatt_base::suggest;
 
 use crate::error::shortened;
+use crate::reasons::{self, Reason};
 use crate::{Config, Error, Kind, PRESETS, Parameter, Place, Problem, validate};
 
 /// What a file inherits from unless it says otherwise: the defaults of the declarations.
@@ -22,6 +24,10 @@ pub struct GpuFile {
     /// The preset that it lists differences from.
     pub inherits: String,
     pub config: Config,
+    /// Why parameters have their values, as far as this file and those that it inherits from say so.
+    pub reasons: BTreeMap<&'static str, Reason>,
+    /// Why the parameters that the file does not list are those of the GPU that it inherits from.
+    pub rest: Option<String>,
 }
 
 impl Config {
@@ -45,7 +51,7 @@ impl GpuFile {
         if !DeTable::parse(text).is_ok_and(|table| table.get_ref().is_empty()) {
             return read(text, file_name, PRESETS.len());
         }
-        let mut reader = Reader { text, file_name, errors: Vec::new(), set: Vec::new() };
+        let mut reader = Reader::new(text, file_name);
         let message =
             "the file is empty; `inherits = \"gtx480\"` makes a copy of that GPU to change".to_owned();
         reader.tell(0..0, Problem::Syntax { message });
@@ -60,7 +66,7 @@ fn unknown_preset(name: &str) -> Problem {
 
 /// A preset inherits from those before it, so that nobody inherits from itself; `known` of them are to be had.
 fn read(text: &str, file_name: &str, known: usize) -> Result<GpuFile, Vec<Error>> {
-    let mut reader = Reader { text, file_name, errors: Vec::new(), set: Vec::new() };
+    let mut reader = Reader::new(text, file_name);
     let table = match DeTable::parse(text) {
         Ok(table) => table,
         Err(error) => {
@@ -75,10 +81,15 @@ fn read(text: &str, file_name: &str, known: usize) -> Result<GpuFile, Vec<Error>
     let name = reader.header(table, "name").unwrap_or_else(|| stem.to_owned());
     let description = reader.header(table, "description").unwrap_or_default();
     let inherits = reader.header(table, "inherits");
+    let rest = reader.header(table, "rest");
     let mut config = Config::default();
+    reader.gpu.clone_from(&name);
     if let Some(wanted) = &inherits {
         match PRESETS[..known].iter().position(|preset| preset.name == wanted) {
-            Some(index) => config = read(PRESETS[index].text, wanted, index)?.config,
+            Some(index) => {
+                let parent = read(PRESETS[index].text, wanted, index)?;
+                (config, reader.reasons) = (parent.config, parent.reasons);
+            }
             None => reader.tell(span_of(table, "inherits"), unknown_preset(wanted)),
         }
     }
@@ -99,14 +110,15 @@ fn read(text: &str, file_name: &str, known: usize) -> Result<GpuFile, Vec<Error>
     if !reader.errors.is_empty() {
         return Err(reader.finish());
     }
-    Ok(GpuFile { name, description, inherits: inherits.unwrap_or_else(|| ROOT.to_owned()), config })
+    let inherits = inherits.unwrap_or_else(|| ROOT.to_owned());
+    Ok(GpuFile { name, description, inherits, config, reasons: reader.reasons, rest })
 }
 
 fn span_of(table: &DeTable, key: &str) -> Range<usize> {
     table.iter().find(|(name, _)| name.get_ref() == key).map_or(0..0, |(_, value)| value.span())
 }
 
-const HEADERS: [&str; 3] = ["name", "description", "inherits"];
+const HEADERS: [&str; 4] = ["name", "description", "inherits", "rest"];
 
 struct Reader<'t> {
     text: &'t str,
@@ -114,9 +126,23 @@ struct Reader<'t> {
     errors: Vec<(usize, Error)>,
     /// Parameters that the file gives a value to, and where.
     set: Vec<(&'static str, Range<usize>)>,
+    /// What the GPU is called, and why its parameters have their values.
+    gpu: String,
+    reasons: BTreeMap<&'static str, Reason>,
 }
 
-impl Reader<'_> {
+impl<'t> Reader<'t> {
+    fn new(text: &'t str, file_name: &'t str) -> Reader<'t> {
+        Reader {
+            text,
+            file_name,
+            errors: Vec::new(),
+            set: Vec::new(),
+            gpu: String::new(),
+            reasons: BTreeMap::new(),
+        }
+    }
+
     fn tell(&mut self, at: Range<usize>, problem: Problem) {
         let before = &self.text.as_bytes()[..at.start.min(self.text.len())];
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
@@ -176,7 +202,39 @@ impl Reader<'_> {
         }
     }
 
-    fn parameter(&mut self, parameter: &Parameter, value: &DeValue, at: Range<usize>, config: &mut Config) {
+    fn parameter(
+        &mut self,
+        parameter: &'static Parameter,
+        value: &DeValue,
+        at: Range<usize>,
+        config: &mut Config,
+    ) {
+        let DeValue::Table(table) = value else {
+            // What the value rested on was said about another one.
+            self.reasons.remove(parameter.key);
+            return self.value(parameter, value, at, config);
+        };
+        match reasons::read(table) {
+            Ok((value, basis, text)) => {
+                if let Some(value) = value {
+                    self.value(parameter, value.get_ref(), value.span(), config);
+                }
+                self.reasons.insert(parameter.key, Reason { basis, text, gpu: self.gpu.clone() });
+            }
+            Err((place, message)) => {
+                let place = if place.is_empty() { at } else { place };
+                self.tell(place, Problem::BadReason { key: parameter.key, message });
+            }
+        }
+    }
+
+    fn value(
+        &mut self,
+        parameter: &'static Parameter,
+        value: &DeValue,
+        at: Range<usize>,
+        config: &mut Config,
+    ) {
         let text = match (parameter.kind, value) {
             (Kind::Integer { .. }, DeValue::Integer(number)) => {
                 i128::from_str_radix(number.as_str(), number.radix()).ok().map(|number| number.to_string())

@@ -90,7 +90,9 @@ parameters! {
         warps: u32 = 48, 1..=64, "warps", "Resident warps.";
         threads: u32 = 1536, 32..=2048, "threads", "Resident threads.";
         ctas: u32 = 8, 1..=32, "blocks", "Resident blocks.";
+        block_threads: u32 = 1024, 32..=1024, "threads", "Most threads of a block; larger blocks are refused.";
         registers: u32 = 32768, 1024..=262144, "registers", "32-bit registers.";
+        thread_registers: u32 = 255, 16..=255, "registers", "Most registers of a thread; a kernel that needs more spills to local memory.";
         register_unit: u32 = 64, 32..=1024, "registers", "Registers are given to a warp in multiples of this, which is a multiple of 32.";
         onchip_bytes: u32 = 65536, 8192..=262144, "bytes", "On-chip memory that shared memory and the L1 data cache divide.";
         schedulers: u32 = 2, 1..=4, "", "Warp schedulers; each issues at most one instruction a cycle.";
@@ -240,6 +242,7 @@ parameters! {
         merges: u32 = 4, 1..=64, "", "Requests that wait for one line.";
         queue: u32 = 8, 1..=64, "", "Requests that wait for the memory controller.";
         atomic_cycles: u32 = 2, 1..=100, "L2 cycles", "Each different word of an atomic operation; lanes on the same word take this long one after the other.";
+        write_fetch: bool = false, 0..=0, "", "A write of a whole line that misses fetches the line first, as a write of a part always does.";
         port_bytes: u32 = 64, 8..=128, "bytes", "Data that a slice reads or writes in an L2 cycle; a power of two.";
     }
     /// Memory controllers and GDDR5. Timing constraints are in command clocks.
@@ -250,11 +253,13 @@ parameters! {
         burst: u32 = 8, 4..=16, "beats", "Beats of one access, four in a command clock; with the bus they give the access granularity. A power of two.";
         banks: u32 = 16, 1..=64, "", "Banks of a channel; a power of two.";
         groups: u32 = 4, 1..=16, "", "Bank groups; they divide the banks.";
+        upper_groups: bool = false, 0..=0, "", "The upper bits of a bank number tell its group; otherwise the lower ones do, and neighbouring stretches of memory lie in different groups.";
         row_bytes: u32 = 2048, 256..=65536, "bytes", "Row of a bank over all chips of a channel; a power of two.";
         interleave_bytes: u32 = 256, 128..=65536, "bytes", "Consecutive addresses in one partition; a power of two.";
         bank_hash: bool = true, 0..=0, "", "Bank numbers are hashed with row bits.";
         address_hash: bool = true, 0..=0, "", "Partitions and channels are hashed with higher address bits, so that no distance between addresses keeps to a few of them.";
         queue: u32 = 64, 1..=256, "", "Accesses that the scheduler looks at.";
+        write_queue: bool = true, 0..=0, "", "Writes gather in a queue of their own and are drained together; otherwise reads and writes share one queue, whose oldest access to an open row decides the direction.";
         return_queue: u32 = 16, 1..=256, "", "Lines read that wait for the L2 slice.";
         cycles: u32 = 155, 1..=1000, "cycles", "Fixed part of the latency, on the way to the memory and back.";
         t_ccd: u32 = 2, 1..=64, "clocks", "Between accesses of different bank groups.";

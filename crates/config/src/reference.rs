@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::listing::shown;
-use crate::{Config, GpuFile, PRESETS, differences};
+use crate::{Config, GpuFile, PRESETS, Reason, differences};
 
 const OPENING: &str = "\
 # Parameters
@@ -23,6 +23,17 @@ scheduler = \"lrr\"
 [sm.l1d]
 mshrs = 64
 ```
+
+Beside a value a file may say what it rests on, in a table of one line; `warpwatt gpu show` prints that under the parameter:
+
+```toml
+[sm]
+ctas = { value = 8, source = \"data sheet\" }
+warps = { value = 48, agrees = \"data sheet: the same as the GPU inherited from\" }
+register_unit = { choice = \"no figure is published\" }
+```
+
+The built-in GPUs do so for every parameter. With `rest = \"...\"` at its top a file says why all that it does not list is inherited.
 
 Cycles are those of the core clock unless another clock is named. Defaults are those of `gtx480`.
 ";
@@ -49,14 +60,18 @@ pub fn reference() -> String {
         let _ = writeln!(page, "\n### `{}`\n\n{}", file.name, file.description);
         let parent = GpuFile::preset(&file.inherits).map_or(Config::default(), |parent| parent.config);
         let differences = differences(&parent, &file.config);
+        if let Some(rest) = &file.rest {
+            let _ = writeln!(page, "\nAll else is that of `{}`: {rest}.", file.inherits);
+        }
         if differences.is_empty() {
             continue;
         }
-        let _ = writeln!(page, "\n| parameter | `{}` | here |\n|---|---|---|", file.inherits);
+        let _ = writeln!(page, "\n| parameter | `{}` | here | why |\n|---|---|---|---|", file.inherits);
         for difference in differences {
+            let why = file.reasons.get(difference.parameter.key).map(Reason::to_string).unwrap_or_default();
             let _ = writeln!(
                 page,
-                "| `{}` | {} | {} |",
+                "| `{}` | {} | {} | {why} |",
                 difference.parameter.key, difference.from, difference.to
             );
         }

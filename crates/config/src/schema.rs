@@ -24,6 +24,10 @@ pub fn gpu_schema() -> Value {
                 "default": names[0],
                 "description": "The GPU that this file lists differences from.",
             },
+            "rest": {
+                "type": "string",
+                "description": "Why the parameters that the file does not list are those of the GPU that it inherits from.",
+            },
         },
     });
     let defaults = values(&Config::default());
@@ -36,7 +40,8 @@ pub fn gpu_schema() -> Value {
         }
         at["description"] = section.doc.into();
         for parameter in Config::parameters().iter().filter(|parameter| parameter.section == section.key) {
-            let mut rule = kind(parameter);
+            let mut rule = with_reason(&kind(parameter));
+            rule["description"] = described(parameter).into();
             rule["default"] = defaults[parameter.key].clone();
             at["properties"][parameter.name] = rule;
         }
@@ -44,14 +49,31 @@ pub fn gpu_schema() -> Value {
     schema
 }
 
-fn kind(parameter: &Parameter) -> Value {
+fn described(parameter: &Parameter) -> String {
     let unit = if parameter.unit.is_empty() { String::new() } else { format!(" In {}.", parameter.unit) };
-    let description = format!("{}{unit}", parameter.doc);
+    format!("{}{unit}", parameter.doc)
+}
+
+fn kind(parameter: &Parameter) -> Value {
     match parameter.kind {
-        Kind::Integer { min, max } => {
-            json!({ "type": "integer", "minimum": min, "maximum": max, "description": description })
-        }
-        Kind::Switch => json!({ "type": "boolean", "description": description }),
-        Kind::Choice(words) => json!({ "enum": words, "description": description }),
+        Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Kind::Switch => json!({ "type": "boolean" }),
+        Kind::Choice(words) => json!({ "enum": words }),
     }
+}
+
+/// A value, or a table that says why it has it.
+fn with_reason(value: &Value) -> Value {
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    let table = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "value": value,
+            "source": text("Where the value comes from."),
+            "agrees": text("What says the same as the GPU inherited from."),
+            "choice": text("Why this value was chosen."),
+        },
+    });
+    json!({ "anyOf": [value, table] })
 }

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writes GPU files that read back to the same parameters; annotated, they explain themselves.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::listing::shown;
-use crate::{Config, GpuFile, Kind, Parameter};
+use crate::{Config, GpuFile, Kind, Parameter, Reason};
 
 /// All parameters as TOML, with what each means, its unit and what is legal if `annotated`.
 pub fn to_toml(config: &Config, annotated: bool) -> String {
+    written(config, annotated, &BTreeMap::new())
+}
+
+/// The same with the reason for each value in a comment of its own.
+fn written(config: &Config, annotated: bool, reasons: &BTreeMap<&'static str, Reason>) -> String {
     let mut out = String::new();
     for section in Config::SECTIONS {
         let gap = if out.is_empty() { "" } else { "\n" };
@@ -19,6 +25,9 @@ pub fn to_toml(config: &Config, annotated: bool) -> String {
         for parameter in Config::parameters().iter().filter(|parameter| parameter.section == section.key) {
             if annotated {
                 let _ = writeln!(out, "# {} {}", parameter.doc, legal(parameter));
+                if let Some(reason) = reasons.get(parameter.key) {
+                    let _ = writeln!(out, "# {}: {reason}", reason.gpu);
+                }
             }
             let _ = writeln!(out, "{} = {}", parameter.name, quoted(config, parameter));
         }
@@ -37,7 +46,7 @@ impl GpuFile {
             }
         }
         let _ = writeln!(out, "inherits = {}\n", text(&self.inherits));
-        out + &to_toml(&self.config, annotated)
+        out + &written(&self.config, annotated, &self.reasons)
     }
 }
 

@@ -17,6 +17,10 @@ pub struct SmLimits {
     pub shared_bytes: u32,
     /// Registers are handed out to a warp in multiples of this.
     pub register_unit: u32,
+    /// Most threads of a block.
+    pub block_threads: u32,
+    /// Most registers of a thread.
+    pub thread_registers: u32,
     /// Threads of a warp make progress independently; without, a warp has a reconvergence stack.
     pub independent_threads: bool,
 }
@@ -34,6 +38,8 @@ impl SmLimits {
         registers: 32768,
         shared_bytes: 48 << 10,
         register_unit: 64,
+        block_threads: 1024,
+        thread_registers: 255,
         independent_threads: false,
     };
 

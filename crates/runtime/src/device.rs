@@ -313,7 +313,7 @@ impl Device {
             local_bytes: program.local_bytes,
             param_bytes: program.param_bytes,
             const_bytes,
-            max_threads: max_threads.min(1024),
+            max_threads: max_threads.min(self.options.sm.block_threads),
             instructions: program.uops.len() as u32,
         })
     }

@@ -26,6 +26,13 @@ impl Device {
         self.module(m)?;
         let module = &mut self.modules[m.0 as usize];
         let image = module.image(kernel, &self.options, None)?;
+        let (most, spilt) = (self.options.sm.thread_registers, image.program().spill_bytes);
+        if spilt != 0 && most < module.wanted_registers(&self.options) && module.first_note(kernel) {
+            self.observer.note(&format!(
+                "`{}` spills {spilt} bytes a thread, since the GPU has at most {most} registers a thread (`sm.thread_registers`)",
+                module.demangled(kernel)
+            ));
+        }
         match self.clocked.is_some().then(|| bounded(image.program(), &self.options.sm)).flatten() {
             Some(most) => module.image(kernel, &self.options, Some(most)).or(Ok(image)),
             None => Ok(image),

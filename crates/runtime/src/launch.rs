@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use warpwatt_exec::{
-    Ending, Fault, GridLaunch, GridStats, Image, Options as ExecOptions, Services, Watchdog,
+    Ending, Fault, GridLaunch, GridStats, Image, Options as ExecOptions, Services, SmLimits, Watchdog,
 };
 use warpwatt_isa::Program;
 use warpwatt_model::Stalls;
@@ -21,8 +21,6 @@ use crate::record::{LaunchRecord, by_line};
 use crate::report::{FaultReport, Scene};
 use crate::types::{Args, DevicePtr, LaunchConfig, ModuleId, Stream};
 
-/// Threads of a block.
-const MAX_THREADS: u64 = 1024;
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 /// The most shared memory that a block has on any CUDA machine so far.
@@ -160,7 +158,7 @@ impl Device {
     ) -> Result<Ready, Error> {
         let program = image.program();
         let refused = |reason| Error::Launch { kernel: program.name.clone(), reason };
-        check_config(program, config).map_err(refused)?;
+        check_config(program, config, &self.options.sm).map_err(refused)?;
         if self.gpu().is_some() || self.options.strict {
             let threads = config.block.count() as u32;
             let shared = shared_bytes(program, config) as u32;
@@ -330,7 +328,7 @@ impl Device {
     }
 }
 
-fn check_config(program: &Program, config: &LaunchConfig) -> Result<(), String> {
+fn check_config(program: &Program, config: &LaunchConfig, sm: &SmLimits) -> Result<(), String> {
     let (grid, block) = (config.grid.to_array(), config.block.to_array());
     for (what, extent, most) in [("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)] {
         for axis in 0..3 {
@@ -346,8 +344,8 @@ fn check_config(program: &Program, config: &LaunchConfig) -> Result<(), String> 
         }
     }
     let threads = config.block.count();
-    if threads > MAX_THREADS {
-        return Err(format!("a block of {threads} threads; at most {MAX_THREADS} are possible"));
+    if threads > u64::from(sm.block_threads) {
+        return Err(format!("a block of {threads} threads; at most {} are possible", sm.block_threads));
     }
     if let Some(required) = program.req_ntid.filter(|&required| required != block) {
         return Err(format!(

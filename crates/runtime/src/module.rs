@@ -296,15 +296,20 @@ impl Module {
         Ok(())
     }
 
+    /// Registers of a thread that the options allow, or else the module's target; the GPU may have fewer.
+    pub fn wanted_registers(&self, options: &Options) -> u32 {
+        let target = if self.tree.target.sm < FIRST_WITH_255 { 63 } else { 255 };
+        options.max_registers.unwrap_or(target)
+    }
+
     pub fn compile(&self, kernel: &str, options: &Options, keep_stages: bool) -> Result<Compiled, Error> {
         self.check_kernel(kernel)?;
         let broken = self.errors_of(kernel);
         if !broken.is_empty() {
             return Err(self.refusal(Some(kernel), broken));
         }
-        let budget = if self.tree.target.sm < FIRST_WITH_255 { 63 } else { 255 };
         let settings = warpwatt_compiler::Options {
-            max_registers: options.max_registers.unwrap_or(budget),
+            max_registers: self.wanted_registers(options).min(options.sm.thread_registers),
             keep_stages,
             verify: options.verify,
             predicate: options.predicate,

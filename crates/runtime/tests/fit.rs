@@ -104,3 +104,37 @@ fn what_never_fits_is_still_refused() {
     let error = device.launch(module, "hungry", &LaunchConfig::new(1, 1024), &args).expect_err("8 registers");
     assert!(error.to_string().contains("an SM has 8192"), "{error}");
 }
+
+#[test]
+fn a_gpu_with_few_registers_a_thread_makes_kernels_spill_and_says_so() {
+    let mut options = timed(32768);
+    let Mode::Timed(timed) = &mut options.mode else { unreachable!("a timed device") };
+    timed.config.sm.thread_registers = 63;
+    let mut functional = Options::default();
+    functional.limit_to(&timed.config);
+    for options in [options, functional] {
+        let (found, notes) = run(options, "hungry", 64);
+        assert_eq!(found, (0..64).map(right).collect::<Vec<_>>());
+        let [note] = &notes[..] else { panic!("{notes:?}") };
+        assert!(
+            note.starts_with("`hungry` spills ") && note.contains("at most 63 registers a thread"),
+            "{note}"
+        );
+    }
+}
+
+#[test]
+fn blocks_larger_than_a_gpu_allows_are_refused() {
+    let mut config = Config::default();
+    config.sm.block_threads = 512;
+    let mut functional = Options::default();
+    functional.limit_to(&config);
+    for options in [Options { mode: Mode::timed(config), ..Options::default() }, functional] {
+        let mut device = Device::with(options, Box::new(Nobody)).expect("a device");
+        let module = device.load_module("module.ptx", &module()).expect("the module loads");
+        assert_eq!(device.attributes(module, "hungry").expect("it compiles").max_threads, 512);
+        let args = Args::new().ptr(DevicePtr(0)).ptr(DevicePtr(0));
+        let error = device.launch(module, "hungry", &LaunchConfig::new(1, 513), &args).expect_err("too many");
+        assert!(error.to_string().contains("a block of 513 threads; at most 512 are possible"), "{error}");
+    }
+}

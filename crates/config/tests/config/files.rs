@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! GPU files are read as written, and written as read.
 
+use std::collections::BTreeMap;
+
 use warpwatt_base::SplitMix64;
-use warpwatt_config::{Config, GpuFile, Policy, Topology, apply, listing, random, sha256, to_toml, values};
+use warpwatt_config::{
+    Basis, Config, GpuFile, Policy, Topology, apply, listing, random, sha256, to_toml, values,
+};
 
 #[test]
 fn a_file_lists_what_differs() {
@@ -66,6 +70,8 @@ fn headers_survive_whatever_they_say() {
             description: word,
             inherits: "gtx480-wc".to_owned(),
             config: warpwatt_config::random(random.next_u64()),
+            reasons: BTreeMap::new(),
+            rest: None,
         };
         assert_eq!(GpuFile::read(&file.to_toml(true), "x.toml"), Ok(file));
     }
@@ -73,7 +79,8 @@ fn headers_survive_whatever_they_say() {
 
 #[test]
 fn a_file_without_a_name_is_called_like_the_file() {
-    let file = GpuFile { name: String::new(), ..GpuFile::preset("gtx480-corf").expect("a preset") };
+    let preset = GpuFile::preset("gtx480-corf").expect("a preset");
+    let file = GpuFile { name: String::new(), reasons: BTreeMap::new(), rest: None, ..preset };
     let read = GpuFile::read(&file.to_toml(true), "dir/fast.toml").expect("a legal file");
     assert_eq!(read, GpuFile { name: "fast".to_owned(), inherits: "gtx480-gpgpusim".to_owned(), ..file });
 }
@@ -119,4 +126,24 @@ fn the_hash_tells_every_parameter() {
         assert!(seen.insert(sha256(&config)), "{}", parameter.key);
         assert_eq!(values(&config).len(), Config::parameters().len());
     }
+}
+
+#[test]
+fn a_reason_may_stand_beside_a_value_or_in_its_place() {
+    let text = "inherits = \"gtx480-wc\"\nrest = \"why not\"\n[sm]\nwarps = { value = 32, source = \"a book\" }\n\
+                ctas = { choice = \"8 is enough\" }\nthreads = { agrees = \"so says the book\" }\nschedulers = 1\n";
+    let file = GpuFile::read(text, "mine.toml").expect("a legal file");
+    let parent = GpuFile::preset("gtx480-wc").expect("a preset");
+    assert_eq!((file.config.sm.warps, file.config.sm.ctas, file.config.sm.threads), (32, 8, 1536));
+    let reason = |key: &str| file.reasons.get(key).map(|reason| (reason.basis, &*reason.text, &*reason.gpu));
+    assert_eq!(reason("sm.warps"), Some((Basis::Source, "a book", "mine")));
+    assert_eq!(reason("sm.ctas"), Some((Basis::Choice, "8 is enough", "mine")));
+    assert_eq!(reason("sm.threads"), Some((Basis::Agrees, "so says the book", "mine")));
+    // Another value than the one that the reason was about.
+    assert_eq!(reason("sm.schedulers"), None);
+    assert_eq!(file.reasons.get("clock.core_mhz"), parent.reasons.get("clock.core_mhz"));
+    assert_eq!(file.unexplained(), ["sm.schedulers"]);
+    let written = file.to_toml(true);
+    assert!(written.contains("# mine: a book\nwarps = 32\n"), "{written}");
+    assert_eq!(GpuFile::read(&written, "x.toml").expect("a legal file").config, file.config);
 }

@@ -41,6 +41,25 @@ fn unknown_keys() {
 }
 
 #[test]
+fn reasons_that_are_none() {
+    let help = "write { value = ..., source = \"...\" }, with `agrees` in place of `source` where the inherited value is the same, or `choice`";
+    for (table, at, message) in [
+        ("{ value = 32 }", 9, "has no reason beside its value"),
+        ("{}", 9, "has no reason beside its value"),
+        ("{ value = 32, reason = \"x\" }", 23, "has a field `reason`"),
+        ("{ choice = \"x\", source = \"x\" }", 25, "has two reasons"),
+        ("{ value = 32, source = \" \" }", 32, "has a `source` that is no line of text"),
+    ] {
+        let said = about(&format!("[sm]\nwarps = {table}\n"));
+        assert_eq!(said, format!("my.toml:2:{at}: `sm.warps` {message}; {help}\n"), "{table}");
+    }
+    assert_eq!(
+        about("[sm]\nwarps = { value = 65, choice = \"more\" }\n"),
+        "my.toml:2:19: `sm.warps` cannot be 65; it can be 1 to 64 warps\n"
+    );
+}
+
+#[test]
 fn values_of_the_wrong_kind_or_out_of_range() {
     assert_eq!(
         about("[sm]\nwarps = 65\n"),
@@ -59,7 +78,7 @@ fn values_of_the_wrong_kind_or_out_of_range() {
         about("[sm]\nscheduler = \"grr\"\n"),
         "my.toml:2:13: `sm.scheduler` cannot be \"grr\"; did you mean lrr? It can be gto, lrr, two-level\n"
     );
-    for (value, said) in [("2.5", "2.5"), ("[1]", "a list"), ("{}", "a table"), ("1979-05-27", "a date")] {
+    for (value, said) in [("2.5", "2.5"), ("[1]", "a list"), ("1979-05-27", "a date")] {
         assert_eq!(
             about(&format!("[gpu]\nsms = {value}\n")),
             format!("my.toml:2:7: `gpu.sms` cannot be {said}; it can be 1 to 64\n")

@@ -6,6 +6,9 @@ use warpwatt_config::{Config, PRESETS, gpu_schema, random, reference, to_toml};
 
 /// As much of JSON Schema as our schemas use.
 fn accepts(schema: &Value, value: &Value) -> bool {
+    if let Some(kinds) = schema["anyOf"].as_array() {
+        return kinds.iter().any(|kind| accepts(kind, value));
+    }
     if let Some(words) = schema["enum"].as_array() {
         return words.contains(value);
     }
@@ -55,6 +58,10 @@ fn schema_and_reader_refuse_the_same() {
         "sm = 3",
         "inherits = \"hd5870\"",
         "name = 3",
+        "rest = 3",
+        "[sm]\nwarps = { value = 65, source = \"a guess\" }",
+        "[sm]\nwarps = { value = 32, reason = \"a guess\" }",
+        "[sm]\nwarps = { value = 32, source = 3 }",
     ] {
         assert!(!accepts(&schema, &as_json(text)), "{text}");
         assert!(Config::load(text, "x.toml").is_err(), "{text}");

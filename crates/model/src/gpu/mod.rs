@@ -79,6 +79,8 @@ impl Gpu {
             ctas: config.sm.ctas,
             registers: config.sm.registers,
             register_unit: config.sm.register_unit,
+            block_threads: config.sm.block_threads,
+            thread_registers: config.sm.thread_registers,
             shared_bytes: config.shared.bytes,
             independent_threads: config.sm.independent_threads,
         }

@@ -84,6 +84,8 @@ pub struct Banks {
     /// First clock of an access in each group.
     groups: Vec<u64>,
     group_mask: usize,
+    /// Bank bits below those that tell the group.
+    group_shift: u32,
     /// First clock of a read and of a write on the data bus.
     bus: [u64; 2],
     /// First clock of an activation in any bank, by `t_rrd`.
@@ -103,6 +105,11 @@ impl Banks {
             banks: vec![closed; config.dram.banks as usize],
             groups: vec![0; config.dram.groups as usize],
             group_mask: config.dram.groups as usize - 1,
+            group_shift: if config.dram.upper_groups {
+                (config.dram.banks / config.dram.groups).ilog2()
+            } else {
+                0
+            },
             bus: [0; 2],
             activate: 0,
             window: [0; 4],
@@ -125,7 +132,7 @@ impl Banks {
     /// First clock in which an open bank may be accessed.
     #[inline(always)]
     pub fn column_from(&self, bank: usize, direction: Direction) -> u64 {
-        let group = self.groups[bank & self.group_mask];
+        let group = self.groups[bank >> self.group_shift & self.group_mask];
         self.banks[bank].column.max(group).max(self.bus[direction as usize])
     }
 
@@ -177,7 +184,7 @@ impl Banks {
         };
         self.bus[same] = at + gap;
         self.bus[1 - same] = other.max(at + gap);
-        self.groups[bank & self.group_mask] = at + spec.ccdl;
+        self.groups[bank >> self.group_shift & self.group_mask] = at + spec.ccdl;
         let bank = &mut self.banks[bank];
         bank.precharge = bank.precharge.max(precharge);
         std::mem::take(&mut bank.fresh)

@@ -3,9 +3,10 @@
 //!
 //! Lines are served first-ready first-come-first-served: the oldest access to an open row that may go now; else the oldest line of
 //! some bank has its row opened, or the row in its way closed once nobody waits for that. With `fcfs` only the oldest line counts.
-//! Reads go before writes. Writes gather in a queue of their own, as long as the reads'; they are drained when it is three quarters
+//! Reads go before writes with `dram.write_queue`: writes gather in a queue of their own, as long as the reads'; they are drained when it is three quarters
 //! full or no read waits, until it is a quarter full or, if no read waits, empty. A read of a line that is still in the write queue
-//! is answered from there. When a refresh is due, all rows are closed and nothing else goes until it is over.
+//! is answered from there. Without it both share one queue, and the oldest access to an open row, or else the oldest line, decides the
+//! direction. When a refresh is due, all rows are closed and nothing else goes until it is over.
 //!
 //! Nothing is looked at in clocks in which no command can go: every constraint is a clock from which on something may be done.
 
@@ -63,6 +64,8 @@ pub struct Channel {
     latency: u64,
     /// Accesses that each direction's queue holds, and the watermarks of the writes'.
     capacity: u32,
+    /// Writes have a queue of their own.
+    gathers: bool,
     high: u32,
     low: u32,
     /// Lines on their way to the slice or waiting for it.
@@ -107,6 +110,7 @@ impl Channel {
             clock,
             latency: u64::from(dram.cycles),
             capacity: dram.queue,
+            gathers: dram.write_queue,
             high: (dram.queue * 3 / 4).max(1),
             low: dram.queue / 4,
             return_capacity: dram.return_queue as usize + way.div_ceil(line_clocks) as usize,
@@ -143,7 +147,10 @@ impl Channel {
     fn admit(&mut self, at: u64, counters: &mut DramCounters) {
         while let Some(&transfer) = self.inlet.front() {
             let Transfer { line, bank, row, direction, accesses, asked, tag } = transfer;
-            let used = self.queue.accesses(direction);
+            let used = match self.gathers {
+                true => self.queue.accesses(direction),
+                false => self.queue.accesses(Direction::Read) + self.queue.accesses(Direction::Write),
+            };
             if used > 0 && used + accesses > self.capacity {
                 break;
             }
@@ -164,6 +171,16 @@ impl Channel {
     }
 
     fn choose_direction(&mut self) {
+        let direction = if self.gathers { self.drained() } else { self.queue.first_direction() };
+        if direction != self.direction {
+            self.direction = direction;
+            self.rows_from = 0;
+            self.next = None;
+        }
+    }
+
+    /// Whether reads are served or gathered writes are drained.
+    fn drained(&self) -> Direction {
         let reads = self.queue.accesses(Direction::Read);
         let writes = self.queue.accesses(Direction::Write);
         let crowded = writes >= self.high
@@ -172,12 +189,7 @@ impl Channel {
             Direction::Read => crowded || reads == 0,
             Direction::Write => writes > self.low || reads == 0,
         };
-        let direction = if writes > 0 && drain { Direction::Write } else { Direction::Read };
-        if direction != self.direction {
-            self.direction = direction;
-            self.rows_from = 0;
-            self.next = None;
-        }
+        if writes > 0 && drain { Direction::Write } else { Direction::Read }
     }
 
     /// A line that was read in a clock goes to the slice.
@@ -491,7 +503,7 @@ impl Channel {
 }
 
 /// The numbers of the bits that are set.
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
         mask &= mask - 1;

@@ -22,7 +22,7 @@ counters! {
         misses: u64 = "l2.misses.count", "Requests that had a line fetched from memory.";
         merges: u64 = "l2.merges.count", "Requests for a line that was being fetched already.";
         allocations: u64 = "l2.allocations.count", "Writes of whole lines that were not there: nothing is fetched.";
-        partial_fetches: u64 = "l2.partial_fetches.count", "Lines fetched because only a part of them was written.";
+        partial_fetches: u64 = "l2.partial_fetches.count", "Lines fetched because they were written: in part, or as a whole where `l2.write_fetch` is on.";
         fills: u64 = "l2.fills.count", "Lines that came from memory.";
         evictions: u64 = "l2.evictions.count", "Lines that made room for others.";
         write_backs: u64 = "l2.write_backs.count", "Of these, changed lines, which were written to memory.";

@@ -2,9 +2,9 @@
 //! Where the lines of a partition lie in its memory.
 //!
 //! Lines take turns over the channels, in an order that `address_hash` takes from the bits above. Inside of a channel a line number reads, from the top: row, upper bank bits, upper column
-//! bits, lowest bank bit, lowest column bit. A stretch of lines so alternates between two banks of different bank groups every 256
-//! bytes, which the gap between accesses of one group (`t_ccdl`) asks for, and uses two rows to the end before it opens others:
-//! the layout of the GTX 480 in GPGPU-Sim 3.2.1. With `bank_hash`, row bits are folded into the bank, so that arrays at a distance
+//! bits, lowest bank bit, lowest column bit. A stretch of lines so alternates between two banks every 256 bytes and uses two rows to the
+//! end before it opens others: the layout of the GTX 480 in GPGPU-Sim 3.2.1. The two banks are of different bank groups, which the gap
+//! between accesses of one group (`t_ccdl`) asks for, unless the upper bank bits tell the group (`upper_groups`), as there. With `bank_hash`, row bits are folded into the bank, so that arrays at a distance
 //! of a power of two do not meet in one bank.
 
 use warpwatt_config::Config;

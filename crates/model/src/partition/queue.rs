@@ -3,6 +3,7 @@
 //! each that wants the row which is open.
 
 use super::banks::Direction;
+use super::channel::bits;
 
 /// Number of a waiting line.
 pub type Handle = u32;
@@ -85,6 +86,19 @@ impl Queue {
     #[inline(always)]
     pub fn accesses(&self, direction: Direction) -> u32 {
         self.accesses[direction as usize]
+    }
+
+    /// The direction of the oldest access to an open row, or of the oldest line if there is none; reads if nothing waits.
+    pub fn first_direction(&self) -> Direction {
+        let oldest_hit = |d: usize| bits(self.hits[d]).map(|bank| self.lists[d][bank].hit_sequence).min();
+        let oldest = |d: usize| bits(self.waiting[d]).map(|bank| self.lists[d][bank].first_sequence).min();
+        let of = |order: &dyn Fn(usize) -> Option<u64>| match (order(0), order(1)) {
+            (None, None) => None,
+            (Some(read), Some(write)) if write < read => Some(Direction::Write),
+            (None, Some(_)) => Some(Direction::Write),
+            _ => Some(Direction::Read),
+        };
+        of(&oldest_hit).or_else(|| of(&oldest)).unwrap_or(Direction::Read)
     }
 
     /// The oldest line for a bank, if its bit is set in `waiting`.

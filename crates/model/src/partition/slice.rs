@@ -2,8 +2,8 @@
 //! An L2 slice: tags, a data array, an atomic unit and miss status registers.
 //!
 //! Requests are taken in order, one in an L2 clock at most. The cache is write-back and write-allocate: a write of a whole line
-//! takes a place without fetching, a write of a part fetches the line and is merged when that is there; both are acknowledged once
-//! taken. Atomics and reductions need the line, and occupy the atomic unit for `atomic_cycles` a round. The data array moves
+//! takes a place without fetching unless `l2.write_fetch` says otherwise, a write of a part fetches the line and is merged when that is
+//! there; both are acknowledged once taken. Atomics and reductions need the line, and occupy the atomic unit for `atomic_cycles` a round. The data array moves
 //! `port_bytes` in a clock, for hits, fills, evictions and atomics alike. `l2.cycles` after its data access an answer is ready; those of
 //! misses come that long after the fill, so that a miss costs what the memory takes on top of a hit.
 //!
@@ -130,6 +130,8 @@ pub struct Slice {
     /// From data access to answer, in L2 clocks.
     latency: u64,
     atomic_clocks: u64,
+    /// A write of a whole line fetches it, too.
+    write_fetch: bool,
     /// The words that the data array moves in one clock.
     chunks: Vec<u32>,
     tags: Tags,
@@ -161,6 +163,7 @@ impl Slice {
         Slice {
             latency: u64::from(l2.cycles),
             atomic_clocks: u64::from(l2.atomic_cycles),
+            write_fetch: l2.write_fetch,
             chunks,
             tags,
             data: DataArray::new(config, techniques, partition, Array::L2, shape),
@@ -241,7 +244,7 @@ impl Slice {
         match place {
             Some(place) if self.tags.state(place) == State::Reserved => self.merge(clock, line, packet)?,
             Some(place) => self.hit(clock, place, line, packet)?,
-            None if packet.kind == Kind::Write && packet.words == ALL_WORDS => {
+            None if packet.kind == Kind::Write && packet.words == ALL_WORDS && !self.write_fetch => {
                 self.allocate(clock, line, packet, memory)?;
             }
             // Memory has to have it before it is read again.

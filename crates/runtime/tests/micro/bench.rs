@@ -73,7 +73,11 @@ impl Bench {
 
     /// Runs kernel `k`.
     pub fn run(&mut self, launch: LaunchConfig, args: &Args) -> Ran {
-        self.device.launch(self.module, "k", &launch, args).unwrap_or_else(|error| panic!("{error}"));
+        self.run_named("k", launch, args)
+    }
+
+    pub fn run_named(&mut self, kernel: &str, launch: LaunchConfig, args: &Args) -> Ran {
+        self.device.launch(self.module, kernel, &launch, args).unwrap_or_else(|error| panic!("{error}"));
         self.last()
     }
 

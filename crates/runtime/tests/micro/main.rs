@@ -11,6 +11,7 @@ mod control;
 mod figure;
 mod jobs;
 mod kernels;
+mod known;
 mod memory;
 mod parameters;
 mod shared;

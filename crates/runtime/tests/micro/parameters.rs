@@ -17,6 +17,10 @@ fn context(key: &str) -> Vec<String> {
         "noc.hop_cycles" | "noc.mesh_columns" => &["noc.topology=mesh", "noc.mesh_columns=2"],
         // The mesh of a large GPU is too wide for a small one.
         "noc.topology" => &["noc.mesh_columns=2"],
+        // Half of what it needs makes a kernel spill.
+        "sm.thread_registers" => &["sm.thread_registers=64"],
+        // Two banks in turn, which have one group or two.
+        "dram.upper_groups" => &["dram.bank_hash=false"],
         "sm.active_warps" => &["sm.scheduler=two-level"],
         // Exactly five blocks of four warps find room, with a unit that is rounded up more when it is doubled.
         "sm.register_unit" => {
@@ -80,8 +84,10 @@ fn others(parameter: &Parameter, config: &Config) -> Vec<String> {
 fn every_parameter_moves_a_counter() {
     let mut bases = BTreeMap::<(Vec<String>, &str), Outcome>::new();
     let (mut dead, mut illegal) = (Vec::new(), Vec::new());
-    // Those of `power` change energy alone, which is tested with it; what can be allocated is all that the size of memory decides, and `large` tests it.
-    let elsewhere = |parameter: &&Parameter| parameter.section == "power" || parameter.key == "gpu.memory_mb";
+    // Those of `power` change energy alone, which is tested with it; the size of memory and the most threads of a block decide what is refused, and
+    // nothing else: `large` and tests of launches look at them.
+    let refuses = ["gpu.memory_mb", "sm.block_threads"];
+    let elsewhere = |parameter: &&Parameter| parameter.section == "power" || refuses.contains(&parameter.key);
     for parameter in Config::parameters().iter().filter(|parameter| !elsewhere(parameter)) {
         let settings = context(parameter.key);
         let all: Vec<&str> = SMALL.iter().copied().chain(settings.iter().map(String::as_str)).collect();

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::figure::Figure;
-use crate::{arithmetic, control, memory, shared, streams};
+use crate::{arithmetic, control, known, memory, shared, streams};
 
 const HEAD: &str = "# Validation
 
@@ -63,6 +63,8 @@ fn the_documentation_says_what_is_measured() {
     table(&mut text, "Streams of global memory", &streams::figures());
     text += &streams::attributed();
     table(&mut text, "Blocks, branches and small caches", &control::figures());
+    table(&mut text, "GPGPU-Sim on the same algorithms", &known::figures());
+    known::attribution(&mut text);
     text += BOOKINGS;
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validation.md");
     if std::env::var_os("WARPWATT_BLESS").is_some() {

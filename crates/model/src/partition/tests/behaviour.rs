@@ -134,6 +134,21 @@ fn a_whole_line_is_written_without_being_fetched() {
 }
 
 #[test]
+fn a_whole_line_is_fetched_before_it_is_written_where_the_gpu_does_so() {
+    for (write_fetch, fetched) in [(false, 0), (true, 1)] {
+        let mut config = plain();
+        config.l2.write_fetch = write_fetch;
+        let mut rig = Rig::new(config, 1);
+        let write = rig.packet(Kind::Write, 5, ALL);
+        assert_eq!(rig.time(write), u64::from(rig.config.l2.cycles));
+        rig.rest();
+        let l2 = rig.partition.l2();
+        assert_eq!((l2.writes, l2.partial_fetches, l2.allocations), (1, fetched, 1 - fetched));
+        assert_eq!(rig.partition.dram().reads > 0, write_fetch);
+    }
+}
+
+#[test]
 fn a_part_of_a_line_is_written_after_its_fetch_but_acknowledged_at_once() {
     let mut rig = Rig::new(plain(), 1);
     let write = rig.packet(Kind::Write, 5, 0xff);

@@ -18,7 +18,10 @@ fn distance(dram: &Dram, earlier: Command, later: Command) -> u64 {
     use Command::*;
     use Direction::*;
     let data = dram.burst.div_ceil(4);
-    let group = |bank: usize| bank % dram.groups as usize;
+    let group = |bank: usize| match dram.upper_groups {
+        true => bank / (dram.banks / dram.groups) as usize,
+        false => bank % dram.groups as usize,
+    };
     let clocks = match (earlier, later) {
         (Access { bank: a, direction: from }, Access { bank: b, direction: to }) => {
             let bus = match (from, to) {
@@ -147,6 +150,8 @@ fn commands_keep_all_distances_whatever_those_are() {
         dram.queue = pick(1, 100);
         dram.return_queue = pick(1, 20);
         dram.bank_hash = pick(0, 1) == 1;
+        dram.upper_groups = pick(0, 1) == 1;
+        dram.write_queue = pick(0, 1) == 1;
         dram.policy = if pick(0, 3) == 0 { DramPolicy::Fcfs } else { DramPolicy::FrFcfs };
         (dram.t_ccd, dram.t_ccdl) = (pick(1, 6), pick(1, 8));
         (dram.t_rrd, dram.t_faw, dram.t_rcd) = (pick(1, 12), pick(1, 60), pick(1, 30));

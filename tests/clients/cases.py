@@ -25,6 +25,7 @@ class Case:
     twice: bool = False  # timed: the record of a second run is the same to the byte, but for `host`
     quiet: bool = True  # the libraries say nothing on standard error
     flags: tuple = ()  # of `exec`
+    loud: bool = False  # `exec` says what it has to say
     finding: str = None  # with every check on: what is found, and rightly so; nothing otherwise
     long: bool = False  # not in ./test
     timeout: int = 120
@@ -136,6 +137,7 @@ CASES += [
         "ignored_fault",
         err=["^warpwatt: .*store", "^warning: a kernel of the program failed .* and the program ended with 0 all the same.*--fail-on-fault"],
         quiet=False,
+        loud=True,
     ),
     Case(
         "fail-on-fault",

@@ -18,7 +18,8 @@ SAMPLE = 80  # tests, about a minute on two cores
 SAMPLE_TIMED = 200
 HEADER = """\
 # Tests of numba-cuda that pass under `warpwatt exec --functional`. This list may only grow;
-# `tests/clients/run.py --numba-grow` adds to it. Versions are in tools/setup-clients.
+# `tests/clients/run.py --numba-grow` adds to it. Versions are in tools/setup-clients. Some need a GPU of a higher capability,
+# which `exec --capability` reports: "at 9.0".
 """
 
 
@@ -30,8 +31,14 @@ def tests_folder():
 
 
 def listed():
+    """Tests of the list, each with the capability that it needs: {id: "9.0" or ""}."""
     lines = LIST.read_text().splitlines() if LIST.exists() else []
-    return [line for line in lines if line and not line.startswith("#")]
+    entries = (line.partition(" at ") for line in lines if line and not line.startswith("#"))
+    return {name: capability for name, _, capability in entries}
+
+
+def with_capability(flags, capability):
+    return [*(flags or ["--functional"]), "--capability", capability] if capability else flags
 
 
 def pytest(warpwatt, flags, *arguments):
@@ -66,24 +73,30 @@ def run_some(warpwatt, flags, environment, ids, timeout):
 
 def check(warpwatt, flags, environment, jobs, everything):
     """Run the list or a sample of it; yields (name, complaint, seconds)."""
-    start, ids = time.monotonic(), listed()
+    start, entries = time.monotonic(), listed()
+    ids = list(entries)
     if not ids:
         yield "numba-suite", f"{LIST} has no tests", 0
         return
     if everything:
         groups = {}
         for i in ids:
-            groups.setdefault(i.partition("::")[0], []).append(i)
+            groups.setdefault((i.partition("::")[0], entries[i]), []).append(i)
         parts, timeout = list(groups.values()), 1200
     else:
         # Neighbours in a file share what was compiled, so runs of two are taken, spread over the list.
         step = max(1, len(ids) // (SAMPLE_TIMED if flags else SAMPLE))
         sample = [i for k, i in enumerate(ids) if k // 2 % step == 0]
-        half = (len(sample) + 1) // 2
-        parts, timeout = [sample[:half], sample[half:]], 1200 if flags else 240
+        usual = [i for i in sample if not entries[i]]
+        half = (len(usual) + 1) // 2
+        parts, timeout = [usual[:half], usual[half:], [i for i in sample if entries[i]]], 1200 if flags else 240
     results, logs = {}, []
     with ThreadPoolExecutor(jobs) as pool:
-        for some, log in pool.map(lambda p: run_some(warpwatt, flags, environment, p, timeout), [p for p in parts if p]):
+
+        def run(part):
+            return run_some(warpwatt, with_capability(flags, entries[part[0]]), environment, part, timeout)
+
+        for some, log in pool.map(run, [p for p in parts if p]):
             results |= some
             logs.append(log)
     wanted = [i for p in parts for i in p]
@@ -117,23 +130,27 @@ def run_file(warpwatt, environment, file, timeout=900):
     return outcomes
 
 
+def line(name, capability):
+    return f"{name} at {capability}\n" if capability else f"{name}\n"
+
+
 def grow(warpwatt, environment, jobs, wanted=lambda file: True):
     """Run everything, or the files that are wanted, and add what passes to the list as it comes. Fails if a listed test did not pass."""
     files = sorted(str(f.relative_to(tests_folder())) for f in tests_folder().rglob("test_*.py"))
     files = [f for f in files if not f.startswith(("cudasim/", "benchmarks/", "nocuda/")) and wanted(f)]
-    results, before = {}, set(listed())
+    results, before = {}, listed()
     with ThreadPoolExecutor(jobs) as pool:
         for some in pool.map(lambda f: run_file(warpwatt, environment, f), files):
             results |= some
             passing = {i for i, word in results.items() if word == "passed"}
             draft = LIST.with_suffix(".draft")
-            draft.write_text(HEADER + "".join(f"{i}\n" for i in sorted(passing | before)))
+            draft.write_text(HEADER + "".join(line(i, before.get(i)) for i in sorted(passing | set(before))))
             draft.replace(LIST)
             for i, word in sorted(some.items()):
                 if word in ("failed", "died"):
                     print(f"  {word}  {i}", flush=True)
-    lost = sorted(i for i in before if i.partition("::")[0] in files and results.get(i) != "passed")
+    lost = sorted(i for i in before if not before[i] and i.partition("::")[0] in files and results.get(i) != "passed")
     if lost:
         print("in the list, but did not pass:\n" + "\n".join(lost))
-    print(f"{len(passing)} passed, {len(results) - len(passing)} did not; {len(passing - before)} added, {len(lost)} failed")
+    print(f"{len(passing)} passed, {len(results) - len(passing)} did not; {len(passing - set(before))} added, {len(lost)} failed")
     return 1 if lost else 0

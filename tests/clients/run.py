@@ -45,7 +45,8 @@ def execute(warpwatt, flags, case, mode, folder):
     target.unlink(missing_ok=True)
     # A technique is for timed runs, checks are for both.
     more = ["--functional", *(f for f in flags if f.startswith("--check="))] if mode == "functional" else flags
-    command = [warpwatt, "exec", "-q", "--json", target, *more, *case.flags, "--", *case.command]
+    told = [] if case.loud else ["-q"]
+    command = [warpwatt, "exec", *told, "--json", target, *more, *case.flags, "--", *case.command]
     done = subprocess.run(
         [str(c) for c in command], stdin=subprocess.DEVNULL, capture_output=True, timeout=case.timeout, env=environment(), cwd=folder
     )

@@ -54,6 +54,7 @@ def one(warpwatt, environment, flags, sent):
         if not target.exists():
             return "no record was written"
         record = json.loads(target.read_text())
-        if record["status"] != "partial" or len(record["kernels"]) != 1 or record["kernels"][0]["warp_instructions"] == 0:
+        # The signal may come before the kernel's first instruction.
+        if record["status"] != "partial" or len(record["kernels"]) != 1:
             return f"the record is {record['status']} and has {len(record['kernels'])} kernels"
         return None

@@ -63,7 +63,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             let code = &self.grid.image.code[pc as usize];
             let members = &(*self.source(warp, code, usize::from(code.member))).0;
             if mask == !0 && members.iter().all(|&members| members == !0) {
-                lanes_met(warp, block);
+                lanes_met(warp, block, !0);
                 self.compute(warp, code, &self.grid.image.uops[pc as usize], mask);
                 return self.advance(warp, pc);
             }
@@ -71,7 +71,7 @@ impl<P: GlobalPort> Machine<'_, P> {
                 if let Some(event) = self.check_shuffle(warp, block, pc, mask) {
                     return event;
                 }
-                lanes_met(warp, block);
+                self.groups_met(warp, block, pc, mask);
                 self.compute_groups(warp, pc, mask);
                 return self.advance(warp, pc);
             }
@@ -88,10 +88,21 @@ impl<P: GlobalPort> Machine<'_, P> {
     ) -> Event {
         unsafe {
             if !warp.splits.per_thread || self.is_complete(warp, pc, mask) {
-                lanes_met(warp, block);
+                self.groups_met(warp, block, pc, mask);
                 return self.advance(warp, pc);
             }
             self.wait_for_members(warp, block, pc, mask)
+        }
+    }
+
+    /// For checks: the lanes of each group of the mask have waited for each other.
+    unsafe fn groups_met(&self, warp: &Warp, block: &mut Block, pc: u32, mask: u32) {
+        let mut left = if block.shadow.is_some() { mask } else { 0 };
+        while left != 0 {
+            let lane = left.trailing_zeros();
+            let group = mask & unsafe { self.member(warp, pc, lane as usize) } | 1 << lane;
+            lanes_met(warp, block, group);
+            left &= !group;
         }
     }
 
@@ -153,7 +164,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             if members & warp.splits.live & !present != 0 {
                 continue;
             }
-            lanes_met(warp, block);
+            lanes_met(warp, block, members & present);
             if let Some(event) = self.check_shuffle(warp, block, pc, present) {
                 return Some(event);
             }
@@ -180,8 +191,8 @@ impl<P: GlobalPort> Machine<'_, P> {
 }
 
 /// Lanes of a warp have waited for each other.
-fn lanes_met(warp: &Warp, block: &mut Block) {
+fn lanes_met(warp: &Warp, block: &mut Block, lanes: u32) {
     if let Some(shadow) = &mut block.shadow {
-        shadow.lanes_met(warp.index);
+        shadow.lanes_met(warp.index, lanes);
     }
 }

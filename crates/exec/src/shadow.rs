@@ -6,7 +6,8 @@
 //! - by a barrier of the block: any one counts, for all warps;
 //! - between warps, by atomics and volatile accesses: whoever writes such a place tells what came before, whoever reads it learns that (a
 //!   vector clock of the block's warps);
-//! - between lanes of one warp, which are independent from sm_70 on, by `bar.warp.sync`, an operation between lanes, or an atomic.
+//! - between lanes of one warp, which are independent from sm_70 on, by `bar.warp.sync` and operations between lanes, for the lanes that
+//!   they name, or by an atomic, for all.
 //!
 //! A store that changes nothing is no conflict. So what is reported is a race, but not every race is found.
 
@@ -53,6 +54,31 @@ struct Order {
     meets: u32,
     /// Up to which clock of each warp it has learnt what was done.
     seen: Vec<u32>,
+    /// For each lane: what it knows that others did, as the last meeting before which they did it.
+    met: Box<[[u32; 32]; 32]>,
+}
+
+impl Order {
+    /// These lanes wait for each other: each learns what the others did and knew.
+    fn meet(&mut self, lanes: u32) {
+        self.meets += 1;
+        let mut known = [0; 32];
+        for lane in lanes_of(lanes) {
+            known.iter_mut().zip(&self.met[lane]).for_each(|(all, one)| *all = (*all).max(*one));
+        }
+        for lane in lanes_of(lanes) {
+            known[lane] = self.meets;
+        }
+        for lane in lanes_of(lanes) {
+            self.met[lane] = known;
+        }
+    }
+
+    /// Whether a lane knows of what others of its warp did.
+    fn knows(&self, lane: u32, before: Touch) -> bool {
+        let known = &self.met[(lane.trailing_zeros() & 31) as usize];
+        lanes_of(before.lanes & !lane).all(|other| known[other] > before.meets)
+    }
 }
 
 pub(crate) struct Shadow {
@@ -98,7 +124,11 @@ pub(crate) struct Finding {
 impl Shadow {
     pub(crate) fn new(checks: CheckOptions, bytes: usize, warps: u32, independent: bool) -> Shadow {
         let bytes = vec![Byte::default(); bytes];
-        let orders = vec![Order { clock: 1, meets: 0, seen: vec![0; warps as usize] }; warps as usize];
+        let orders =
+            vec![
+                Order { clock: 1, meets: 0, seen: vec![0; warps as usize], met: Box::new([[0; 32]; 32]) };
+                warps as usize
+            ];
         let told = FxHashMap::default();
         Shadow { checks, independent, bytes, epoch: 0, instances: 0, orders, told, pending: None }
     }
@@ -110,6 +140,7 @@ impl Shadow {
         for order in &mut self.orders {
             (order.clock, order.meets) = (1, 0);
             order.seen.fill(0);
+            *order.met = [[0; 32]; 32];
         }
     }
 
@@ -118,8 +149,8 @@ impl Shadow {
     }
 
     /// Lanes of a warp waited for each other.
-    pub(crate) fn lanes_met(&mut self, warp: u32) {
-        self.orders[warp as usize].meets += 1;
+    pub(crate) fn lanes_met(&mut self, warp: u32, lanes: u32) {
+        self.orders[warp as usize].meet(lanes);
     }
 
     /// A warp's access to a place that orders others: it learns what was told there, and tells what it knows.
@@ -137,7 +168,7 @@ impl Shadow {
             order.clock += 1;
         }
         if kind == AccessKind::Atomic {
-            order.meets += 1;
+            order.meet(!0);
         }
     }
 
@@ -264,6 +295,6 @@ impl Shadow {
         !self.independent
             || before.lanes & !now.lanes == 0
             || before.instance == now.instance
-            || before.meets != now.meets
+            || self.orders[now.warp as usize - 1].knows(now.lanes, before)
     }
 }

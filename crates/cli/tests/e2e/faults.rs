@@ -108,8 +108,10 @@ fn functional_runs_obey_the_limits_of_a_gpu() {
     let with = |setting: &str| warpwatt(&["run", "--launch", file, "--functional", "-q", "--set", setting]);
     with("sm.threads=64").expect(3).says("a block takes 128 threads, an SM has 64");
     with("sm.warps=2").expect(3).says("a block takes 4 warps, an SM has 2");
-    with("sm.shared.bytes=256").expect(3).says("a block takes 512 bytes of shared memory, an SM has 256");
     with("sm.threads=128").expect(0);
+    warpwatt(&["run", "transpose@tiny", "--functional", "-q", "--set", "sm.shared.bytes=1024"])
+        .expect(3)
+        .says("a block takes 4224 bytes of shared memory, an SM has 1024");
 }
 
 #[test]

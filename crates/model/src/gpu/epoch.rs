@@ -517,7 +517,7 @@ impl<'g, 'a> Run<'g, 'a> {
         let finding = self.watch.look(sms, self.works.as_mut_slice(), &self.kernels, now, options.watchdog);
         match finding {
             Some(Finding::Stuck { .. }) if awaits_kernels => Ok(()),
-            Some(Finding::Stuck { launch, fault }) => Err(Stop::Fault { launch, fault: Box::new(fault) }),
+            Some(Finding::Stuck { launch, fault }) => Err(Stop::Fault { launch, fault }),
             Some(Finding::Ending(ending)) => Err(Stop::Ending(ending)),
             None => Ok(()),
         }

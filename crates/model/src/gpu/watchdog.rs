@@ -66,7 +66,7 @@ pub(super) struct Watch {
 
 /// What a look has found.
 pub(super) enum Finding {
-    Stuck { launch: usize, fault: Fault },
+    Stuck { launch: usize, fault: Box<Fault> },
     Ending(Ending),
 }
 
@@ -163,7 +163,7 @@ impl Watch {
             let residents = works.iter().flat_map(|work| &work.shares[launch].residents);
             let live = residents.filter(|resident| !resident.is_done());
             let fault = stuck(&kernels[launch].prepared, FaultKind::NoProgress, live, detail);
-            return Some(Finding::Stuck { launch, fault });
+            return Some(Finding::Stuck { launch, fault: Box::new(fault) });
         }
         if issued >= self.renewal {
             self.renewal = issued + 2 * (issued - self.last_sign.issued).max(FIRST_RENEWAL);

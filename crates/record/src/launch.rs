@@ -234,7 +234,15 @@ impl Meter {
 
 /// Processor seconds and peak resident bytes of this process.
 pub fn usage() -> (f64, u64) {
-    usage_of(libc::RUSAGE_SELF)
+    let (seconds, bytes) = usage_of(libc::RUSAGE_SELF);
+    (seconds, high_water().unwrap_or(bytes))
+}
+
+/// Peak resident bytes of the program that runs now. What `getrusage` tells includes the process that it was started from.
+fn high_water() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB"))?;
+    Some(kilobytes.trim().parse::<u64>().ok()? * 1024)
 }
 
 /// The same of the processes that this one started and waited for: seconds of all of them, bytes of the largest.

@@ -122,8 +122,6 @@ fn a_gpu_with_132_sms_and_80_gb_computes_the_same_on_any_number_of_threads() {
     let one = timed(1, false);
     assert_eq!(timed(3, false), one);
     assert_eq!(timed(2, true), one, "stepping through every cycle changes nothing");
-    let lines: Vec<_> = one.0.iter().map(|launch| launch.warp_instructions).collect();
-    assert_eq!(lines.len(), 2);
     let mut options = Options::default();
     options.limit_to(&config);
     assert_eq!(options.memory_bytes, Some(80 << 30));
@@ -133,7 +131,7 @@ fn a_gpu_with_132_sms_and_80_gb_computes_the_same_on_any_number_of_threads() {
 fn memory_is_as_large_as_the_gpu_says() {
     let (mut device, _) = device(Mode::timed(config(&["gpu.memory_mb=70000"])));
     assert_eq!(device.memory_info().1, 70_000 << 20);
-    assert!(matches!(device.alloc(69_999 << 20), Ok(_)));
+    assert!(device.alloc(69_999 << 20).is_ok());
     assert!(matches!(device.alloc(2 << 20), Err(Error::OutOfMemory(_))));
 }
 

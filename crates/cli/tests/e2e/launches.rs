@@ -139,7 +139,8 @@ fn kernels_beyond_the_first_256_share_an_entry() {
 /// Processor seconds of a functional run with `lines` lines in all.
 fn seconds(folder: &Folder, kernels: u32) -> f64 {
     let (record, _) = record(&job(folder, kernels, kernels, 500), &["--functional"]);
-    assert!(record["totals"]["lines"].as_array().expect("a list").len() > 500 * kernels as usize);
+    // Several lines may become one instruction.
+    assert!(record["totals"]["lines"].as_array().expect("a list").len() > 300 * kernels as usize);
     record["host"]["cpu_seconds"].as_f64().expect("a number")
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Texture and surface instructions (PTX ISA, "Texture Instructions" and "Surface Instructions"), lane by lane.
+//! Texture and surface instructions (PTX ISA, "Texture Instructions" and "Surface Instructions"): lane by lane here, and for all lanes at once
+//! where that is possible (`warp`).
 //!
 //! Filtering follows the CUDA Programming Guide ("Texture Fetching"): weights have 8 fractional bits, texels are half a unit from the grid.
 
@@ -7,6 +8,7 @@ mod cube;
 mod sample;
 mod surface;
 mod texel;
+mod warp;
 
 use warpwatt_isa::{LodMode, Op, Query, Sub, TexGeom, Ty, Uop};
 use warpwatt_memory::DeviceMemory;
@@ -32,6 +34,9 @@ pub(crate) struct TextureFault {
 
 /// Somebody who wants to know which texels an operation touches.
 pub(crate) trait Trace {
+    /// It is told nothing.
+    const IS_IDLE: bool = false;
+
     fn texel(&mut self, address: u64, bytes: u64);
 }
 
@@ -39,6 +44,8 @@ pub(crate) trait Trace {
 pub(crate) struct Untraced;
 
 impl Trace for Untraced {
+    const IS_IDLE: bool = true;
+
     #[inline(always)]
     fn texel(&mut self, _address: u64, _bytes: u64) {}
 }
@@ -99,6 +106,24 @@ pub(crate) unsafe fn read(
     args: &TextureArgs,
     trace: &mut impl Trace,
 ) -> Result<(), TextureFault> {
+    // SAFETY: the caller vouches for the rows.
+    if is_idle(trace) && unsafe { warp::read(memory, uop, args) }.is_some() {
+        return Ok(());
+    }
+    unsafe { read_by_lane(memory, uop, args, trace) }
+}
+
+fn is_idle<T: Trace>(_: &T) -> bool {
+    T::IS_IDLE
+}
+
+/// [`read`], one lane after the other.
+unsafe fn read_by_lane(
+    memory: &DeviceMemory,
+    uop: &Uop,
+    args: &TextureArgs,
+    trace: &mut impl Trace,
+) -> Result<(), TextureFault> {
     for lane in lanes_of(args.mask) {
         let at = Lane { args, lane };
         // SAFETY: the caller vouches for the rows; `word` reads only the words an operand has.
@@ -134,7 +159,7 @@ pub(crate) unsafe fn read(
                 words = 1;
             }
             (Op::Suld, Sub::Surf(geom, clamp, formatted)) => {
-                let place = surface::Place::of(image, geom, clamp, formatted, uop, &|k| word(1, k))
+                let place = surface::Place::of(image, geom, clamp, formatted, uop, |k| word(1, k))
                     .map_err(|detail| at.outside(detail))?;
                 let read = surface::load(memory, place, image, formatted, uop, trace).map_err(gone)?;
                 words = uop.dst_words() as usize;
@@ -160,13 +185,27 @@ pub(crate) unsafe fn write(
     args: &TextureArgs,
     trace: &mut impl Trace,
 ) -> Result<(), TextureFault> {
+    // SAFETY: the caller vouches for the rows.
+    if is_idle(trace) && unsafe { warp::write(memory, uop, args) }.is_some() {
+        return Ok(());
+    }
+    unsafe { write_by_lane(memory, uop, args, trace) }
+}
+
+/// [`write`], one lane after the other.
+unsafe fn write_by_lane(
+    memory: &mut DeviceMemory,
+    uop: &Uop,
+    args: &TextureArgs,
+    trace: &mut impl Trace,
+) -> Result<(), TextureFault> {
     for lane in lanes_of(args.mask) {
         let at = Lane { args, lane };
         // SAFETY: as above.
         let image = unsafe { at.image(memory)? };
         let word = |operand: usize, k: usize| unsafe { at.word(operand, k) };
         let place = |geom, clamp, formatted| {
-            surface::Place::of(image, geom, clamp, formatted, uop, &|k| word(1, k))
+            surface::Place::of(image, geom, clamp, formatted, uop, |k| word(1, k))
                 .map_err(|detail| at.outside(detail))
         };
         let done = match (uop.op, uop.sub) {
@@ -280,3 +319,5 @@ fn answer(image: &Image, query: Query) -> u32 {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod twins;

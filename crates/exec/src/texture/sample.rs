@@ -46,8 +46,12 @@ pub fn gradient_level(image: &Image, dx: &[f32], dy: &[f32]) -> f32 {
     if longest > 0.0 { 0.5 * libm::log2f(longest) } else { 0.0 }
 }
 
+/// Coordinates farther out than this are taken for it.
+pub const FAR: f32 = 2.0e9;
+
 /// Weights have 8 fractional bits.
-fn quantize(weight: f32) -> f32 {
+#[inline(always)]
+pub fn quantize(weight: f32) -> f32 {
     ((weight * 256.0 + 0.5) as i32) as f32 / 256.0
 }
 
@@ -116,8 +120,7 @@ fn axis(x: f32, n: u32, image: &Image, which: usize, filter: Filter) -> Axis {
     } else {
         x
     };
-    let limit = 2.0e9;
-    let x = x.clamp(-limit, limit);
+    let x = x.clamp(-FAR, FAR);
     match filter {
         Filter::Point => Axis::only(wrap(libm::floorf(x) as i64, n, mode)),
         Filter::Linear => {
@@ -148,7 +151,7 @@ fn read(
     Ok(texel::decode(raw, image.storage.format, &image.sampler))
 }
 
-fn border(image: &Image) -> Texel {
+pub fn border(image: &Image) -> Texel {
     use warpwatt_memory::texture::ChannelKind;
     let s = &image.sampler;
     if image.storage.format.kind == ChannelKind::Float
@@ -160,7 +163,7 @@ fn border(image: &Image) -> Texel {
     }
 }
 
-fn filter_of(image: &Image) -> Filter {
+pub fn filter_of(image: &Image) -> Filter {
     use warpwatt_memory::texture::ChannelKind;
     let filterable = image.storage.format.kind == ChannelKind::Float
         || (image.sampler.read_normalized && image.storage.format.bits < 32);

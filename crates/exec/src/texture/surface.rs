@@ -11,7 +11,21 @@ use super::{Trace, texel};
 #[derive(Clone, Copy)]
 pub struct Place(Option<u64>);
 
+/// Bytes of one access.
+pub fn bytes(uop: &Uop, format: Format, formatted: bool) -> usize {
+    if formatted {
+        format.texel_bytes() as usize
+    } else {
+        uop.ty.bytes() as usize * usize::from(uop.mem.vec.max(1))
+    }
+}
+
 impl Place {
+    /// The device address, if the access goes anywhere.
+    pub fn address(self) -> Option<u64> {
+        self.0
+    }
+
     /// The error says what is wrong.
     pub fn of(
         image: &Image,
@@ -19,12 +33,12 @@ impl Place {
         clamp: SurfClamp,
         formatted: bool,
         uop: &Uop,
-        word: &dyn Fn(usize) -> u32,
+        word: impl Fn(usize) -> u32,
     ) -> Result<Place, String> {
         let level = &image.storage.levels[0];
         let first = usize::from(geom.layered());
         let texel = image.storage.format.texel_bytes();
-        let bytes = if formatted { texel } else { uop.ty.bytes() * u32::from(uop.mem.vec.max(1)) };
+        let bytes = bytes(uop, image.storage.format, formatted) as u32;
         let unit = if formatted { texel } else { 1 };
         let row_bytes = i64::from(level.width) * i64::from(texel);
         let mut outside = false;
@@ -72,27 +86,31 @@ pub fn load(
     uop: &Uop,
     trace: &mut impl Trace,
 ) -> Result<[u32; 4], u64> {
-    let mut out = [0; 4];
-    let Some(address) = place.0 else { return Ok(out) };
+    let Some(address) = place.0 else { return Ok([0; 4]) };
+    let bytes = bytes(uop, image.storage.format, formatted) as u64;
+    let raw = memory.bytes(address, bytes).map_err(|_| address)?;
+    trace.texel(address, bytes);
+    Ok(unpack(raw, image, formatted, uop))
+}
+
+/// What an access reads from its bytes.
+#[inline]
+pub fn unpack(raw: &[u8], image: &Image, formatted: bool, uop: &Uop) -> [u32; 4] {
     if formatted {
-        let bytes = u64::from(image.storage.format.texel_bytes());
-        let raw = memory.bytes(address, bytes).map_err(|_| address)?;
-        trace.texel(address, bytes);
-        return Ok(texel::to_bits(texel::decode(raw, image.storage.format, &Sampler::default()), uop.ty));
+        return texel::to_bits(texel::decode(raw, image.storage.format, &Sampler::default()), uop.ty);
     }
+    let mut out = [0; 4];
     let size = uop.ty.bytes() as usize;
-    let raw = memory.bytes(address, (size * usize::from(uop.mem.vec.max(1))) as u64).map_err(|_| address)?;
-    trace.texel(address, raw.len() as u64);
-    let words = uop.ty.words().max(1) as usize;
-    for (k, element) in raw.chunks_exact(size).enumerate() {
-        let mut padded = [0u8; 16];
-        padded[..size].copy_from_slice(element);
-        for w in 0..words {
-            out[k * words + w] =
-                u32::from_le_bytes([padded[4 * w], padded[4 * w + 1], padded[4 * w + 2], padded[4 * w + 3]]);
+    if size >= 4 {
+        for (word, bytes) in out.iter_mut().zip(raw.chunks_exact(4)) {
+            *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        }
+    } else {
+        for (word, bytes) in out.iter_mut().zip(raw.chunks_exact(size)) {
+            *word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte));
         }
     }
-    Ok(out)
+    out
 }
 
 pub fn store(
@@ -105,35 +123,32 @@ pub fn store(
     trace: &mut impl Trace,
 ) -> Result<(), u64> {
     let Some(address) = place.0 else { return Ok(()) };
-    let mut bytes = Vec::with_capacity(16);
-    if formatted {
-        for value in &data[..usize::from(format.channels)] {
-            bytes.extend_from_slice(&encode(*value, format.kind, format.bits));
-        }
-    } else {
-        let size = uop.ty.bytes() as usize;
-        let words = uop.ty.words().max(1) as usize;
-        for k in 0..usize::from(uop.mem.vec.max(1)) {
-            let element: Vec<u8> =
-                data[k * words..(k + 1) * words].iter().flat_map(|w| w.to_le_bytes()).collect();
-            bytes.extend_from_slice(&element[..size]);
-        }
+    let bytes = bytes(uop, format, formatted);
+    trace.texel(address, bytes as u64);
+    memory.write(address, &pack(data, format, formatted, uop)[..bytes]).map_err(|_| address)
+}
+
+/// The bytes that an access writes.
+#[inline]
+pub fn pack(data: &[u32; 4], format: Format, formatted: bool, uop: &Uop) -> [u8; 16] {
+    let mut out = [0; 16];
+    let size = if formatted { usize::from(format.bits / 8) } else { uop.ty.bytes().min(4) as usize };
+    let words = data.map(|word| if formatted { encode(word, format.kind, format.bits) } else { word });
+    for (bytes, word) in out.chunks_exact_mut(size).zip(words) {
+        bytes.copy_from_slice(&word.to_le_bytes()[..size]);
     }
-    trace.texel(address, bytes.len() as u64);
-    memory.write(address, &bytes).map_err(|_| address)
+    out
 }
 
 /// A 32-bit register as a channel: integers saturate to the channel's range, floats convert.
-fn encode(value: u32, kind: ChannelKind, bits: u8) -> Vec<u8> {
+fn encode(value: u32, kind: ChannelKind, bits: u8) -> u32 {
     match (kind, bits) {
-        (ChannelKind::Float, 16) => {
-            half::f16::from_f32(f32::from_bits(value)).to_bits().to_le_bytes().to_vec()
-        }
-        (ChannelKind::Unsigned, 8) => vec![value.min(0xff) as u8],
-        (ChannelKind::Unsigned, 16) => (value.min(0xffff) as u16).to_le_bytes().to_vec(),
-        (ChannelKind::Signed, 8) => vec![(value as i32).clamp(-128, 127) as i8 as u8],
-        (ChannelKind::Signed, 16) => ((value as i32).clamp(-32768, 32767) as i16).to_le_bytes().to_vec(),
-        _ => value.to_le_bytes().to_vec(),
+        (ChannelKind::Float, 16) => half::f16::from_f32(f32::from_bits(value)).to_bits().into(),
+        (ChannelKind::Unsigned, 8) => value.min(0xff),
+        (ChannelKind::Unsigned, 16) => value.min(0xffff),
+        (ChannelKind::Signed, 8) => (value as i32).clamp(-128, 127) as u32,
+        (ChannelKind::Signed, 16) => (value as i32).clamp(-32768, 32767) as u32,
+        _ => value,
     }
 }
 

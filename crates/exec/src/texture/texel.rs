@@ -52,7 +52,8 @@ pub fn decode(bytes: &[u8], format: Format, sampler: &Sampler) -> Texel {
     Texel::Int(out)
 }
 
-fn normalized(raw: u32, bits: u8, signed: bool) -> f32 {
+#[inline(always)]
+pub fn normalized(raw: u32, bits: u8, signed: bool) -> f32 {
     if signed {
         let (value, largest) = if bits == 8 {
             (i32::from(raw as u8 as i8), 127.0)

@@ -159,7 +159,7 @@ fn energy_follows_the_design() {
     let pinned = record(&["bfs@tiny", "--set", "clock.core_mhz=4000", "--set", "power.core_mv=960"]);
     assert!(number(&pinned["energy"]["total_j"]) < number(&fast["energy"]["total_j"]));
     let hot = record(&["bfs@tiny", "--set", "power.kelvin=380"]);
-    assert!(number(&hot["energy"]["static_j"]) > 1.3 * number(&plain["energy"]["static_j"]));
+    assert!(number(&hot["energy"]["static_j"]) > 1.2 * number(&plain["energy"]["static_j"]));
     assert_eq!(hot["totals"]["cycles"], plain["totals"]["cycles"]);
     warpwatt(&["run", "bfs@tiny", "--set", "power.kelvin=20"]).expect(2).says("power.kelvin");
 }

@@ -51,6 +51,12 @@ def plain_access(x):
     return plain * (PORT / 128) ** plain_exponent + side * (PORT / 128) ** side_width * SIDE**side_exponent
 
 
+def plain_write(x):
+    """With one exponent of the width, as nine points do not tell two apart."""
+    plain, exponent, side_exponent, side = x
+    return plain_access([plain, exponent, side, exponent, side_exponent])
+
+
 def leakage(x):
     cell, port, side = x
     return CELLS * (cell + port * EXTRA) + side * SIDE
@@ -91,11 +97,12 @@ def fit(name, model, bounds, figures, chosen):
 
 def main():
     caches, plain = TAGS == 1, TAGS == 0
+    bounds = [(-9, 0), (-0.3, 0.5), (-6, 0), (-8, -1), (-0.1, 0.4), (-0.15, 0.2)]
     for name, figures in (("read", READ), ("write", WRITE)):
-        bounds = [(-9, 0), (-0.3, 0.5), (-6, 0), (-8, -1), (-0.1, 0.4), (-0.15, 0.2)]
         fit(f"{name} of caches", cache_access, bounds, figures, caches)
-        bounds = [(-4, 1), (-0.6, 0.5), (-7, 0), (-0.6, 0.4), (-0.5, 0.5)]
-        fit(f"{name} of plain arrays", plain_access, bounds, figures, plain)
+    bounds = [(-3, 1), (-0.6, 0.5), (-7, 0), (-0.6, 0.4), (-0.5, 0.5)]
+    fit("read of plain arrays", plain_access, bounds, READ, plain)
+    fit("write of plain arrays", plain_write, [(-4, 1), (-0.4, 0.3), (-0.5, 0.5), (-7, 0)], WRITE, plain)
     fit("leakage", leakage, [(-6, -3), (-8, -3), (-5, 0)], LEAKAGE, caches | plain)
     fit("area of caches", cache_area, [(-8, -5), (-0.05, 0.06), (-6, 0), (0, 0.7)], AREA, caches)
     fit("area of plain arrays", plain_area, [(-8, -5), (-8, -5), (-6, -1), (-1, 0.7)], AREA, plain)

@@ -154,7 +154,7 @@ impl Resolver<'_> {
             leakage: supply.leakage(),
             switching: supply.switching(),
             logic: all.logic(),
-            logic_leakage: all.logic_leakage() * all.heat(),
+            logic_leakage: all.logic_leakage(),
         }
     }
 

@@ -4,13 +4,14 @@
 //!
 //! A clock needs the voltage at which the alpha-power law (Sakurai and Newton, JSSC 1990) gives its frequency, unless the voltage is
 //! pinned. Dynamic energy goes with the square of the voltage, leakage with its fourth power ([`LEAKAGE_EXPONENT`]). Logic shrinks with the node in
-//! capacitance, and its usual voltage with it; its leakage moves as CACTI's.
+//! capacitance, and its usual voltage with it; its leakage moves as CACTI's with the node and as the technology says with
+//! the temperature.
 
 use crate::amount::bad;
 use crate::error::{Error, Problem, shortened};
 use crate::figures;
 use crate::resolve::Setting;
-use crate::sram::{LEAKAGE_EXPONENT, heat, node_leakage, nominal_volts};
+use crate::sram::{LEAKAGE_EXPONENT, along, node_leakage, nominal_volts};
 use crate::technology::{Domain, Origin, Silicon, Technology};
 
 /// What energy was worked out for.
@@ -23,6 +24,8 @@ pub struct Conditions {
     /// The node and temperature of the technology's figures.
     reference_nm: f64,
     reference_kelvin: f64,
+    /// Leakage of logic at the temperature over that at the technology's.
+    logic_heat: f64,
 }
 
 /// The voltage of a clock.
@@ -64,19 +67,15 @@ impl Conditions {
         self.reference_kelvin
     }
 
-    /// Leakage at the temperature over that at the technology's.
-    pub fn heat(&self) -> f64 {
-        heat(self.kelvin) / heat(self.reference_kelvin)
-    }
-
     /// Dynamic energy of logic at the node over that at the technology's, each at its usual voltage.
     pub fn logic(&self) -> f64 {
         let volts = nominal_volts(self.node_nm) / nominal_volts(self.reference_nm);
         self.shrink() * volts * volts
     }
 
+    /// Leakage of logic at node and temperature over that at the technology's.
     pub fn logic_leakage(&self) -> f64 {
-        node_leakage(self.node_nm) / node_leakage(self.reference_nm)
+        node_leakage(self.node_nm) / node_leakage(self.reference_nm) * self.logic_heat
     }
 
     /// A length at the node over that at the technology's.
@@ -104,9 +103,15 @@ pub fn conditions(technology: &Technology, setting: Setting) -> Result<Option<Co
     if !errors.is_empty() {
         return Err(errors);
     }
+    let kelvin = or_else(power.kelvin, silicon.kelvin);
+    let leakage = |kelvin: f64| {
+        let points = silicon.logic_leakage.iter().map(|[kelvin, power]| (*kelvin, *power));
+        along(points, kelvin, false)
+    };
     Ok(Some(Conditions {
         node_nm,
-        kelvin: or_else(power.kelvin, silicon.kelvin),
+        kelvin,
+        logic_heat: leakage(kelvin) / leakage(silicon.kelvin),
         supplies,
         reference_nm: silicon.node_nm,
         reference_kelvin: silicon.kelvin,
@@ -119,11 +124,15 @@ fn legal(origin: &Origin, silicon: &Silicon) -> Result<(), Vec<Error>> {
         .iter()
         .chain(silicon.clocks.iter().map(|domain| &domain.mhz))
         .all(|value| value.is_finite() && *value > 0.0);
-    if positive && threshold_volts < least_volts.min(volts) && (1.0..=2.0).contains(&alpha) {
+    let points = &silicon.logic_leakage;
+    let rising = points.len() > 1 && points.windows(2).all(|pair| pair[0][0] < pair[1][0]);
+    let rising = rising && points.iter().all(|[_, power]| power.is_finite() && *power > 0.0);
+    if positive && rising && threshold_volts < least_volts.min(volts) && (1.0..=2.0).contains(&alpha) {
         return Ok(());
     }
     let message = "these figures of `silicon` contradict each other".to_owned();
-    let help = "all of them are above 0, threshold_volts is below volts and least_volts, and alpha lies between 1 and 2";
+    let help = "all of them are above 0, threshold_volts is below volts and least_volts, alpha lies between 1 and 2, and logic_leakage \
+                has two or more points in rising order";
     Err(vec![origin.error(silicon.source.span(), bad(message, help))])
 }
 
@@ -225,6 +234,6 @@ mod tests {
         assert!((small.logic() - 0.8 * (0.9_f64 / 0.96).powi(2)).abs() < 1e-9);
         assert!((small.logic_leakage() - 18.98 / 42.70).abs() < 1e-9);
         let hot = at(&[("power.kelvin", "380")], "gtx480-40nm");
-        assert!((hot.heat() - 105.16 / 42.70).abs() < 1e-9);
+        assert!((hot.logic_leakage() - 46.4 / 28.5).abs() < 1e-9);
     }
 }

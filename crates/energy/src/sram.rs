@@ -131,7 +131,7 @@ pub const LEAKAGE_EXPONENT: f64 = 4.0;
 
 /// The value at a point of a series that is joined by straight lines in the logarithm, and goes on beyond its ends as it ended. Where
 /// `logarithmic`, the points are taken by their logarithm too.
-fn along(points: impl Iterator<Item = (f64, f64)> + Clone, at: f64, logarithmic: bool) -> f64 {
+pub fn along(points: impl Iterator<Item = (f64, f64)> + Clone, at: f64, logarithmic: bool) -> f64 {
     let x = |at: f64| if logarithmic { libm::log(at) } else { at };
     let pairs = points.clone().zip(points.skip(1));
     let count = pairs.clone().count();
@@ -150,7 +150,7 @@ pub fn nominal_volts(nm: f64) -> f64 {
 }
 
 /// Leakage at a temperature over that at 350 K.
-pub fn heat(kelvin: f64) -> f64 {
+fn heat(kelvin: f64) -> f64 {
     let points = TEMPERATURES.iter().copied();
     along(points.clone(), kelvin, false) / along(points, KELVIN, false)
 }

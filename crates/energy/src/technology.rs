@@ -33,6 +33,8 @@ pub struct Silicon {
     pub alpha: f64,
     /// The voltage falls no lower, however slow the clock.
     pub least_volts: f64,
+    /// Leakage of logic by temperature: points of kelvin and of a power in any unit, joined by straight lines in the logarithm.
+    pub logic_leakage: Vec<[f64; 2]>,
     pub clocks: Vec<Domain>,
     pub source: Spanned<String>,
 }

@@ -11,8 +11,8 @@ use warpwatt_energy::{
     Attribution, Breakdown, Error, Model, Seconds, Setting, Shares, Technology, attribute,
 };
 use warpwatt_results::{
-    ClassEnergy, ClassSums, ComponentEnergy, Energy, InstructionEnergy, Kernel, LineEnergy, PowerSeries,
-    Reading, RunRecord, Silicon, SmEnergy, StructureEnergy, Sums, Values,
+    ClassEnergy, ClassSums, ComponentEnergy, Energy, InstructionEnergy, Kernel, LineEnergy, Reading, RunRecord,
+    Silicon, SmEnergy, StructureEnergy, Sums, Values,
 };
 use warpwatt_runtime::{
     Counters, Instruction, Kind, LaunchRecord, OpCounters, Path, SmCounters, Techniques, TimedRecord,
@@ -20,14 +20,14 @@ use warpwatt_runtime::{
 
 /// Works out energy for one GPU and technology.
 pub struct Energies {
-    model: Model,
+    pub(crate) model: Model,
     core_hz: f64,
     /// Where each counter of an SM, in the order in which they are visited, is among the model's; the same for the whole GPU.
     of_sm: Vec<Option<usize>>,
-    of_gpu: Vec<Option<usize>>,
+    pub(crate) of_gpu: Vec<Option<usize>>,
     /// What events are divided by, each with the counter that has all of them, and which of them each of the model's counters goes by.
     columns: Vec<(Charge, Option<String>)>,
-    column_of: Vec<Option<usize>>,
+    pub(crate) column_of: Vec<Option<usize>>,
 }
 
 impl Energies {
@@ -77,7 +77,7 @@ impl Energies {
         Ok(Energies { core_hz, of_sm, of_gpu, columns, column_of, model })
     }
 
-    fn seconds(&self, cycles: u64) -> Seconds {
+    pub(crate) fn seconds(&self, cycles: u64) -> Seconds {
         Seconds(cycles as f64 / self.core_hz)
     }
 
@@ -197,63 +197,6 @@ impl Energies {
         }
     }
 
-    /// Power over the time of a whole run, from the samples of its kernels. Kernels that run at the same time sample the same GPU: an interval is
-    /// taken from the one that began first. Where their intervals do not begin and end together, the power of a part of one is taken as that
-    /// of all of it, and all power is scaled so that it adds up.
-    fn power_of_run(&self, kernels: &[Kernel], total_j: f64) -> Option<PowerSeries> {
-        let mut timed: Vec<_> = kernels.iter().filter(|kernel| kernel.start_cycle.is_some()).collect();
-        timed.sort_by_key(|kernel| kernel.start_cycle);
-        let mut power = PowerSeries::default();
-        let mut joules = 0.0;
-        let mut covered = 0;
-        for kernel in timed {
-            let series = kernel.series.as_ref()?;
-            let mut before = kernel.start_cycle?;
-            for (place, end) in series.get("cycle")?.iter().enumerate() {
-                let Reading::Count(end) = *end else { return None };
-                let start = before.max(covered);
-                before = end;
-                if end <= start {
-                    continue;
-                }
-                covered = end;
-                power.start_cycle.push(start);
-                power.end_cycle.push(end);
-                for name in self.series_names() {
-                    let watts = match series.get(&watts_name(&name))?.get(place)? {
-                        Reading::Ratio(watts) => *watts,
-                        _ => return None,
-                    };
-                    if name == "total" {
-                        joules += watts * self.seconds(end - start).0;
-                        power.total_w.push(watts);
-                    } else {
-                        power.components_w.entry(name).or_default().push(watts);
-                    }
-                }
-            }
-        }
-        if joules <= 0.0 {
-            return None;
-        }
-        let factor = total_j / joules;
-        let columns = power.components_w.values_mut().chain([&mut power.total_w]);
-        columns.flatten().for_each(|watts| *watts *= factor);
-        Some(power)
-    }
-
-    /// Components, and all together.
-    fn series_names(&self) -> Vec<String> {
-        let mut names = Vec::<String>::new();
-        for structure in &self.model.structures {
-            if !names.iter().any(|name| **name == *structure.component) {
-                names.push(structure.component.to_string());
-            }
-        }
-        names.push("total".to_owned());
-        names
-    }
-
     fn per_sm(&self, timed: &TimedRecord, time: Seconds, whole: &Breakdown) -> SmEnergy {
         let mut sms = SmEnergy { dynamic_j: Vec::new(), static_j: Vec::new(), shared_j: 0.0 };
         let mut counts = vec![0.0; self.column_of.len()];
@@ -270,30 +213,6 @@ impl Energies {
         sms.shared_j = whole.total().0 - inside;
         sms
     }
-
-    /// Power over time, in watts, by component and all together.
-    fn power(&self, timed: &TimedRecord, series: &mut warpwatt_results::Series) {
-        let mut before = timed.start_cycle;
-        let mut counts = vec![0.0; self.column_of.len()];
-        for sample in &timed.series {
-            sample.counters.visit(&mut noting(&self.of_gpu, &mut counts));
-            let time = self.seconds(sample.cycle.saturating_sub(before));
-            before = sample.cycle;
-            let part = self.model.evaluate_counts(&counts, time);
-            let mut put = |name: &str, watts: f64| {
-                series.entry(watts_name(name)).or_default().push(Reading::Ratio(watts));
-            };
-            for component in part.components() {
-                put(&component.name, component.total().watts_over(time));
-            }
-            put("total", part.total().watts_over(time));
-        }
-    }
-}
-
-/// The name of a component's power over time in a series.
-fn watts_name(component: &str) -> String {
-    format!("power.{}.watts", component.to_lowercase().replace(' ', "_"))
 }
 
 /// The share of time in which SMs had warps; all of it where that was not counted.
@@ -305,7 +224,10 @@ fn busy(counter: &dyn Fn(&str) -> Option<f64>) -> f64 {
 }
 
 /// Puts counters that are visited in a known order into their places.
-fn noting<'a>(places: &'a [Option<usize>], counts: &'a mut [f64]) -> impl FnMut(&'static str, Count) + 'a {
+pub(crate) fn noting<'a>(
+    places: &'a [Option<usize>],
+    counts: &'a mut [f64],
+) -> impl FnMut(&'static str, Count) + 'a {
     let mut places = places.iter();
     move |_, count| {
         if let (Some(Some(place)), Count::Sum(sum)) = (places.next(), count) {
@@ -622,6 +544,70 @@ mod tests {
             .map(|name| column(name)[0])
             .sum();
         assert!(close(parts, watts[0]));
+    }
+
+    #[test]
+    fn power_over_the_time_of_the_run_adds_up_to_its_energy() {
+        let (record, config) = record("gtx480-40nm");
+        let energy = record.energy.as_ref().expect("it is timed");
+        let power = energy.power.as_ref().expect("samples were taken");
+        let hz = f64::from(config.clock.core_mhz) * 1e6;
+        let spans: Vec<f64> = power
+            .start_cycle
+            .iter()
+            .zip(&power.end_cycle)
+            .map(|(from, to)| (to - from) as f64 / hz)
+            .collect();
+        let sum = |watts: &[f64]| -> f64 { watts.iter().zip(&spans).map(|(watts, time)| watts * time).sum() };
+        assert!(spans.len() > 9 && spans.iter().all(|span| *span > 0.0));
+        assert!(power.start_cycle.windows(2).zip(&power.end_cycle).all(|(starts, end)| starts[1] >= *end));
+        assert!(close(sum(&power.total_w), energy.total_j));
+        for component in &energy.components {
+            let found = sum(&power.components_w[&component.name]);
+            let whole = component.dynamic_j + component.static_j;
+            assert!((found - whole).abs() < 1e-6 * energy.total_j, "{}: {found} {whole}", component.name);
+        }
+        // The time it has is that of kernels under way.
+        let cycles = record.totals.cycles.expect("it is timed");
+        assert!(close(spans.iter().sum::<f64>() * hz, cycles as f64));
+    }
+
+    #[test]
+    fn shares_add_up_over_all_time_and_with_warps_with_memory_and_without() {
+        for technology in ["gtx480-40nm", "gpuwattch-40nm", "wc45"] {
+            let (record, _) = record(technology);
+            let energy = record.energy.as_ref().expect("it is timed");
+            let sum = |of: fn(&warpwatt_results::Shares) -> f64| -> f64 {
+                energy.components.iter().map(|part| of(&part.shares)).sum()
+            };
+            let columns: [fn(&warpwatt_results::Shares) -> f64; 5] = [
+                |shares| shares.all,
+                |shares| shares.on_chip,
+                |shares| shares.with_warps,
+                |shares| shares.with_warps_on_chip,
+                |shares| shares.dynamic_on_chip,
+            ];
+            for column in columns {
+                assert!(close(sum(column), 1.0), "{technology}");
+            }
+            assert!(energy.with_warps_share > 0.0 && energy.with_warps_share < 1.0);
+            assert!(energy.with_warps_j < energy.total_j && energy.with_warps_j > energy.dynamic_j);
+            let part = |name: &str| energy.components.iter().find(|part| part.name == name);
+            if technology == "gtx480-40nm" {
+                let memory: f64 = ["memory", "memory interface"]
+                    .iter()
+                    .filter_map(|name| part(name))
+                    .map(|part| part.dynamic_j + part.static_j)
+                    .sum();
+                assert!(memory > 0.0 && close(energy.on_chip_j + memory, energy.total_j));
+                // An SM without warps is idle, and takes nothing of that in the time with warps.
+                let idle = part("idle SMs").expect("it is there");
+                assert!(idle.shares.all > 0.0 && idle.shares.with_warps < 1e-9, "{}", idle.shares.with_warps);
+                let silicon = energy.silicon.as_ref().expect("it is known");
+                assert_eq!(silicon.volts["clock.core_mhz"], 0.96);
+                assert!(close(silicon.die_mm2.expect("it is known"), 529.0));
+            }
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod energy;
 mod launch;
 mod merge;
 mod part;
+mod power;
 mod settings;
 mod techniques;
 

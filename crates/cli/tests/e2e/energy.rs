@@ -72,6 +72,9 @@ fn the_table_names_components_kinds_and_lines() {
         "constant power",
         "static",
         "energy-delay",
+        "silicon: 40 nm, 350 K, 0.960 V for clock.core_mhz",
+        "with warps",
+        "on chip",
         "fp32_mul",
         "sgemm.cu:",
     ] {
@@ -124,14 +127,41 @@ fn mistakes_in_a_technology_are_told_with_their_place() {
 #[test]
 fn technologies_are_listed_and_shown() {
     let list = warpwatt(&["list", "technologies"]).expect(0).out;
-    for name in ["gtx480-40nm", "wc45", "corf40", "thesis32", "e2mc32", "combined-40nm"] {
+    for name in ["gtx480-40nm", "gpuwattch-40nm", "wc45", "corf40", "thesis32", "e2mc32", "combined-40nm"] {
         assert!(list.contains(name), "{list}");
         let text = warpwatt(&["list", "technologies", "--show", name]).expect(0).out;
         assert!(text.contains(&format!("name = \"{name}\"")), "{text}");
     }
     let all = warpwatt(&["list", "technologies", "--json", "-"]).expect(0).json();
-    assert_eq!(all["technologies"].as_array().map(Vec::len), Some(6));
+    assert_eq!(all["technologies"].as_array().map(Vec::len), Some(7));
     warpwatt(&["list", "gpus", "--show", "gtx480"]).expect(2).says("--show");
+}
+
+/// An architect's first sweep: larger, faster and hotter GPUs do not take less for the same work.
+#[test]
+fn energy_follows_the_design() {
+    let plain = record(&["bfs@tiny"]);
+    let of = |record: &Value, structure: &str, field: &str| {
+        let all = record["energy"]["structures"].as_array().expect("structures");
+        number(&all.iter().find(|part| part["name"] == structure).expect("it is there")[field])
+    };
+    let hit = |record: &Value| {
+        let counters = &record["totals"]["counters"];
+        let accesses = number(&counters["l2.reads.count"]) + number(&counters["l2.writes.count"]);
+        of(record, "L2", "dynamic_j") / accesses
+    };
+    let large = record(&["bfs@tiny", "--set", "l2.sets=8192"]);
+    assert!(hit(&large) > 3.0 * hit(&plain), "{} {}", hit(&large), hit(&plain));
+    assert!(of(&large, "L2", "area_mm2") > 50.0 * of(&plain, "L2", "area_mm2"));
+    let fast = record(&["bfs@tiny", "--set", "clock.core_mhz=4000"]);
+    assert!(number(&fast["energy"]["total_j"]) > 2.0 * number(&plain["energy"]["total_j"]));
+    assert!(number(&fast["energy"]["silicon"]["volts"]["clock.core_mhz"]) > 2.0);
+    let pinned = record(&["bfs@tiny", "--set", "clock.core_mhz=4000", "--set", "power.core_mv=960"]);
+    assert!(number(&pinned["energy"]["total_j"]) < number(&fast["energy"]["total_j"]));
+    let hot = record(&["bfs@tiny", "--set", "power.kelvin=380"]);
+    assert!(number(&hot["energy"]["static_j"]) > 1.2 * number(&plain["energy"]["static_j"]));
+    assert_eq!(hot["totals"]["cycles"], plain["totals"]["cycles"]);
+    warpwatt(&["run", "bfs@tiny", "--set", "power.kelvin=20"]).expect(2).says("power.kelvin");
 }
 
 #[test]
@@ -144,6 +174,14 @@ fn power_over_time_is_recorded_with_the_counters() {
     for (name, values) in power {
         assert_eq!(values.as_array().map(Vec::len), length, "{name}");
     }
+    // That of the run, times time, is its energy.
+    let power = &record["energy"]["power"];
+    let column =
+        |name: &str| -> Vec<f64> { power[name].as_array().expect("a column").iter().map(number).collect() };
+    let spans =
+        column("start_cycle").into_iter().zip(column("end_cycle")).map(|(from, to)| (to - from) / 700e6);
+    let joules: f64 = spans.zip(column("total_w")).map(|(seconds, watts)| seconds * watts).sum();
+    same(joules, number(&record["energy"]["total_j"]));
 }
 
 /// Probes are techniques of test builds: one line each in the list, and no other place knows them.

@@ -131,8 +131,10 @@ fn a_pinned_voltage_stays_and_leakage_follows_voltage_and_temperature() {
     assert!(near(one(&high, "l1d.read_hits.count"), 1.21 * one(&[], "l1d.read_hits.count")));
     for structure in ["SM logic", "register banks", "L1 data cache"] {
         assert!(near(still(&high, structure), 1.1_f64.powi(4) * still(&[], structure)), "{structure}");
+        // McPAT's ratio for logic, CACTI's for arrays.
+        let ratio = if structure == "SM logic" { 46.4 / 28.5 } else { 105.16 / 42.70 };
         let hot = still(&[("power.kelvin", "380")], structure);
-        assert!(near(hot, 105.16 / 42.70 * still(&[], structure)), "{structure}");
+        assert!(near(hot, ratio * still(&[], structure)), "{structure}");
     }
 }
 

@@ -176,7 +176,8 @@ fn describe(device: &mut Device, pending: &Pending) -> Result<Files, Error> {
     let _ = write!(toml, "\n[[step]]\nlaunch = {}\n", quote(&pending.kernel));
     let _ = writeln!(toml, "grid = {:?}\nblock = {:?}", config.grid.to_array(), config.block.to_array());
     let _ = writeln!(toml, "shared = {}\nstream = {}", config.dynamic_shared, config.stream);
-    let _ = writeln!(toml, "cooperative = {}\nprefer_l1 = {}\nargs = [", config.cooperative, config.prefer_l1);
+    let _ =
+        writeln!(toml, "cooperative = {}\nprefer_l1 = {}\nargs = [", config.cooperative, config.prefer_l1);
     for value in pending.args.values() {
         let _ = writeln!(toml, "    {{ bytes = {value:?} }},");
     }

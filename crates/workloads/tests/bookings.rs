@@ -44,7 +44,10 @@ fn each(cycles: u64, said: &Said) -> f64 {
 }
 
 fn table(text: &mut String, title: &str, said: &[Said]) {
-    let _ = writeln!(text, "\n{title}\n\n| workload | booked | arbitrated | difference | instructions that differ | by |");
+    let _ = writeln!(
+        text,
+        "\n{title}\n\n| workload | booked | arbitrated | difference | instructions that differ | by |"
+    );
     let _ = writeln!(text, "|---|---:|---:|---:|---:|---:|");
     for one in said {
         let twin = &one.twin;
@@ -88,5 +91,8 @@ fn bookings_are_within_a_quarter_of_a_cycle_of_arbitration_in_each_cycle() {
         std::fs::write(path, &text).expect("the file can be written");
     }
     let found = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(found == text, "{path} is out of date: run the tests with WARPWATT_BLESS=1, then those of validation.md");
+    assert!(
+        found == text,
+        "{path} is out of date: run the tests with WARPWATT_BLESS=1, then those of validation.md"
+    );
 }

@@ -116,7 +116,11 @@ pub const LAUNCH: Section = Section {
             "Stream number; 0 when left out. In a timed run, kernels of different streams other than 0 run at the same time.",
         ),
         key("cooperative", Kind::Switch, "All blocks resident at once, as grid-wide barriers need."),
-        key("prefer_l1", Kind::Switch, "The kernel prefers L1 to shared memory, as with cudaFuncSetCacheConfig."),
+        key(
+            "prefer_l1",
+            Kind::Switch,
+            "The kernel prefers L1 to shared memory, as with cudaFuncSetCacheConfig.",
+        ),
         key(
             "args",
             Kind::Args,

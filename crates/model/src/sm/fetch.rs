@@ -393,7 +393,9 @@ mod tests {
         let mut warp = WarpSlot::default();
         let mut second = SecondLevel::new(&config);
         let mut fetch_at = |fetch: &mut Fetch, now| {
-            let Fetched::Hit { count, ready } = fetch.access(now, 1, 0, 0, 64, &mut second) else { panic!("a hit") };
+            let Fetched::Hit { count, ready } = fetch.access(now, 1, 0, 0, 64, &mut second) else {
+                panic!("a hit")
+            };
             fetch.announce(ready, 1, &mut warp, count);
             ready
         };
@@ -418,7 +420,9 @@ mod tests {
         fetch.need = u64::MAX;
         for number in 0..ARRIVALS {
             assert!(fetch.has_work() && fetch.pick().is_some(), "{number}");
-            let Fetched::Hit { count, ready } = fetch.access(200, 1, 0, 0, 64, &mut second) else { panic!("a hit") };
+            let Fetched::Hit { count, ready } = fetch.access(200, 1, 0, 0, 64, &mut second) else {
+                panic!("a hit")
+            };
             // A jump throws away what was fetched, and the next fetch is for the new path.
             let mut warp = WarpSlot::default();
             fetch.announce(ready, 1, &mut warp, count);
@@ -434,7 +438,10 @@ mod tests {
         let config = Config::default();
         let mut fetch = with_line(&config);
         fetch.data.add_site(slow(Use::Read, 0));
-        let Fetched::Hit { count, .. } = fetch.access(150, 1, 0, 1, 64, &mut SecondLevel::new(&config)) else { panic!("a hit") };
+        let Fetched::Hit { count, .. } = fetch.access(150, 1, 0, 1, 64, &mut SecondLevel::new(&config))
+        else {
+            panic!("a hit")
+        };
         let words = u64::from(count * config.fetch.instruction_bytes / 4);
         assert_eq!((fetch.data.seen().words, fetch.data.seen().lanes), (words, 32));
         let counters = fetch.counters();
@@ -449,7 +456,8 @@ mod tests {
         let asked = |end: u32, pc: u32| {
             let mut fetch = Fetch::new(&config, &Techniques::default(), 0);
             fetch.access(0, 0, 0, pc, end, &mut SecondLevel::new(&config));
-            let lines: Vec<_> = fetch.requests.iter().map(|packet| packet.address % (1 << 24) / 128).collect();
+            let lines: Vec<_> =
+                fetch.requests.iter().map(|packet| packet.address % (1 << 24) / 128).collect();
             (lines, fetch.counters.prefetches)
         };
         assert_eq!(asked(100 * in_line, 0), (vec![0, 1, 2], 2));

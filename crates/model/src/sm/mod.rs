@@ -365,7 +365,9 @@ impl Sm {
             }
             return true;
         }
-        if let fetch::Fetched::Hit { count, ready } = self.fetch.access(now, slot, kernel.code, from, end, &mut self.mem.second) {
+        if let fetch::Fetched::Hit { count, ready } =
+            self.fetch.access(now, slot, kernel.code, from, end, &mut self.mem.second)
+        {
             self.fetch.announce(ready, slot as u8, warp, count);
         }
         true

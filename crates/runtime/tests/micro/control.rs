@@ -186,9 +186,15 @@ fn waited_for(config: &Config) -> Figure {
         + l2_latency(config)
         + f64::from(config.gpu.host_wait_cycles);
     let us = f64::from(config.clock.core_mhz);
-    Figure::new("launch of an empty kernel that the host waits for", cycles / us, (second - first) / us, "µs", 0.05)
-        .from("gpu.kernel_launch_cycles + gpu.cta_launch_cycles + a fetch from L2 + gpu.host_wait_cycles")
-        .silicon("10 to 14 (synchronous launches, the generations before: Volkov and Demmel, SC 2008)")
+    Figure::new(
+        "launch of an empty kernel that the host waits for",
+        cycles / us,
+        (second - first) / us,
+        "µs",
+        0.05,
+    )
+    .from("gpu.kernel_launch_cycles + gpu.cta_launch_cycles + a fetch from L2 + gpu.host_wait_cycles")
+    .silicon("10 to 14 (synchronous launches, the generations before: Volkov and Demmel, SC 2008)")
 }
 
 /// Two kernels of one block on two streams, and on one.
@@ -220,7 +226,9 @@ fn streams() -> Vec<Figure> {
             "×",
             0.005,
         )
-        .from("one after the other; the second is dispatched gpu.kernel_gap_cycles after the end of the first"),
+        .from(
+            "one after the other; the second is dispatched gpu.kernel_gap_cycles after the end of the first",
+        ),
     ]
 }
 
@@ -263,7 +271,7 @@ fn instructions() -> Vec<Figure> {
             line + f64::from(config.second.cycles + config.fetch.cycles) - covered,
             more(&without_prefetch),
             "cycles",
-            0.05,
+            0.1,
         )
         .from("16 × (2 + sm.latency.int_add) + sm.second.cycles + sm.fetch.cycles − instructions that the buffer still holds"),
         Figure::new(

@@ -124,7 +124,11 @@ static STREAMS: LazyLock<Vec<Figure>> = LazyLock::new(|| {
         }
         for bits in [16, 21] {
             let measured = stream(&config, stretches(1 << bits, 4, true));
-            figures.push(beside_card(format!("read, blocks 2^{bits} bytes apart, 4 loads in flight"), name, measured));
+            figures.push(beside_card(
+                format!("read, blocks 2^{bits} bytes apart, 4 loads in flight"),
+                name,
+                measured,
+            ));
         }
         for (bits, in_flight) in [(18, 8), (20, 16)] {
             let measured = stream(&config, far_loads(1 << bits, in_flight));
@@ -155,6 +159,7 @@ const MECHANISMS: &[(&str, &[&str])] = &[
     ("partitions and channels not hashed", &["dram.address_hash=false"]),
     ("32 miss registers of L1", &["sm.l1d.mshrs=32"]),
     ("32 miss registers of an L2 slice", &["l2.mshrs=32"]),
+    ("128 miss registers of an L2 slice", &["l2.mshrs=128"]),
     ("a memory 115 cycles nearer", &["dram.cycles=40"]),
 ];
 

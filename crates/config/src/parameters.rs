@@ -238,7 +238,7 @@ parameters! {
         sets: u32 = 64, 1..=8192, "", "Sets.";
         ways: u32 = 16, 1..=64, "", "Ways.";
         cycles: u32 = 24, 1..=1000, "L2 cycles", "From the acceptance of a request to its reply on a hit.";
-        mshrs: u32 = 128, 1..=256, "", "Lines being fetched.";
+        mshrs: u32 = 64, 1..=256, "", "Lines being fetched.";
         merges: u32 = 4, 1..=64, "", "Requests that wait for one line.";
         queue: u32 = 8, 1..=64, "", "Requests that wait for the memory controller.";
         atomic_cycles: u32 = 2, 1..=100, "L2 cycles", "Each different word of an atomic operation; lanes on the same word take this long one after the other.";

@@ -30,8 +30,8 @@ pub(crate) struct Clock {
     from_device: u64,
     /// When a functional device has run the kernels it was given.
     kernels: u64,
-    /// When the latest timed kernel ended, and how long it takes until a host that waits for one goes on.
-    pub last_kernel: u64,
+    /// When timed kernels ended that the host has not waited for, and how long it takes until a host that waits for one goes on.
+    kernel_ends: Vec<u64>,
     host_wait: u64,
 }
 
@@ -59,7 +59,7 @@ impl Clock {
             to_device: 0,
             from_device: 0,
             kernels: 0,
-            last_kernel: 0,
+            kernel_ends: Vec::new(),
             host_wait: 0,
         }
     }
@@ -69,8 +69,15 @@ impl Clock {
         if end <= self.host {
             return;
         }
-        let is_kernel = self.last_kernel > self.host && end <= self.last_kernel + 1;
+        let is_kernel = self.kernel_ends.iter().any(|&kernel| end == kernel || end == kernel + 1);
         self.host = end + if is_kernel { self.host_wait } else { 0 };
+        let host = self.host;
+        self.kernel_ends.retain(|&kernel| kernel > host);
+    }
+
+    /// A timed kernel ends.
+    pub fn note_kernel(&mut self, end: u64) {
+        self.kernel_ends.push(end);
     }
 
     pub fn ns(&self, cycles: u64) -> f64 {
@@ -123,12 +130,15 @@ mod tests {
         let mut clock = Clock { host_wait: 70, ..Clock::nominal() };
         clock.wait_until(500);
         assert_eq!(clock.host, 500);
-        clock.last_kernel = 900;
+        clock.note_kernel(900);
+        clock.note_kernel(2000);
         clock.wait_until(901);
         assert_eq!(clock.host, 971);
         clock.wait_until(940);
         assert_eq!(clock.host, 971);
         clock.wait_until(1000);
         assert_eq!(clock.host, 1000);
+        clock.wait_until(2000);
+        assert_eq!(clock.host, 2070);
     }
 }

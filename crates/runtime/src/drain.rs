@@ -237,7 +237,7 @@ impl Device {
         let outcome = self.run_timed(&launches, &mut ended);
         for (command, end) in indices.into_iter().zip(ended) {
             ends[command] = end;
-            self.clock.last_kernel = self.clock.last_kernel.max(end.unwrap_or_default());
+            end.into_iter().for_each(|end| self.clock.note_kernel(end));
         }
         outcome
     }

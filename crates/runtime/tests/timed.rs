@@ -52,6 +52,7 @@ again:
 fn small() -> Config {
     let mut config = Config::default();
     (config.gpu.sms, config.gpu.partitions) = (2, 2);
+    config.gpu.host_wait_cycles = 0;
     config
 }
 

@@ -162,6 +162,7 @@ fn the_reference_of_counters_has_them_all() {
                 "noc" => "Network",
                 "ops" => "Operations",
                 "rf" => "Register files",
+                "second" => "Second-level caches of instructions and constants",
                 "shared" => "Shared memory",
                 "sm" => "Streaming multiprocessors",
                 "texture" => "Texture caches",

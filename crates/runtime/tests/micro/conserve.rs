@@ -75,6 +75,10 @@ pub fn check(record: &LaunchRecord, program: &Program, config: &Config) {
     sum.about("texture fills", memory.texture.fills, memory.texture.misses, under_way);
     sum.about("constant fills", memory.constant.fills, memory.constant.misses, under_way);
     sum.about("L1 fills", memory.l1d.fills, memory.l1d.misses + memory.l1d.write_fetches, under_way);
+    if config.second.bytes >= config.second.ways * 128 {
+        let asked = fetch.misses + fetch.prefetches + memory.constant.misses;
+        sum.equal("second-level reads", memory.second.reads, asked);
+    }
     let requests = l2.reads + l2.writes + l2.atomics;
     let answers = l2.read_hits + l2.write_hits + l2.atomic_hits + l2.misses + l2.merges + l2.allocations;
     sum.equal("L2", answers, requests);

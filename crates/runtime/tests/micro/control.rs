@@ -271,7 +271,7 @@ fn instructions() -> Vec<Figure> {
             line + f64::from(config.second.cycles + config.fetch.cycles) - covered,
             more(&without_prefetch),
             "cycles",
-            0.05,
+            0.1,
         )
         .from("16 × (2 + sm.latency.int_add) + sm.second.cycles + sm.fetch.cycles − instructions that the buffer still holds"),
         Figure::new(

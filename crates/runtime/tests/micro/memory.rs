@@ -12,13 +12,18 @@ use crate::kernels::{self, Stream};
 
 /// Cycles of a load that goes around a ring of `count` pointers, `stride` bytes apart, after the ring has been gone around once.
 fn chase(config: &Config, load: &str, count: u64, stride: u64) -> f64 {
+    chase_as(LaunchConfig::new(1, 1), config, load, count, stride)
+}
+
+/// The same with a launch that may prefer L1.
+fn chase_as(launch: LaunchConfig, config: &Config, load: &str, count: u64, stride: u64) -> f64 {
     let rounds = |n: u64| n * count.max(256).div_ceil(16);
     let time = |n: u64| {
         let mut bench = Bench::new(config, &kernels::chase(load));
         let at = bench.alloc(count * stride);
         bench.ring(at, count, stride);
         let args = Args::new().ptr(at).u32(n as u32).u32(0).u32(0);
-        bench.run(LaunchConfig::new(1, 1), &args).cycles
+        bench.run(launch, &args).cycles
     };
     (time(rounds(2)) - time(rounds(1))) as f64 / (16 * rounds(1)) as f64
 }
@@ -53,6 +58,16 @@ static LATENCIES: LazyLock<Vec<Figure>> = LazyLock::new(|| {
         Figure::new("load: 8 KB, in L1", l1, chase(&config, load, 64, 128), "cycles", 0.0)
             .from("1 + 1 operand + sm.l1d.cycles + the second word of the result")
             .silicon("22 (45 hot clocks on a GF106: Andersch et al., ISPASS 2015) to 35 (GPGPU-Sim 4.2, tuned to the card)"),
+        Figure::new(
+            "load: 32 KB, in the 48 KB of L1 that the program prefers",
+            l1,
+            chase_as(LaunchConfig::new(1, 1).prefer_l1(), &config, load, 256, 128),
+            "cycles",
+            0.0,
+        )
+        .from("1 + 1 operand + sm.l1d.cycles + the second word of the result"),
+        Figure::new("load: 32 KB, without the preference", l2, chase(&config, load, 256, 128), "cycles", 0.03)
+            .from("as from L2"),
         Figure::new("load: 256 KB, in L2", l2, chase(&config, load, 2048, 128), "cycles", 0.03)
             .from("4 + flits and noc.cycles both ways + data array + l2.cycles")
             .silicon("155 (310 hot clocks on a GF106: Andersch et al.)"),
@@ -77,6 +92,8 @@ static LATENCIES: LazyLock<Vec<Figure>> = LazyLock::new(|| {
             "l2.ways=1",
             "dram.channels=1",
             "dram.bank_hash=false",
+            // Without refreshes, which meet some loads and not others.
+            "dram.t_refi=1000000",
         ],
     );
     let hit = chase(&small, load, 2, 128);

@@ -159,6 +159,7 @@ const MECHANISMS: &[(&str, &[&str])] = &[
     ("partitions and channels not hashed", &["dram.address_hash=false"]),
     ("32 miss registers of L1", &["sm.l1d.mshrs=32"]),
     ("32 miss registers of an L2 slice", &["l2.mshrs=32"]),
+    ("128 miss registers of an L2 slice", &["l2.mshrs=128"]),
     ("a memory 115 cycles nearer", &["dram.cycles=40"]),
 ];
 

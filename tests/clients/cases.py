@@ -25,6 +25,7 @@ class Case:
     twice: bool = False  # timed: the record of a second run is the same to the byte, but for `host`
     quiet: bool = True  # the libraries say nothing on standard error
     long: bool = False  # not in ./test
+    spins: bool = False  # blocks wait for each other by polling, so that the number of instructions depends on time
     timeout: int = 120
 
 
@@ -77,7 +78,7 @@ SPECIAL = {
     "illegal_address": dict(err=["^warpwatt: ", "store", "(?i)400|past the end|beyond|outside"], quiet=False),
     "threads": dict(kernels=180),
     "shared_memory": dict(err=["^warpwatt: `reverse.* not launched: .*dynamic shared memory"], quiet=False),
-    "cooperative": dict(err=["^warpwatt: `rotate.* not launched: .*cooperative grid"], quiet=False),
+    "cooperative": dict(err=["^warpwatt: `rotate.* not launched: .*cooperative grid"], quiet=False, spins=True),
 }
 
 CASES = [program(n, **SPECIAL.get(n, {})) for n in CLASSIC]

@@ -28,6 +28,7 @@ class Case:
     loud: bool = False  # `exec` says what it has to say
     finding: str = None  # with every check on: what is found, and rightly so; nothing otherwise
     long: bool = False  # not in ./test
+    spins: bool = False  # blocks wait for each other by polling, so that the number of instructions depends on time
     timeout: int = 120
 
 
@@ -82,7 +83,7 @@ SPECIAL = {
     # Blocks read how deep a node is while others may write it: whatever they see, the search ends with the same depths.
     "host_loops": dict(finding="race on global memory"),
     "shared_memory": dict(err=["^warpwatt: `reverse.* not launched: .*dynamic shared memory"], quiet=False),
-    "cooperative": dict(err=["^warpwatt: `rotate.* not launched: .*cooperative grid"], quiet=False),
+    "cooperative": dict(err=["^warpwatt: `rotate.* not launched: .*cooperative grid"], quiet=False, spins=True),
 }
 
 CASES = [program(n, **SPECIAL.get(n, {})) for n in CLASSIC]

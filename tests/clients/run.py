@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -92,19 +93,38 @@ def complaint(case, mode, code, out, err, text, checked=False):
     return case.record(record, mode) if case.record else None
 
 
+def issued(text):
+    """Warp instructions by kernel."""
+    counts = Counter()
+    for kernel in json.loads(text)["by_kernel"]:
+        counts[kernel["name"]] += kernel["warp_instructions"]
+    return counts
+
+
+def same_instructions(case, records):
+    """What is wrong if a functional and a timed run of a case issue different instructions, or None."""
+    if case.spins or len(records) != 2:
+        return None
+    functional, timed = (issued(records[mode]) for mode in ("functional", "timed"))
+    differing = [k for k in functional | timed if functional[k] != timed[k]]
+    return "; ".join(f"{k}: {functional[k]} warp instructions functional, {timed[k]} timed" for k in differing) or None
+
+
 def without_host(text):
     record = json.loads(text)
     del record["host"]
     return json.dumps(record, indent=1)
 
 
-def run_case(warpwatt, flags, case, mode):
-    """Returns (name, complaint or None, seconds)."""
+def run_case(warpwatt, flags, case, mode, records):
+    """Returns (name, complaint or None, seconds), and puts the record in `records` by its mode."""
     name, start = f"{case.name} {mode}", time.monotonic()
     with tempfile.TemporaryDirectory(prefix="clients-") as folder:
         try:
             code, out, err, text = execute(warpwatt, flags, case, mode, folder)
             checked = "--check=all" in flags
+            if text is not None and not checked:
+                records[mode] = text
             wrong = complaint(case, mode, code, out, err, text, checked)
             if not wrong and case.twice and mode == "timed" and not checked:
                 again = execute(warpwatt, flags, case, mode, folder)[3]
@@ -194,8 +214,11 @@ def main():
         for name, why in broken.items():
             tell(f"build of {name}", why, 0)
         able = [(c, m) for c, m in cases if not set(c.builds) & set(broken)]
-        for result in pool.map(lambda cm: run_case(options.warpwatt, flags, *cm), able):
+        records = {c.name: {} for c, _ in able}
+        for result in pool.map(lambda cm: run_case(options.warpwatt, flags, *cm, records[cm[0].name]), able):
             tell(*result)
+        for case in {c.name: c for c, _ in able if len(records[c.name]) == 2}.values():
+            tell(f"{case.name} instructions", same_instructions(case, records[case.name]), 0)
     if "signals" in extra and not set(signals.BUILDS) & set(broken):
         for result in signals.check(options.warpwatt, environment()):
             tell(*result)

@@ -67,6 +67,8 @@ fn fixed_range(key: &str) -> Option<(u32, u32)> {
         "clock.core_mhz" => (500, 1500),
         "sm.warps" => (16, 64),
         "sm.threads" => (512, 2048),
+        "sm.block_threads" => (512, 1024),
+        "sm.thread_registers" => (32, 255),
         "sm.registers" => (16384, 65536),
         "sm.register_unit" => (32, 256),
         "sm.onchip_bytes" => (32768, 98304),

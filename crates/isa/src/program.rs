@@ -116,7 +116,8 @@ pub struct Program {
     pub max_ntid: Option<[u32; 3]>,
     pub req_ntid: Option<[u32; 3]>,
     pub min_ctas: Option<u32>,
-    /// `.target`: from 70 on a warp's splits make progress independently.
+    /// `.target`. From 70 on barriers count threads, and warp-wide operations wait for the lanes that they name; how lanes that diverge
+    /// make progress is the GPU's business.
     pub sm: u32,
     /// Uses the cooperative grid barrier.
     pub grid_sync: bool,

@@ -114,7 +114,10 @@ impl Energies {
         let (counts, time, busy) = (self.model.counts(&counter), self.seconds(cycles), busy(&counter));
         let whole = self.model.evaluate_counts(&counts, time);
         let mut energy = self.summary(&whole, &self.model.evaluate_with_warps(&counts, time, busy), busy);
-        energy.power = self.power_of_run(&record.kernels, energy.total_j);
+        // Samples are there for launches in detail alone: with some of them, power would not add up.
+        if record.kernels.len() as u64 == record.totals.launches {
+            energy.power = self.power_of_run(&record.kernels, energy.total_j);
+        }
         let slots = counter("sm.issue_slots.count").unwrap_or_default();
         energy.per_line = sums
             .line_energy()

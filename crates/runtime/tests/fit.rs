@@ -113,8 +113,8 @@ fn a_gpu_with_few_registers_a_thread_makes_kernels_spill_and_says_so() {
     let mut functional = Options::default();
     functional.limit_to(&timed.config);
     for options in [options, functional] {
-        let (found, notes) = run(options, "hungry", 64);
-        assert_eq!(found, (0..64).map(right).collect::<Vec<_>>());
+        let (registers, notes) = run(options, "hungry", 64);
+        assert!(registers.iter().all(|&registers| registers <= 63), "{registers:?}");
         let [note] = &notes[..] else { panic!("{notes:?}") };
         assert!(
             note.starts_with("`hungry` spills ") && note.contains("at most 63 registers a thread"),

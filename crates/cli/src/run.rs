@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpwatt_results::{Diagnostic, Gpu, RunRecord, Severity, Status};
-use warpwatt_runtime::{
-    Class, Device, Error, LaunchRecord, Mode, Notice, Options, Selection, Timed, Watchdog,
-};
+use warpwatt_runtime::{Class, Device, Error, Mode, Notice, Options, Selection, Timed};
 use warpwatt_workloads::Size;
 
 use crate::args::{Execution, GpuArgs, RunArgs, Timing};

@@ -11,8 +11,8 @@ use warpwatt_energy::{
     Attribution, Breakdown, Error, Model, Seconds, Setting, Shares, Technology, attribute,
 };
 use warpwatt_results::{
-    ClassEnergy, ClassSums, ComponentEnergy, Energy, InstructionEnergy, Kernel, LineEnergy, Reading, RunRecord,
-    Silicon, SmEnergy, StructureEnergy, Sums, Values,
+    ClassEnergy, ClassSums, ComponentEnergy, Energy, InstructionEnergy, Kernel, LineEnergy, Reading,
+    RunRecord, Silicon, SmEnergy, StructureEnergy, Sums, Values,
 };
 use warpwatt_runtime::{
     Counters, Instruction, Kind, LaunchRecord, OpCounters, Path, SmCounters, Techniques, TimedRecord,

@@ -32,7 +32,7 @@ pub struct Energy {
     /// The silicon it was worked out for; not there if the technology's figures hold for one silicon only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub silicon: Option<Silicon>,
-    /// Power over time, of whole runs with `--interval` only. Watts times time add up to the total.
+    /// Power over time, of whole runs with `--interval` whose launches are all in detail (`--per-launch`). Watts times time add up to the total.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub power: Option<PowerSeries>,
     /// By component, in the order of the technology. They add up to the total.

@@ -16,6 +16,7 @@ fn point(cycles: u64, [l1d, l2, rest]: [(f64, f64); 3], counters: &[(&str, &[u64
         component: name.to_owned(),
         dynamic_j,
         static_j,
+        area_mm2: None,
     };
     let counters = counters.iter().map(|(name, counts)| {
         let reading = match name.ends_with(".histogram") {
@@ -41,7 +42,12 @@ fn point(cycles: u64, [l1d, l2, rest]: [(f64, f64); 3], counters: &[(&str, &[u64
     let parameters: BTreeMap<_, _> =
         parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let gpu = Gpu { name: "g".to_owned(), parameters, sha256: String::new() };
-    let memory = ComponentEnergy { name: "memory".to_owned(), dynamic_j: 10.0, static_j: 0.0 };
+    let memory = ComponentEnergy {
+        name: "memory".to_owned(),
+        dynamic_j: 10.0,
+        static_j: 0.0,
+        shares: warpwatt_results::Shares::default(),
+    };
     let (dynamic_j, static_j) = (l1d.0 + l2.0 + rest.0 + 10.0, l1d.1 + l2.1 + rest.1);
     PointRecord {
         schema: POINT_SCHEMA.to_owned(),

@@ -30,7 +30,6 @@ EXAMPLES = [
     ("simulation/game_of_life.py", 2, True),
     ("simulation/nbody.py", 1, True),
     ("simulation/mpm88.py", 1, True),
-    ("simulation/vortex_rings.py", 1, True),
     ("simulation/initial_value_problem.py", 1, True),
 ]
 initialise = ti.init

@@ -126,7 +126,8 @@ impl Fetch {
             place: [LineId(0); WARPS],
             first: 0,
             last: 0,
-            prefetch: u64::from(icache.prefetch),
+            // A cache of a few lines would lose those that warps wait for.
+            prefetch: u64::from(icache.prefetch.min(icache.sets * icache.ways / 4)),
             requests: VecDeque::with_capacity(icache.mshrs as usize),
             counters: FetchCounters::default(),
         }

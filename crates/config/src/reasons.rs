@@ -69,10 +69,11 @@ impl GpuFile {
     }
 }
 
+/// A value, where the table has one, and its reason.
+type Explained<'t, 'd> = (Option<&'t toml::Spanned<DeValue<'d>>>, Basis, String);
+
 /// A table in place of a value: where its value lies, if it has one, and the reason. `Err` says what is wrong with it, and where.
-pub(crate) fn read<'t, 'd>(
-    table: &'t DeTable<'d>,
-) -> Result<(Option<&'t toml::Spanned<DeValue<'d>>>, Basis, String), (Range<usize>, String)> {
+pub(crate) fn read<'t, 'd>(table: &'t DeTable<'d>) -> Result<Explained<'t, 'd>, (Range<usize>, String)> {
     let (mut value, mut found) = (None, None);
     for (name, field) in table {
         let word: &str = name.get_ref();

@@ -105,19 +105,31 @@ fn what_never_fits_is_still_refused() {
     assert!(error.to_string().contains("an SM has 8192"), "{error}");
 }
 
+/// The same with the values needed in the opposite order, so that all of them are live at once.
+fn late() -> String {
+    let text = kernel("late", "", LIVE);
+    let is_sum = |line: &&str| line.trim_start().starts_with("mad.lo");
+    let mut sums = text.lines().filter(is_sum).rev();
+    let lines = text.lines().map(|line| if is_sum(&line) { sums.next().unwrap_or(line) } else { line });
+    lines.fold(".version 7.0\n.target sm_75\n.address_size 64\n".to_owned(), |all, line| all + line + "\n")
+}
+
 #[test]
 fn a_gpu_with_few_registers_a_thread_makes_kernels_spill_and_says_so() {
-    let mut options = timed(32768);
-    let Mode::Timed(timed) = &mut options.mode else { unreachable!("a timed device") };
-    timed.config.sm.thread_registers = 63;
+    let mut config = Config::default();
+    config.sm.thread_registers = 63;
     let mut functional = Options::default();
-    functional.limit_to(&timed.config);
-    for options in [options, functional] {
-        let (registers, notes) = run(options, "hungry", 64);
-        assert!(registers.iter().all(|&registers| registers <= 63), "{registers:?}");
+    functional.limit_to(&config);
+    for options in [Options { mode: Mode::timed(config), ..Options::default() }, functional] {
+        let notes = Notes::default();
+        let mut device = Device::with(options, Box::new(notes.clone())).expect("a device");
+        let module = device.load_module("late.ptx", &late()).expect("the module loads");
+        let found = device.attributes(module, "late").expect("it compiles");
+        assert!(found.registers <= 63 && found.spill_bytes > 0, "{found:?}");
+        let notes = notes.0.lock().expect("whole").clone();
         let [note] = &notes[..] else { panic!("{notes:?}") };
         assert!(
-            note.starts_with("`hungry` spills ") && note.contains("at most 63 registers a thread"),
+            note.starts_with("`late` spills ") && note.contains("at most 63 registers a thread"),
             "{note}"
         );
     }

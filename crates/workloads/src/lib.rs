@@ -2,7 +2,8 @@
 //! The built-in workloads: our own CUDA programs after well-known benchmarks, with the PTX made from them,
 //! seeded inputs and CPU references.
 //!
-//! One file a workload: its sizes, its inputs, its host program and its reference. The CUDA source is in
+//! One file a workload: its entry in the table, its sizes, its inputs, its host program and its reference. `table` says what an entry
+//! holds, `suites` which paper measures which program. The CUDA source is in
 //! `cuda/`, the PTX that `tools/build-ptx.py` makes of it in `ptx/`; both are embedded. A run uploads the
 //! inputs, launches the kernels as the original's host program does, and compares what comes back with the
 //! reference; most programs are checked to the bit.
@@ -24,37 +25,20 @@ mod rng;
 mod scan;
 mod sgemm;
 mod size;
+mod suites;
+mod table;
 mod transpose;
 mod vecadd;
 
 pub use check::{Check, Mismatch};
 pub use size::{Dim, Size, UnknownSize};
+pub use suites::{Paper, Program, UnknownPaper};
+pub use table::{Data, Fill, Info, Kernel, Original};
 use warpwatt_runtime::{Device, Error};
 
 /// Version of the input generators: to be raised when the same size and seed give other inputs, so that results kept from before are
 /// not taken for new ones.
 pub const GENERATOR: u32 = 1;
-
-/// What there is to know about a workload without running it.
-#[derive(Debug)]
-pub struct Info {
-    pub name: &'static str,
-    /// One line: what it computes.
-    pub about: &'static str,
-    pub domain: &'static str,
-    /// The benchmark suite whose program of this kind it mirrors.
-    pub suite: &'static str,
-    /// Its kernels, in order of first launch.
-    pub kernels: &'static [&'static str],
-    /// Whether its outputs depend on the order in which atomics take effect.
-    pub order_dependent: bool,
-    /// The problem's dimensions at each size.
-    pub dims: &'static [Dim],
-    /// CUDA source text.
-    pub source: &'static str,
-    /// The PTX made from the source, with its line table.
-    pub ptx: &'static str,
-}
 
 /// A program with inputs and a known answer.
 pub trait Workload: Sync {
@@ -72,7 +56,7 @@ pub trait Workload: Sync {
     }
 }
 
-static ALL: [&dyn Workload; 14] = [
+static ALL: &[&dyn Workload] = &[
     &vecadd::Vecadd,
     &sgemm::Sgemm,
     &reduction::Reduction,
@@ -91,7 +75,13 @@ static ALL: [&dyn Workload; 14] = [
 
 /// All workloads, in the order in which lists show them.
 pub fn all() -> &'static [&'static dyn Workload] {
-    &ALL
+    ALL
+}
+
+/// The fourteen workloads of the first release: what papers are run on until their own suites are complete, so that ledgers made
+/// before and after a workload is added can be compared.
+pub fn first() -> &'static [&'static dyn Workload] {
+    &ALL[..14]
 }
 
 /// The workload of that name.

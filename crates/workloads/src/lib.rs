@@ -25,6 +25,7 @@ mod rng;
 mod scan;
 mod sgemm;
 mod size;
+mod stencil;
 mod suites;
 mod table;
 mod transpose;
@@ -71,6 +72,7 @@ static ALL: &[&dyn Workload] = &[
     &histo::Histo,
     &gaussian::Gaussian,
     &lib_swaptions::Lib,
+    &stencil::Stencil,
 ];
 
 /// All workloads, in the order in which lists show them.

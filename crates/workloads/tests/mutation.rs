@@ -129,6 +129,7 @@ macro_rules! workloads {
 
 workloads! {
     vecadd sgemm reduction scan transpose pathfinder bfs hotspot backprop nw kmeans histo gaussian lib
+    stencil
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod rng;
 mod scan;
 mod sgemm;
 mod size;
+mod spmv_jds;
 mod stencil;
 mod suites;
 mod table;
@@ -73,6 +74,7 @@ static ALL: &[&dyn Workload] = &[
     &gaussian::Gaussian,
     &lib_swaptions::Lib,
     &stencil::Stencil,
+    &spmv_jds::SpmvJds,
 ];
 
 /// All workloads, in the order in which lists show them.

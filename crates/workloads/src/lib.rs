@@ -18,6 +18,7 @@ mod hotspot;
 mod job;
 mod kmeans;
 mod lib_swaptions;
+mod mri_q;
 mod nw;
 mod pathfinder;
 mod reduction;
@@ -75,6 +76,7 @@ static ALL: &[&dyn Workload] = &[
     &lib_swaptions::Lib,
     &stencil::Stencil,
     &spmv_jds::SpmvJds,
+    &mri_q::MriQ,
 ];
 
 /// All workloads, in the order in which lists show them.

@@ -11,6 +11,7 @@
 mod backprop;
 mod bfs;
 mod check;
+mod cp;
 mod fused;
 mod gaussian;
 mod histo;
@@ -77,6 +78,7 @@ static ALL: &[&dyn Workload] = &[
     &stencil::Stencil,
     &spmv_jds::SpmvJds,
     &mri_q::MriQ,
+    &cp::Cp,
 ];
 
 /// All workloads, in the order in which lists show them.

@@ -62,7 +62,7 @@ const WARPED_COMPRESSION: &[Program] = &[
     chosen("stencil", "stencil"),
     chosen_missing("sad"),
     chosen("mri-q", "mri_q"),
-    chosen_missing("CP"),
+    chosen("CP", "cp"),
     chosen_missing("LPS"),
     chosen_missing("NN"),
     chosen_missing("RAY"),

@@ -19,6 +19,7 @@ mod hotspot;
 mod job;
 mod kmeans;
 mod lib_swaptions;
+mod lps;
 mod mri_q;
 mod nw;
 mod pathfinder;
@@ -79,6 +80,7 @@ static ALL: &[&dyn Workload] = &[
     &spmv_jds::SpmvJds,
     &mri_q::MriQ,
     &cp::Cp,
+    &lps::Lps,
 ];
 
 /// All workloads, in the order in which lists show them.

@@ -63,7 +63,7 @@ const WARPED_COMPRESSION: &[Program] = &[
     chosen_missing("sad"),
     chosen("mri-q", "mri_q"),
     chosen("CP", "cp"),
-    chosen_missing("LPS"),
+    chosen("LPS", "lps"),
     chosen_missing("NN"),
     chosen_missing("RAY"),
     chosen_missing("STO"),

@@ -20,6 +20,7 @@ mod job;
 mod kmeans;
 mod lib_swaptions;
 mod lps;
+mod lud;
 mod mri_q;
 mod nw;
 mod pathfinder;
@@ -81,6 +82,7 @@ static ALL: &[&dyn Workload] = &[
     &mri_q::MriQ,
     &cp::Cp,
     &lps::Lps,
+    &lud::Lud,
 ];
 
 /// All workloads, in the order in which lists show them.

@@ -8,6 +8,7 @@
 //! inputs, launches the kernels as the original's host program does, and compares what comes back with the
 //! reference; most programs are checked to the bit.
 
+mod aes;
 mod backprop;
 mod bfs;
 mod check;
@@ -83,6 +84,7 @@ static ALL: &[&dyn Workload] = &[
     &cp::Cp,
     &lps::Lps,
     &lud::Lud,
+    &aes::Aes,
 ];
 
 /// All workloads, in the order in which lists show them.

@@ -47,7 +47,7 @@ const fn chosen_missing(name: &'static str) -> Program {
 const WARPED_COMPRESSION: &[Program] = &[
     named("pathfinder", "pathfinder"),
     named("LIB", "lib"),
-    named_missing("AES"),
+    named("AES", "aes"),
     named_missing("BFS"),
     named_missing("dwt2d"),
     named("spmv", "spmv_jds"),

@@ -11,6 +11,7 @@
 mod aes;
 mod backprop;
 mod bfs;
+mod bfs_ispass;
 mod check;
 mod cp;
 mod fused;
@@ -85,6 +86,7 @@ static ALL: &[&dyn Workload] = &[
     &lps::Lps,
     &lud::Lud,
     &aes::Aes,
+    &bfs_ispass::BfsIspass,
 ];
 
 /// All workloads, in the order in which lists show them.

@@ -48,7 +48,7 @@ const WARPED_COMPRESSION: &[Program] = &[
     named("pathfinder", "pathfinder"),
     named("LIB", "lib"),
     named("AES", "aes"),
-    named_missing("BFS"),
+    named("BFS", "bfs_ispass"),
     named_missing("dwt2d"),
     named("spmv", "spmv_jds"),
     chosen("backprop", "backprop"),

@@ -24,6 +24,7 @@ mod lib_swaptions;
 mod lps;
 mod lud;
 mod mri_q;
+mod nqu;
 mod nw;
 mod pathfinder;
 mod reduction;
@@ -87,6 +88,7 @@ static ALL: &[&dyn Workload] = &[
     &lud::Lud,
     &aes::Aes,
     &bfs_ispass::BfsIspass,
+    &nqu::Nqu,
 ];
 
 /// All workloads, in the order in which lists show them.

@@ -67,7 +67,7 @@ const WARPED_COMPRESSION: &[Program] = &[
     chosen_missing("NN"),
     chosen_missing("RAY"),
     chosen_missing("STO"),
-    chosen_missing("NQU"),
+    chosen("NQU", "nqu"),
 ];
 
 const CORF: &[Program] = &[

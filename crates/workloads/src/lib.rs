@@ -24,6 +24,7 @@ mod lib_swaptions;
 mod lps;
 mod lud;
 mod mri_q;
+mod neural;
 mod nqu;
 mod nw;
 mod pathfinder;
@@ -89,6 +90,7 @@ static ALL: &[&dyn Workload] = &[
     &aes::Aes,
     &bfs_ispass::BfsIspass,
     &nqu::Nqu,
+    &neural::Neural,
 ];
 
 /// All workloads, in the order in which lists show them.

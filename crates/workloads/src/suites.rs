@@ -64,7 +64,7 @@ const WARPED_COMPRESSION: &[Program] = &[
     chosen("mri-q", "mri_q"),
     chosen("CP", "cp"),
     chosen("LPS", "lps"),
-    chosen_missing("NN"),
+    chosen("NN", "neural"),
     chosen_missing("RAY"),
     chosen_missing("STO"),
     chosen("NQU", "nqu"),

@@ -35,6 +35,7 @@ mod sgemm;
 mod size;
 mod spmv_jds;
 mod stencil;
+mod sto;
 mod suites;
 mod table;
 mod transpose;
@@ -91,6 +92,7 @@ static ALL: &[&dyn Workload] = &[
     &bfs_ispass::BfsIspass,
     &nqu::Nqu,
     &neural::Neural,
+    &sto::Sto,
 ];
 
 /// All workloads, in the order in which lists show them.

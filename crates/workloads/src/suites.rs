@@ -66,7 +66,7 @@ const WARPED_COMPRESSION: &[Program] = &[
     chosen("LPS", "lps"),
     chosen("NN", "neural"),
     chosen_missing("RAY"),
-    chosen_missing("STO"),
+    chosen("STO", "sto"),
     chosen("NQU", "nqu"),
 ];
 

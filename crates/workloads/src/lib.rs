@@ -34,6 +34,7 @@ mod scan;
 mod sgemm;
 mod size;
 mod spmv_jds;
+mod srad_v1;
 mod stencil;
 mod sto;
 mod suites;
@@ -93,6 +94,7 @@ static ALL: &[&dyn Workload] = &[
     &nqu::Nqu,
     &neural::Neural,
     &sto::Sto,
+    &srad_v1::SradV1,
 ];
 
 /// All workloads, in the order in which lists show them.

@@ -129,7 +129,7 @@ macro_rules! workloads {
 
 workloads! {
     vecadd sgemm reduction scan transpose pathfinder bfs hotspot backprop nw kmeans histo gaussian lib
-    stencil spmv_jds mri_q cp lps lud aes bfs_ispass nqu neural sto
+    stencil spmv_jds mri_q cp lps lud aes bfs_ispass nqu neural sto srad_v1
 }
 
 #[test]

@@ -19,7 +19,7 @@ const IMAGES: Dim = Dim::new("images", [2, 5, 21, 160]);
 const SECOND_MAPS: Dim = Dim::new("maps", [9, 50, 50, 50]);
 // Neurons of the third layer.
 const NEURONS: Dim = Dim::new("neurons", [17, 100, 100, 100]);
-const TOLERANCE: f64 = 2e-5;
+const TOLERANCE: f64 = 1e-4;
 
 static INFO: Info = Info {
     name: "neural",

@@ -75,18 +75,19 @@ def tidy(ptx, name, source):
 
 def main():
     nvrtc = load_nvrtc()
-    wanted = set(sys.argv[1:])
+    named = set(sys.argv[1:])
+    wanted = set(named)
     for sources, results, architecture in SETS:
         for path in sorted(sources.glob("*.cu")):
             name = path.stem
-            if wanted and name not in wanted:
+            if named and name not in named:
                 continue
             wanted.discard(name)
             source = path.read_bytes()
             ptx = tidy(compile_source(nvrtc, name, source, architecture), name, source)
             (results / f"{name}.ptx").write_text(ptx)
             print(f"{name}.ptx: {len(ptx.splitlines())} lines")
-    if len(sys.argv) > 1 and wanted:
+    if wanted:
         sys.exit(f"no such source: {' '.join(sorted(wanted))}")
 
 

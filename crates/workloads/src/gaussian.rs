@@ -6,7 +6,7 @@ use crate::check::Check;
 use crate::fused::fma;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Dim, Info, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
@@ -15,12 +15,23 @@ const SIZE: Dim = Dim::new("size", [29, 61, 121, 249]);
 
 static INFO: Info = Info {
     name: "gaussian",
-    about: "solves a linear system by elimination",
+    about: "solves a linear system",
     domain: "linear algebra",
     suite: "Rodinia",
-    kernels: &["fan1", "fan2"],
+    program: "gaussian",
+    kernels: &[
+        Kernel::after("fan1", "Fan1", [512, 1, 1], "once a column").but([BLOCK, 1, 1], "once a column"),
+        Kernel::after("fan2", "Fan2", [4, 4, 1], "once a column").but([SIDE, SIDE, 1], "once a column"),
+    ],
+    missing: &[],
     order_dependent: false,
+    data: Data::Integer,
     dims: &[SIZE],
+    fill: Fill::Partial(
+        "the last columns leave few rows, and the first kernel has a thread a row: in the algorithm",
+    ),
+    shape_from: "two launches a column as Rodinia's; larger blocks for the second kernel",
+    values_from: "diagonally dominant matrices, as Rodinia's generator makes them",
     source: include_str!("../cuda/gaussian.cu"),
     ptx: include_str!("../ptx/gaussian.ptx"),
 };

@@ -7,7 +7,7 @@ use crate::check::Check;
 use crate::fused::fma;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Dim, Info, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
@@ -18,12 +18,21 @@ const ROUNDS: Dim = Dim::new("rounds", [2, 3, 5, 7]);
 
 static INFO: Info = Info {
     name: "kmeans",
-    about: "clusters points around five centres",
+    about: "clusters points",
     domain: "data mining",
     suite: "Rodinia",
-    kernels: &["kmeans_invert", "kmeans_assign"],
+    program: "kmeans",
+    kernels: &[
+        Kernel::after("kmeans_invert", "invert_mapping", [256, 1, 1], "once"),
+        Kernel::after("kmeans_assign", "kmeansPoint", [256, 1, 1], "once a round"),
+    ],
+    missing: &[],
     order_dependent: false,
+    data: Data::Float,
     dims: &[POINTS, ROUNDS],
+    fill: Fill::Full,
+    shape_from: "Rodinia's block of 256 threads, a point a thread; centres in constant memory; points through global memory, which Rodinia reads through a texture",
+    values_from: "34 features with the ranges of the KDD Cup 1999 network data that Rodinia uses",
     source: include_str!("../cuda/kmeans.cu"),
     ptx: include_str!("../ptx/kmeans.ptx"),
 };

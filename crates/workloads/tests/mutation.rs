@@ -44,10 +44,14 @@ fn change(opcode: &str, operands: &[&str]) -> Change {
         ("max", _) => with(format!("min.{rest}"), operands),
         ("shl", bits) => with(format!("shr.{}", bits.replace('b', "u")), operands),
         ("shr", bits) => with(format!("shl.{}", bits.replace(['u', 's'], "b")), operands),
+        ("shf", bits) => with(format!("mov.{bits}"), &operands[..2]),
         ("and", _) => with(format!("or.{rest}"), operands),
         ("or" | "xor", _) => with(format!("and.{rest}"), operands),
-        ("not" | "neg" | "abs" | "rcp" | "sqrt" | "ex2", _) => with(format!("mov.{last}"), operands),
+        ("not" | "neg" | "abs" | "rcp" | "sqrt" | "rsqrt" | "ex2" | "lg2" | "sin" | "cos", _) => {
+            with(format!("mov.{last}"), operands)
+        }
         ("div", "f32") => with("mul.f32".into(), operands),
+        ("div", _) => with(format!("mul.lo.{rest}"), operands),
         ("rem", _) => with(format!("div.{rest}"), operands),
         ("atom", _) if rest.contains(".add.") => with(opcode.replace(".add.", ".max."), operands),
         ("atom", _) if rest.contains(".min.") => with(opcode.replace(".min.", ".max."), operands),
@@ -123,12 +127,16 @@ macro_rules! workloads {
     )*};
 }
 
-workloads! { vecadd sgemm reduction scan transpose pathfinder bfs hotspot backprop nw kmeans histo gaussian lib }
+workloads! {
+    vecadd sgemm reduction scan transpose pathfinder bfs hotspot backprop nw kmeans histo gaussian lib
+    stencil spmv_jds mri_q cp lps lud aes bfs_ispass nqu neural sto srad_v1
+}
 
 #[test]
 fn no_workload_is_left_out() {
     let here = include_str!("mutation.rs");
-    let list = here.lines().find(|line| line.starts_with("workloads! {")).expect("the list above");
+    let list = here.split_once("\nworkloads! {").and_then(|(_, rest)| rest.split_once('}'));
+    let (list, _) = list.expect("the list above");
     for workload in warpwatt_workloads::all() {
         assert!(list.split_whitespace().any(|word| word == workload.info().name));
     }

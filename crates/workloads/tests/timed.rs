@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The fourteen on the timed GPU, at tiny: right, the same however they are simulated, nothing lost, and the counters of the golden file.
+//! Every workload on the timed GPU, at tiny: right, the same however they are simulated, nothing lost, and the counters of the golden file.
 
 #[path = "../../runtime/tests/micro/conserve.rs"]
 mod conserve;

@@ -205,7 +205,9 @@ fn misfit(fill: Fill, with_warps: f64, size: Size) -> Option<String> {
             100.0 * with_warps,
             100.0 * Fill::LEAST
         )),
-        Fill::Partial(_) if full && size == Size::Medium => Some("SMs are full, and the table gives a reason why not".to_owned()),
+        Fill::Partial(_) if full && size == Size::Medium => {
+            Some("SMs are full, and the table gives a reason why not".to_owned())
+        }
         _ => None,
     }
 }
@@ -289,6 +291,10 @@ mod tests {
         assert_eq!(misfit(Fill::Partial("few rows"), 0.5, Size::Medium), None);
         assert!(misfit(Fill::Full, 0.899, Size::Large).is_some_and(|text| text.contains("89.9 %")));
         assert!(misfit(Fill::Partial("few rows"), 0.95, Size::Medium).is_some());
-        assert_eq!(misfit(Fill::Partial("few rows"), 0.95, Size::Large), None, "a larger problem may fill them");
+        assert_eq!(
+            misfit(Fill::Partial("few rows"), 0.95, Size::Large),
+            None,
+            "a larger problem may fill them"
+        );
     }
 }

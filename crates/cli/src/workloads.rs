@@ -153,6 +153,7 @@ fn entry(suites: &Suites, info: &Info) -> Result<String, Failure> {
         }
     }
     text += &format!("\n{}", kernels.render());
+    text += &wrapped(&format!("original's kernels: {}", info.known.text()), 0, WIDTH);
     for missing in info.missing {
         text += &wrapped(&format!("not there: {missing}"), 0, WIDTH);
     }
@@ -225,6 +226,7 @@ fn as_json(suites: &Suites, paper: Option<&str>) -> Value {
             "papers": suites.papers(info),
             "kernels": info.kernels.iter().map(kernel).collect::<Vec<_>>(),
             "missing_kernels": info.missing,
+            "original_kernels_are": info.known.text(),
             "order_dependent": info.order_dependent,
             "data": info.data.name(),
             "full": info.fill == Fill::Full,
@@ -267,7 +269,8 @@ mod tests {
         let ours = names();
         for (paper, suite) in &suites.0 {
             for program in &suite.programs {
-                let place = program.workload(&ours).and_then(|name| program.ours.iter().position(|o| o == name));
+                let place =
+                    program.workload(&ours).and_then(|name| program.ours.iter().position(|o| o == name));
                 let stands_in = place.is_some_and(|place| place > 0);
                 assert!(!stands_in || program.stands_in.is_some(), "{paper}: {}", program.name);
             }

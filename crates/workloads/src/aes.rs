@@ -5,7 +5,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
@@ -28,6 +28,7 @@ static INFO: Info = Info {
     data: Data::Integer,
     dims: &[STATES],
     fill: Fill::Full,
+    known: Known::Recalled,
     shape_from: "a column of a state a thread, blocks of 256 threads without partial warps (Bakhoda et al., Table I: 257 blocks of 256; ours at medium 180), tables in shared memory",
     values_from: "a picture with smooth areas and noise, bytes, as the original encrypts a photograph; a random key",
     source: include_str!("../cuda/aes.cu"),

@@ -9,7 +9,7 @@ use crate::check::Check;
 use crate::fused::fma;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const HIDDEN: usize = 16;
@@ -35,6 +35,7 @@ static INFO: Info = Info {
     data: Data::Mixed,
     dims: &[INPUTS],
     fill: Fill::Full,
+    known: Known::Recalled,
     shape_from: "Rodinia's 16 x 16 threads for 16 inputs by 16 hidden units",
     values_from: "inputs and weights from 0 to 1, as Rodinia draws them",
     source: include_str!("../cuda/backprop.cu"),

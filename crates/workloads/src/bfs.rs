@@ -4,7 +4,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
@@ -25,6 +25,7 @@ static INFO: Info = Info {
     data: Data::Integer,
     dims: &[NODES],
     fill: Fill::Full,
+    known: Known::Recalled,
     shape_from: "a thread a node, a pair of launches a level; 256 threads a block instead of 512",
     values_from: "random graph of six edges a node in the mean, as Rodinia's generator makes it",
     source: include_str!("../cuda/bfs.cu"),

@@ -4,7 +4,7 @@
 use crate::bfs::{Graph, reference};
 use crate::check::Check;
 use crate::job::Job;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
@@ -22,6 +22,7 @@ static INFO: Info = Info {
     data: Data::Integer,
     dims: &[NODES],
     fill: Fill::Full,
+    known: Known::Recalled,
     shape_from: "a thread a node in blocks of 256, a launch a level (Bakhoda et al., Table I: 256 blocks, 65536 nodes, ours at small). The original marks the frontier in an array and lets threads of one launch see each other's marks; ours compares distances with the level, so that results do not depend on the order",
     values_from: "random graph of six edges a node in the mean, the degree of the original's input",
     source: include_str!("../cuda/bfs_ispass.cu"),

@@ -117,7 +117,7 @@ macro_rules! integer {
     )*};
 }
 
-integer!(u8, u32, i32);
+integer!(u8, u16, u32, i32);
 
 impl Element for f32 {
     type Bytes = [u8; 4];

@@ -5,7 +5,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const WIDE: u32 = 16;
@@ -34,6 +34,7 @@ static INFO: Info = Info {
     data: Data::Float,
     dims: &[X, Y, ATOMS, CHUNK],
     fill: Fill::Full,
+    known: Known::Recalled,
     shape_from: "blocks of 16 x 8 threads, eight points a thread (Bakhoda et al., Table I: 8 x 32 blocks of 16 x 8; 8 x 15 in ours at medium, a full GPU)",
     values_from: "atoms anywhere over the plane, charges of both signs, as the original's generator draws them",
     source: include_str!("../cuda/cp.cu"),

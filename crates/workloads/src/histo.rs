@@ -5,7 +5,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
@@ -32,6 +32,7 @@ static INFO: Info = Info {
     data: Data::Integer,
     dims: &[PIXELS],
     fill: Fill::Full,
+    known: Known::Recalled,
     shape_from: "windows of bins in shared memory, joined by atomics; smaller blocks than Parboil's",
     values_from: "three clusters of values, as on the wafer images of Parboil",
     source: include_str!("../cuda/histo.cu"),

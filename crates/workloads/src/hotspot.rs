@@ -6,7 +6,7 @@ use crate::check::Check;
 use crate::fused::fma;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const SIDE: u32 = 16;
@@ -30,6 +30,7 @@ static INFO: Info = Info {
     data: Data::Float,
     dims: &[ROWS, COLS, STEPS],
     fill: Fill::Full,
+    known: Known::Recalled,
     shape_from: "Rodinia's 16 x 16 threads and two steps a launch",
     values_from: "power in a few hot blocks and 323 to 341 K, the ranges of Rodinia's files",
     source: include_str!("../cuda/hotspot.cu"),

@@ -5,7 +5,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const WIDE: u32 = 32;
@@ -27,6 +27,7 @@ static INFO: Info = Info {
     data: Data::Mixed,
     dims: &[X, Y, Z, STEPS],
     fill: Fill::Full,
+    known: Known::Recalled,
     shape_from: "4 x 25 blocks of 32 x 4 threads over 100 x 100 x 100 cells at medium, as in Bakhoda et al., Table I; three planes with a halo in shared memory",
     values_from: "1 on the faces and 0 inside in the original; ours draws the faces from 0.5 to 1.5, so that seeds differ, and keeps the inside 0",
     source: include_str!("../cuda/lps.cu"),

@@ -6,7 +6,7 @@ use crate::check::Check;
 use crate::fused::fma;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const SIDE: u32 = 16;
@@ -33,6 +33,7 @@ static INFO: Info = Info {
     fill: Fill::Partial(
         "the diagonal tile is one block of 16 threads, the perimeter a warp a tile, and the last steps have few tiles: in the algorithm",
     ),
+    known: Known::Read,
     shape_from: "Rodinia's tiles of 16 x 16 with 16, 32 and 256 threads a block and three launches a step",
     values_from: "Rodinia's generator: a symmetric matrix of 10 exp(-0.001 |i - j|); ours raises the diagonal by noise, so that seeds differ",
     source: include_str!("../cuda/lud.cu"),

@@ -5,7 +5,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const PHI_BLOCK: u32 = 512;
@@ -32,6 +32,7 @@ static INFO: Info = Info {
     data: Data::Float,
     dims: &[VOXELS, SAMPLES, CHUNK],
     fill: Fill::Full,
+    known: Known::Recalled,
     shape_from: "a voxel a thread in blocks of 256, samples by chunks through constant memory (1024 in Parboil, fewer in ours, whose runs are shorter)",
     values_from: "a spiral of sample points around the centre of k-space with fading normal phi, voxels of a regular grid from -0.5 to 0.5, the form of Parboil's 32_32_32 data",
     source: include_str!("../cuda/mri_q.cu"),

@@ -5,7 +5,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const IN: usize = 29;
@@ -38,6 +38,7 @@ static INFO: Info = Info {
     data: Data::Float,
     dims: &[IMAGES, SECOND_MAPS, NEURONS],
     fill: Fill::Full,
+    known: Known::Read,
     shape_from: "a block for each map or neuron and image: 13 x 13, 5 x 5 and 1 threads (Bakhoda et al., Table I: 6, 50, 100 and 10 blocks by 28 images)",
     values_from: "strokes of a pen on 29 x 29 pixels from -1 to 1, most of them paper; weights roughly normal, by the number of inputs, as training leaves them",
     source: include_str!("../cuda/neural.cu"),

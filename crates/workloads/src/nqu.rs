@@ -5,14 +5,14 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 96;
 /// Rows that the host sets.
 const BEGUN: u32 = 3;
-const ROWS: Dim = Dim::new("rows", [8, 10, 10, 10]);
-const BOARDS: Dim = Dim::new("boards", [5, 10, 44, 330]);
+const ROWS: Dim = Dim::new("rows", [8, 9, 9, 10]);
+const BOARDS: Dim = Dim::new("boards", [5, 40, 180, 330]);
 /// Squares that are blocked on a board.
 const BLOCKED: usize = 4;
 
@@ -28,8 +28,9 @@ static INFO: Info = Info {
     data: Data::Integer,
     dims: &[ROWS, BOARDS],
     fill: Fill::Full,
+    known: Known::Recalled,
     shape_from: "a beginning a thread in blocks of 96, the stacks of all threads in shared memory (Bakhoda et al., Table I: 256 blocks of 96)",
-    values_from: "all beginnings of three rows on boards of 10 x 10, the original's size, with four blocked squares each that the seed chooses",
+    values_from: "all beginnings of three rows on boards of 10 x 10, the original's size, at large and of 9 x 9 at lesser sizes, with four blocked squares each that the seed chooses",
     source: include_str!("../cuda/nqu.cu"),
     ptx: include_str!("../ptx/nqu.ptx"),
 };

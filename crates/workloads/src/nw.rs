@@ -5,7 +5,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const SIDE: u32 = 16;
@@ -52,6 +52,7 @@ static INFO: Info = Info {
     data: Data::Integer,
     dims: &[LENGTH],
     fill: Fill::Partial("diagonals of tiles grow from one to many and shrink again: in the algorithm"),
+    known: Known::Recalled,
     shape_from: "Rodinia's 16 threads for a tile of 16 x 16",
     values_from: "sequences of amino acids scored by BLOSUM62, as Rodinia's",
     source: include_str!("../cuda/nw.cu"),

@@ -4,7 +4,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
@@ -24,6 +24,7 @@ static INFO: Info = Info {
     data: Data::Integer,
     dims: &[ELEMENTS],
     fill: Fill::Full,
+    known: Known::Recalled,
     shape_from: "the sample's default of 256 threads, several elements a thread",
     values_from: "small whole numbers, as the sample masks its random numbers to a byte",
     source: include_str!("../cuda/reduction.cu"),

@@ -4,7 +4,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, DevicePtr, Error};
 
 const BLOCK: u32 = 256;
@@ -26,6 +26,7 @@ static INFO: Info = Info {
     data: Data::Integer,
     dims: &[ELEMENTS],
     fill: Fill::Full,
+    known: Known::Recalled,
     shape_from: "the sample's block of 256 threads; levels instead of the sample's fixed two",
     values_from: "small whole numbers, so that sums stay exact",
     source: include_str!("../cuda/scan.cu"),

@@ -6,7 +6,7 @@ use crate::check::Check;
 use crate::fused::fma;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 192;
@@ -30,6 +30,7 @@ static INFO: Info = Info {
     data: Data::Mixed,
     dims: &[ROWS, ROUNDS],
     fill: Fill::Full,
+    known: Known::Recalled,
     shape_from: "a thread a row, rows in order of length, starts of diagonals and depths of groups in constant memory. Parboil's host computes the block from the device; 192 threads fill a Fermi SM",
     values_from: "rows of 1 to 49 entries, 12 in the mean, near the diagonal, magnitudes over several powers of ten with both signs, as in stiffness matrices of structures; the vector is uniform from 0 to 1",
     source: include_str!("../cuda/spmv_jds.cu"),

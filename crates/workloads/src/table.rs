@@ -27,6 +27,8 @@ pub struct Info {
     pub dims: &'static [Dim],
     /// Whether SMs hold warps throughout a kernel at medium size.
     pub fill: Fill,
+    /// Where what is said about the original's kernels comes from.
+    pub known: Known,
     /// Where the shape of the launches comes from.
     pub shape_from: &'static str,
     /// Where the values of the inputs come from.
@@ -67,6 +69,24 @@ impl Data {
             share if share < 0.1 => Data::Integer,
             share if share < 0.25 => Data::Mixed,
             _ => Data::Float,
+        }
+    }
+}
+
+/// How the kernels of an original program, their blocks and launches, are known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Known {
+    /// Read in a public copy of its source.
+    Read,
+    /// Recalled from its public source, and not looked up.
+    Recalled,
+}
+
+impl Known {
+    pub fn text(self) -> &'static str {
+        match self {
+            Known::Read => "read in a public copy of the original's source",
+            Known::Recalled => "recalled from the original's public source, not looked up",
         }
     }
 }

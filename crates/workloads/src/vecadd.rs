@@ -4,7 +4,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
@@ -23,6 +23,7 @@ static INFO: Info = Info {
     data: Data::Mixed,
     dims: &[ELEMENTS],
     fill: Fill::Full,
+    known: Known::Recalled,
     shape_from: "the sample's block of 256 threads, an element a thread",
     values_from: "uniform numbers, as the sample draws them",
     source: include_str!("../cuda/vecadd.cu"),

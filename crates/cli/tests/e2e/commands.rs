@@ -47,7 +47,9 @@ fn a_suite_names_its_programs_and_what_is_missing() {
     let json = warpwatt(&["list", "workloads", "--paper", "e2mc", "--json", "-"]).expect(0).json();
     let named = |list: &str| json[list].as_array().expect("a list").len();
     assert_eq!(named("workloads") + named("missing"), 15);
-    warpwatt(&["list", "workloads", "--paper", "warped"]).expect(2).says("the papers are caches, corf, e2mc, warped-compression");
+    warpwatt(&["list", "workloads", "--paper", "warped"])
+        .expect(2)
+        .says("the papers are caches, corf, e2mc, warped-compression");
     warpwatt(&["list", "gpus", "--paper", "corf"]).expect(2).says("`--paper` is for workloads");
 }
 

@@ -445,8 +445,9 @@ Examples:
   warpwatt verify lud aes --size medium          two of them at one size
   warpwatt verify --paper corf --size tiny,small --functional
 
-Beside the check of its outputs, a run is compared with the table of workloads: thread instructions are
-those of its size, and SMs hold warps as `list workloads --show NAME` says (timed, at medium and large).")]
+Beside the check of its outputs, a run is compared with the table of workloads: its thread
+instructions are those of its size, and SMs hold warps as `list workloads --show NAME` says (timed,
+at medium and large).")]
 pub struct VerifyArgs {
     /// Workloads to verify; all when none is named
     #[arg(value_name = "NAME")]

@@ -67,19 +67,27 @@ def compile_source(nvrtc, name, source, architecture):
 
 
 def tidy(ptx, name, source):
-    """Keep the file's bare name in the line table and note which source the text came from."""
+    """Keep the file's bare name in the line table and note which source the text came from.
+
+    Lines of NVRTC's own header, which declares texture functions, become those of the calls in our source.
+    """
     ptx = re.sub(r'(\.file\s+\d+\s+)"[^"]*?([^"/]+)"', r'\1"\2"', ptx)
+    if "__nv_nvrtc_builtin_header.h" in ptx:
+        ptx = re.sub(r'(?m)^\t\.file\t2 "__nv_nvrtc_builtin_header\.h"\n', "", ptx)
+        ptx = re.sub(r"(?m)^\t\.loc\t2 .*, inlined_at 1 (\d+) (\d+)$", r"\t.loc\t1 \1 \2", ptx)
+        ptx = re.sub(r"(?m)^\t\.loc\t2 .*\n", "", ptx)
     digest = hashlib.sha256(source).hexdigest()
     return f"// {name}.cu sha256 {digest}\n" + ptx.strip() + "\n"
 
 
 def main():
     nvrtc = load_nvrtc()
-    wanted, named = set(sys.argv[1:]), len(sys.argv) > 1
+    named = set(sys.argv[1:])
+    wanted = set(named)
     for sources, results, architecture in SETS:
         for path in sorted(sources.glob("*.cu")):
             name = path.stem
-            if named and name not in wanted:
+            if named and name not in named:
                 continue
             wanted.discard(name)
             source = path.read_bytes()

@@ -61,6 +61,8 @@ pub enum Command {
     Compile(CompileArgs),
     /// Measure simulation speed
     Bench(BenchArgs),
+    /// Check that workloads compute what their references do, at every size
+    Verify(VerifyArgs),
     /// Print the JSON schema of a file format
     Schema(SchemaArgs),
     /// Compare the records of two runs
@@ -91,14 +93,20 @@ pub enum Catalogue {
 #[command(after_help = "\
 Examples:
   warpwatt list workloads --json -
+  warpwatt list workloads --paper e2mc                   the programs of a paper, and what stands for them
+  warpwatt list workloads --show lud                     sizes, kernels, where inputs come from
   warpwatt list techniques --show warped-compression     its parameters and counters")]
 pub struct ListArgs {
     #[arg(value_enum)]
     pub what: Catalogue,
 
-    /// Print the parameters and counters of a technique, or the file of a technology to start one of your own from
+    /// Print the entry of a workload, the parameters and counters of a technique, or the file of a technology to start one of your own from
     #[arg(long, value_name = "NAME", conflicts_with = "json")]
     pub show: Option<String>,
+
+    /// Only the workloads of a paper's suite: caches, corf, e2mc or warped-compression
+    #[arg(long, value_name = "NAME", value_parser = parse_suite, conflicts_with = "show")]
+    pub paper: Option<String>,
 
     /// Write the list as JSON to a file, or to stdout with `-`
     #[arg(long, value_name = "FILE|-")]
@@ -439,6 +447,53 @@ pub struct BenchArgs {
     pub json: Option<PathBuf>,
 }
 
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt verify                                all workloads, all sizes, two seeds, functional and timed
+  warpwatt verify lud aes --size medium          two of them at one size
+  warpwatt verify --paper corf --size tiny,small --functional
+
+Beside the check of its outputs, a run is compared with the table of workloads: its thread
+instructions are those of its size, and SMs hold warps as `list workloads --show NAME` says (timed,
+at medium and large).")]
+pub struct VerifyArgs {
+    /// Workloads to verify; all when none is named
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+
+    /// The workloads of a paper's suite: caches, corf, e2mc or warped-compression
+    #[arg(long, value_name = "NAME", value_parser = parse_suite, conflicts_with = "names")]
+    pub paper: Option<String>,
+
+    /// Sizes
+    #[arg(long = "size", value_name = "SIZE,SIZE", value_parser = parse_size, value_delimiter = ',', default_value = "tiny,small,medium,large")]
+    pub sizes: Vec<Size>,
+
+    /// Seeds of the inputs
+    #[arg(long = "seed", value_name = "N,N", value_delimiter = ',', default_value = "1,2")]
+    pub seeds: Vec<u64>,
+
+    /// Functional runs only
+    #[arg(long, conflicts_with = "timed")]
+    pub functional: bool,
+
+    /// Timed runs only
+    #[arg(long)]
+    pub timed: bool,
+
+    #[command(flatten)]
+    pub gpu: GpuArgs,
+
+    /// Runs at the same time, each on one thread [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub jobs: Option<u32>,
+
+    /// Write the results as JSON to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Format {
     /// The run record, warpwatt.run/2
@@ -540,6 +595,18 @@ pub struct ReplayArgs {
 
 fn parse_size(text: &str) -> Result<Size, String> {
     text.parse().map_err(|error: warpwatt_workloads::UnknownSize| error.to_string())
+}
+
+/// A paper that has a suite of programs.
+fn parse_suite(text: &str) -> Result<String, String> {
+    let suites = warpwatt_papers::suites().map_err(|error| error.to_string())?;
+    match suites.contains_key(text) {
+        true => Ok(text.to_owned()),
+        false => {
+            let names: Vec<_> = suites.keys().map(String::as_str).collect();
+            Err(format!("there is no such paper: the papers are {}", names.join(", ")))
+        }
+    }
 }
 
 /// A whole number above 0, with underscores or a suffix k, M or G.

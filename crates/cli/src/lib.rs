@@ -24,6 +24,8 @@ mod session;
 mod summary;
 mod table;
 mod technique;
+mod verify;
+mod workloads;
 
 use std::process::ExitCode;
 
@@ -61,6 +63,7 @@ pub fn main() -> ExitCode {
         Command::Install(args) => install::install(args, &console),
         Command::Compile(args) => compile::compile(args, &console),
         Command::Bench(args) => bench::bench(args, &console),
+        Command::Verify(args) => verify::verify(args, &console),
         Command::Schema(args) => schema::schema(args, &console),
         Command::Compare(args) => compare::compare(args, &console),
         Command::Paper(args) => paper::paper(args, &console),

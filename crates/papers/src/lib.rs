@@ -32,5 +32,5 @@ pub use paper::{Findings, PAPERS, Paper, Seeds, Variant, find};
 pub use point::{KeyParts, POINT_SCHEMA, Point, PointEnergy, PointHost, PointRecord, Points};
 pub use predicate::{Predicate, PredicateError};
 pub use size::Size;
-pub use suite::{Chosen, Program, Suite, suite};
+pub use suite::{Chosen, Program, Suite, suite, suites};
 pub use value::ClaimValue;

@@ -49,9 +49,21 @@ pub struct Chosen {
     pub classes: BTreeMap<String, String>,
 }
 
+/// The suites of all papers, by name.
+pub fn suites() -> Result<BTreeMap<String, Suite>, toml::de::Error> {
+    toml::from_str(TEXT)
+}
+
 /// The suite of a paper.
 pub fn suite(paper: &str) -> Result<Option<Suite>, toml::de::Error> {
-    Ok(toml::from_str::<BTreeMap<String, Suite>>(TEXT)?.remove(paper))
+    Ok(suites()?.remove(paper))
+}
+
+impl Program {
+    /// The best of our workloads for it that a table of workloads has.
+    pub fn workload(&self, table: &[&str]) -> Option<&str> {
+        self.ours.iter().map(String::as_str).find(|name| table.contains(name))
+    }
 }
 
 impl Suite {
@@ -112,8 +124,8 @@ mod tests {
         assert_eq!(chosen.workloads, ["pathfinder", "lib", "bfs"], "in the order of the suite");
         assert_eq!(chosen.missing.len(), 20);
         assert!(chosen.stand_ins.contains_key("bfs") && !chosen.stand_ins.contains_key("lib"));
-        let whole = suite.choose(&["bfs", "ispass-bfs"]);
-        assert_eq!((whole.workloads, whole.stand_ins.len()), (vec!["ispass-bfs".to_owned()], 0));
+        let whole = suite.choose(&["bfs", "bfs_ispass"]);
+        assert_eq!((whole.workloads, whole.stand_ins.len()), (vec!["bfs_ispass".to_owned()], 0));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::check::Check;
 use crate::fused::fma;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Dim, Info, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const HIDDEN: usize = 16;
@@ -22,12 +22,22 @@ const TARGET: f32 = 0.1;
 
 static INFO: Info = Info {
     name: "backprop",
-    about: "training step of a two-layer perceptron",
+    about: "trains a perceptron",
     domain: "machine learning",
     suite: "Rodinia",
-    kernels: &["layerforward", "adjust_weights"],
+    program: "backprop",
+    kernels: &[
+        Kernel::after("layerforward", "bpnn_layerforward_CUDA", [16, 16, 1], "once").shared(1088),
+        Kernel::after("adjust_weights", "bpnn_adjust_weights_cuda", [16, 16, 1], "once"),
+    ],
+    missing: &[],
     order_dependent: false,
+    data: Data::Mixed,
     dims: &[INPUTS],
+    fill: Fill::Full,
+    known: Known::Recalled,
+    shape_from: "Rodinia's 16 x 16 threads for 16 inputs by 16 hidden units",
+    values_from: "inputs and weights from 0 to 1, as Rodinia draws them",
     source: include_str!("../cuda/backprop.cu"),
     ptx: include_str!("../ptx/backprop.ptx"),
 };

@@ -4,7 +4,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Dim, Info, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
@@ -12,12 +12,22 @@ const NODES: Dim = Dim::new("nodes", [2_503, 18_005, 125_003, 900_001]);
 
 static INFO: Info = Info {
     name: "bfs",
-    about: "breadth-first search of a random graph",
+    about: "breadth-first search",
     domain: "graphs",
     suite: "Rodinia",
-    kernels: &["bfs_expand", "bfs_commit"],
+    program: "bfs",
+    kernels: &[
+        Kernel::after("bfs_expand", "Kernel", [512, 1, 1], "once a level").but([256, 1, 1], "once a level"),
+        Kernel::after("bfs_commit", "Kernel2", [512, 1, 1], "once a level").but([256, 1, 1], "once a level"),
+    ],
+    missing: &[],
     order_dependent: false,
+    data: Data::Integer,
     dims: &[NODES],
+    fill: Fill::Full,
+    known: Known::Recalled,
+    shape_from: "a thread a node, a pair of launches a level; 256 threads a block instead of 512",
+    values_from: "random graph of six edges a node in the mean, as Rodinia's generator makes it",
     source: include_str!("../cuda/bfs.cu"),
     ptx: include_str!("../ptx/bfs.ptx"),
 };
@@ -74,16 +84,16 @@ impl Workload for Bfs {
     }
 }
 
-struct Graph {
+pub(crate) struct Graph {
     /// First edge and number of edges of each node.
-    spans: Vec<[i32; 2]>,
-    edges: Vec<i32>,
-    root: usize,
+    pub spans: Vec<[i32; 2]>,
+    pub edges: Vec<i32>,
+    pub root: usize,
 }
 
 impl Graph {
     /// Each node is joined to two to four others in both directions: six edges a node in the mean.
-    fn random(n: u32, seed: u64) -> Self {
+    pub fn random(n: u32, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let mut neighbours = vec![Vec::new(); n as usize];
         for node in 0..n {
@@ -109,7 +119,7 @@ impl Graph {
 }
 
 /// Edges on the shortest way from the root to each node, or -1.
-fn reference(graph: &Graph) -> Vec<i32> {
+pub(crate) fn reference(graph: &Graph) -> Vec<i32> {
     let mut cost = vec![-1; graph.spans.len()];
     cost[graph.root] = 0;
     let mut queue = std::collections::VecDeque::from([graph.root]);

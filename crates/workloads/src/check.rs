@@ -46,10 +46,28 @@ impl Check {
     }
 
     /// Compares one output array.
-    pub(crate) fn output<T: Element>(mut self, output: &'static str, expected: &[T], actual: &[T]) -> Self {
+    pub(crate) fn output<T: Element>(self, output: &'static str, expected: &[T], actual: &[T]) -> Self {
+        self.compare(output, expected, actual, T::error)
+    }
+
+    /// Compares an array of sums whose terms may cancel: an error counts relative to the value or to `scale`, whichever is larger.
+    pub(crate) fn sums(self, output: &'static str, scale: f32, expected: &[f32], actual: &[f32]) -> Self {
+        self.compare(output, expected, actual, |want, got| {
+            let error = (f64::from(want) - f64::from(got)).abs() / f64::from(want.abs().max(scale));
+            if error.is_nan() { f64::INFINITY } else { error }
+        })
+    }
+
+    fn compare<T: Element>(
+        mut self,
+        output: &'static str,
+        expected: &[T],
+        actual: &[T],
+        error: impl Fn(T, T) -> f64,
+    ) -> Self {
         assert_eq!(expected.len(), actual.len(), "the reference of `{output}` has another length");
         for (index, (want, got)) in expected.iter().zip(actual).enumerate() {
-            let error = T::error(*want, *got);
+            let error = error(*want, *got);
             if error > self.max_error {
                 self.max_error = error;
                 self.worst = Some(Mismatch { output, index, expected: want.as_f64(), actual: got.as_f64() });
@@ -99,7 +117,7 @@ macro_rules! integer {
     )*};
 }
 
-integer!(u8, u32, i32);
+integer!(u8, u16, u32, i32);
 
 impl Element for f32 {
     type Bytes = [u8; 4];
@@ -151,6 +169,14 @@ mod tests {
         assert!(!Check::within(1e-6).output("x", &[1000.0], &[1000.005]).passed);
         assert!(!Check::within(1e30).output("x", &[1.0], &[f32::NAN]).passed);
         assert!(!Check::exact().output("x", &[1.0], &[1.0 + f32::EPSILON]).passed);
+    }
+
+    #[test]
+    fn sums_that_cancel_are_compared_with_the_size_of_their_terms() {
+        assert!(!Check::within(1e-6).output("x", &[1e-9], &[2e-9]).passed);
+        assert!(Check::within(1e-6).sums("x", 1.0, &[1e-9], &[2e-9]).passed);
+        assert!(!Check::within(1e-6).sums("x", 1.0, &[100.0], &[100.001]).passed);
+        assert!(!Check::within(1e30).sums("x", 1.0, &[1.0], &[f32::NAN]).passed);
     }
 
     #[test]

@@ -6,21 +6,33 @@ use crate::check::Check;
 use crate::fused::fma;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Dim, Info, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
-const BLOCK: u32 = 256;
-const SIDE: u32 = 16;
+const BLOCK: u32 = 512;
+const SIDE: u32 = 4;
 const SIZE: Dim = Dim::new("size", [29, 61, 121, 249]);
 
 static INFO: Info = Info {
     name: "gaussian",
-    about: "solves a linear system by elimination",
+    about: "solves a linear system",
     domain: "linear algebra",
     suite: "Rodinia",
-    kernels: &["fan1", "fan2"],
+    program: "gaussian",
+    kernels: &[
+        Kernel::after("fan1", "Fan1", [BLOCK, 1, 1], "once a column"),
+        Kernel::after("fan2", "Fan2", [SIDE, SIDE, 1], "once a column"),
+    ],
+    missing: &[],
     order_dependent: false,
+    data: Data::Integer,
     dims: &[SIZE],
+    fill: Fill::Partial(
+        "the last columns leave few rows, and the first kernel has a thread a row: in the algorithm",
+    ),
+    known: Known::Read,
+    shape_from: "two launches a column, of blocks of 512 and of 4 x 4 threads, as Rodinia's",
+    values_from: "diagonally dominant matrices, as Rodinia's generator makes them",
     source: include_str!("../cuda/gaussian.cu"),
     ptx: include_str!("../ptx/gaussian.ptx"),
 };

@@ -5,7 +5,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Dim, Info, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
@@ -18,12 +18,23 @@ const PIXELS: Dim = Dim::new("pixels", [9_003, 95_003, 800_003, 6_800_001]);
 
 static INFO: Info = Info {
     name: "histo",
-    about: "saturating histogram of an image",
+    about: "saturating histogram",
     domain: "image processing",
     suite: "Parboil",
-    kernels: &["histo_prescan", "histo_main", "histo_final"],
+    program: "histo",
+    kernels: &[
+        Kernel::after("histo_prescan", "histo_prescan_kernel", [512, 1, 1], "once").but([256, 1, 1], "once"),
+        Kernel::after("histo_main", "histo_main_kernel", [768, 1, 1], "once").but([256, 1, 1], "once"),
+        Kernel::after("histo_final", "histo_final_kernel", [512, 1, 1], "once").but([256, 1, 1], "once"),
+    ],
+    missing: &["histo_intermediates_kernel: pixels are read as they are"],
     order_dependent: false,
+    data: Data::Integer,
     dims: &[PIXELS],
+    fill: Fill::Full,
+    known: Known::Recalled,
+    shape_from: "windows of bins in shared memory, joined by atomics; smaller blocks than Parboil's",
+    values_from: "three clusters of values, as on the wafer images of Parboil",
     source: include_str!("../cuda/histo.cu"),
     ptx: include_str!("../ptx/histo.ptx"),
 };

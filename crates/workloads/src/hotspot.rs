@@ -6,7 +6,7 @@ use crate::check::Check;
 use crate::fused::fma;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Dim, Info, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const SIDE: u32 = 16;
@@ -19,12 +19,20 @@ const AMBIENT: f32 = 80.0;
 
 static INFO: Info = Info {
     name: "hotspot",
-    about: "temperature of a chip over time",
+    about: "heat on a chip over time",
     domain: "physics",
     suite: "Rodinia",
-    kernels: &["hotspot"],
+    program: "hotspot",
+    kernels: &[Kernel::after("hotspot", "calculate_temp", [16, 16, 1], "once for each pyramid of steps")
+        .shared(3072)],
+    missing: &[],
     order_dependent: false,
+    data: Data::Float,
     dims: &[ROWS, COLS, STEPS],
+    fill: Fill::Full,
+    known: Known::Recalled,
+    shape_from: "Rodinia's 16 x 16 threads and two steps a launch",
+    values_from: "power in a few hot blocks and 323 to 341 K, the ranges of Rodinia's files",
     source: include_str!("../cuda/hotspot.cu"),
     ptx: include_str!("../ptx/hotspot.ptx"),
 };

@@ -3,20 +3,31 @@
 
 use crate::Info;
 use crate::check::Element;
+use warpwatt_runtime::texture::{ChannelKind, Format, Image, Sampler, Storage};
 use warpwatt_runtime::{Args, Device, DevicePtr, Dim3, Error, LaunchConfig, ModuleId};
+
+/// Texels of one float.
+pub const FLOAT: Format = Format { kind: ChannelKind::Float, bits: 32, channels: 1 };
+/// Texels of one byte.
+pub const BYTE: Format = Format { kind: ChannelKind::Unsigned, bits: 8, channels: 1 };
+/// Texels of four unsigned numbers of 32 bits.
+pub const UINT4: Format = Format { kind: ChannelKind::Unsigned, bits: 32, channels: 4 };
+/// Texels of one unsigned number of 16 bits.
+pub const SHORT: Format = Format { kind: ChannelKind::Unsigned, bits: 16, channels: 1 };
 
 /// A module on a device and the memory that its host program has taken.
 pub struct Job<'d> {
     dev: &'d mut Device,
     module: ModuleId,
     live: Vec<DevicePtr>,
+    textures: Vec<u64>,
 }
 
 impl<'d> Job<'d> {
     pub fn new(dev: &'d mut Device, info: &Info, ptx: &str) -> Result<Self, Error> {
         dev.add_source(&format!("{}.cu", info.name), info.source);
         let module = dev.load_module(&format!("{}.ptx", info.name), ptx)?;
-        Ok(Job { dev, module, live: Vec::new() })
+        Ok(Job { dev, module, live: Vec::new(), textures: Vec::new() })
     }
 
     /// Takes memory that reports call by `name`, and fills it.
@@ -65,8 +76,33 @@ impl<'d> Job<'d> {
         self.dev.launch(self.module, kernel, &LaunchConfig::new(grid.into(), block.into()), &args)
     }
 
-    /// Gives the memory back.
+    /// A texture over `bytes` bytes of memory, which kernels fetch from by index.
+    pub fn linear_texture(&mut self, ptr: DevicePtr, bytes: usize, format: Format) -> u64 {
+        self.texture(Storage::linear(ptr.0, bytes as u64, format), Sampler::default())
+    }
+
+    /// A texture over an image in memory, row after row.
+    pub fn image_texture(
+        &mut self,
+        ptr: DevicePtr,
+        width: u32,
+        height: u32,
+        format: Format,
+        sampler: Sampler,
+    ) -> u64 {
+        let pitch = u64::from(width) * u64::from(format.texel_bytes());
+        self.texture(Storage::pitched(ptr.0, width, height, pitch, format), sampler)
+    }
+
+    fn texture(&mut self, storage: Storage, sampler: Sampler) -> u64 {
+        let handle = self.dev.create_image(Image { storage, sampler });
+        self.textures.push(handle);
+        handle
+    }
+
+    /// Gives memory and textures back.
     pub fn finish(self) -> Result<(), Error> {
+        self.textures.into_iter().try_for_each(|handle| self.dev.destroy_image(handle))?;
         self.live.into_iter().try_for_each(|ptr| self.dev.free(ptr))
     }
 }

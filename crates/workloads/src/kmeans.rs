@@ -7,23 +7,33 @@ use crate::check::Check;
 use crate::fused::fma;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Dim, Info, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
-const FEATURES: usize = 34;
-const CENTRES: usize = 5;
+pub const FEATURES: usize = 34;
+pub const CENTRES: usize = 5;
 const POINTS: Dim = Dim::new("points", [301, 1_501, 7_003, 40_003]);
 const ROUNDS: Dim = Dim::new("rounds", [2, 3, 5, 7]);
 
 static INFO: Info = Info {
     name: "kmeans",
-    about: "clusters points around five centres",
+    about: "clusters points",
     domain: "data mining",
     suite: "Rodinia",
-    kernels: &["kmeans_invert", "kmeans_assign"],
+    program: "kmeans",
+    kernels: &[
+        Kernel::after("kmeans_invert", "invert_mapping", [256, 1, 1], "once"),
+        Kernel::after("kmeans_assign", "kmeansPoint", [256, 1, 1], "once a round"),
+    ],
+    missing: &[],
     order_dependent: false,
+    data: Data::Float,
     dims: &[POINTS, ROUNDS],
+    fill: Fill::Full,
+    known: Known::Recalled,
+    shape_from: "Rodinia's block of 256 threads, a point a thread; centres in constant memory; points through global memory, which Rodinia reads through a texture",
+    values_from: "34 features with the ranges of the KDD Cup 1999 network data that Rodinia uses",
     source: include_str!("../cuda/kmeans.cu"),
     ptx: include_str!("../ptx/kmeans.ptx"),
 };
@@ -75,7 +85,7 @@ impl Workload for Kmeans {
 }
 
 /// Connections of five kinds, shuffled.
-fn records(points: usize, seed: u64) -> Vec<f32> {
+pub fn records(points: usize, seed: u64) -> Vec<f32> {
     let mut rng = Rng::new(seed);
     let kinds: Vec<[f32; FEATURES]> = (0..CENTRES).map(|_| std::array::from_fn(|_| rng.unit())).collect();
     let mut data = Vec::with_capacity(points * FEATURES);
@@ -100,7 +110,7 @@ fn records(points: usize, seed: u64) -> Vec<f32> {
 
 /// The mean of each centre's points; a centre without points is put at the origin, and so is one that a wrong
 /// membership names outside the range.
-fn means(data: &[f32], nearest: &[i32]) -> Vec<f32> {
+pub fn means(data: &[f32], nearest: &[i32]) -> Vec<f32> {
     let mut sums = vec![0.0; CENTRES * FEATURES];
     let mut sizes = [0u32; CENTRES];
     for (point, centre) in data.chunks_exact(FEATURES).zip(nearest) {
@@ -124,7 +134,7 @@ fn distance(point: &[f32], centre: &[f32]) -> f32 {
 }
 
 /// Membership and distances of the last round, and the centres after it.
-fn reference(data: &[f32], rounds: u32) -> (Vec<i32>, Vec<f32>, Vec<f32>) {
+pub fn reference(data: &[f32], rounds: u32) -> (Vec<i32>, Vec<f32>, Vec<f32>) {
     let mut centres = data[..CENTRES * FEATURES].to_vec();
     let (mut nearest, mut distances) = (Vec::new(), Vec::new());
     for _ in 0..rounds {

@@ -2,59 +2,82 @@
 //! The built-in workloads: our own CUDA programs after well-known benchmarks, with the PTX made from them,
 //! seeded inputs and CPU references.
 //!
-//! One file a workload: its sizes, its inputs, its host program and its reference. The CUDA source is in
-//! `cuda/`, the PTX that `tools/build-ptx.py` makes of it in `ptx/`; both are embedded. A run uploads the
+//! One file a workload: its entry in the table, its sizes, its inputs, its host program and its reference. `table` says what an entry
+//! holds. The CUDA source is in `cuda/`, the PTX that `tools/build-ptx.py` makes of it in `ptx/`; both are embedded. A run uploads the
 //! inputs, launches the kernels as the original's host program does, and compares what comes back with the
 //! reference; most programs are checked to the bit.
 
+mod aes;
+mod alexnet;
 mod backprop;
 mod bfs;
+mod bfs_ispass;
+mod blackscholes;
+mod btree;
+mod cfd;
 mod check;
+mod cifarnet;
+mod compact;
+mod convsep;
+mod cp;
+mod cutcp;
+mod dwt2d;
+mod fastwalsh;
 mod fused;
 mod gaussian;
+mod heartwall;
 mod histo;
 mod hotspot;
+mod images;
 mod job;
 mod kmeans;
+mod kmeans_texture;
+mod lavamd;
+mod layers;
+mod lbm;
+mod leukocyte;
 mod lib_swaptions;
+mod lonestar;
+mod lps;
+mod lud;
+mod mars;
+mod mri_gridding;
+mod mri_q;
+mod mummergpu;
+mod neural;
+mod nqu;
 mod nw;
+mod particlefilter;
 mod pathfinder;
+mod ray;
+mod recurrent;
 mod reduction;
 mod rng;
+mod sad;
 mod scan;
 mod sgemm;
+mod simpletexture;
 mod size;
+mod spmv_csr;
+mod spmv_jds;
+mod srad_v1;
+mod srad_v2;
+mod stencil;
+mod sto;
+mod streamcluster;
+mod table;
+mod tpacf;
 mod transpose;
 mod vecadd;
 
 pub use check::{Check, Mismatch};
 pub use size::{Dim, Size, UnknownSize};
+pub use table::{Data, Fill, Info, Kernel, Known, Original};
 use warpwatt_runtime::{Device, Error};
 
 /// Version of the input generators: to be raised when the same size and seed give other inputs, so that results kept from before are
 /// not taken for new ones.
-pub const GENERATOR: u32 = 1;
-
-/// What there is to know about a workload without running it.
-#[derive(Debug)]
-pub struct Info {
-    pub name: &'static str,
-    /// One line: what it computes.
-    pub about: &'static str,
-    pub domain: &'static str,
-    /// The benchmark suite whose program of this kind it mirrors.
-    pub suite: &'static str,
-    /// Its kernels, in order of first launch.
-    pub kernels: &'static [&'static str],
-    /// Whether its outputs depend on the order in which atomics take effect.
-    pub order_dependent: bool,
-    /// The problem's dimensions at each size.
-    pub dims: &'static [Dim],
-    /// CUDA source text.
-    pub source: &'static str,
-    /// The PTX made from the source, with its line table.
-    pub ptx: &'static str,
-}
+pub const GENERATOR: u32 = 2;
 
 /// A program with inputs and a known answer.
 pub trait Workload: Sync {
@@ -72,7 +95,7 @@ pub trait Workload: Sync {
     }
 }
 
-static ALL: [&dyn Workload; 14] = [
+static ALL: &[&dyn Workload] = &[
     &vecadd::Vecadd,
     &sgemm::Sgemm,
     &reduction::Reduction,
@@ -87,11 +110,54 @@ static ALL: [&dyn Workload; 14] = [
     &histo::Histo,
     &gaussian::Gaussian,
     &lib_swaptions::Lib,
+    &stencil::Stencil,
+    &spmv_jds::SpmvJds,
+    &mri_q::MriQ,
+    &cp::Cp,
+    &lps::Lps,
+    &lud::Lud,
+    &aes::Aes,
+    &bfs_ispass::BfsIspass,
+    &nqu::Nqu,
+    &neural::Neural,
+    &sto::Sto,
+    &srad_v1::SradV1,
+    &dwt2d::Dwt2d,
+    &sad::Sad,
+    &ray::Ray,
+    &btree::Btree,
+    &blackscholes::Blackscholes,
+    &fastwalsh::Fastwalsh,
+    &alexnet::Alexnet,
+    &cifarnet::Cifarnet,
+    &recurrent::Gru,
+    &recurrent::Lstm,
+    &cutcp::Cutcp,
+    &lbm::Lbm,
+    &mri_gridding::MriGridding,
+    &tpacf::Tpacf,
+    &cfd::Cfd,
+    &kmeans_texture::KmeansTexture,
+    &lavamd::Lavamd,
+    &leukocyte::Leukocyte,
+    &particlefilter::Particlefilter,
+    &srad_v2::SradV2,
+    &streamcluster::Streamcluster,
+    &simpletexture::Simpletexture,
+    &convsep::Convsep,
+    &compact::Compact,
+    &mars::PageViewCount,
+    &mars::PageViewRank,
+    &heartwall::Heartwall,
+    &mummergpu::Mummergpu,
+    &lonestar::BfsLonestar,
+    &lonestar::Sssp,
+    &spmv_csr::SpmvCsr,
 ];
 
 /// All workloads, in the order in which lists show them.
 pub fn all() -> &'static [&'static dyn Workload] {
-    &ALL
+    ALL
 }
 
 /// The workload of that name.

@@ -5,7 +5,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Dim, Info, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const SIDE: u32 = 16;
@@ -39,12 +39,22 @@ const BLOSUM62: [&[i32]; 20] = [
 
 static INFO: Info = Info {
     name: "nw",
-    about: "global alignment of two protein sequences",
+    about: "aligns two sequences",
     domain: "bioinformatics",
     suite: "Rodinia",
-    kernels: &["nw_upper", "nw_lower"],
+    program: "nw",
+    kernels: &[
+        Kernel::after("nw_upper", "needle_cuda_shared_1", [16, 1, 1], "once a diagonal").shared(2180),
+        Kernel::after("nw_lower", "needle_cuda_shared_2", [16, 1, 1], "once a diagonal").shared(2180),
+    ],
+    missing: &[],
     order_dependent: false,
+    data: Data::Integer,
     dims: &[LENGTH],
+    fill: Fill::Partial("diagonals of tiles grow from one to many and shrink again: in the algorithm"),
+    known: Known::Recalled,
+    shape_from: "Rodinia's 16 threads for a tile of 16 x 16",
+    values_from: "sequences of amino acids scored by BLOSUM62, as Rodinia's",
     source: include_str!("../cuda/nw.cu"),
     ptx: include_str!("../ptx/nw.ptx"),
 };

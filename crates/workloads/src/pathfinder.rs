@@ -4,23 +4,31 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Dim, Info, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
 /// Rows that a launch advances.
 const PYRAMID: u32 = 20;
-const COLS: Dim = Dim::new("columns", [1_000, 5_000, 20_000, 100_000]);
+const COLS: Dim = Dim::new("columns", [1_000, 5_000, 19_400, 100_000]);
 const ROWS: Dim = Dim::new("rows", [34, 54, 94, 134]);
 
 static INFO: Info = Info {
     name: "pathfinder",
-    about: "cheapest path through a grid of costs",
+    about: "cheapest way down a grid",
     domain: "dynamic programming",
     suite: "Rodinia",
-    kernels: &["pathfinder"],
+    program: "pathfinder",
+    kernels: &[Kernel::after("pathfinder", "dynproc_kernel", [256, 1, 1], "once for each pyramid of rows")
+        .shared(2048)],
+    missing: &[],
     order_dependent: false,
+    data: Data::Integer,
     dims: &[COLS, ROWS],
+    fill: Fill::Full,
+    known: Known::Recalled,
+    shape_from: "Rodinia's block of 256 threads and ghost zones",
+    values_from: "whole costs from 0 to 9, as Rodinia draws them (rand() % 10)",
     source: include_str!("../cuda/pathfinder.cu"),
     ptx: include_str!("../ptx/pathfinder.ptx"),
 };

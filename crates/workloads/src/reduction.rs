@@ -4,7 +4,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Dim, Info, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
@@ -17,9 +17,16 @@ static INFO: Info = Info {
     about: "adds up integers",
     domain: "parallel primitives",
     suite: "CUDA SDK",
-    kernels: &["reduce_sum"],
+    program: "reduction",
+    kernels: &[Kernel::after("reduce_sum", "reduce6", [256, 1, 1], "twice: blocks, then their sums")],
+    missing: &[],
     order_dependent: false,
+    data: Data::Integer,
     dims: &[ELEMENTS],
+    fill: Fill::Full,
+    known: Known::Recalled,
+    shape_from: "the sample's default of 256 threads, several elements a thread",
+    values_from: "small whole numbers, as the sample masks its random numbers to a byte",
     source: include_str!("../cuda/reduction.cu"),
     ptx: include_str!("../ptx/reduction.ptx"),
 };

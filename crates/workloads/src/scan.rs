@@ -4,7 +4,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Dim, Info, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, DevicePtr, Error};
 
 const BLOCK: u32 = 256;
@@ -13,12 +13,22 @@ const ELEMENTS: Dim = Dim::new("elements", [5_201, 50_003, 400_005, 3_000_007]);
 
 static INFO: Info = Info {
     name: "scan",
-    about: "exclusive prefix sum of integers",
+    about: "prefix sum of integers",
     domain: "parallel primitives",
     suite: "CUDA SDK",
-    kernels: &["scan_blocks", "scan_add"],
+    program: "scan",
+    kernels: &[
+        Kernel::after("scan_blocks", "scanExclusiveShared", [256, 1, 1], "once a level").shared(2048),
+        Kernel::after("scan_add", "uniformUpdate", [256, 1, 1], "once a level but the last"),
+    ],
+    missing: &["scanExclusiveShared2: the second level, which is our first kernel again"],
     order_dependent: false,
+    data: Data::Integer,
     dims: &[ELEMENTS],
+    fill: Fill::Full,
+    known: Known::Recalled,
+    shape_from: "the sample's block of 256 threads; levels instead of the sample's fixed two",
+    values_from: "small whole numbers, so that sums stay exact",
     source: include_str!("../cuda/scan.cu"),
     ptx: include_str!("../ptx/scan.ptx"),
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The four sizes of a workload. They are set by the thread instructions that a run simulates: tiny at most
-//! 1 million, small 3 to 10, medium 30 to 60, large 250 to 500.
+//! 1 million, small 3 to 20, medium 30 to 60, large 250 to 500.
 
 use std::fmt;
 use std::str::FromStr;
@@ -29,7 +29,7 @@ impl Size {
     pub fn thread_instructions(self) -> (u64, u64) {
         match self {
             Size::Tiny => (0, 1_000_000),
-            Size::Small => (3_000_000, 10_000_000),
+            Size::Small => (3_000_000, 20_000_000),
             Size::Medium => (30_000_000, 60_000_000),
             Size::Large => (250_000_000, 500_000_000),
         }

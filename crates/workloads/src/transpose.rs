@@ -4,7 +4,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Dim, Info, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const TILE: u32 = 32;
@@ -18,9 +18,16 @@ static INFO: Info = Info {
     about: "transposes a matrix",
     domain: "linear algebra",
     suite: "CUDA SDK",
-    kernels: &["transpose"],
+    program: "transpose",
+    kernels: &[Kernel::after("transpose", "transposeNoBankConflicts", [TILE, ROWS, 1], "once").shared(4224)],
+    missing: &[],
     order_dependent: false,
+    data: Data::Integer,
     dims: &[WIDTH, HEIGHT],
+    fill: Fill::Full,
+    known: Known::Recalled,
+    shape_from: "the sample's tile of 32 x 32 with a padded row, by 32 x 8 threads",
+    values_from: "uniform numbers from 0 to 1",
     source: include_str!("../cuda/transpose.cu"),
     ptx: include_str!("../ptx/transpose.ptx"),
 };

@@ -4,7 +4,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
-use crate::{Dim, Info, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
@@ -16,9 +16,16 @@ static INFO: Info = Info {
     about: "adds two vectors",
     domain: "linear algebra",
     suite: "CUDA SDK",
-    kernels: &["vecadd"],
+    program: "vectorAdd",
+    kernels: &[Kernel::after("vecadd", "vectorAdd", [256, 1, 1], "once")],
+    missing: &[],
     order_dependent: false,
+    data: Data::Mixed,
     dims: &[ELEMENTS],
+    fill: Fill::Full,
+    known: Known::Recalled,
+    shape_from: "the sample's block of 256 threads, an element a thread",
+    values_from: "uniform numbers, as the sample draws them",
     source: include_str!("../cuda/vecadd.cu"),
     ptx: include_str!("../ptx/vecadd.ptx"),
 };

@@ -14,8 +14,8 @@ struct Mutant {
 }
 
 /// Opcodes that compute nothing: they move, choose, compare or steer.
-const NOT_ARITHMETIC: [&str; 12] =
-    ["mov", "ld", "st", "cvta", "cvt", "setp", "selp", "bra", "bar", "ret", "shfl", "exit"];
+const NOT_ARITHMETIC: [&str; 13] =
+    ["mov", "ld", "st", "cvta", "cvt", "setp", "selp", "bra", "bar", "ret", "shfl", "exit", "tex"];
 
 /// What an instruction becomes, or why there is nothing to change.
 enum Change {
@@ -32,11 +32,12 @@ fn change(opcode: &str, operands: &[&str]) -> Change {
     let with = |opcode: String, operands: &[&str]| Change::To(format!("{opcode} {};", operands.join(", ")));
     match (stem, last) {
         _ if NOT_ARITHMETIC.contains(&stem) || last == "pred" => Change::NotArithmetic,
-        ("add" | "sub", _) if operands.last() == Some(&"0") => Change::Neutral,
+        ("add" | "sub", _) if matches!(operands.last(), Some(&"0" | &"0f00000000")) => Change::Neutral,
         ("add", _) => with(format!("sub.{rest}"), operands),
         ("sub", _) => with(format!("add.{rest}"), operands),
         ("mul", _) if rest == "wide.s32" => with("cvt.s64.s32".into(), &operands[..2]),
         ("mul", _) if rest == "wide.u32" => with("cvt.u64.u32".into(), &operands[..2]),
+        ("mul", _) if rest == "wide.u16" => with("cvt.u32.u16".into(), &operands[..2]),
         ("mul", _) => with(format!("add.{last}"), operands),
         ("mad" | "fma", "f32") => with("mul.f32".into(), &operands[..3]),
         ("mad", _) => with(format!("mul.lo.{last}"), &operands[..3]),
@@ -44,10 +45,15 @@ fn change(opcode: &str, operands: &[&str]) -> Change {
         ("max", _) => with(format!("min.{rest}"), operands),
         ("shl", bits) => with(format!("shr.{}", bits.replace('b', "u")), operands),
         ("shr", bits) => with(format!("shl.{}", bits.replace(['u', 's'], "b")), operands),
+        ("bfe" | "bfi", bits) => with(format!("mov.{bits}"), &operands[..2]),
+        ("shf", bits) => with(format!("mov.{bits}"), &operands[..2]),
         ("and", _) => with(format!("or.{rest}"), operands),
         ("or" | "xor", _) => with(format!("and.{rest}"), operands),
-        ("not" | "neg" | "abs" | "rcp" | "sqrt" | "ex2", _) => with(format!("mov.{last}"), operands),
+        ("not" | "neg" | "abs" | "rcp" | "sqrt" | "rsqrt" | "ex2" | "lg2" | "sin" | "cos", _) => {
+            with(format!("mov.{last}"), operands)
+        }
         ("div", "f32") => with("mul.f32".into(), operands),
+        ("div", _) => with(format!("mul.lo.{rest}"), operands),
         ("rem", _) => with(format!("div.{rest}"), operands),
         ("atom", _) if rest.contains(".add.") => with(opcode.replace(".add.", ".max."), operands),
         ("atom", _) if rest.contains(".min.") => with(opcode.replace(".min.", ".max."), operands),
@@ -123,12 +129,20 @@ macro_rules! workloads {
     )*};
 }
 
-workloads! { vecadd sgemm reduction scan transpose pathfinder bfs hotspot backprop nw kmeans histo gaussian lib }
+workloads! {
+    vecadd sgemm reduction scan transpose pathfinder bfs hotspot backprop nw kmeans histo gaussian lib
+    stencil spmv_jds mri_q cp lps lud aes bfs_ispass nqu neural sto srad_v1
+    dwt2d sad ray
+    btree blackscholes fastwalsh alexnet cifarnet gru lstm
+    cutcp lbm mri_gridding tpacf cfd kmeans_texture lavamd leukocyte particlefilter srad_v2 streamcluster simpletexture
+    convsep compact pageviewcount pageviewrank heartwall mummergpu bfs_lonestar sssp spmv_csr
+}
 
 #[test]
 fn no_workload_is_left_out() {
     let here = include_str!("mutation.rs");
-    let list = here.lines().find(|line| line.starts_with("workloads! {")).expect("the list above");
+    let list = here.split_once("\nworkloads! {").and_then(|(_, rest)| rest.split_once('}'));
+    let (list, _) = list.expect("the list above");
     for workload in warpwatt_workloads::all() {
         assert!(list.split_whitespace().any(|word| word == workload.info().name));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The fourteen with compressed registers, at tiny: every value that is read is compared with what was written, results are as without,
+//! Every workload with compressed registers, at tiny: every value that is read is compared with what was written, results are as without,
 //! and nothing of how they are simulated shows.
 
 #[path = "../../runtime/tests/micro/conserve.rs"]

@@ -6,7 +6,7 @@ mod folder;
 mod plan;
 mod point;
 mod pool;
-mod progress;
+pub mod progress;
 mod report;
 
 use std::path::Path;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How far a paper is, on a terminal: points done, what runs, time left.
+//! How far a set of runs is, on a terminal: runs done, what runs, time left.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ impl Progress {
     pub fn new(live: bool, there: usize, all: usize) -> Progress {
         let bar = (live && there < all).then(|| {
             let bar = ProgressBar::new(all as u64);
-            bar.set_style(style("{elapsed:>4} {pos}/{len} points {bar:20} {wide_msg}"));
+            bar.set_style(style("{elapsed:>4} {pos}/{len} runs {bar:20} {wide_msg}"));
             bar.set_position(there as u64);
             bar
         });

@@ -13,7 +13,7 @@ fn help_teaches_by_example() {
 }
 
 #[test]
-fn the_list_has_every_workload_with_its_sizes() {
+fn the_list_has_every_workload() {
     let list = warpwatt(&["list", "workloads"]).expect(0).out;
     for name in ["vecadd", "sgemm", "reduction", "scan", "transpose", "pathfinder", "bfs"] {
         assert!(list.contains(name), "{list}");
@@ -21,6 +21,36 @@ fn the_list_has_every_workload_with_its_sizes() {
     for name in ["hotspot", "backprop", "nw", "kmeans", "histo", "gaussian", "lib"] {
         assert!(list.contains(name), "{list}");
     }
+    assert!(list.lines().all(|line| line.chars().count() <= 100), "{list}");
+}
+
+#[test]
+fn a_workload_is_shown_with_sizes_kernels_and_sources() {
+    let shown = warpwatt(&["list", "workloads", "--show", "lud"]).expect(0).out;
+    for text in [
+        "after lud of Rodinia",
+        "warped-compression, corf",
+        "640",
+        "original: lud_perimeter",
+        "3072",
+        "16 x 16",
+    ] {
+        assert!(shown.contains(text), "{text} in\n{shown}");
+    }
+    warpwatt(&["list", "workloads", "--show", "lut"]).expect(2).says("did you mean `lud`?");
+}
+
+#[test]
+fn a_suite_names_its_programs_and_what_is_missing() {
+    let suite = warpwatt(&["list", "workloads", "--paper", "warped-compression"]).expect(0).out;
+    assert!(suite.contains("of 23 programs of warped-compression"), "{suite}");
+    let json = warpwatt(&["list", "workloads", "--paper", "e2mc", "--json", "-"]).expect(0).json();
+    let named = |list: &str| json[list].as_array().expect("a list").len();
+    assert_eq!(named("workloads") + named("missing"), 15);
+    warpwatt(&["list", "workloads", "--paper", "warped"])
+        .expect(2)
+        .says("the papers are caches, corf, e2mc, warped-compression");
+    warpwatt(&["list", "gpus", "--paper", "corf"]).expect(2).says("`--paper` is for workloads");
 }
 
 #[test]

@@ -164,9 +164,9 @@ fn techniques_are_listed_and_shown() {
     assert_eq!((&gating["default"], &gating["legal"]), (&"on".into(), &"on or off".into()));
     assert!(one["counters"].as_array().is_some_and(|all| all.len() > 10));
     warpwatt(&["list", "techniques", "--show", "warped"]).expect(2).says("there is no technique `warped`");
-    warpwatt(&["list", "workloads", "--show", NAME])
+    warpwatt(&["list", "gpus", "--show", NAME])
         .expect(2)
-        .says("`--show` is for techniques, technologies and claims");
+        .says("`--show` is for workloads, techniques, technologies and claims");
 }
 
 #[test]

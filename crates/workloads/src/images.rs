@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Images in the likeness of photographs. Their spectrum falls with frequency as that of natural images does (Field, "Relations between
+//! the statistics of natural images and the response properties of cortical cells", 1987): noise of several grain sizes, the coarser
+//! the stronger.
+
+use crate::rng::Rng;
+
+/// Brightness of each pixel, from 0 to 255, row after row.
+pub fn photo(width: usize, height: usize, rng: &mut Rng) -> Vec<u8> {
+    let mut sum = vec![0.0f32; width * height];
+    for grain in [64usize, 32, 16, 8, 4, 2] {
+        let (cols, rows) = (width / grain + 2, height / grain + 2);
+        let lattice = rng.floats(cols * rows, -1.0, 1.0);
+        let strength = grain as f32;
+        for (y, row) in sum.chunks_exact_mut(width).enumerate() {
+            let (cell_y, part_y) = (y / grain, (y % grain) as f32 / grain as f32);
+            for (x, pixel) in row.iter_mut().enumerate() {
+                let (cell_x, part_x) = (x / grain, (x % grain) as f32 / grain as f32);
+                let at = cell_y * cols + cell_x;
+                let top = lattice[at] + (lattice[at + 1] - lattice[at]) * part_x;
+                let bottom = lattice[at + cols] + (lattice[at + cols + 1] - lattice[at + cols]) * part_x;
+                *pixel += strength * (top + (bottom - top) * part_y);
+            }
+        }
+    }
+    sum.into_iter().map(|value| (128.0 + 1.6 * value).clamp(0.0, 255.0) as u8).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_alike_and_the_whole_range_is_used() {
+        let image = photo(200, 150, &mut Rng::new(4));
+        let steps: u32 = image.windows(2).map(|pair| u32::from(pair[0].abs_diff(pair[1]))).sum();
+        assert!(steps < 12 * image.len() as u32, "{steps}");
+        let (least, most) = (image.iter().min().copied(), image.iter().max().copied());
+        assert!(least < Some(60) && most > Some(200), "{least:?} to {most:?}");
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Forces between particles of neighbouring boxes, after Rodinia's lavaMD. Exponentials are approximate, so forces are checked within a
+//! tolerance.
+
+use crate::check::Check;
+use crate::job::Job;
+use crate::rng::Rng;
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
+use warpwatt_runtime::{Args, Device, Error};
+
+const BLOCK: u32 = 128;
+// Boxes along each axis.
+const X: Dim = Dim::new("x", [2, 3, 4, 5]);
+const Y: Dim = Dim::new("y", [2, 3, 4, 5]);
+const Z: Dim = Dim::new("z", [1, 1, 2, 4]);
+const PARTICLES: Dim = Dim::new("particles", [21, 100, 75, 100]);
+const DECAY: f32 = 0.5;
+/// Sums of up to 2700 terms of the order of 1 in single precision, beside their size of several hundred.
+const TOLERANCE: f64 = 2e-5;
+const SCALE: f32 = 100.0;
+
+static INFO: Info = Info {
+    name: "lavamd",
+    about: "forces between particles",
+    domain: "physics",
+    suite: "Rodinia",
+    program: "lavaMD",
+    kernels: &[Kernel::after("lavamd_forces", "kernel_gpu_cuda", [128, 1, 1], "once")],
+    missing: &[],
+    order_dependent: false,
+    data: Data::Float,
+    dims: &[X, Y, Z, PARTICLES],
+    fill: Fill::Partial(
+        "boxes at the edges have fewer neighbours, and there are two or three for an SM: in the algorithm",
+    ),
+    known: Known::Recalled,
+    shape_from: "a block of 128 threads a box of 100 particles, the own box and one neighbour in shared memory, as Rodinia's with 10 x 10 x 10 boxes; Rodinia computes in double precision, ours in single",
+    values_from: "places and charges in tenths from 0.1 to 1, as Rodinia draws them, and a decay of 0.5",
+    source: include_str!("../cuda/lavamd.cu"),
+    ptx: include_str!("../ptx/lavamd.ptx"),
+};
+
+pub struct Lavamd;
+
+impl Workload for Lavamd {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn run(&self, dev: &mut Device, ptx: &str, size: Size, seed: u64) -> Result<Check, Error> {
+        let extent = [X.at(size), Y.at(size), Z.at(size)].map(|n| n as i32);
+        let boxes = extent.iter().product::<i32>() as usize;
+        let particles = PARTICLES.at(size) as usize;
+        let mut rng = Rng::new(seed);
+        let mut tenth = || rng.int(1, 11) as f32 / 10.0;
+        let places: Vec<[f32; 4]> =
+            (0..boxes * particles).map(|_| [tenth(), tenth(), tenth(), tenth()]).collect();
+        let charges: Vec<f32> = (0..boxes * particles).map(|_| tenth()).collect();
+        let near: Vec<Vec<i32>> = (0..boxes as i32).map(|at| neighbours(at, extent)).collect();
+        let mut table = Vec::new();
+        for near in &near {
+            table.extend(near.iter().copied().chain(std::iter::repeat(0)).take(27));
+        }
+        let counts: Vec<i32> = near.iter().map(|near| near.len() as i32).collect();
+
+        let mut job = Job::new(dev, &INFO, ptx)?;
+        let args = Args::new()
+            .ptr(job.upload("places", &places.concat())?)
+            .ptr(job.upload("charges", &charges)?)
+            .ptr(job.upload("neighbours", &table)?)
+            .ptr(job.upload("counts", &counts)?);
+        let forces = job.zeros::<f32>("forces", 4 * places.len())?;
+        let args = args.i32(particles as i32).f32(2.0 * DECAY * DECAY).ptr(forces);
+        job.launch("lavamd_forces", boxes as u32, BLOCK, args)?;
+        let found: Vec<f32> = job.download(forces, 4 * places.len())?;
+        job.finish()?;
+
+        let mut expected = Vec::with_capacity(found.len());
+        for (at, a) in places.iter().enumerate() {
+            let from = near[at / particles].iter().flat_map(|near| {
+                let first = *near as usize * particles;
+                first..first + particles
+            });
+            let sum = from.fold([0.0f64; 4], |sum, other| {
+                let force = force(a, &places[other], charges[other]);
+                std::array::from_fn(|i| sum[i] + force[i])
+            });
+            expected.extend(sum.map(|part| part as f32));
+        }
+        Ok(Check::within(TOLERANCE).sums("forces", SCALE, &expected, &found))
+    }
+}
+
+/// A box and those around it.
+fn neighbours(at: i32, [nx, ny, nz]: [i32; 3]) -> Vec<i32> {
+    let (x, y, z) = (at % nx, at / nx % ny, at / nx / ny);
+    let around = (0..27).map(|at| (x + at % 3 - 1, y + at / 3 % 3 - 1, z + at / 9 - 1));
+    let inside = around.filter(|(x, y, z)| (0..nx).contains(x) && (0..ny).contains(y) && (0..nz).contains(z));
+    inside.map(|(x, y, z)| (z * ny + y) * nx + x).collect()
+}
+
+/// Force and energy between two particles.
+fn force(a: &[f32; 4], b: &[f32; 4], charge: f32) -> [f64; 4] {
+    let (a, b, charge) = (a.map(f64::from), b.map(f64::from), f64::from(charge));
+    let apart = a[3] + b[3] - (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]);
+    let near = libm::exp(-2.0 * f64::from(DECAY) * f64::from(DECAY) * apart);
+    let pull = |axis: usize| 2.0 * near * charge * (a[axis] - b[axis]);
+    [pull(0), pull(1), pull(2), charge * near]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_inside_have_27_neighbours_and_corners_8() {
+        assert_eq!(neighbours(13, [3, 3, 3]).len(), 27);
+        assert_eq!(neighbours(0, [3, 3, 3]).len(), 8);
+    }
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A fluid by the lattice Boltzmann method in a box with a moving lid, after Parboil's lbm.
+
+use crate::check::Check;
+use crate::fused::fma;
+use crate::job::Job;
+use crate::rng::Rng;
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
+use warpwatt_runtime::{Args, Device, Error};
+
+const NX: usize = 120;
+const Y: Dim = Dim::new("y", [4, 8, 15, 45]);
+const Z: Dim = Dim::new("z", [4, 8, 16, 48]);
+const STEPS: Dim = Dim::new("steps", [1, 4, 5, 5]);
+const OMEGA: f32 = 1.95;
+const WALL: i32 = 1;
+const LID: i32 = 2;
+/// Opposite directions follow each other.
+const DIRECTIONS: [[i32; 3]; 19] = [
+    [0, 0, 0],
+    [1, 0, 0],
+    [-1, 0, 0],
+    [0, 1, 0],
+    [0, -1, 0],
+    [0, 0, 1],
+    [0, 0, -1],
+    [1, 1, 0],
+    [-1, -1, 0],
+    [1, -1, 0],
+    [-1, 1, 0],
+    [1, 0, 1],
+    [-1, 0, -1],
+    [1, 0, -1],
+    [-1, 0, 1],
+    [0, 1, 1],
+    [0, -1, -1],
+    [0, 1, -1],
+    [0, -1, 1],
+];
+
+static INFO: Info = Info {
+    name: "lbm",
+    about: "a fluid in a box",
+    domain: "physics",
+    suite: "Parboil",
+    program: "lbm",
+    kernels: &[Kernel::after("lbm_step", "performStreamCollide_kernel", [120, 1, 1], "once a time step")],
+    missing: &[],
+    order_dependent: false,
+    data: Data::Float,
+    dims: &[Y, Z, STEPS],
+    fill: Fill::Full,
+    known: Known::Read,
+    shape_from: "a block of 120 threads for a row of 120 cells and a grid over rows and layers, as Parboil's, whose box is 120 x 120 x 150 cells; an array a direction",
+    values_from: "a fluid near rest with small disturbances, walls around it and a lid that moves, as Parboil's lid-driven cavity; relaxation by 1.95",
+    source: include_str!("../cuda/lbm.cu"),
+    ptx: include_str!("../ptx/lbm.ptx"),
+};
+
+pub struct Lbm;
+
+impl Workload for Lbm {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn run(&self, dev: &mut Device, ptx: &str, size: Size, seed: u64) -> Result<Check, Error> {
+        let (ny, nz) = (Y.at(size) as usize, Z.at(size) as usize);
+        let fluid = Fluid::random(ny, nz, seed);
+
+        let mut job = Job::new(dev, &INFO, ptx)?;
+        let mut from = job.upload("even", &fluid.cells)?;
+        let mut to = job.upload("odd", &fluid.cells)?;
+        let kinds = job.upload("kinds", &fluid.kinds)?;
+        for _ in 0..STEPS.at(size) {
+            let args =
+                Args::new().ptr(from).ptr(to).ptr(kinds).i32(ny as i32).i32(fluid.stride as i32).f32(OMEGA);
+            job.launch("lbm_step", (ny as u32, nz as u32), NX as u32, args)?;
+            (from, to) = (to, from);
+        }
+        let found: Vec<f32> = job.download(from, fluid.cells.len())?;
+        job.finish()?;
+
+        let mut now = fluid.cells.clone();
+        let mut then = fluid.cells.clone();
+        for _ in 0..STEPS.at(size) {
+            fluid.step(&now, &mut then);
+            std::mem::swap(&mut now, &mut then);
+        }
+        Ok(Check::exact().output("cells", &now, &found))
+    }
+}
+
+struct Fluid {
+    ny: usize,
+    nz: usize,
+    /// Cells of a direction's array, a layer before and behind the box and a row more at each end included.
+    stride: usize,
+    cells: Vec<f32>,
+    kinds: Vec<i32>,
+}
+
+impl Fluid {
+    fn random(ny: usize, nz: usize, seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let layer = NX * ny;
+        let stride = layer * (nz + 2) + NX;
+        let mut kinds = vec![WALL; stride];
+        for (z, y, x) in (0..layer * nz).map(|at| (at / layer, at / NX % ny, at % NX)) {
+            let wall = |at: usize, count: usize| at == 0 || at == count - 1;
+            if !wall(x, NX) && !wall(y, ny) && !wall(z, nz) {
+                kinds[(z + 1) * layer + y * NX + x] = if z == 1 { LID } else { 0 };
+            }
+        }
+        let cells = (0..19 * stride).map(|at| weight(at / stride) * rng.float(0.95, 1.05)).collect();
+        Fluid { ny, nz, stride, cells, kinds }
+    }
+
+    fn step(&self, from: &[f32], to: &mut [f32]) {
+        let layer = NX * self.ny;
+        for cell in layer..layer * (self.nz + 1) {
+            let mut f: [f32; 19] = std::array::from_fn(|i| from[i * self.stride + cell]);
+            match self.kinds[cell] {
+                WALL => (1..19).step_by(2).for_each(|i| f.swap(i, i + 1)),
+                kind => relax(&mut f, kind == LID),
+            }
+            for (i, [x, y, z]) in DIRECTIONS.into_iter().enumerate() {
+                let offset = (z * self.ny as i32 + y) * NX as i32 + x;
+                to[(i * self.stride + cell).wrapping_add_signed(offset as isize)] = f[i];
+            }
+        }
+    }
+}
+
+/// The share of a direction in a fluid at rest.
+fn weight(i: usize) -> f32 {
+    match i {
+        0 => 1.0 / 3.0,
+        1..7 => 1.0 / 18.0,
+        _ => 1.0 / 36.0,
+    }
+}
+
+/// A component of a direction times a value, added without a multiplication.
+fn along(sum: f32, component: i32, value: f32) -> f32 {
+    match component {
+        0 => sum,
+        1 => sum + value,
+        _ => sum - value,
+    }
+}
+
+fn relax(f: &mut [f32; 19], lid: bool) {
+    let (mut density, mut u) = (f[0], [0.0f32; 3]);
+    for (i, direction) in DIRECTIONS.iter().enumerate().skip(1) {
+        density += f[i];
+        u = std::array::from_fn(|axis| along(u[axis], direction[axis], f[i]));
+    }
+    u = u.map(|sum| sum / density);
+    if lid {
+        u = [0.05, 0.02, 0.0];
+    }
+    let still = fma(-1.5, fma(u[2], u[2], fma(u[1], u[1], u[0] * u[0])), 1.0);
+    for (i, direction) in DIRECTIONS.iter().enumerate() {
+        let speed = (0..3).fold(0.0, |sum, axis| along(sum, direction[axis], u[axis]));
+        let level = (weight(i) * density) * fma(speed, fma(4.5, speed, 3.0), still);
+        f[i] = fma(OMEGA, level - f[i], f[i]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relaxation_keeps_mass_and_momentum() {
+        let mut rng = Rng::new(1);
+        let mut f: [f32; 19] = std::array::from_fn(|_| rng.float(0.02, 0.06));
+        let sums = |f: &[f32; 19]| -> [f32; 2] {
+            let momentum = DIRECTIONS.iter().zip(f).map(|(direction, f)| direction[0] as f32 * f).sum();
+            [f.iter().sum(), momentum]
+        };
+        let before = sums(&f);
+        relax(&mut f, false);
+        let after = sums(&f);
+        assert!(
+            (before[0] - after[0]).abs() < 1e-5 && (before[1] - after[1]).abs() < 1e-5,
+            "{before:?}, {after:?}"
+        );
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Sums of absolute differences for the motion search of a video encoder, after Parboil's sad.
+
+use crate::check::Check;
+use crate::images::photo;
+use crate::job::{Job, SHORT};
+use crate::rng::Rng;
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
+use warpwatt_runtime::texture::Sampler;
+use warpwatt_runtime::{Args, Device, Error};
+
+const THREADS: u32 = 61;
+/// Kinds of blocks in a macroblock.
+const KINDS: u32 = 41;
+// Macroblocks.
+const WIDE: Dim = Dim::new("wide", [2, 3, 5, 16]);
+const HIGH: Dim = Dim::new("high", [1, 2, 4, 11]);
+// Pixels that a block may have moved by in each direction.
+const RANGE: Dim = Dim::new("range", [4, 16, 16, 16]);
+
+static INFO: Info = Info {
+    name: "sad",
+    about: "motion search in a video",
+    domain: "video",
+    suite: "Parboil",
+    program: "sad",
+    kernels: &[
+        Kernel::after("sad_4x4", "mb_sad_calc", [61, 1, 1], "once"),
+        Kernel::after("sad_8", "larger_sad_calc_8", [32, 4, 1], "once"),
+        Kernel::after("sad_16", "larger_sad_calc_16", [32, 1, 1], "once"),
+    ],
+    missing: &[],
+    order_dependent: false,
+    data: Data::Integer,
+    dims: &[WIDE, HIGH, RANGE],
+    fill: Fill::Full,
+    known: Known::Read,
+    shape_from: "a block of 61 threads for each 4 x 4 pixels, which share 1089 places, 18 a thread; a block a macroblock for the larger blocks; the reference frame through a texture of 16-bit texels. Frames are parts of the original's 176 x 144 pixels",
+    values_from: "two frames of a generated photograph, the second moved by up to 6 pixels and with noise of the sensor",
+    source: include_str!("../cuda/sad.cu"),
+    ptx: include_str!("../ptx/sad.ptx"),
+};
+
+pub struct Sad;
+
+impl Workload for Sad {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn run(&self, dev: &mut Device, ptx: &str, size: Size, seed: u64) -> Result<Check, Error> {
+        let (wide, high, range) = (WIDE.at(size), HIGH.at(size), RANGE.at(size));
+        let (width, height) = (16 * wide, 16 * high);
+        let side = 2 * range + 1;
+        let places = side * side;
+        let padded = places.next_multiple_of(8);
+        let (reference, frame) = frames(width as usize, height as usize, seed);
+        let count = (wide * high * KINDS * padded) as usize;
+
+        let mut job = Job::new(dev, &INFO, ptx)?;
+        let before = job.upload("reference", &reference)?;
+        let texture = job.image_texture(before, width, height, SHORT, Sampler::default());
+        let now = job.upload("frame", &frame)?;
+        let sums = job.zeros::<u16>("sums", count)?;
+        let args = Args::new().u64(texture).ptr(now).ptr(sums).u32(width).u32(range).u32(padded);
+        job.launch("sad_4x4", (4 * wide, 4 * high), THREADS, args)?;
+        let args = || Args::new().ptr(sums).u32(places).u32(padded);
+        job.launch("sad_8", (wide, high), (32, 4), args())?;
+        job.launch("sad_16", (wide, high), 32, args())?;
+        let found: Vec<u16> = job.download(sums, count)?;
+        job.finish()?;
+
+        let mut expected = vec![0u16; count];
+        let video = Video { reference, frame, width: width as i32, height: height as i32 };
+        for (macroblock, sums) in expected.chunks_exact_mut((KINDS * padded) as usize).enumerate() {
+            let (x, y) = (16 * (macroblock as u32 % wide), 16 * (macroblock as u32 / wide));
+            for place in 0..places {
+                let (dx, dy) = ((place % side) as i32 - range as i32, (place / side) as i32 - range as i32);
+                let all = video.macroblock(x as i32, y as i32, dx, dy);
+                for (kind, sum) in all.into_iter().enumerate() {
+                    sums[kind * padded as usize + place as usize] = sum;
+                }
+            }
+        }
+        Ok(Check::exact().output("sums", &expected, &found))
+    }
+}
+
+/// Two frames one after the other.
+fn frames(width: usize, height: usize, seed: u64) -> (Vec<u16>, Vec<u16>) {
+    let mut rng = Rng::new(seed);
+    let scene = photo(width + 6, height + 6, &mut rng);
+    let (dx, dy) = (rng.below(6) as usize, rng.below(6) as usize);
+    let part = |x0: usize, y0: usize| -> Vec<u16> {
+        let rows = scene.chunks_exact(width + 6).skip(y0).take(height);
+        rows.flat_map(|row| row[x0..x0 + width].iter().map(|pixel| u16::from(*pixel))).collect()
+    };
+    let reference = part(3, 3);
+    let noisy =
+        part(dx, dy).into_iter().map(|pixel| (i32::from(pixel) + rng.int(-2, 3)).clamp(0, 255) as u16);
+    (reference, noisy.collect())
+}
+
+struct Video {
+    reference: Vec<u16>,
+    frame: Vec<u16>,
+    width: i32,
+    height: i32,
+}
+
+impl Video {
+    /// All sums of the macroblock at a pixel, for one place.
+    fn macroblock(&self, x: i32, y: i32, dx: i32, dy: i32) -> [u16; KINDS as usize] {
+        let mut sums = [0u16; KINDS as usize];
+        let at =
+            |x: i32, y: i32| (y.clamp(0, self.height - 1) * self.width + x.clamp(0, self.width - 1)) as usize;
+        for (i, j) in (0..256).map(|at| (at / 16, at % 16)) {
+            let apart = self.frame[at(x + j, y + i)].abs_diff(self.reference[at(x + j + dx, y + i + dy)]);
+            sums[(i / 4 * 4 + j / 4) as usize] += apart;
+        }
+        for block in 0..16 {
+            let (row, column) = (block / 4, block % 4);
+            let quarter = row / 2 * 2 + column / 2;
+            let larger = [16 + 2 * quarter + row % 2, 24 + 2 * quarter + column % 2, 32 + quarter];
+            for kind in larger.into_iter().chain([36 + row / 2, 38 + column / 2, 40]) {
+                sums[kind] += sums[block];
+            }
+        }
+        sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_true_motion_has_the_least_sum() {
+        let (reference, frame) = frames(64, 64, 3);
+        let video = Video { reference, frame, width: 64, height: 64 };
+        let whole = |dx, dy| video.macroblock(16, 16, dx, dy)[40];
+        let best = (-6..7).flat_map(|dy| (-6..7).map(move |dx| (whole(dx, dy), dx, dy))).min();
+        let (sum, dx, dy) = best.expect("some place");
+        assert!(sum < 256 * 2 && (-3..3).contains(&dx) && (-3..3).contains(&dy), "{sum} at {dx}, {dy}");
+    }
+}

@@ -335,7 +335,8 @@ fn mixed() -> String {
     )
 }
 
-const NEUTRAL: [&str; 7] = [
+const NEUTRAL: [&str; 8] = [
+    "renaming:ports=0",
     "probe-merge:merge=off",
     "probe-rename:rename=off",
     "probe-release",
@@ -377,10 +378,14 @@ fn a_probe_without_effect_changes_no_counter_of_the_machine() {
 #[test]
 fn any_two_techniques_at_once_leave_results_and_conservation_as_they_are() {
     let plain = wide(&[]).run(&mixed()).expect("it runs");
-    let all: Vec<_> = ACTING.into_iter().chain(["warped-compression"]).collect();
+    let all: Vec<_> = ACTING.into_iter().chain(["warped-compression", "corf"]).collect();
     for (place, one) in all.iter().enumerate() {
         for other in &all[place + 1..] {
             let setup = wide(&[one, other]);
+            if (*one, *other) == ("warped-compression", "corf") {
+                // They exclude each other.
+                continue;
+            }
             let ran = setup.run(&mixed()).unwrap_or_else(|error| panic!("{one}, {other}: {error}"));
             assert!(ran.results == plain.results, "{one}, {other}: other results");
             let threads = Setup { threads_of_host: 3, ..wide(&[one, other]) };
@@ -410,6 +415,7 @@ fn a_flipped_bit_is_noticed_wherever_a_technique_stores_something() {
     let cases = [
         ("probe-rename", InjectedFault::Rf),
         ("warped-compression", InjectedFault::Rf),
+        ("corf", InjectedFault::Rf),
         ("probe-delay", InjectedFault::Cache),
         ("probe-shorten", InjectedFault::Dram),
     ];

@@ -154,6 +154,11 @@ impl Allocator {
         self.table[slot * REGISTERS + usize::from(register)]
     }
 
+    /// The register that a register is paired with; itself if none.
+    pub fn partner(&self, slot: usize, register: u8) -> u8 {
+        self.partner[slot * REGISTERS + usize::from(register)]
+    }
+
     /// The bank that a register belongs to.
     #[inline]
     pub fn home(&self, slot: usize, register: u8) -> u8 {

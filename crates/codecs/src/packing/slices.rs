@@ -32,7 +32,8 @@ impl Slices {
         let width = mask.count_ones() as u8;
         std::array::from_fn(|lane| {
             let bytes = members(mask).enumerate();
-            let value = bytes.fold(0, |value, (byte, slice)| value | u32::from(self.0[slice][lane]) << (8 * byte));
+            let value =
+                bytes.fold(0, |value, (byte, slice)| value | u32::from(self.0[slice][lane]) << (8 * byte));
             narrow(value, width)
         })
     }

@@ -20,8 +20,7 @@ fn circuit(value: u32) -> [bool; 3] {
 
 fn circuit_width(values: &Values, lanes: u32) -> u8 {
     let mut needed = [false; 3];
-    for (lane, &value) in values.iter().enumerate().filter(|(lane, _)| lanes >> lane & 1 != 0) {
-        let _ = lane;
+    for (_, &value) in values.iter().enumerate().filter(|(lane, _)| lanes >> lane & 1 != 0) {
         needed.iter_mut().zip(circuit(value)).for_each(|(needed, one)| *needed |= one);
     }
     needed.iter().rposition(|&needed| needed).map_or(1, |byte| byte as u8 + 2)
@@ -154,7 +153,8 @@ impl Twin {
                 return Some((bank, entry, WHOLE >> (4 - width), Side::Any));
             }
         }
-        let side = self.sides.iter().find(|(at, of, _)| (*at, *of) == (slot, register)).map(|(.., side)| *side);
+        let side =
+            self.sides.iter().find(|(at, of, _)| (*at, *of) == (slot, register)).map(|(.., side)| *side);
         if let Some(side) = side.filter(|side| *side != Side::Any)
             && let Some((bank, entry, mask)) = self.search(home, width, side)
         {
@@ -172,7 +172,8 @@ impl Twin {
             let owned: Vec<u8> = (0..4).filter(|slice| old.owned >> slice & 1 != 0).collect();
             // The left end of those on the left, the right end of all others.
             let left = self.sides.contains(&(slot, register, Side::Left)) && old.side_is_left();
-            let used = if left { &owned[owned.len() - usize::from(width)..] } else { &owned[..usize::from(width)] };
+            let used =
+                if left { &owned[owned.len() - usize::from(width)..] } else { &owned[..usize::from(width)] };
             let mask = used.iter().fold(0, |mask, slice| mask | 1 << slice);
             let place = self.placed.iter_mut().find(|(who, _)| *who == (slot, register)).expect("it has one");
             place.1.mask = mask;
@@ -183,7 +184,9 @@ impl Twin {
         if let Some(old) = old {
             self.placed.retain(|(who, _)| *who != (slot, register));
             self.kept.retain(|(place, keeper)| {
-                *keeper != (slot, register) || *place != (old.bank, old.entry) || !kept.contains(&(*place, *keeper))
+                *keeper != (slot, register)
+                    || *place != (old.bank, old.entry)
+                    || !kept.contains(&(*place, *keeper))
             });
             if new.is_none() {
                 new = self.choose(slot, register, width);
@@ -224,7 +227,8 @@ fn walk(seed: u64, home: Home, packs: bool, pairs: bool, sides: bool) {
         twin.sides.retain(|(at, ..)| *at != slot);
         let of_warp: Vec<[u8; 2]> = if pairs { vec![[1, 2], [7, 4], [5, 9]] } else { vec![] };
         let lean = |random: &mut SplitMix64| [Side::Any, Side::Left, Side::Right][random.below(3) as usize];
-        let leans: Vec<_> = (0..if sides { 10 } else { 0 }).map(|register| (register, lean(random))).collect();
+        let leans: Vec<_> =
+            (0..if sides { 10 } else { 0 }).map(|register| (register, lean(random))).collect();
         twin.pairs.extend(of_warp.iter().map(|pair| (slot, *pair)));
         twin.sides.extend(leans.iter().map(|&(register, side)| (slot, register, side)));
         allocator.start(slot, &of_warp, &leans);
@@ -249,8 +253,8 @@ fn walk(seed: u64, home: Home, packs: bool, pairs: bool, sides: bool) {
             _ => {
                 let lanes = if random.chance(3) { random.next_u32() | 1 } else { u32::MAX };
                 let shift = random.below(32);
-                for (lane, value) in values.iter_mut().enumerate().filter(|(lane, _)| lanes >> lane & 1 != 0) {
-                    let _ = lane;
+                for (_, value) in values.iter_mut().enumerate().filter(|(lane, _)| lanes >> lane & 1 != 0)
+                {
                     *value = (random.next_u32().cast_signed() >> shift).cast_unsigned();
                 }
                 *defined |= lanes;
@@ -281,10 +285,14 @@ fn walk(seed: u64, home: Home, packs: bool, pairs: bool, sides: bool) {
                 let place = allocator.get(slot, register);
                 assert_eq!(place, twin.of(slot, register), "step {step}, warp {slot}, R{register}");
                 if let Some(place) = place {
-                    let back = stored[usize::from(place.bank) * entries + usize::from(place.entry)].unpack(place.mask);
+                    let back = stored[usize::from(place.bank) * entries + usize::from(place.entry)]
+                        .unpack(place.mask);
                     let (values, defined, _) = &given[slot * 10 + usize::from(register)];
                     for lane in (0..LANES).filter(|lane| defined >> lane & 1 != 0) {
-                        assert_eq!(back[lane], values[lane], "step {step}, warp {slot}, R{register}, lane {lane}");
+                        assert_eq!(
+                            back[lane], values[lane],
+                            "step {step}, warp {slot}, R{register}, lane {lane}"
+                        );
                     }
                 }
             }

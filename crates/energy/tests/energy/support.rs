@@ -7,7 +7,7 @@ use warpwatt_config::{Config, GpuFile};
 use warpwatt_energy::{Breakdown, Model, Seconds, Setting, Technology};
 
 /// Techniques that the built-in technologies know.
-pub const TECHNIQUES: &[&str] = &["warped-compression"];
+pub const TECHNIQUES: &[&str] = &["warped-compression", "renaming", "packing"];
 
 /// Parameters of techniques, none of them 0.
 pub const PARAMETERS: &[(&str, f64)] = &[
@@ -16,6 +16,7 @@ pub const PARAMETERS: &[(&str, f64)] = &[
     ("technique.warped-compression.decompressors", 4.0),
     ("technique.warped-compression.gated_leakage", 0.05),
     ("technique.warped-compression.wake_pj", 3.0),
+    ("technique.renaming.gated_leakage", 0.05),
 ];
 
 pub fn technology(name: &str) -> Technology {

@@ -76,14 +76,18 @@ impl<'g, 'a> Run<'g, 'a> {
     ) -> Result<Run<'g, 'a>, Box<Failure>> {
         let mut kernels = Vec::new();
         for (launch, wanted) in launches.iter().enumerate() {
-            let mut limits = Gpu::limits(&gpu.config);
+            let unlimited = Gpu::limits(&gpu.config);
+            let mut limits = unlimited;
             let most = gpu.techniques.limit_blocks(&gpu.config, &wanted.shape());
             limits.ctas = limits.ctas.min(most.unwrap_or(u32::MAX));
             let prepared = Prepared::new(&wanted.grid, limits)
                 .map_err(|fault| Box::new(Failure { fault: *fault, launch, reports: Vec::new() }))?;
             let decoded = Decoded::new(prepared.image().program(), &gpu.config);
             let code = gpu.code(std::ptr::from_ref(prepared.image()).addr());
-            kernels.push(Kernel { prepared, decoded, checks: wanted.checks, code, most });
+            let (threads, shared) = (prepared.threads_per_cta(), prepared.shared_bytes());
+            let fit = unlimited.ctas_per_sm(threads, prepared.registers(), shared);
+            let kept_out = fit.saturating_sub(prepared.ctas_per_sm()) * prepared.warps_per_cta();
+            kernels.push(Kernel { prepared, decoded, checks: wanted.checks, code, most, kept_out });
         }
         let codes: Vec<u32> = kernels.iter().map(|kernel| kernel.code).collect();
         let works = (0..gpu.config.gpu.sms)

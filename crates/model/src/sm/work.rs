@@ -18,6 +18,8 @@ pub struct Kernel<'a> {
     pub code: u32,
     /// Blocks that an SM may hold, if a technique limits them.
     pub most: Option<u32>,
+    /// Warps that an SM could hold on top of these.
+    pub kept_out: u32,
 }
 
 /// What an SM keeps for one kernel.

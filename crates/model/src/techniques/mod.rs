@@ -13,16 +13,23 @@
 
 mod choose;
 mod chosen;
+pub mod corf;
+pub mod corf_plus;
 mod counted;
 pub mod kit;
+pub mod packing;
 #[cfg(any(test, feature = "probes"))]
 pub mod probes;
+mod profile;
+pub mod renaming;
 mod technique;
+pub mod virtualization;
 pub mod warped_compression;
 
 pub use choose::TechniqueError;
 pub use chosen::Techniques;
 pub use counted::TechniqueCounters;
+pub use profile::Profile;
 pub use technique::{Balance, BlockShape, Build, Fault, Hung, Law, Observed, Pass, Sites, Technique};
 
 impl Techniques {
@@ -30,6 +37,11 @@ impl Techniques {
     #[rustfmt::skip]
     pub const ALL: &'static [&'static Technique] = &[
         &warped_compression::TECHNIQUE,
+        &renaming::TECHNIQUE,
+        &packing::TECHNIQUE,
+        &virtualization::TECHNIQUE,
+        &corf::TECHNIQUE,
+        &corf_plus::TECHNIQUE,
         #[cfg(any(test, feature = "probes"))] &probes::merge::TECHNIQUE,
         #[cfg(any(test, feature = "probes"))] &probes::rename::TECHNIQUE,
         #[cfg(any(test, feature = "probes"))] &probes::release::TECHNIQUE,

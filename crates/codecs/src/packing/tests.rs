@@ -253,8 +253,7 @@ fn walk(seed: u64, home: Home, packs: bool, pairs: bool, sides: bool) {
             _ => {
                 let lanes = if random.chance(3) { random.next_u32() | 1 } else { u32::MAX };
                 let shift = random.below(32);
-                for (_, value) in values.iter_mut().enumerate().filter(|(lane, _)| lanes >> lane & 1 != 0)
-                {
+                for (_, value) in values.iter_mut().enumerate().filter(|(lane, _)| lanes >> lane & 1 != 0) {
                     *value = (random.next_u32().cast_signed() >> shift).cast_unsigned();
                 }
                 *defined |= lanes;

@@ -113,6 +113,7 @@ pub fn compile(
         functions: code.functions,
         tables: code.tables,
         live_ranges: code.live_ranges,
+        live_in: code.live_in,
         hints: Vec::new(),
         barriers: lowered.barriers,
         max_ntid: lowered.limits.maxntid,

@@ -109,6 +109,8 @@ pub struct Program {
     /// Jump tables of BRX: targets as micro-op indices.
     pub tables: Vec<Vec<u32>>,
     pub live_ranges: Vec<LiveRange>,
+    /// By micro-op: registers, a bit each, that it or a later one on some path reads before they are written.
+    pub live_in: Vec<[u64; 4]>,
     /// Left by techniques that have changed the program, one each at most.
     pub hints: Vec<Hints>,
     /// Named barriers used (highest number + 1).

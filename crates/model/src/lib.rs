@@ -21,5 +21,6 @@ pub use report::{
 };
 pub use sm::{SmCounters, Stall, Stalls};
 pub use techniques::{
-    Balance, BlockShape, Fault as InjectedFault, Law, Observed, Technique, TechniqueError, Techniques,
+    Balance, BlockShape, Fault as InjectedFault, Law, Observed, Profile, Technique, TechniqueError,
+    Techniques,
 };

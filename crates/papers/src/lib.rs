@@ -7,6 +7,7 @@
 
 pub mod caches;
 mod claim;
+mod corf;
 mod evidence;
 mod figure;
 mod judge;

@@ -54,6 +54,6 @@ pub use warpwatt_exec::lanes::Level;
 pub use warpwatt_exec::{CheckOptions, PcCount, SmLimits, Watchdog};
 pub use warpwatt_memory::{Allocation, texture};
 pub use warpwatt_model::{
-    Balance, BlockShape, Counters, Gpu, InjectedFault, Kind, Observed, OpCounters, Path, PcFacts, Progress,
-    Sample, SmCounters, Stall, Stalls, Technique, TechniqueError, Techniques,
+    Balance, BlockShape, Counters, Gpu, InjectedFault, Kind, Observed, OpCounters, Path, PcFacts, Profile,
+    Progress, Sample, SmCounters, Stall, Stalls, Technique, TechniqueError, Techniques,
 };

@@ -234,6 +234,12 @@ impl Module {
             Some(_) => self.compile(kernel, &Options { max_registers: most, ..options.clone() }, false)?,
             None => self.compile(kernel, options, false)?,
         };
+        if let Mode::Timed(timed) = &options.mode
+            && let Some(profile) = &timed.techniques.profile
+            && let Some(reason) = profile.misfit(&compiled.program)
+        {
+            return Err(Error::Launch { kernel: kernel.to_owned(), reason });
+        }
         let program = match &options.mode {
             Mode::Timed(timed) => timed.techniques.rewrite(&compiled.program).unwrap_or(compiled.program),
             Mode::Functional => compiled.program,

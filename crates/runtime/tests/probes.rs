@@ -337,7 +337,8 @@ fn mixed() -> String {
     )
 }
 
-const NEUTRAL: [&str; 7] = [
+const NEUTRAL: [&str; 8] = [
+    "renaming:ports=0",
     "probe-merge:merge=off",
     "probe-rename:rename=off",
     "probe-release",
@@ -383,6 +384,7 @@ fn any_two_techniques_at_once_leave_results_and_conservation_as_they_are() {
         .into_iter()
         .chain([
             "warped-compression",
+            "corf",
             "drowsy:instruction=on",
             "dwl",
             "block-profile",
@@ -392,7 +394,8 @@ fn any_two_techniques_at_once_leave_results_and_conservation_as_they_are() {
         .collect();
     for (place, one) in all.iter().enumerate() {
         for other in &all[place + 1..] {
-            if one.starts_with("drowsy") && other.starts_with("gated") {
+            let excluded = [("warped-compression", "corf"), ("drowsy", "gated")];
+            if excluded.iter().any(|(a, b)| one.starts_with(a) && other.starts_with(b)) {
                 continue;
             }
             let setup = wide(&[one, other]);
@@ -425,6 +428,7 @@ fn a_flipped_bit_is_noticed_wherever_a_technique_stores_something() {
     let cases = [
         ("probe-rename", InjectedFault::Rf),
         ("warped-compression", InjectedFault::Rf),
+        ("corf", InjectedFault::Rf),
         ("probe-delay", InjectedFault::Cache),
         ("drowsy", InjectedFault::Cache),
         ("probe-shorten", InjectedFault::Dram),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Liveness of the machine's own registers over finished code: last-use marks and the ranges over which each register holds something needed.
+//! Liveness of the machine's own registers over finished code: last-use marks, the ranges over which each register holds something needed, and what
+//! is needed ahead of each micro-op.
 
 use warpwatt_isa::{LiveRange, NO_PC, Op, Pred, PredSrc, Reg, Src, Uop};
 
@@ -93,8 +94,15 @@ fn after(uops: &[Uop], tables: &[Vec<u32>], i: usize, before: &[Set]) -> Set {
     live
 }
 
-/// Marks last uses in one function (targets and tables counted from its start) and lists its live ranges.
-pub(super) fn run(uops: &mut [Uop], tables: &[Vec<u32>]) -> Vec<LiveRange> {
+/// What is live in one function.
+pub(super) struct Live {
+    pub ranges: Vec<LiveRange>,
+    /// By micro-op: registers that it or a later one on some path reads before they are written.
+    pub before: Vec<[u64; 4]>,
+}
+
+/// Marks last uses in one function (targets and tables counted from its start) and tells what is live in it.
+pub(super) fn run(uops: &mut [Uop], tables: &[Vec<u32>]) -> Live {
     let mut before = vec![Set::EMPTY; uops.len()];
     let mut changed = true;
     while changed {
@@ -134,7 +142,8 @@ pub(super) fn run(uops: &mut [Uop], tables: &[Vec<u32>]) -> Vec<LiveRange> {
             }
         }
     }
-    ranges
+    let registers = |Set([a, b, c, d, _]): &Set| [*a, *b, *c, *d];
+    Live { ranges, before: before.iter().map(registers).collect() }
 }
 
 /// Some register of a source is still needed after the micro-op, and not because the micro-op writes it anew.

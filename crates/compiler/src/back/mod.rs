@@ -11,6 +11,7 @@ mod check_tests;
 mod coalesce;
 mod code;
 mod dce;
+mod dead;
 mod depend;
 mod emit;
 mod lastuse;
@@ -71,6 +72,7 @@ pub struct Generated {
     pub local_bytes: u32,
     pub functions: Vec<FunctionEntry>,
     pub live_ranges: Vec<LiveRange>,
+    pub live_in: Vec<[u64; 4]>,
     pub tables: Vec<Vec<u32>>,
 }
 
@@ -85,12 +87,15 @@ pub fn generate(functions: Vec<Function>, options: &BackOptions) -> Result<Gener
         let (name, id, locs) = (f.name.clone(), f.id, f.locs.clone());
         let coded = compile(f, options)?;
         let mut emitted = emit::run(&coded);
-        all.live_ranges.extend(lastuse::run(&mut emitted.uops, &emitted.tables).into_iter().map(|mut r| {
-            r.from += all.uops.len() as u32;
-            r.to += all.uops.len() as u32;
-            r
-        }));
+        let live = lastuse::run(&mut emitted.uops, &emitted.tables);
+        if options.verify || cfg!(debug_assertions) {
+            dead::check(&emitted.uops, &emitted.tables, &live.before)
+                .map_err(|what| BackError::Unsound { function: name.clone(), what })?;
+        }
         let entry = all.uops.len() as u32;
+        let moved = |range: LiveRange| LiveRange { from: range.from + entry, to: range.to + entry, ..range };
+        all.live_ranges.extend(live.ranges.into_iter().map(moved));
+        all.live_in.extend(live.before);
         let first_loc = all.locs.len() as u32;
         all.locs.extend(locs);
         let first_table = all.tables.len() as u32;

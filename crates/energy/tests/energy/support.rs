@@ -7,7 +7,8 @@ use warpwatt_config::{Config, GpuFile};
 use warpwatt_energy::{Breakdown, Model, Seconds, Setting, Technology};
 
 /// Techniques that the built-in technologies know.
-pub const TECHNIQUES: &[&str] = &["warped-compression", "drowsy", "dwl", "gated", "filter-cache"];
+pub const TECHNIQUES: &[&str] =
+    &["warped-compression", "drowsy", "dwl", "gated", "filter-cache", "renaming", "packing"];
 
 /// Parameters of techniques, none of them 0.
 pub const PARAMETERS: &[(&str, f64)] = &[
@@ -22,6 +23,7 @@ pub const PARAMETERS: &[(&str, f64)] = &[
     ("technique.gated.leakage", 0.1),
     ("technique.filter-cache.bytes", 1024.0),
     ("technique.filter-cache.ways", 8.0),
+    ("technique.renaming.gated_leakage", 0.05),
 ];
 
 pub fn technology(name: &str) -> Technology {

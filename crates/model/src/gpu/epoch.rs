@@ -88,13 +88,17 @@ impl<'g, 'a> Run<'g, 'a> {
             // Arrays that techniques act in keep the size that they were made with.
             let large_l1 = wanted.large_l1 && !gpu.techniques.act_on_arrays();
             limits.shared_bytes = gpu.config.shared_bytes(large_l1);
+            let unlimited = limits;
             let most = gpu.techniques.limit_blocks(&gpu.config, &wanted.shape());
             limits.ctas = limits.ctas.min(most.unwrap_or(u32::MAX));
             let prepared = Prepared::new(&wanted.grid, limits)
                 .map_err(|fault| Box::new(Failure { fault: *fault, launch, reports: Vec::new() }))?;
             let decoded = Decoded::new(prepared.image().program(), &gpu.config);
             let code = gpu.code(std::ptr::from_ref(prepared.image()).addr());
-            kernels.push(Kernel { prepared, decoded, checks: wanted.checks, code, most, large_l1 });
+            let (threads, shared) = (prepared.threads_per_cta(), prepared.shared_bytes());
+            let fit = unlimited.ctas_per_sm(threads, prepared.registers(), shared);
+            let kept_out = fit.saturating_sub(prepared.ctas_per_sm()) * prepared.warps_per_cta();
+            kernels.push(Kernel { prepared, decoded, checks: wanted.checks, code, most, large_l1, kept_out });
         }
         let codes: Vec<u32> = kernels.iter().map(|kernel| kernel.code).collect();
         let works = (0..gpu.config.gpu.sms)

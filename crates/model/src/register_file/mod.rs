@@ -130,6 +130,11 @@ impl RegisterFile {
     pub fn count_techniques(&self, counters: &mut TechniqueCounters) {
         for Hung { technique, site } in &self.sites {
             counters.note(*technique, site.counters().as_ref());
+            for (name, others) in site.counters_of_others() {
+                if let Some(place) = Techniques::ALL.iter().position(|technique| technique.name == name) {
+                    counters.note(place, others.as_ref());
+                }
+            }
         }
     }
 

@@ -21,7 +21,7 @@ use warpwatt_exec::stepping::{NextLanes, Resident};
 use warpwatt_isa::Program;
 
 use super::plan::ReadPlan;
-use crate::sm::Timing;
+use crate::sm::{SourceWords, Timing};
 
 /// A warp that comes to a slot.
 #[derive(Clone, Copy)]
@@ -31,6 +31,8 @@ pub struct Started<'a> {
     pub registers: u32,
     /// What it will run, with live ranges and hints.
     pub program: &'a Program,
+    /// Warps of its kernel that the SM could hold on top of those that techniques let it take.
+    pub kept_out: u32,
 }
 
 /// The next instruction of a warp.
@@ -38,6 +40,9 @@ pub struct Started<'a> {
 pub struct Next<'a> {
     pub slot: usize,
     pub timing: &'a Timing,
+    pub words: SourceWords,
+    /// Registers that it or a later instruction on some path reads before they are written; `None` if that is not known.
+    pub live: Option<&'a [u64; 4]>,
     /// The lanes that it is for.
     pub lanes: NextLanes,
 }
@@ -156,6 +161,11 @@ pub trait RegisterFileSite: Send {
 
     /// What it counted in this SM.
     fn counters(&self) -> Box<dyn CounterSet>;
+
+    /// What it counted on behalf of other techniques, by their names.
+    fn counters_of_others(&self) -> Vec<(&'static str, Box<dyn CounterSet>)> {
+        Vec::new()
+    }
 
     /// A stored bit was to be flipped, and nothing was read in which it could have been.
     fn fault_is_pending(&self) -> bool {

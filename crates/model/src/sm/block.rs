@@ -102,7 +102,8 @@ impl Sm {
             self.fetch.update(slot, &self.warps[slot % WARPS]);
             let program = prepared.image().program();
             for hung in &mut self.rf.sites {
-                hung.site.start(now, &Started { slot, registers: prepared.registers(), program });
+                let (registers, kept_out) = (prepared.registers(), kernel.kept_out);
+                hung.site.start(now, &Started { slot, registers, program, kept_out });
             }
         }
     }

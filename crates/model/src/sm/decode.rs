@@ -110,9 +110,20 @@ impl Timing {
     }
 }
 
+/// Which of an instruction's sources belong together, a bit for each source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SourceWords {
+    /// It is the second word of a 64-bit operand, whose first word is the source before it.
+    pub second: u16,
+    /// It is the upper half of a 64-bit value: one of those, or an operand of a sum with a carry from the lower half.
+    pub upper: u16,
+}
+
 /// A kernel's micro-ops as the timed machine sees them.
 pub struct Decoded {
     pub timing: Vec<Timing>,
+    /// For techniques, which are the only ones to ask.
+    pub words: Vec<SourceWords>,
     /// Whether the program reads the device's clock in nanoseconds.
     pub reads_timer: bool,
 }
@@ -123,6 +134,7 @@ impl Decoded {
         let timers = [Sub::SReg(SReg::GlobalTimerLo), Sub::SReg(SReg::GlobalTimerHi)];
         Decoded {
             timing: program.uops.iter().map(|uop| decode(uop, config, &map)).collect(),
+            words: program.uops.iter().map(source_words).collect(),
             reads_timer: program.uops.iter().any(|uop| timers.contains(&uop.sub)),
         }
     }
@@ -234,6 +246,38 @@ fn upper_words(uop: &Uop) -> u16 {
         0xaaaa
     } else {
         0
+    }
+}
+
+/// Which sources belong together, in the order in which [`decode`] lists them.
+pub fn source_words(uop: &Uop) -> SourceWords {
+    let mut words = SourceWords::default();
+    let mut known: Vec<u8> = Vec::new();
+    let upper_half = uop.op == Op::Iadd3 && uop.flags.has(Flags::CARRY_IN) || uop.op == Op::IsetpX;
+    for i in 0..uop.src.len() {
+        let Src::Reg(first) = uop.src[i] else { continue };
+        for word in 0..if first == Reg::ZERO { 0 } else { uop.src_words(i) as u8 } {
+            if known.len() < SOURCES && !known.contains(&(first.0 + word)) {
+                // The first word may stand for another operand too.
+                let second = word % 2 == 1 && is_wide(uop, i) && known.last() == Some(&(first.0 + word - 1));
+                words.second |= u16::from(second) << known.len();
+                words.upper |= u16::from(upper_half || word % 2 == 1 && is_wide(uop, i)) << known.len();
+                known.push(first.0 + word);
+            }
+        }
+    }
+    words
+}
+
+/// Whether a source is made of 64-bit values: addresses, handles, and operands of 64-bit types.
+fn is_wide(uop: &Uop, source: usize) -> bool {
+    let memory =
+        matches!(uop.class(), Class::Load | Class::Store | Class::Atomic | Class::Texture | Class::Surface);
+    match source {
+        0 if memory => uop.src_words(0) == 2,
+        _ if matches!(uop.class(), Class::Texture | Class::Surface) => false,
+        _ if memory => uop.ty.words() == 2,
+        _ => uop.src_words(source) == 2,
     }
 }
 

@@ -33,7 +33,8 @@ impl Sm {
         let (kernel, index) = (warp.kernel as usize, warp.index as usize);
         let block = at(&at(&work.shares, kernel).residents, warp.resident as usize);
         let lanes = block.next_lanes(&at(kernels, kernel).prepared, index);
-        let (next, values) = (Next { slot, timing, lanes }, Values { block, warp: index });
+        let next = self.next(kernels, slot, timing, lanes);
+        let values = Values { block, warp: index };
         for (place, hung) in self.rf.sites.iter_mut().enumerate() {
             match hung.site.before(&next, values) {
                 Before::Go => {}
@@ -53,6 +54,15 @@ impl Sm {
             }
         }
         Asked::Go(lanes)
+    }
+
+    /// The next instruction of a warp, for techniques.
+    fn next<'a>(&self, kernels: &'a [Kernel], slot: usize, timing: &'a Timing, lanes: NextLanes) -> Next<'a> {
+        let warp = &self.warps[slot % WARPS];
+        let kernel = at(kernels, warp.kernel as usize);
+        let pc = warp.pc.map_or(usize::MAX, |pc| pc as usize);
+        let words = kernel.decoded.words.get(pc).copied().unwrap_or_default();
+        Next { slot, timing, words, live: kernel.prepared.image().program().live_in.get(pc), lanes }
     }
 
     /// A move takes an issue slot, a collector, a unit and ports like an instruction of the program.
@@ -100,14 +110,16 @@ impl Sm {
     #[inline(always)]
     pub(super) fn tell_techniques(
         &mut self,
+        kernels: &[Kernel],
         now: u64,
         slot: usize,
         timing: &Timing,
         lanes: Option<NextLanes>,
     ) {
         if let Some(lanes) = lanes {
+            let next = self.next(kernels, slot, timing, lanes);
             for hung in &mut self.rf.sites {
-                hung.site.issued(now, &Next { slot, timing, lanes });
+                hung.site.issued(now, &next);
             }
         }
     }

@@ -95,7 +95,7 @@ impl Sm {
         let resident = at_mut(&mut share.residents, resident);
         if let Some(done) = share.stepper.compute(&kernel.prepared, resident, index) {
             self.note_issue(slot, pc, done.mask, timing);
-            self.tell_techniques(now, slot, timing, lanes);
+            self.tell_techniques(around.kernels, now, slot, timing, lanes);
             self.start_unit(timing, slot, pc, now);
             match done.next {
                 Some(next) => {
@@ -149,7 +149,7 @@ impl Sm {
             _ => {}
         }
         self.note_issue(slot, pc, outcome.mask, timing);
-        self.tell_techniques(now, slot, timing, lanes);
+        self.tell_techniques(around.kernels, now, slot, timing, lanes);
         self.tell_late(work, slot, now);
         if timing.pipe == Pipe::Memory && outcome.event != StepEvent::Deferred {
             self.start_memory(work, around.kernels, kernel_index, &outcome, slot, now);

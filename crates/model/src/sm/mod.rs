@@ -37,12 +37,12 @@ use crate::register_file::{Map, RegisterFile};
 use crate::techniques::{TechniqueCounters, Techniques};
 
 pub use counters::{IssueCounters, SmCounters};
-pub use decode::{Decoded, Pipe, Pooled, SOURCES, Timing};
+pub use decode::{Decoded, Effect, Pipe, Pooled, SOURCES, SourceWords, Timing};
 pub use stall::{Stall, Stalls};
 pub use work::{Deferred, Finished, Kernel, Share, Start, Stopped, Work};
 
 use block::BlockSlot;
-pub(crate) use decode::decode_move;
+pub(crate) use decode::{decode_move, source_words};
 use event::{Event, MemoryOp};
 use fetch::Fetch;
 use mem::{Done, MemoryUnit};

@@ -20,6 +20,8 @@ pub struct Kernel<'a> {
     pub most: Option<u32>,
     /// It runs with the division of the on-chip memory that prefers L1.
     pub large_l1: bool,
+    /// Warps that an SM could hold on top of these.
+    pub kept_out: u32,
 }
 
 /// What an SM keeps for one kernel.

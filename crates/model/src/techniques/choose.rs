@@ -6,6 +6,7 @@ use std::fmt;
 use warpwatt_base::suggest;
 use warpwatt_config::{Config, Kind, Parameter, Refusal};
 
+use super::chosen::builds_on;
 use super::{Technique, Techniques};
 
 /// What is wrong with a choice of techniques, and what to do.
@@ -55,7 +56,7 @@ impl Techniques {
     pub fn with(&mut self, text: &str) -> Result<(), TechniqueError> {
         let (name, settings) = text.split_once(':').unwrap_or((text, ""));
         let info = find(name.trim())?;
-        if self.is_on(info.name) {
+        if self.is_asked_for(info.name) {
             return Err(TechniqueError::new(
                 format!("`{}` is asked for twice", info.name),
                 format!("give all its parameters at once: `{}:parameter=value,parameter=value`", info.name),
@@ -71,6 +72,7 @@ impl Techniques {
             };
             self.give(info, parameter.trim(), value.trim())?;
         }
+        self.imply();
         Ok(())
     }
 
@@ -83,7 +85,9 @@ impl Techniques {
             ));
         };
         let info = find(name)?;
-        self.give(info, parameter, value)
+        self.give(info, parameter, value)?;
+        self.imply();
+        Ok(())
     }
 
     fn give(&mut self, info: &Technique, parameter: &str, value: &str) -> Result<(), TechniqueError> {
@@ -109,28 +113,37 @@ impl Techniques {
         let on: Vec<_> = self.settings().collect();
         for (i, (_, one, settings)) in on.iter().enumerate() {
             for (_, other, _) in &on[i + 1..] {
-                if one.excludes.contains(&other.name) || other.excludes.contains(&one.name) {
+                // What was asked for excludes each other, not what it builds on.
+                let asked = self.is_asked_for(one.name) && self.is_asked_for(other.name);
+                if asked && (one.excludes.contains(&other.name) || other.excludes.contains(&one.name)) {
                     found.push(TechniqueError::new(
                         format!("`{}` and `{}` exclude each other", one.name, other.name),
                         "choose one of them",
                     ));
                 }
             }
-            for needed in one.needs.iter().filter(|needed| !self.is_on(needed)) {
-                found.push(TechniqueError::new(
-                    format!("`{}` works only with `{needed}`", one.name),
-                    format!("add `--with {needed}`"),
-                ));
-            }
             (one.check)(*settings, config, &mut found);
+        }
+        if let Some(name) = self.wants("profile").or_else(|| self.wants("perfect"))
+            && self.profile.is_none()
+        {
+            found.push(TechniqueError::new(
+                format!("`{name}` takes the counts of a run, and there are none"),
+                "give it a profile, or take its hints from the program",
+            ));
         }
         if found.is_empty() { Ok(()) } else { Err(found) }
     }
 
     /// Each technique that is on, with what is not as usual in the order of declaration: the same choice always gives the same text,
-    /// which [`Techniques::with`] reads back.
+    /// which [`Techniques::with`] reads back. What another one builds on is left out if it is as usual.
     pub fn canonical(&self) -> Vec<String> {
-        self.on().map(|info| self.canonical_of(info)).collect()
+        let implied = |info: &Technique| {
+            self.settings()
+                .any(|(_, other, settings)| builds_on(other, settings).any(|name| name == info.name))
+        };
+        let texts = self.on().map(|info| (info, self.canonical_of(info)));
+        texts.filter(|(info, text)| text != info.name || !implied(info)).map(|(_, text)| text).collect()
     }
 
     fn canonical_of(&self, info: &Technique) -> String {
@@ -248,6 +261,40 @@ mod tests {
         let mut narrow = Config::default();
         narrow.rf.sub_banks = 4;
         assert_eq!(problems("warped-compression", &narrow), 1);
+    }
+
+    #[test]
+    fn what_a_technique_builds_on_is_on_too() {
+        let choice = |texts: &[&str]| with(texts).expect("it is legal");
+        let names = |texts: &[&str]| choice(texts).on().map(|info| info.name).collect::<Vec<_>>();
+        assert_eq!(names(&["packing"]), ["renaming", "packing"]);
+        assert_eq!(names(&["corf"]), ["renaming", "packing", "virtualization", "corf"]);
+        assert_eq!(names(&["corf:virtualization=off"]), ["renaming", "packing", "corf"]);
+        assert_eq!(names(&["corf++:packing=off,virtualization=off"]), ["renaming", "corf++"]);
+        // It is written only where it is not as usual, and whoever asks for it asks for nothing new.
+        assert_eq!(choice(&["corf"]).canonical(), ["corf"]);
+        assert_eq!(choice(&["corf", "packing"]).canonical(), ["corf"]);
+        assert_eq!(choice(&["packing", "corf"]), choice(&["corf"]));
+        assert_eq!(choice(&["corf", "packing:packers=1"]).canonical(), ["packing:packers=1", "corf"]);
+        assert_eq!(choice(&["packing", "virtualization"]).canonical(), ["packing", "virtualization"]);
+        let mut later = choice(&["corf"]);
+        later.set("corf.virtualization", "off").expect("it is legal");
+        assert_eq!(later, choice(&["corf:virtualization=off"]));
+    }
+
+    #[test]
+    fn techniques_that_share_a_structure_exclude_each_other() {
+        let refused = |texts: &[&str]| {
+            let found =
+                with(texts).expect("each is legal").validate(&Config::default()).err().unwrap_or_default();
+            found.into_iter().map(|error| error.message).collect::<Vec<_>>()
+        };
+        for other in ["packing", "virtualization", "corf", "corf++"] {
+            let message = format!("`warped-compression` and `{other}` exclude each other");
+            assert_eq!(refused(&["warped-compression", other]), [message]);
+        }
+        assert_eq!(refused(&["corf", "corf++"]), ["`corf` and `corf++` exclude each other"]);
+        assert!(refused(&["packing", "virtualization"]).is_empty());
     }
 
     #[test]

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which techniques are on, with their parameters, and how they are watched.
 
+use std::sync::Arc;
+
 use warpwatt_config::{Config, Settings};
 use warpwatt_isa::Program;
 
-use super::{BlockShape, Build, Fault, Hung, Pass, Sites, Technique};
+use super::{BlockShape, Build, Fault, Hung, Pass, Profile, Sites, Technique};
 
 /// A choice of techniques.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,18 +16,38 @@ pub struct Techniques {
     pub verify: bool,
     /// Flip one stored bit, which verification has to notice.
     pub inject: Option<Fault>,
+    /// How often instructions are executed, for techniques that ask.
+    pub profile: Option<Arc<Profile>>,
 }
 
 impl Default for Techniques {
     /// None is on. What is stored is verified where checks are compiled in.
     fn default() -> Self {
-        Techniques { chosen: Chosen::default(), verify: cfg!(debug_assertions), inject: None }
+        Techniques { chosen: Chosen::default(), verify: cfg!(debug_assertions), inject: None, profile: None }
     }
 }
 
 /// The settings of techniques that are on, in the order of the list.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Chosen(Vec<(usize, Held)>);
+pub struct Chosen(Vec<One>);
+
+/// A technique that is on.
+#[derive(Clone, Debug)]
+struct One {
+    place: usize,
+    settings: Held,
+    /// Nobody asked for it: another one builds on it.
+    implied: bool,
+}
+
+impl PartialEq for One {
+    /// Who asked for it makes no difference.
+    fn eq(&self, other: &One) -> bool {
+        self.place == other.place && self.settings == other.settings
+    }
+}
+
+impl Eq for One {}
 
 /// Settings of one technique.
 #[derive(Debug)]
@@ -45,10 +67,36 @@ impl PartialEq for Held {
 
 impl Eq for Held {}
 
+impl Chosen {
+    /// The technique at a place of the list, which is switched on with the usual settings if it is not.
+    fn put(&mut self, place: usize, implied: bool) -> &mut One {
+        let at = self.0.partition_point(|one| one.place < place);
+        if self.0.get(at).is_none_or(|one| one.place != place) {
+            let settings = Held((Techniques::ALL[place].settings)());
+            self.0.insert(at, One { place, settings, implied });
+        }
+        &mut self.0[at]
+    }
+}
+
+/// What a technique builds on with these settings.
+pub(super) fn builds_on(
+    technique: &'static Technique,
+    settings: &dyn Settings,
+) -> impl Iterator<Item = &'static str> {
+    let off = |name: &str| settings.get(name).is_some_and(|value| value == "false");
+    technique.needs.iter().copied().filter(move |name| !off(name))
+}
+
+fn place_of(name: &str) -> usize {
+    let place = Techniques::ALL.iter().position(|technique| technique.name == name);
+    place.expect("techniques build on those of the list")
+}
+
 impl Techniques {
     /// Those that are on, in the order of the list, each with its place there and its settings.
     pub(super) fn settings(&self) -> impl Iterator<Item = (usize, &'static Technique, &dyn Settings)> {
-        self.chosen.0.iter().map(|(place, held)| (*place, Techniques::ALL[*place], held.0.as_ref()))
+        self.chosen.0.iter().map(|one| (one.place, Techniques::ALL[one.place], one.settings.0.as_ref()))
     }
 
     /// Those that are on, in the order of the list.
@@ -76,14 +124,35 @@ impl Techniques {
 
     /// Settings of a technique, which is switched on with the usual ones if it is not.
     pub(super) fn settings_of(&mut self, technique: &Technique) -> &mut dyn Settings {
-        let place = Techniques::ALL.iter().position(|other| other.name == technique.name);
-        let place = place.expect("techniques are taken from the list");
-        let chosen = &mut self.chosen.0;
-        let at = chosen.partition_point(|(other, _)| *other < place);
-        if chosen.get(at).is_none_or(|(other, _)| *other != place) {
-            chosen.insert(at, (place, Held((technique.settings)())));
+        let place = place_of(technique.name);
+        let one = self.chosen.put(place, false);
+        one.implied = false;
+        one.settings.0.as_mut()
+    }
+
+    /// Whether a technique was asked for, and is not only there because another builds on it.
+    pub(super) fn is_asked_for(&self, name: &str) -> bool {
+        self.chosen.0.iter().any(|one| !one.implied && Techniques::ALL[one.place].name == name)
+    }
+
+    /// Switches on what techniques build on, and off what nobody builds on any more.
+    pub(super) fn imply(&mut self) {
+        self.chosen.0.retain(|one| !one.implied);
+        loop {
+            let wanted = self.settings().flat_map(|(_, technique, settings)| builds_on(technique, settings));
+            let missing =
+                wanted.map(place_of).find(|place| self.chosen.0.iter().all(|one| one.place != *place));
+            match missing {
+                Some(place) => self.chosen.put(place, true),
+                None => return,
+            };
         }
-        chosen[at].1.0.as_mut()
+    }
+
+    /// The settings of a technique, as the type that they are, if it is on.
+    pub(super) fn parameters_of<P: 'static>(&self, name: &str) -> Option<&P> {
+        let (.., settings) = self.settings().find(|(_, technique, _)| technique.name == name)?;
+        Some(settings.of())
     }
 
     /// The value of a parameter of a technique that is on.
@@ -103,10 +172,19 @@ impl Techniques {
         let each = self.settings().filter_map(|(place, technique, settings)| {
             let inject = inject.filter(|fault| technique.stores.contains(fault));
             let verify = self.verify || inject.is_some();
-            let site = build(&technique.sites, &Build { config, settings, instance, verify, inject })?;
+            let site = build(
+                &technique.sites,
+                &Build { config, settings, techniques: self, instance, verify, inject },
+            )?;
             Some(Hung { technique: place, site })
         });
         each.collect()
+    }
+
+    /// The technique that takes the counts of a profile (`profile`), or of the very same run (`perfect`), if one does.
+    pub fn wants(&self, word: &str) -> Option<&'static str> {
+        let asks = |technique: &&'static Technique| self.values(technique).any(|(_, value)| value == word);
+        self.on().find(asks).map(|technique| technique.name)
     }
 
     /// The program that is run instead of `program`: every technique with a compiler half makes its changes, in the order of the list.
@@ -116,7 +194,7 @@ impl Techniques {
         for (_, technique, settings) in self.settings() {
             if let Some(pass) = technique.sites.program {
                 let program = rewritten.as_ref().unwrap_or(program);
-                rewritten = Some(pass(&Pass { program, settings, profile: None }));
+                rewritten = Some(pass(&Pass { program, settings, profile: self.profile.as_deref() }));
             }
         }
         rewritten

@@ -14,20 +14,27 @@
 pub mod block_profile;
 mod choose;
 mod chosen;
+pub mod corf;
+pub mod corf_plus;
 mod counted;
 pub mod drowsy;
 pub mod dwl;
 pub mod filter_cache;
 pub mod gated;
 pub mod kit;
+pub mod packing;
 #[cfg(any(test, feature = "probes"))]
 pub mod probes;
+mod profile;
+pub mod renaming;
 mod technique;
+pub mod virtualization;
 pub mod warped_compression;
 
 pub use choose::TechniqueError;
 pub use chosen::Techniques;
 pub use counted::TechniqueCounters;
+pub use profile::Profile;
 pub use technique::{Balance, BlockShape, Build, Fault, Hung, Law, Observed, Pass, Sites, Technique};
 
 impl Techniques {
@@ -35,6 +42,11 @@ impl Techniques {
     #[rustfmt::skip]
     pub const ALL: &'static [&'static Technique] = &[
         &warped_compression::TECHNIQUE,
+        &renaming::TECHNIQUE,
+        &packing::TECHNIQUE,
+        &virtualization::TECHNIQUE,
+        &corf::TECHNIQUE,
+        &corf_plus::TECHNIQUE,
         &drowsy::TECHNIQUE,
         &dwl::TECHNIQUE,
         &gated::TECHNIQUE,

@@ -5,7 +5,7 @@ use warpwatt_base::counters::{CounterInfo, CounterSet};
 use warpwatt_config::{Config, Parameter, Settings};
 use warpwatt_isa::Program;
 
-use super::TechniqueError;
+use super::{Profile, TechniqueError, Techniques};
 use crate::cache::{Array, ArrayShape, DataArraySite, FilterSite};
 use crate::counters::Counters;
 use crate::partition::TransferSite;
@@ -24,7 +24,8 @@ pub struct Technique {
     pub counters: &'static [CounterInfo],
     /// The counters at zero.
     pub zero: fn() -> Box<dyn CounterSet>,
-    /// Names of techniques that cannot be on at the same time, and of those that have to be. It is enough that one of two excludes the other.
+    /// Names of techniques that cannot be on at the same time; it is enough that one of two excludes the other. And names of those that it builds
+    /// on, which are switched on with it unless it has a parameter of that name that is off.
     pub excludes: &'static [&'static str],
     pub needs: &'static [&'static str],
     /// Looks for what is not possible together, or on this GPU.
@@ -39,7 +40,7 @@ pub struct Technique {
 }
 
 impl Technique {
-    /// The sites where it acts, in words.
+    /// The sites where it acts, itself or by what it builds on, in words.
     pub fn places(&self) -> Vec<&'static str> {
         let Sites { register_file, data_array, filter, transfer, program, blocks } = &self.sites;
         let places = [
@@ -50,7 +51,15 @@ impl Technique {
             (program.is_some(), "program"),
             (blocks.is_some(), "admission of blocks"),
         ];
-        places.into_iter().filter_map(|(acts, place)| acts.then_some(place)).collect()
+        let own = places.into_iter().filter_map(|(acts, place)| acts.then_some(place));
+        let below = Techniques::ALL.iter().filter(|other| self.needs.contains(&other.name));
+        let mut all = Vec::new();
+        for place in below.flat_map(|other| other.places()).chain(own) {
+            if !all.contains(&place) {
+                all.push(place);
+            }
+        }
+        all
     }
 
     /// Whether it is there to test the sites, and not for users.
@@ -96,6 +105,8 @@ impl Sites {
 pub struct Build<'a> {
     pub config: &'a Config,
     pub settings: &'a dyn Settings,
+    /// All that are on.
+    pub techniques: &'a Techniques,
     /// Number of the SM or memory partition.
     pub instance: u32,
     /// Keep what is stored byte by byte, and compare what comes back with what was given.
@@ -108,8 +119,8 @@ pub struct Build<'a> {
 pub struct Pass<'a> {
     pub program: &'a Program,
     pub settings: &'a dyn Settings,
-    /// The text of a profile, if there is one.
-    pub profile: Option<&'a str>,
+    /// How often instructions are executed, if a run has told.
+    pub profile: Option<&'a Profile>,
 }
 
 /// What a block of a kernel takes on an SM.

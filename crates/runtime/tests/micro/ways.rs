@@ -3,8 +3,9 @@
 
 use warpwatt_runtime::Techniques;
 
-/// Each setting of Warped-Compression that changes what happens, at least once.
-pub const WAYS: [&str; 9] = [
+/// Each setting of Warped-Compression that changes what happens, at least once, and techniques that rename registers, without what they add to
+/// the program.
+pub const WAYS: [&str; 14] = [
     "warped-compression",
     "warped-compression:observe=on,gating=off",
     "warped-compression:compression=off",
@@ -14,6 +15,11 @@ pub const WAYS: [&str; 9] = [
     "warped-compression:window=thread",
     "warped-compression:window=thread,valid_on=launch,gating=on",
     "warped-compression:mov=off,compress_cycles=8,decompress_cycles=8,wake_cycles=50",
+    "packing:coalesce=on",
+    "virtualization",
+    "corf:metadata=off",
+    "corf++:metadata=off",
+    "corf++:hints=parity",
 ];
 
 /// A technique as it is written, watched.

@@ -12,11 +12,15 @@ pub fn insert(program: &Program, mut new: Vec<(u32, Uop)>) -> Program {
     let jump = |pc: u32| if pc == NO_PC { NO_PC } else { moved(pc) };
     let mut changed = program.clone();
     changed.uops.clear();
+    changed.live_in.clear();
     let mut rest = new.iter().peekable();
     for (pc, uop) in (0..).zip(&program.uops) {
+        let live = program.live_in.get(pc as usize);
         while let Some((_, added)) = rest.next_if(|(at, _)| *at <= pc) {
             changed.uops.push(Uop { loc: uop.loc, ..*added });
+            changed.live_in.extend(live);
         }
+        changed.live_in.extend(live);
         let target = match uop.op {
             // The number of a table.
             Op::Brx => uop.target,
@@ -49,7 +53,8 @@ mod tests {
         table.target = 0;
         let uops = vec![jump, table, Uop::new(Op::Exit, Ty::U32)];
         let live_ranges = vec![LiveRange { reg: 1, from: 0, to: 2 }];
-        let program = Program { uops, tables: vec![vec![0, 2]], live_ranges, ..Program::default() };
+        let live_in = vec![[0; 4], [2, 0, 0, 0], [0; 4]];
+        let program = Program { uops, tables: vec![vec![0, 2]], live_ranges, live_in, ..Program::default() };
         let nop = || Uop::new(Op::Nop, Ty::U32);
         let changed = insert(&program, vec![(2, nop()), (0, nop()), (0, nop())]);
         let ops: Vec<_> = changed.uops.iter().map(|uop| uop.op).collect();
@@ -57,6 +62,7 @@ mod tests {
         assert_eq!((changed.uops[2].target, changed.uops[2].reconv), (4, 3), "to what is ahead of the exit");
         assert_eq!(changed.uops[3].target, 0, "the number of a table stays");
         assert_eq!(changed.tables, [[0, 4]]);
+        assert_eq!(changed.live_in.iter().map(|live| live[0]).collect::<Vec<_>>(), [0, 0, 0, 2, 0, 0]);
         assert_eq!(changed.live_ranges, [LiveRange { reg: 1, from: 0, to: 4 }]);
     }
 }

@@ -48,7 +48,7 @@ pub static TECHNIQUE: Technique = Technique {
     settings: || Box::<Parameters>::default(),
     counters: Counters::INFO,
     zero: || Box::<Counters>::default(),
-    excludes: &[],
+    excludes: &["renaming", "packing", "virtualization", "corf", "corf++"],
     needs: &[],
     check: |settings, config, found| check(settings.of(), config, found),
     stores: &[Fault::Rf],
@@ -379,7 +379,7 @@ impl RegisterFileSite for WarpedCompression {
         self.warps[slot % SLOTS] = Warp::default();
     }
 
-    fn before(&mut self, &Next { slot, timing, lanes }: &Next, values: Values) -> Before {
+    fn before(&mut self, &Next { slot, timing, lanes, .. }: &Next, values: Values) -> Before {
         if self.shadow.is_some()
             && let Some(mismatch) = self.verify(slot, timing, values)
         {
@@ -388,7 +388,7 @@ impl RegisterFileSite for WarpedCompression {
         self.compressed_destination(slot, timing, lanes.mask).map_or(Before::Go, Before::Move)
     }
 
-    fn issued(&mut self, _now: u64, &Next { slot, timing, lanes }: &Next) {
+    fn issued(&mut self, _now: u64, &Next { slot, timing, lanes, .. }: &Next) {
         let warp = &mut self.warps[slot % SLOTS];
         warp.lanes = lanes.all;
         let phase = Phase::of(lanes);

@@ -7,7 +7,8 @@ use warpwatt_config::{Config, GpuFile, Settings};
 use warpwatt_isa::Program;
 
 use super::*;
-use crate::sm::decode_move;
+use crate::sm::{SourceWords, decode_move};
+use crate::techniques::Techniques;
 
 /// Lanes hold 100, 101, 102, ...: <4,1>.
 fn counting() -> Row {
@@ -33,9 +34,12 @@ impl Bench {
             parameters.set(name, value).expect("it is legal");
         }
         let config = GpuFile::preset("gtx480-wc").expect("a preset").config;
-        let build = Build { config: &config, settings: &parameters, instance: 0, verify: true, inject: None };
+        let techniques = &Techniques::default();
+        let settings = &parameters;
+        let build = Build { config: &config, settings, techniques, instance: 0, verify: true, inject: None };
         let mut technique = WarpedCompression::new(&build);
-        technique.start(0, &Started { slot: 0, registers: 16, program: &Program::default() });
+        let program = &Program::default();
+        technique.start(0, &Started { slot: 0, registers: 16, program, kept_out: 0 });
         Bench { config, technique, rows: vec![Row([0; 32]); 16], port: Board::default() }
     }
 
@@ -46,7 +50,8 @@ impl Bench {
     /// Writes some lanes of a register; gives the arrays that are activated, and when the data and the arrays are ready.
     fn write(&mut self, now: u64, register: u8, values: &Row, mask: u32) -> (u32, u64, u64) {
         let timing = self.timing(register);
-        self.technique.issued(now, &Next { slot: 0, timing: &timing, lanes: Bench::lanes(mask) });
+        let (words, lanes) = (SourceWords::default(), Bench::lanes(mask));
+        self.technique.issued(now, &Next { slot: 0, timing: &timing, words, live: None, lanes });
         for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
             self.rows[usize::from(register)].0[lane] = values.0[lane];
         }

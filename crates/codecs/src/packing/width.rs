@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The width detection unit (section 6).
+//!
+//! For each of the three upper bytes of a value, the unit ORs the byte's seven lower bits and the upper bit of the byte below, and NANDs the same
+//! bits for negative values; the sign chooses. A second stage ORs what came of all lanes. A byte that is not needed so is nothing but a copy of the
+//! sign, and the bit below it is the sign too, so that what is left is the value when its sign is extended.
+
+use crate::Values;
+
+/// Bytes that every lane of a register needs, 1 to 4, for the widest of some lanes. Other lanes count as 0.
+#[inline]
+pub fn width(values: &Values, lanes: u32) -> u8 {
+    // Inverted where it is negative, a value has the same OR as its NAND.
+    let spread = |value: u32| value ^ (value.cast_signed() >> 31).cast_unsigned();
+    let bits = if lanes == u32::MAX {
+        values.iter().fold(0, |bits, &value| bits | spread(value))
+    } else {
+        let lane = |(lane, &value): (usize, &u32)| if lanes >> lane & 1 != 0 { spread(value) } else { 0 };
+        values.iter().enumerate().map(lane).fold(0, |bits, one| bits | one)
+    };
+    // A bit of byte k or the upper bit of the byte below it: bits 8k − 1 to 8k + 6.
+    match bits {
+        0..0x80 => 1,
+        0x80..0x8000 => 2,
+        0x8000..0x80_0000 => 3,
+        _ => 4,
+    }
+}
+
+/// What is left of a value in so many bytes, its sign extended.
+#[inline]
+pub fn narrow(value: u32, width: u8) -> u32 {
+    let shift = 32 - 8 * u32::from(width.clamp(1, 4));
+    ((value << shift).cast_signed() >> shift).cast_unsigned()
+}

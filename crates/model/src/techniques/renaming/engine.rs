@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The table at work: results get their places, registers lose them; `reads.rs` has the operands.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use warpwatt_base::calendar::Board;
+use warpwatt_base::counters::CounterSet;
+use warpwatt_codecs::packing::{Allocator, Change, Home, Mapping, REGISTERS, width};
+use warpwatt_exec::lanes::Row;
+
+use super::occupancy::Occupancy;
+use super::shadow::Shadow;
+use super::{Counters, Gating, Parameters};
+use crate::register_file::{
+    Before, Next, ReadPlan, ReadPort, RegisterFileSite, Started, Values, WriteAccess, Written,
+};
+use crate::sm::{Effect, SourceWords};
+use crate::techniques::{Build, Fault, corf, corf_plus, packing, virtualization};
+
+/// Warp slots that there may be.
+const SLOTS: usize = 64;
+
+/// Which operands come with one access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Coalescing {
+    None,
+    /// Partners in one entry.
+    Partners,
+    /// Any two in one entry.
+    Entry,
+    /// Any two of one bank in different slices.
+    Slices,
+}
+
+/// A warp's registers.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Warp {
+    /// Registers that it has.
+    registers: u32,
+    /// Registers that have a place, a bit each.
+    placed: [u64; 4],
+    /// It may have come to where registers are dead that no read has released.
+    joins: bool,
+    /// All lanes that have not ended execute the instruction that issued last.
+    pub together: bool,
+    pub words: SourceWords,
+}
+
+/// A write under way.
+#[derive(Clone, Copy, Default)]
+struct Expected {
+    lanes: u32,
+    /// They are all that the warp was started with.
+    all: bool,
+}
+
+pub struct Engine {
+    pub(super) parameters: Parameters,
+    pub(super) packing: Option<packing::Parameters>,
+    virtualization: Option<virtualization::Parameters>,
+    pub(super) coalescing: Coalescing,
+    pub(super) allocator: Allocator,
+    pub(super) warps: Box<[Warp; SLOTS]>,
+    expected: Vec<Expected>,
+    /// By slot and register: counts places, so that a release is for the one that was read.
+    pub(super) life: Vec<u32>,
+    /// Registers that are released in a cycle, if nobody has written them by then.
+    pub(super) dying: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    /// Ports of the table, and packers.
+    pub(super) table: Board,
+    packers: Board,
+    /// By bank and entry: when it can be written.
+    awake: Vec<u64>,
+    entries: usize,
+    pub(super) arrays_of_slice: u32,
+    occupancy: Occupancy,
+    shadow: Option<Box<Shadow>>,
+    pub(super) counters: Counters,
+    pub(super) packed: packing::Counters,
+    released: virtualization::Counters,
+    corf: Option<corf::Counters>,
+    corf_plus: Option<corf_plus::Counters>,
+}
+
+#[inline(always)]
+pub(super) fn index(slot: usize, register: u8) -> usize {
+    slot % SLOTS * REGISTERS + usize::from(register)
+}
+
+impl Engine {
+    pub fn new(build: &Build) -> Engine {
+        let on = build.techniques;
+        let parameters: &Parameters = build.settings.of();
+        let packing: Option<&packing::Parameters> = on.parameters_of(packing::NAME);
+        let pairs: Option<&corf::Parameters> = on.parameters_of(corf::NAME);
+        let sides: Option<&corf_plus::Parameters> = on.parameters_of(corf_plus::NAME);
+        let banks = build.config.rf.banks as usize;
+        let entries = (build.config.sm.registers as usize).div_ceil(32).div_ceil(banks);
+        let home = if sides.is_some() { Home::Warp } else { Home::Spread };
+        let coalescing = match (pairs, packing) {
+            (_, None) => Coalescing::None,
+            _ if sides.is_some() => Coalescing::Slices,
+            (Some(pairs), _) if !pairs.first_fit => Coalescing::Partners,
+            (Some(_), _) => Coalescing::Entry,
+            (None, Some(packing)) if packing.coalesce => Coalescing::Entry,
+            (None, Some(_)) => Coalescing::None,
+        };
+        let shadow = || {
+            let flip = build.inject == Some(Fault::Rf);
+            Box::new(Shadow::new(banks, entries, SLOTS * REGISTERS, flip))
+        };
+        Engine {
+            packing: packing.cloned(),
+            virtualization: on.parameters_of(virtualization::NAME).cloned(),
+            coalescing,
+            allocator: Allocator::new(SLOTS, banks, entries, home, packing.is_some()),
+            warps: Box::new([Warp::default(); SLOTS]),
+            expected: vec![Expected::default(); SLOTS * REGISTERS],
+            life: vec![0; SLOTS * REGISTERS],
+            dying: BinaryHeap::new(),
+            table: Board::default(),
+            packers: Board::default(),
+            awake: vec![0; banks * entries],
+            entries,
+            arrays_of_slice: build.config.rf.sub_banks / 4,
+            occupancy: Occupancy::new(parameters.gating, banks * entries),
+            shadow: build.verify.then(shadow),
+            counters: Counters::default(),
+            packed: packing::Counters::default(),
+            released: virtualization::Counters::default(),
+            corf: pairs.map(|_| corf::Counters::default()),
+            corf_plus: sides.map(|_| corf_plus::Counters::default()),
+            parameters: parameters.clone(),
+        }
+    }
+
+    /// Compares what is stored of a register with what it should be.
+    #[cfg(test)]
+    pub(super) fn check(
+        &mut self,
+        index: usize,
+        place: Mapping,
+        values: &warpwatt_codecs::Values,
+        register: u8,
+    ) -> Option<crate::register_file::Mismatch> {
+        self.shadow.as_mut()?.check(index, place, values, register)
+    }
+
+    /// Brings time up to a cycle: registers whose last read is over by then are released.
+    #[inline]
+    pub(super) fn advance(&mut self, now: u64) {
+        while let Some(&Reverse((at, index, life))) = self.dying.peek()
+            && at <= now
+        {
+            self.dying.pop();
+            if self.life[index as usize] == life {
+                self.occupancy.advance(at, &mut self.counters);
+                let (slot, register) = (index as usize / REGISTERS, (index as usize % REGISTERS) as u8);
+                self.released.released += u64::from(self.release(slot, register));
+            }
+        }
+        self.occupancy.advance(now, &mut self.counters);
+    }
+
+    /// A register loses its place, if it has one.
+    fn release(&mut self, slot: usize, register: u8) -> bool {
+        let index = index(slot, register);
+        if !self.allocator.release(slot % SLOTS, register) {
+            return false;
+        }
+        self.life[index] += 1;
+        self.counters.updates += 1;
+        self.warps[slot % SLOTS].placed[usize::from(register / 64)] &= !(1 << (register % 64));
+        if let Some(shadow) = &mut self.shadow {
+            shadow.forget(index);
+        }
+        self.occupancy.used = self.allocator.used();
+        true
+    }
+
+    /// Releases what is not live ahead of an instruction that all lanes execute.
+    fn release_dead(&mut self, slot: usize, live: &[u64; 4]) {
+        let placed = self.warps[slot % SLOTS].placed;
+        for (word, (placed, live)) in placed.into_iter().zip(live).enumerate() {
+            let mut dead = placed & !live;
+            while dead != 0 {
+                let register = (64 * word) as u8 + dead.trailing_zeros() as u8;
+                dead &= dead - 1;
+                self.released.released_at_joins += u64::from(self.release(slot, register));
+            }
+        }
+    }
+
+    /// Gives a register a place for its new width. Tells what has changed.
+    fn place(&mut self, slot: usize, register: u8, width: u8) -> (Mapping, Change) {
+        let index = index(slot, register);
+        let change = self.allocator.write(slot % SLOTS, register, width);
+        let place =
+            self.allocator.get(slot % SLOTS, register).expect("a warp has no more registers than entries");
+        self.life[index] += 1;
+        self.warps[slot % SLOTS].placed[usize::from(register / 64)] |= 1 << (register % 64);
+        self.occupancy.used = self.allocator.used();
+        self.counters.updates += match change {
+            Change::None => 1,
+            Change::Placed | Change::Resized(_) => 2,
+            Change::Moved(_) => 3,
+        };
+        match change {
+            Change::None => {}
+            Change::Placed => self.counters.placed += 1,
+            Change::Resized(old) if old.width() < place.width() => self.packed.widened += 1,
+            Change::Resized(_) => self.packed.shrunk += 1,
+            Change::Moved(_) => self.packed.grown += 1,
+        }
+        (place, change)
+    }
+
+    /// When a place can be written that is ready for it in a cycle: what was off is switched on.
+    fn wake(&mut self, place: Mapping, change: Change, ready: u64) -> u64 {
+        let at = usize::from(place.bank) * self.entries + usize::from(place.entry);
+        let alone = self.allocator.free(place.bank, place.entry) | place.owned == 0b1111;
+        let fresh = match (self.parameters.gating, change) {
+            (Gating::Entries, Change::Placed) => alone,
+            (Gating::Entries, Change::Moved(old)) => alone && !old.same_entry(&place),
+            (Gating::Slices, Change::Placed | Change::Moved(_)) => true,
+            _ => false,
+        };
+        if fresh {
+            self.counters.wakeups += 1;
+            self.awake[at] = ready + u64::from(self.parameters.wake_cycles);
+        }
+        let awake = self.awake[at].max(ready);
+        self.counters.wakeup_waits += awake - ready;
+        awake
+    }
+
+    /// When a result that comes in a cycle has passed the table, if it takes a port there, and a packer.
+    fn pass(&mut self, now: u64, bank: u8) -> u64 {
+        let mut ready = now;
+        if self.parameters.write_ports {
+            ready = self.look_up(now, bank, ready);
+        }
+        if let Some(packing) = &self.packing {
+            let start = match packing.packers {
+                0 => ready,
+                packers => {
+                    self.packers.advance(now);
+                    self.packers.book_any((1 << packers) - 1, ready)
+                }
+            };
+            self.packed.packed += 1;
+            self.packed.packer_waits += start - ready;
+            ready = start + u64::from(packing.pack_cycles);
+        }
+        ready
+    }
+
+    /// Books a port of the table in a cycle or later.
+    #[inline]
+    pub(super) fn look_up(&mut self, now: u64, bank: u8, at: u64) -> u64 {
+        let ports = self.parameters.ports;
+        if ports == 0 {
+            return at;
+        }
+        self.table.advance(now);
+        // Banks beyond what a board has room for share its ports.
+        let first = u32::from(bank) * ports % (64 / ports * ports);
+        self.table.book_any(((1 << ports) - 1) << first, at)
+    }
+}
+
+impl RegisterFileSite for Engine {
+    fn start(&mut self, now: u64, warp: &Started) {
+        self.advance(now);
+        let slot = warp.slot % SLOTS;
+        self.warps[slot] = Warp { registers: warp.registers, ..Warp::default() };
+        self.expected[index(slot, 0)..][..REGISTERS].fill(Expected::default());
+        self.occupancy.registers += u64::from(warp.registers);
+        let pairs = self.corf.as_mut().map_or_else(Vec::new, |counters| corf::pairs(warp.program, counters));
+        let sides =
+            self.corf_plus.as_mut().map_or_else(Vec::new, |counters| corf_plus::sides(warp, counters));
+        self.allocator.start(slot, &pairs, &sides);
+    }
+
+    fn end(&mut self, now: u64, slot: usize) {
+        self.advance(now);
+        let warp = self.warps[slot % SLOTS];
+        for (word, mut placed) in warp.placed.into_iter().enumerate() {
+            while placed != 0 {
+                self.release(slot, (64 * word) as u8 + placed.trailing_zeros() as u8);
+                placed &= placed - 1;
+            }
+        }
+        self.occupancy.registers -= u64::from(warp.registers);
+        self.warps[slot % SLOTS] = Warp::default();
+    }
+
+    fn before(&mut self, next: &Next, values: Values) -> Before {
+        let Some(shadow) = &mut self.shadow else { return Before::Go };
+        let sources = &next.timing.source[..usize::from(next.timing.sources)];
+        let mismatch = sources.iter().find_map(|&register| {
+            let place = self.allocator.get(next.slot % SLOTS, register)?;
+            shadow.check(index(next.slot, register), place, &values.of(register).0, register)
+        });
+        mismatch.map_or(Before::Go, Before::Corrupted)
+    }
+
+    fn issued(&mut self, now: u64, next: &Next) {
+        self.advance(now);
+        let (slot, timing, lanes) = (next.slot % SLOTS, next.timing, next.lanes);
+        let together = lanes.active == lanes.live;
+        if together
+            && self.warps[slot].joins
+            && let (Some(live), Some(virtualization::Parameters { joins: true })) =
+                (next.live, &self.virtualization)
+        {
+            self.release_dead(slot, live);
+        }
+        let warp = &mut self.warps[slot];
+        warp.joins = !together || timing.effect == Effect::Branch;
+        (warp.together, warp.words) = (together, next.words);
+        for register in timing.dst..timing.dst + timing.dst_words {
+            let all = lanes.all & !lanes.mask == 0;
+            self.expected[index(slot, register)] = Expected { lanes: lanes.mask, all };
+        }
+    }
+
+    fn plan(&mut self, now: u64, slot: usize, plan: &mut ReadPlan) {
+        self.advance(now);
+        self.plan_reads(now, slot % SLOTS, plan);
+    }
+
+    fn arrive(&mut self, _now: u64, slot: usize, plan: &ReadPlan) -> u64 {
+        let together = self.warps[slot % SLOTS].together && self.virtualization.is_some();
+        for access in plan.accesses() {
+            for (register, last) in [access.register, access.second].into_iter().zip(access.last) {
+                if last && together {
+                    let index = index(slot, register);
+                    self.dying.push(Reverse((access.at + 1, index as u32, self.life[index])));
+                }
+            }
+        }
+        self.unpacked_at(slot % SLOTS, plan)
+    }
+
+    fn write(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
+        let &Written { now, slot, register, upper, values } = written;
+        self.advance(now);
+        let slot = slot % SLOTS;
+        let index = index(slot, register);
+        let Expected { lanes, all } = std::mem::take(&mut self.expected[index]);
+        let old = self.allocator.get(slot, register);
+        access.bank = old.map_or(self.allocator.home(slot, register), |old| old.bank);
+        if lanes == 0 {
+            // The guard held for no lane, and nothing changes.
+            return;
+        }
+        let active = width(&values.0, lanes);
+        // What a lane that is left out holds may be as wide as the register was.
+        let wide = if all { active } else { active.max(old.map_or(1, |old| old.width())) };
+        let home = self.allocator.home(slot, register);
+        let (place, change) = self.place(slot, register, wide);
+        let mut ready = self.pass(now, home);
+        if let Some(packing) = &self.packing {
+            let widths =
+                if upper { &mut self.packed.write_widths_upper } else { &mut self.packed.write_widths };
+            widths[usize::from(place.width()) - 1] += 1;
+            if let Change::Moved(old) | Change::Resized(old) = change
+                && packing.growth_reads
+                && old.width() < place.width()
+                && !all
+            {
+                let arrays = self.arrays(old.mask);
+                ready = ready.max(port.read(old.bank, now, arrays));
+                self.packed.growth_reads += 1;
+            }
+        }
+        if let Some(shadow) = &mut self.shadow {
+            shadow.store(index, place, change, &values.0, lanes);
+        }
+        access.bank = place.bank;
+        access.arrays = self.arrays(place.mask);
+        access.ready = ready;
+        access.awake = self.wake(place, change, ready);
+    }
+
+    fn late(&mut self, now: u64, slot: usize, register: u8, values: &Row) {
+        self.advance(now);
+        let slot = slot % SLOTS;
+        let index = index(slot, register);
+        let old = self.allocator.get(slot, register);
+        if old.is_none() && self.expected[index].lanes == 0 {
+            return;
+        }
+        let wide = width(&values.0, u32::MAX).max(old.map_or(1, |old| old.width()));
+        let (place, change) = self.place(slot, register, wide);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.store(index, place, change, &values.0, u32::MAX);
+        }
+    }
+
+    fn settle(&mut self, now: u64) {
+        self.advance(now);
+    }
+
+    fn counters(&self) -> Box<dyn CounterSet> {
+        Box::new(Counters { elsewhere: self.allocator.places.elsewhere, ..self.counters.clone() })
+    }
+
+    fn counters_of_others(&self) -> Vec<(&'static str, Box<dyn CounterSet>)> {
+        let places = self.allocator.places;
+        let mut all: Vec<(&'static str, Box<dyn CounterSet>)> = Vec::new();
+        if self.packing.is_some() {
+            all.push((packing::NAME, self.packed.boxed()));
+        }
+        if self.virtualization.is_some() {
+            all.push((virtualization::NAME, self.released.boxed()));
+        }
+        if let Some(counters) = &self.corf {
+            let (partners, together) = (places.partners, places.together);
+            all.push((corf::NAME, Box::new(corf::Counters { partners, together, ..counters.clone() })));
+        }
+        if let Some(counters) = &self.corf_plus {
+            let wrong_side = places.wrong_side;
+            all.push((corf_plus::NAME, Box::new(corf_plus::Counters { wrong_side, ..counters.clone() })));
+        }
+        all
+    }
+
+    fn fault_is_pending(&self) -> bool {
+        self.shadow.as_ref().is_some_and(|shadow| shadow.fault_is_pending())
+    }
+}

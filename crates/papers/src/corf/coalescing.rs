@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What could come together, and what does: Figures 4, 6, 13 and 14, and the code that it takes, Figure 19.
+
+use super::mix::Mix;
+use super::{BASE, CORF, CORFPP, FIRST_FIT, PACKING, PARITY};
+use crate::figure::{Figure, Series};
+use crate::measure::{Column, Mean, over};
+use crate::paper::Findings;
+use crate::point::Points;
+
+/// One counter in percent of another.
+fn percent(points: &Points, variant: &str, part: &str, whole: &str) -> Column {
+    points.column(variant, |point| over(100.0 * point.count(part)?, point.count(whole)?))
+}
+
+const MULTI: &str = "packing.multi_source.count";
+
+/// Instructions of several sources of which two came together.
+fn coalesced(points: &Points, variant: &str) -> Column {
+    percent(points, variant, "packing.coalesced_instructions.count", MULTI)
+}
+
+/// Accesses to entries, of reads and writes.
+fn accesses(points: &Points, variant: &str) -> Column {
+    points.column(variant, |point| Some(point.count("rf.reads.count")? + point.count("rf.writes.count")?))
+}
+
+/// Accesses over those without the technique.
+pub fn relative_accesses(points: &Points, variant: &str) -> Column {
+    accesses(points, variant).over(&accesses(points, BASE))
+}
+
+pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
+    let multi = percent(points, PACKING, MULTI, "sm.issued.count");
+    let multi_reads = percent(points, PACKING, "packing.multi_source_reads.count", "renaming.lookups.count");
+    let potential = percent(points, PACKING, "packing.potential.count", MULTI);
+    let both_words = percent(points, PACKING, "packing.potential_both.count", MULTI);
+    let measures = &mut findings.measures;
+    measures.mean("corf.multi_source", &multi);
+    measures.mean("corf.multi_source_reads", &multi_reads);
+    measures.mean("corf.potential", &potential);
+    measures.mean("corf.potential.both_words", &both_words);
+    measures.most("corf.potential", &potential, &points.workloads);
+    for name in ["sad", "gaussian"] {
+        let place = points.workloads.iter().position(|workload| workload == name);
+        let value = place.and_then(|place| potential.0[place]);
+        measures.of(format!("corf.potential_peaks:{name}"), value, usize::from(value.is_some()));
+    }
+    let [first_fit, corf, corfpp, parity] =
+        [FIRST_FIT, CORF, CORFPP, PARITY].map(|variant| coalesced(points, variant));
+    measures.mean("corf.coalesced_first_fit", &first_fit);
+    measures.mean("corf.coalesced", &corf);
+    measures.mean("corfpp.coalesced", &corfpp);
+    measures.mean("corfpp.coalesced.no_metadata", &parity);
+    for (id, column) in [("corf.coalesced", &corf), ("corfpp.coalesced", &corfpp)] {
+        measures.most(id, column, &points.workloads);
+    }
+    let packed = percent(points, CORF, "corf.together.count", "corf.partners.count");
+    measures.mean("corf.pairs_packed", &packed);
+    measures.most("corf.pairs_packed", &packed, &points.workloads);
+    let changes = percent(points, PACKING, "packing.grown.count", "rf.writes.count");
+    measures.mean("corf.size_changes", &changes);
+    measures.most("corf.size_changes", &changes, &points.workloads);
+    let code = percent(points, CORFPP, "corfpp.metadata.count", "corfpp.code.count");
+    let code_of_corf = percent(points, CORF, "corf.metadata.count", "corf.code.count");
+    measures.mean("corf.code_size", &code);
+    measures.mean("corf.code_size.of_corf", &code_of_corf);
+    let saved = |variant: &str| relative_accesses(points, variant).map(|share| 100.0 * (1.0 - share));
+    mix.measure(measures, "corf.accesses", &saved(CORF), Mean::Arithmetic);
+    mix.measure(measures, "corfpp.accesses", &saved(CORFPP), Mean::Arithmetic);
+
+    let mut figure = |name, place, title, series| {
+        findings.figures.push(Figure::new(name, place, title, &points.workloads, series));
+    };
+    let claimed = |name: &str, column: &Column, id| Series::new(name, "%", column.clone()).claimed(id);
+    figure(
+        "fig04",
+        "Figure 4",
+        "Instructions of several register sources whose reads could coalesce",
+        vec![
+            claimed("potential", &potential, "corf.potential"),
+            Series::new("potential, both words", "%", both_words),
+            claimed("first fit", &first_fit, "corf.coalesced_first_fit"),
+            claimed("instructions of several sources", &multi, "corf.multi_source"),
+            claimed("reads that these make", &multi_reads, "corf.multi_source_reads"),
+        ],
+    );
+    figure(
+        "fig06",
+        "Figure 6",
+        "Registers of a pair that came to their partner's entry",
+        vec![claimed("together", &packed, "corf.pairs_packed")],
+    );
+    figure(
+        "fig13",
+        "Figure 13",
+        "Instructions of several sources of which two came with one access",
+        vec![
+            claimed("first fit", &first_fit, "corf.coalesced_first_fit"),
+            claimed("CORF", &corf, "corf.coalesced"),
+            claimed("CORF++", &corfpp, "corfpp.coalesced"),
+            Series::new("CORF++, odd and even", "%", parity),
+        ],
+    );
+    figure(
+        "fig14",
+        "Figure 14",
+        "Accesses to the register file that are saved",
+        vec![Series::new("CORF", "%", saved(CORF)), Series::new("CORF++", "%", saved(CORFPP))],
+    );
+    figure(
+        "fig19",
+        "Figure 19",
+        "Metadata instructions over static instructions, weighted by warps",
+        vec![claimed("CORF++", &code, "corf.code_size"), Series::new("CORF", "%", code_of_corf)],
+    );
+}

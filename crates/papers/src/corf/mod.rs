@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! CORF and CORF++ (ASPLOS 2019): the experiments behind their Figures 2 to 4, 6 and 13 to 19, and Table 1.
+
+mod coalescing;
+mod energy;
+mod mix;
+mod size;
+#[cfg(test)]
+mod tests;
+mod time;
+mod widths;
+
+use crate::paper::{Findings, Paper, Variant};
+use crate::point::Points;
+
+pub const PAPER: Paper = Paper {
+    name: "corf",
+    title: "CORF",
+    citation: "Asghari Esfeden, Khorasani, Jeon, Wong, Abu-Ghazaleh: CORF: Coalescing Operand Register File for GPUs, ASPLOS 2019",
+    prefixes: &["corf.", "corfpp."],
+    gpu: "gtx480-corf",
+    technology: "corf40",
+    variants: VARIANTS,
+    evaluate,
+};
+
+/// Without any of the techniques: a register file that is never gated.
+const BASE: &str = "base";
+const PACKING: &str = "packing";
+const VIRTUALIZATION: &str = "virtualization";
+const BOTH: &str = "packing-virtualization";
+/// Packing with virtualization, whose operands coalesce where first fit happened to put them together.
+const FIRST_FIT: &str = "first-fit";
+const CORF: &str = "corf";
+const CORFPP: &str = "corfpp";
+/// CORF++ with sides by odd and even register numbers.
+const PARITY: &str = "corfpp-parity";
+/// With only the sub-banks activated that hold the value.
+const SUB_BANKS: [&str; 2] = ["corf-sub-banks", "corfpp-sub-banks"];
+/// With slices gated, not entries.
+const SLICES: [&str; 2] = ["packing-slices", "packing-virtualization-slices"];
+/// Without the time and the instructions that metadata takes.
+const NO_METADATA: [&str; 2] = ["corf-no-metadata", "corfpp-no-metadata"];
+
+const SELECTIVE: &str = "packing:sub_bank_energy=selective";
+const GATED_SLICES: &str = "renaming:gating=slices";
+
+const VARIANTS: &[Variant] = &[
+    Variant::new(BASE),
+    Variant::new(PACKING).with(&["packing"]),
+    Variant::new(VIRTUALIZATION).with(&["virtualization"]),
+    Variant::new(BOTH).with(&["packing", "virtualization"]),
+    Variant::new(FIRST_FIT).with(&["packing:coalesce=on", "virtualization"]),
+    Variant::new(CORF).with(&["corf"]),
+    Variant::new(CORFPP).with(&["corf++"]),
+    Variant::new(PARITY).with(&["corf++:hints=parity"]),
+    Variant::new(SUB_BANKS[0]).with(&[SELECTIVE, "corf"]),
+    Variant::new(SUB_BANKS[1]).with(&[SELECTIVE, "corf++"]),
+    Variant::new(SLICES[0]).with(&[GATED_SLICES, "packing"]),
+    Variant::new(SLICES[1]).with(&[GATED_SLICES, "packing", "virtualization"]),
+    Variant::new(NO_METADATA[0]).with(&["corf:metadata=off"]).first_seed(),
+    Variant::new(NO_METADATA[1]).with(&["corf++:metadata=off"]).first_seed(),
+];
+
+fn evaluate(points: &Points) -> Findings {
+    let mut findings = Findings::default();
+    let mix = mix::Mix::of(points, &mut findings);
+    widths::evaluate(points, &mut findings);
+    coalescing::evaluate(points, &mix, &mut findings);
+    time::evaluate(points, &mix, &mut findings);
+    size::evaluate(points, &mut findings);
+    energy::evaluate(points, &mix, &mut findings);
+    time::table_1(points, &mut findings);
+    findings.figures.sort_by_key(|figure| (figure.place.is_none(), figure.name));
+    findings
+}

@@ -86,6 +86,11 @@ impl Profile {
         self.frequencies.iter_mut().for_each(|frequencies| frequencies.add(block));
     }
 
+    /// Counts a block so many times.
+    pub fn add_times(&mut self, block: &[u8], times: u64) {
+        self.frequencies.iter_mut().for_each(|frequencies| frequencies.add_times(block, times));
+    }
+
     pub fn of_width(&self, width: SymbolBits) -> &Frequencies {
         &self.frequencies[width as usize]
     }

@@ -27,5 +27,5 @@ pub use random::random;
 pub use reference::reference;
 pub use rules::validate;
 pub use schema::gpu_schema;
-pub use value::{Kind, Value};
+pub use value::{FileName, Kind, Value};
 pub use write::to_toml;

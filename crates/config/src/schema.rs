@@ -53,5 +53,6 @@ fn kind(parameter: &Parameter) -> Value {
         }
         Kind::Switch => json!({ "type": "boolean", "description": description }),
         Kind::Choice(words) => json!({ "enum": words, "description": description }),
+        Kind::File => json!({ "type": "string", "description": description }),
     }
 }

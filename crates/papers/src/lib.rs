@@ -6,6 +6,7 @@
 //! measures of all seeds beside the claims (`data`). Nothing here reads, writes or runs anything: the command line does.
 
 mod claim;
+pub mod e2mc;
 mod evidence;
 mod figure;
 mod judge;

@@ -91,15 +91,25 @@ impl Frequencies {
         words(block).for_each(|word| self.add_word(word));
     }
 
+    /// Counts the symbols of a block so many times.
+    pub fn add_times(&mut self, block: &[u8], times: u64) {
+        words(block).for_each(|word| self.count(word, times));
+    }
+
     /// Counts the symbols of a word.
     #[inline]
     pub fn add_word(&mut self, word: u32) {
+        self.count(word, 1);
+    }
+
+    #[inline]
+    fn count(&mut self, word: u32, times: u64) {
         if self.width == SymbolBits::ThirtyTwo {
-            *self.sparse.entry(word).or_default() += 1;
+            *self.sparse.entry(word).or_default() += times;
             return;
         }
         for (position, symbol) in self.width.symbols(word) {
-            self.dense[position % self.width.trees()][symbol as usize] += 1;
+            self.dense[position % self.width.trees()][symbol as usize] += times;
         }
     }
 

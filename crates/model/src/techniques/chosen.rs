@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which techniques are on, with their parameters, and how they are watched.
 
+use std::sync::Arc;
+
+use warpwatt_codecs::profile::Profile;
 use warpwatt_config::{Config, Settings};
 use warpwatt_isa::Program;
 
@@ -14,12 +17,14 @@ pub struct Techniques {
     pub verify: bool,
     /// Flip one stored bit, which verification has to notice.
     pub inject: Option<Fault>,
+    /// Frequencies of symbols for techniques that are given them beforehand.
+    pub profile: Option<Arc<Profile>>,
 }
 
 impl Default for Techniques {
     /// None is on. What is stored is verified where checks are compiled in.
     fn default() -> Self {
-        Techniques { chosen: Chosen::default(), verify: cfg!(debug_assertions), inject: None }
+        Techniques { chosen: Chosen::default(), verify: cfg!(debug_assertions), inject: None, profile: None }
     }
 }
 
@@ -98,7 +103,9 @@ impl Techniques {
         let each = self.settings().filter_map(|(place, technique, settings)| {
             let inject = inject.filter(|fault| technique.stores.contains(fault));
             let verify = self.verify || inject.is_some();
-            let site = build(&technique.sites, &Build { config, settings, instance, verify, inject })?;
+            let profile = self.profile.as_deref();
+            let site =
+                build(&technique.sites, &Build { config, settings, instance, verify, inject, profile })?;
             Some(Hung { technique: place, site })
         });
         each.collect()

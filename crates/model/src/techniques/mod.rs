@@ -11,6 +11,7 @@
 //! controllers, the program before a launch, the admission of blocks. Any number of techniques act at a site unless they exclude each other.
 //! Each gives back exactly what it was given. docs/adding-a-technique.md leads through one.
 
+pub mod block_compression;
 mod choose;
 mod chosen;
 mod counted;
@@ -30,6 +31,10 @@ impl Techniques {
     #[rustfmt::skip]
     pub const ALL: &'static [&'static Technique] = &[
         &warped_compression::TECHNIQUE,
+        &block_compression::e2mc::TECHNIQUE,
+        &block_compression::simple::BDI,
+        &block_compression::simple::FPC,
+        &block_compression::simple::CPACK,
         #[cfg(any(test, feature = "probes"))] &probes::merge::TECHNIQUE,
         #[cfg(any(test, feature = "probes"))] &probes::rename::TECHNIQUE,
         #[cfg(any(test, feature = "probes"))] &probes::release::TECHNIQUE,

@@ -33,7 +33,14 @@ impl Bench {
             parameters.set(name, value).expect("it is legal");
         }
         let config = GpuFile::preset("gtx480-wc").expect("a preset").config;
-        let build = Build { config: &config, settings: &parameters, instance: 0, verify: true, inject: None };
+        let build = Build {
+            config: &config,
+            settings: &parameters,
+            instance: 0,
+            verify: true,
+            inject: None,
+            profile: None,
+        };
         let mut technique = WarpedCompression::new(&build);
         technique.start(0, &Started { slot: 0, registers: 16, program: &Program::default() });
         Bench { config, technique, rows: vec![Row([0; 32]); 16], port: Board::default() }

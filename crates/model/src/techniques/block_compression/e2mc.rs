@@ -80,7 +80,7 @@ technique_parameters! {
 pub static TECHNIQUE: Technique = Technique {
     name: "e2mc",
     doc: "Lines move between L2 and DRAM with Huffman codes for the most frequent values.",
-    paper: "Lal, Lucas, Juurlink: E2MC: Entropy Encoding Based Memory Compression for GPUs (IPDPS 2017)",
+    paper: "Lal, Lucas, Juurlink: E2MC (IPDPS 2017)",
     parameters: Parameters::parameters,
     settings: || Box::<Parameters>::default(),
     counters: Counters::INFO,

@@ -72,7 +72,7 @@ technique!(
     1,
     &["e2mc", "fpc", "cpack"],
     "Lines move between L2 and DRAM as a base and differences.",
-    "Pekhimenko, Seshadri, Mutlu, Gibbons, Kozuch, Mowry: Base-Delta-Immediate Compression (PACT 2012)"
+    "Pekhimenko and others: Base-Delta-Immediate Compression (PACT 2012)"
 );
 technique!(
     FPC,
@@ -83,7 +83,7 @@ technique!(
     10,
     &["e2mc", "bdi", "cpack"],
     "Lines move between L2 and DRAM with short codes for frequent patterns of words.",
-    "Alameldeen, Wood: Frequent Pattern Compression (University of Wisconsin, report 1500, 2004)"
+    "Alameldeen, Wood: Frequent Pattern Compression (2004)"
 );
 technique!(
     CPACK,
@@ -94,5 +94,5 @@ technique!(
     16,
     &["e2mc", "bdi", "fpc"],
     "Lines move between L2 and DRAM with short codes for words that are like earlier ones.",
-    "Chen, Yang, Dick, Shang, Lekatsas: C-Pack (IEEE Transactions on VLSI Systems 18, 2010)"
+    "Chen and others: C-Pack (IEEE Transactions on VLSI 18, 2010)"
 );

@@ -65,6 +65,8 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Print the JSON schema of a file format
     Schema(SchemaArgs),
+    /// Measure how far the traffic of a workload's memory can be compressed
+    Entropy(EntropyArgs),
     /// Compare the records of two runs
     Compare(CompareArgs),
     /// Do a paper's experiments again, and compare its claims with what comes out
@@ -109,6 +111,47 @@ pub struct ListArgs {
     pub paper: Option<String>,
 
     /// Write the list as JSON to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A functional run whose accesses go through tags of the GPU's L2 cache: for every codec, the ratio of the
+lines that move behind it, raw and in whole accesses to memory, and the bound by the source coding theorem.
+
+Examples:
+  warpwatt entropy scan@medium --gpu gtx580-e2mc
+  warpwatt entropy spmv --write-profile spmv.profile     for `--with e2mc:profile=spmv.profile`")]
+pub struct EntropyArgs {
+    /// A built-in workload, with or without a size: NAME or NAME@tiny|small|medium|large
+    #[arg(value_name = "NAME[@SIZE]")]
+    pub workload: String,
+
+    /// Size of the workload [default: small]
+    #[arg(long, value_parser = parse_size)]
+    pub size: Option<Size>,
+
+    /// Seed of the workload's inputs
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+
+    #[command(flatten)]
+    pub gpu: GpuArgs,
+
+    /// Values that have codewords if symbols are longer than 8 bits
+    #[arg(long, default_value_t = 1024, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=16384))]
+    pub values: u32,
+
+    /// Take frequencies from the lines that move instead of from loads and stores
+    #[arg(long)]
+    pub from_dram: bool,
+
+    /// Write the frequencies of symbols to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-")]
+    pub write_profile: Option<PathBuf>,
+
+    /// Write the result as JSON to a file, or to stdout with `-`
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
 }

@@ -8,6 +8,7 @@ mod compare;
 mod compile;
 mod console;
 mod energy;
+mod entropy;
 mod exec;
 mod exit;
 mod gpu;
@@ -17,6 +18,7 @@ mod job;
 pub mod launch;
 mod list;
 mod paper;
+mod profile;
 mod reproducer;
 mod run;
 mod schema;
@@ -65,6 +67,7 @@ pub fn main() -> ExitCode {
         Command::Bench(args) => bench::bench(args, &console),
         Command::Verify(args) => verify::verify(args, &console),
         Command::Schema(args) => schema::schema(args, &console),
+        Command::Entropy(args) => entropy::entropy(args, &console),
         Command::Compare(args) => compare::compare(args, &console),
         Command::Paper(args) => paper::paper(args, &console),
         Command::Replay(args) => reproducer::replay(args, &console),

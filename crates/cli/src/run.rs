@@ -17,6 +17,7 @@ use crate::gpu::Machine;
 use crate::interrupt::{self, Timeout};
 use crate::job::{FileJob, Job, Stop, Verdict};
 use crate::list::find_workload;
+use crate::profile;
 use crate::reproducer::{self, Saved};
 use crate::session::{Watch, Watcher, isolated};
 use crate::summary::{Texts, summary};
@@ -25,11 +26,14 @@ use warpwatt_record::{self as record, CORRUPTED, Collector, Launches, Meter, Who
 
 pub fn run(args: &RunArgs, console: &Console) -> Result<Exit, Failure> {
     let job = match (&args.workload, &args.launch) {
-        (Some(name), _) => workload_job(name, args)?,
+        (Some(name), _) => workload(name, args.size, args.seed)?,
         (None, Some(launch)) => Job::File(FileJob::load(launch, args.ptx.as_deref(), args.seed, console)?),
         (None, None) => return Err(Failure::usage("name a workload, or give `--launch FILE`")),
     };
-    let target = if args.functional { None } else { Some(Target::new(&args.timing)?) };
+    let mut target = if args.functional { None } else { Some(Target::new(&args.timing)?) };
+    if let Some(Target { timed, .. }) = &mut target {
+        profile::provide(&job, &timed.config, &mut timed.techniques, &interrupt::flag(), Some(console))?;
+    }
     let machine = if args.functional { functional(&args.timing.gpu)? } else { None };
     let request = Request {
         execution: &args.execution,
@@ -103,20 +107,21 @@ pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().min(256) as u32)
 }
 
-fn workload_job(name: &str, args: &RunArgs) -> Result<Job, Failure> {
+/// A built-in workload by its name, which may tell its size.
+pub fn workload(name: &str, chosen: Option<Size>, seed: u64) -> Result<Job, Failure> {
     let (name, size) = match name.split_once('@') {
         Some((name, size)) => {
             let size: Size = size
                 .parse()
                 .map_err(|error: warpwatt_workloads::UnknownSize| Failure::usage(error.to_string()))?;
-            if args.size.is_some_and(|other| other != size) {
+            if chosen.is_some_and(|other| other != size) {
                 return Err(Failure::usage(format!("`{name}@{size}` and `--size` give different sizes")));
             }
             (name, size)
         }
-        None => (name, args.size.unwrap_or(Size::Small)),
+        None => (name, chosen.unwrap_or(Size::Small)),
     };
-    Ok(Job::Workload { workload: find_workload(name)?, size, seed: args.seed })
+    Ok(Job::Workload { workload: find_workload(name)?, size, seed })
 }
 
 /// How a job is to be run and what is to be left of it.

@@ -240,7 +240,7 @@ impl<'t> Reader<'t> {
                 i128::from_str_radix(number.as_str(), number.radix()).ok().map(|number| number.to_string())
             }
             (Kind::Switch, DeValue::Boolean(switch)) => Some(switch.to_string()),
-            (Kind::Choice(_), DeValue::String(word)) => Some(word.to_string()),
+            (Kind::Choice(_) | Kind::File, DeValue::String(word)) => Some(word.to_string()),
             _ => None,
         };
         let taken = text.is_some_and(|text| config.set(parameter.key, &text).is_ok());

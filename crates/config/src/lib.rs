@@ -29,5 +29,5 @@ pub use reasons::{Basis, Reason};
 pub use reference::reference;
 pub use rules::validate;
 pub use schema::gpu_schema;
-pub use value::{Kind, Value};
+pub use value::{FileName, Kind, Value};
 pub use write::to_toml;

@@ -21,7 +21,7 @@ pub fn values(config: &Config) -> Map<String, Json> {
         let value = match parameter.kind {
             Kind::Integer { .. } => text.parse::<u32>().map_or(Json::Null, Json::from),
             Kind::Switch => Json::from(text == "true"),
-            Kind::Choice(_) => Json::from(text),
+            Kind::Choice(_) | Kind::File => Json::from(text),
         };
         (parameter.key.to_owned(), value)
     };

@@ -77,7 +77,7 @@ parameters! {
         core_mhz: u32 = 700, 100..=4000, "MHz", "SMs: schedulers issue at this rate.";
         noc_mhz: u32 = 1400, 100..=4000, "MHz", "Network between SMs and memory partitions.";
         l2_mhz: u32 = 700, 100..=4000, "MHz", "L2 slices.";
-        dram_mhz: u32 = 924, 100..=4000, "MHz", "Command clock of the memory; GDDR5 moves four data beats per command clock.";
+        dram_mhz: u32 = 924, 100..=16000, "MHz", "Command clock of the memory; GDDR5 moves four data beats per command clock.";
     }
     /// Copies between host and device.
     pcie: Pcie = "pcie" {

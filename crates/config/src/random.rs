@@ -29,6 +29,7 @@ fn draw(parameter: &Parameter, defaults: &Config, random: &mut SplitMix64) -> St
     let (min, max) = match parameter.kind {
         Kind::Switch => return random.chance(2).to_string(),
         Kind::Choice(words) => return words[random.below(words.len() as u32) as usize].to_owned(),
+        Kind::File => return String::new(),
         Kind::Integer { min, max } => (min, max),
     };
     let default: u32 = defaults.get(parameter.key).and_then(|value| value.parse().ok()).unwrap_or(min);

@@ -59,6 +59,7 @@ fn kind(parameter: &Parameter) -> Value {
         Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Kind::Switch => json!({ "type": "boolean" }),
         Kind::Choice(words) => json!({ "enum": words }),
+        Kind::File => json!({ "type": "string" }),
     }
 }
 

@@ -10,6 +10,8 @@ pub enum Kind {
     Switch,
     /// One of some words.
     Choice(&'static [&'static str]),
+    /// The name of a file, or nothing.
+    File,
 }
 
 impl std::fmt::Display for Kind {
@@ -19,6 +21,7 @@ impl std::fmt::Display for Kind {
             Kind::Integer { min, max } => write!(f, "{min} to {max}"),
             Kind::Switch => f.write_str("true or false"),
             Kind::Choice(words) => f.write_str(&words.join(", ")),
+            Kind::File => f.write_str("the name of a file, without commas"),
         }
     }
 }
@@ -73,6 +76,33 @@ impl Value for bool {
 
     fn show(self) -> String {
         self.to_string()
+    }
+
+    fn number(self) -> Option<u32> {
+        None
+    }
+}
+
+/// The name of a file. Names live as long as the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FileName(pub &'static str);
+
+impl FileName {
+    /// No file.
+    pub const NONE: FileName = FileName("");
+}
+
+impl Value for FileName {
+    fn kind(_: (u32, u32)) -> Kind {
+        Kind::File
+    }
+
+    fn read(text: &str, _: &str) -> Option<FileName> {
+        (!text.contains([',', '\n'])).then(|| FileName(text.to_owned().leak()))
+    }
+
+    fn show(self) -> String {
+        self.0.to_owned()
     }
 
     fn number(self) -> Option<u32> {

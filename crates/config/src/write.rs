@@ -58,5 +58,5 @@ fn legal(parameter: &Parameter) -> String {
 
 fn quoted(config: &Config, parameter: &Parameter) -> String {
     let value = shown(config, parameter);
-    if matches!(parameter.kind, Kind::Choice(_)) { format!("\"{value}\"") } else { value }
+    if matches!(parameter.kind, Kind::Choice(_) | Kind::File) { format!("\"{value}\"") } else { value }
 }

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::allocator::{Allocator, unit};
 use crate::bounds::{Bounds, Stray, Strays};
-use crate::monitor::{Finding, Monitor, Observed, Origin};
+use crate::monitor::{Finding, Monitor, Observed, Origin, Witness};
 use crate::region::Region;
 use crate::texture::Images;
 use crate::{ALIGNMENT, Allocation, BASE, DEFAULT_CAPACITY, DEFAULT_HEAP, Nearest};
@@ -45,6 +45,8 @@ pub struct DeviceMemory {
     strays: Strays,
     /// Checks of kernels' accesses, if any are on.
     monitor: Option<Mutex<Monitor>>,
+    /// Sees all accesses, if somebody is to.
+    witness: Option<Box<dyn Witness>>,
     /// What kernels took with `malloc`, and where: launch, place in the program, thread.
     heap: BTreeMap<u64, HeapOrigin>,
     /// Texture and surface objects.
@@ -66,6 +68,7 @@ impl DeviceMemory {
             bounds: Bounds::default(),
             strays: Strays::default(),
             monitor: None,
+            witness: None,
             heap: BTreeMap::new(),
             images: Images::default(),
         })
@@ -138,12 +141,28 @@ impl DeviceMemory {
         self.generation += 1;
     }
 
+    /// Has all accesses seen from now on.
+    pub fn set_witness(&mut self, witness: Box<dyn Witness>) {
+        self.witness = Some(witness);
+        self.generation += 1;
+    }
+
+    /// The host has written bytes.
+    pub fn tell_written(&self, address: u64, bytes: u64) {
+        if let Some(witness) = &self.witness {
+            witness.written(self, address, bytes);
+        }
+    }
+
     /// Whether accesses of kernels have to be told with [`DeviceMemory::observe`].
     pub fn is_monitored(&self) -> bool {
-        self.monitor.is_some()
+        self.monitor.is_some() || self.witness.is_some()
     }
 
     pub fn observe(&self, seen: &Observed) {
+        if let Some(witness) = &self.witness {
+            witness.access(self, seen);
+        }
         if let Some(monitor) = &self.monitor {
             monitor.lock().unwrap_or_else(PoisonError::into_inner).observe(seen);
         }

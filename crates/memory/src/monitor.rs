@@ -12,6 +12,8 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
+use crate::DeviceMemory;
+
 /// How a thread accesses memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Touched {
@@ -45,6 +47,15 @@ pub struct Observed<'a> {
     /// Bytes there are now; what is stored is in `stored`, which is empty for reads.
     pub current: &'a [u8],
     pub stored: &'a [u8],
+}
+
+/// Sees every access of kernels to global memory, and what the host writes there.
+pub trait Witness: Send + Sync {
+    /// A thread is about to access memory.
+    fn access(&self, memory: &DeviceMemory, seen: &Observed);
+
+    /// The host has written bytes.
+    fn written(&self, memory: &DeviceMemory, address: u64, bytes: u64);
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -12,6 +12,7 @@ pub mod register_file;
 mod report;
 pub mod sm;
 pub mod techniques;
+pub mod traffic;
 
 pub use counters::Counters;
 pub use gpu::Gpu;

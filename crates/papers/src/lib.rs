@@ -8,6 +8,7 @@
 pub mod caches;
 mod claim;
 mod corf;
+pub mod e2mc;
 mod evidence;
 mod figure;
 mod judge;

@@ -4,7 +4,7 @@
 use crate::figure::Figure;
 use crate::measure::Measures;
 use crate::point::Points;
-use crate::{caches, corf, warped_compression};
+use crate::{caches, corf, e2mc, warped_compression};
 
 /// A paper that can be reproduced.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +95,7 @@ pub struct Findings {
 }
 
 /// All of them.
-pub const PAPERS: &[Paper] = &[warped_compression::PAPER, corf::PAPER, caches::PAPER];
+pub const PAPERS: &[Paper] = &[warped_compression::PAPER, corf::PAPER, e2mc::PAPER, caches::PAPER];
 
 /// The paper of a name.
 pub fn find(name: &str) -> Option<&'static Paper> {

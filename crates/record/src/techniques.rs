@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A choice of techniques as files keep it: settings of a session, reproducers.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use warpwatt_results::{Diagnostic, Severity};
-use warpwatt_runtime::{InjectedFault, TechniqueError, Techniques};
+use warpwatt_runtime::{InjectedFault, ProfileError, SymbolProfile, TechniqueError, Techniques};
 
 /// Which techniques are on, and how they are watched.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -16,6 +18,9 @@ pub struct ChosenTechniques {
     /// Where one stored bit is spoilt.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub inject: Option<Spoilt>,
+    /// The text of a profile of symbols.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub profile: Option<String>,
 }
 
 /// Where a stored bit can be spoilt.
@@ -56,6 +61,7 @@ impl ChosenTechniques {
             on: techniques.canonical(),
             verify: techniques.verify,
             inject: techniques.inject.map(Spoilt::from),
+            profile: techniques.symbols.as_ref().map(|profile| profile.to_text()),
         }
     }
 
@@ -68,6 +74,10 @@ impl ChosenTechniques {
         };
         for text in &self.on {
             techniques.with(text)?;
+        }
+        if let Some(text) = &self.profile {
+            let refused = |error: ProfileError| TechniqueError::new(error.to_string(), "collect it again");
+            techniques.symbols = Some(Arc::new(SymbolProfile::from_text(text).map_err(refused)?));
         }
         Ok(techniques)
     }

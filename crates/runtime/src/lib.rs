@@ -38,6 +38,7 @@ mod report;
 mod sources;
 mod textures;
 mod timed;
+mod traffic;
 mod types;
 
 pub use copy::{CopyBox, End, FillBox, HostPtr, Side};
@@ -49,10 +50,14 @@ pub use notices::Notice;
 pub use options::{Mode, Nobody, Observer, Options, Selection, Timed};
 pub use record::{Instruction, LaunchRecord, LineCount, TimedRecord};
 pub use report::{FaultReport, Place, Waiting};
+pub use traffic::TrafficLog;
 pub use types::{Args, DevicePtr, Dim3, Event, LaunchConfig, ModuleId, Stream};
+pub use warpwatt_codecs::profile::{Collected, Profile as SymbolProfile, ProfileError};
 pub use warpwatt_exec::lanes::Level;
 pub use warpwatt_exec::{CheckOptions, PcCount, SmLimits, Watchdog};
 pub use warpwatt_memory::{Allocation, texture};
+pub use warpwatt_model::techniques::block_compression::e2mc::WantedProfile;
+pub use warpwatt_model::traffic::Traffic;
 pub use warpwatt_model::{
     Balance, BlockShape, Counters, Gpu, InjectedFault, Kind, Observed, OpCounters, Path, PcFacts, Profile,
     Progress, Sample, SmCounters, Stall, Stalls, Technique, TechniqueError, Techniques,

@@ -6,7 +6,7 @@ use std::time::Instant;
 use warpwatt_config::validate;
 use warpwatt_exec::{Ending, Services};
 use warpwatt_model::partition::Way;
-use warpwatt_model::{BlockShape, Gpu, KernelReport, Launch, Monitor, Progress, RunOptions};
+use warpwatt_model::{BlockShape, Counters, Gpu, KernelReport, Launch, Monitor, Progress, RunOptions};
 
 use crate::device::Device;
 use crate::drain::Until;
@@ -64,6 +64,11 @@ impl Device {
         self.clocked.as_ref().map(|clocked| &clocked.gpu)
     }
 
+    /// Everything that the timed GPU of this device counted so far, what came to an end after the last kernel included.
+    pub fn counters(&mut self) -> Option<Counters> {
+        self.clocked.as_mut().map(|clocked| clocked.gpu.counters())
+    }
+
     /// A fault was to be injected, and no technique has noticed one.
     pub fn fault_is_pending(&mut self) -> bool {
         self.clocked.as_mut().is_some_and(|clocked| clocked.gpu.fault_is_pending())
@@ -85,6 +90,9 @@ impl Device {
 
     /// The host has written bytes of device memory, or reads them: techniques at the memory controllers of a timed GPU see the lines.
     pub(crate) fn show_copy(&mut self, way: Way, at: u64, bytes: u64) -> Result<(), Error> {
+        if way == Way::HostWrite {
+            self.memory.tell_written(at, bytes);
+        }
         let Some(clocked) = &mut self.clocked else { return Ok(()) };
         clocked.gpu.copied(&self.memory, way, at, bytes);
         if way == Way::HostRead

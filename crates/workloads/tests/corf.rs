@@ -39,7 +39,7 @@ fn run(workload: &dyn Workload, texts: &[&str]) -> (u64, Counters) {
         conserve::check(record, &techniques.rewrite(&program).unwrap_or(program), &gpu());
         all.add(&record.timed.as_ref().expect("it is timed").counters);
     }
-    (device.now_cycles(), all)
+    (device.now_cycles().expect("it is timed"), all)
 }
 
 #[test]

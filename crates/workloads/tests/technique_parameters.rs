@@ -11,18 +11,38 @@ const WORKLOADS: [&str; 2] = ["histo", "bfs"];
 /// Units of parameters that only energy depends on.
 const OF_ENERGY: [&str; 4] = ["%", "pJ", "fJ", "mV"];
 
-/// What needs a program with textures: `caches.rs` of the runtime's tests has one.
-const ELSEWHERE: [&str; 1] = ["technique.dwl.texture"];
-
-/// Parameters that show only with another one set.
-const ALONG_WITH: [(&str, (&str, &str)); 1] = [("technique.drowsy.index", ("region", "16"))];
-
+/// Small L2 slices, so that lines are written back.
 fn gpu() -> Config {
     let mut config = GpuFile::preset("gtx480-wc").expect("a preset").config;
     // Some parameters are for this scheduler alone.
     config.sm.scheduler = Policy::TwoLevel;
+    (config.l2.sets, config.l2.ways) = (4, 4);
     config
 }
+
+/// What has to be set beside a parameter for it to have an effect: E2MC's codes come from a profile, which there is none of here, or from sampling.
+fn beside(parameter: &Parameter) -> &'static [(&'static str, &'static str)] {
+    match parameter.key {
+        "technique.e2mc.probability" => &[("sampling", "1000")],
+        "technique.e2mc.compress_clocks" | "technique.e2mc.decompress_clocks" => {
+            &[("probability", "online"), ("sampling", "1000"), ("latency", "set")]
+        }
+        "technique.e2mc.latency" => &[
+            ("probability", "online"),
+            ("sampling", "1000"),
+            ("compress_clocks", "0"),
+            ("decompress_clocks", "500"),
+        ],
+        "technique.e2mc.sampling" => &[("probability", "online")],
+        "technique.drowsy.index" => &[("region", "16")],
+        key if key.starts_with("technique.e2mc.") => &[("probability", "online"), ("sampling", "1000")],
+        _ => &[],
+    }
+}
+
+/// Parameters that decide what is done before a device runs, and one that needs a program with textures, which the runtime's tests have.
+const ELSEWHERE: [&str; 3] =
+    ["technique.e2mc.profile", "technique.e2mc.profile_from", "technique.dwl.texture"];
 
 fn run(techniques: &Techniques) -> Vec<LaunchRecord> {
     let techniques = Techniques { verify: false, ..techniques.clone() };
@@ -43,6 +63,7 @@ fn values(parameter: &Parameter) -> Vec<String> {
         Kind::Integer { min, max } => [min, max].map(|number| number.to_string()).into(),
         Kind::Switch => ["on", "off"].map(str::to_owned).into(),
         Kind::Choice(words) => words.iter().map(|&word| word.to_owned()).collect(),
+        Kind::File => vec![],
     }
 }
 
@@ -58,26 +79,16 @@ fn with(info: &Technique, settings: &[(&str, &str)]) -> Option<Techniques> {
 #[test]
 fn every_parameter_of_every_technique_shows() {
     for info in Techniques::ALL.iter().filter(|info| !info.is_probe()) {
-        let usual = with(info, &[]).expect("it is possible");
-        let counted_usual = run(&usual);
-        for parameter in (info.parameters)().iter().filter(|parameter| !ELSEWHERE.contains(&parameter.key)) {
-            let along = ALONG_WITH.iter().find(|(key, _)| *key == parameter.key).map(|(_, setting)| *setting);
-            let usual =
-                along.map_or_else(|| usual.clone(), |setting| with(info, &[setting]).expect("possible"));
-            let counted = if along.is_some() { run(&usual) } else { counted_usual.clone() };
-            let numbers = usual.numbers();
-            let settings = |value: &String| -> Vec<(&str, String)> {
-                let own = (parameter.name, value.clone());
-                along.map(|(name, value)| (name, value.to_owned())).into_iter().chain([own]).collect()
-            };
+        let plain = with(info, &[]).map(|usual| (run(&usual), usual));
+        for parameter in (info.parameters)().iter().filter(|one| !ELSEWHERE.contains(&one.key)) {
+            let beside = beside(parameter);
+            let usual = with(info, beside).expect("it is possible");
+            let counted =
+                plain.as_ref().filter(|(_, other)| *other == usual).map(|(counted, _)| counted.clone());
+            let (counted, numbers) = (counted.unwrap_or_else(|| run(&usual)), usual.numbers());
             let others: Vec<_> = values(parameter)
                 .iter()
-                .filter_map(|value| {
-                    let settings = settings(value);
-                    let settings: Vec<_> =
-                        settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
-                    with(info, &settings)
-                })
+                .filter_map(|value| with(info, &[beside, &[(parameter.name, value)]].concat()))
                 .filter(|techniques| *techniques != usual)
                 .collect();
             let shows = |techniques: &Techniques| match OF_ENERGY.contains(&parameter.unit) {

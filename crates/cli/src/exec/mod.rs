@@ -22,6 +22,7 @@ use crate::console::{Console, Log, write_result};
 use crate::energy;
 use crate::exit::{Exit, Failure};
 use crate::gpu::Machine;
+use crate::profile;
 use crate::run::{Target, functional};
 use crate::summary::{Texts, summary};
 use crate::technique;
@@ -66,7 +67,15 @@ pub fn exec(args: &ExecArgs, console: &Console) -> u8 {
 }
 
 fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
-    let target = if args.functional { None } else { Some(Target::new(&args.timing)?) };
+    let mut target = if args.functional { None } else { Some(Target::new(&args.timing)?) };
+    if let Some(Target { timed, .. }) = &mut target
+        && profile::read(&mut timed.techniques)?
+    {
+        let failure = Failure::usage(
+            "a program is run once, and offline probabilities need a profile of it beforehand",
+        );
+        return Err(failure.help("give `profile=FILE`, or choose `probability=online`").into());
+    }
     let program = Program::find(&args.command)?;
     for warning in program.inspect()? {
         console.warn(&warning);

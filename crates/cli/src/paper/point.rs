@@ -7,12 +7,13 @@ use std::sync::atomic::AtomicBool;
 use warpwatt_papers::PointRecord;
 use warpwatt_record::{self as record, Collector, Meter, Whole};
 use warpwatt_results::{Gpu, RunRecord};
-use warpwatt_runtime::{Class, Device};
+use warpwatt_runtime::{Class, Device, Mode};
 
 use super::plan::Task;
 use crate::args::Execution;
 use crate::exit::Failure;
 use crate::job::Stop;
+use crate::profile;
 use crate::run::{Target, options};
 use crate::session::{Watch, Watcher, isolated};
 
@@ -31,7 +32,11 @@ pub fn run(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<Point
 fn attempt(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<PointRecord, Missing> {
     let meter = Meter::start();
     let execution = Execution { no_predication: !task.variant.predication, ..Execution::default() };
-    let options = options(&execution, Some(target), flag.clone());
+    let mut options = options(&execution, Some(target), flag.clone());
+    if let Mode::Timed(timed) = &mut options.mode {
+        profile::provide(&task.job, &timed.config, &mut timed.techniques, flag, None)
+            .map_err(|failure| Missing::Failed(failure.message))?;
+    }
     let level = options.level;
     let config = &target.timed.config;
     let collector = Collector::new(Some(config.clone()), None, 0);

@@ -6,6 +6,7 @@ mod common;
 mod compare;
 mod docs;
 mod energy;
+mod entropy;
 mod exec;
 mod faults;
 mod fuzz;

@@ -118,6 +118,7 @@ fn the_hash_tells_every_parameter() {
                 vec![min.to_string(), max.to_string()]
             }
             warpwatt_config::Kind::Switch => vec!["true".to_owned(), "false".to_owned()],
+            warpwatt_config::Kind::File => vec![String::new(), "file".to_owned()],
             warpwatt_config::Kind::Choice(words) => words.iter().map(|word| (*word).to_owned()).collect(),
         };
         let now = config.get(parameter.key).expect("a value");

@@ -23,6 +23,7 @@ fn they_are_legal_and_varied() {
             Kind::Integer { .. } => 2,
             Kind::Switch => 2,
             Kind::Choice(words) => words.len(),
+            Kind::File => 1,
         };
         assert!(values >= least, "{} had {values} values", parameter.key);
     }

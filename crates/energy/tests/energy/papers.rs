@@ -103,6 +103,21 @@ fn corf_s_free_entries_are_gated() {
     assert!(near(banks.static_.0, 15.0 * 89.6e-3 / 2.0));
 }
 
+/// Table IV follows from Table III: units for 4 x 192.4 GB/s, half of it in each direction, times their power.
+#[test]
+fn e2mc_s_units_draw_what_table_iv_says() {
+    let (compress, _) = structure_j("e2mc32", "gtx580-e2mc", "E2MC compressors", "mc.compressed.bytes");
+    let (decompress, _) = structure_j("e2mc32", "gtx580-e2mc", "E2MC decompressors", "mc.decompressed.bytes");
+    assert!(near(compress, 5.47e-3 / 2.86e9 * 1e12), "{compress}");
+    assert!(near(decompress, 11.89e-3 / 1.6e9 * 1e12), "{decompress}");
+    // A line of 128 bytes.
+    assert!((compress * 128.0 - 245.0).abs() < 0.5 && (decompress * 128.0 - 951.0).abs() < 0.5);
+    // 136 compressors and 240 decompressors, at full rate: 0.7 and 2.8 W.
+    let watts = |energy: f64, units: f64, rate: f64| energy * 1e-12 * units * rate;
+    assert!((watts(compress, 136.0, 2.86e9) - 0.7).abs() < 0.06);
+    assert!((watts(decompress, 240.0, 1.6e9) - 2.8).abs() < 0.06);
+}
+
 #[test]
 fn combined_figures_are_the_papers_times_the_stated_scaling() {
     let at = |structure, counter| structure_j("combined-40nm", "gtx480-corf", structure, counter);
@@ -115,4 +130,7 @@ fn combined_figures_are_the_papers_times_the_stated_scaling() {
     assert!(near(decompress, 21.0 * 0.819) && near(leakage, 15.0 * 4.0 * 0.08 * 0.685));
     assert!((0.819_f64 - 40.0 / 45.0 * 0.96 * 0.96).abs() < 0.0005);
     assert!((0.685_f64 - 4.01 / 5.85).abs() < 0.0005);
+    let e2mc = at("E2MC compressors", "mc.compressed.bytes").0;
+    assert!(near(e2mc, 5.47 / 2.86 * 1.422));
+    assert!((1.422_f64 - 40.0 / 32.0 * (0.96_f64 / 0.9).powi(2)).abs() < 0.0005);
 }

@@ -7,11 +7,23 @@ use warpwatt_config::{Config, GpuFile};
 use warpwatt_energy::{Breakdown, Model, Seconds, Setting, Technology};
 
 /// Techniques that the built-in technologies know.
-pub const TECHNIQUES: &[&str] =
-    &["warped-compression", "drowsy", "dwl", "gated", "filter-cache", "renaming", "packing"];
+pub const TECHNIQUES: &[&str] = &[
+    "warped-compression",
+    "drowsy",
+    "dwl",
+    "gated",
+    "filter-cache",
+    "renaming",
+    "packing",
+    "e2mc",
+    "bdi",
+    "fpc",
+    "cpack",
+];
 
 /// Parameters of techniques, none of them 0.
 pub const PARAMETERS: &[(&str, f64)] = &[
+    ("technique.e2mc.symbol_bits", 16.0),
     ("technique.warped-compression.compression", 1.0),
     ("technique.warped-compression.compressors", 2.0),
     ("technique.warped-compression.decompressors", 4.0),

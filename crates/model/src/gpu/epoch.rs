@@ -61,6 +61,8 @@ pub(super) struct Run<'g, 'a> {
     verifies: bool,
     epochs: u64,
     next_sample: u64,
+    /// Thread instructions after which techniques at the memory controllers tell each other something.
+    tells_at: u64,
     issued: u64,
     /// Thread and warp instructions of earlier runs.
     before: u64,
@@ -130,6 +132,7 @@ impl<'g, 'a> Run<'g, 'a> {
             verifies: gpu.techniques.are_verified(),
             epochs: 0,
             next_sample: options.interval.map_or(u64::MAX, |interval| gpu.now + interval.max(epoch)),
+            tells_at: gpu.tells_at(),
             issued: 0,
             before: 0,
             issued_before: 0,
@@ -234,6 +237,10 @@ impl<'g, 'a> Run<'g, 'a> {
             }
         } else if self.to >= self.next_sample {
             self.sample(options);
+        }
+        if self.tells_at != u64::MAX && self.thread_instructions() >= self.tells_at {
+            self.gpu.tell(self.to);
+            self.tells_at = self.gpu.tells_at();
         }
         self.epochs += 1;
         let issued = self.count_issued();

@@ -164,6 +164,25 @@ impl Gpu {
         sms.map(Sm::array_corrupted).chain(partitions.map(Partition::corrupted)).flatten().next()
     }
 
+    /// How many thread instructions are to be executed until techniques at the memory controllers tell each other something.
+    fn tells_at(&mut self) -> u64 {
+        self.partitions.as_mut_slice().iter().map(Partition::tells_at).min().unwrap_or(u64::MAX)
+    }
+
+    /// Techniques at the memory controllers tell each other what they have to, in cycle `now`.
+    fn tell(&mut self, now: u64) {
+        let partitions = self.partitions.as_mut_slice();
+        let mut all = Vec::new();
+        partitions.iter_mut().for_each(|partition| partition.tell(&mut all));
+        for technique in 0..Techniques::ALL.len() {
+            let told: Vec<_> =
+                all.extract_if(.., |(place, _)| *place == technique).map(|(_, told)| told).collect();
+            if !told.is_empty() {
+                partitions.iter_mut().for_each(|partition| partition.hear(now, technique, &told));
+            }
+        }
+    }
+
     /// Everything counted so far.
     pub fn counters(&mut self) -> Counters {
         let mut counters = Counters::default();

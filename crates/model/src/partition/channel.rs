@@ -51,9 +51,16 @@ pub struct Transfer {
 pub struct Returned {
     /// Cycle in which the L2 slice has it.
     pub at: u64,
+    /// Command clock in which its data end.
+    pub done: u64,
     pub tag: u32,
     pub channel: usize,
+    /// It comes from the write queue.
+    pub forwarded: bool,
 }
+
+/// Tags from this one on are of lines that stay in the controller. They take no place in the queue to the L2 slice.
+pub const INTERNAL: u32 = 1 << 31;
 
 #[derive(Clone, Debug)]
 pub struct Channel {
@@ -68,9 +75,11 @@ pub struct Channel {
     gathers: bool,
     high: u32,
     low: u32,
-    /// Lines on their way to the slice or waiting for it.
+    /// Lines on their way to the slice or waiting for it, in accesses: a line that techniques shortened takes less room.
     return_capacity: usize,
     returning: usize,
+    /// Accesses of a whole line.
+    line_accesses: usize,
 
     banks: Banks,
     queue: Queue,
@@ -113,7 +122,9 @@ impl Channel {
             gathers: dram.write_queue,
             high: (dram.queue * 3 / 4).max(1),
             low: dram.queue / 4,
-            return_capacity: dram.return_queue as usize + way.div_ceil(line_clocks) as usize,
+            return_capacity: (dram.return_queue as usize + way.div_ceil(line_clocks) as usize)
+                * accesses_per_line(config) as usize,
+            line_accesses: accesses_per_line(config) as usize,
             returning: 0,
             queue: Queue::new(dram.banks as usize, 2 * dram.queue as usize),
             inlet: VecDeque::with_capacity(config.l2.queue as usize + 2),
@@ -157,9 +168,9 @@ impl Channel {
             self.inlet.pop_front();
             counters.queues.note(u64::from(used));
             if direction == Direction::Read && self.queue.holds(bank, Direction::Write, line) {
-                counters.forwards += 1;
-                self.returning += 1;
-                self.give_back(at, asked, tag, counters);
+                counters.forwards += u64::from(tag < INTERNAL);
+                self.returning += if tag < INTERNAL { accesses as usize } else { 0 };
+                self.give_back(at, asked, tag, true, counters);
                 continue;
             }
             let open = self.banks.is_open(bank, row);
@@ -193,12 +204,14 @@ impl Channel {
     }
 
     /// A line that was read in a clock goes to the slice.
-    fn give_back(&mut self, at: u64, asked: u64, tag: u32, counters: &mut DramCounters) {
+    fn give_back(&mut self, at: u64, asked: u64, tag: u32, forwarded: bool, counters: &mut DramCounters) {
         let done = at + self.banks.spec.to_data[0] + self.banks.spec.data;
-        counters.line_reads += 1;
-        counters.latencies.note(done - asked);
+        if tag < INTERNAL {
+            counters.line_reads += 1;
+            counters.latencies.note(done - asked);
+        }
         let at = self.clock.core(done) + self.latency;
-        self.returned.push_back(Returned { at, tag, channel: self.index });
+        self.returned.push_back(Returned { at, done, tag, channel: self.index, forwarded });
     }
 
     /// Issues all commands of clocks before `until`.
@@ -372,14 +385,16 @@ impl Channel {
         match direction {
             Direction::Read => {
                 counters.reads += 1;
-                self.returning += usize::from(!started);
+                if !started && waiting.tag < INTERNAL {
+                    self.returning += waiting.left as usize + 1;
+                }
             }
             Direction::Write => counters.writes += 1,
         }
         if waiting.left == 0 {
             match direction {
-                Direction::Read => self.give_back(at, waiting.asked, waiting.tag, counters),
-                Direction::Write => counters.line_writes += 1,
+                Direction::Read => self.give_back(at, waiting.asked, waiting.tag, false, counters),
+                Direction::Write => counters.line_writes += u64::from(waiting.tag < INTERNAL),
             }
             if self.queue.hits(direction) >> bank & 1 == 0 {
                 self.rows_from = 0;
@@ -422,13 +437,24 @@ impl Channel {
         self.returned.front().copied()
     }
 
-    /// The slice takes it.
+    /// The controller takes the lines whose return is known, to hold them until the slice does.
+    #[inline]
+    pub fn pick_up(&mut self) -> Option<Returned> {
+        self.returned.pop_front()
+    }
+
+    /// The slice takes the line that reaches it next.
     pub fn take(&mut self) {
         self.returned.pop_front();
+        self.taken(self.line_accesses);
+    }
+
+    /// The slice has taken a line of so many accesses: its place is free.
+    pub fn taken(&mut self, accesses: usize) {
         if self.returning >= self.return_capacity {
             self.next = None;
         }
-        self.returning -= 1;
+        self.returning -= accesses;
     }
 
     /// Reads are waiting whose return is not known yet.

@@ -3,17 +3,18 @@
 //!
 //! A request reaches its channel at once; `dram.cycles`, the fixed part of the latency on the way there and
 //! back, is spent on the way back. The channels are advanced to the present before they are asked anything, and since every return
-//! takes `dram.cycles` at least, the L2 slice may sleep that long without missing one.
+//! takes `dram.cycles` at least, the L2 slice may sleep that long without missing one. What techniques hold back is in `held`.
 
 use warpwatt_base::clock::Clock;
 use warpwatt_config::Config;
 use warpwatt_memory::DeviceMemory;
 
 use super::banks::Direction;
-use super::channel::{Channel, Returned, Transfer};
+use super::channel::{Channel, INTERNAL, Returned, Transfer};
 use super::counters::DramCounters;
-use super::mapping::Mapping;
-use super::site::{self, TransferPlan, TransferSite, Way};
+use super::held::{Holding, Later};
+use super::mapping::{Mapping, Place};
+use super::site::{self, Metadata, Told, TransferPlan, TransferSite, Way};
 use crate::address::Interleave;
 use crate::net::LINE_BYTES;
 use crate::techniques::{Hung, TechniqueCounters, Techniques};
@@ -38,10 +39,14 @@ pub struct Controller {
     shortest: u64,
     /// The clock that the channels are advanced to.
     now: u64,
-    /// The techniques that act here, the lines that they are to see, and by tag how many cycles later than usual a line comes back.
+    /// From the command of a read to the end of its data at the earliest, in command clocks.
+    to_data: u64,
+    /// The techniques that act here, the lines that they are to see, by tag how lines are read, and what is held back.
     sites: Vec<Hung<dyn TransferSite>>,
     wanted: Vec<Wanted>,
-    delays: Vec<u32>,
+    plans: Vec<TransferPlan>,
+    held: Holding,
+    picked: Vec<Returned>,
     pub counters: DramCounters,
 }
 
@@ -66,7 +71,10 @@ impl Controller {
             now: 0,
             sites: techniques.hang(config, index as u32, |sites, build| sites.transfer.map(|at| at(build))),
             wanted: Vec::with_capacity(2),
-            delays: vec![0; lines],
+            plans: vec![TransferPlan::WHOLE; lines],
+            held: Holding::default(),
+            picked: Vec::with_capacity(lines),
+            to_data: u64::from(dram.t_cl).max(1),
             counters: DramCounters::default(),
         }
     }
@@ -75,11 +83,64 @@ impl Controller {
     #[inline]
     pub fn advance(&mut self, cycle: u64) {
         let clock = self.clock.at(cycle);
-        if clock > self.now {
-            self.now = clock;
-            for channel in &mut self.channels {
-                channel.advance(clock, &mut self.counters);
+        if clock <= self.now {
+            return;
+        }
+        if self.sites.is_empty() {
+            self.advance_channels(clock);
+        } else {
+            self.advance_held(clock);
+        }
+    }
+
+    #[inline]
+    fn advance_channels(&mut self, clock: u64) {
+        self.now = clock;
+        for channel in &mut self.channels {
+            channel.advance(clock, &mut self.counters);
+        }
+    }
+
+    /// The same in steps: up to each clock in which a transfer that was held goes to its channel, and no further than metadata can be there that
+    /// nothing is known of yet.
+    fn advance_held(&mut self, clock: u64) {
+        while self.now < clock {
+            let mut to = clock.min(self.held.next().max(self.now + 1));
+            if self.held.is_fetching() {
+                to = to.min(self.now + self.to_data);
             }
+            self.advance_channels(to);
+            self.pick_up();
+            while let Some(Later { channel, transfer, .. }) = self.held.due(self.now) {
+                self.channels[channel].push(transfer, &mut self.counters);
+            }
+            self.pick_up();
+        }
+    }
+
+    /// Takes the lines whose return is known: metadata releases what waits for it, the others go on to the slice.
+    fn pick_up(&mut self) {
+        self.picked.clear();
+        for channel in &mut self.channels {
+            while let Some(line) = channel.pick_up() {
+                self.picked.push(line);
+            }
+        }
+        self.picked.sort_by_key(|line| (line.done, line.channel));
+        for i in 0..self.picked.len() {
+            let mut line = self.picked[i];
+            if line.tag >= INTERNAL {
+                self.held.fetched(line.tag, line.done);
+                if line.forwarded {
+                    self.sites.iter_mut().for_each(|hung| hung.site.metadata_forwarded());
+                }
+                continue;
+            }
+            let plan = &self.plans[line.tag as usize];
+            for hung in &mut self.sites {
+                line.at = hung.site.arrived(line.at, plan, line.forwarded);
+            }
+            self.held.arrive(line);
         }
     }
 
@@ -121,29 +182,77 @@ impl Controller {
     /// same clock.
     #[inline]
     pub fn dispatch(&mut self, cycle: u64, memory: &DeviceMemory) {
+        if self.wanted.is_empty() {
+            return;
+        }
         for i in 0..self.wanted.len() {
             let Wanted { line, direction, tag } = self.wanted[i];
             let way = if direction == Direction::Read { Way::Fill } else { Way::WriteBack };
             let address = self.interleave.global(self.index, line * LINE_BYTES);
-            let plan = self.show(cycle, way, address, memory);
+            let plan = self.show(cycle, way, address, line, memory);
             if direction == Direction::Read {
-                self.delays[tag as usize] = plan.cycles;
+                self.plans[tag as usize] = plan;
             }
-            self.push(line, plan.bytes, direction, tag);
+            self.carry_out(cycle, &plan, line, direction, tag);
         }
         self.wanted.clear();
+        self.pick_up();
+    }
+
+    /// Has a line moved as techniques planned it.
+    fn carry_out(&mut self, cycle: u64, plan: &TransferPlan, line: u64, direction: Direction, tag: u32) {
+        if let Some(metadata) = &plan.metadata {
+            self.move_metadata(metadata);
+        }
+        let place = self.mapping.place(line);
+        let transfer = self.asked(place, line, plan.bytes, direction, tag);
+        if direction == Direction::Read
+            && let Some(metadata) = &plan.metadata
+            && self.held.wait_for(metadata.line, place.channel, transfer)
+        {
+            return;
+        }
+        // A read does not overtake the write of its line.
+        let at = match direction {
+            Direction::Write => self.clock.at(cycle + u64::from(plan.wait)),
+            Direction::Read => self.held.write_of(line).unwrap_or(0),
+        };
+        if at > self.now {
+            self.held.hold(Later { at, channel: place.channel, transfer });
+        } else {
+            self.channels[place.channel].push(transfer, &mut self.counters);
+        }
+    }
+
+    /// Reads a line of metadata that is not there, and writes the one back that makes room.
+    fn move_metadata(&mut self, metadata: &Metadata) {
+        if let Some((line, place)) = metadata.write_back {
+            self.push_metadata(line, place, Direction::Write, INTERNAL);
+        }
+        if metadata.missing {
+            let tag = self.held.fetch(metadata.line);
+            self.push_metadata(metadata.line, metadata.place, Direction::Read, tag);
+        }
+    }
+
+    fn push_metadata(&mut self, line: u64, place: u64, direction: Direction, tag: u32) {
+        let place = self.mapping.place(place);
+        // Lines of metadata are told apart from lines of memory, several of which share a place.
+        let transfer = self.asked(place, line | 1 << 63, self.access_bytes, direction, tag);
+        self.channels[place.channel].push(transfer, &mut self.counters);
     }
 
     /// The host copies or fills a line of this partition, or reads it.
     pub fn copied(&mut self, cycle: u64, way: Way, address: u64, memory: &DeviceMemory) {
-        self.show(cycle, way, address, memory);
+        let line = self.interleave.local(address) / LINE_BYTES;
+        self.show(cycle, way, address, line, memory);
     }
 
     /// Lets techniques plan the transfer of a line.
-    fn show(&mut self, now: u64, way: Way, address: u64, memory: &DeviceMemory) -> TransferPlan {
+    fn show(&mut self, now: u64, way: Way, address: u64, line: u64, memory: &DeviceMemory) -> TransferPlan {
         let bytes = memory.line(address);
-        let transfer = site::Transfer { now, way, address, bytes: bytes.as_ref() };
-        let mut plan = TransferPlan { bytes: LINE_BYTES as u32, cycles: 0 };
+        let transfer = site::Transfer { now, way, address, line, bytes: bytes.as_ref() };
+        let mut plan = TransferPlan::WHOLE;
         for hung in &mut self.sites {
             hung.site.transfer(&transfer, &mut plan);
         }
@@ -153,7 +262,12 @@ impl Controller {
     /// Asks the channel of a line for so many bytes, in whole accesses.
     fn push(&mut self, line: u64, bytes: u32, direction: Direction, tag: u32) {
         let place = self.mapping.place(line);
-        let transfer = Transfer {
+        let transfer = self.asked(place, line, bytes, direction, tag);
+        self.channels[place.channel].push(transfer, &mut self.counters);
+    }
+
+    fn asked(&self, place: Place, line: u64, bytes: u32, direction: Direction, tag: u32) -> Transfer {
+        Transfer {
             line,
             bank: place.bank,
             row: place.row,
@@ -161,20 +275,21 @@ impl Controller {
             accesses: bytes.div_ceil(self.access_bytes).max(1),
             asked: self.now,
             tag,
-        };
-        self.channels[place.channel].push(transfer, &mut self.counters);
+        }
     }
 
     /// The line that comes back first, as far as that is known.
     #[inline]
     pub fn returned(&self) -> Option<Returned> {
+        if !self.sites.is_empty() {
+            return self.held.returned();
+        }
         let mut first: Option<Returned> = None;
         for channel in &self.channels {
-            if let Some(mut line) = channel.returned() {
-                line.at += u64::from(self.delays[line.tag as usize]);
-                if first.is_none_or(|other| line.at < other.at) {
-                    first = Some(line);
-                }
+            if let Some(line) = channel.returned()
+                && first.is_none_or(|other| line.at < other.at)
+            {
+                first = Some(line);
             }
         }
         first
@@ -182,17 +297,24 @@ impl Controller {
 
     /// The slice takes the line that came back first.
     pub fn take(&mut self, line: Returned) {
-        self.channels[line.channel].take();
+        if self.sites.is_empty() {
+            self.channels[line.channel].take();
+        } else {
+            self.held.take();
+            let accesses = self.plans[line.tag as usize].bytes.div_ceil(self.access_bytes).max(1);
+            self.channels[line.channel].taken(accesses as usize);
+        }
     }
 
     /// A cycle before which no line comes back that has not been announced yet, as seen in cycle `now`.
     pub fn next_unknown(&self, now: u64) -> u64 {
-        if self.channels.iter().any(Channel::has_reads) { now + self.shortest } else { u64::MAX }
+        let reads = self.held.has_reads() || self.channels.iter().any(Channel::has_reads);
+        if reads { now + self.shortest } else { u64::MAX }
     }
 
     /// A cycle at whose start no waiting line has got another command yet or just one; `u64::MAX` if none waits.
     pub fn next_command(&self) -> u64 {
-        let next = self.channels.iter().map(Channel::next).min().unwrap_or(u64::MAX);
+        let next = self.channels.iter().map(Channel::next).min().unwrap_or(u64::MAX).min(self.held.next());
         if next == u64::MAX { u64::MAX } else { self.clock.core(next + 1) }
     }
 
@@ -225,7 +347,24 @@ impl Controller {
     }
 
     pub fn is_idle(&self) -> bool {
-        self.channels.iter().all(Channel::is_idle)
+        self.channels.iter().all(Channel::is_idle) && self.held.is_empty()
+    }
+
+    /// How many thread instructions are to be executed until techniques tell all controllers something.
+    pub fn tells_at(&self) -> u64 {
+        self.sites.iter().map(|hung| hung.site.tells_at()).min().unwrap_or(u64::MAX)
+    }
+
+    /// What techniques have to tell.
+    pub fn tell(&mut self, told: &mut Vec<(usize, Told)>) {
+        told.extend(self.sites.iter_mut().filter_map(|hung| Some((hung.technique, hung.site.tell()?))));
+    }
+
+    /// What a technique told at all controllers.
+    pub fn hear(&mut self, now: u64, technique: usize, told: &[Told]) {
+        for hung in self.sites.iter_mut().filter(|hung| hung.technique == technique) {
+            hung.site.hear(now, told);
+        }
     }
 
     /// What is waiting, in words.
@@ -233,5 +372,6 @@ impl Controller {
         for (i, channel) in self.channels.iter().enumerate() {
             channel.waiting(&format!("{name}, memory channel {i}"), out);
         }
+        self.held.waiting(name, out);
     }
 }

@@ -17,6 +17,7 @@ mod banks;
 mod channel;
 mod controller;
 mod counters;
+mod held;
 mod mapping;
 mod queue;
 mod site;
@@ -33,7 +34,7 @@ use crate::net::{Inbox, LINE_BYTES, Outbox};
 use crate::techniques::{TechniqueCounters, Techniques};
 use controller::Controller;
 pub use counters::{DramCounters, L2Counters};
-pub use site::{LineBytes, Transfer, TransferPlan, TransferSite, Way};
+pub use site::{LineBytes, Metadata, Told, Transfer, TransferPlan, TransferSite, Way};
 use slice::{Cause, LookedUp, Slice};
 
 pub struct Partition {
@@ -100,6 +101,21 @@ impl Partition {
     /// A line that the host wrote stays in L2, if it finds room.
     pub fn leave(&mut self, address: u64) {
         self.slice.leave(self.interleave.local(address) / LINE_BYTES);
+    }
+
+    /// How many thread instructions are to be executed until techniques at the controllers tell each other something.
+    pub fn tells_at(&self) -> u64 {
+        self.memory.tells_at()
+    }
+
+    /// What techniques have to tell, each with its place in the list of techniques.
+    pub fn tell(&mut self, told: &mut Vec<(usize, Told)>) {
+        self.memory.tell(told);
+    }
+
+    /// What the technique at a place in the list told at all controllers.
+    pub fn hear(&mut self, now: u64, technique: usize, told: &[Told]) {
+        self.memory.hear(now, technique, told);
     }
 
     /// Runs from cycle `from` to before `to`. `step`: no clock is skipped, with the same result. `memory` is read only, for techniques.

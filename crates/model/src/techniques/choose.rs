@@ -194,7 +194,9 @@ impl Techniques {
             let value = match parameter.kind {
                 Kind::Integer { .. } => text.parse().ok()?,
                 Kind::Switch => f64::from(u8::from(text == "on")),
-                Kind::Choice(_) => return None,
+                // Words may be numbers.
+                Kind::Choice(_) => text.parse().ok()?,
+                Kind::File => return None,
             };
             Some((parameter.key, if parameter.unit == "%" { value / 100.0 } else { value }))
         };

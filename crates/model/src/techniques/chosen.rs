@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use warpwatt_codecs::profile::Profile as Symbols;
 use warpwatt_config::{Config, Settings};
 use warpwatt_isa::Program;
 
@@ -18,12 +19,20 @@ pub struct Techniques {
     pub inject: Option<Fault>,
     /// How often instructions are executed, for techniques that ask.
     pub profile: Option<Arc<Profile>>,
+    /// Frequencies of symbols for techniques that are given them beforehand.
+    pub symbols: Option<Arc<Symbols>>,
 }
 
 impl Default for Techniques {
     /// None is on. What is stored is verified where checks are compiled in.
     fn default() -> Self {
-        Techniques { chosen: Chosen::default(), verify: cfg!(debug_assertions), inject: None, profile: None }
+        Techniques {
+            chosen: Chosen::default(),
+            verify: cfg!(debug_assertions),
+            inject: None,
+            profile: None,
+            symbols: None,
+        }
     }
 }
 
@@ -172,9 +181,10 @@ impl Techniques {
         let each = self.settings().filter_map(|(place, technique, settings)| {
             let inject = inject.filter(|fault| technique.stores.contains(fault));
             let verify = self.verify || inject.is_some();
+            let symbols = self.symbols.as_deref();
             let site = build(
                 &technique.sites,
-                &Build { config, settings, techniques: self, instance, verify, inject },
+                &Build { config, settings, techniques: self, instance, verify, inject, symbols },
             )?;
             Some(Hung { technique: place, site })
         });

@@ -33,9 +33,15 @@ impl TechniqueCounters {
         TechniqueCounters(zero.collect())
     }
 
-    /// Those of all techniques.
+    /// Those of all techniques. Techniques that exclude each other may have the same ones.
     pub fn infos() -> Vec<CounterInfo> {
-        Techniques::ALL.iter().flat_map(|technique| technique.counters).copied().collect()
+        let mut infos: Vec<CounterInfo> = Vec::new();
+        for info in Techniques::ALL.iter().flat_map(|technique| technique.counters) {
+            if !infos.iter().any(|known| known.name == info.name) {
+                infos.push(*info);
+            }
+        }
+        infos
     }
 
     /// Each technique's, in the order of the list.

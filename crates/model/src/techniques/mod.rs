@@ -11,6 +11,7 @@
 //! controllers, the program before a launch, the admission of blocks. Any number of techniques act at a site unless they exclude each other.
 //! Each gives back exactly what it was given. docs/adding-a-technique.md leads through one.
 
+pub mod block_compression;
 pub mod block_profile;
 mod choose;
 mod chosen;
@@ -47,6 +48,10 @@ impl Techniques {
         &virtualization::TECHNIQUE,
         &corf::TECHNIQUE,
         &corf_plus::TECHNIQUE,
+        &block_compression::e2mc::TECHNIQUE,
+        &block_compression::simple::BDI,
+        &block_compression::simple::FPC,
+        &block_compression::simple::CPACK,
         &drowsy::TECHNIQUE,
         &dwl::TECHNIQUE,
         &gated::TECHNIQUE,

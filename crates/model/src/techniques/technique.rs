@@ -2,6 +2,7 @@
 //! A technique as one value: what there is to know about it, and how it is put into the machine.
 
 use warpwatt_base::counters::{CounterInfo, CounterSet};
+use warpwatt_codecs::profile::Profile as Symbols;
 use warpwatt_config::{Config, Parameter, Settings};
 use warpwatt_isa::Program;
 
@@ -113,6 +114,8 @@ pub struct Build<'a> {
     pub verify: bool,
     /// Flip one stored bit: only the first SM and the first partition are asked to.
     pub inject: Option<Fault>,
+    /// Frequencies of symbols that were collected beforehand, if there are any.
+    pub symbols: Option<&'a Symbols>,
 }
 
 /// What the compiler's half of a technique works on.

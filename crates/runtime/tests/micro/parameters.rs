@@ -77,6 +77,7 @@ fn others(parameter: &Parameter, config: &Config) -> Vec<String> {
         Kind::Choice(words) => {
             words.iter().filter(|&&word| word != now).map(|&word| word.to_owned()).collect()
         }
+        Kind::File => vec![],
     }
 }
 

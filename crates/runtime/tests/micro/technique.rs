@@ -23,6 +23,7 @@ pub fn random(seed: u64, config: &mut Config) -> Techniques {
             let value = match parameter.kind {
                 Kind::Switch => ["off", "on"][random.below(2) as usize].to_owned(),
                 Kind::Choice(words) => words[random.below(words.len() as u32) as usize].to_owned(),
+                Kind::File => continue,
                 Kind::Integer { min, max } => {
                     (min + random.below(max.min(4 * min + 40) - min + 1)).to_string()
                 }

@@ -35,8 +35,15 @@ impl Bench {
         }
         let config = GpuFile::preset("gtx480-wc").expect("a preset").config;
         let techniques = &Techniques::default();
-        let settings = &parameters;
-        let build = Build { config: &config, settings, techniques, instance: 0, verify: true, inject: None };
+        let build = Build {
+            config: &config,
+            settings: &parameters,
+            techniques,
+            instance: 0,
+            verify: true,
+            inject: None,
+            symbols: None,
+        };
         let mut technique = WarpedCompression::new(&build);
         let program = &Program::default();
         technique.start(0, &Started { slot: 0, registers: 16, program, kept_out: 0 });

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Encoding and decoding of blocks, with pointers to where decoding may start in parallel (E2MC, section III-F1 and Figure 8).
+//!
+//! A block for `n` decoders is cut into `n` parts of as many symbols. Stored are `n - 1` pointers of as many bits as number the block's bytes, then the
+//! parts; all but the first start with a whole byte, to which the pointers point.
+
+use super::code::Code;
+use super::look_up::{LookUp, admitted};
+use super::{Codeword, Frequencies, SymbolBits, limited_lengths};
+use crate::block::{BlockCodec, Encoded, Garbled, LARGEST, Reader, Writer, words, words_mut};
+
+/// A code with the table that the compressor looks symbols up in.
+#[derive(Clone, Debug)]
+enum Tree {
+    /// All values have codewords.
+    All(Code),
+    /// The most frequent values have; symbol numbers of the code are places in `values`, and the one behind them is the escape.
+    Frequent { code: Code, look_up: LookUp, values: Vec<u32>, escape: Codeword },
+}
+
+/// Huffman codes for blocks.
+#[derive(Clone, Debug)]
+pub struct Huffman {
+    width: SymbolBits,
+    ways: usize,
+    trees: Vec<Tree>,
+}
+
+impl Huffman {
+    /// Codes from frequencies, for at most `values` frequent values if symbols are long, and 1 to 8 decoders.
+    pub fn new(frequencies: &Frequencies, values: usize, ways: usize) -> Huffman {
+        let width = frequencies.width();
+        let tree = |tree| {
+            if width.is_narrow() {
+                return Tree::All(Code::new(&limited_lengths(frequencies.dense(tree), width.longest())));
+            }
+            Tree::frequent(frequencies, values)
+        };
+        Huffman { width, ways: ways.clamp(1, 8), trees: (0..width.trees()).map(tree).collect() }
+    }
+
+    /// The same codes for another number of decoders.
+    pub fn with_ways(mut self, ways: usize) -> Huffman {
+        self.ways = ways.clamp(1, 8);
+        self
+    }
+
+    pub fn width(&self) -> SymbolBits {
+        self.width
+    }
+
+    /// The prefix of values without a codeword; `None` if all have one.
+    pub fn escape(&self) -> Option<Codeword> {
+        match &self.trees[0] {
+            Tree::All(_) => None,
+            Tree::Frequent { escape, .. } => Some(*escape),
+        }
+    }
+
+    /// The codeword of a symbol at a position of a word; `None` if it is escaped.
+    pub fn word(&self, position: usize, symbol: u32) -> Option<Codeword> {
+        let word = match &self.trees[position % self.trees.len()] {
+            Tree::All(code) => code.word(symbol),
+            Tree::Frequent { look_up, .. } => look_up.word(symbol),
+        };
+        (word.length > 0).then_some(word)
+    }
+
+    /// Numbers of the symbols of a part of a block of so many words.
+    fn part(&self, part: usize, words: usize, per_word: usize) -> std::ops::Range<usize> {
+        let symbols = words * per_word;
+        part * symbols / self.ways..(part + 1) * symbols / self.ways
+    }
+
+    /// Writes the symbols of a block, and gives the bytes at which parts start; `None` if one starts too far behind to be pointed to.
+    #[inline(always)]
+    fn write<const BITS: u32>(
+        &self,
+        put: impl Fn(usize, u32, &mut Writer),
+        block: &[u8],
+        to: &mut Writer,
+    ) -> Option<[u32; 7]> {
+        let per_word = 32 / BITS as usize;
+        let mut values = [0; LARGEST / 4];
+        values.iter_mut().zip(words(block)).for_each(|(value, word)| *value = word);
+        let mut pointers = [0; 7];
+        for part in 0..self.ways {
+            if part > 0 {
+                let byte = to.align();
+                if byte >= block.len() {
+                    return None;
+                }
+                pointers[part - 1] = byte as u32;
+            }
+            for symbol in self.part(part, block.len() / 4, per_word) {
+                let position = symbol % per_word;
+                let value = values[symbol / per_word] >> (position as u32 * BITS) & (u32::MAX >> (32 - BITS));
+                put(position, value, to);
+            }
+        }
+        Some(pointers)
+    }
+
+    /// Reads symbols into a block, part by part.
+    #[inline(always)]
+    fn read<const BITS: u32>(
+        &self,
+        take: impl Fn(usize, &mut Reader) -> Result<u32, Garbled>,
+        pointers: &[u32],
+        from: &mut Reader,
+        block: &mut [u8],
+    ) -> Result<(), Garbled> {
+        let per_word = 32 / BITS as usize;
+        let mut values = [0; LARGEST / 4];
+        for part in 0..self.ways {
+            if part > 0 {
+                from.check()?;
+                from.seek(pointers[part - 1] as usize);
+            }
+            for symbol in self.part(part, block.len() / 4, per_word) {
+                let position = symbol % per_word;
+                values[symbol / per_word] |= take(position, from)? << (position as u32 * BITS);
+            }
+        }
+        words_mut(block).iter_mut().zip(values).for_each(|(place, value)| *place = value.to_le_bytes());
+        Ok(())
+    }
+}
+
+impl Tree {
+    fn frequent(frequencies: &Frequencies, values: usize) -> Tree {
+        let by_frequency = frequencies.by_frequency(0);
+        let admitted = admitted(by_frequency.iter().map(|&(value, _)| value), values);
+        let mut counts = Vec::with_capacity(admitted.len() + 1);
+        let (mut left_out, mut next) = (frequencies.rest(), 0);
+        for &(value, count) in &by_frequency {
+            if admitted.get(next) == Some(&value) {
+                counts.push(count);
+                next += 1;
+            } else {
+                left_out += count;
+            }
+        }
+        counts.push(left_out);
+        let code = Code::new(&limited_lengths(&counts, frequencies.width().longest()));
+        let entries = admitted.iter().enumerate().map(|(place, &value)| (value, code.word(place as u32)));
+        let look_up = LookUp::new(values, entries);
+        let escape = code.word(admitted.len() as u32);
+        Tree::Frequent { code, look_up, values: admitted, escape }
+    }
+}
+
+impl BlockCodec for Huffman {
+    fn encode(&self, block: &[u8], out: &mut Encoded) -> bool {
+        let pointer_bits = block.len().ilog2();
+        let mut to = Writer::new(out);
+        (1..self.ways).for_each(|_| to.put(0, pointer_bits));
+        let narrow = |position: usize, symbol, to: &mut Writer| {
+            if let Tree::All(code) = &self.trees[position] {
+                let word = code.word(symbol);
+                to.put(word.bits, word.length);
+            }
+        };
+        let wide = |_: usize, symbol, to: &mut Writer| {
+            if let Tree::Frequent { look_up, escape, .. } = &self.trees[0] {
+                let word = look_up.word(symbol);
+                if word.length > 0 {
+                    to.put(word.bits, word.length);
+                } else {
+                    to.put(escape.bits, escape.length);
+                    to.put(symbol, self.width.bits());
+                }
+            }
+        };
+        let pointers = match self.width {
+            SymbolBits::Four => self.write::<4>(narrow, block, &mut to),
+            SymbolBits::Eight => self.write::<8>(narrow, block, &mut to),
+            SymbolBits::Sixteen => self.write::<16>(wide, block, &mut to),
+            SymbolBits::ThirtyTwo => self.write::<32>(wide, block, &mut to),
+        };
+        let Some(pointers) = pointers else { return false };
+        to.finish();
+        for (i, &pointer) in pointers[..self.ways - 1].iter().enumerate() {
+            out.patch(i * pointer_bits as usize, pointer, pointer_bits as usize);
+        }
+        out.bits() < 8 * block.len()
+    }
+
+    fn decode(&self, stored: &[u8], block: &mut [u8]) -> Result<(), Garbled> {
+        let pointer_bits = block.len().ilog2();
+        let mut from = Reader::new(stored)?;
+        let mut pointers = [0; 7];
+        pointers[..self.ways - 1].iter_mut().for_each(|pointer| *pointer = from.take(pointer_bits));
+        let pointers = &pointers[..self.ways - 1];
+        let narrow = |position: usize, from: &mut Reader| {
+            let Tree::All(code) = &self.trees[position] else { return Err(Garbled) };
+            let (symbol, length) = code.decode(from.peek()).ok_or(Garbled)?;
+            from.skip(length);
+            Ok(symbol)
+        };
+        let wide = |_: usize, from: &mut Reader| {
+            let Tree::Frequent { code, values, .. } = &self.trees[0] else { return Err(Garbled) };
+            let (place, length) = code.decode(from.peek()).ok_or(Garbled)?;
+            from.skip(length);
+            Ok(values.get(place as usize).copied().unwrap_or_else(|| from.take(self.width.bits())))
+        };
+        match self.width {
+            SymbolBits::Four => self.read::<4>(narrow, pointers, &mut from, block)?,
+            SymbolBits::Eight => self.read::<8>(narrow, pointers, &mut from, block)?,
+            SymbolBits::Sixteen => self.read::<16>(wide, pointers, &mut from, block)?,
+            SymbolBits::ThirtyTwo => self.read::<32>(wide, pointers, &mut from, block)?,
+        }
+        from.check()
+    }
+}

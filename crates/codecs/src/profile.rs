@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Frequencies of symbols as a text file: what a program loads and stores, collected beforehand, from which E2MC makes its codes (its offline
+//! probabilities, section III-B2a).
+//!
+//! ```text
+//! warpwatt.profile/1
+//! sha256 0f3a...            of all that follows this line
+//! collected loads-stores    or dram
+//! of vectorAdd@small, seed 1
+//! symbols 16 tree 0 values 812 rest 0
+//! 0 5214                    value in hexadecimal, count in decimal, the most frequent first
+//! ```
+//!
+//! Of long symbols the [`KEPT`] most frequent values are kept, the counts of the others added up.
+
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+use crate::huffman::{Frequencies, SymbolBits};
+
+/// The first line of a profile.
+pub const VERSION: &str = "warpwatt.profile/1";
+
+/// Values of a code that a profile keeps one by one.
+pub const KEPT: usize = 1 << 16;
+
+/// What was counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Collected {
+    /// The data of all loads and stores.
+    LoadsStores,
+    /// The lines that move between L2 and DRAM.
+    Dram,
+}
+
+impl Collected {
+    pub const ALL: [Collected; 2] = [Collected::LoadsStores, Collected::Dram];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Collected::LoadsStores => "loads-stores",
+            Collected::Dram => "dram",
+        }
+    }
+}
+
+/// Frequencies of symbols of all lengths.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Profile {
+    pub collected: Collected,
+    /// What it was collected of, in words.
+    pub of: String,
+    /// By length of symbols, in the order of [`SymbolBits::ALL`].
+    pub frequencies: [Frequencies; 4],
+}
+
+/// Why a text is no profile.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ProfileError {
+    #[error("this is no profile: its first line is not `{VERSION}`")]
+    NoProfile,
+    #[error("the profile has version `{0}`, and this program reads `{VERSION}`: collect it again")]
+    Version(String),
+    #[error(
+        "the profile is damaged: its contents do not have the hash that its second line names; collect it again"
+    )]
+    Hash,
+    #[error("line {line} of the profile: {what}")]
+    Line { line: usize, what: &'static str },
+}
+
+impl Profile {
+    pub fn new(collected: Collected, of: impl Into<String>) -> Profile {
+        Profile { collected, of: of.into(), frequencies: SymbolBits::ALL.map(Frequencies::new) }
+    }
+
+    /// Counts a 32-bit word in symbols of all lengths.
+    #[inline]
+    pub fn add_word(&mut self, word: u32) {
+        self.frequencies.iter_mut().for_each(|frequencies| frequencies.add_word(word));
+    }
+
+    /// Counts a block in symbols of all lengths.
+    pub fn add(&mut self, block: &[u8]) {
+        self.frequencies.iter_mut().for_each(|frequencies| frequencies.add(block));
+    }
+
+    /// Counts a block so many times.
+    pub fn add_times(&mut self, block: &[u8], times: u64) {
+        self.frequencies.iter_mut().for_each(|frequencies| frequencies.add_times(block, times));
+    }
+
+    pub fn of_width(&self, width: SymbolBits) -> &Frequencies {
+        &self.frequencies[width as usize]
+    }
+
+    /// As a file.
+    pub fn to_text(&self) -> String {
+        let mut body = format!("collected {}\nof {}\n", self.collected.name(), self.of.replace('\n', " "));
+        for frequencies in &self.frequencies {
+            let width = frequencies.width();
+            for tree in 0..width.trees() {
+                let all = frequencies.by_frequency(tree);
+                let (kept, left_out) = all.split_at(all.len().min(KEPT));
+                let rest = frequencies.rest() + left_out.iter().map(|&(_, count)| count).sum::<u64>();
+                let _ =
+                    writeln!(body, "symbols {} tree {tree} values {} rest {rest}", width.bits(), kept.len());
+                for (value, count) in kept {
+                    let _ = writeln!(body, "{value:x} {count}");
+                }
+            }
+        }
+        format!("{VERSION}\nsha256 {}\n{body}", hash(&body))
+    }
+
+    /// From a file.
+    pub fn from_text(text: &str) -> Result<Profile, ProfileError> {
+        let (version, rest) = text.split_once('\n').ok_or(ProfileError::NoProfile)?;
+        if version.trim_end() != VERSION {
+            let of_ours = version.starts_with("warpwatt.profile/");
+            let shown = || version.trim_end().chars().take(40).collect();
+            return Err(if of_ours { ProfileError::Version(shown()) } else { ProfileError::NoProfile });
+        }
+        let (second, body) = rest.split_once('\n').ok_or(ProfileError::Hash)?;
+        if second.strip_prefix("sha256 ").map(str::trim_end) != Some(hash(body).as_str()) {
+            return Err(ProfileError::Hash);
+        }
+        Lines { text: body.lines(), line: 2 }.profile()
+    }
+
+    /// A short name of its contents, for records.
+    pub fn digest(&self) -> String {
+        hash(&self.to_text())[..16].to_owned()
+    }
+}
+
+fn hash(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// The lines behind the hash.
+struct Lines<'a> {
+    text: std::str::Lines<'a>,
+    line: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn next(&mut self, missing: &'static str) -> Result<&'a str, ProfileError> {
+        self.line += 1;
+        self.text.next().ok_or(ProfileError::Line { line: self.line, what: missing })
+    }
+
+    fn wrong<T>(&self, what: &'static str) -> Result<T, ProfileError> {
+        Err(ProfileError::Line { line: self.line, what })
+    }
+
+    fn profile(mut self) -> Result<Profile, ProfileError> {
+        let collected = self.next("`collected` is missing")?.strip_prefix("collected ");
+        let collected = Collected::ALL.into_iter().find(|one| collected == Some(one.name()));
+        let Some(collected) = collected else {
+            return self.wrong("expected `collected loads-stores` or `collected dram`");
+        };
+        let Some(of) = self.next("`of` is missing")?.strip_prefix("of ") else {
+            return self.wrong("expected `of`");
+        };
+        let mut profile = Profile::new(collected, of);
+        for frequencies in &mut profile.frequencies {
+            for tree in 0..frequencies.width().trees() {
+                self.tree(tree, frequencies)?;
+            }
+        }
+        if self.text.next().is_some() {
+            self.line += 1;
+            return self.wrong("nothing is expected behind the last symbol");
+        }
+        Ok(profile)
+    }
+
+    fn tree(&mut self, tree: usize, frequencies: &mut Frequencies) -> Result<(), ProfileError> {
+        let heading: Vec<&str> = self.next("`symbols` is missing")?.split(' ').collect();
+        let ["symbols", bits, "tree", number, "values", values, "rest", rest] = heading[..] else {
+            return self.wrong("expected `symbols BITS tree NUMBER values COUNT rest COUNT`");
+        };
+        if bits != frequencies.width().bits().to_string() || number != tree.to_string() {
+            return self.wrong("lengths of symbols and trees are to follow each other in ascending order");
+        }
+        let (Ok(values), Ok(rest)) = (values.parse::<u64>(), rest.parse()) else {
+            return self.wrong("expected a count");
+        };
+        frequencies.note_rest(rest);
+        for _ in 0..values {
+            let entry = self.next("there are fewer values than the heading says")?.split_once(' ');
+            let value = entry.and_then(|(value, _)| u32::from_str_radix(value, 16).ok());
+            let count = entry.and_then(|(_, count)| count.parse().ok());
+            let (Some(value), Some(count)) = (value, count) else {
+                return self.wrong("expected a value in hexadecimal and a count");
+            };
+            if !frequencies.note(tree, value, count) {
+                return self.wrong("the value is too large for its symbol");
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Traffic between L2 and DRAM without time: accesses of a functional run go through tags of the L2 slices of a GPU, and what misses or is written back is
+//! noted with its bytes. Beside it, frequencies of symbols: in the data of loads and stores, and in the lines that move.
+//!
+//! The order of accesses is that of the functional run, and there are no L1 caches before the tags, so that the lines are about, not exactly, those of a
+//! timed run.
+
+use rustc_hash::FxHashMap;
+use warpwatt_codecs::profile::{Collected, Profile};
+use warpwatt_config::Config;
+use warpwatt_memory::DeviceMemory;
+use warpwatt_memory::monitor::{Observed, Origin, Touched};
+
+use crate::address::Interleave;
+use crate::cache::{State, Tags};
+use crate::net::LINE_BYTES;
+use crate::partition::LineBytes;
+
+/// The accesses of a warp instruction to one line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Request {
+    warp: (u64, u32, u32, u32),
+    line: u64,
+    write: bool,
+    words: u32,
+}
+
+/// Tags of all L2 slices, and what moves behind them.
+pub struct Traffic {
+    interleave: Interleave,
+    slices: Vec<Tags>,
+    pending: Option<Request>,
+    /// What DRAM holds of lines that were written back or copied by the host.
+    dram: FxHashMap<u64, LineBytes>,
+    /// Contents of lines that moved, with the number of times that they were read and written.
+    moved: FxHashMap<LineBytes, [u64; 2]>,
+    /// Lines read that nobody had written.
+    pub untouched: u64,
+    /// Frequencies in the data of loads and stores.
+    pub loads_stores: Profile,
+}
+
+impl Traffic {
+    /// Behind the L2 of a GPU; `of` says in words what runs.
+    pub fn new(config: &Config, of: &str) -> Traffic {
+        Traffic {
+            interleave: Interleave::new(config),
+            slices: (0..config.gpu.partitions).map(|_| Tags::new(config.l2.sets, config.l2.ways)).collect(),
+            pending: None,
+            dram: FxHashMap::default(),
+            moved: FxHashMap::default(),
+            untouched: 0,
+            loads_stores: Profile::new(Collected::LoadsStores, of),
+        }
+    }
+
+    /// A thread is about to access global memory.
+    pub fn access(&mut self, memory: &DeviceMemory, seen: &Observed) {
+        self.count(seen);
+        let Origin { block, thread, pc } = seen.origin;
+        let warp = (seen.grid, block, thread / 32, pc);
+        let line = seen.address / LINE_BYTES;
+        let bytes = seen.current.len() as u64;
+        let (first, last) = (seen.address % LINE_BYTES / 4, (seen.address + bytes - 1) % LINE_BYTES / 4);
+        let words = (first..=last.max(first)).fold(0, |words, word| words | 1u32 << word);
+        // An access that leaves a part of a word as it is does not write it whole.
+        let write = seen.how != Touched::Read;
+        let words = if write && bytes < 4 { 0 } else { words };
+        match &mut self.pending {
+            Some(pending) if pending.warp == warp && pending.line == line => {
+                pending.words |= words;
+                pending.write |= write;
+            }
+            _ => {
+                self.flush(memory);
+                self.pending = Some(Request { warp, line, write, words });
+            }
+        }
+    }
+
+    /// The request that is being put together goes to L2.
+    pub fn flush(&mut self, memory: &DeviceMemory) {
+        let Some(Request { line, write, words, .. }) = self.pending.take() else { return };
+        let address = line * LINE_BYTES;
+        let partition = self.interleave.partition(address);
+        let local = self.interleave.local(address) / LINE_BYTES;
+        let tags = &mut self.slices[partition];
+        if let Some(place) = tags.find(local) {
+            tags.touch(place);
+            if write {
+                tags.set_state(place, State::Dirty);
+            }
+            return;
+        }
+        let Some((place, evicted)) = tags.reserve(local) else { return };
+        tags.set_state(place, if write { State::Dirty } else { State::Clean });
+        if let Some(victim) = evicted.filter(|victim| victim.dirty) {
+            let address = self.interleave.global(partition, victim.line * LINE_BYTES);
+            if let Some(bytes) = memory.line(address) {
+                self.dram.insert(address, bytes);
+                self.moved.entry(bytes).or_default()[1] += 1;
+            }
+        }
+        if !(write && words == u32::MAX) {
+            match self.dram.get(&address) {
+                Some(bytes) => self.moved.entry(*bytes).or_default()[0] += 1,
+                None => self.untouched += 1,
+            }
+        }
+    }
+
+    /// The host has written bytes of device memory.
+    pub fn written(&mut self, memory: &DeviceMemory, address: u64, bytes: u64) {
+        let first = address - address % LINE_BYTES;
+        for line in (first..address + bytes).step_by(LINE_BYTES as usize) {
+            if let Some(bytes) = memory.line(line) {
+                self.dram.insert(line, bytes);
+            }
+        }
+    }
+
+    /// Counts the words that a thread loads or stores; of accesses to parts of words, the words.
+    fn count(&mut self, seen: &Observed) {
+        let data = if seen.stored.is_empty() { seen.current } else { seen.stored };
+        let (words, rest) = data.as_chunks::<4>();
+        words.iter().for_each(|&word| self.loads_stores.add_word(u32::from_le_bytes(word)));
+        if !rest.is_empty() && words.is_empty() {
+            let mut word = [0; 4];
+            word[..rest.len()].copy_from_slice(rest);
+            self.loads_stores.add_word(u32::from_le_bytes(word));
+        }
+    }
+
+    /// Contents of the lines that moved, each with how often it was read and written, in a fixed order.
+    pub fn lines(&self) -> Vec<(&LineBytes, [u64; 2])> {
+        let mut lines: Vec<_> = self.moved.iter().map(|(bytes, count)| (bytes, *count)).collect();
+        lines.sort_unstable();
+        lines
+    }
+
+    /// Frequencies in the lines that moved.
+    pub fn dram(&self) -> Profile {
+        let mut profile = Profile::new(Collected::Dram, self.loads_stores.of.clone());
+        for (bytes, [read, written]) in &self.moved {
+            profile.add_times(bytes, read + written);
+        }
+        profile
+    }
+
+    /// Frequencies of what was collected in this way.
+    pub fn profile(&self, collected: Collected) -> Profile {
+        match collected {
+            Collected::LoadsStores => self.loads_stores.clone(),
+            Collected::Dram => self.dram(),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A device whose traffic behind L2 is noted: for profiles of symbols and for measures of what could be compressed.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use warpwatt_config::Config;
+use warpwatt_memory::DeviceMemory;
+use warpwatt_memory::monitor::{Observed, Witness};
+use warpwatt_model::traffic::Traffic;
+
+use crate::device::Device;
+
+/// What a device moved, and moves.
+#[derive(Clone)]
+pub struct TrafficLog(Arc<Mutex<Traffic>>);
+
+impl TrafficLog {
+    fn lock(&self) -> MutexGuard<'_, Traffic> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Witness for TrafficLog {
+    fn access(&self, memory: &DeviceMemory, seen: &Observed) {
+        self.lock().access(memory, seen);
+    }
+
+    fn written(&self, memory: &DeviceMemory, address: u64, bytes: u64) {
+        self.lock().written(memory, address, bytes);
+    }
+}
+
+impl Device {
+    /// Notes the traffic behind the L2 cache of a GPU from now on; `of` says in words what runs. For functional devices: a timed one has its own
+    /// controllers.
+    pub fn note_traffic(&mut self, config: &Config, of: &str) -> TrafficLog {
+        let log = TrafficLog(Arc::new(Mutex::new(Traffic::new(config, of))));
+        self.memory.set_witness(Box::new(log.clone()));
+        log
+    }
+
+    /// The traffic that was noted.
+    pub fn with_traffic<R>(&self, log: &TrafficLog, look: impl FnOnce(&Traffic) -> R) -> R {
+        let mut traffic = log.lock();
+        traffic.flush(&self.memory);
+        look(&traffic)
+    }
+}

@@ -192,23 +192,23 @@ fn results_are_the_same_and_neither_threads_nor_skipping_shows() {
 
 #[test]
 fn a_stream_that_is_half_as_large_is_read_nearly_twice_as_fast() {
-    let mut setup = Setup { blocks: 32, rounds: 16, ..Setup::new() };
-    // Enough lines under way to keep the bus busy.
-    (setup.config.l2.mshrs, setup.config.dram.return_queue) = (128, 64);
+    // As many blocks as the SMs hold, and a memory so slow that its bus is what they wait for.
+    let mut setup = Setup { blocks: 24, rounds: 16, ..Setup::new() };
+    (setup.config.clock.dram_mhz, setup.config.l2.mshrs) = (250, 128);
     let (plain, noisy) = (setup.run("", narrow).expect("it runs"), setup.run("", noise).expect("it runs"));
     assert_eq!(plain.cycles, noisy.cycles);
     let busy =
         plain.kernel.dram.data_busy as f64 / (plain.kernel.dram.active + plain.kernel.dram.idle) as f64;
-    assert!(busy > 0.5, "the memory is busy {busy:.2} of the time");
+    assert!(busy > 0.7, "the memory is busy {busy:.2} of the time");
     for with in ["bdi", "e2mc", "e2mc:symbol_bits=8,ways=8"] {
         let ran = setup.run(with, narrow).expect("it runs");
         let speedup = plain.cycles as f64 / ran.cycles as f64;
-        eprintln!("{with}: {speedup:.3}");
+        assert!(speedup > 1.7 && speedup < 2.05, "{with}: {speedup:.2}");
         // What cannot be compressed costs metadata, and no more.
         let ran = setup.run(with, noise).expect("it runs");
         let (own, reads) = (ran.own(), noisy.all.dram.reads);
         assert_eq!(ran.all.dram.reads, reads + own.metadata_misses - own.metadata_forwards, "{with}");
-        eprintln!("{with}: noise {} {}", ran.cycles, noisy.cycles);
+        assert!((ran.cycles as f64) < 1.03 * noisy.cycles as f64, "{with}: {} {}", ran.cycles, noisy.cycles);
     }
 }
 

@@ -126,7 +126,7 @@ fn entry(suites: &Suites, info: &Info) -> Result<String, Failure> {
         text += &format!("measured by {}\n", papers.join(", "));
     }
     if info.order_dependent {
-        text += "outputs depend on the order of atomics\n";
+        text += "what threads do depends on the order of stores and atomics, outputs do not\n";
     }
     let mut sizes = Table::new(&["size", "tiny", "small", "medium", "large"]);
     for dim in info.dims {

@@ -18,7 +18,7 @@ static INFO: Info = Info {
     program: "BFS",
     kernels: &[Kernel::after("bfs_level", "Kernel", [256, 1, 1], "once a level")],
     missing: &[],
-    order_dependent: false,
+    order_dependent: true,
     data: Data::Integer,
     dims: &[NODES],
     fill: Fill::Full,

@@ -9,6 +9,8 @@ use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const NX: usize = 120;
+/// Cells before and behind a direction's array: what leaves the wall falls there.
+const MARGIN: usize = 128;
 const Y: Dim = Dim::new("y", [4, 8, 15, 45]);
 const Z: Dim = Dim::new("z", [4, 8, 16, 48]);
 const STEPS: Dim = Dim::new("steps", [1, 4, 5, 5]);
@@ -73,8 +75,13 @@ impl Workload for Lbm {
         let mut to = job.upload("odd", &fluid.cells)?;
         let kinds = job.upload("kinds", &fluid.kinds)?;
         for _ in 0..STEPS.at(size) {
-            let args =
-                Args::new().ptr(from).ptr(to).ptr(kinds).i32(ny as i32).i32(fluid.stride as i32).f32(OMEGA);
+            let args = Args::new()
+                .ptr(from.offset(4 * MARGIN as u64))
+                .ptr(to.offset(4 * MARGIN as u64))
+                .ptr(kinds)
+                .i32(ny as i32)
+                .i32(fluid.stride as i32)
+                .f32(OMEGA);
             job.launch("lbm_step", (ny as u32, nz as u32), NX as u32, args)?;
             (from, to) = (to, from);
         }
@@ -104,8 +111,8 @@ impl Fluid {
     fn random(ny: usize, nz: usize, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let layer = NX * ny;
-        let stride = layer * (nz + 2) + NX;
-        let mut kinds = vec![WALL; stride];
+        let stride = (layer * (nz + 2) + 2 * MARGIN).next_multiple_of(32);
+        let mut kinds = vec![WALL; layer * (nz + 2)];
         for (z, y, x) in (0..layer * nz).map(|at| (at / layer, at / NX % ny, at % NX)) {
             let wall = |at: usize, count: usize| at == 0 || at == count - 1;
             if !wall(x, NX) && !wall(y, ny) && !wall(z, nz) {
@@ -119,14 +126,14 @@ impl Fluid {
     fn step(&self, from: &[f32], to: &mut [f32]) {
         let layer = NX * self.ny;
         for cell in layer..layer * (self.nz + 1) {
-            let mut f: [f32; 19] = std::array::from_fn(|i| from[i * self.stride + cell]);
+            let mut f: [f32; 19] = std::array::from_fn(|i| from[i * self.stride + MARGIN + cell]);
             match self.kinds[cell] {
                 WALL => (1..19).step_by(2).for_each(|i| f.swap(i, i + 1)),
                 kind => relax(&mut f, kind == LID),
             }
             for (i, [x, y, z]) in DIRECTIONS.into_iter().enumerate() {
                 let offset = (z * self.ny as i32 + y) * NX as i32 + x;
-                to[(i * self.stride + cell).wrapping_add_signed(offset as isize)] = f[i];
+                to[(i * self.stride + MARGIN + cell).wrapping_add_signed(offset as isize)] = f[i];
             }
         }
     }

@@ -19,7 +19,7 @@ pub struct Info {
     pub kernels: &'static [Kernel],
     /// Kernels of the original that ours does not have, and why.
     pub missing: &'static [&'static str],
-    /// Whether its outputs depend on the order in which atomics take effect.
+    /// Whether what its threads do depends on the order in which stores and atomics of others take effect. Outputs never do.
     pub order_dependent: bool,
     /// What its arithmetic works on, by dynamic instruction mix.
     pub data: Data,

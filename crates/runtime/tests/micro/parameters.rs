@@ -39,6 +39,8 @@ fn context(key: &str) -> Vec<String> {
         "dram.t_ccd" => &["dram.t_ccdl=4"],
         // Launches of a stream follow each other no faster than the first comes.
         "gpu.kernel_gap_cycles" => &["gpu.kernel_gap_cycles=100"],
+        // Instructions of one warp do not fill many.
+        "sm.rf.collectors_fp64" => &["sm.rf.collectors_fp64=2"],
         // A little smaller than the code.
         "sm.second.bytes" | "sm.second.ways" => &["sm.second.bytes=8192"],
         "dram.return_queue" => &["l2.port_bytes=8", "l2.mshrs=64"],

@@ -14,6 +14,10 @@ pub fn random(seed: u64, config: &mut Config) -> Techniques {
     config.rf.sub_banks = 8;
     loop {
         let info = &Techniques::ALL[random.below(Techniques::ALL.len() as u32) as usize];
+        // What is conserved is worked out from the program as it was compiled.
+        if info.sites.program.is_some() {
+            continue;
+        }
         let mut settings = Vec::new();
         for parameter in (info.parameters)() {
             // Most values stay as they are, so that what is odd meets what is usual.

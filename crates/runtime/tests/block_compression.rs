@@ -158,7 +158,9 @@ fn accesses_to_memory_are_those_of_the_stored_lines_and_of_metadata_exactly() {
     for with in ALL {
         let setup = small_l2();
         let line_accesses = u64::from(setup.config.dram_line_accesses());
-        let ran = setup.run(with, |i| if i / 32 % 3 == 0 { noise(i) } else { narrow(i) }).expect("it runs");
+        let ran = setup
+            .run(with, |i| if (i / 32).is_multiple_of(3) { noise(i) } else { narrow(i) })
+            .expect("it runs");
         let (own, dram) = (ran.own(), &ran.all.dram);
         let read = own.filled_bursts + line_accesses * own.filled_without_bytes - own.forwarded_bursts
             + own.metadata_misses
@@ -177,7 +179,7 @@ fn accesses_to_memory_are_those_of_the_stored_lines_and_of_metadata_exactly() {
 
 #[test]
 fn results_are_the_same_and_neither_threads_nor_skipping_shows() {
-    let word = |i: u32| if i / 32 % 3 == 0 { noise(i) } else { narrow(i) };
+    let word = |i: u32| if (i / 32).is_multiple_of(3) { noise(i) } else { narrow(i) };
     let plain = small_l2().run("", word).expect("it runs");
     for with in ALL {
         let ran = small_l2().run(with, word).expect("it runs");

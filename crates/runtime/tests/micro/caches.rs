@@ -173,7 +173,7 @@ fn dirty_lines_are_written_back_when_they_are_switched_off() {
     // Every round stores to the line of the thread and loads another line past L1, so that L2 is accessed while the first one decays.
     let setup = |with: &[&'static str]| {
         let mut setup = Setup { blocks: 4, threads: 256, ..Setup::new(with) };
-        setup.config.l1d.global = false;
+        (setup.config.l1d.global, setup.config.pcie.fills_l2) = (false, false);
         setup
     };
     let body = chain(&format!("    st.global.u32 [%rd3], %r2;\n{L1D}"));

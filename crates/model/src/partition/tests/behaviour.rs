@@ -291,11 +291,11 @@ fn rig_with_line() -> Rig {
 
 #[test]
 fn an_answer_waits_for_the_data_array() {
-    for (kind, words) in [(Kind::Read, u32::MAX), (Kind::Atomic, 1)] {
+    for (kind, words, usage) in [(Kind::Read, u32::MAX, Use::Read), (Kind::Atomic, 1, Use::Modify)] {
         let mut rig = rig_with_line();
         let packet = rig.packet(kind, 7, words);
         let hit = rig.time(packet);
-        rig.partition.slice.data.add_site(slow(Use::Read, 30));
+        rig.partition.slice.data.add_site(slow(usage, 30));
         assert_eq!(rig.time(packet), hit + 30, "{kind:?}");
     }
     let mut rig = rig_with_line();

@@ -175,7 +175,7 @@ fn time_with_and_without_open_rows_adds_up() {
 #[test]
 fn channels_serve_lines_side_by_side() {
     let mut config = plain();
-    config.dram.bus_bytes = 4;
+    (config.dram.bus_bytes, config.dram.cycles) = (4, 40);
     let time = |channels| {
         let mut config = config.clone();
         config.dram.channels = channels;

@@ -390,6 +390,13 @@ impl MemoryUnit {
 
     /// An answer from memory.
     pub fn fill(&mut self, now: u64, packet: &Packet, done: &mut Vec<Done>) {
+        if packet.client == Client::L1d {
+            // A line that makes room for another is a request from now on, and not before.
+            self.settle(now);
+            if !self.has_requests() {
+                self.port_accounted = now;
+            }
+        }
         let (counters, flights) = (&mut self.counters, &mut self.flights);
         let mut land = |flight, at| {
             if let Some(latency) = flights.land(flight, at, done) {

@@ -69,7 +69,7 @@ fn nobody_waits_for_stores_and_write_backs() {
     // An atomic has to read first.
     let (atomic, words) = (job(0, JobKind::Atomic), words(Space::Shared, 0));
     let done = second(atomic, &words, |_| ());
-    assert_eq!(second(atomic, &words, |unit| unit.shared.data.add_site(slow(Use::Read, 5))), done + 5);
+    assert_eq!(second(atomic, &words, |unit| unit.shared.data.add_site(slow(Use::Modify, 5))), done + 5);
 }
 
 #[test]

@@ -29,6 +29,8 @@ struct Request {
 pub struct Traffic {
     interleave: Interleave,
     slices: Vec<Tags>,
+    /// A line that is written as a whole is fetched all the same.
+    write_fetch: bool,
     pending: Option<Request>,
     /// What DRAM holds of lines that were written back or copied by the host.
     dram: FxHashMap<u64, LineBytes>,
@@ -46,6 +48,7 @@ impl Traffic {
         Traffic {
             interleave: Interleave::new(config),
             slices: (0..config.gpu.partitions).map(|_| Tags::new(config.l2.sets, config.l2.ways)).collect(),
+            write_fetch: config.l2.write_fetch,
             pending: None,
             dram: FxHashMap::default(),
             moved: FxHashMap::default(),
@@ -101,7 +104,7 @@ impl Traffic {
                 self.moved.entry(bytes).or_default()[1] += 1;
             }
         }
-        if !(write && words == u32::MAX) {
+        if self.write_fetch || !(write && words == u32::MAX) {
             match self.dram.get(&address) {
                 Some(bytes) => self.moved.entry(*bytes).or_default()[0] += 1,
                 None => self.untouched += 1,

@@ -224,6 +224,7 @@ mod tests {
     #[test]
     fn heavy_particles_are_drawn_often() {
         let table = cumulate(&[0.1, 0.7, 0.1, 0.1]);
-        assert_eq!(pick(&table, 0.05), [0, 1, 1, 2]);
+        // Levels well between the sums, which rounding does not move over one: 0.08, 0.33, 0.58 and 0.83.
+        assert_eq!(pick(&table, 0.08), [0, 1, 1, 2]);
     }
 }

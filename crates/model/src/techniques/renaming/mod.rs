@@ -87,7 +87,10 @@ const LAWS: &[Law] = &[
     Law {
         text: "what is off and what is taken is no more than there is",
         holds: |run| {
-            let all = run.machine.sm.issue.cycles * u64::from(run.config.sm.registers).div_ceil(32) * 4;
+            // Banks have as many entries each, so that there may be a few more than registers.
+            let (banks, registers) = (run.config.rf.banks, run.config.sm.registers.div_ceil(32));
+            let entries = u64::from(banks * registers.div_ceil(banks));
+            let all = run.machine.sm.issue.cycles * entries * 4;
             run.own.of::<Counters>().is_some_and(|own| {
                 own.gated + own.slices <= all && own.slices <= 4 * own.entries && own.entries <= own.registers
             })

@@ -98,9 +98,9 @@ fn allocates_nothing(with: Option<&str>) {
         device.launch(module, "busy", &LaunchConfig::new(24, 256), &args).expect("it runs");
         ALLOCATIONS.load(Relaxed) - before
     };
-    run(1600);
+    run(800);
     // Queues of a launch grow in its first rounds.
-    let short = run(400);
-    let long = run(1600);
-    assert!(long <= short + 16, "{short} allocations for 400 rounds, {long} for 1600, with {with:?}");
+    let short = run(200);
+    let long = run(800);
+    assert!(long <= short + 16, "{short} allocations for 200 rounds, {long} for 800, with {with:?}");
 }

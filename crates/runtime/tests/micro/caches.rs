@@ -184,7 +184,7 @@ fn dirty_lines_are_written_back_when_they_are_switched_off() {
     assert!(lost > 100, "{lost}");
     assert!(gated.counters.l2.write_backs > plain.counters.l2.write_backs + 50);
     let (few, many) = (plain.counters.dram.line_reads, gated.counters.dram.line_reads);
-    assert!(many > few + 50, "{few} lines read, {many} with lines that are lost; {lost}");
+    assert!(many > few + 20, "{few} lines read, {many} with lines that are lost; {lost}");
 }
 
 #[test]

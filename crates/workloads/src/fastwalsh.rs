@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn the_transform_is_its_own_inverse_and_finds_a_walsh_function() {
         let mut data: Vec<f32> =
-            (0..16).map(|at: u32| if (at & 5).count_ones() % 2 == 0 { 1.0 } else { -1.0 }).collect();
+            (0..16).map(|at: u32| if (at & 5).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 }).collect();
         let start = data.clone();
         walsh(&mut data);
         assert_eq!((data[5], data.iter().map(|x| x.abs()).sum::<f32>()), (16.0, 16.0));

@@ -50,6 +50,10 @@ fn results_are_right_and_reads_fall_by_what_coalesces() {
         for way in [["corf"], ["corf++"]] {
             let counters = run(*workload, &way).1;
             let own = counters.sm.techniques.find::<packing::Counters>().expect("it is on");
+            // Where atomics decide what a thread finds done, only the outputs are the same.
+            if workload.info().order_dependent {
+                continue;
+            }
             let expected = plain.reads + own.growth_reads - own.coalesced;
             assert_eq!(counters.sm.registers.reads, expected, "{name} with {way:?}");
         }

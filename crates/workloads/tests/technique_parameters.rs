@@ -5,8 +5,8 @@ use warpwatt_config::{Config, GpuFile, Kind, Parameter, Policy};
 use warpwatt_runtime::{Device, LaunchRecord, Mode, Nobody, Options, Technique, Techniques, Timed};
 use warpwatt_workloads::{Size, all};
 
-/// Programs with divergence, guards, full warps, shared memory, and loads that hit L1.
-const WORKLOADS: [&str; 2] = ["histo", "bfs"];
+/// Programs with divergence, guards, full warps, shared memory, loads that hit L1, and registers that are read together in a loop and outside it.
+const WORKLOADS: [&str; 3] = ["histo", "bfs", "blackscholes"];
 
 /// Units of parameters that only energy depends on.
 const OF_ENERGY: [&str; 4] = ["%", "pJ", "fJ", "mV"];
@@ -20,7 +20,8 @@ fn gpu() -> Config {
     config
 }
 
-/// What has to be set beside a parameter for it to have an effect: E2MC's codes come from a profile, which there is none of here, or from sampling.
+/// What has to be set beside a parameter for it to have an effect: E2MC's codes come from a profile, which there is none of here, or from sampling;
+/// in programs as small as these, CORF's pairs leave nothing to first fit.
 fn beside(parameter: &Parameter) -> &'static [(&'static str, &'static str)] {
     match parameter.key {
         "technique.e2mc.probability" => &[("sampling", "1000")],
@@ -34,6 +35,7 @@ fn beside(parameter: &Parameter) -> &'static [(&'static str, &'static str)] {
             ("decompress_clocks", "500"),
         ],
         "technique.e2mc.sampling" => &[("probability", "online")],
+        "technique.corf.first_fit" => &[("pairs", "none")],
         "technique.drowsy.index" => &[("region", "16")],
         key if key.starts_with("technique.e2mc.") => &[("probability", "online"), ("sampling", "1000")],
         _ => &[],

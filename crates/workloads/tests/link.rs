@@ -7,6 +7,9 @@ use warpwatt_workloads::{Size, Workload, all};
 /// Whether the workload passed, and what each of its launches executed.
 type Counts = (bool, Vec<(String, u64, u64)>);
 
+/// Workloads that are linked together, and the names and sizes of their constants.
+type Lot = (Vec<&'static dyn Workload>, Vec<(&'static str, u32)>);
+
 fn counts(workload: &dyn Workload, ptx: &str) -> Result<Counts, Error> {
     let mut device = Device::new()?;
     let check = workload.run(&mut device, ptx, Size::Tiny, 1)?;
@@ -33,7 +36,7 @@ fn constants(ptx: &str) -> Vec<(&str, u32)> {
 /// Workloads that go together, each in the first lot that has room: constants fit into the 64 KiB of a module, and have names of their own, by which
 /// the host finds them.
 fn lots() -> Vec<Vec<&'static dyn Workload>> {
-    let mut lots: Vec<(Vec<&'static dyn Workload>, Vec<(&str, u32)>)> = Vec::new();
+    let mut lots: Vec<Lot> = Vec::new();
     for workload in all() {
         let own = constants(workload.ptx());
         let has_room = |held: &[(&str, u32)]| {

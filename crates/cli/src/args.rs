@@ -117,8 +117,9 @@ pub struct ListArgs {
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A functional run whose accesses go through tags of the GPU's L2 cache: for every codec, the ratio of the
-lines that move behind it, raw and in whole accesses to memory, and the bound by the source coding theorem.
+A functional run whose accesses go through tags of the GPU's L2 cache: for every codec, the ratio
+of the lines that move behind it, raw and in whole accesses to memory, and the bound by the source
+coding theorem.
 
 Examples:
   warpwatt entropy scan@medium --gpu gtx580-e2mc

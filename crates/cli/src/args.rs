@@ -95,7 +95,7 @@ pub enum Catalogue {
 #[command(after_help = "\
 Examples:
   warpwatt list workloads --json -
-  warpwatt list workloads --paper e2mc                   the programs of a paper, and what stands for them
+  warpwatt list workloads --paper e2mc                   programs of a paper, and what stands in
   warpwatt list workloads --show lud                     sizes, kernels, where inputs come from
   warpwatt list techniques --show warped-compression     its parameters and counters")]
 pub struct ListArgs {
@@ -117,8 +117,9 @@ pub struct ListArgs {
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A functional run whose accesses go through tags of the GPU's L2 cache: for every codec, the ratio of the
-lines that move behind it, raw and in whole accesses to memory, and the bound by the source coding theorem.
+A functional run whose accesses go through tags of the GPU's L2 cache: for every codec, the ratio
+of the lines that move behind it, raw and in whole accesses to memory, and the bound by the source
+coding theorem.
 
 Examples:
   warpwatt entropy scan@medium --gpu gtx580-e2mc
@@ -136,8 +137,13 @@ pub struct EntropyArgs {
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
 
-    #[command(flatten)]
-    pub gpu: GpuArgs,
+    /// The GPU: a built-in one, or a TOML file [default: gtx480]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub gpu: Option<String>,
+
+    /// Change a parameter of the GPU; can be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
 
     /// Values that have codewords if symbols are longer than 8 bits
     #[arg(long, default_value_t = 1024, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=16384))]
@@ -493,7 +499,7 @@ pub struct BenchArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  warpwatt verify                                all workloads, all sizes, two seeds, functional and timed
+  warpwatt verify                                all workloads, sizes and modes, with two seeds
   warpwatt verify lud aes --size medium          two of them at one size
   warpwatt verify --paper corf --size tiny,small --functional
 

@@ -9,7 +9,7 @@ use warpwatt_codecs::block::{BlockCodec, Encoded, LARGEST};
 use warpwatt_codecs::huffman::{Huffman, SymbolBits};
 use warpwatt_runtime::{Collected, SymbolProfile, Traffic};
 
-use crate::args::EntropyArgs;
+use crate::args::{EntropyArgs, GpuArgs};
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
 use crate::gpu::Machine;
@@ -120,7 +120,13 @@ fn encode(
 
 pub fn entropy(args: &EntropyArgs, console: &Console) -> Result<Exit, Failure> {
     let job = workload(&args.workload, args.size, args.seed)?;
-    let machine = Machine::new(&args.gpu)?;
+    let gpu = GpuArgs { gpu: args.gpu.clone(), set: args.set.clone(), ..GpuArgs::default() };
+    let machine = Machine::new(&gpu)?;
+    if let [name, ..] = machine.techniques.canonical().as_slice() {
+        let message =
+            format!("every codec is measured on lines as they are, and `{name}` would change nothing");
+        return Err(Failure::usage(message).help("leave the technique out"));
+    }
     let config = &machine.config;
     let granularity = (config.dram.bus_bytes * config.dram.burst) as usize;
     if granularity >= LARGEST {

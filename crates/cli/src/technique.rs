@@ -128,8 +128,8 @@ fn usual(info: &Technique) -> Result<Techniques, Failure> {
 }
 
 fn headline(info: &Technique) -> String {
-    let first = format!("{} ({}): {}\n", info.name, info.places().join(", "), info.paper);
-    first + &wrapped(info.doc, 2, WIDTH)
+    let first = format!("{} ({}): {}", info.name, info.places().join(", "), info.paper);
+    wrapped(&first, 0, WIDTH) + &wrapped(info.doc, 2, WIDTH)
 }
 
 fn show(info: &Technique) -> Result<String, Failure> {

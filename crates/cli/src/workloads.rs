@@ -106,11 +106,11 @@ fn suite(suites: &Suites, paper: &str) -> String {
     let all = suite.programs.len();
     let chosen = suites.chosen(paper);
     let there = all - chosen.missing.len();
-    let mut text = table.render() + &format!("\n{there} of {all} programs of {paper}");
+    let mut counted = format!("{there} of {all} programs of {paper}");
     if suite.programs.iter().any(|program| !program.named) {
-        text += "; * completes the suite, the paper's text does not name it";
+        counted += "; * completes the suite, the paper's text does not name it";
     }
-    text += "\n";
+    let mut text = table.render() + "\n" + &wrapped(&counted, 0, WIDTH);
     for (workload, why) in &chosen.stand_ins {
         text += &wrapped(&format!("{workload} stands in: {why}"), 0, WIDTH);
     }

@@ -29,7 +29,7 @@ fn a_workload_is_shown_with_sizes_kernels_and_sources() {
     let shown = warpwatt(&["list", "workloads", "--show", "lud"]).expect(0).out;
     for text in [
         "after lud of Rodinia",
-        "warped-compression, corf",
+        "corf, warped-compression",
         "640",
         "original: lud_perimeter",
         "3072",

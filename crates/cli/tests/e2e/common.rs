@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs the program as a person would, from the root of the repository.
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -38,6 +39,14 @@ pub fn root() -> PathBuf {
 
 pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpwatt"));
+    // Tests that run in the background of a script are started with Ctrl-C ignored, which the program would respect.
+    // SAFETY: `signal` is async-signal-safe.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        });
+    }
     command
         .current_dir(root())
         .stdin(Stdio::null())

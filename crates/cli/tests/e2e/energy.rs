@@ -228,7 +228,9 @@ fn a_technique_is_seen_wherever_techniques_are() {
     warpwatt(&["run", "histo@tiny", "--technology", &bad]).expect(2).says("probe_merge.merged.count");
     // A flipped bit is noticed where each stores something.
     for (probe, place) in [("probe-rename", "rf"), ("probe-delay", "cache"), ("probe-shorten", "dram")] {
-        warpwatt(&["run", "histo@tiny", "--with", probe, "--inject-fault", place])
+        // What is copied is read from memory, not from L2.
+        let set = ["--set", "pcie.fills_l2=false"];
+        warpwatt(&[&["run", "histo@tiny", "--with", probe, "--inject-fault", place][..], &set].concat())
             .expect(1)
             .says("it was noticed");
     }

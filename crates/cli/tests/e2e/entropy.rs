@@ -25,6 +25,8 @@ fn entropy_measures_every_codec_and_the_bound() {
         let ratio = |key: &str| codec[key].as_f64().expect("a ratio");
         assert!(ratio("raw_ratio") >= ratio("ratio") && ratio("ratio") >= 1.0, "{codec}");
     }
+    warpwatt(&["entropy", "vecadd@tiny", "--set", "technique.bdi.compress_clocks=1"]).expect(2);
+    warpwatt(&["entropy", "vecadd@tiny", "--with", "bdi"]).expect(2).says("--with");
     let shown = warpwatt(&["entropy", "vecadd@tiny", "--gpu", "gtx580-e2mc"]).expect(0).out;
     assert!(shown.contains("raw ratio") && shown.contains("source coding theorem"), "{shown}");
 }

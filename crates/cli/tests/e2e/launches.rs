@@ -87,6 +87,9 @@ fn what_is_kept_in_detail_changes_nothing_else() {
             let (mut record, _) = record(&job, &more);
             assert_eq!(validate::violation(&schema, &schema, &record, "record"), None);
             let kernels = record["kernels"].take();
+            // Power over time is that of all launches or of none.
+            let power = record.get_mut("energy").and_then(|energy| energy.as_object_mut()?.remove("power"));
+            assert_eq!(power.is_some(), per_launch == "300" && record["mode"] == "timed", "{per_launch}");
             record.as_object_mut().and_then(|record| record.remove("host")).expect("a host");
             (kernels.as_array().expect("a list").clone(), record)
         };

@@ -141,7 +141,7 @@ fn an_interrupt_keeps_what_is_done() {
     stderr.read_to_string(&mut said).expect("it ends");
     assert_eq!(child.wait().expect("it ends").code(), Some(130), "{said}");
     let kept = std::fs::read_dir(Path::new(&out).join("points")).expect("points").count();
-    assert!(said.contains(&format!("interrupted: {kept} of 450 points are done and kept")), "{said}");
+    assert!(said.contains(&format!("interrupted: {kept} of 1150 points are done and kept")), "{said}");
     assert!(said.contains("the same command goes on from there: warpwatt paper"), "{said}");
     assert!(!Path::new(&out).join("ledger.json").exists());
     let names = ["--size", "tiny", "--workloads", "sgemm", "--seed", "1", "--out", &out];

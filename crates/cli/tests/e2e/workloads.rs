@@ -31,11 +31,34 @@ fn every_workload_passes_its_check_at_tiny_size() {
     }
 }
 
+/// All that `--check all` looks for.
+const CHECKS: [&str; 5] = ["races", "uninit", "shuffles", "arrays", "leaks"];
+
+/// What checks find in workloads, rightly: the workload, the check, its words, and the variable or line. None of it does harm.
+const FINDINGS: &[(&str, &str, &str, &str)] = &[
+    // All who reach a node in a level write the same distance, and who reads it early or late does the same.
+    ("bfs_ispass", "races", "error: race on global memory", "bytes into `distance` "),
+    // The look before the atomic only saves atomics.
+    ("bfs_lonestar", "races", "error: race on global memory", "bytes into `levels` "),
+    // Distances only shrink, and rounds go on until none does: one that is read too early is read again.
+    ("sssp", "races", "error: race on global memory", "bytes into `distances` "),
+    // Threads behind the last segment digest what they find, and write it nowhere.
+    ("sto", "uninit", "error: read of shared memory that nobody wrote", "own[word % WORDS]"),
+];
+
 #[test]
-fn every_check_finds_nothing_in_the_workloads() {
+fn every_check_finds_nothing_else_in_the_workloads() {
     for name in names() {
         for mode in ["--functional", "--threads=1"] {
-            let ran = warpwatt(&["run", &format!("{name}@tiny"), mode, "--check", "all"]).expect(0);
+            let job = format!("{name}@tiny");
+            let mut checks = "all".to_owned();
+            if let Some((_, check, words, place)) = FINDINGS.iter().find(|known| known.0 == name) {
+                let ran = warpwatt(&["run", &job, mode, "--check", "all"]).expect(4).says(words).says(place);
+                assert_eq!(ran.err.matches("error").count(), 1, "{name} {mode}: {}", ran.err);
+                // The others look to the end.
+                checks = CHECKS.iter().copied().filter(|other| other != check).collect::<Vec<_>>().join(",");
+            }
+            let ran = warpwatt(&["run", &job, mode, "--check", &checks]).expect(0);
             assert!(ran.out.contains("check passed"), "{name} {mode}: {}", ran.out);
             assert!(!ran.err.contains("warning"), "{name} {mode}: {}", ran.err);
         }
@@ -148,7 +171,7 @@ fn a_record_that_takes_seconds_to_write_shows_so() {
     BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut said).expect("it says something");
     assert!(said.contains("writing the record of 1 launches, which takes a while"), "{said}");
     let record = std::fs::read_to_string(&pipe).expect("the record comes");
-    assert!(record.contains("warpwatt.run/1"));
+    assert!(record.contains("warpwatt.run/2"));
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
 }
 

@@ -15,6 +15,12 @@ fn taken(lengths: &[u8]) -> u64 {
     lengths.iter().map(|&length| 1 << (40 - length)).sum()
 }
 
+/// By what part a limited code of sixteen symbols may be longer than the best. A minimum frequency is E2MC's way and not the best one: a step of it
+/// moves whole levels of the tree. A search for bad cases found 8, 12, 7, 2.1, 0.8, 0.4 and 0.2 percent at limits of 5 to 11 bits.
+fn longer(limit: u32) -> f64 {
+    0.125 / f64::from(1 << limit.saturating_sub(7))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -36,7 +42,7 @@ proptest! {
         prop_assert_eq!(taken(&lengths), 1 << 40);
         let (ours, best) = (cost(&frequencies, &lengths), cost(&frequencies, &package_merge(&frequencies, limit)));
         prop_assert!(ours >= best);
-        prop_assert!(ours as f64 <= 1.1 * best as f64, "{} for {}", ours, best);
+        prop_assert!((ours - best) as f64 <= longer(limit) * best as f64, "{} for {}", ours, best);
     }
 
     #[test]
@@ -67,4 +73,13 @@ fn fibonacci_frequencies_are_held_within_the_limits_of_all_symbol_lengths() {
         assert!(lengths.iter().all(|&length| u32::from(length) <= limit));
         assert!(lengths.iter().any(|&length| u32::from(length) + 1 >= limit), "{lengths:?}");
     }
+}
+
+/// The worst case known: the best code gives the third most frequent symbol 5 bits, a minimum frequency gives it 3, for one bit more in the first two.
+#[test]
+fn a_minimum_frequency_is_not_the_best_limit() {
+    let mut frequencies = vec![1u64; 13];
+    frequencies.extend([1 << 27, 1 << 29, 1 << 29]);
+    let ours = cost(&frequencies, &limited_lengths(&frequencies, 6));
+    assert_eq!((ours, cost(&frequencies, &package_merge(&frequencies, 6))), (2_550_136_899, 2_281_701_453));
 }

@@ -81,12 +81,12 @@ fn values_of_the_wrong_kind_or_out_of_range() {
     for (value, said) in [("2.5", "2.5"), ("[1]", "a list"), ("1979-05-27", "a date")] {
         assert_eq!(
             about(&format!("[gpu]\nsms = {value}\n")),
-            format!("my.toml:2:7: `gpu.sms` cannot be {said}; it can be 1 to 64\n")
+            format!("my.toml:2:7: `gpu.sms` cannot be {said}; it can be 1 to 1024\n")
         );
     }
-    assert_eq!(setting("gpu.sms="), "`gpu.sms` cannot be empty; it can be 1 to 64");
-    assert_eq!(setting("gpu.sms=+3"), "`gpu.sms` cannot be +3; it can be 1 to 64");
-    assert_eq!(setting("gpu.sms=1KB"), "`gpu.sms` cannot be 1KB; it can be 1 to 64");
+    assert_eq!(setting("gpu.sms="), "`gpu.sms` cannot be empty; it can be 1 to 1024");
+    assert_eq!(setting("gpu.sms=+3"), "`gpu.sms` cannot be +3; it can be 1 to 1024");
+    assert_eq!(setting("gpu.sms=1KB"), "`gpu.sms` cannot be 1KB; it can be 1 to 1024");
     assert_eq!(
         setting("noc.topology=mehs"),
         "`noc.topology` cannot be mehs; did you mean mesh? It can be crossbar, mesh"

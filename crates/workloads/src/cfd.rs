@@ -178,8 +178,8 @@ impl Grid {
         Grid { cells, neighbours, normals, areas: rng.floats(cells, 20.0, 40.0), start, far, far_flux }
     }
 
-    fn iterate(&self, state: &mut Vec<f32>) {
-        let before = state.clone();
+    fn iterate(&self, state: &mut [f32]) {
+        let before = state.to_vec();
         let steps: Vec<f32> = (0..self.cells)
             .map(|cell| {
                 let flow = Flow::of(state, cell);

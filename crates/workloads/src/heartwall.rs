@@ -115,7 +115,7 @@ impl Tracks {
     fn around(frame: &[i32], points: usize) -> Self {
         let place = |at: usize| {
             let angle = 2.0 * std::f64::consts::PI * at as f64 / points as f64;
-            let far = if at % 2 == 0 { 1.0 } else { 0.6 };
+            let far = if at.is_multiple_of(2) { 1.0 } else { 0.6 };
             let row = HEIGHT as f64 / 2.0 + 25.0 * far * libm::sin(angle);
             (row as i32, (WIDTH as f64 / 2.0 + 40.0 * far * libm::cos(angle)) as i32)
         };

@@ -7,9 +7,6 @@ use warpwatt_workloads::{Size, Workload, all};
 /// Whether the workload passed, and what each of its launches executed.
 type Counts = (bool, Vec<(String, u64, u64)>);
 
-/// Workloads that are linked together, and the names and sizes of their constants.
-type Lot = (Vec<&'static dyn Workload>, Vec<(&'static str, u32)>);
-
 fn counts(workload: &dyn Workload, ptx: &str) -> Result<Counts, Error> {
     let mut device = Device::new()?;
     let check = workload.run(&mut device, ptx, Size::Tiny, 1)?;
@@ -36,21 +33,23 @@ fn constants(ptx: &str) -> Vec<(&str, u32)> {
 /// Workloads that go together, each in the first lot that has room: constants fit into the 64 KiB of a module, and have names of their own, by which
 /// the host finds them.
 fn lots() -> Vec<Vec<&'static dyn Workload>> {
-    let mut lots: Vec<Lot> = Vec::new();
+    let mut lots: Vec<Vec<&'static dyn Workload>> = Vec::new();
+    let mut held: Vec<Vec<(&str, u32)>> = Vec::new();
     for workload in all() {
         let own = constants(workload.ptx());
         let has_room = |held: &[(&str, u32)]| {
             let bytes: u32 = held.iter().chain(&own).map(|(_, bytes)| bytes).sum();
             bytes <= 64 << 10 && !own.iter().any(|(name, _)| held.iter().any(|(other, _)| name == other))
         };
-        let place = lots.iter().position(|(_, held)| has_room(held)).unwrap_or(lots.len());
+        let place = held.iter().position(|held| has_room(held)).unwrap_or(lots.len());
         if place == lots.len() {
-            lots.push((Vec::new(), Vec::new()));
+            lots.push(Vec::new());
+            held.push(Vec::new());
         }
-        lots[place].0.push(*workload);
-        lots[place].1.extend(own);
+        lots[place].push(*workload);
+        held[place].extend(own);
     }
-    lots.into_iter().map(|(lot, _)| lot).collect()
+    lots
 }
 
 #[test]

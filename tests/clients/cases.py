@@ -28,7 +28,7 @@ class Case:
     loud: bool = False  # `exec` says what it has to say
     finding: str = None  # with every check on: what is found, and rightly so; nothing otherwise
     long: bool = False  # not in ./test
-    spins: bool = False  # blocks wait for each other by polling, so that the number of instructions depends on time
+    spins: str = None  # kernels that poll, or try again what others were faster with: the number of instructions depends on time; a regular expression
     timeout: int = 120
 
 
@@ -83,7 +83,7 @@ SPECIAL = {
     # Blocks read how deep a node is while others may write it: whatever they see, the search ends with the same depths.
     "host_loops": dict(finding="race on global memory"),
     "shared_memory": dict(err=["^warpwatt: `reverse.* not launched: .*dynamic shared memory"], quiet=False),
-    "cooperative": dict(err=["^warpwatt: `rotate.* not launched: .*cooperative grid"], quiet=False, spins=True),
+    "cooperative": dict(err=["^warpwatt: `rotate.* not launched: .*cooperative grid"], quiet=False, spins="."),
 }
 
 CASES = [program(n, **SPECIAL.get(n, {})) for n in CLASSIC]
@@ -128,6 +128,7 @@ CASES += [
         *"add matmul atomics histogram print".split(),
         out=["add", "matmul", "atomics", "histogram", "thread 0 2.0", "thread 1 2.0", "print"],
         kernels=5,
+        spins="extremes",  # maxima of doubles, by compare and swap
         twice=True,
     ),
     # numba puts what it links into another order every time, so the text that it loads differs from run to run.

@@ -69,7 +69,7 @@ pub enum Command {
     Entropy(EntropyArgs),
     /// Compare the records of two runs
     Compare(CompareArgs),
-    /// Do a paper's experiments again, and compare its claims with what comes out
+    /// Reproduce a paper's experiments, and compare its claims with what was measured
     Paper(PaperArgs),
     /// Run a reproducer that a crash or `--save-reproducer` left
     Replay(ReplayArgs),
@@ -601,7 +601,7 @@ DIR gets a file for each run (points/), the series of each figure (figures/), an
 there are not run again, as long as program, inputs and settings are the same; so a command that was
 interrupted goes on where it was. docs/papers.md tells more.")]
 pub struct PaperArgs {
-    /// The paper: warped-compression
+    /// The paper: warped-compression, corf, e2mc, or caches
     #[arg(value_name = "NAME")]
     pub name: String,
 

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use warpwatt_config::{
-    Config, Error, GpuFile, PRESETS, Problem, Reason, apply, differences, listing, sha256, validate, values,
+    Config, Error, GpuFile, PRESETS, Problem, Reason, apply_all, differences, listing, sha256, validate,
+    values,
 };
 
 use warpwatt_runtime::Techniques;
@@ -31,8 +32,8 @@ impl Machine {
     /// A built-in GPU or a GPU file, with settings and techniques. All that is wrong with these is told at once.
     pub fn new(args: &GpuArgs) -> Result<Machine, Failure> {
         let GpuFile { name, mut config, .. } = read(args.gpu.as_deref().unwrap_or(REFERENCE))?;
-        let own = args.set.iter().filter(|setting| technique::setting(setting).is_none());
-        let mut refused: Vec<_> = own.filter_map(|text| apply(&mut config, text).err()).map(told).collect();
+        let own = args.set.iter().map(String::as_str).filter(|setting| technique::setting(setting).is_none());
+        let mut refused: Vec<_> = apply_all(&mut config, own).into_iter().map(told).collect();
         let techniques = technique::choose(args, &mut refused);
         if refused.is_empty() {
             refused.extend(validate(&config).err().unwrap_or_default().into_iter().map(told));
@@ -98,20 +99,19 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
 /// A GPU by name or file. What is not possible together is looked for once all settings are made.
 fn find(gpu: &str, settings: &[String]) -> Result<GpuFile, Failure> {
     let mut file = read(gpu)?;
-    let refuse = |setting: &String| {
-        match technique::setting(setting) {
-        Some(_) => Some(Told {
-            message: format!("`{setting}` is about a technique, not about a GPU"),
-            help: "give it to `run`, `exec` or `bench`; `warpwatt list techniques --show NAME` shows a technique".to_owned(),
-        }),
-        None => {
-            // What the value rested on was said about another one.
-            file.reasons.remove(setting.split('=').next().unwrap_or_default().trim());
-            apply(&mut file.config, setting).err().map(told)
-        }
+    let (techniques, own): (Vec<_>, Vec<_>) =
+        settings.iter().map(String::as_str).partition(|setting| technique::setting(setting).is_some());
+    for setting in &own {
+        // What the value rested on was said about another one.
+        file.reasons.remove(setting.split('=').next().unwrap_or_default().trim());
     }
-    };
-    let refused: Vec<_> = settings.iter().filter_map(refuse).collect();
+    let about_techniques = techniques.into_iter().map(|setting| Told {
+        message: format!("`{setting}` is about a technique, not about a GPU"),
+        help: "give it to `run`, `exec` or `bench`; `warpwatt list techniques --show NAME` shows a technique"
+            .to_owned(),
+    });
+    let refused: Vec<_> =
+        about_techniques.chain(apply_all(&mut file.config, own).into_iter().map(told)).collect();
     if !refused.is_empty() {
         return Err(Failure::several(refused));
     }
@@ -142,7 +142,8 @@ fn read(gpu: &str) -> Result<GpuFile, Failure> {
     let text = String::from_utf8(bytes).map_err(|_| {
         Failure::usage(format!("{gpu} is not a text file")).help("a GPU file is TOML in UTF-8")
     })?;
-    GpuFile::read(&text, gpu).map_err(|errors| failure(&errors))
+    let load = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
+    GpuFile::read_with(&text, gpu, &load).map_err(|errors| failure(&errors))
 }
 
 /// All that is wrong, in one message.

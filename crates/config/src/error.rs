@@ -63,9 +63,20 @@ pub enum Problem {
         key: &'static str,
         message: String,
     },
+    /// A size of a cache that its sets, ways and lines cannot make.
+    BadSize {
+        key: &'static str,
+        value: String,
+        help: String,
+    },
     UnknownPreset {
         name: String,
         nearest: Option<&'static str>,
+    },
+    /// A file that another one inherits from cannot be read, or inherits from itself.
+    BadParent {
+        message: String,
+        help: String,
     },
     Syntax {
         message: String,
@@ -98,7 +109,10 @@ impl Problem {
     pub fn message(&self) -> String {
         match self {
             Problem::UnknownKey { key, .. } => format!("there is no parameter `{key}`"),
-            Problem::BadValue { key, value, .. } => format!("`{key}` cannot be {value}"),
+            Problem::BadValue { key, value, kind, unit } => {
+                let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+                format!("invalid {key} = {value} (allowed: {kind}{unit})")
+            }
             Problem::Rule { message, .. } => message.clone(),
             Problem::NotASection { section } => format!("`{section}` is a section of parameters, not one"),
             Problem::NotASetting { text } => format!("`{text}` is not a setting"),
@@ -106,7 +120,8 @@ impl Problem {
                 format!("`{key}` {message}")
             }
             Problem::UnknownPreset { name, .. } => format!("there is no GPU `{name}`"),
-            Problem::Syntax { message } => message.clone(),
+            Problem::BadSize { key, value, .. } => format!("invalid {key} = {value}"),
+            Problem::Syntax { message } | Problem::BadParent { message, .. } => message.clone(),
         }
     }
 
@@ -117,17 +132,19 @@ impl Problem {
             Problem::UnknownKey { nearest: None, .. } => {
                 "`warpwatt gpu show gtx480` lists all parameters".to_owned()
             }
-            Problem::BadValue { value, kind, unit, .. } => {
+            Problem::BadValue { key, value, kind, .. } => {
                 let typo = match kind {
                     Kind::Choice(words) => suggest::nearest(value.trim_matches('"'), words),
                     _ => None,
                 };
-                let typo = typo.map(|word| format!("did you mean {word}? ")).unwrap_or_default();
-                let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-                let begin = if typo.is_empty() { "it" } else { "It" };
-                format!("{typo}{begin} can be {kind}{unit}")
+                match typo {
+                    Some(word) => format!("did you mean {word}?"),
+                    None => format!("`warpwatt gpu show gtx480` describes {key}"),
+                }
             }
-            Problem::Rule { help, .. } => help.clone(),
+            Problem::Rule { help, .. } | Problem::BadSize { help, .. } | Problem::BadParent { help, .. } => {
+                help.clone()
+            }
             Problem::NotASection { section } => {
                 format!("begin it with a line `[{section}]`, followed by its parameters")
             }
@@ -171,7 +188,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The key that was probably meant. Who leaves the front of a key away, as in `l1d.mshrs`, is understood where only one key ends so.
+/// The key that was probably meant. A key without its front, such as `l1d.mshrs`, is found if it is the end of one key only.
 fn nearest_key(word: &str) -> Option<&'static str> {
     let keys = || Config::parameters().iter().map(|parameter| parameter.key);
     let tail = |key: &&str| {

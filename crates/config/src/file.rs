@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! GPU files: TOML whose tables are the sections of parameters. A file says what it inherits from and lists what differs. Presets are
-//! such files too. All that is wrong is told at once, each with its line.
+//! GPU files: TOML whose tables are the sections of parameters. A file names the GPU that it inherits from, a preset or another file, and lists
+//! what differs. Presets are such files too. All errors are reported at once, each with its line.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,10 +10,11 @@ use warpwatt_base::suggest;
 
 use crate::error::shortened;
 use crate::reasons::{self, Reason};
+use crate::sizes::Size;
 use crate::{Config, Error, Kind, PRESETS, Parameter, Place, Problem, validate};
 
 /// What a file inherits from unless it says otherwise: the defaults of the declarations.
-const ROOT: &str = "gtx480";
+pub(crate) const ROOT: &str = "gtx480";
 
 /// A GPU with a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,7 +22,7 @@ pub struct GpuFile {
     pub name: String,
     /// One line.
     pub description: String,
-    /// The preset that it lists differences from.
+    /// The preset or file that it lists differences from.
     pub inherits: String,
     pub config: Config,
     /// Why parameters have their values, as far as this file and those that it inherits from say so.
@@ -41,22 +42,90 @@ impl GpuFile {
     /// A built-in GPU.
     pub fn preset(name: &str) -> Result<GpuFile, Vec<Error>> {
         match PRESETS.iter().position(|preset| preset.name == name) {
-            Some(index) => read(PRESETS[index].text, name, index),
+            Some(index) => read(PRESETS[index].text, name, Parents::Presets(index)),
             None => Err(vec![unknown_preset(name).into()]),
         }
     }
 
-    /// Reads a GPU file. Where it has no name of its own, it is called like the file.
+    /// Reads a GPU file that inherits from a preset. Where it has no name of its own, it is called like the file.
     pub fn read(text: &str, file_name: &str) -> Result<GpuFile, Vec<Error>> {
-        if !DeTable::parse(text).is_ok_and(|table| table.get_ref().is_empty()) {
-            return read(text, file_name, PRESETS.len());
-        }
-        let mut reader = Reader::new(text, file_name);
-        let message =
-            "the file is empty; `inherits = \"gtx480\"` makes a copy of that GPU to change".to_owned();
-        reader.tell(0..0, Problem::Syntax { message });
-        Err(reader.finish())
+        GpuFile::read_with(text, file_name, &|_| {
+            Err("only built-in GPUs can be inherited from here".to_owned())
+        })
     }
+
+    /// Reads a GPU file that may inherit from another file, whose text `load` gets by its path or says why not.
+    pub fn read_with(text: &str, file_name: &str, load: Load) -> Result<GpuFile, Vec<Error>> {
+        read_file(text, file_name, load, 0)
+    }
+}
+
+/// How the text of a file that is inherited from is found, by its path.
+pub type Load<'l> = &'l dyn Fn(&str) -> Result<String, String>;
+
+/// Files that inherit from each other, at most: more is a circle.
+const GENERATIONS: u32 = 32;
+
+fn read_file(text: &str, file_name: &str, load: Load, generation: u32) -> Result<GpuFile, Vec<Error>> {
+    if !DeTable::parse(text).is_ok_and(|table| table.get_ref().is_empty()) {
+        return read(text, file_name, Parents::Files { load, generation });
+    }
+    let mut reader = Reader::new(text, file_name);
+    let message = "the file is empty; `inherits = \"gtx480\"` makes a copy of that GPU to change".to_owned();
+    reader.tell(0..0, Problem::Syntax { message });
+    Err(reader.finish())
+}
+
+/// What a file may inherit from.
+#[derive(Clone, Copy)]
+enum Parents<'l> {
+    /// A preset: the presets before it, so that none inherits from itself.
+    Presets(usize),
+    /// Any other file: all presets, and files.
+    Files { load: Load<'l>, generation: u32 },
+}
+
+impl Parents<'_> {
+    /// The GPU that is inherited from; `file_name` is the file that names it.
+    fn find(self, wanted: &str, file_name: &str) -> Result<GpuFile, ParentError> {
+        let known = if let Parents::Presets(known) = self { known } else { PRESETS.len() };
+        if let Some(index) = PRESETS[..known].iter().position(|preset| preset.name == wanted) {
+            return read(PRESETS[index].text, wanted, Parents::Presets(index)).map_err(ParentError::Inside);
+        }
+        let Parents::Files { load, generation } = self else {
+            return Err(ParentError::Here(unknown_preset(wanted)));
+        };
+        if !wanted.ends_with(".toml") && !wanted.contains(['/', '\\']) {
+            return Err(ParentError::Here(unknown_preset(wanted)));
+        }
+        if generation >= GENERATIONS {
+            return Err(ParentError::Here(Problem::BadParent {
+                message: format!("{file_name} inherits from itself by way of {}", shortened(wanted)),
+                help: "let one of the files inherit from a built-in GPU".to_owned(),
+            }));
+        }
+        let path = match file_name.rfind(['/', '\\']) {
+            Some(end) if !wanted.starts_with(['/', '\\']) => format!("{}{wanted}", &file_name[..=end]),
+            _ => wanted.to_owned(),
+        };
+        let text = load(&path).map_err(|reason| {
+            ParentError::Here(Problem::BadParent {
+                message: format!("cannot read {}: {reason}", shortened(&path)),
+                help:
+                    "the path is relative to the file that inherits; a built-in GPU is named without `.toml`"
+                        .to_owned(),
+            })
+        })?;
+        read_file(&text, &path, load, generation + 1).map_err(ParentError::Inside)
+    }
+}
+
+/// What is wrong with a GPU that is inherited from.
+enum ParentError {
+    /// It cannot be had.
+    Here(Problem),
+    /// There are errors in its own file.
+    Inside(Vec<Error>),
 }
 
 fn unknown_preset(name: &str) -> Problem {
@@ -64,8 +133,7 @@ fn unknown_preset(name: &str) -> Problem {
     Problem::UnknownPreset { name: shortened(name), nearest: suggest::nearest(name, &names) }
 }
 
-/// A preset inherits from those before it, so that nobody inherits from itself; `known` of them are to be had.
-fn read(text: &str, file_name: &str, known: usize) -> Result<GpuFile, Vec<Error>> {
+fn read(text: &str, file_name: &str, parents: Parents) -> Result<GpuFile, Vec<Error>> {
     let mut reader = Reader::new(text, file_name);
     let table = match DeTable::parse(text) {
         Ok(table) => table,
@@ -85,15 +153,14 @@ fn read(text: &str, file_name: &str, known: usize) -> Result<GpuFile, Vec<Error>
     let mut config = Config::default();
     reader.gpu.clone_from(&name);
     if let Some(wanted) = &inherits {
-        match PRESETS[..known].iter().position(|preset| preset.name == wanted) {
-            Some(index) => {
-                let parent = read(PRESETS[index].text, wanted, index)?;
-                (config, reader.reasons) = (parent.config, parent.reasons);
-            }
-            None => reader.tell(span_of(table, "inherits"), unknown_preset(wanted)),
+        match parents.find(wanted, file_name) {
+            Ok(parent) => (config, reader.reasons) = (parent.config, parent.reasons),
+            Err(ParentError::Inside(errors)) => return Err(errors),
+            Err(ParentError::Here(problem)) => reader.tell(span_of(table, "inherits"), problem),
         }
     }
     reader.section("", table, &mut config);
+    reader.sizes(&mut config);
     if reader.errors.is_empty()
         && let Err(broken) = validate(&config)
     {
@@ -124,6 +191,8 @@ struct Reader<'t> {
     text: &'t str,
     file_name: &'t str,
     errors: Vec<(usize, Error)>,
+    /// Sizes of caches, which are applied after the parameters that they follow from.
+    later: Vec<(&'static Size, String, Range<usize>)>,
     /// Parameters that the file gives a value to, and where.
     set: Vec<(&'static str, Range<usize>)>,
     /// What the GPU is called, and why its parameters have their values.
@@ -137,6 +206,7 @@ impl<'t> Reader<'t> {
             text,
             file_name,
             errors: Vec::new(),
+            later: Vec::new(),
             set: Vec::new(),
             gpu: String::new(),
             reasons: BTreeMap::new(),
@@ -186,6 +256,10 @@ impl<'t> Reader<'t> {
                 self.parameter(parameter, value.get_ref(), value.span(), config);
                 continue;
             }
+            if let Some(size) = Size::find(&key) {
+                self.later.push((size, written(value.get_ref()), value.span()));
+                continue;
+            }
             let within = |section: &str| {
                 section.strip_prefix(&*key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
             };
@@ -198,6 +272,30 @@ impl<'t> Reader<'t> {
                 }
                 _ if is_section => self.tell(name.span(), Problem::NotASection { section: key }),
                 _ => self.tell(name.span(), Problem::unknown_key(&key)),
+            }
+        }
+    }
+
+    fn sizes(&mut self, config: &mut Config) {
+        for (size, value, at) in std::mem::take(&mut self.later) {
+            let problem = if self.set.iter().any(|(key, _)| *key == size.sets) {
+                Err(Problem::BadSize {
+                    key: size.key,
+                    value,
+                    help: format!(
+                        "the file sets {} too, from which {} follows: leave one of them out",
+                        size.sets, size.key
+                    ),
+                })
+            } else {
+                size.apply(config, value.trim_matches('"'))
+            };
+            match problem {
+                Ok(()) => {
+                    self.reasons.remove(size.sets);
+                    self.set.push((size.sets, at));
+                }
+                Err(problem) => self.tell(at, problem),
             }
         }
     }

@@ -14,6 +14,7 @@ mod reasons;
 mod reference;
 mod rules;
 mod schema;
+mod sizes;
 mod value;
 mod write;
 
@@ -21,7 +22,7 @@ pub use declare::{Parameter, Refusal, Section, Settings};
 pub use derived::{BEATS_PER_CLOCK, LINE_BYTES};
 pub use error::{Error, Place, Problem};
 pub use file::GpuFile;
-pub use listing::{Difference, apply, differences, listing, sha256, values};
+pub use listing::{Difference, apply, apply_all, differences, listing, sha256, values};
 pub use parameters::*;
 pub use presets::{PRESETS, Preset};
 pub use random::random;

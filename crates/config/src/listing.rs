@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
 
 use crate::error::shortened;
+use crate::sizes::Size;
 use crate::{Config, Error, Kind, Parameter, Problem};
 
 /// Every parameter with its value as it is written, in the order of declaration.
@@ -53,17 +54,27 @@ pub fn differences(from: &Config, to: &Config) -> Vec<Difference> {
     both.filter(|difference| difference.from != difference.to).collect()
 }
 
-/// Applies a setting such as `sm.scheduler=lrr`. Whether all values are possible together is for [`crate::validate`] to say, once
-/// all settings are made.
+/// Applies a setting such as `sm.scheduler=lrr` or `l2.bytes=1536KB`. Whether all values are possible together is for
+/// [`crate::validate`] to say, once all settings are made.
 pub fn apply(config: &mut Config, setting: &str) -> Result<(), Error> {
     let Some((key, value)) = setting.split_once('=') else {
         return Err(Problem::NotASetting { text: shortened(setting) }.into());
     };
     let (key, value) = (key.trim(), value.trim());
+    if let Some(size) = Size::find(key) {
+        return size.apply(config, value).map_err(Error::from);
+    }
     config.set(key, value).map_err(|refusal| {
         let value = if value.is_empty() { "empty" } else { value };
         Problem::refused(refusal, key, value).into()
     })
+}
+
+/// Applies settings in their order, but sizes of caches after everything that they follow from. All that is wrong comes back.
+pub fn apply_all<'s>(config: &mut Config, settings: impl IntoIterator<Item = &'s str>) -> Vec<Error> {
+    let is_size = |setting: &&str| Size::find(setting.split('=').next().unwrap_or_default().trim()).is_some();
+    let (sizes, others): (Vec<_>, Vec<_>) = settings.into_iter().partition(is_size);
+    others.into_iter().chain(sizes).filter_map(|setting| apply(config, setting).err()).collect()
 }
 
 /// The value of a declared parameter.

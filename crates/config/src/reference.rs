@@ -24,6 +24,9 @@ scheduler = \"lrr\"
 mshrs = 64
 ```
 
+A file may inherit from another file, named relative to itself: `inherits = \"base.toml\"`. Sizes of caches can be given instead of their sets: `bytes` in
+`[l2]` (all slices together), `[sm.l1d]`, `[sm.icache]`, `[sm.constant]` and `[sm.texture]`, or `--set l2.bytes=1536KB`.
+
 Beside a value a file may say what it rests on, in a table of one line; `warpwatt gpu show` prints that under the parameter:
 
 ```toml

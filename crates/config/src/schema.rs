@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::listing::values;
+use crate::sizes::SIZES;
 use crate::{Config, Kind, PRESETS, Parameter};
 
 /// The schema of `warpwatt.gpu/1` as a JSON document.
@@ -20,9 +21,9 @@ pub fn gpu_schema() -> Value {
             "name": { "type": "string", "description": "What the GPU is called." },
             "description": { "type": "string", "description": "One line about it." },
             "inherits": {
-                "enum": names,
+                "anyOf": [{ "enum": names }, { "type": "string", "pattern": "(\\.toml$|/)" }],
                 "default": names[0],
-                "description": "The GPU that this file lists differences from.",
+                "description": "The GPU that this file lists differences from: a built-in one, or a file, relative to this one.",
             },
             "rest": {
                 "type": "string",
@@ -44,6 +45,15 @@ pub fn gpu_schema() -> Value {
             rule["description"] = described(parameter).into();
             rule["default"] = defaults[parameter.key].clone();
             at["properties"][parameter.name] = rule;
+        }
+    }
+    for size in SIZES {
+        let section = size.key.trim_end_matches(".bytes").replace('.', "/properties/");
+        if let Some(at) = schema.pointer_mut(&format!("/properties/{section}/properties")) {
+            at["bytes"] = json!({
+                "anyOf": [{ "type": "integer", "minimum": 1, "maximum": u32::MAX }, { "type": "string" }],
+                "description": format!("Size in bytes, {}: sets {}.", size.formula, size.sets),
+            });
         }
     }
     schema

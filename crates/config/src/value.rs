@@ -15,10 +15,10 @@ pub enum Kind {
 }
 
 impl std::fmt::Display for Kind {
-    /// What is legal, as the end of “it can be …”.
+    /// What is legal, as in “allowed: 1–64”.
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self {
-            Kind::Integer { min, max } => write!(f, "{min} to {max}"),
+            Kind::Integer { min, max } => write!(f, "{min}–{max}"),
             Kind::Switch => f.write_str("true or false"),
             Kind::Choice(words) => f.write_str(&words.join(", ")),
             Kind::File => f.write_str("the name of a file, without commas"),

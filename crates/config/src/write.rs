@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::file::ROOT;
 use crate::listing::shown;
-use crate::{Config, GpuFile, Kind, Parameter, Reason};
+use crate::{Config, GpuFile, Kind, PRESETS, Parameter, Reason};
 
 /// All parameters as TOML, with what each means, its unit and what is legal if `annotated`.
 pub fn to_toml(config: &Config, annotated: bool) -> String {
@@ -45,7 +46,9 @@ impl GpuFile {
                 let _ = writeln!(out, "{key} = {}", text(value));
             }
         }
-        let _ = writeln!(out, "inherits = {}\n", text(&self.inherits));
+        // All parameters follow, so that a file that was inherited from is not needed.
+        let preset = PRESETS.iter().any(|preset| preset.name == self.inherits);
+        let _ = writeln!(out, "inherits = {}\n", text(if preset { &self.inherits } else { ROOT }));
         out + &written(&self.config, annotated, &self.reasons)
     }
 }

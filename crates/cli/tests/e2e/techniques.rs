@@ -49,8 +49,8 @@ fn mistakes_are_told_with_what_to_do() {
         .says("did you mean `warped-compression`?");
     with("zip").says("there are: warped-compression").says("warpwatt list techniques");
     with("warped-compression:gatin=on").says("no parameter `gatin`").says("did you mean `gating`?");
-    with("warped-compression:gating=maybe").says("cannot be `maybe`").says("on or off");
-    with("warped-compression:compressors=17").says("cannot be `17`").says("1 to 16");
+    with("warped-compression:gating=maybe").says("invalid gating = maybe").says("on or off");
+    with("warped-compression:compressors=17").says("invalid compressors = 17").says("1–16");
     with("warped-compression:gating")
         .says("`gating` of `warped-compression` is no setting")
         .says("parameter=value");

@@ -7,3 +7,4 @@ mod messages;
 mod presets;
 mod random;
 mod schema;
+mod sizes;

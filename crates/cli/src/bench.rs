@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use warpwatt_runtime::{Device, Level};
 
 use crate::args::{BenchArgs, Execution};
-use crate::console::{Console, write_result};
+use crate::console::{Console, check_writable, write_result};
 use crate::exit::{Exit, Failure};
 use crate::gpu::Machine;
 use crate::interrupt;
@@ -67,6 +67,7 @@ struct Figure {
 }
 
 pub fn bench(args: &BenchArgs, console: &Console) -> Result<Exit, Failure> {
+    check_writable(args.json.as_deref())?;
     let workloads = match args.names.len() {
         0 => warpwatt_workloads::all().to_vec(),
         _ => args.names.iter().map(|name| find_workload(name)).collect::<Result<_, _>>()?,

@@ -4,12 +4,12 @@
 use serde::Serialize;
 use warpwatt_ptx::suggest;
 use warpwatt_results::Diagnostic;
-use warpwatt_runtime::{Device, Error, ModuleId, Nobody, Options, demangle, problems};
+use warpwatt_runtime::{Device, Error, ModuleId, Nobody, Options, demangle, find_kernel, problems};
 
 use crate::args::{CompileArgs, Stage};
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
-use crate::job::read_text;
+use crate::job::read_program;
 use crate::session::isolated;
 use crate::table::{Table, grouped, shortened};
 use warpwatt_record as record;
@@ -42,7 +42,7 @@ struct Needs {
 }
 
 pub fn compile(args: &CompileArgs, console: &Console) -> Result<Exit, Failure> {
-    let text = read_text(&args.file)?;
+    let text = read_program(&args.file)?;
     isolated(|| compile_text(args, &text, console)).unwrap_or_else(|message| {
         let failure = Failure::new(Exit::Internal, format!("a bug in warpwatt: {message}"));
         Err(failure.help(format!("please report it with {}, which shows it", args.file.display())))
@@ -119,12 +119,14 @@ fn compile_text(args: &CompileArgs, text: &str, console: &Console) -> Result<Exi
 fn kernels(args: &CompileArgs, device: &Device, module: ModuleId) -> Result<Vec<String>, Failure> {
     let all = device.kernels(module).map_err(|error| Failure::device(&error, false))?;
     let Some(wanted) = &args.kernel else { return Ok(all) };
-    if all.contains(wanted) {
-        return Ok(vec![wanted.clone()]);
-    }
+    let alike = match find_kernel(&all, wanted) {
+        Ok(name) => return Ok(vec![name.to_owned()]),
+        Err(alike) => alike,
+    };
     let names: Vec<_> = all.iter().map(String::as_str).collect();
     let failure = Failure::usage(format!("{} has no kernel `{wanted}`", args.file.display()));
     Err(failure.help(match suggest::nearest(wanted, &names) {
+        _ if !alike.is_empty() => format!("several are called so: {}", alike.join(", ")),
         Some(nearest) => format!("did you mean `{nearest}`?"),
         None => format!("its kernels are {}", names.join(", ")),
     }))

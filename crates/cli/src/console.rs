@@ -2,12 +2,14 @@
 //! What is written to the terminal, and how: results to stdout, everything else to stderr, colour and progress only where
 //! there is a person to see them.
 
+use std::fs::File;
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 
 /// What takes no longer is not worth a word.
 const SLOW: Duration = Duration::from_secs(1);
@@ -46,6 +48,7 @@ pub struct Console {
     pub color: bool,
     /// stderr is a terminal.
     pub live: bool,
+    stdout_error: OnceLock<String>,
 }
 
 impl Console {
@@ -53,18 +56,30 @@ impl Console {
         let live = std::io::stderr().is_terminal();
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let log = Log::new(quiet, verbose, std::env::var("WARPWATT_LOG").ok().as_deref())?;
-        Ok(Console { quiet, log, color: live && !plain, live: live && !quiet })
+        Ok(Console { quiet, log, color: live && !plain, live: live && !quiet, stdout_error: OnceLock::new() })
     }
 
     /// For what is said before there is a console.
     pub fn plain() -> Console {
-        Console { quiet: false, log: Log::Info, color: false, live: false }
+        Console { quiet: false, log: Log::Info, color: false, live: false, stdout_error: OnceLock::new() }
     }
 
-    /// Part of the result. A reader that went away is not an error of ours.
+    /// Part of the result. A reader that went away is no error; a full disk is, which the end of the command reports.
     pub fn result(&self, text: &str) {
-        let _ = std::io::stdout().write_all(text.as_bytes());
-        let _ = std::io::stdout().flush();
+        let mut stdout = std::io::stdout();
+        let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        if let Err(error) = written
+            && error.kind() != std::io::ErrorKind::BrokenPipe
+        {
+            let _ = self.stdout_error.set(error.to_string());
+        }
+    }
+
+    /// Why results could not be written to stdout, if so.
+    pub fn stdout_failure(&self) -> Option<Failure> {
+        let reason = self.stdout_error.get()?;
+        let failure = Failure::new(Exit::Io, format!("cannot write the result to standard output: {reason}"));
+        Some(failure.help("make room where standard output goes, or send it elsewhere"))
     }
 
     /// The part of the result that `-q` leaves out.
@@ -127,22 +142,67 @@ impl Console {
 
 /// Writes a result file whole: readers see the old one or the new one. `-` is stdout.
 pub fn write_result(target: &Path, text: &str, console: &Console) -> Result<(), Failure> {
-    if target == Path::new("-") {
-        console.result(text);
-        return Ok(());
+    ResultFile::open(target)?.finish(text, console)
+}
+
+/// Fails if a result that is to be written at the end of a long command could not be.
+pub fn check_writable(target: Option<&Path>) -> Result<(), Failure> {
+    target.map_or(Ok(()), |target| ResultFile::open(target).map(drop))
+}
+
+/// A result file that is opened before the work whose result it gets, so that a folder that does not exist or cannot be written to is
+/// reported at once. Until the end the text of the target stays as it was; an unfinished file is removed.
+pub struct ResultFile {
+    target: PathBuf,
+    /// The file that takes the target's place in the end; none for stdout, devices and pipes, which cannot be replaced by renaming.
+    temporary: Option<(PathBuf, File)>,
+}
+
+impl ResultFile {
+    pub fn open(target: &Path) -> Result<ResultFile, Failure> {
+        let failed = |error: std::io::Error| Failure::io("write", target, &error);
+        let plain = || Ok(ResultFile { target: target.to_owned(), temporary: None });
+        if target == Path::new("-") {
+            return plain();
+        }
+        match std::fs::metadata(target) {
+            Ok(meta) if meta.is_dir() => {
+                return Err(failed(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
+            }
+            Ok(meta) if !meta.is_file() => return plain(),
+            _ => {}
+        }
+        let mut temporary = target.as_os_str().to_owned();
+        temporary.push(format!(".{}.tmp", std::process::id()));
+        let temporary = PathBuf::from(temporary);
+        let file = File::create(&temporary).map_err(failed)?;
+        Ok(ResultFile { target: target.to_owned(), temporary: Some((temporary, file)) })
     }
-    let failed = |error: std::io::Error| Failure::io("write", target, &error);
-    // Devices and pipes cannot be replaced by renaming.
-    if std::fs::metadata(target).is_ok_and(|meta| !meta.is_file()) {
-        return std::fs::write(target, text).map_err(failed);
+
+    /// Writes the text, and puts the file in its place.
+    pub fn finish(mut self, text: &str, console: &Console) -> Result<(), Failure> {
+        let target = std::mem::take(&mut self.target);
+        let failed = |error: std::io::Error| Failure::io("write", &target, &error);
+        if target == Path::new("-") {
+            console.result(text);
+            return Ok(());
+        }
+        let Some((temporary, file)) = &mut self.temporary else {
+            return std::fs::write(&target, text).map_err(failed);
+        };
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        std::fs::rename(temporary, &target).map_err(failed)?;
+        self.temporary = None;
+        Ok(())
     }
-    let mut temporary = target.as_os_str().to_owned();
-    temporary.push(format!(".{}.tmp", std::process::id()));
-    std::fs::write(&temporary, text).map_err(failed)?;
-    std::fs::rename(&temporary, target).map_err(|error| {
-        let _ = std::fs::remove_file(&temporary);
-        failed(error)
-    })
+}
+
+impl Drop for ResultFile {
+    fn drop(&mut self) {
+        if let Some((temporary, _)) = &self.temporary {
+            let _ = std::fs::remove_file(temporary);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use warpwatt_codecs::huffman::{Huffman, SymbolBits};
 use warpwatt_runtime::{Collected, SymbolProfile, Traffic};
 
 use crate::args::{EntropyArgs, GpuArgs};
-use crate::console::{Console, write_result};
+use crate::console::{Console, check_writable, write_result};
 use crate::exit::{Exit, Failure};
 use crate::gpu::Machine;
 use crate::interrupt;
@@ -119,6 +119,7 @@ fn encode(
 }
 
 pub fn entropy(args: &EntropyArgs, console: &Console) -> Result<Exit, Failure> {
+    check_writable(args.json.as_deref())?;
     let job = workload(&args.workload, args.size, args.seed)?;
     let gpu = GpuArgs { gpu: args.gpu.clone(), set: args.set.clone(), ..GpuArgs::default() };
     let machine = Machine::new(&gpu)?;

@@ -143,7 +143,7 @@ impl FileJob {
                     .help("add `--ptx FILE`, or a line `ptx = \"FILE\"` at the top of the launch file"));
             }
         };
-        let ptx_text = read_text(&ptx_path)?;
+        let ptx_text = read_program(&ptx_path)?;
         Ok(FileJob { launch, launch_path: launch_path.to_owned(), launch_text, ptx_path, ptx_text, seed })
     }
 
@@ -187,6 +187,27 @@ impl FileJob {
             }
         }
     }
+}
+
+/// The PTX of a program: the text of a PTX file, or what NVRTC makes of CUDA C++.
+pub fn read_program(path: &Path) -> Result<String, Failure> {
+    let text = read_text(path)?;
+    if path.extension().is_none_or(|extension| extension != "cu") {
+        return Ok(text);
+    }
+    warpwatt_nvrtc::compile(&text, path).map_err(|error| {
+        let failure = match &error {
+            warpwatt_nvrtc::Error::Refused { log } => Failure::rendered(
+                Exit::BadInput,
+                format!("{log}\nerror: {} was refused by NVRTC", path.display()),
+            ),
+            _ => Failure::usage(format!("{} cannot be compiled: {error}", path.display())),
+        };
+        match error.help() {
+            Some(help) => failure.help(help),
+            None => failure,
+        }
+    })
 }
 
 /// The text of an input file. Bytes that are no text are shown as such in diagnostics instead of being refused here.

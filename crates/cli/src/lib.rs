@@ -7,11 +7,13 @@ mod bench;
 mod compare;
 mod compile;
 mod console;
+mod documents;
 mod energy;
 mod entropy;
 mod exec;
 mod exit;
 mod gpu;
+mod gpu_import;
 mod install;
 mod interrupt;
 mod job;
@@ -33,7 +35,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Cli, Command, GpuCommand};
+use args::{Cli, Command, GpuCommand, LaunchCommand};
 use console::Console;
 pub use exit::Exit;
 
@@ -58,6 +60,10 @@ pub fn main() -> ExitCode {
     };
     let outcome = match &cli.command {
         Command::Gpu(GpuCommand::Show(args)) => gpu::show(args, &console),
+        Command::Gpu(GpuCommand::Import(args)) => gpu_import::import(args, &console),
+        Command::Launch(LaunchCommand::Init(args)) => launch::init(args, &console),
+        Command::Completions(args) => documents::completions(args, &console),
+        Command::Man(args) => documents::man(args, &console),
         Command::List(args) => list::list(args, &console),
         Command::Run(args) => run::run(args, &console),
         // Its exit code is that of the program.
@@ -76,6 +82,13 @@ pub fn main() -> ExitCode {
         console.failure(&failure);
         failure.exit
     });
+    let exit = match console.stdout_failure() {
+        Some(failure) if exit == Exit::Ok => {
+            console.failure(&failure);
+            failure.exit
+        }
+        _ => exit,
+    };
     // What a signal ended has its number, as shells have it.
     let signal = interrupt::signalled().filter(|_| exit == Exit::Interrupted);
     ExitCode::from(signal.map_or(exit as u8, |signal| 128 + signal as u8))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `run`: does a job once, writes its record, prints what it found.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +10,7 @@ use warpwatt_runtime::{Class, Device, Error, Mode, Notice, Options, Selection, T
 use warpwatt_workloads::Size;
 
 use crate::args::{Execution, GpuArgs, RunArgs, Timing};
-use crate::console::{Console, write_result};
+use crate::console::{Console, ResultFile};
 use crate::energy::{self, Chosen};
 use crate::exit::{Exit, Failure};
 use crate::gpu::Machine;
@@ -26,7 +26,18 @@ use warpwatt_record::{self as record, CORRUPTED, Collector, Launches, Meter, Who
 
 pub fn run(args: &RunArgs, console: &Console) -> Result<Exit, Failure> {
     let job = match (&args.workload, &args.launch) {
-        (Some(name), _) => workload(name, args.size, args.seed)?,
+        (Some(name), launch) if is_program(name) => {
+            let launch = match launch {
+                Some(launch) => launch.clone(),
+                None => launch_beside(name)?,
+            };
+            Job::File(FileJob::load(&launch, Some(Path::new(name)), args.seed, console)?)
+        }
+        (Some(name), Some(_)) => {
+            return Err(Failure::usage(format!("`{name}` is a workload and needs no launch file"))
+                .help("leave out `--launch`, or name a .ptx or .cu file"));
+        }
+        (Some(name), None) => workload(name, args.size, args.seed)?,
         (None, Some(launch)) => Job::File(FileJob::load(launch, args.ptx.as_deref(), args.seed, console)?),
         (None, None) => return Err(Failure::usage("name a workload, or give `--launch FILE`")),
     };
@@ -44,6 +55,25 @@ pub fn run(args: &RunArgs, console: &Console) -> Result<Exit, Failure> {
         panic_at: args.inject_panic,
     };
     perform(&job, &request, console)
+}
+
+/// Whether what is to be run is a file of kernels and not a workload.
+fn is_program(name: &str) -> bool {
+    let extension = Path::new(name).extension();
+    extension.is_some_and(|extension| extension == "cu" || extension == "ptx")
+}
+
+/// The launch file of a program, which has its name.
+fn launch_beside(program: &str) -> Result<PathBuf, Failure> {
+    let launch = Path::new(program).with_extension("toml");
+    if launch.exists() {
+        return Ok(launch);
+    }
+    let failure = Failure::usage(format!("{program} has kernels, but nothing says what to launch"));
+    Err(failure.help(format!(
+        "`warpwatt launch init {program} --out {}` writes a launch file to edit; or give `--launch FILE`",
+        launch.display()
+    )))
 }
 
 /// The GPU whose limits a functional run has, if one is named.
@@ -207,6 +237,7 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     let energies = request.target.map(|target| &target.technology.energies);
     let collector = Collector::new(config.cloned(), energies.cloned(), request.execution.per_launch);
     let watcher = watcher.collecting(collector.clone());
+    let json = request.json.map(ResultFile::open).transpose()?;
     let meter = Meter::start();
     console.detail(&format!("running {}", job.name()));
     let finished = isolated(|| attempt(job, options.clone(), watcher, &collector));
@@ -240,19 +271,20 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     if let Ok(verdict) = &attempt.result {
         document.check.clone_from(&verdict.check);
     }
-    if let Some(path) = request.json {
+    if let Some(file) = json {
         console.slowly(&format!("writing the record of {} launches", document.totals.launches), || {
             let text = document.to_json().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
-            write_result(path, &text, console)
+            file.finish(&text, console)
         })?;
     }
-    if !json_on_stdout {
+    // The record is the result where one is asked for; `-q` leaves out what repeats it.
+    if !json_on_stdout && !(console.quiet && request.json.is_some()) {
         let gpu = request.target.map(|target| (target.name.as_str(), &target.timed.config));
-        console.summary(&summary(&job.name(), &document, gpu, &attempt.texts));
+        console.result(&summary(&job.name(), &document, gpu, &attempt.texts));
         if request.target.is_some_and(|target| target.energy)
             && let Some(table) = energy::table(&document, &attempt.texts)
         {
-            console.summary(&table);
+            console.result(&table);
         }
     }
     remark(&attempt.result, (timed, host_seconds), request, &document, console);

@@ -10,6 +10,7 @@ pub fn schema(args: &SchemaArgs, console: &Console) -> Result<Exit, Failure> {
         Format::Run => warpwatt_results::run_schema(),
         Format::Gpu => warpwatt_config::gpu_schema(),
         Format::Launch => crate::launch::launch_schema(),
+        Format::Technology => warpwatt_energy::technology_schema(),
     };
     let text =
         serde_json::to_string_pretty(&schema).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;

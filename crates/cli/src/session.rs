@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use warpwatt_record::Collector;
 use warpwatt_runtime::{LaunchRecord, Observer, Progress, demangle};
 
-use crate::console::Console;
+use crate::console::{Console, Log};
 use crate::table::{grouped, shortened};
 
 /// Stack of the thread that does the work. Only touched pages cost anything.
@@ -54,12 +54,18 @@ pub struct Watcher {
     collector: Option<Collector>,
     /// When the current kernel was first heard of, and when its line was last drawn.
     since: Option<(u64, Instant, Instant)>,
+    /// Where no terminal shows a bar: when the last line about progress was printed.
+    spoken: Option<Instant>,
+    /// The kernel that runs, and when its launch began.
+    kernel: (String, Instant),
 }
 
 /// What the watcher of a run is told.
 #[derive(Clone, Copy, Default)]
 pub struct Watch {
     pub live: bool,
+    /// A line every half minute where no terminal shows a bar.
+    pub lines: bool,
     pub to_stderr: bool,
     /// Kernels print nothing: it was printed before.
     pub silent: bool,
@@ -68,7 +74,8 @@ pub struct Watch {
 
 impl Watch {
     pub fn new(console: &Console, to_stderr: bool) -> Watch {
-        Watch { live: console.live, to_stderr, ..Watch::default() }
+        let lines = !console.live && console.log >= Log::Info;
+        Watch { live: console.live, lines, to_stderr, ..Watch::default() }
     }
 }
 
@@ -81,7 +88,7 @@ impl Watcher {
             bar.set_style(style("{elapsed:>4} {wide_msg} {bar:30} {percent:>3}%"));
             bar
         });
-        let Watch { to_stderr, silent, panic_at, .. } = watch;
+        let Watch { to_stderr, silent, panic_at, lines, .. } = watch;
         (
             Watcher {
                 bar,
@@ -91,6 +98,8 @@ impl Watcher {
                 panic_at,
                 collector: None,
                 since: None,
+                spoken: lines.then(Instant::now),
+                kernel: (String::new(), Instant::now()),
             },
             current,
         )
@@ -109,6 +118,19 @@ pub fn style(template: &str) -> ProgressStyle {
 
 /// Time between two looks of the progress line.
 const REDRAW: Duration = Duration::from_millis(100);
+
+/// Time between two lines about progress where there is no terminal.
+const SPEAK: Duration = Duration::from_secs(30);
+
+/// How far a functional kernel is: blocks, and the time left as far as it can be told.
+fn describe_functional(index: u64, kernel: &str, done: u64, total: u64, elapsed: Duration) -> String {
+    let mut text = format!("launch {index}: {}: {done}/{total} blocks", shortened(&demangle(kernel), 40));
+    let seconds = elapsed.as_secs_f64();
+    if seconds > 0.5 && done > 0 {
+        text += &format!(", {:.0} s left", seconds * total.saturating_sub(done) as f64 / done as f64);
+    }
+    text
+}
 
 /// How far a timed kernel is: blocks, cycles, thread instructions per cycle, simulation speed, time left.
 pub fn describe(kernel: &str, progress: &Progress, elapsed: Duration) -> String {
@@ -132,6 +154,7 @@ pub fn describe(kernel: &str, progress: &Progress, elapsed: Duration) -> String 
 impl Observer for Watcher {
     fn launch(&mut self, index: u64, kernel: &str) {
         self.current.store(index, Ordering::Relaxed);
+        self.kernel = (kernel.to_owned(), Instant::now());
         if let Some(bar) = &self.bar {
             bar.set_position(0);
             bar.set_message(format!("launch {index}: {kernel}"));
@@ -146,15 +169,37 @@ impl Observer for Watcher {
     }
 
     fn progress(&mut self, done: u64, total: u64) {
+        let now = Instant::now();
+        let (kernel, started) = &self.kernel;
+        let index = self.current.load(Ordering::Relaxed);
+        let line = || describe_functional(index, kernel, done, total, now.duration_since(*started));
         if let Some(bar) = &self.bar {
+            if self
+                .since
+                .is_some_and(|(launch, _, drawn)| launch == index && now.duration_since(drawn) < REDRAW)
+            {
+                return;
+            }
+            self.since = Some((index, *started, now));
             bar.set_length(total);
             bar.set_position(done);
+            bar.set_message(line());
+        } else if self.spoken.is_some_and(|spoken| now.duration_since(spoken) >= SPEAK) {
+            self.spoken = Some(now);
+            eprintln!("progress: {}", line());
         }
     }
 
     fn tick(&mut self, index: u64, kernel: &str, progress: &Progress) {
-        let Some(bar) = &self.bar else { return };
         let now = Instant::now();
+        let Some(bar) = &self.bar else {
+            if self.spoken.is_some_and(|spoken| now.duration_since(spoken) >= SPEAK) {
+                self.spoken = Some(now);
+                let elapsed = now.duration_since(self.kernel.1);
+                eprintln!("progress: launch {index}: {}", describe(kernel, progress, elapsed));
+            }
+            return;
+        };
         let (started, drawn) = match self.since {
             Some((launch, started, drawn)) if launch == index => (started, drawn),
             None => {
@@ -203,6 +248,13 @@ impl Drop for Watcher {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_functional_kernel_has_an_estimate_once_blocks_have_ended() {
+        let text = describe_functional(3, "_Z4stepPf", 10, 40, Duration::from_secs(2));
+        assert_eq!(text, "launch 3: step(float*): 10/40 blocks, 6 s left");
+        assert!(!describe_functional(0, "k", 0, 40, Duration::from_secs(2)).contains("left"));
+    }
 
     #[test]
     fn the_progress_line_says_how_far_a_kernel_is() {

@@ -256,11 +256,12 @@ fn hottest(document: &RunRecord, texts: &Texts) -> String {
     let waited = |line: &Line| line.stalls.iter().flatten().map(|(_, slots)| slots).sum::<u64>();
     let slots = |line: &Line| line.warp_instructions + waited(line);
     let all: u64 = document.totals.lines.iter().map(slots).sum();
-    let mut lines: Vec<_> = document.totals.lines.iter().collect();
+    // What belongs to no line comes last, however much it is.
+    let (mut lines, rest): (Vec<_>, Vec<_>) = document.totals.lines.iter().partition(|line| line.line != 0);
     lines.sort_by_key(|line| std::cmp::Reverse(slots(line)));
     let share = |part: u64| format!("{:.1} %", part as f64 * 100.0 / (all.max(1) as f64));
     let mut table = Table::new(&["line", "slots", "issued", "waits", "mostly for", ""]).left(4).left(5);
-    for line in lines.into_iter().take(HOTTEST) {
+    for line in lines.into_iter().take(HOTTEST).chain(rest) {
         let worst = line.stalls.iter().flatten().max_by_key(|(_, slots)| **slots);
         let text = texts.get(&(line.file.clone(), line.line)).map_or("", String::as_str);
         table.row([
@@ -275,7 +276,7 @@ fn hottest(document: &RunRecord, texts: &Texts) -> String {
             shortened(text, TEXT),
         ]);
     }
-    format!("\nlines that took the most issue slots, used or waited in\n\n{}", table.render())
+    format!("\nhottest lines (share of the issue slots of all lines)\n\n{}", table.render())
 }
 
 fn base_name(file: &str) -> &str {

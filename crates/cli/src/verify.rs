@@ -11,7 +11,7 @@ use warpwatt_runtime::{Device, LaunchRecord};
 use warpwatt_workloads::{Fill, Size, Workload};
 
 use crate::args::{Execution, VerifyArgs};
-use crate::console::{Console, write_result};
+use crate::console::{Console, check_writable, write_result};
 use crate::exit::{Exit, Failure};
 use crate::gpu::Machine;
 use crate::interrupt;
@@ -58,6 +58,7 @@ impl Task {
 }
 
 pub fn verify(args: &VerifyArgs, console: &Console) -> Result<Exit, Failure> {
+    check_writable(args.json.as_deref())?;
     let all = warpwatt_workloads::all().iter().copied();
     let workloads: Vec<&dyn Workload> = match (&args.paper, args.names.len()) {
         (Some(paper), _) => {

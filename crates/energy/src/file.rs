@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 use warpwatt_base::suggest;
@@ -12,18 +13,33 @@ use crate::builtin::TECHNOLOGIES;
 use crate::error::{Error, Place, Problem, shortened};
 use crate::technology::{Die, Origin, Silicon, Structure, Technology};
 
-#[derive(Deserialize)]
+/// A technology: what the structures of a GPU take, each number with its source.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct File {
+    /// What the technology is called; by default like the file.
     name: Option<String>,
+    /// One line about it.
     #[serde(default)]
     description: String,
+    /// The built-in technology that this file lists differences from.
+    #[schemars(with = "Option<String>")]
     inherits: Option<Spanned<String>>,
     silicon: Option<Silicon>,
+    /// The voltage stays as it is when clocks change.
     pinned_voltage: Option<bool>,
     die: Option<Die>,
+    /// `[[structure]]`: what takes energy.
     #[serde(default)]
     structure: Vec<Structure>,
+}
+
+/// The schema of `warpwatt.technology/1` as a JSON document.
+pub fn technology_schema() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(File).to_value();
+    schema["$id"] = "warpwatt.technology/1".into();
+    schema["title"] = "Technology".into();
+    schema
 }
 
 impl Technology {

@@ -24,6 +24,7 @@ pub use builtin::{DEFAULT, TECHNOLOGIES, TechnologyText};
 pub use error::{Error, Place, Problem};
 pub use evaluate::{Breakdown, Component, StructureEnergy};
 pub use figures::{FIGURES, Figure};
+pub use file::technology_schema;
 pub use resolve::{Model, Setting, StructureInfo};
 pub use silicon::{Conditions, Supply};
 pub use sram::Sram;

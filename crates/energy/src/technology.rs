@@ -2,6 +2,7 @@
 //! A technology as its file says it: structures, the energy of their events and the power that they take all the time. Each
 //! number has its source beside it.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -23,7 +24,7 @@ pub struct Technology {
 }
 
 /// The silicon that figures are for, and how its voltage follows the clock: the clock goes with (V - threshold)^alpha / V.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Silicon {
     pub node_nm: f64,
@@ -36,23 +37,26 @@ pub struct Silicon {
     /// Leakage of logic by temperature: points of kelvin and of a power in any unit, joined by straight lines in the logarithm.
     pub logic_leakage: Vec<[f64; 2]>,
     pub clocks: Vec<Domain>,
+    #[schemars(with = "String")]
     pub source: Spanned<String>,
 }
 
 /// A clock with a voltage of its own.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Domain {
     /// The parameter that has its frequency.
+    #[schemars(with = "String")]
     pub clock: Spanned<String>,
     /// The frequency at which it needs the voltage of the silicon.
     pub mhz: f64,
     /// The parameter that pins its voltage, in millivolts, unless that is 0.
+    #[schemars(with = "String")]
     pub pin: Spanned<String>,
 }
 
 /// The area that wires across the GPU span.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Die {
     /// With as many SMs and partitions as `sms` and `partitions` say, and arrays of SRAM as they are in the references.
@@ -62,6 +66,7 @@ pub struct Die {
     /// Of one SM and of one partition more.
     pub sm_mm2: f64,
     pub partition_mm2: f64,
+    #[schemars(with = "String")]
     pub source: Spanned<String>,
 }
 
@@ -73,23 +78,29 @@ pub struct Origin {
 }
 
 /// Something that takes energy. Where a technology inherits one of the same name, this takes its place.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Structure {
+    #[schemars(with = "String")]
     pub name: Spanned<String>,
     /// What it is shown as part of.
+    #[schemars(with = "String")]
     pub component: Spanned<String>,
     /// One line.
+    #[schemars(with = "String")]
     pub doc: Spanned<String>,
     /// It is there only when one of these techniques is on; always if there are none.
     #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     pub techniques: Vec<Spanned<String>>,
     /// The clock whose voltage it runs at. Without one, neither voltage nor node nor temperature changes its figures.
+    #[schemars(with = "Option<String>")]
     pub clock: Option<Spanned<String>>,
     /// It is not on the die: memory chips.
     #[serde(default)]
     pub off_chip: bool,
     /// The array that its figures are of, with the reference that they were taken at.
+    #[schemars(with = "Option<SramSpec>")]
     pub sram: Option<Spanned<SramSpec>>,
     #[serde(default)]
     pub events: Vec<Event>,
@@ -98,19 +109,26 @@ pub struct Structure {
 }
 
 /// What one count of a counter costs: `pj`, or `mw` spread over `at_mhz` million events a second, or an access to an SRAM array.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
+    #[schemars(with = "String")]
     pub counter: Spanned<String>,
     /// Counters to be taken off, such as hits from all accesses.
     #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     pub less: Vec<Spanned<String>>,
+    #[schemars(with = "Option<Amount>")]
     pub pj: Option<Spanned<Amount>>,
+    #[schemars(with = "Option<Amount>")]
     pub mw: Option<Spanned<Amount>>,
     #[serde(default)]
+    #[schemars(with = "Vec<Amount>")]
     pub at_mhz: Vec<Spanned<Amount>>,
+    #[schemars(with = "Option<SramSpec>")]
     pub sram: Option<Spanned<SramSpec>>,
     /// The energy goes with that of a read or a write of the structure's array, from its reference to what the GPU has.
+    #[schemars(with = "Option<Access>")]
     pub scaled: Option<Spanned<Access>>,
     /// Only the part that the columns of the structure's array take: bit lines, sense amplifiers and the word line over them.
     #[serde(default)]
@@ -120,18 +138,23 @@ pub struct Event {
     pub saved: bool,
     /// The event is there only when one of these techniques is on; always if there are none.
     #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     pub techniques: Vec<Spanned<String>>,
     /// The product of these multiplies the energy.
     #[serde(default)]
+    #[schemars(with = "Vec<Amount>")]
     pub times: Vec<Spanned<Amount>>,
+    #[schemars(with = "String")]
     pub source: Spanned<String>,
 }
 
 /// Power that is there all the time: `mw`, or the leakage of an SRAM array.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Static {
+    #[schemars(with = "Option<Amount>")]
     pub mw: Option<Spanned<Amount>>,
+    #[schemars(with = "Option<SramSpec>")]
     pub sram: Option<Spanned<SramSpec>>,
     /// The power goes with the leakage of the structure's array, from its reference to what the GPU has.
     #[serde(default)]
@@ -141,34 +164,42 @@ pub struct Static {
     pub switching: bool,
     /// How many there are: the product of these.
     #[serde(default)]
+    #[schemars(with = "Vec<Amount>")]
     pub instances: Vec<Spanned<Amount>>,
     #[serde(default)]
     pub states: Vec<State>,
+    #[schemars(with = "String")]
     pub source: Spanned<String>,
 }
 
 /// A state in which an instance takes only a fraction of its power: gated, drowsy, precharged.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct State {
     /// Cycles or clocks in the state, summed over instances.
+    #[schemars(with = "String")]
     pub counter: Spanned<String>,
     /// The product of these times the counter is the time of instances in the state, such as one line of many.
     #[serde(default)]
+    #[schemars(with = "Vec<Amount>")]
     pub times: Vec<Spanned<Amount>>,
     /// What is left of the power: a share of it,
+    #[schemars(with = "Option<Amount>")]
     pub fraction: Option<Spanned<Amount>>,
     /// or a power.
+    #[schemars(with = "Option<Amount>")]
     pub mw: Option<Spanned<Amount>>,
     /// The state is there only when one of these techniques is on; always if there are none.
     #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     pub techniques: Vec<Spanned<String>>,
+    #[schemars(with = "String")]
     pub source: Spanned<String>,
 }
 
 /// A number, `"parameter"`, `"1/parameter"`, or one that depends on a parameter: the points are joined by straight lines in the
 /// logarithm.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "a number, \"parameter\", \"1/parameter\", or { key = \"parameter\", at = [[parameter, number], ...] }"
@@ -185,7 +216,7 @@ pub enum Amount {
 }
 
 /// An SRAM array, for the model of `sram.rs`.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SramSpec {
     /// Of one bank: the product of these.
@@ -218,7 +249,7 @@ pub struct SramSpec {
 }
 
 /// The geometry that figures were taken at. What is not said is as configured.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
     pub bytes: f64,
@@ -236,7 +267,7 @@ fn zero() -> Amount {
     Amount::Number(0.0)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
     Read,

@@ -106,6 +106,8 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
             }
             self.open_grid_barrier(ran)?;
             self.watch()?;
+            // Also where no block ends for long.
+            self.machine.services.progress(self.finished, self.grid.ctas);
         }
         Ok(())
     }

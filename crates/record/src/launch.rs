@@ -14,6 +14,9 @@ use warpwatt_runtime::{
     Counters, Device, Error, LaunchRecord, Level, Notice, Problem, SmCounters, Stall, TimedRecord,
 };
 
+/// Version and commit of the program, as `--version` prints them.
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WARPWATT_COMMIT"), ")");
+
 pub fn tool() -> Tool {
     Tool::new(env!("CARGO_PKG_VERSION"), env!("WARPWATT_COMMIT"))
 }

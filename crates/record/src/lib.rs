@@ -16,7 +16,7 @@ pub use board::{Board, Progress, Stop};
 pub use collect::{Collector, Launches, PER_LAUNCH};
 pub use energy::Energies;
 pub use launch::{
-    Meter, Whole, children_usage, diagnostics, kernel, notice_diagnostic, problem, tool, usage,
+    Meter, VERSION, Whole, children_usage, diagnostics, kernel, notice_diagnostic, problem, tool, usage,
 };
 pub use merge::merge;
 pub use part::{Part, Text};

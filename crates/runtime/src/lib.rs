@@ -42,7 +42,7 @@ mod traffic;
 mod types;
 
 pub use copy::{CopyBox, End, FillBox, HostPtr, Side};
-pub use demangle::demangle;
+pub use demangle::{demangle, find_kernel, plain_name};
 pub use device::{Device, KernelAttributes, Pending, Variable};
 pub use drain::Until;
 pub use error::{Class, Error, Problem, Refusal, problems};
@@ -55,6 +55,7 @@ pub use types::{Args, DevicePtr, Dim3, Event, LaunchConfig, ModuleId, Stream};
 pub use warpwatt_codecs::profile::{Collected, Profile as SymbolProfile, ProfileError};
 pub use warpwatt_exec::lanes::Level;
 pub use warpwatt_exec::{CheckOptions, PcCount, SmLimits, Watchdog};
+pub use warpwatt_isa::Ty;
 pub use warpwatt_memory::{Allocation, texture};
 pub use warpwatt_model::techniques::block_compression::e2mc::WantedProfile;
 pub use warpwatt_model::traffic::Traffic;

@@ -18,7 +18,7 @@ use warpwatt_results::{Diagnostic, Gpu, Inputs, Mode, RunRecord, Severity, Statu
 use warpwatt_runtime::Level;
 
 use crate::args::ExecArgs;
-use crate::console::{Console, Log, write_result};
+use crate::console::{Console, Log, ResultFile};
 use crate::energy;
 use crate::exit::{Exit, Failure};
 use crate::gpu::Machine;
@@ -67,6 +67,7 @@ pub fn exec(args: &ExecArgs, console: &Console) -> u8 {
 }
 
 fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
+    let json = args.json.as_deref().map(ResultFile::open).transpose()?;
     let mut target = if args.functional { None } else { Some(Target::new(&args.timing)?) };
     if let Some(Target { timed, .. }) = &mut target
         && profile::read(&mut timed.techniques)?
@@ -118,10 +119,10 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
         record.diagnostics.push(unnoticed());
     }
 
-    if let Some(path) = &args.json {
+    if let Some(file) = json {
         console.slowly(&format!("writing the record of {} launches", record.totals.launches), || {
             let text = record.to_json().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
-            write_result(path, &text, console)
+            file.finish(&text, console)
         })?;
     } else if console.log >= Log::Info && record.totals.launches > 0 {
         let gpu = target.as_ref().map(|target| (target.name.as_str(), &target.timed.config));

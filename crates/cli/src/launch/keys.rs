@@ -53,7 +53,11 @@ pub const TOP: Section = Section {
     name: "launch file",
     doc: "The whole file.",
     keys: &[
-        key("ptx", Kind::Text, "The PTX text to load, relative to this file; `--ptx` takes precedence."),
+        key(
+            "ptx",
+            Kind::Text,
+            "The PTX file to load, or CUDA C++ (.cu) where NVRTC is installed, relative to this file; `--ptx` takes precedence.",
+        ),
         key("buffer", Kind::Args, "`[[buffer]]`: device memory, taken in this order before the first step."),
         key("texture", Kind::Args, "`[[texture]]`: textures and surfaces over buffers."),
         key("step", Kind::Args, "`[[step]]`: what the host does, in this order."),
@@ -106,7 +110,11 @@ pub const LAUNCH: Section = Section {
     name: "launch step",
     doc: "Runs a kernel.",
     keys: &[
-        key("launch", Kind::Text, "Name of the kernel, as in the PTX text."),
+        key(
+            "launch",
+            Kind::Text,
+            "Name of the kernel: as in the PTX text, or as in the source where only one kernel is called so.",
+        ),
         key("grid", Kind::Extent, "Blocks: a number or a list of up to three."),
         key("block", Kind::Extent, "Threads per block: a number or a list of up to three."),
         key("shared", Kind::Count, "Bytes of dynamic shared memory per block; 0 when left out."),

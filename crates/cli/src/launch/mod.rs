@@ -5,6 +5,7 @@
 //! `keys` declares what may be written, `read` turns a text into a [`LaunchFile`] or into diagnostics, `play` carries it out.
 
 mod content;
+mod init;
 mod keys;
 mod play;
 mod read;
@@ -15,6 +16,8 @@ mod texture;
 use std::path::PathBuf;
 
 use warpwatt_runtime::texture::{Format, Sampler, Shape};
+
+pub(crate) use init::init;
 
 pub use content::{Content, Element, Number};
 pub use keys::{SECTIONS, Section};

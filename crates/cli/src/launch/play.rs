@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use warpwatt_memory::ALIGNMENT;
 use warpwatt_runtime::texture::{Image, Shape, Storage};
-use warpwatt_runtime::{Args, Device, DevicePtr, Error, LaunchConfig, ModuleId};
+use warpwatt_runtime::{Args, Device, DevicePtr, Error, LaunchConfig, ModuleId, find_kernel};
 
 use super::content::{Content, Element, Number};
 use super::{Action, Arg, Buffer, LaunchFile, Place, Texture};
@@ -99,6 +99,19 @@ struct Player<'a> {
 }
 
 impl Player<'_> {
+    /// The kernel that a name means. A name that none has is left for the device to refuse.
+    fn kernel(&mut self, wanted: &str) -> Result<String, PlayError> {
+        let module = self.module;
+        let all = self.ok(|device| device.kernels(module))?;
+        match find_kernel(&all, wanted) {
+            Ok(name) => Ok(name.to_owned()),
+            Err(alike) if alike.is_empty() => Ok(wanted.to_owned()),
+            Err(alike) => {
+                self.request(format!("several kernels are called `{wanted}`: {}", alike.join(", ")))
+            }
+        }
+    }
+
     fn take(&mut self, buffer: &Buffer) -> Result<(), PlayError> {
         // Memory is zero when it is taken; not touching it keeps large buffers cheap.
         let data = match buffer.content {
@@ -151,7 +164,8 @@ impl Player<'_> {
             Action::Launch(launch) => {
                 let mut args = Args::new();
                 let module = self.module;
-                let types = self.ok(|device| device.kernel_param_types(module, &launch.kernel))?;
+                let kernel = self.kernel(&launch.kernel)?;
+                let types = self.ok(|device| device.kernel_param_types(module, &kernel))?;
                 for (number, arg) in launch.args.iter().enumerate() {
                     let wanted = types.get(number).copied().flatten();
                     if let (Arg::Number(element, _), Some(wanted)) = (arg, wanted)
@@ -178,7 +192,7 @@ impl Player<'_> {
                     LaunchConfig::new(launch.grid, launch.block).shared(launch.shared).stream(launch.stream);
                 (config.cooperative, config.prefer_l1) = (launch.cooperative, launch.prefer_l1);
                 let module = self.module;
-                self.ok(|device| device.launch(module, &launch.kernel, &config, &args))
+                self.ok(|device| device.launch(module, &kernel, &config, &args))
             }
             Action::Write { to, element, count, content } => {
                 let (at, room) = self.place(to)?;

@@ -9,6 +9,7 @@ mod energy;
 mod entropy;
 mod exec;
 mod faults;
+mod first_hours;
 mod fuzz;
 mod launch_files;
 mod launches;

@@ -21,7 +21,7 @@ static INFO: Info = Info {
     name: "blackscholes",
     about: "prices options",
     domain: "finance",
-    suite: "SDK",
+    suite: "CUDA SDK",
     program: "BlackScholes",
     kernels: &[Kernel::after("black_scholes", "BlackScholesGPU", [128, 1, 1], "once a round")],
     missing: &[],

@@ -18,7 +18,7 @@ static INFO: Info = Info {
     name: "compact",
     about: "compacts a stream by scans",
     domain: "primitives",
-    suite: "SDK",
+    suite: "CUDA SDK",
     program: "scan",
     kernels: &[
         Kernel::after("compact_mark", "scanExclusiveShared", [256, 1, 1], "once"),

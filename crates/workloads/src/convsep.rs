@@ -21,7 +21,7 @@ static INFO: Info = Info {
     name: "convsep",
     about: "filters rows and columns",
     domain: "image processing",
-    suite: "SDK",
+    suite: "CUDA SDK",
     program: "convolutionSeparable",
     kernels: &[
         Kernel::after("convsep_rows", "convolutionRowsKernel", [16, 4, 1], "once"),

@@ -23,7 +23,7 @@ static INFO: Info = Info {
     name: "fastwalsh",
     about: "convolves by Walsh series",
     domain: "signal processing",
-    suite: "SDK",
+    suite: "CUDA SDK",
     program: "fastWalshTransform",
     kernels: &[
         Kernel::after(

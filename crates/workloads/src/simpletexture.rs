@@ -25,7 +25,7 @@ static INFO: Info = Info {
     name: "simpletexture",
     about: "turns an image",
     domain: "image processing",
-    suite: "SDK",
+    suite: "CUDA SDK",
     program: "simpleTexture",
     kernels: &[Kernel::after("simpletexture_turn", "transformKernel", [8, 8, 1], "once")
         .but([8, 8, 1], "once an angle")],

@@ -155,6 +155,7 @@ workloads! {
     btree blackscholes fastwalsh alexnet cifarnet gru lstm
     cutcp lbm mri_gridding tpacf cfd kmeans_texture lavamd leukocyte particlefilter srad_v2 streamcluster simpletexture
     convsep compact pageviewcount pageviewrank heartwall mummergpu bfs_lonestar sssp spmv_csr
+    nn hotspot3d matrixmul dct8x8 sortnetworks montecarlo triad sort md
 }
 
 #[test]

@@ -53,6 +53,7 @@ static INFO: Info = Info {
     known: Known::Read,
     shape_from: "a thread a pixel of a square and the image through a texture in the first transform, eight threads a square and 32 x 16 pixels a block in the second, as the sample's, which has an image of 512 x 512",
     values_from: "an image with the spectrum of photographs, less 128, as the sample centres its photograph; steps of JPEG's table for brightness, where the sample has one of its own",
+    generator: 3,
     source: include_str!("../cuda/dct8x8.cu"),
     ptx: include_str!("../ptx/dct8x8.ptx"),
 };

@@ -33,6 +33,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "Rodinia's 16 x 16 threads and two steps a launch",
     values_from: "power in a few hot blocks and 323 to 341 K, the ranges of Rodinia's files",
+    generator: 3,
     source: include_str!("../cuda/hotspot.cu"),
     ptx: include_str!("../ptx/hotspot.ptx"),
 };

@@ -32,6 +32,7 @@ static INFO: Info = Info {
     known: Known::Read,
     shape_from: "blocks of 64 x 4 threads, a column of cells a thread, over 512 x 512 cells of 8 layers, a hundred steps; ours has fewer cells and steps",
     values_from: "power in a few hot blocks and 323 to 341 K, the ranges of Rodinia's files for hotspot",
+    generator: 3,
     source: include_str!("../cuda/hotspot3d.cu"),
     ptx: include_str!("../ptx/hotspot3d.ptx"),
 };

@@ -84,10 +84,6 @@ pub use size::{Dim, Size, UnknownSize};
 pub use table::{Data, Fill, Info, Kernel, Known, Original};
 use warpwatt_runtime::{Device, Error};
 
-/// Version of the input generators: to be raised when the same size and seed give other inputs, so that results kept from before are
-/// not taken for new ones.
-pub const GENERATOR: u32 = 2;
-
 /// A program with inputs and a known answer.
 pub trait Workload: Sync {
     fn info(&self) -> &'static Info;

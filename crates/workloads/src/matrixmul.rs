@@ -29,6 +29,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "blocks of 16 x 16 threads, two tiles in shared memory, as the sample of the SDKs for Fermi; later ones have 32 x 32",
     values_from: "uniform numbers from 0 to 1, as the sample of those SDKs draws them",
+    generator: 3,
     source: include_str!("../cuda/matrixmul.cu"),
     ptx: include_str!("../ptx/matrixmul.ptx"),
 };

@@ -27,6 +27,7 @@ static INFO: Info = Info {
     known: Known::Read,
     shape_from: "blocks of 256 threads, a record a thread, and a host that picks the nearest; Rodinia asks for one target among 42764 records, ours for several",
     values_from: "places of hurricanes as Rodinia's generator makes them: latitudes from 7 to 70 and longitudes from 0 to 359 degrees, in tenths (recalled)",
+    generator: 3,
     source: include_str!("../cuda/nn.cu"),
     ptx: include_str!("../ptx/nn.ptx"),
 };

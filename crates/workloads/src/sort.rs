@@ -43,6 +43,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "tiles of 512 pairs: 128 threads sort four each, 256 threads count and move two each, eight passes of four bits, as SHOC's",
     values_from: "keys below 1024, the range of SHOC's pattern, here in random order; values count up, so that a pair that overtakes another shows",
+    generator: 3,
     source: include_str!("../cuda/sort.cu"),
     ptx: include_str!("../ptx/sort.ptx"),
 };

@@ -47,6 +47,7 @@ static INFO: Info = Info {
     known: Known::Read,
     shape_from: "a thread two pairs in shared memory and in strides of device memory, as the sample's; its runs have 1024 pairs and blocks of 512 threads, ours 512 and 256, as its twin for OpenCL. The sample sorts 2^20 pairs in arrays of 64 and more",
     values_from: "keys below 65536 and values that count up, as the sample's host program makes them",
+    generator: 3,
     source: include_str!("../cuda/sortnetworks.cu"),
     ptx: include_str!("../ptx/sortnetworks.ptx"),
 };

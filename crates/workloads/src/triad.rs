@@ -30,6 +30,7 @@ static INFO: Info = Info {
     known: Known::Read,
     shape_from: "blocks of 128 threads, an element a thread, over chunks of 64 KB to 16 MB of each vector, as SHOC's, which copies the next chunk meanwhile; ours has all of them in memory",
     values_from: "uniform numbers from 0 to 10, as SHOC's host program draws them, which has the same ones in both vectors, ours others; a scale of 1.75",
+    generator: 3,
     source: include_str!("../cuda/triad.cu"),
     ptx: include_str!("../ptx/triad.ptx"),
 };

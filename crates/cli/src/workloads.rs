@@ -114,6 +114,10 @@ fn suite(suites: &Suites, paper: &str) -> String {
     for (workload, why) in &chosen.stand_ins {
         text += &wrapped(&format!("{workload} stands in: {why}"), 0, WIDTH);
     }
+    if !chosen.compute_bound.is_empty() {
+        let names = chosen.compute_bound.join(", ");
+        text += &wrapped(&format!("beside them, bound by computation: {names}"), 0, WIDTH);
+    }
     text
 }
 
@@ -159,6 +163,7 @@ fn entry(suites: &Suites, info: &Info) -> Result<String, Failure> {
     }
     text += &format!("\nshape of launches\n{}", wrapped(info.shape_from, 2, WIDTH));
     text += &format!("values of inputs\n{}", wrapped(info.values_from, 2, WIDTH));
+    text += &format!("  version {} of their generator\n", info.generator);
     text += "SMs with warps at medium size\n";
     text += &match info.fill {
         Fill::Full => wrapped("at least 90 % of the cycles of its kernels", 2, WIDTH),
@@ -233,6 +238,7 @@ fn as_json(suites: &Suites, paper: Option<&str>) -> Value {
             "not_full_because": match info.fill { Fill::Full => None, Fill::Partial(why) => Some(why) },
             "shape_from": info.shape_from,
             "values_from": info.values_from,
+            "generator": info.generator,
             "sizes": sizes,
         })
     };
@@ -245,6 +251,7 @@ fn as_json(suites: &Suites, paper: Option<&str>) -> Value {
     if let Some(chosen) = chosen {
         list["missing"] = chosen.missing.into();
         list["stand_ins"] = json!(chosen.stand_ins);
+        list["compute_bound"] = chosen.compute_bound.into();
     }
     list
 }
@@ -273,6 +280,17 @@ mod tests {
                     program.workload(&ours).and_then(|name| program.ours.iter().position(|o| o == name));
                 let stands_in = place.is_some_and(|place| place > 0);
                 assert!(!stands_in || program.stands_in.is_some(), "{paper}: {}", program.name);
+            }
+        }
+    }
+
+    #[test]
+    fn programs_beside_a_suite_are_ours_and_not_in_it() {
+        let suites = Suites::read().expect("they read");
+        for (paper, suite) in &suites.0 {
+            for name in &suite.compute_bound {
+                let in_suite = suite.programs.iter().any(|program| program.ours.contains(name));
+                assert!(names().contains(&name.as_str()) && !in_suite, "{paper}: {name}");
             }
         }
     }

@@ -174,6 +174,11 @@ fn slow_kernels_that_are_alive_end() {
             s.ends("queue", 2, 32, &args);
             assert_eq!(s.read(sum, 1), [4_950], "{name}");
 
+            // Warps that wait for memory stand still, and have not come back to where they were.
+            let (from, out) = (s.words(&vec![3; 64 * 1024]), s.zeros(1024));
+            s.ends("adds_up", 8, 128, &Args::new().ptr(from).ptr(out).u32(64));
+            assert_eq!(s.read(out, 1024), [192; 1024], "{name}");
+
             let n = 3_000;
             let (input, out, ticket) = (s.words(&vec![1; n]), s.zeros(n), s.zeros(1));
             let [status, own, prefix] = [(); 3].map(|()| s.zeros(24));

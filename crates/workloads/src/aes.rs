@@ -31,6 +31,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "a column of a state a thread, blocks of 256 threads without partial warps (Bakhoda et al., Table I: 257 blocks of 256; ours at medium 180), tables in shared memory",
     values_from: "a picture with smooth areas and noise, bytes, as the original encrypts a photograph; a random key",
+    generator: 3,
     source: include_str!("../cuda/aes.cu"),
     ptx: include_str!("../ptx/aes.ptx"),
 };

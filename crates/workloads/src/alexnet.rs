@@ -52,6 +52,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "a block a map, a thread a cell, as in Tango, whose first convolution has 96 blocks of 32 x 32 threads and three more for the edges of the map (read in a public copy; the names of the other kernels are recalled); ours has squares of 16 x 16. Picture and number of maps are scaled down together",
     values_from: "a generated photograph, less its mean; weights with the variance that training keeps",
+    generator: 3,
     source: include_str!("../cuda/alexnet.cu"),
     ptx: include_str!("../ptx/alexnet.ptx"),
 };

@@ -38,6 +38,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "Rodinia's 16 x 16 threads for 16 inputs by 16 hidden units",
     values_from: "inputs and weights from 0 to 1, as Rodinia draws them",
+    generator: 3,
     source: include_str!("../cuda/backprop.cu"),
     ptx: include_str!("../ptx/backprop.ptx"),
 };

@@ -28,6 +28,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "a thread a node, a pair of launches a level; 256 threads a block instead of 512",
     values_from: "random graph of six edges a node in the mean, as Rodinia's generator makes it",
+    generator: 3,
     source: include_str!("../cuda/bfs.cu"),
     ptx: include_str!("../ptx/bfs.ptx"),
 };

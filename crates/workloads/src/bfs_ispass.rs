@@ -25,6 +25,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "a thread a node in blocks of 256, a launch a level (Bakhoda et al., Table I: 256 blocks, 65536 nodes, ours at small). The original marks the frontier in an array and lets threads of one launch see each other's marks; ours compares distances with the level, so that results do not depend on the order",
     values_from: "random graph of six edges a node in the mean, the degree of the original's input",
+    generator: 3,
     source: include_str!("../cuda/bfs_ispass.cu"),
     ptx: include_str!("../ptx/bfs_ispass.ptx"),
 };

@@ -21,7 +21,7 @@ static INFO: Info = Info {
     name: "blackscholes",
     about: "prices options",
     domain: "finance",
-    suite: "SDK",
+    suite: "CUDA SDK",
     program: "BlackScholes",
     kernels: &[Kernel::after("black_scholes", "BlackScholesGPU", [128, 1, 1], "once a round")],
     missing: &[],
@@ -32,6 +32,7 @@ static INFO: Info = Info {
     known: Known::Read,
     shape_from: "blocks of 128 threads; the original prices four million options 512 times over, ours fewer, as often as the size says. Its grid has 480 blocks or one thread an option, by the version of the SDK; ours two options a thread",
     values_from: "prices from 5 to 30, strikes from 1 to 100, 0.25 to 10 years, a riskless rate of 0.02 and a volatility of 0.30, as the original's host program draws them",
+    generator: 3,
     source: include_str!("../cuda/blackscholes.cu"),
     ptx: include_str!("../ptx/blackscholes.ptx"),
 };

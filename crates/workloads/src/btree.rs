@@ -29,6 +29,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "a block of 256 threads a query, as many as a node has keys, and a loop over the levels of the tree; Rodinia has a million records, and 10 000 queries of one key and 6000 of ranges",
     values_from: "distinct keys below ten times the number of records; queries of keys that are there, ranges of up to 1000 records, as Rodinia's commands draw them",
+    generator: 3,
     source: include_str!("../cuda/btree.cu"),
     ptx: include_str!("../ptx/btree.ptx"),
 };

@@ -12,8 +12,8 @@ const BLOCK: u32 = 192;
 const FACES: usize = 4;
 const GAMMA: f32 = 1.4;
 // Blocks of 192 cells.
-const BLOCKS: Dim = Dim::new("blocks", [2, 15, 60, 120]);
-const ITERATIONS: Dim = Dim::new("iterations", [1, 2, 2, 6]);
+const BLOCKS: Dim = Dim::new("blocks", [2, 15, 120, 240]);
+const ITERATIONS: Dim = Dim::new("iterations", [1, 2, 1, 3]);
 
 static INFO: Info = Info {
     name: "cfd",
@@ -34,6 +34,7 @@ static INFO: Info = Info {
     known: Known::Read,
     shape_from: "blocks of 192 threads, a cell a thread, four neighbours, arrays by component and the far field in constant memory, as Rodinia's euler3d with 97 046 cells and 2000 iterations",
     values_from: "a generated grid whose cells are numbered nearly in order, with faces of random sizes, a wing and a far field at its ends; a flow at 1.2 times the speed of sound with small disturbances, where Rodinia's starts from the far field alone",
+    generator: 3,
     source: include_str!("../cuda/cfd.cu"),
     ptx: include_str!("../ptx/cfd.ptx"),
 };

@@ -59,6 +59,7 @@ static INFO: Info = Info {
     known: Known::Read,
     shape_from: "a thread a cell; the original has one block of 32 x 32 threads whose threads go through all maps, in double precision; ours has blocks of 32 x 8 and a block of each map, in single precision, so that a GPU is filled. Names of kernels after the first pooling are recalled",
     values_from: "generated photographs of 32 x 32 pixels in three colours, less their mean; weights with the variance that training keeps; nine classes",
+    generator: 3,
     source: include_str!("../cuda/cifarnet.cu"),
     ptx: include_str!("../ptx/cifarnet.ptx"),
 };

@@ -18,7 +18,7 @@ static INFO: Info = Info {
     name: "compact",
     about: "compacts a stream by scans",
     domain: "primitives",
-    suite: "SDK",
+    suite: "CUDA SDK",
     program: "scan",
     kernels: &[
         Kernel::after("compact_mark", "scanExclusiveShared", [256, 1, 1], "once"),
@@ -29,10 +29,11 @@ static INFO: Info = Info {
     order_dependent: false,
     data: Data::Integer,
     dims: &[COUNT, ROUND],
-    fill: Fill::Partial("the scan of the sums of blocks is one block: in the algorithm"),
+    fill: Fill::Full,
     known: Known::Recalled,
     shape_from: "blocks of 256 threads: scans of blocks, of their sums, and an update, as the SDK's scan has them; E2MC says that its scan compacts streams",
     values_from: "whole numbers below 1000, half of which are kept",
+    generator: 3,
     source: include_str!("../cuda/compact.cu"),
     ptx: include_str!("../ptx/compact.ptx"),
 };

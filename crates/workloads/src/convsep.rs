@@ -13,7 +13,7 @@ const ROW: [u32; 2] = [16, 4];
 const COLUMN: [u32; 2] = [16, 8];
 // Multiples of 16 and of 8 times the steps.
 const WIDTH: Dim = Dim::new("width", [64, 256, 768, 1_536]);
-const HEIGHT: Dim = Dim::new("height", [32, 384, 640, 1_920]);
+const HEIGHT: Dim = Dim::new("height", [32, 384, 576, 1_920]);
 // Results of a thread, one beside or below the other; the original has eight.
 const STEPS: Dim = Dim::new("steps", [2, 8, 8, 8]);
 
@@ -21,7 +21,7 @@ static INFO: Info = Info {
     name: "convsep",
     about: "filters rows and columns",
     domain: "image processing",
-    suite: "SDK",
+    suite: "CUDA SDK",
     program: "convolutionSeparable",
     kernels: &[
         Kernel::after("convsep_rows", "convolutionRowsKernel", [16, 4, 1], "once"),
@@ -35,6 +35,7 @@ static INFO: Info = Info {
     known: Known::Read,
     shape_from: "blocks of 16 x 4 threads for rows and 16 x 8 for columns, eight results a thread and a step of cells on either side, 17 taps in constant memory, as the original's, whose image is 3072 x 3072",
     values_from: "whole numbers from 0 to 15 as cells and taps, as the original's host program draws them",
+    generator: 3,
     source: include_str!("../cuda/convsep.cu"),
     ptx: include_str!("../ptx/convsep.ptx"),
 };

@@ -37,6 +37,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "blocks of 16 x 8 threads, eight points a thread (Bakhoda et al., Table I: 8 x 32 blocks of 16 x 8; 8 x 15 in ours at medium, a full GPU)",
     values_from: "atoms anywhere over the plane, charges of both signs, as the original's generator draws them",
+    generator: 3,
     source: include_str!("../cuda/cp.cu"),
     ptx: include_str!("../ptx/cp.ptx"),
 };

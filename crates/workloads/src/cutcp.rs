@@ -38,10 +38,13 @@ static INFO: Info = Info {
     order_dependent: false,
     data: Data::Float,
     dims: &[X, Y, Z],
-    fill: Fill::Full,
+    fill: Fill::Partial(
+        "regions at the edges have fewer atoms within the cutoff, and there are six for an SM: in the algorithm",
+    ),
     known: Known::Recalled,
     shape_from: "a block of 128 threads for a cube of 8 x 8 x 8 points, bins of eight atoms in shared memory, their offsets in constant memory, as Parboil's; its cutoff is 12 angstroms, ours 4, so that a GPU is filled by fewer instructions",
     values_from: "a point every half angstrom; a tenth of an atom a cubic angstrom, as in water, with charges of up to 1 either way",
+    generator: 3,
     source: include_str!("../cuda/cutcp.cu"),
     ptx: include_str!("../ptx/cutcp.ptx"),
 };

@@ -37,6 +37,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "windows that slide down the image, a thread a column, as the original's, whose windows are 64, 128 or 192 columns wide by the width of the image; ours are always the narrowest, reload the rows where they overlap, and are 8 rows high",
     values_from: "bytes of a generated photograph in three colours that are much alike, as those of Rodinia's picture",
+    generator: 3,
     source: include_str!("../cuda/dwt2d.cu"),
     ptx: include_str!("../ptx/dwt2d.ptx"),
 };

@@ -23,7 +23,7 @@ static INFO: Info = Info {
     name: "fastwalsh",
     about: "convolves by Walsh series",
     domain: "signal processing",
-    suite: "SDK",
+    suite: "CUDA SDK",
     program: "fastWalshTransform",
     kernels: &[
         Kernel::after(
@@ -44,6 +44,7 @@ static INFO: Info = Info {
     known: Known::Read,
     shape_from: "four points a thread: blocks of 256 for long strides, a block of a quarter of its points for the last ones, which are 2048 or 1024 by the parity of the logarithm; ours are always 1024. The product has a grid of fixed size: 128 blocks of 256. The original has 2^23 points",
     values_from: "uniform numbers from 0 to 1 for data; a kernel of 128 such points, the rest zero, as the original's host program has it",
+    generator: 3,
     source: include_str!("../cuda/fastwalsh.cu"),
     ptx: include_str!("../ptx/fastwalsh.ptx"),
 };

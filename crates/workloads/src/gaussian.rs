@@ -33,6 +33,7 @@ static INFO: Info = Info {
     known: Known::Read,
     shape_from: "two launches a column, of blocks of 512 and of 4 x 4 threads, as Rodinia's",
     values_from: "diagonally dominant matrices, as Rodinia's generator makes them",
+    generator: 3,
     source: include_str!("../cuda/gaussian.cu"),
     ptx: include_str!("../ptx/gaussian.ptx"),
 };

@@ -37,6 +37,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "a block of 256 threads for each of 51 points, a launch a frame, as Rodinia's. Its kernel goes through convolution, cumulative sums and a mask in many steps; ours has the correlation and the search of its maximum in fewer ones, with smaller templates",
     values_from: "frames of a generated photograph that shifts by up to two pixels from one to the next, with noise, in whole numbers from 0 to 255",
+    generator: 3,
     source: include_str!("../cuda/heartwall.cu"),
     ptx: include_str!("../ptx/heartwall.ptx"),
 };

@@ -35,6 +35,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "windows of bins in shared memory, joined by atomics; smaller blocks than Parboil's",
     values_from: "three clusters of values, as on the wafer images of Parboil",
+    generator: 3,
     source: include_str!("../cuda/histo.cu"),
     ptx: include_str!("../ptx/histo.ptx"),
 };

@@ -15,7 +15,7 @@ const PYRAMID: u32 = 2;
 const ROWS: Dim = Dim::new("rows", [35, 81, 191, 419]);
 const COLS: Dim = Dim::new("columns", [31, 83, 201, 433]);
 const STEPS: Dim = Dim::new("steps", [3, 5, 7, 13]);
-const AMBIENT: f32 = 80.0;
+pub const AMBIENT: f32 = 80.0;
 
 static INFO: Info = Info {
     name: "hotspot",
@@ -33,6 +33,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "Rodinia's 16 x 16 threads and two steps a launch",
     values_from: "power in a few hot blocks and 323 to 341 K, the ranges of Rodinia's files",
+    generator: 3,
     source: include_str!("../cuda/hotspot.cu"),
     ptx: include_str!("../ptx/hotspot.ptx"),
 };
@@ -81,7 +82,7 @@ impl Workload for Hotspot {
 }
 
 /// Some 150 W in all, most of it in a few hot blocks, and temperatures from 323 to 341 K.
-fn inputs(rows: usize, cols: usize, seed: u64) -> (Vec<f32>, Vec<f32>) {
+pub fn inputs(rows: usize, cols: usize, seed: u64) -> (Vec<f32>, Vec<f32>) {
     let mut rng = Rng::new(seed);
     let blocks: Vec<f32> = (0..64).map(|_| if rng.below(5) == 0 { 5.0 } else { 0.5 }).collect();
     let per_cell = 100.0 / (rows * cols) as f32;
@@ -95,16 +96,16 @@ fn inputs(rows: usize, cols: usize, seed: u64) -> (Vec<f32>, Vec<f32>) {
 }
 
 /// Heat capacity of a cell, its resistances to its neighbours and to the air, and the time step.
-struct Chip {
-    cap: f32,
-    rx: f32,
-    ry: f32,
-    rz: f32,
-    step: f32,
+pub struct Chip {
+    pub cap: f32,
+    pub rx: f32,
+    pub ry: f32,
+    pub rz: f32,
+    pub step: f32,
 }
 
 impl Chip {
-    fn new(rows: u32, cols: u32) -> Self {
+    pub fn new(rows: u32, cols: u32) -> Self {
         const THICKNESS: f32 = 0.0005;
         const EDGE: f32 = 0.016;
         const HEAT: f32 = 1.75e6; // J / (m3 K)

@@ -8,6 +8,8 @@ use warpwatt_runtime::{Args, Device, DevicePtr, Dim3, Error, LaunchConfig, Modul
 
 /// Texels of one float.
 pub const FLOAT: Format = Format { kind: ChannelKind::Float, bits: 32, channels: 1 };
+/// Texels of four floats.
+pub const FLOAT4: Format = Format { kind: ChannelKind::Float, bits: 32, channels: 4 };
 /// Texels of one byte.
 pub const BYTE: Format = Format { kind: ChannelKind::Unsigned, bits: 8, channels: 1 };
 /// Texels of four unsigned numbers of 32 bits.

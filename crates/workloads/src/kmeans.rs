@@ -34,6 +34,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "Rodinia's block of 256 threads, a point a thread; centres in constant memory; points through global memory, which Rodinia reads through a texture",
     values_from: "34 features with the ranges of the KDD Cup 1999 network data that Rodinia uses",
+    generator: 3,
     source: include_str!("../cuda/kmeans.cu"),
     ptx: include_str!("../ptx/kmeans.ptx"),
 };

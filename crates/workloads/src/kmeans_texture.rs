@@ -30,6 +30,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "Rodinia's block of 256 threads, a point a thread, features through a texture of floats, centres in constant memory",
     values_from: "34 features with the ranges of the KDD Cup 1999 network data that Rodinia uses",
+    generator: 3,
     source: include_str!("../cuda/kmeans_texture.cu"),
     ptx: include_str!("../ptx/kmeans_texture.ptx"),
 };

@@ -36,6 +36,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "a block of 128 threads a box of 100 particles, the own box and one neighbour in shared memory, as Rodinia's with 10 x 10 x 10 boxes; Rodinia computes in double precision, ours in single",
     values_from: "places and charges in tenths from 0.1 to 1, as Rodinia draws them, and a decay of 0.5",
+    generator: 3,
     source: include_str!("../cuda/lavamd.cu"),
     ptx: include_str!("../ptx/lavamd.ptx"),
 };

@@ -55,6 +55,7 @@ static INFO: Info = Info {
     known: Known::Read,
     shape_from: "a block of 120 threads for a row of 120 cells and a grid over rows and layers, as Parboil's, whose box is 120 x 120 x 150 cells; an array a direction",
     values_from: "a fluid near rest with small disturbances, walls around it and a lid that moves, as Parboil's lid-driven cavity; relaxation by 1.95",
+    generator: 3,
     source: include_str!("../cuda/lbm.cu"),
     ptx: include_str!("../ptx/lbm.ptx"),
 };

@@ -39,6 +39,7 @@ static INFO: Info = Info {
     known: Known::Read,
     shape_from: "a column of the image a block, a row a thread, seven circles of 150 points, gradients and scores in textures and tables in constant memory, as Rodinia's; ours has fewer points on a circle",
     values_from: "a generated frame: bright discs of the size of cells on a darker ground, with noise; its gradients by differences",
+    generator: 3,
     source: include_str!("../cuda/leukocyte.cu"),
     ptx: include_str!("../ptx/leukocyte.ptx"),
 };

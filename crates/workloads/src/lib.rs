@@ -21,6 +21,7 @@ mod compact;
 mod convsep;
 mod cp;
 mod cutcp;
+mod dct8x8;
 mod dwt2d;
 mod fastwalsh;
 mod fused;
@@ -28,6 +29,7 @@ mod gaussian;
 mod heartwall;
 mod histo;
 mod hotspot;
+mod hotspot3d;
 mod images;
 mod job;
 mod kmeans;
@@ -41,10 +43,14 @@ mod lonestar;
 mod lps;
 mod lud;
 mod mars;
+mod matrixmul;
+mod md;
+mod montecarlo;
 mod mri_gridding;
 mod mri_q;
 mod mummergpu;
 mod neural;
+mod nn;
 mod nqu;
 mod nw;
 mod particlefilter;
@@ -58,6 +64,8 @@ mod scan;
 mod sgemm;
 mod simpletexture;
 mod size;
+mod sort;
+mod sortnetworks;
 mod spmv_csr;
 mod spmv_jds;
 mod srad_v1;
@@ -68,16 +76,13 @@ mod streamcluster;
 mod table;
 mod tpacf;
 mod transpose;
+mod triad;
 mod vecadd;
 
 pub use check::{Check, Mismatch};
 pub use size::{Dim, Size, UnknownSize};
 pub use table::{Data, Fill, Info, Kernel, Known, Original};
 use warpwatt_runtime::{Device, Error};
-
-/// Version of the input generators: to be raised when the same size and seed give other inputs, so that results kept from before are
-/// not taken for new ones.
-pub const GENERATOR: u32 = 2;
 
 /// A program with inputs and a known answer.
 pub trait Workload: Sync {
@@ -153,6 +158,15 @@ static ALL: &[&dyn Workload] = &[
     &lonestar::BfsLonestar,
     &lonestar::Sssp,
     &spmv_csr::SpmvCsr,
+    &nn::Nn,
+    &hotspot3d::Hotspot3d,
+    &matrixmul::Matrixmul,
+    &dct8x8::Dct8x8,
+    &sortnetworks::Sortnetworks,
+    &montecarlo::Montecarlo,
+    &triad::Triad,
+    &sort::Sort,
+    &md::Md,
 ];
 
 /// All workloads, in the order in which lists show them.

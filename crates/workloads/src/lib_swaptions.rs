@@ -43,6 +43,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "64 blocks of 64 threads, a path each (Bakhoda et al., Table I); ours has 60, four for each SM of a GTX 480, and fewer rates and steps than the original's 80 and 40",
     values_from: "all inputs are constants, as in the original",
+    generator: 3,
     source: include_str!("../cuda/lib.cu"),
     ptx: include_str!("../ptx/lib.ptx"),
 };

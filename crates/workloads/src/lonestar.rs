@@ -15,7 +15,7 @@ const BFS_BLOCK: u32 = 256;
 const SSSP_BLOCK: u32 = 256;
 const NODES: Dim = Dim::new("nodes", [700, 30_000, 150_000, 1_200_000]);
 // Nodes along a side of the map.
-const SIDE: Dim = Dim::new("side", [20, 90, 128, 256]);
+const SIDE: Dim = Dim::new("side", [20, 90, 151, 256]);
 const NEVER: u32 = u32::MAX;
 
 static BFS: Info = Info {
@@ -33,6 +33,7 @@ static BFS: Info = Info {
     known: Known::Recalled,
     shape_from: "a node of the worklist a thread, a launch a level, as LonestarGPU's program with worklists; its blocks follow the device",
     values_from: "a graph with hubs: a node has edges to ten nodes drawn by the cube of a uniform number, so that degrees fall off by a power law, as R-MAT graphs do",
+    generator: 3,
     source: include_str!("../cuda/bfs_lonestar.cu"),
     ptx: include_str!("../ptx/bfs_lonestar.ptx"),
 };
@@ -52,6 +53,7 @@ static SSSP: Info = Info {
     known: Known::Recalled,
     shape_from: "a node a thread, rounds over all nodes until none changes, as LonestarGPU's program that is driven by topology; its blocks follow the device",
     values_from: "a map of crossings on a grid with every tenth road missing and lengths from 1 to 100, as road networks; paths start at sixteen places, so that rounds are as many as can be simulated",
+    generator: 3,
     source: include_str!("../cuda/sssp.cu"),
     ptx: include_str!("../ptx/sssp.ptx"),
 };

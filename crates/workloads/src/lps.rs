@@ -30,6 +30,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "4 x 25 blocks of 32 x 4 threads over 100 x 100 x 100 cells at medium, as in Bakhoda et al., Table I; three planes with a halo in shared memory",
     values_from: "1 on the faces and 0 inside in the original; ours draws the faces from 0.5 to 1.5, so that seeds differ, and keeps the inside 0",
+    generator: 3,
     source: include_str!("../cuda/lps.cu"),
     ptx: include_str!("../ptx/lps.ptx"),
 };

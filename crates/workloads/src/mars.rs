@@ -35,6 +35,7 @@ static COUNT: Info = Info {
     known: Known::Recalled,
     shape_from: "map, bitonic sort and reduction with a thread a record as Mars has them; its blocks are not known to us, ours have 128 threads",
     values_from: "a generated log: address, page and status; pages drawn so that a few have most views, as in web traffic",
+    generator: 3,
     source: include_str!("../cuda/pageviewcount.cu"),
     ptx: include_str!("../ptx/pageviewcount.ptx"),
 };
@@ -61,6 +62,7 @@ static RANK: Info = Info {
     known: Known::Recalled,
     shape_from: "map and bitonic sort with a thread a record as Mars has them; its blocks are not known to us, ours have 128 threads",
     values_from: "generated lines of page and number; numbers fall off by a power law, as views of pages do",
+    generator: 3,
     source: include_str!("../cuda/pageviewrank.cu"),
     ptx: include_str!("../ptx/pageviewrank.ptx"),
 };

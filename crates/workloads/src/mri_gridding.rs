@@ -37,12 +37,11 @@ static INFO: Info = Info {
     order_dependent: false,
     data: Data::Float,
     dims: &[X, Y, Z, DENSITY],
-    fill: Fill::Partial(
-        "the first two kernels have a thread a sample, and there are few samples: in the problem",
-    ),
+    fill: Fill::Full,
     known: Known::Recalled,
     shape_from: "a block of 8 x 4 x 2 threads a tile of as many cells, samples through shared memory, as Parboil's",
     values_from: "places that are densest in the middle of the grid, as along spokes or spirals of a scan; values roughly normal, with a weight by density",
+    generator: 3,
     source: include_str!("../cuda/mri_gridding.cu"),
     ptx: include_str!("../ptx/mri_gridding.ptx"),
 };

@@ -35,6 +35,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "a voxel a thread in blocks of 256, samples by chunks through constant memory (1024 in Parboil, fewer in ours, whose runs are shorter)",
     values_from: "a spiral of sample points around the centre of k-space with fading normal phi, voxels of a regular grid from -0.5 to 0.5, the form of Parboil's 32_32_32 data",
+    generator: 3,
     source: include_str!("../cuda/mri_q.cu"),
     ptx: include_str!("../ptx/mri_q.ptx"),
 };

@@ -30,6 +30,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "a read a thread in blocks of 256, the tree and the genome in textures, as Rodinia's; its tree has suffix links, ours is walked from the root for every place of a read",
     values_from: "a random genome with repeats; reads of 25 bases, most of them from the genome with errors in one base of 50",
+    generator: 3,
     source: include_str!("../cuda/mummergpu.cu"),
     ptx: include_str!("../ptx/mummergpu.ptx"),
 };

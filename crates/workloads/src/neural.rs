@@ -42,6 +42,7 @@ static INFO: Info = Info {
     known: Known::Read,
     shape_from: "a block for each map or neuron and image: 13 x 13, 5 x 5 and 1 threads (Bakhoda et al., Table I: 6, 50, 100 and 10 blocks by 28 images)",
     values_from: "strokes of a pen on 29 x 29 pixels from -1 to 1, most of them paper; weights roughly normal, by the number of inputs, as training leaves them",
+    generator: 3,
     source: include_str!("../cuda/neural.cu"),
     ptx: include_str!("../ptx/neural.ptx"),
 };

@@ -31,6 +31,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "a beginning a thread in blocks of 96, the stacks of all threads in shared memory (Bakhoda et al., Table I: 256 blocks of 96)",
     values_from: "all beginnings of three rows on boards of 10 x 10, the original's size, at large and of 9 x 9 at lesser sizes, with four blocked squares each that the seed chooses",
+    generator: 3,
     source: include_str!("../cuda/nqu.cu"),
     ptx: include_str!("../ptx/nqu.ptx"),
 };

@@ -55,6 +55,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "Rodinia's 16 threads for a tile of 16 x 16",
     values_from: "sequences of amino acids scored by BLOSUM62, as Rodinia's",
+    generator: 3,
     source: include_str!("../cuda/nw.cu"),
     ptx: include_str!("../ptx/nw.ptx"),
 };

@@ -43,6 +43,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "a particle a thread and four kernels a frame, as Rodinia's float version, which has blocks of 512; ours has blocks of 128, so that fewer particles fill a GPU. Sums of weights are read through a texture. The host makes that table, which Rodinia's normalize_weights_kernel makes in one thread; steps are sums of three uniform numbers, Rodinia's are normal by Box and Muller",
     values_from: "frames of 128 x 128 bytes, 228 on an object and 100 on the ground, with noise; the object moves by (1, -2) a frame, as Rodinia's generator has it",
+    generator: 3,
     source: include_str!("../cuda/particlefilter.cu"),
     ptx: include_str!("../ptx/particlefilter.ptx"),
 };

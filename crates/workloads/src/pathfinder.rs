@@ -29,6 +29,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "Rodinia's block of 256 threads and ghost zones",
     values_from: "whole costs from 0 to 9, as Rodinia draws them (rand() % 10)",
+    generator: 3,
     source: include_str!("../cuda/pathfinder.cu"),
     ptx: include_str!("../ptx/pathfinder.ptx"),
 };

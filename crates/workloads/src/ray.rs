@@ -29,6 +29,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "a pixel a thread in blocks of 16 x 8 (Bakhoda et al., Table I: 16 x 32 blocks of 16 x 8 threads); up to four bounces, with a shadow ray at each",
     values_from: "six spheres of several sizes and mirrors on a floor and a lamp, placed by the seed, of the kind that the original's scenes have",
+    generator: 3,
     source: include_str!("../cuda/ray.cu"),
     ptx: include_str!("../ptx/ray.ptx"),
 };

@@ -10,9 +10,9 @@ use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const CELLS: usize = 100;
-const SEQUENCES: Dim = Dim::new("sequences", [2, 30, 60, 120]);
-const LSTM_STEPS: Dim = Dim::new("steps", [2, 3, 4, 14]);
-const GRU_STEPS: Dim = Dim::new("steps", [2, 3, 5, 18]);
+const SEQUENCES: Dim = Dim::new("sequences", [2, 30, 120, 120]);
+const LSTM_STEPS: Dim = Dim::new("steps", [2, 3, 3, 14]);
+const GRU_STEPS: Dim = Dim::new("steps", [2, 3, 3, 18]);
 /// Outputs are below 1. A gate sums about 100 products below 1/10 with an error of 2^-24 of the sum each, and the squashing function,
 /// whose slope is at most 1/2, adds 2^-21; a step passes on less than it gets.
 const TOLERANCE: f64 = 1e-5;
@@ -32,6 +32,7 @@ static LSTM: Info = Info {
     known: Known::Recalled,
     shape_from: "a layer of 100 cells that predicts a price from those before it, as in Tango, which reads one sequence; ours reads several side by side, so that a GPU is filled. How Tango divides cells into blocks is not known to us",
     values_from: "prices that walk at random, divided by the largest; weights uniform within the inverse root of the number of cells",
+    generator: 3,
     source: include_str!("../cuda/lstm.cu"),
     ptx: include_str!("../ptx/lstm.ptx"),
 };
@@ -51,6 +52,7 @@ static GRU: Info = Info {
     known: Known::Recalled,
     shape_from: "a layer of 100 units that predicts a price from those before it, as in Tango, which reads one sequence; ours reads several side by side, so that a GPU is filled. How Tango divides units into blocks is not known to us",
     values_from: "prices that walk at random, divided by the largest; weights uniform within the inverse root of the number of units",
+    generator: 3,
     source: include_str!("../cuda/gru.cu"),
     ptx: include_str!("../ptx/gru.ptx"),
 };

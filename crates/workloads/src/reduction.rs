@@ -27,6 +27,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "the sample's default of 256 threads, several elements a thread",
     values_from: "small whole numbers, as the sample masks its random numbers to a byte",
+    generator: 3,
     source: include_str!("../cuda/reduction.cu"),
     ptx: include_str!("../ptx/reduction.ptx"),
 };

@@ -37,6 +37,7 @@ static INFO: Info = Info {
     known: Known::Read,
     shape_from: "a block of 61 threads for each 4 x 4 pixels, which share 1089 places, 18 a thread; a block a macroblock for the larger blocks; the reference frame through a texture of 16-bit texels. Frames are parts of the original's 176 x 144 pixels",
     values_from: "two frames of a generated photograph, the second moved by up to 6 pixels and with noise of the sensor",
+    generator: 3,
     source: include_str!("../cuda/sad.cu"),
     ptx: include_str!("../ptx/sad.ptx"),
 };

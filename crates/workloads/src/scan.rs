@@ -29,6 +29,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "the sample's block of 256 threads; levels instead of the sample's fixed two",
     values_from: "small whole numbers, so that sums stay exact",
+    generator: 3,
     source: include_str!("../cuda/scan.cu"),
     ptx: include_str!("../ptx/scan.ptx"),
 };

@@ -25,7 +25,7 @@ static INFO: Info = Info {
     name: "simpletexture",
     about: "turns an image",
     domain: "image processing",
-    suite: "SDK",
+    suite: "CUDA SDK",
     program: "simpleTexture",
     kernels: &[Kernel::after("simpletexture_turn", "transformKernel", [8, 8, 1], "once")
         .but([8, 8, 1], "once an angle")],
@@ -37,6 +37,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "blocks of 8 x 8 threads, a pixel a thread, over an image of 512 x 512, as the original's, which turns it once, after a warm-up; a texture of floats with normalised coordinates that interpolates and repeats. The original turns around the middle, ours around another point, for which a change of sign shows",
     values_from: "a generated photograph with values from 0 to 1; angles from 0.5 radians on",
+    generator: 3,
     source: include_str!("../cuda/simpletexture.cu"),
     ptx: include_str!("../ptx/simpletexture.ptx"),
 };

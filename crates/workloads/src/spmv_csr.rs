@@ -31,6 +31,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "blocks of 128 threads, a thread a row and a warp a row, the vector through a texture, as SHOC's",
     values_from: "one element in a hundred places of SHOC's random matrix, here as many as the size says in random columns, from 0 to 10",
+    generator: 3,
     source: include_str!("../cuda/spmv_csr.cu"),
     ptx: include_str!("../ptx/spmv_csr.ptx"),
 };

@@ -33,6 +33,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "a thread a row, rows in order of length, starts of diagonals and depths of groups in constant memory. Parboil's host computes the block from the device; 192 threads fill a Fermi SM",
     values_from: "rows of 1 to 49 entries, 12 in the mean, near the diagonal, magnitudes over several powers of ten with both signs, as in stiffness matrices of structures; the vector is uniform from 0 to 1",
+    generator: 3,
     source: include_str!("../cuda/spmv_jds.cu"),
     ptx: include_str!("../ptx/spmv_jds.ptx"),
 };

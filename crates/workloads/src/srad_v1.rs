@@ -34,10 +34,11 @@ static INFO: Info = Info {
     order_dependent: false,
     data: Data::Float,
     dims: &[ROWS, COLS, ITERATIONS],
-    fill: Fill::Partial("the last step of each sum is one block: in the algorithm"),
+    fill: Fill::Full,
     known: Known::Recalled,
     shape_from: "Rodinia's blocks of 512 threads, a pixel a thread, neighbours through arrays of indices; 502 x 458 pixels, Rodinia's image, at large",
     values_from: "bright and dark areas times speckle, pixels from 0 to 255, as in ultrasound images of the heart, which Rodinia reads",
+    generator: 3,
     source: include_str!("../cuda/srad_v1.cu"),
     ptx: include_str!("../ptx/srad_v1.ptx"),
 };

@@ -36,6 +36,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "blocks of 16 x 16 threads, a pixel a thread, tiles in shared memory, as Rodinia's, whose image is 2048 x 2048; Rodinia keeps six tiles in a block, ours the one that others read",
     values_from: "exponentials of uniform numbers from 0 to 1, as Rodinia draws and transforms them; a step of 0.5",
+    generator: 3,
     source: include_str!("../cuda/srad_v2.cu"),
     ptx: include_str!("../ptx/srad_v2.ptx"),
 };

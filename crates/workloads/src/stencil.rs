@@ -33,6 +33,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "blocks of 32 x 4 threads that walk along z, a plane in shared memory, as Parboil's. Parboil's thread computes two columns of cells, ours one",
     values_from: "uniform numbers from 0 to 1 and the weights 1/6 and 1/36 of Parboil's host program",
+    generator: 3,
     source: include_str!("../cuda/stencil.cu"),
     ptx: include_str!("../ptx/stencil.ptx"),
 };

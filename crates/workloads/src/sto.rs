@@ -28,6 +28,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "a segment a thread in blocks of 128 (Bakhoda et al., Table I: 384 blocks of 128), data staged in shared memory; 150 blocks in ours at medium",
     values_from: "bytes of text-like data in half of the segments, random bytes in the others, as stored files are a mixture of both",
+    generator: 3,
     source: include_str!("../cuda/sto.cu"),
     ptx: include_str!("../ptx/sto.ptx"),
 };

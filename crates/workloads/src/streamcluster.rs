@@ -31,6 +31,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "blocks of 512 threads, a point a thread, an array a dimension, the candidate in shared memory, a row of the table of gains a point, as Rodinia's with 65 536 points of 256 dimensions",
     values_from: "uniform coordinates from 0 to 1 and weights of 1, as Rodinia's simulated stream; candidates at random",
+    generator: 3,
     source: include_str!("../cuda/streamcluster.cu"),
     ptx: include_str!("../ptx/streamcluster.ptx"),
 };

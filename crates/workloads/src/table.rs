@@ -33,6 +33,9 @@ pub struct Info {
     pub shape_from: &'static str,
     /// Where the values of the inputs come from.
     pub values_from: &'static str,
+    /// Version of the generator of its inputs: to be raised when the same size and seed give other inputs, so that results kept from before
+    /// are not taken for new ones. The generators of all programs were frozen at 3.
+    pub generator: u32,
     /// CUDA source text.
     pub source: &'static str,
     /// The PTX made from the source, with its line table.

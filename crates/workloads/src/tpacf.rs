@@ -10,9 +10,9 @@ use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
 const BINS: usize = 20;
-const POINTS: Dim = Dim::new("points", [37, 96, 150, 450]);
+const POINTS: Dim = Dim::new("points", [37, 96, 150, 260]);
 // Random sets.
-const SETS: Dim = Dim::new("sets", [2, 15, 22, 22]);
+const SETS: Dim = Dim::new("sets", [2, 15, 22, 67]);
 
 static INFO: Info = Info {
     name: "tpacf",
@@ -25,10 +25,11 @@ static INFO: Info = Info {
     order_dependent: false,
     data: Data::Mixed,
     dims: &[POINTS, SETS],
-    fill: Fill::Partial("pairs of a set with itself are half as many as those of two sets: in the algorithm"),
+    fill: Fill::Full,
     known: Known::Recalled,
     shape_from: "a block of 256 threads for each histogram, of which there are two for every random set and one more, as Parboil's with 100 sets of 4096 points at its least; tiles and histograms in shared memory, borders of bins in constant memory",
     values_from: "uniform points on the sphere for random sets; the observed ones gather around a few places, as galaxies do; bins by the logarithm of the angle, five for each factor of ten from a hundredth of a degree on",
+    generator: 3,
     source: include_str!("../cuda/tpacf.cu"),
     ptx: include_str!("../ptx/tpacf.ptx"),
 };

@@ -28,6 +28,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "the sample's tile of 32 x 32 with a padded row, by 32 x 8 threads",
     values_from: "uniform numbers from 0 to 1",
+    generator: 3,
     source: include_str!("../cuda/transpose.cu"),
     ptx: include_str!("../ptx/transpose.ptx"),
 };

@@ -26,6 +26,7 @@ static INFO: Info = Info {
     known: Known::Recalled,
     shape_from: "the sample's block of 256 threads, an element a thread",
     values_from: "uniform numbers, as the sample draws them",
+    generator: 3,
     source: include_str!("../cuda/vecadd.cu"),
     ptx: include_str!("../ptx/vecadd.ptx"),
 };

@@ -4,7 +4,7 @@
 use warpwatt_config::sha256;
 use warpwatt_papers::{KeyParts, Paper, Point, Seeds, Variant};
 use warpwatt_results::sha256_hex;
-use warpwatt_workloads::{GENERATOR, Size, Workload};
+use warpwatt_workloads::{Size, Workload};
 
 use super::internal;
 use crate::args::{GpuArgs, Timing};
@@ -66,7 +66,7 @@ impl Plan {
                     predication: variant.predication,
                     workload: name,
                     ptx: workload.ptx(),
-                    generator: GENERATOR,
+                    generator: workload.info().generator,
                     seed,
                     size: size.name(),
                 };

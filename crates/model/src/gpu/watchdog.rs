@@ -15,10 +15,13 @@ const FIRST_RENEWAL: u64 = 20_000;
 /// A warp that is watched: where it is, and how it was when the watch began.
 struct Suspect {
     sm: usize,
+    slot: usize,
     kernel: usize,
     resident: usize,
     warp: usize,
     snapshot: Snapshot,
+    /// How often it had jumped then: one that has not jumped since waits for memory where it was, and did not come back to it.
+    jumps: u32,
     came_back: bool,
 }
 
@@ -140,12 +143,14 @@ impl Watch {
         }
         self.looked = issued;
         for suspect in suspects.iter_mut().filter(|suspect| !suspect.came_back) {
-            let Suspect { sm, kernel, resident, warp, .. } = *suspect;
+            let Suspect { sm, slot, kernel, resident, warp, jumps, .. } = *suspect;
             let resident = &works[sm].shares[kernel].residents[resident];
             let prepared = &kernels[kernel].prepared;
             if resident.warp_pc(warp).is_none() {
                 // It waits: without a sign of life it will do so for ever.
                 suspect.came_back = true;
+            } else if sms[sm].jumps(slot) == jumps {
+                continue;
             } else if let Some(place) = suspect.snapshot.place(resident, warp) {
                 let found = self.executed.iter_mut().find(|(place, _)| *place == (sm, kernel));
                 let Some((_, executed)) = found else { continue };
@@ -168,9 +173,10 @@ impl Watch {
         if issued >= self.renewal {
             self.renewal = issued + 2 * (issued - self.last_sign.issued).max(FIRST_RENEWAL);
             for suspect in suspects.iter_mut().filter(|suspect| !suspect.came_back) {
-                let Suspect { sm, kernel, resident, warp, .. } = *suspect;
+                let Suspect { sm, slot, kernel, resident, warp, .. } = *suspect;
                 let resident = &works[sm].shares[kernel].residents[resident];
                 suspect.snapshot = Snapshot::of(&kernels[kernel].prepared, resident, warp);
+                suspect.jumps = sms[sm].jumps(slot);
             }
             self.executed = begin(suspects, works, kernels);
         }
@@ -215,11 +221,21 @@ impl Executed {
 fn arrest(sms: &mut [Sm], works: &[Work], kernels: &[Kernel]) -> Vec<Suspect> {
     let mut suspects = Vec::new();
     for (sm, state) in sms.iter().enumerate() {
-        for (kernel, resident, warp) in state.running() {
+        for (slot, kernel, resident, warp) in state.running() {
             let block = &works[sm].shares[kernel].residents[resident];
             if block.warp_pc(warp).is_some() {
                 let snapshot = Snapshot::of(&kernels[kernel].prepared, block, warp);
-                suspects.push(Suspect { sm, kernel, resident, warp, snapshot, came_back: false });
+                let jumps = state.jumps(slot);
+                suspects.push(Suspect {
+                    sm,
+                    slot,
+                    kernel,
+                    resident,
+                    warp,
+                    snapshot,
+                    jumps,
+                    came_back: false,
+                });
             }
         }
     }

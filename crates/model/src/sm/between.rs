@@ -89,13 +89,18 @@ impl Sm {
         self.issue_counters().thread_instructions
     }
 
-    /// Warps that have not ended: kernel, resident block, warp of the block.
-    pub fn running(&self) -> impl Iterator<Item = (usize, usize, usize)> {
-        let running = self.warps.iter().filter(|warp| warp.is_live());
-        running.map(|warp| {
+    /// Warps that have not ended: slot, kernel, resident block, warp of the block.
+    pub fn running(&self) -> impl Iterator<Item = (usize, usize, usize, usize)> {
+        let running = self.warps.iter().enumerate().filter(|(_, warp)| warp.is_live());
+        running.map(|(slot, warp)| {
             let block = &self.blocks[warp.block as usize];
-            (warp.kernel as usize, block.resident as usize, warp.index as usize)
+            (slot, warp.kernel as usize, block.resident as usize, warp.index as usize)
         })
+    }
+
+    /// How often the warp in a slot has jumped: a warp that goes around a loop has done so since it was last at the same place.
+    pub fn jumps(&self, slot: usize) -> u32 {
+        self.warps[slot].path
     }
 
     /// What the memory side waits for, in words.

@@ -153,3 +153,11 @@ extern "C" __global__ void endless(unsigned* out, volatile unsigned* stop, unsig
         if (meets) __syncthreads();
     }
 }
+
+// Reads for long from all over `count` words, a power of two, and stores once: it is alive, though memory does not change meanwhile.
+extern "C" __global__ void adds_up(const unsigned* from, unsigned count, unsigned* out, unsigned rounds) {
+    unsigned at = blockIdx.x * blockDim.x + threadIdx.x, sum = 0;
+#pragma unroll 1
+    for (unsigned i = 0; i < rounds; ++i) sum += from[(at * 97u + i * 8191u) & (count - 1u)];
+    out[at] = sum;
+}

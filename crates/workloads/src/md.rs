@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Forces between the atoms of a gas from lists of neighbours, after SHOC's MD.
+
+use crate::check::Check;
+use crate::fused::fma;
+use crate::job::{FLOAT4, Job};
+use crate::rng::Rng;
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
+use warpwatt_runtime::{Args, Device, Error};
+
+const BLOCK: u32 = 256;
+const ATOMS: Dim = Dim::new("atoms", [300, 1_920, 11_520, 23_040]);
+const NEIGHBOURS: Dim = Dim::new("neighbours", [20, 128, 128, 128]);
+const PASSES: Dim = Dim::new("passes", [1, 1, 1, 4]);
+/// Atoms in a cube of edge 1: 12288 in a cube of edge 20.
+const DENSITY: f64 = 1.536;
+const CUTOFF_SQUARED: f32 = 16.0;
+const REPEL: f32 = 1.5;
+const ATTRACT: f32 = 2.0;
+
+static INFO: Info = Info {
+    name: "md",
+    about: "forces between atoms",
+    domain: "physics",
+    suite: "SHOC",
+    program: "MD",
+    kernels: &[Kernel::after("md_forces", "compute_lj_force", [256, 1, 1], "once a pass")],
+    missing: &[],
+    order_dependent: false,
+    data: Data::Float,
+    dims: &[ATOMS, NEIGHBOURS, PASSES],
+    fill: Fill::Full,
+    known: Known::Recalled,
+    shape_from: "blocks of 256 threads, an atom a thread, 128 neighbours each, positions through a texture, as SHOC's with 12288 atoms and more",
+    values_from: "uniform positions in a cube; SHOC's has an edge of 20 for any number of atoms, ours the density of its least problem. Neighbours are the nearest atoms, by distance, as SHOC's; cutoff and constants are SHOC's",
+    generator: 3,
+    source: include_str!("../cuda/md.cu"),
+    ptx: include_str!("../ptx/md.ptx"),
+};
+
+pub struct Md;
+
+impl Workload for Md {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn run(&self, dev: &mut Device, ptx: &str, size: Size, seed: u64) -> Result<Check, Error> {
+        let (count, near) = (ATOMS.at(size), NEIGHBOURS.at(size));
+        let edge = libm::cbrt(f64::from(count) / DENSITY) as f32;
+        let mut rng = Rng::new(seed);
+        let atoms: Vec<[f32; 4]> =
+            (0..count).map(|_| [0; 3].map(|_: i32| rng.float(0.0, edge))).map(at_rest).collect();
+        let lists = neighbours(&atoms, near as usize, edge);
+
+        let mut job = Job::new(dev, &INFO, ptx)?;
+        let places = job.upload("positions", atoms.as_flattened())?;
+        let texture = job.linear_texture(places, 16 * atoms.len(), FLOAT4);
+        // The k-th neighbours of all atoms side by side.
+        let by_rank: Vec<i32> =
+            (0..near as usize).flat_map(|rank| lists.iter().map(move |list| list[rank] as i32)).collect();
+        let lists_there = job.upload("neighbours", &by_rank)?;
+        let forces = job.zeros::<f32>("forces", 4 * atoms.len())?;
+        for _ in 0..PASSES.at(size) {
+            let args = Args::new().ptr(forces).ptr(places).u64(texture).ptr(lists_there);
+            job.launch("md_forces", count.div_ceil(BLOCK), BLOCK, args.i32(near as i32).i32(count as i32))?;
+        }
+        let found: Vec<f32> = job.download(forces, 4 * atoms.len())?;
+        job.finish()?;
+
+        let force = |(own, list): (&[f32; 4], &Vec<u32>)| {
+            force(*own, list.iter().map(|other| atoms[*other as usize]))
+        };
+        let expected: Vec<[f32; 4]> = atoms.iter().zip(&lists).map(force).collect();
+        Ok(Check::exact().output("forces", expected.as_flattened(), &found))
+    }
+}
+
+fn at_rest([x, y, z]: [f32; 3]) -> [f32; 4] {
+    [x, y, z, 0.0]
+}
+
+fn apart(one: [f32; 4], other: [f32; 4]) -> ([f32; 3], f32) {
+    let [dx, dy, dz] = [0, 1, 2].map(|axis| one[axis] - other[axis]);
+    ([dx, dy, dz], fma(dz, dz, fma(dy, dy, dx * dx)))
+}
+
+/// The nearest atoms of each, by distance. Atoms are dealt to cells; a ring of cells more is looked at until the nearest are certain.
+fn neighbours(atoms: &[[f32; 4]], near: usize, edge: f32) -> Vec<Vec<u32>> {
+    let side = (edge / 1.5).ceil().max(1.0) as usize;
+    let width = edge / side as f32;
+    let cell = |place: f32| ((place / width) as usize).min(side - 1);
+    let mut cells = vec![Vec::new(); side * side * side];
+    for (at, [x, y, z, _]) in atoms.iter().enumerate() {
+        cells[(cell(*z) * side + cell(*y)) * side + cell(*x)].push(at as u32);
+    }
+    let of = |(at, own): (usize, &[f32; 4])| {
+        let range = |axis: usize, reach: usize| {
+            let middle = cell(own[axis]);
+            middle.saturating_sub(reach)..(middle + reach + 1).min(side)
+        };
+        for reach in 1.. {
+            let mut found = Vec::new();
+            for z in range(2, reach) {
+                for y in range(1, reach) {
+                    for x in range(0, reach) {
+                        let others =
+                            cells[(z * side + y) * side + x].iter().filter(|other| **other as usize != at);
+                        found.extend(others.map(|other| (apart(*own, atoms[*other as usize]).1, *other)));
+                    }
+                }
+            }
+            found.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+            let certain = (reach as f32 * width) * (reach as f32 * width);
+            let inside = found.get(near - 1).is_some_and(|(square, _)| *square <= certain);
+            if inside || reach >= side {
+                return found.into_iter().take(near).map(|(_, other)| other).collect();
+            }
+        }
+        Vec::new()
+    };
+    atoms.iter().enumerate().map(of).collect()
+}
+
+fn force(own: [f32; 4], others: impl Iterator<Item = [f32; 4]>) -> [f32; 4] {
+    let mut sum = [0.0; 3];
+    for other in others {
+        let (towards, square) = apart(own, other);
+        if square < CUTOFF_SQUARED {
+            let inverse = 1.0 / square;
+            let sixth = inverse * inverse * inverse;
+            let force = inverse * sixth * fma(REPEL, sixth, -ATTRACT);
+            sum = [0, 1, 2].map(|axis| fma(towards[axis], force, sum[axis]));
+        }
+    }
+    at_rest(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_those_of_a_plain_search() {
+        let mut rng = Rng::new(5);
+        let atoms: Vec<[f32; 4]> =
+            (0..200).map(|_| at_rest([0; 3].map(|_: i32| rng.float(0.0, 5.0)))).collect();
+        let lists = neighbours(&atoms, 30, 5.0);
+        for (at, list) in lists.iter().enumerate() {
+            let mut all: Vec<u32> = (0..200).filter(|other| *other as usize != at).collect();
+            all.sort_by(|one, other| {
+                let square = |other: &u32| apart(atoms[at], atoms[*other as usize]).1;
+                square(one).total_cmp(&square(other))
+            });
+            assert_eq!(list[..], all[..30], "atom {at}");
+        }
+    }
+
+    #[test]
+    fn two_atoms_push_each_other_apart_and_distant_ones_do_nothing() {
+        let (here, there, far) = (at_rest([0.0; 3]), at_rest([0.5, 0.0, 0.0]), at_rest([0.0, 9.0, 0.0]));
+        let push = force(here, [there, far].into_iter());
+        assert!(push[0] < -1000.0 && push[1] == 0.0);
+        assert_eq!(force(there, [here].into_iter())[0], -push[0]);
+    }
+}

@@ -44,8 +44,32 @@ fn by_accesses(points: &Points, cache: &Cache) -> Vec<Column> {
     (0..BINS).map(of).collect()
 }
 
+/// The same for blocks by their index, whose accesses by all SMs are added up; L2 is the same to all SMs.
+fn by_index(points: &Points, cache: &Cache) -> Vec<Column> {
+    if cache.name == "l2" {
+        return by_accesses(points, cache);
+    }
+    let of = |bin: usize| {
+        points.column(BASE, |point| {
+            let uses = point.buckets(&format!("profile.{}_by_frame.histogram", cache.counters))?;
+            let all = frames_of_one(point, cache)?;
+            // Blocks behind the last that was used are not written.
+            let in_bin = |uses: u64| (64 - uses.leading_zeros() as usize).min(BINS - 1) == bin;
+            let unused = if bin == 0 { all - uses.len() as f64 } else { 0.0 };
+            Some(100.0 * over(uses.iter().filter(|uses| in_bin(**uses)).count() as f64 + unused, all)?)
+        })
+    };
+    (0..BINS).map(of).collect()
+}
+
 /// Blocks of all instances of a cache, from the parameters of the GPU.
 fn frames(point: &PointRecord, cache: &Cache) -> Option<f64> {
+    let instances = if cache.name == "l2" { "gpu.partitions" } else { "gpu.sms" };
+    Some(frames_of_one(point, cache)? * parameter(point, instances)?)
+}
+
+/// Blocks of one instance.
+fn frames_of_one(point: &PointRecord, cache: &Cache) -> Option<f64> {
     let of = |key: &str| parameter(point, key);
     let one = match cache.name {
         "l1d" => (of("sm.onchip_bytes")? - of("sm.shared.bytes")?) / 128.0,
@@ -54,7 +78,7 @@ fn frames(point: &PointRecord, cache: &Cache) -> Option<f64> {
         "instruction" => of("sm.icache.sets")? * of("sm.icache.ways")?,
         name => of(&format!("sm.{name}.sets"))? * of(&format!("sm.{name}.ways"))?,
     };
-    Some(one * if cache.name == "l2" { of("gpu.partitions")? } else { of("gpu.sms")? })
+    Some(one)
 }
 
 fn accesses(points: &Points, findings: &mut Findings) {
@@ -67,9 +91,10 @@ fn accesses(points: &Points, findings: &mut Findings) {
         ("instruction_never", INSTRUCTION, 1),
     ];
     for (name, cache, below) in bounds {
-        let bins = by_accesses(points, &cache);
-        let sum = bins[1..below].iter().fold(bins[0].clone(), |sum, bin| sum.plus(bin));
-        findings.measures.mean(format!("cache.block_accesses:{name}"), &sum);
+        for (reading, bins) in [("", by_accesses(points, &cache)), (".by_index", by_index(points, &cache))] {
+            let sum = bins[1..below].iter().fold(bins[0].clone(), |sum, bin| sum.plus(bin));
+            findings.measures.mean(format!("cache.block_accesses{reading}:{name}"), &sum);
+        }
     }
     for (cache, name) in ALL.iter().zip(["fig3-4a", "fig3-4b", "fig3-4c", "fig3-4d", "fig3-4e", "fig3-4f"]) {
         let label = |bin: usize| if bin == 0 { 0 } else { 1_u32 << (bin - 1) };
@@ -83,6 +108,17 @@ fn accesses(points: &Points, findings: &mut Findings) {
             series.collect(),
         ));
     }
+    let series = ALL.iter().map(|cache| {
+        let never = by_index(points, cache).swap_remove(0);
+        Series::new(format!("{}: never, by any SM", cache.title), "%", never)
+    });
+    findings.figures.push(Figure::new(
+        "fig3-4-by-index",
+        "Figure 3-4",
+        "Blocks by their index that no SM accesses, in percent of the blocks of one cache",
+        &points.workloads,
+        series.collect(),
+    ));
 }
 
 /// Blocks whose mean interval is at least 2 to the power of `least`, in percent of blocks with two accesses or more.

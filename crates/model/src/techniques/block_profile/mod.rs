@@ -122,6 +122,12 @@ impl DataArraySite for Profile {
         0
     }
 
+    fn resize(&mut self, _now: u64, shape: ArrayShape) {
+        // Blocks that are there with another size, too, are the same.
+        let frames = self.blocks.len().max(shape.frames as usize);
+        self.blocks.resize(frames, Block::default());
+    }
+
     fn counters(&self) -> Box<dyn CounterSet> {
         let uses = ByFrame(self.blocks.iter().map(|block| block.uses).collect());
         Counters::of(self.array, &self.tally, uses).boxed()

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What happens to single blocks: how often they are accessed (Figure 3-4), how far apart (Figure 3-5), and by how many lanes (Table 3-1).
 
+use std::collections::BTreeMap;
+
 use super::cache::{ALL, CONSTANT, Cache, INSTRUCTION, L1D, L2, OPTIMIZED, SHARED, TEXTURE};
 use super::{BASE, BYTES};
+use crate::claim::claims;
 use crate::figure::{Figure, Series};
 use crate::measure::{Column, over};
 use crate::paper::Findings;
@@ -96,6 +99,14 @@ fn accesses(points: &Points, findings: &mut Findings) {
             findings.measures.mean(format!("cache.block_accesses{reading}:{name}"), &sum);
         }
     }
+    let instructions = points.column(BASE, |point| Some(point.thread_instructions as f64 / 1e6));
+    findings.measures.mean("cache.block_accesses.million_instructions", &instructions);
+    for cache in [L1D, L2] {
+        let uses = points.column(BASE, |point| {
+            over(point.count(&format!("profile.{}_accesses.count", cache.counters))?, frames(point, &cache)?)
+        });
+        findings.measures.mean(format!("cache.block_accesses.of_a_block_{}", cache.name), &uses);
+    }
     for (cache, name) in ALL.iter().zip(["fig3-4a", "fig3-4b", "fig3-4c", "fig3-4d", "fig3-4e", "fig3-4f"]) {
         let label = |bin: usize| if bin == 0 { 0 } else { 1_u32 << (bin - 1) };
         let bins = by_accesses(points, cache).into_iter().enumerate();
@@ -155,6 +166,13 @@ fn intervals(points: &Points, findings: &mut Findings) {
             over(sum, point.count(&format!("profile.{counters}_gaps.histogram"))?)
         });
         let measures = &mut findings.measures;
+        let id = format!("cache.inter_access.{name}");
+        measures.most(&id, &mean.only(&users), &points.workloads);
+        measures.of(
+            format!("{id}.median"),
+            mean.only(&users).median(),
+            users.iter().filter(|user| **user).count(),
+        );
         measures.mean(format!("cache.inter_access:{name}"), &mean.only(&users));
         measures.mean(format!("cache.inter_access.intervals:{name}"), &single.only(&users));
         let bins = points.column(BASE, |point| far_apart(point, &cache, least));
@@ -203,12 +221,35 @@ fn by_bytes(points: &Points, cache: &Cache) -> Column {
     })
 }
 
+/// Points of percent that are near.
+const NEAR: f64 = 5.0;
+
+/// Table 3-1 by program and cache.
+fn paper_utilization() -> BTreeMap<String, f64> {
+    let claims = claims().unwrap_or_default();
+    let claim = claims.iter().find(|claim| claim.id == "cache.block_utilization");
+    claim.map(|claim| claim.entries().into_iter().collect()).unwrap_or_default()
+}
+
 fn utilization(points: &Points, findings: &mut Findings) {
     let id = "cache.block_utilization";
     let programs = suite("caches").ok().flatten().map(|suite| suite.programs).unwrap_or_default();
     let mut series = Vec::new();
+    let paper = paper_utilization();
+    let (mut near, mut known) = (0, 0);
     for cache in &OPTIMIZED {
         let (lanes, bytes) = (by_lanes(points, cache), by_bytes(points, cache));
+        let mut pairs = Vec::new();
+        for program in &programs {
+            let ours = ours(&program.name, &points.workloads).and_then(|place| lanes.0[place]);
+            let theirs = paper.get(&format!("{}.{}", program.name, cache.name)).copied();
+            pairs.extend(ours.zip(theirs.filter(|value| *value > 0.0)));
+        }
+        near += pairs.iter().filter(|(ours, theirs)| (ours - theirs).abs() <= NEAR).count();
+        known += pairs.len();
+        let mean = |of: fn(&(f64, f64)) -> f64| Column(pairs.iter().map(|pair| Some(of(pair))).collect());
+        findings.measures.mean(format!("{id}.mean_{}", cache.name), &mean(|pair| pair.0));
+        findings.measures.mean(format!("{id}.paper_{}", cache.name), &mean(|pair| pair.1));
         for program in &programs {
             let Some(place) = ours(&program.name, &points.workloads) else { continue };
             for (other, column) in [("", &lanes), (".bytes", &bytes)] {
@@ -221,6 +262,8 @@ fn utilization(points: &Points, findings: &mut Findings) {
         series.push(Series::new(cache.title, "%", lanes));
         series.push(Series::new(format!("{}, by bytes", cache.title), "%", bytes));
     }
+    findings.measures.of(format!("{id}.near"), Some(near as f64), known);
+    findings.measures.of(format!("{id}.of"), Some(known as f64), known);
     findings.figures.push(Figure::new(
         "tab3-1",
         "Table 3-1",

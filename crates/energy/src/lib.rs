@@ -8,6 +8,7 @@
 mod amount;
 mod attribute;
 mod builtin;
+mod columns;
 mod die;
 mod error;
 mod evaluate;
@@ -21,6 +22,7 @@ mod units;
 
 pub use attribute::{Attribution, Part, Shares, attribute};
 pub use builtin::{DEFAULT, TECHNOLOGIES, TechnologyText};
+pub use columns::Parts;
 pub use error::{Error, Place, Problem};
 pub use evaluate::{Breakdown, Component, StructureEnergy};
 pub use figures::{FIGURES, Figure};

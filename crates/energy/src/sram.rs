@@ -98,7 +98,7 @@ const WIDTH_MM2: f64 = 4.9519e-3;
 const WIDTH_EXPONENT: f64 = 3.4727;
 
 /// Bits of a tag with its state.
-const TAG_BITS: f64 = 30.0;
+pub const TAG_BITS: f64 = 30.0;
 /// CACTI's figures for wider ports contradict each other; such an access is made of several of this width.
 const WIDEST: f64 = 512.0;
 /// Cells along the side of the largest plain array of the series, 32 KB; beyond it the energy grows as that of a cache does.
@@ -123,7 +123,7 @@ const AREA_AT: usize = 3;
 /// Kelvin, and CACTI's leakage of the same array in mW.
 const TEMPERATURES: [(f64, f64); 4] = [(300.0, 21.72), (320.0, 27.82), (350.0, 42.70), (380.0, 105.16)];
 
-const NODE_NM: f64 = 40.0;
+pub const NODE_NM: f64 = 40.0;
 const KELVIN: f64 = 350.0;
 
 /// Leakage power goes with this power of the voltage. The drowsy-cache thesis's Table 4-2 has 3.6 to 5.0 for its caches between 0.4 and 0.9 V.
@@ -161,7 +161,7 @@ pub fn node_leakage(nm: f64) -> f64 {
 }
 
 impl Sram {
-    fn has_tags(&self) -> bool {
+    pub fn has_tags(&self) -> bool {
         self.line_bytes > 0.0
     }
 
@@ -211,21 +211,6 @@ impl Sram {
 
     pub fn write(&self) -> Picojoules {
         self.access(&WRITE, WRITE_AT)
-    }
-
-    /// The part of a read that goes with the columns that are read: those of the data of a cache, or all of a plain array. Decoder, tags and
-    /// wires are the rest.
-    pub fn column_share(&self) -> f64 {
-        let width = self.width_bits.min(WIDEST);
-        let one = if self.has_tags() {
-            let data = 1.0 - self.ways * TAG_BITS / self.columns(width);
-            READ.columns * libm::pow(self.columns(width), READ.columns_exponent) * data
-        } else {
-            READ.plain * libm::pow(width / 128.0, READ.plain_exponent)
-        };
-        let times = (self.width_bits / WIDEST).max(1.0);
-        let volts = self.volts / nominal_volts(self.node_nm);
-        one * times * node(READ_AT, self.node_nm) * volts * volts / self.read().0
     }
 
     /// Of one bank.

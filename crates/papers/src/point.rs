@@ -155,8 +155,13 @@ impl PointRecord {
 
     /// A place of a histogram; places behind the last that is not 0 are not written.
     pub fn bucket(&self, name: &str, place: usize) -> Option<f64> {
+        Some(self.buckets(name)?.get(place).copied().unwrap_or_default() as f64)
+    }
+
+    /// All places of a histogram, up to the last that is not 0.
+    pub fn buckets(&self, name: &str) -> Option<&[u64]> {
         match self.counters.get(name)? {
-            Reading::Histogram(buckets) => Some(buckets.get(place).copied().unwrap_or_default() as f64),
+            Reading::Histogram(buckets) => Some(buckets),
             _ => None,
         }
     }

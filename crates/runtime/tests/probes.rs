@@ -6,6 +6,8 @@
 mod caches;
 #[path = "micro/conserve.rs"]
 mod conserve;
+#[path = "micro/division.rs"]
+mod division;
 
 use warpwatt_base::counters::Count;
 use warpwatt_config::{Config, GpuFile};

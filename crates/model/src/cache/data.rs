@@ -63,10 +63,14 @@ impl DataArray {
         self.last_uses.len() as u32
     }
 
-    /// Another number of frames, none of which has been used. Not where techniques act, which were built for one.
-    pub fn resize(&mut self, frames: u32) {
+    /// Another shape, with frames none of which has been used or holds anything.
+    pub fn resize(&mut self, now: u64, shape: ArrayShape) {
+        let frames = shape.frames.max(1) as usize;
         self.last_uses.clear();
-        self.last_uses.resize(frames.max(1) as usize, NEVER);
+        self.last_uses.resize(frames, NEVER);
+        self.filled.clear();
+        self.filled.resize(if self.sites.is_empty() { 0 } else { frames }, 0);
+        self.sites.iter_mut().for_each(|hung| hung.site.resize(now, shape));
     }
 
     /// Notes a use of the array as a whole, for its intervals. What counts as one is up to its owner.

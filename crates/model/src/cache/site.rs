@@ -76,6 +76,10 @@ pub trait DataArraySite: Send {
     /// booked for the cycle in which they leave the fragment queue.
     fn settle(&mut self, _now: u64, _busy: bool) {}
 
+    /// The array has another shape from `now` on, and holds nothing: the on-chip memory of the SM was divided anew for a kernel. What frames are called
+    /// afterwards says nothing about what they were before.
+    fn resize(&mut self, _now: u64, _shape: ArrayShape) {}
+
     /// Adds the frames that lost what they held before `now`, since the last time that it was asked: their lines are no longer there, and dirty ones
     /// are written to the next level. Asked ahead of every access and fill.
     fn lost(&mut self, _now: u64, _lost: &mut Vec<LineId>) {}

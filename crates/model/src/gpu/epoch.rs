@@ -87,8 +87,7 @@ impl<'g, 'a> Run<'g, 'a> {
         let mut kernels = Vec::new();
         for (launch, wanted) in launches.iter().enumerate() {
             let mut limits = Gpu::limits(&gpu.config);
-            // Arrays that techniques act in keep the size that they were made with.
-            let large_l1 = wanted.large_l1 && !gpu.techniques.act_on_arrays();
+            let large_l1 = wanted.large_l1;
             limits.shared_bytes = gpu.config.shared_bytes(large_l1);
             let unlimited = limits;
             let most = gpu.techniques.limit_blocks(&gpu.config, &wanted.shape());

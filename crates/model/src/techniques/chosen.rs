@@ -121,11 +121,6 @@ impl Techniques {
         self.chosen.0.is_empty()
     }
 
-    /// Whether one is on that acts in data arrays.
-    pub fn act_on_arrays(&self) -> bool {
-        self.on().any(|technique| technique.sites.data_array.is_some())
-    }
-
     /// Whether one is on that compares what it stores with what comes back.
     pub fn are_verified(&self) -> bool {
         !self.is_empty() && (self.verify || self.inject.is_some())

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What happens to single blocks: how often they are accessed (Figure 3-4), how far apart (Figure 3-5), and by how many lanes (Table 3-1).
 
+use std::collections::BTreeMap;
+
 use super::cache::{ALL, CONSTANT, Cache, INSTRUCTION, L1D, L2, OPTIMIZED, SHARED, TEXTURE};
 use super::{BASE, BYTES};
+use crate::claim::claims;
 use crate::figure::{Figure, Series};
 use crate::measure::{Column, over};
 use crate::paper::Findings;
@@ -44,8 +47,32 @@ fn by_accesses(points: &Points, cache: &Cache) -> Vec<Column> {
     (0..BINS).map(of).collect()
 }
 
+/// The same for blocks by their index, whose accesses by all SMs are added up; L2 is the same to all SMs.
+fn by_index(points: &Points, cache: &Cache) -> Vec<Column> {
+    if cache.name == "l2" {
+        return by_accesses(points, cache);
+    }
+    let of = |bin: usize| {
+        points.column(BASE, |point| {
+            let uses = point.buckets(&format!("profile.{}_by_frame.histogram", cache.counters))?;
+            let all = frames_of_one(point, cache)?;
+            // Blocks behind the last that was used are not written.
+            let in_bin = |uses: u64| (64 - uses.leading_zeros() as usize).min(BINS - 1) == bin;
+            let unused = if bin == 0 { all - uses.len() as f64 } else { 0.0 };
+            Some(100.0 * over(uses.iter().filter(|uses| in_bin(**uses)).count() as f64 + unused, all)?)
+        })
+    };
+    (0..BINS).map(of).collect()
+}
+
 /// Blocks of all instances of a cache, from the parameters of the GPU.
 fn frames(point: &PointRecord, cache: &Cache) -> Option<f64> {
+    let instances = if cache.name == "l2" { "gpu.partitions" } else { "gpu.sms" };
+    Some(frames_of_one(point, cache)? * parameter(point, instances)?)
+}
+
+/// Blocks of one instance.
+fn frames_of_one(point: &PointRecord, cache: &Cache) -> Option<f64> {
     let of = |key: &str| parameter(point, key);
     let one = match cache.name {
         "l1d" => (of("sm.onchip_bytes")? - of("sm.shared.bytes")?) / 128.0,
@@ -54,7 +81,7 @@ fn frames(point: &PointRecord, cache: &Cache) -> Option<f64> {
         "instruction" => of("sm.icache.sets")? * of("sm.icache.ways")?,
         name => of(&format!("sm.{name}.sets"))? * of(&format!("sm.{name}.ways"))?,
     };
-    Some(one * if cache.name == "l2" { of("gpu.partitions")? } else { of("gpu.sms")? })
+    Some(one)
 }
 
 fn accesses(points: &Points, findings: &mut Findings) {
@@ -67,9 +94,18 @@ fn accesses(points: &Points, findings: &mut Findings) {
         ("instruction_never", INSTRUCTION, 1),
     ];
     for (name, cache, below) in bounds {
-        let bins = by_accesses(points, &cache);
-        let sum = bins[1..below].iter().fold(bins[0].clone(), |sum, bin| sum.plus(bin));
-        findings.measures.mean(format!("cache.block_accesses:{name}"), &sum);
+        for (reading, bins) in [("", by_accesses(points, &cache)), (".by_index", by_index(points, &cache))] {
+            let sum = bins[1..below].iter().fold(bins[0].clone(), |sum, bin| sum.plus(bin));
+            findings.measures.mean(format!("cache.block_accesses{reading}:{name}"), &sum);
+        }
+    }
+    let instructions = points.column(BASE, |point| Some(point.thread_instructions as f64 / 1e6));
+    findings.measures.mean("cache.block_accesses.million_instructions", &instructions);
+    for cache in [L1D, L2] {
+        let uses = points.column(BASE, |point| {
+            over(point.count(&format!("profile.{}_accesses.count", cache.counters))?, frames(point, &cache)?)
+        });
+        findings.measures.mean(format!("cache.block_accesses.of_a_block_{}", cache.name), &uses);
     }
     for (cache, name) in ALL.iter().zip(["fig3-4a", "fig3-4b", "fig3-4c", "fig3-4d", "fig3-4e", "fig3-4f"]) {
         let label = |bin: usize| if bin == 0 { 0 } else { 1_u32 << (bin - 1) };
@@ -83,6 +119,17 @@ fn accesses(points: &Points, findings: &mut Findings) {
             series.collect(),
         ));
     }
+    let series = ALL.iter().map(|cache| {
+        let never = by_index(points, cache).swap_remove(0);
+        Series::new(format!("{}: never, by any SM", cache.title), "%", never)
+    });
+    findings.figures.push(Figure::new(
+        "fig3-4-by-index",
+        "Figure 3-4",
+        "Blocks by their index that no SM accesses, in percent of the blocks of one cache",
+        &points.workloads,
+        series.collect(),
+    ));
 }
 
 /// Blocks whose mean interval is at least 2 to the power of `least`, in percent of blocks with two accesses or more.
@@ -119,6 +166,13 @@ fn intervals(points: &Points, findings: &mut Findings) {
             over(sum, point.count(&format!("profile.{counters}_gaps.histogram"))?)
         });
         let measures = &mut findings.measures;
+        let id = format!("cache.inter_access.{name}");
+        measures.most(&id, &mean.only(&users), &points.workloads);
+        measures.of(
+            format!("{id}.median"),
+            mean.only(&users).median(),
+            users.iter().filter(|user| **user).count(),
+        );
         measures.mean(format!("cache.inter_access:{name}"), &mean.only(&users));
         measures.mean(format!("cache.inter_access.intervals:{name}"), &single.only(&users));
         let bins = points.column(BASE, |point| far_apart(point, &cache, least));
@@ -167,12 +221,35 @@ fn by_bytes(points: &Points, cache: &Cache) -> Column {
     })
 }
 
+/// Points of percent that are near.
+const NEAR: f64 = 5.0;
+
+/// Table 3-1 by program and cache.
+fn paper_utilization() -> BTreeMap<String, f64> {
+    let claims = claims().unwrap_or_default();
+    let claim = claims.iter().find(|claim| claim.id == "cache.block_utilization");
+    claim.map(|claim| claim.entries().into_iter().collect()).unwrap_or_default()
+}
+
 fn utilization(points: &Points, findings: &mut Findings) {
     let id = "cache.block_utilization";
     let programs = suite("caches").ok().flatten().map(|suite| suite.programs).unwrap_or_default();
     let mut series = Vec::new();
+    let paper = paper_utilization();
+    let (mut near, mut known) = (0, 0);
     for cache in &OPTIMIZED {
         let (lanes, bytes) = (by_lanes(points, cache), by_bytes(points, cache));
+        let mut pairs = Vec::new();
+        for program in &programs {
+            let ours = ours(&program.name, &points.workloads).and_then(|place| lanes.0[place]);
+            let theirs = paper.get(&format!("{}.{}", program.name, cache.name)).copied();
+            pairs.extend(ours.zip(theirs.filter(|value| *value > 0.0)));
+        }
+        near += pairs.iter().filter(|(ours, theirs)| (ours - theirs).abs() <= NEAR).count();
+        known += pairs.len();
+        let mean = |of: fn(&(f64, f64)) -> f64| Column(pairs.iter().map(|pair| Some(of(pair))).collect());
+        findings.measures.mean(format!("{id}.mean_{}", cache.name), &mean(|pair| pair.0));
+        findings.measures.mean(format!("{id}.paper_{}", cache.name), &mean(|pair| pair.1));
         for program in &programs {
             let Some(place) = ours(&program.name, &points.workloads) else { continue };
             for (other, column) in [("", &lanes), (".bytes", &bytes)] {
@@ -185,6 +262,8 @@ fn utilization(points: &Points, findings: &mut Findings) {
         series.push(Series::new(cache.title, "%", lanes));
         series.push(Series::new(format!("{}, by bytes", cache.title), "%", bytes));
     }
+    findings.measures.of(format!("{id}.near"), Some(near as f64), known);
+    findings.measures.of(format!("{id}.of"), Some(known as f64), known);
     findings.figures.push(Figure::new(
         "tab3-1",
         "Table 3-1",

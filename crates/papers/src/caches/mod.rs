@@ -42,6 +42,14 @@ const WAKE_1_ICACHE: &str = "icache-region-16-wake-1";
 const IMMEDIATE: &str = "immediate";
 const WAY_MAJOR: &str = "way-major";
 const LOOK_AHEAD: &str = "look-ahead";
+/// One cache sleeps, all others are on.
+const ALONE: [(&str, &str); 5] = [
+    ("l1d-alone", "l1d"),
+    ("l2-alone", "l2"),
+    ("constant-alone", "constant"),
+    ("texture-alone", "texture"),
+    ("shared-alone", "shared"),
+];
 const ACTIVE_8: (&str, &str) = ("base-active-8", "region-1-active-8");
 /// Other voltages of sleep.
 const VOLTS: [(&str, &str); 2] = [("region-1-200mv", "0.2 V"), ("region-1-300mv", "0.3 V")];
@@ -76,6 +84,11 @@ const VARIANTS: &[Variant] = &[
     Variant::new(BYTES).with(&["dwl:mask=bytes"]),
     Variant::new(BOTH).with(&["drowsy", "dwl"]),
     Variant::new(WAKE_1_ICACHE).with(&["drowsy:region=16,wake_cycles=1,instruction=on"]).first_seed(),
+    Variant::new(ALONE[0].0).with(&["drowsy:l2=off,constant=off,texture=off,shared=off"]).first_seed(),
+    Variant::new(ALONE[1].0).with(&["drowsy:l1d=off,constant=off,texture=off,shared=off"]).first_seed(),
+    Variant::new(ALONE[2].0).with(&["drowsy:l1d=off,l2=off,texture=off,shared=off"]).first_seed(),
+    Variant::new(ALONE[3].0).with(&["drowsy:l1d=off,l2=off,constant=off,shared=off"]).first_seed(),
+    Variant::new(ALONE[4].0).with(&["drowsy:l1d=off,l2=off,constant=off,texture=off"]).first_seed(),
     Variant::new(WAY_MAJOR).with(&["drowsy:index=way-major"]).first_seed(),
     Variant::new(LOOK_AHEAD).with(&["drowsy:look_ahead=2"]).first_seed(),
     Variant::new(ACTIVE_8.0).set(EIGHT).first_seed(),

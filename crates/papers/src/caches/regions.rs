@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What wake-ups cost: time by size of region and length of wake-up (Figures 4-1 and 4-2), and the size with the best energy x time.
 
-use super::{ACTIVE_8, BASE, FILTER, FILTER_DROWSY, GATED, IMMEDIATE, LOOK_AHEAD, REGIONS};
+use super::cache::{ALL, Cache};
+use super::{ACTIVE_8, ALONE, BASE, FILTER, FILTER_DROWSY, GATED, IMMEDIATE, LOOK_AHEAD, REGIONS};
 use super::{WAKE_1, WAKE_1_ICACHE, WAKE_1_LARGE, WAY_MAJOR};
 use crate::figure::{Figure, Series};
-use crate::measure::Column;
+use crate::measure::{Column, over};
 use crate::paper::Findings;
-use crate::point::Points;
+use crate::point::{PointRecord, Points};
 
 /// A program is slowed markedly from so many percent on.
 const MARKEDLY: f64 = 5.0;
@@ -32,10 +33,51 @@ fn energy_delay(points: &Points, variant: &str) -> Column {
     product(variant).over(&product(BASE))
 }
 
-/// The size of region with the least energy x time in the mean.
-fn best(points: &Points, variants: impl Iterator<Item = (&'static str, u32)>) -> Option<f64> {
-    let products = variants.filter_map(|(variant, size)| Some((energy_delay(points, variant).mean()?, size)));
+/// The same for the energy of the caches alone.
+fn cache_energy_delay(points: &Points, variant: &str) -> Column {
+    let energy = |point: &PointRecord| ALL.iter().map(|cache| Cache::total(cache, point)).sum::<f64>();
+    let product = |variant: &str| points.column(variant, |point| Some(energy(point) * point.cycles as f64));
+    product(variant).over(&product(BASE))
+}
+
+/// The size of region with the least product in the mean.
+fn best(
+    points: &Points,
+    product: fn(&Points, &str) -> Column,
+    variants: impl Iterator<Item = (&'static str, u32)>,
+) -> Option<f64> {
+    let products = variants.filter_map(|(variant, size)| Some((product(points, variant).mean()?, size)));
     products.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, size)| f64::from(size))
+}
+
+/// Warps of an SM in the mean, while it has any.
+fn warps(points: &Points) -> Column {
+    points.column(BASE, |point| {
+        over(point.count("sm.resident_warps.cycles")?, point.count("sm.active.cycles")?)
+    })
+}
+
+/// Slowdown by which cache sleeps, and by how many warps there are to hide it.
+fn causes(points: &Points, findings: &mut Findings) {
+    let id = "cache.slowdown_region1";
+    let mut series = Vec::new();
+    for (variant, cache) in ALONE {
+        let column = slowdown(points, variant);
+        findings.measures.mean(format!("{id}.{cache}_alone"), &column);
+        series.push(Series::new(format!("{cache} alone sleeps"), "%", column));
+    }
+    let (warps, all) = (warps(points), slowdown(points, REGIONS[0].0));
+    findings.measures.mean(format!("{id}.warps"), &warps);
+    let middle = warps.median().unwrap_or_default();
+    let half = |many: bool| -> Vec<bool> {
+        warps.0.iter().map(|warps| warps.is_some_and(|warps| (warps > middle) == many)).collect()
+    };
+    findings.measures.mean(format!("{id}.many_warps"), &all.only(&half(true)));
+    findings.measures.mean(format!("{id}.few_warps"), &all.only(&half(false)));
+    series.push(Series::new("all of them sleep", "%", all));
+    series.push(Series::new("warps of an SM that has any", "", warps));
+    let title = "Cycles that sleep adds at regions of one block, by which cache sleeps, beside the warps that can hide it";
+    findings.figures.push(Figure::new("slowdown-by-cache", "", title, &points.workloads, series));
 }
 
 pub fn evaluate(points: &Points, findings: &mut Findings) {
@@ -65,14 +107,24 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     let programs = markedly.mean().map(|mean| mean * markedly.count() as f64);
     measures.of("cache.instruction_region1", programs, count);
     measures.most("cache.instruction_region1", &slowed, &points.workloads);
-    let with = best(points, REGIONS.iter().map(|(_, variant, size)| (*variant, *size)));
-    let without = best(points, REGIONS.iter().map(|(variant, _, size)| (*variant, *size)));
+    let with = best(points, energy_delay, REGIONS.iter().map(|(_, variant, size)| (*variant, *size)));
+    let without = best(points, energy_delay, REGIONS.iter().map(|(variant, _, size)| (*variant, *size)));
     measures.of("cache.optimal_region:with_instruction", with, count);
     measures.of("cache.optimal_region:without", without, count);
+    let sizes = || REGIONS.iter().map(|(variant, _, size)| (*variant, *size));
+    measures.of("cache.optimal_region.of_caches_without", best(points, cache_energy_delay, sizes()), count);
+    let sizes = REGIONS.iter().map(|(_, variant, size)| (*variant, *size));
+    measures.of("cache.optimal_region.of_caches_with", best(points, cache_energy_delay, sizes), count);
+    let leaked = points.column(BASE, |point| {
+        let leakage: f64 = ALL.iter().map(|cache| Cache::leakage(cache, point)).sum();
+        Some(100.0 * over(leakage, point.energy.total_j)?)
+    });
+    measures.mean("cache.optimal_region.leakage", &leaked);
     for (variant, icache, size) in &REGIONS {
         measures.mean(format!("cache.optimal_region.without_{size}"), &energy_delay(points, variant));
         measures.mean(format!("cache.optimal_region.with_{size}"), &energy_delay(points, icache));
     }
+    causes(points, findings);
     figures(points, findings);
 }
 

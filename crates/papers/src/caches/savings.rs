@@ -34,6 +34,15 @@ fn total(points: &Points, cache: &Cache, variant: &str) -> Column {
     of(variant).saved(&of(BASE))
 }
 
+/// Parts of word lines that accesses leave off, in percent.
+fn idle(points: &Points, cache: &Cache) -> Column {
+    points.column(LANES, |point| {
+        let count = |what: &str| point.count(&format!("dwl.{}_{what}.count", cache.counters));
+        let idle = count("read_idle")? + count("write_idle")?;
+        Some(100.0 * over(idle, 32.0 * (count("reads")? + count("writes")?))?)
+    })
+}
+
 pub fn evaluate(points: &Points, findings: &mut Findings) {
     let mut formula_all = Column(vec![Some(0.0); points.workloads.len()]);
     let mut joules_all = formula_all.clone();
@@ -56,6 +65,10 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
         }
         let divided = dynamic(points, cache, LANES).only(&users);
         let bytes = dynamic(points, cache, BYTES).only(&users);
+        let idle = idle(points, cache).only(&users);
+        measures.mean(format!("cache.dynamic_saved.idle_{name}"), &idle);
+        let scaled = divided.mean().zip(idle.mean()).and_then(|(saved, idle)| over(saved, idle));
+        measures.of(format!("cache.dynamic_saved.scaled_{name}"), scaled, idle.count());
         measures.mean(format!("cache.dynamic_saved:{name}"), &divided);
         measures.mean(format!("cache.dynamic_saved.bytes:{name}"), &bytes);
         // Programs that do not use a cache have nothing to save there.

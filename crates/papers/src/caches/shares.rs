@@ -11,6 +11,15 @@ use crate::point::{PointRecord, Points};
 /// Components that are not on the chip.
 const MEMORY: [&str; 2] = ["memory", "memory interface"];
 
+/// Power that does not follow from what runs, and that GPUWattch lists among dynamic power.
+const STEADY: [&str; 2] = ["constant power", "idle SMs"];
+
+/// Dynamic energy of the GPU as GPUWattch adds it up: with constant power and that of idle SMs, without memory chips.
+fn gpuwattch_dynamic(point: &PointRecord) -> f64 {
+    let steady = point.energy.structures.iter().filter(|part| STEADY.contains(&part.component.as_str()));
+    gpu_dynamic(point) + steady.map(|part| part.static_j).sum::<f64>()
+}
+
 /// Dynamic energy of the GPU, without its memory chips.
 pub fn gpu_dynamic(point: &PointRecord) -> f64 {
     let memory = point.energy.components.iter().filter(|part| MEMORY.contains(&part.name.as_str()));
@@ -38,11 +47,20 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     measures.most("cache.dynamic_share_of_gpu", &of_all, &points.workloads);
     let with_memory = share(points, |point| over(all(point, Cache::dynamic), point.energy.dynamic_j));
     measures.mean("cache.dynamic_share_of_gpu.with_memory_chips", &with_memory);
+    let steady = share(points, |point| over(all(point, Cache::dynamic), gpuwattch_dynamic(point)));
+    measures.mean("cache.dynamic_share_of_gpu.constant_power:all", &steady);
+    let operands = points.column(BASE, |point| {
+        let operands = point.count("constant.operands.count")?;
+        Some(100.0 * over(operands, operands + point.count("constant.reads.count")?)?)
+    });
+    measures.mean("cache.dynamic_share_of_gpu.constant_operands", &operands);
     let mut dynamic_series = vec![Series::new("all caches", "%", of_all.clone())];
     let mut total_series = Vec::new();
     for cache in &ALL {
         let of_gpu = of_gpu(points, cache);
         measures.mean(format!("cache.dynamic_share_of_gpu:{}", cache.name), &of_gpu);
+        let steady = share(points, |point| over(cache.dynamic(point), gpuwattch_dynamic(point)));
+        measures.mean(format!("cache.dynamic_share_of_gpu.constant_power:{}", cache.name), &steady);
         let of_caches = share(points, |point| over(cache.dynamic(point), all(point, Cache::dynamic)));
         measures.mean(format!("cache.dynamic_share_of_caches:{}", cache.name), &of_caches);
         let total = share(points, |point| over(cache.total(point), all(point, Cache::total)));
@@ -53,8 +71,21 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
         total_series.push(Series::new(cache.title, "%", total));
     }
     for program in ["mri-gridding", "lavaMD"] {
-        let value = super::blocks::ours(program, &points.workloads).and_then(|place| of_all.0[place]);
+        let place = super::blocks::ours(program, &points.workloads);
+        let value = place.and_then(|place| of_all.0[place]);
         measures.of(format!("cache.dynamic_peaks:{program}"), value, usize::from(value.is_some()));
+        let units = share(points, |point| {
+            let parts = point.energy.structures.iter().filter(|part| part.component == "execution units");
+            over(parts.map(|part| part.dynamic_j).sum(), gpu_dynamic(point))
+        });
+        let value = place.and_then(|place| units.0[place]);
+        measures.of(format!("cache.dynamic_peaks.units_{program}"), value, usize::from(value.is_some()));
+        let shared = points.column(BASE, |point| {
+            let accesses = point.count("profile.shared_accesses.count")?;
+            Some(100.0 * over(accesses, point.warp_instructions as f64)?)
+        });
+        let value = place.and_then(|place| shared.0[place]);
+        measures.of(format!("cache.dynamic_peaks.shared_{program}"), value, usize::from(value.is_some()));
     }
     findings.figures.push(Figure::new(
         "fig3-2",

@@ -393,11 +393,20 @@ impl L1d {
         }
         let (place, changed) = self.places[register as usize];
         let number = self.mshr.line(MshrId(register));
-        let place = place
-            .or_else(|| self.take_place(now, number))
-            .expect("no place stays reserved where lines get theirs when they come");
-        self.tags.set_state(place, if changed { State::Dirty } else { State::Clean });
-        let ready = self.use_data(now, Use::Fill, 32, whole(place, number));
+        let ready = match place.or_else(|| self.take_place(now, number)) {
+            Some(place) => {
+                self.tags.set_state(place, if changed { State::Dirty } else { State::Clean });
+                self.use_data(now, Use::Fill, 32, whole(place, number))
+            }
+            // It was asked for when the cache had another size, and all places of its set are reserved: it is not kept.
+            None => {
+                if changed {
+                    self.backlog.push_back(number);
+                    self.write_backs += 1;
+                }
+                now
+            }
+        };
         if !self.backlog.is_empty() {
             self.catch_up(now);
         }
@@ -437,16 +446,18 @@ impl L1d {
         self.catch_up(now);
     }
 
-    /// Takes the size for the kernel that starts. Only between kernels, when nothing is on its way and lines have been dropped. With a
-    /// technique in the data array, which was built for one size, the size stays.
-    pub fn resize(&mut self, large: bool) {
-        if large == self.is_large || self.data.has_sites() || self.mshr.in_use() != 0 {
+    /// Takes the size for the kernel that starts. Only between kernels, when lines have been dropped. What is still on its way are lines that stores of
+    /// a kernel that has ended asked for: these get a place when they come.
+    pub fn resize(&mut self, now: u64, large: bool) {
+        if large == self.is_large {
             return;
         }
         self.is_large = large;
         let (sets, ways) = self.shapes[usize::from(large)];
         self.tags = Tags::hashed(sets, ways, self.set_index);
-        self.data.resize(self.tags.len());
+        self.places.iter_mut().for_each(|(place, _)| *place = None);
+        let shape = ArrayShape { frames: self.tags.len(), ways, line_bytes: LINE_BYTES as u32 };
+        self.data.resize(now, shape);
     }
 
     /// Moves the backlog to the miss queue as far as there is room.

@@ -527,7 +527,8 @@ impl MemoryUnit {
             self.port_accounted = now;
         }
         self.l1d.flush(now);
-        self.l1d.resize(large_l1);
+        self.l1d.resize(now, large_l1);
+        self.shared.resize(now, large_l1);
         self.constant.flush();
         self.second.new_kernel();
         self.texture.flush();

@@ -233,7 +233,15 @@ pub struct Shared {
     cycles: u32,
     atomic_cycles: u32,
     pub data: DataArray,
+    /// Bytes as usual, and where L1 is large; which of them it is.
+    bytes: [u32; 2],
+    is_small: bool,
     counters: SharedCounters,
+}
+
+/// The array of so many bytes.
+fn shape(bytes: u32) -> ArrayShape {
+    ArrayShape { frames: bytes.div_ceil(ROW_BYTES), ways: 1, line_bytes: ROW_BYTES }
 }
 
 impl Shared {
@@ -244,15 +252,24 @@ impl Shared {
             odd: 0,
             passes: Passes { cycles: 1, conflicts: 0, broadcast: false },
         };
-        let shape =
-            ArrayShape { frames: config.shared.bytes.div_ceil(ROW_BYTES), ways: 1, line_bytes: ROW_BYTES };
+        let bytes = [false, true].map(|large_l1| config.shared_bytes(large_l1));
         Shared {
             patterns: Box::new([none; PATTERNS]),
             banks: config.shared.banks.clamp(1, BANKS as u32),
             cycles: config.shared.cycles,
             atomic_cycles: config.shared.atomic_cycles,
-            data: DataArray::new(config, techniques, sm, Array::Shared, shape),
+            data: DataArray::new(config, techniques, sm, Array::Shared, shape(bytes[0])),
+            bytes,
+            is_small: false,
             counters: SharedCounters::default(),
+        }
+    }
+
+    /// Takes the size for the kernel that starts. Only between kernels.
+    pub fn resize(&mut self, now: u64, large_l1: bool) {
+        if large_l1 != self.is_small {
+            self.is_small = large_l1;
+            self.data.resize(now, shape(self.bytes[usize::from(large_l1)]));
         }
     }
 

@@ -4,12 +4,34 @@
 //! A block moves from bin to bin as its mean interval changes. Counters only grow, so that both directions are counted: blocks in a bin are those that
 //! came less those that left.
 
-use warpwatt_base::counters::{Charge, Log2};
+use warpwatt_base::counters::{Charge, Count, Counter, Log2};
 
 use crate::cache::Array;
 
 /// Bins of uses: 1, 2, 4, ... 16384 and more.
 pub const BINS: usize = 15;
+
+/// Uses by the index of a frame. Caches of other SMs have as many frames, those of another size more or fewer.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ByFrame(pub Vec<u64>);
+
+impl Counter for ByFrame {
+    fn add(&mut self, other: &ByFrame) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(sum, uses)| *sum += uses);
+    }
+
+    fn since(&self, earlier: &ByFrame) -> ByFrame {
+        let former = earlier.0.iter().copied().chain(std::iter::repeat(0));
+        ByFrame(self.0.iter().zip(former).map(|(uses, former)| uses - former).collect())
+    }
+
+    fn value(&self) -> Count<'_> {
+        Count::Histogram(&self.0)
+    }
+}
 
 warpwatt_base::counters! {
     /// Counters of the profile.
@@ -23,6 +45,7 @@ warpwatt_base::counters! {
         l1d_mean_down: u64 = "profile.l1d_mean_down.cycles", "The ones that these replaced.";
         l1d_gaps: Log2 = "profile.l1d_gaps.histogram", "Single intervals between two uses of the same block.";
         l1d_gap_sum: u64 = "profile.l1d_gap_sum.cycles", "These, added up.";
+        l1d_by_frame: ByFrame = "profile.l1d_by_frame.histogram", "Uses of the blocks of the L1 data caches by their index, those of all SMs added up.";
         l2_accesses: u64 = "profile.l2_accesses.count", "Reads and writes of blocks of the L2 slices.", Charge::AllLines;
         l2_lanes: u64 = "profile.l2_lanes.count", "Active lanes behind these.", Charge::AllLines;
         l2_reached: [u64; BINS] = "profile.l2_reached.histogram", "Blocks of the L2 slices that were used for the first, second, 4th, 8th, ... 16384th time.";
@@ -41,6 +64,7 @@ warpwatt_base::counters! {
         constant_mean_down: u64 = "profile.constant_mean_down.cycles", "The ones that these replaced.";
         constant_gaps: Log2 = "profile.constant_gaps.histogram", "Single intervals between two uses of the same block.";
         constant_gap_sum: u64 = "profile.constant_gap_sum.cycles", "These, added up.";
+        constant_by_frame: ByFrame = "profile.constant_by_frame.histogram", "Uses of the blocks of the constant caches by their index, those of all SMs added up.";
         texture_accesses: u64 = "profile.texture_accesses.count", "Reads and writes of blocks of the texture caches.", Charge::TextureLines;
         texture_lanes: u64 = "profile.texture_lanes.count", "Active lanes behind these.", Charge::TextureLines;
         texture_reached: [u64; BINS] = "profile.texture_reached.histogram", "Blocks of the texture caches that were used for the first, second, 4th, 8th, ... 16384th time.";
@@ -50,6 +74,7 @@ warpwatt_base::counters! {
         texture_mean_down: u64 = "profile.texture_mean_down.cycles", "The ones that these replaced.";
         texture_gaps: Log2 = "profile.texture_gaps.histogram", "Single intervals between two uses of the same block.";
         texture_gap_sum: u64 = "profile.texture_gap_sum.cycles", "These, added up.";
+        texture_by_frame: ByFrame = "profile.texture_by_frame.histogram", "Uses of the blocks of the texture caches by their index, those of all SMs added up.";
         shared_accesses: u64 = "profile.shared_accesses.count", "Reads and writes of blocks of the shared memory.", Charge::Shared;
         shared_lanes: u64 = "profile.shared_lanes.count", "Active lanes behind these.", Charge::Shared;
         shared_reached: [u64; BINS] = "profile.shared_reached.histogram", "Blocks of the shared memory that were used for the first, second, 4th, 8th, ... 16384th time.";
@@ -59,6 +84,7 @@ warpwatt_base::counters! {
         shared_mean_down: u64 = "profile.shared_mean_down.cycles", "The ones that these replaced.";
         shared_gaps: Log2 = "profile.shared_gaps.histogram", "Single intervals between two uses of the same block.";
         shared_gap_sum: u64 = "profile.shared_gap_sum.cycles", "These, added up.";
+        shared_by_frame: ByFrame = "profile.shared_by_frame.histogram", "Uses of the blocks of the shared memory by their index, those of all SMs added up.";
         icache_accesses: u64 = "profile.icache_accesses.count", "Reads and writes of blocks of the instruction caches.", Charge::Issues;
         icache_lanes: u64 = "profile.icache_lanes.count", "Active lanes behind these.", Charge::Issues;
         icache_reached: [u64; BINS] = "profile.icache_reached.histogram", "Blocks of the instruction caches that were used for the first, second, 4th, 8th, ... 16384th time.";
@@ -68,6 +94,7 @@ warpwatt_base::counters! {
         icache_mean_down: u64 = "profile.icache_mean_down.cycles", "The ones that these replaced.";
         icache_gaps: Log2 = "profile.icache_gaps.histogram", "Single intervals between two uses of the same block.";
         icache_gap_sum: u64 = "profile.icache_gap_sum.cycles", "These, added up.";
+        icache_by_frame: ByFrame = "profile.icache_by_frame.histogram", "Uses of the blocks of the instruction caches by their index, those of all SMs added up.";
     }
 }
 
@@ -86,8 +113,8 @@ pub struct Tally {
 }
 
 impl Counters {
-    /// Those of one array, the others at zero.
-    pub fn of(array: Array, tally: &Tally) -> Counters {
+    /// Those of one array with the uses of its frames, the others at zero. The slices of L2, which all SMs use, are not added up by frame.
+    pub fn of(array: Array, tally: &Tally, by_frame: ByFrame) -> Counters {
         let Tally { accesses, lanes, reached, came, left, mean_up, mean_down, gaps, gap_sum } = *tally;
         let none = Counters::default();
         match array {
@@ -101,6 +128,7 @@ impl Counters {
                 l1d_mean_down: mean_down,
                 l1d_gaps: gaps,
                 l1d_gap_sum: gap_sum,
+                l1d_by_frame: by_frame,
                 ..none
             },
             Array::L2 => Counters {
@@ -125,6 +153,7 @@ impl Counters {
                 constant_mean_down: mean_down,
                 constant_gaps: gaps,
                 constant_gap_sum: gap_sum,
+                constant_by_frame: by_frame,
                 ..none
             },
             Array::Texture => Counters {
@@ -137,6 +166,7 @@ impl Counters {
                 texture_mean_down: mean_down,
                 texture_gaps: gaps,
                 texture_gap_sum: gap_sum,
+                texture_by_frame: by_frame,
                 ..none
             },
             Array::Shared => Counters {
@@ -149,6 +179,7 @@ impl Counters {
                 shared_mean_down: mean_down,
                 shared_gaps: gaps,
                 shared_gap_sum: gap_sum,
+                shared_by_frame: by_frame,
                 ..none
             },
             Array::Instruction => Counters {
@@ -161,6 +192,7 @@ impl Counters {
                 icache_mean_down: mean_down,
                 icache_gaps: gaps,
                 icache_gap_sum: gap_sum,
+                icache_by_frame: by_frame,
                 ..none
             },
         }

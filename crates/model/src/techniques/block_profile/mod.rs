@@ -8,7 +8,7 @@ mod counters;
 use warpwatt_base::counters::{CounterSet, Log2};
 use warpwatt_config::technique_parameters;
 
-pub use counters::{BINS, Counters, Tally};
+pub use counters::{BINS, ByFrame, Counters, Tally};
 
 use crate::cache::{Array, ArrayAccess, ArrayShape, DataArraySite, Use};
 use crate::techniques::{Build, Law, Sites, Technique};
@@ -122,8 +122,15 @@ impl DataArraySite for Profile {
         0
     }
 
+    fn resize(&mut self, _now: u64, shape: ArrayShape) {
+        // Blocks that are there with another size, too, are the same.
+        let frames = self.blocks.len().max(shape.frames as usize);
+        self.blocks.resize(frames, Block::default());
+    }
+
     fn counters(&self) -> Box<dyn CounterSet> {
-        Counters::of(self.array, &self.tally).boxed()
+        let uses = ByFrame(self.blocks.iter().map(|block| block.uses).collect());
+        Counters::of(self.array, &self.tally, uses).boxed()
     }
 }
 
@@ -137,6 +144,7 @@ pub fn remaining(came: &Log2, left: &Log2) -> Log2 {
 mod tests {
     use super::*;
     use crate::cache::{LineId, RowAccess};
+    use warpwatt_base::counters::Counter;
 
     fn profile() -> Profile {
         Profile { array: Array::L1d, fills: true, blocks: vec![Block::default(); 4], tally: Tally::default() }
@@ -155,6 +163,25 @@ mod tests {
         access(&mut profile, 9, Use::WriteBack, 32, 2);
         assert_eq!(profile.tally.reached[..4], [2, 1, 1, 0], "two used, one twice, the same one four times");
         assert_eq!((profile.tally.accesses, profile.tally.lanes), (5, 40));
+    }
+
+    #[test]
+    fn uses_by_frame_add_up_over_caches_and_are_told_since_an_earlier_time() {
+        let (mut one, mut other) = (profile(), profile());
+        access(&mut one, 1, Use::Read, 32, 0);
+        let of =
+            |profile: &Profile| profile.counters().of::<Counters>().expect("its own").l1d_by_frame.clone();
+        let before = of(&one);
+        access(&mut one, 2, Use::Read, 32, 0);
+        access(&mut one, 3, Use::Read, 32, 2);
+        access(&mut other, 3, Use::Fill, 32, 2);
+        let mut both = of(&one);
+        both.add(&of(&other));
+        assert_eq!((both.0, before.0), (vec![2, 0, 2, 0], vec![1, 0, 0, 0]));
+        assert_eq!(of(&one).since(&ByFrame(vec![1])).0, [1, 0, 1, 0]);
+        let mut sum = ByFrame::default();
+        sum.add(&of(&other));
+        assert_eq!(sum.0, [0, 0, 1, 0], "a sum begins with none");
     }
 
     #[test]

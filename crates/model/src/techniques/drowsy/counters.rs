@@ -14,6 +14,8 @@ warpwatt_base::counters! {
         l1d_on_busy: u64 = "l1d.on_busy.cycles", "Of these, those while the SM had warps.";
         l1d_wakeups: u64 = "l1d.wakeups.count", "Regions of the L1 data cache that were woken.", Charge::Lines;
         l1d_waits: u64 = "l1d.wakeup_waits.cycles", "Cycles that accesses to the L1 data cache waited for a region to wake up; nobody waits for stores.";
+        l1d_borrowed_asleep: u64 = "l1d.borrowed_drowsy.cycles", "Cycles that rows of shared memory slept that the L1 data cache had by a kernel's preference, added up.";
+        l1d_borrowed_on: u64 = "l1d.borrowed_on.cycles", "Cycles that such rows were on or woke up, added up.";
         l2_asleep: u64 = "l2.drowsy.clocks", "L2 clocks that lines of the L2 slices slept, added up.";
         l2_asleep_busy: u64 = "l2.drowsy_busy.clocks", "Of these, those while a kernel was under way.";
         l2_on: u64 = "l2.on.clocks", "L2 clocks that lines of the L2 slices were on or woke up, added up.";
@@ -38,6 +40,7 @@ warpwatt_base::counters! {
         shared_on_busy: u64 = "shared.on_busy.cycles", "Of these, those while the SM had warps.";
         shared_wakeups: u64 = "shared.wakeups.count", "Regions of the shared memory that were woken.", Charge::Shared;
         shared_waits: u64 = "shared.wakeup_waits.cycles", "Cycles that accesses to the shared memory waited for a region to wake up; nobody waits for stores.";
+        shared_lent: u64 = "shared.lent.cycles", "Cycles that rows of shared memory belonged to the L1 data cache by a kernel's preference, added up.";
         icache_asleep: u64 = "icache.drowsy.cycles", "Cycles that lines of the instruction cache slept, added up.";
         icache_asleep_busy: u64 = "icache.drowsy_busy.cycles", "Of these, those while the SM had warps.";
         icache_on: u64 = "icache.on.cycles", "Cycles that lines of the instruction cache were on or woke up, added up.";
@@ -56,13 +59,24 @@ pub struct Tally {
     pub on_busy: u64,
     pub wakeups: u64,
     pub waits: u64,
+    pub borrowed_asleep: u64,
+    pub borrowed_on: u64,
+    pub lent: u64,
 }
 
 impl Counters {
     /// Those of one array, the others at zero.
     pub fn of(array: Array, tally: &Tally) -> Counters {
-        let Tally { asleep, asleep_busy, on, on_busy, wakeups, waits } = *tally;
+        let Tally { asleep, asleep_busy, on, on_busy, wakeups, waits, .. } = *tally;
         let mut counters = Counters::default();
+        match array {
+            Array::L1d => {
+                (counters.l1d_borrowed_asleep, counters.l1d_borrowed_on) =
+                    (tally.borrowed_asleep, tally.borrowed_on);
+            }
+            Array::Shared => counters.shared_lent = tally.lent,
+            _ => {}
+        }
         let places = match array {
             Array::L1d => [
                 &mut counters.l1d_asleep,

@@ -37,7 +37,7 @@ pub static TECHNIQUE: Technique = Technique {
     laws: &[Law { text: "lines are on or asleep in every cycle of their SM", holds: all_time_is_there }],
 };
 
-/// Of caches that sleep: lines x cycles = time on + time asleep.
+/// Of caches that sleep: lines x cycles = time on + time asleep; of shared memory, rows that the L1 data cache has meanwhile belong to neither.
 fn all_time_is_there(observed: &Observed) -> bool {
     let counters: &Counters = observed.own.of().expect("its own counters");
     let cycles = observed.machine.sm.issue.cycles;
@@ -45,7 +45,10 @@ fn all_time_is_there(observed: &Observed) -> bool {
     let lines = [
         (config.l1d_sets() * config.l1d.ways, counters.l1d_asleep + counters.l1d_on),
         (config.constant.sets * config.constant.ways, counters.constant_asleep + counters.constant_on),
-        (config.shared.bytes.div_ceil(128), counters.shared_asleep + counters.shared_on),
+        (
+            config.shared.bytes.div_ceil(128),
+            counters.shared_asleep + counters.shared_on + counters.shared_lent,
+        ),
         (config.icache.sets * config.icache.ways, counters.icache_asleep + counters.icache_on),
     ];
     lines.iter().all(|&(lines, time)| time == 0 || time == u64::from(lines) * cycles)
@@ -108,11 +111,20 @@ impl DataArraySite for Drowsy {
     fn settle(&mut self, now: u64, busy: bool) {
         self.regions.advance(now);
         let Tally { asleep, on, .. } = self.tally;
-        (self.tally.asleep, self.tally.on) = (self.regions.asleep_time, self.regions.on_time);
+        let spent = self.regions.spent;
+        (self.tally.asleep, self.tally.on, self.tally.lent) = (spent.asleep, spent.on, spent.lent);
+        (self.tally.borrowed_asleep, self.tally.borrowed_on) = (spent.borrowed_asleep, spent.borrowed_on);
         self.tally.wakeups = self.regions.wakeups;
         if busy {
             self.tally.asleep_busy += self.tally.asleep - asleep;
             self.tally.on_busy += self.tally.on - on;
+        }
+    }
+
+    fn resize(&mut self, now: u64, shape: ArrayShape) {
+        self.regions.resize(now, shape.frames, shape.ways);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.resize(shape.frames);
         }
     }
 

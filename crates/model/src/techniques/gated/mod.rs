@@ -35,6 +35,7 @@ warpwatt_base::counters! {
         l1d_on: u64 = "l1d.ungated.cycles", "Cycles that lines of the L1 data cache were on, added up.";
         l1d_lost: u64 = "l1d.lost.count", "Lines of the L1 data cache that were switched off.", Charge::Lines;
         l1d_waits: u64 = "l1d.gated_waits.cycles", "Cycles that accesses to the L1 data cache waited for a region to be switched on.";
+        l1d_borrowed_off: u64 = "l1d.borrowed_gated.cycles", "Cycles that rows of shared memory were off that the L1 data cache had by a kernel's preference, added up.";
         l2_off: u64 = "l2.gated.clocks", "L2 clocks that lines of the L2 slices were off, added up.";
         l2_off_busy: u64 = "l2.gated_busy.clocks", "Of these, those while a kernel was under way.";
         l2_on: u64 = "l2.ungated.clocks", "L2 clocks that lines of the L2 slices were on, added up.";
@@ -136,14 +137,21 @@ impl DataArraySite for Gated {
 
     fn settle(&mut self, now: u64, busy: bool) {
         self.regions.advance(now);
-        let off = self.regions.asleep_time - self.off;
+        let off = self.regions.spent.asleep - self.off;
         self.off += off;
         self.off_busy += if busy { off } else { 0 };
-        self.on = self.regions.on_time;
+        self.on = self.regions.spent.on;
+    }
+
+    fn resize(&mut self, now: u64, shape: ArrayShape) {
+        self.regions.resize(now, shape.frames, shape.ways);
     }
 
     fn counters(&self) -> Box<dyn CounterSet> {
         let mut counters = Counters::default();
+        if self.array == Array::L1d {
+            counters.l1d_borrowed_off = self.regions.spent.borrowed_asleep;
+        }
         let places = match self.array {
             Array::L1d => Some([
                 &mut counters.l1d_off,

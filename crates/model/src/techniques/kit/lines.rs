@@ -16,6 +16,12 @@ impl LineShadow {
         LineShadow { frames: vec![None; frames as usize], flip: inject }
     }
 
+    /// Another number of frames, which hold nothing.
+    pub fn resize(&mut self, frames: u32) {
+        self.frames.clear();
+        self.frames.resize(frames as usize, None);
+    }
+
     /// A line is filled into a frame, or written there as a whole.
     pub fn store(&mut self, frame: LineId, line: u64) {
         self.frames[frame.0 as usize] = Some(line);

@@ -128,6 +128,9 @@ impl Device {
         self.launches += 1;
         let image = self.fitted(m, kernel, config)?;
         let timed = self.selects(m, kernel);
+        if timed {
+            self.modules[m.0 as usize].check_profile(kernel, &image)?;
+        }
         let ready = self.prepare((index, timed), m, image, config, &args)?;
         let at_once = !timed || ready.is_alone();
         self.push(stream, What::Launch(Box::new(ready)))?;

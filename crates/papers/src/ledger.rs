@@ -238,7 +238,9 @@ impl Row {
             })
             .collect();
         let others = claim.others.iter().map(|(name, reading)| {
-            let (other, _) = whole(claim, Some(name), evidence);
+            let (mut other, _) = whole(claim, Some(name), evidence);
+            // Of several entries, that over all programs is shown.
+            other.measured = other.measured.or_else(|| evidence.mean(&format!("{}.{name}:all", claim.id)));
             let far = moved(judged.measured, other.measured);
             let near = claim.others_if_far.contains(name) && !far;
             OtherRow { name: name.clone(), reading: reading.clone(), near, judged: other }

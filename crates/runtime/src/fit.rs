@@ -20,8 +20,8 @@ const UNIT: u32 = 8;
 const MAX_THREADS: u32 = 1024;
 
 impl Device {
-    /// The kernel, compiled and decoded; at the first call this is where it is refused. On a timed device it has no more registers than
-    /// its own launch bounds leave on an SM.
+    /// The kernel, compiled and decoded; at the first call this is where it is refused. On a timed device, and where instructions
+    /// are counted for one, it has no more registers than its own launch bounds leave on an SM.
     pub(crate) fn image(&mut self, m: ModuleId, kernel: &str) -> Result<Arc<Image>, Error> {
         self.module(m)?;
         let module = &mut self.modules[m.0 as usize];
@@ -33,7 +33,8 @@ impl Device {
                 module.demangled(kernel)
             ));
         }
-        match self.clocked.is_some().then(|| bounded(image.program(), &self.options.sm)).flatten() {
+        let as_timed = self.clocked.is_some() || self.counts.is_some();
+        match as_timed.then(|| bounded(image.program(), &self.options.sm)).flatten() {
             Some(most) => module.image(kernel, &self.options, Some(most)).or(Ok(image)),
             None => Ok(image),
         }

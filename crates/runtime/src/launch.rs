@@ -128,6 +128,9 @@ impl Device {
         self.launches += 1;
         let image = self.fitted(m, kernel, config)?;
         let timed = self.selects(m, kernel);
+        if timed {
+            self.modules[m.0 as usize].check_profile(kernel, &image)?;
+        }
         let ready = self.prepare((index, timed), m, image, config, &args)?;
         let at_once = !timed || ready.is_alone();
         self.push(stream, What::Launch(Box::new(ready)))?;
@@ -219,6 +222,9 @@ impl Device {
         let mut record = self.entry(ready, &stats, &[], complete);
         record.host_seconds = started.elapsed().as_secs_f64();
         self.thread_instructions += stats.thread_instructions;
+        if let Some(counts) = &mut self.counts {
+            counts.add(ready.program(), record.per_pc.iter().map(|count| count.issues));
+        }
         self.ended.push(record);
         match fault {
             Some(fault) => Err(self.fault(ready, &fault)),

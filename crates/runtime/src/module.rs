@@ -44,9 +44,17 @@ pub(crate) struct Module {
 struct Kernel {
     demangled: String,
     /// By the most registers a thread may have; `None` for what the module and the options allow.
-    builds: Vec<(Option<u32>, Arc<Image>)>,
+    builds: Vec<Built>,
     /// Somebody was told that it was compiled again.
     noted: bool,
+}
+
+/// A kernel as it was compiled for a budget of registers.
+struct Built {
+    most: Option<u32>,
+    image: Arc<Image>,
+    /// Why the profile that techniques are given is not for this code, if it is not.
+    misfit: Option<String>,
 }
 
 /// Targets from this on have 255 registers a thread, earlier ones 63 (CUDA programming guide, compute capabilities).
@@ -227,19 +235,19 @@ impl Module {
     /// The kernel with no more registers a thread than `most`, or than the module and the options allow.
     pub fn image(&mut self, kernel: &str, options: &Options, most: Option<u32>) -> Result<Arc<Image>, Error> {
         let builds = self.kernels.get(kernel).map_or(&[][..], |known| &known.builds);
-        if let Some((_, image)) = builds.iter().find(|(budget, _)| *budget == most) {
-            return Ok(image.clone());
+        if let Some(built) = builds.iter().find(|built| built.most == most) {
+            return Ok(built.image.clone());
         }
         let compiled = match most {
             Some(_) => self.compile(kernel, &Options { max_registers: most, ..options.clone() }, false)?,
             None => self.compile(kernel, options, false)?,
         };
-        if let Mode::Timed(timed) = &options.mode
-            && let Some(profile) = &timed.techniques.profile
-            && let Some(reason) = profile.misfit(&compiled.program)
-        {
-            return Err(Error::Launch { kernel: kernel.to_owned(), reason });
-        }
+        let misfit = match &options.mode {
+            Mode::Timed(timed) => {
+                timed.techniques.profile.as_ref().and_then(|profile| profile.misfit(&compiled.program))
+            }
+            Mode::Functional => None,
+        };
         let program = match &options.mode {
             Mode::Timed(timed) => timed.techniques.rewrite(&compiled.program).unwrap_or(compiled.program),
             Mode::Functional => compiled.program,
@@ -249,8 +257,18 @@ impl Module {
         let image = Arc::new(image);
         let new = || Kernel { demangled: demangle(kernel), builds: Vec::new(), noted: false };
         let known = self.kernels.entry(kernel.to_owned()).or_insert_with(new);
-        known.builds.push((most, image.clone()));
+        known.builds.push(Built { most, image: image.clone(), misfit });
         Ok(image)
+    }
+
+    /// Refuses a build of a kernel that techniques were given the counts of other code for.
+    pub fn check_profile(&self, kernel: &str, image: &Arc<Image>) -> Result<(), Error> {
+        let builds = self.kernels.get(kernel).map_or(&[][..], |known| &known.builds);
+        let built = builds.iter().find(|built| Arc::ptr_eq(&built.image, image));
+        match built.and_then(|built| built.misfit.clone()) {
+            Some(reason) => Err(Error::Launch { kernel: kernel.to_owned(), reason }),
+            None => Ok(()),
+        }
     }
 
     /// The name of a compiled kernel as in the source.

@@ -43,8 +43,13 @@ fn beside(parameter: &Parameter) -> &'static [(&'static str, &'static str)] {
 }
 
 /// Parameters that decide what is done before a device runs, and one that needs a program with textures, which the runtime's tests have.
-const ELSEWHERE: [&str; 3] =
-    ["technique.e2mc.profile", "technique.e2mc.profile_from", "technique.dwl.texture"];
+const ELSEWHERE: [&str; 5] = [
+    "technique.e2mc.profile",
+    "technique.e2mc.profile_from",
+    "technique.corf.profile",
+    "technique.corf++.profile",
+    "technique.dwl.texture",
+];
 
 fn run(techniques: &Techniques) -> Vec<LaunchRecord> {
     let techniques = Techniques { verify: false, ..techniques.clone() };
@@ -75,7 +80,8 @@ fn with(info: &Technique, settings: &[(&str, &str)]) -> Option<Techniques> {
     for (name, value) in settings {
         techniques.set(&format!("{}.{name}", info.name), value).expect("it is legal");
     }
-    techniques.validate(&gpu()).is_ok().then_some(techniques)
+    let possible = techniques.validate(&gpu()).is_ok() && techniques.wanted_counts().is_none();
+    possible.then_some(techniques)
 }
 
 #[test]

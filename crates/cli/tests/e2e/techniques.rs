@@ -264,3 +264,40 @@ fn a_technique_s_units_take_energy_and_gated_banks_less() {
         assert!((sum + rest - total).abs() < 1e-9 * total, "{technology}");
     }
 }
+
+#[test]
+fn hints_come_from_a_profile_that_is_saved_or_made_first() {
+    let folder = Folder::new();
+    let path = &folder.path("bfs.counts");
+    let corf = |more: &[&str]| warpwatt(&[&["run", "bfs@tiny", "--gpu", "gtx480-corf"], more].concat());
+    let hidden = |mut record: Value| {
+        record["host"] = Value::Null;
+        record["inputs"]["techniques"] = Value::Null;
+        record
+    };
+    corf(&["--write-profile", path]).expect(2).says("--functional");
+    corf(&["--functional", "--write-profile", path, "-q"]).expect(0);
+    let with = &format!("corf:pairs=profile,profile={path}");
+    let given = hidden(corf(&["--with", with, "--json", "-"]).expect(0).json());
+    // The counts of the same run, which are what the file has.
+    let perfect = corf(&["--with", "corf:pairs=perfect", "--json", "-"]).expect(0);
+    assert!(perfect.err.contains("counting the instructions of bfs@tiny, seed 1 "), "{}", perfect.err);
+    assert_eq!(hidden(perfect.json()), given);
+    let other = corf(&["--with", "corf++:hints=profile"]).expect(0).err;
+    assert!(other.contains("counting the instructions of bfs@tiny, seed 1001 by"), "{other}");
+    corf(&["--with", &format!("corf:profile={path}")]).expect(2).says("`pairs` is not `profile`");
+    // Counts are for the code that was counted.
+    corf(&["--with", with, "--no-predication"]).expect(3).says("other code of this kernel");
+    warpwatt(&["run", "vecadd@tiny", "--gpu", "gtx480-corf", "--with", with])
+        .expect(3)
+        .says("no counts of this kernel");
+    let text = std::fs::read_to_string(path).expect("it was written");
+    std::fs::write(path, text.replacen("kernel ", "kernel x", 1)).expect("it can be written");
+    corf(&["--with", with]).expect(3).says("damaged").says("--write-profile");
+    std::fs::write(path, "warpwatt.profile/1\n").expect("it can be written");
+    corf(&["--with", with]).expect(3).says("`warpwatt.counts/1`");
+    std::fs::remove_file(path).expect("it is there");
+    corf(&["--with", with]).expect(74);
+    let exec = warpwatt(&["exec", "--gpu", "gtx480-corf", "--with", "corf:pairs=perfect", "--", "true"]);
+    exec.expect(125).says("a program is run once");
+}

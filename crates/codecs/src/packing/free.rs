@@ -37,6 +37,9 @@ const fn kind(width: u8, side: Side) -> usize {
     side as usize * 4 + width as usize - 1
 }
 
+/// An entry that is free as a whole has room of every kind.
+const EVERYTHING: u16 = (1 << KINDS) - 1;
+
 /// What an entry with these free slices has room for, a bit for each kind.
 const ROOM: [u16; 16] = {
     let mut room = [0; 16];
@@ -73,7 +76,7 @@ pub struct FreeMap {
     free: Vec<u8>,
     /// Entries whose free slices nobody takes by looking for room.
     held: Vec<bool>,
-    /// By bank, kind of room and entry: whether it has it, a bit each.
+    /// By bank, 64 entries and kind of room: which of the entries have it, a bit each.
     room: Vec<u64>,
     words: usize,
     used_entries: u32,
@@ -102,9 +105,17 @@ impl FreeMap {
     fn note(&mut self, bank: usize, entry: usize) {
         let at = bank * self.entries + entry;
         let room = if self.held[at] { 0 } else { ROOM[usize::from(self.free[at] & WHOLE)] };
-        for kind in 0..KINDS {
-            let word = &mut self.room[(bank * KINDS + kind) * self.words + entry / 64];
-            *word = *word & !(1 << (entry % 64)) | u64::from(room >> kind & 1) << (entry % 64);
+        let bit = 1 << (entry % 64);
+        let words = &mut self.room[(bank * self.words + entry / 64) * KINDS..][..KINDS];
+        match room {
+            // Most entries are taken, or given back, as a whole.
+            0 => words.iter_mut().for_each(|word| *word &= !bit),
+            EVERYTHING => words.iter_mut().for_each(|word| *word |= bit),
+            _ => {
+                for (kind, word) in words.iter_mut().enumerate() {
+                    *word = if room >> kind & 1 != 0 { *word | bit } else { *word & !bit };
+                }
+            }
         }
     }
 
@@ -114,9 +125,10 @@ impl FreeMap {
 
     /// The first entry of a bank with room for a register, and the slices that it takes there.
     pub fn first(&self, bank: usize, width: u8, side: Side) -> Option<(usize, u8)> {
-        let from = (bank * KINDS + kind(width.clamp(1, 4), side)) * self.words;
-        let words = &self.room[from..from + self.words];
-        let (place, word) = words.iter().enumerate().find(|(_, word)| **word != 0)?;
+        let words = &self.room[bank * self.words * KINDS..][..self.words * KINDS];
+        let kind = kind(width.clamp(1, 4), side);
+        let (place, word) =
+            words.chunks_exact(KINDS).map(|kinds| kinds[kind]).enumerate().find(|(_, word)| *word != 0)?;
         let entry = place * 64 + word.trailing_zeros() as usize;
         Some((entry, fit(self.free(bank, entry), width, side)?))
     }

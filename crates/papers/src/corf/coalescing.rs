@@ -2,7 +2,7 @@
 //! What could come together, and what does: Figures 4, 6, 13 and 14, and the code that it takes, Figure 19.
 
 use super::mix::Mix;
-use super::{BASE, CORF, CORFPP, FIRST_FIT, PACKING, PARITY};
+use super::{BASE, BRANCHES, CORF, CORFPP, FIRST_FIT, ONE_BANK, PACKING, PARITY, PERFECT, PROFILE};
 use crate::figure::{Figure, Series};
 use crate::measure::{Column, Mean, over};
 use crate::paper::Findings;
@@ -40,11 +40,19 @@ pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
     measures.mean("corf.multi_source_reads", &multi_reads);
     measures.mean("corf.potential", &potential);
     measures.mean("corf.potential.both_words", &both_words);
+    measures.by_class("corf.potential.classes", &potential, Mean::Arithmetic, &mix.classes);
+    let wide = percent(points, PACKING, "packing.multi_source_wide.count", MULTI);
+    measures.mean("corf.potential.wide", &wide);
+    // With a 64-bit operand as one read, as it is one source.
+    let by_operand = percent(points, PACKING, "packing.multi_source_operands.count", "packing.operands.count");
+    measures.mean("corf.multi_source_reads.by_operand", &by_operand);
     measures.most("corf.potential", &potential, &points.workloads);
     for name in ["sad", "gaussian"] {
         let place = points.workloads.iter().position(|workload| workload == name);
         let value = place.and_then(|place| potential.0[place]);
         measures.of(format!("corf.potential_peaks:{name}"), value, usize::from(value.is_some()));
+        let both = place.and_then(|place| both_words.0[place]);
+        measures.of(format!("corf.potential_peaks.both_{name}"), both, usize::from(both.is_some()));
     }
     let [first_fit, corf, corfpp, parity] =
         [FIRST_FIT, CORF, CORFPP, PARITY].map(|variant| coalesced(points, variant));
@@ -52,8 +60,20 @@ pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
     measures.mean("corf.coalesced", &corf);
     measures.mean("corfpp.coalesced", &corfpp);
     measures.mean("corfpp.coalesced.no_metadata", &parity);
-    for (id, column) in [("corf.coalesced", &corf), ("corfpp.coalesced", &corfpp)] {
+    let one_bank = coalesced(points, ONE_BANK);
+    measures.mean("corf.coalesced_first_fit.one_bank", &one_bank);
+    let [profile, profile_sides] = PROFILE.map(|variant| coalesced(points, variant));
+    let [perfect, perfect_sides] = PERFECT.map(|variant| coalesced(points, variant));
+    for (id, variant, column, profile, perfect) in [
+        ("corf.coalesced", CORF, &corf, &profile, &perfect),
+        ("corfpp.coalesced", CORFPP, &corfpp, &profile_sides, &perfect_sides),
+    ] {
         measures.most(id, column, &points.workloads);
+        measures.mean(format!("{id}.profile"), profile);
+        measures.mean(format!("{id}.perfect"), perfect);
+        let lower = percent(points, variant, "packing.coalesced_lower.count", MULTI);
+        measures.mean(format!("{id}.lower_words"), &lower);
+        measures.by_class(&format!("{id}.classes"), column, Mean::Arithmetic, &mix.classes);
     }
     let packed = percent(points, CORF, "corf.together.count", "corf.partners.count");
     measures.mean("corf.pairs_packed", &packed);
@@ -61,6 +81,10 @@ pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
     let changes = percent(points, PACKING, "packing.grown.count", "rf.writes.count");
     measures.mean("corf.size_changes", &changes);
     measures.most("corf.size_changes", &changes, &points.workloads);
+    let grown = |variant: &str| percent(points, variant, "packing.grown.count", "rf.writes.count");
+    measures.mean("corf.size_changes.released", &grown(CORF));
+    measures.mean("corf.size_changes.branches", &grown(BRANCHES[0]));
+    measures.mean("corf.size_changes.released_branches", &grown(BRANCHES[1]));
     let code = percent(points, CORFPP, "corfpp.metadata.count", "corfpp.code.count");
     let code_of_corf = percent(points, CORF, "corf.metadata.count", "corf.code.count");
     measures.mean("corf.code_size", &code);
@@ -68,6 +92,18 @@ pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
     let saved = |variant: &str| relative_accesses(points, variant).map(|share| 100.0 * (1.0 - share));
     mix.measure(measures, "corf.accesses", &saved(CORF), Mean::Arithmetic);
     mix.measure(measures, "corfpp.accesses", &saved(CORFPP), Mean::Arithmetic);
+
+    // Where the difference between instructions that coalesce and accesses that are saved comes from.
+    let per_instruction = |variant: &str, name: &str| {
+        points.column(variant, |point| over(point.count(name)?, point.count("sm.issued.count")?))
+    };
+    let all = per_instruction(BASE, "rf.reads.count").plus(&per_instruction(BASE, "rf.writes.count"));
+    measures.mean("corf.accesses.per_instruction", &all);
+    for (id, variant) in [("corf.accesses", CORF), ("corfpp.accesses", CORFPP)] {
+        let percent = |name: &str| per_instruction(variant, name).map(|each| 100.0 * each);
+        measures.mean(format!("{id}.coalesced"), &percent("packing.coalesced.count"));
+        measures.mean(format!("{id}.growth"), &percent("packing.growth_reads.count"));
+    }
 
     let mut figure = |name, place, title, series| {
         findings.figures.push(Figure::new(name, place, title, &points.workloads, series));
@@ -100,6 +136,22 @@ pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
             claimed("CORF", &corf, "corf.coalesced"),
             claimed("CORF++", &corfpp, "corfpp.coalesced"),
             Series::new("CORF++, odd and even", "%", parity),
+            Series::new("CORF, pairs of a profile", "%", profile),
+            Series::new("CORF, pairs of the same run", "%", perfect),
+            Series::new("CORF++, sides of a profile", "%", profile_sides),
+            Series::new("CORF++, sides of the same run", "%", perfect_sides),
+            Series::new("first fit, one bank", "%", one_bank),
+        ],
+    );
+    figure(
+        "growth",
+        "",
+        "Writes that move a register that has grown, of all writes",
+        vec![
+            claimed("packing", &changes, "corf.size_changes"),
+            Series::new("CORF", "%", grown(CORF)),
+            Series::new("packing, no guards for short branches", "%", grown(BRANCHES[0])),
+            Series::new("CORF, no guards for short branches", "%", grown(BRANCHES[1])),
         ],
     );
     figure(

@@ -5,7 +5,7 @@ use super::mix::Mix;
 use super::size::architected;
 use super::{BASE, BOTH, CORF, CORFPP, PACKING, SLICES, SUB_BANKS};
 use crate::figure::{Figure, Series};
-use crate::measure::{Column, Mean};
+use crate::measure::{Column, Mean, over};
 use crate::paper::Findings;
 use crate::point::Points;
 
@@ -46,6 +46,18 @@ pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
         findings.measures.mean(format!("{id}.sub_banks"), &dynamic(points, other).saved(&base));
         findings.measures.most(id, &saved, &points.workloads);
         findings.measures.by_class(&format!("{id}.classes"), &saved, Mean::Arithmetic, &mix.classes);
+        let banks = |variant: &str| points.column(variant, |point| Some(point.dynamic(BANKS)));
+        findings.measures.mean(format!("{id}.banks"), &banks(variant).saved(&base));
+        for (part, structure) in [("table", ADDED[0]), ("logic", ADDED[1])] {
+            let added = points.column(variant, |point| Some(point.dynamic(structure))).over(&base);
+            findings.measures.mean(format!("{id}.{part}"), &percent(added));
+        }
+        // Accesses of the table for each access of a bank.
+        let table = points.column(variant, |point| {
+            let accesses = point.count("rf.reads.count")? + point.count("rf.writes.count")?;
+            over(point.count("renaming.lookups.count")? + point.count("renaming.updates.count")?, accesses)
+        });
+        findings.measures.mean(format!("{id}.table_accesses"), &table);
         series.push(Series::new(name, "%", saved).claimed(id));
         series.push(Series::new(
             format!("{name}: added"),

@@ -3,6 +3,7 @@
 
 mod coalescing;
 mod energy;
+mod mechanisms;
 mod mix;
 mod size;
 #[cfg(test)]
@@ -33,6 +34,9 @@ const BOTH: &str = "packing-virtualization";
 const FIRST_FIT: &str = "first-fit";
 const CORF: &str = "corf";
 const CORFPP: &str = "corfpp";
+/// Hints from the counts of a run with another seed, and from those of the very same run: CORF, then CORF++.
+const PROFILE: [&str; 2] = ["corf-profile", "corfpp-profile"];
+const PERFECT: [&str; 2] = ["corf-perfect", "corfpp-perfect"];
 /// CORF++ with sides by odd and even register numbers.
 const PARITY: &str = "corfpp-parity";
 /// With only the sub-banks activated that hold the value.
@@ -42,8 +46,24 @@ const SLICES: [&str; 2] = ["packing-slices", "packing-virtualization-slices"];
 /// Without the time and the instructions that metadata takes.
 const NO_METADATA: [&str; 2] = ["corf-no-metadata", "corfpp-no-metadata"];
 
+/// Coalescing as it is, with all that it costs left out: lookups, packers, growth reads and metadata.
+const FREE: [&str; 2] = ["corf-free", "corfpp-free"];
+/// All registers of a warp in one bank, as CORF++ has them, and nothing else.
+const MAPPING: &str = "corfpp-mapping";
+/// The baseline with a port for each operand of a collector, and with four times as many collectors.
+const PORTS: &str = "base-ports";
+const COLLECTORS: &str = "base-collectors";
+/// The table alone: registers get an entry when they are first written.
+const RENAMING: &str = "renaming";
+/// First fit over all entries of the register file, which is one bank.
+const ONE_BANK: &str = "first-fit-one-bank";
+/// Packing, and CORF, with short branches kept as branches.
+const BRANCHES: [&str; 2] = ["packing-branches", "corf-branches"];
+
 const SELECTIVE: &str = "packing:sub_bank_energy=selective";
 const GATED_SLICES: &str = "renaming:gating=slices";
+const FREE_TABLE: &str = "renaming:ports=0";
+const FREE_PACKING: &str = "packing:packers=0,growth_reads=off";
 
 const VARIANTS: &[Variant] = &[
     Variant::new(BASE),
@@ -60,6 +80,24 @@ const VARIANTS: &[Variant] = &[
     Variant::new(SLICES[1]).with(&[GATED_SLICES, "packing", "virtualization"]),
     Variant::new(NO_METADATA[0]).with(&["corf:metadata=off"]).first_seed(),
     Variant::new(NO_METADATA[1]).with(&["corf++:metadata=off"]).first_seed(),
+    Variant::new(PROFILE[0]).with(&["corf:pairs=profile"]),
+    Variant::new(PROFILE[1]).with(&["corf++:hints=profile"]),
+    Variant::new(PERFECT[0]).with(&["corf:pairs=perfect"]).first_seed(),
+    Variant::new(PERFECT[1]).with(&["corf++:hints=perfect"]).first_seed(),
+    Variant::new(FREE[0]).with(&[FREE_TABLE, FREE_PACKING, "corf:metadata=off"]).first_seed(),
+    Variant::new(FREE[1]).with(&[FREE_TABLE, FREE_PACKING, "corf++:metadata=off"]).first_seed(),
+    Variant::new(MAPPING)
+        .with(&[FREE_TABLE, "corf++:metadata=off,packing=off,virtualization=off"])
+        .first_seed(),
+    Variant::new(PORTS).set(&["sm.rf.collector_ports=4"]).first_seed(),
+    Variant::new(COLLECTORS).set(&["sm.rf.collectors_shared=16"]).first_seed(),
+    Variant::new(RENAMING).with(&["renaming"]).first_seed(),
+    Variant::new(ONE_BANK)
+        .set(&["sm.rf.banks=1"])
+        .with(&["packing:coalesce=on", "virtualization"])
+        .first_seed(),
+    Variant::new(BRANCHES[0]).with(&["packing"]).without_predication().first_seed(),
+    Variant::new(BRANCHES[1]).with(&["corf"]).without_predication().first_seed(),
 ];
 
 fn evaluate(points: &Points) -> Findings {
@@ -68,6 +106,7 @@ fn evaluate(points: &Points) -> Findings {
     widths::evaluate(points, &mut findings);
     coalescing::evaluate(points, &mix, &mut findings);
     time::evaluate(points, &mix, &mut findings);
+    mechanisms::evaluate(points, &mut findings);
     size::evaluate(points, &mut findings);
     energy::evaluate(points, &mix, &mut findings);
     time::table_1(points, &mut findings);

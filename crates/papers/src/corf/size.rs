@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How much of the register file is allocated: Figure 16, and the sizes of section 8.
 
-use super::{BOTH, PACKING, VIRTUALIZATION};
+use super::{BOTH, CORF, CORFPP, PACKING, RENAMING, VIRTUALIZATION};
 use crate::figure::{Figure, Series};
 use crate::measure::{Column, over};
 use crate::paper::Findings;
@@ -40,6 +40,12 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
         findings.measures.mean(id, &saved);
         findings.measures.most(id, &saved, &points.workloads);
         series.push(Series::new(name, "%", saved).claimed(id));
+    }
+    let saved = |variant: &str| relative_size(points, variant).map(|share| 100.0 * (1.0 - share));
+    findings.measures.mean("corf.size_packing.first_write", &saved(RENAMING));
+    series.push(Series::new("entries from the first write on", "%", saved(RENAMING)));
+    for (variant, name) in [(CORF, "CORF"), (CORFPP, "CORF++")] {
+        series.push(Series::new(name, "%", saved(variant)));
     }
     let title = "Allocated entries that are saved, of registers a thread times resident warps";
     findings.figures.push(Figure::new("fig16", "Figure 16", title, &points.workloads, series));

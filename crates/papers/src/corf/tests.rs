@@ -54,6 +54,14 @@ fn points() -> Points {
             ("ops.int_add.count", &[10]),
             ("rf.reads.count", &[60]),
             ("rf.writes.count", &[40]),
+            ("rf.collecting.cycles", &[300]),
+            ("sm.issued.count", &[100]),
+            ("sm.issue_slots.count", &[200]),
+            ("sm.stall.unit.count", &[20]),
+            ("sm.stall.dependency.count", &[10]),
+            ("sm.stall.memory.count", &[30]),
+            ("sm.stall.fetch.count", &[10]),
+            ("sm.stall.empty.count", &[30]),
         ];
         point(1000, 100, [[10.0, 20.0], [0.0; 2], [0.0; 2]], counters)
     };
@@ -63,6 +71,14 @@ fn points() -> Points {
             ("rf.writes.count", &[40]),
             ("sm.issued.count", &[100]),
             ("sm.cycles.cycles", &[1000]),
+            ("rf.collecting.cycles", &[200]),
+            ("packing.operands.count", &[50]),
+            ("packing.multi_source_operands.count", &[40]),
+            ("packing.multi_source_wide.count", &[4]),
+            ("packing.coalesced.count", &[coalesced]),
+            ("packing.coalesced_lower.count", &[coalesced / 2]),
+            ("packing.growth_reads.count", &[1]),
+            ("renaming.updates.count", &[80]),
             ("packing.read_widths.histogram", &[5, 3, 2, 10]),
             ("packing.write_widths.histogram", &[5, 0, 0, 15]),
             ("packing.read_widths_upper.histogram", &[10]),
@@ -88,9 +104,9 @@ fn points() -> Points {
         point(cycles, 102, [banks, [0.2, 1.0], [0.1, 0.1]], counters)
     };
     for (name, float) in [("sad", 0), ("b", 30)] {
-        points.put(BASE, name, base(float));
-        for variant in VARIANTS.iter().filter(|variant| variant.name != BASE) {
+        for variant in VARIANTS {
             let record = match variant.name {
+                BASE | PORTS | COLLECTORS => base(float),
                 CORF => with(950, 54, 8, [9.0, 10.0], 200_000),
                 CORFPP if name == "sad" => with(800, 40, 16, [8.0, 10.0], 200_000),
                 CORFPP => with(1100, 50, 12, [8.5, 10.0], 200_000),
@@ -142,6 +158,15 @@ fn measures_are_as_counted() {
     close(value("corfpp.ipc.kept_out"), 2.0);
     close(value("corf.table_size:renaming_kb"), 5.167_968_75);
     close(value("corf.table1:packing.size"), 0.75);
+    close(value("corf.multi_source_reads.by_operand"), 80.0);
+    close(value("corf.potential.wide"), 10.0);
+    close(value("corf.coalesced.lower_words"), 10.0);
+    close(value("corf.accesses.per_instruction"), 1.0);
+    close(value("corf.accesses.coalesced"), 8.0);
+    close(value("corf.ipc.lost_collectors"), 10.0);
+    close(value("corf.ipc.held"), 3.0);
+    close(value("corf.dynamic.table"), 2.0);
+    close(value("corf.dynamic.table_accesses"), 140.0 / 94.0);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::measure::{Column, Mean, over};
 use crate::paper::Findings;
 use crate::point::Points;
 
-fn ipc(points: &Points, variant: &str) -> Column {
+pub fn ipc(points: &Points, variant: &str) -> Column {
     points.column(variant, |point| {
         let metadata =
             ["corf.metadata.count", "corfpp.metadata.count"].iter().filter_map(|name| point.count(name));
@@ -20,7 +20,7 @@ fn ipc(points: &Points, variant: &str) -> Column {
 }
 
 /// How much the harmonic mean of a class gains, in percent.
-fn gain_of_means(with: &Column, without: &Column) -> Option<f64> {
+pub fn gain_of_means(with: &Column, without: &Column) -> Option<f64> {
     Some(100.0 * (with.harmonic_mean()? / without.harmonic_mean()? - 1.0))
 }
 

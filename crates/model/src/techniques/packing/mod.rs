@@ -45,10 +45,14 @@ warpwatt_base::counters! {
         read_widths_upper: [u64; 4] = "packing.read_widths_upper.histogram", "Upper halves of 64-bit values read, by width.";
         multi_source: u64 = "packing.multi_source.count", "Instructions with two or more register sources; a 64-bit operand is one.", Charge::Issues;
         multi_source_reads: u64 = "packing.multi_source_reads.count", "Registers that these read.", Charge::Reads;
+        multi_source_wide: u64 = "packing.multi_source_wide.count", "Those of them that read the upper half of a 64-bit value.", Charge::Issues;
+        operands: u64 = "packing.operands.count", "Register sources; a 64-bit operand is one.", Charge::Reads;
+        multi_source_operands: u64 = "packing.multi_source_operands.count", "Sources of instructions with two or more.", Charge::Reads;
         potential: u64 = "packing.potential.count", "Those with two narrow sources that would fit into one entry; no upper halves.", Charge::Issues;
         potential_both: u64 = "packing.potential_both.count", "The same with upper halves.", Charge::Issues;
         coalesced: u64 = "packing.coalesced.count", "Reads that came with another operand's access.", Charge::Reads;
         coalesced_instructions: u64 = "packing.coalesced_instructions.count", "Instructions with such a read.", Charge::Issues;
+        coalesced_lower: u64 = "packing.coalesced_lower.count", "Instructions with such a read of two operands of which neither is the upper half of a 64-bit value.", Charge::Issues;
     }
 }
 
@@ -112,6 +116,7 @@ const LAWS: &[Law] = &[
                     && own.potential <= own.potential_both
                     && own.potential_both <= own.multi_source
                     && own.coalesced_instructions <= own.coalesced
+                    && own.coalesced_lower <= own.coalesced_instructions
             })
         },
     },

@@ -19,18 +19,28 @@ struct Sources {
     count: usize,
 }
 
+/// Whether two narrow operands of an instruction fit into one entry.
+#[derive(Clone, Copy, Default)]
+struct Fits {
+    /// Two of which neither is the upper half of a 64-bit value.
+    lower: bool,
+    any: bool,
+}
+
 impl Sources {
-    /// Whether two sources of different operands are such that `fits`.
-    fn any_two(&self, upper: bool, fits: impl Fn(&Mapping, &Mapping) -> bool) -> bool {
-        let counts = |source: usize| upper || self.upper >> source & 1 == 0;
-        (0..self.count).any(|one| {
-            (one + 1..self.count).any(|other| {
-                counts(one)
-                    && counts(other)
-                    && self.operand[one] != self.operand[other]
-                    && matches!((&self.place[one], &self.place[other]), (Some(a), Some(b)) if fits(a, b))
-            })
-        })
+    fn fit(&self) -> Fits {
+        let mut fits = Fits::default();
+        for one in 0..self.count {
+            let Some(first) = &self.place[one] else { continue };
+            for other in one + 1..self.count {
+                let Some(second) = &self.place[other] else { continue };
+                if first.width() + second.width() <= 4 && self.operand[one] != self.operand[other] {
+                    fits.any = true;
+                    fits.lower |= self.upper & (1 << one | 1 << other) == 0;
+                }
+            }
+        }
+        fits
     }
 }
 
@@ -74,15 +84,16 @@ impl Engine {
             sources.place[i] = place;
         }
         if self.packing.is_some() {
-            self.count(&sources, operands);
-            if self.coalescing != Coalescing::None && operands > 1 {
+            // What does not fit into one entry cannot come with one access either.
+            let fits = self.count(&sources, operands);
+            if fits.any && self.coalescing != Coalescing::None {
                 self.coalesce(slot, &sources, plan);
             }
         }
     }
 
     /// Widths of what is read, and what could come together.
-    fn count(&mut self, sources: &Sources, operands: u8) {
+    fn count(&mut self, sources: &Sources, operands: u8) -> Fits {
         let packed = &mut self.packed;
         for (i, place) in sources.place[..sources.count].iter().enumerate() {
             let Some(place) = place else { continue };
@@ -91,45 +102,50 @@ impl Engine {
             widths[usize::from(place.width()) - 1] += 1;
             packed.unpacked += 1;
         }
+        packed.operands += u64::from(operands);
         if operands > 1 {
             packed.multi_source += 1;
             packed.multi_source_reads += sources.count as u64;
-            let fits = |one: &Mapping, other: &Mapping| one.width() + other.width() <= 4;
-            packed.potential += u64::from(sources.any_two(false, fits));
-            packed.potential_both += u64::from(sources.any_two(true, fits));
+            packed.multi_source_operands += u64::from(operands);
+            packed.multi_source_wide += u64::from(sources.upper != 0);
+            let fits = sources.fit();
+            packed.potential += u64::from(fits.lower);
+            packed.potential_both += u64::from(fits.any);
+            return fits;
         }
+        Fits::default()
     }
 
     /// Finds operands that come with one access, each with the first that it can.
     fn coalesce(&mut self, slot: usize, sources: &Sources, plan: &mut ReadPlan) {
-        let registers: [u8; SOURCES] =
-            std::array::from_fn(|i| plan.accesses().get(i).map_or(NONE, |access| access.register));
+        let accesses = plan.accesses();
         let together = |one: usize, other: usize| {
             let (Some(a), Some(b)) = (&sources.place[one], &sources.place[other]) else { return false };
             sources.operand[one] != sources.operand[other]
                 && match self.coalescing {
                     Coalescing::None => false,
                     Coalescing::Partners => {
-                        a.same_entry(b) && self.allocator.partner(slot, registers[one]) == registers[other]
+                        a.same_entry(b)
+                            && self.allocator.partner(slot, accesses[one].register) == accesses[other].register
                     }
                     Coalescing::Entry => a.same_entry(b),
                     Coalescing::Slices => a.bank == b.bank && a.mask & b.mask == 0,
                 }
         };
         // By source: the one that it comes with.
-        let mut with = [usize::MAX; SOURCES];
+        let mut with = [NONE; SOURCES];
         for one in 0..sources.count {
-            if with[one] == usize::MAX
+            if with[one] == NONE
                 && let Some(other) =
-                    (one + 1..sources.count).find(|&other| with[other] == usize::MAX && together(one, other))
+                    (one + 1..sources.count).find(|&other| with[other] == NONE && together(one, other))
             {
-                (with[one], with[other]) = (other, one);
+                (with[one], with[other]) = (other as u8, one as u8);
             }
         }
-        let mut merged = 0;
+        let (mut merged, mut lower) = (0, false);
         // From the last on, so that those before it stay where they are.
         for other in (0..sources.count).rev() {
-            let one = with[other];
+            let one = usize::from(with[other]);
             if one < other {
                 let (delay, arrays) = (plan.accesses()[other].delay, plan.accesses()[other].arrays);
                 plan.merge(one, other);
@@ -137,10 +153,12 @@ impl Engine {
                 access.delay = access.delay.max(delay);
                 access.arrays = (access.arrays + arrays).min(4 * self.arrays_of_slice as u8);
                 merged += 1;
+                lower |= sources.upper & (1 << one | 1 << other) == 0;
             }
         }
         self.packed.coalesced += merged;
         self.packed.coalesced_instructions += u64::from(merged != 0);
+        self.packed.coalesced_lower += u64::from(lower);
     }
 
     /// When all narrow operands have passed their unpackers.

@@ -275,6 +275,8 @@ Examples:
   warpwatt run hotspot --interval 5000 --json run.json  counters and power over time
   warpwatt run sgemm --energy                           by component, kind of instruction and line
   warpwatt run sgemm --with warped-compression:gating=off --gpu gtx480-wc --technology wc45
+  warpwatt run bfs --functional --gpu gtx480-corf --write-profile bfs.counts
+  warpwatt run bfs --gpu gtx480-corf --with corf:pairs=profile,profile=bfs.counts
   warpwatt run --ptx saxpy.ptx --launch saxpy.toml
   warpwatt run scan --functional --check races,uninit   look for races and unset memory
 
@@ -313,6 +315,10 @@ pub struct RunArgs {
     /// Write the run record (schema warpwatt.run/2) to a file, or to stdout with `-`
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
+
+    /// Write how often each instruction was executed, for `--with corf:pairs=profile,profile=FILE`, to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-", requires = "functional")]
+    pub write_profile: Option<PathBuf>,
 
     /// Also save the last launch of the run, with its memory, for `replay`
     #[arg(long, value_name = "DIR")]

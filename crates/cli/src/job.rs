@@ -17,6 +17,7 @@ pub enum Job {
     File(FileJob),
 }
 
+#[derive(Clone)]
 pub struct FileJob {
     pub launch: LaunchFile,
     pub launch_path: PathBuf,
@@ -51,6 +52,16 @@ impl Job {
         match self {
             Job::Workload { workload, size, seed } => format!("{}@{size}, seed {seed}", workload.info().name),
             Job::File(file) => format!("{} with {}", file.launch_path.display(), file.ptx_path.display()),
+        }
+    }
+
+    /// The same with inputs from a seed that is so far from its own.
+    pub fn reseeded(&self, distance: u64) -> Job {
+        match self {
+            Job::Workload { workload, size, seed } => {
+                Job::Workload { workload: *workload, size: *size, seed: seed.wrapping_add(distance) }
+            }
+            Job::File(file) => Job::File(FileJob { seed: file.seed.wrapping_add(distance), ..file.clone() }),
         }
     }
 

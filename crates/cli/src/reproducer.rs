@@ -225,6 +225,7 @@ pub fn replay(args: &ReplayArgs, console: &Console) -> Result<Exit, Failure> {
             execution: &execution,
             target: target.as_ref(),
             machine: None,
+            counts: None,
             json: args.json.as_deref(),
             save: None,
             panic_at: None,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpwatt_results::{Diagnostic, Gpu, RunRecord, Severity, Status};
-use warpwatt_runtime::{Class, Device, Error, Mode, Notice, Options, Selection, Timed};
+use warpwatt_runtime::{Class, Device, Error, Mode, Notice, Options, Profile, Selection, Timed};
 use warpwatt_workloads::Size;
 
 use crate::args::{Execution, GpuArgs, RunArgs, Timing};
@@ -32,7 +32,8 @@ pub fn run(args: &RunArgs, console: &Console) -> Result<Exit, Failure> {
     };
     let mut target = if args.functional { None } else { Some(Target::new(&args.timing)?) };
     if let Some(Target { timed, .. }) = &mut target {
-        profile::provide(&job, &timed.config, &mut timed.techniques, &interrupt::flag(), Some(console))?;
+        let (config, flag) = (&timed.config, interrupt::flag());
+        profile::provide(&job, &args.execution, config, &mut timed.techniques, &flag, Some(console))?;
     }
     let machine = if args.functional { functional(&args.timing.gpu)? } else { None };
     let request = Request {
@@ -40,6 +41,7 @@ pub fn run(args: &RunArgs, console: &Console) -> Result<Exit, Failure> {
         target: target.as_ref(),
         machine: machine.as_ref(),
         json: args.json.as_deref(),
+        counts: args.write_profile.as_deref(),
         save: args.save_reproducer.as_deref(),
         panic_at: args.inject_panic,
     };
@@ -132,6 +134,8 @@ pub struct Request<'a> {
     /// The GPU whose limits a functional run has.
     pub machine: Option<&'a Machine>,
     pub json: Option<&'a Path>,
+    /// Where counts of instructions of a functional run go.
+    pub counts: Option<&'a Path>,
     pub save: Option<&'a Path>,
     pub panic_at: Option<u64>,
 }
@@ -163,20 +167,25 @@ struct Attempt {
     pending: bool,
     /// What checks found that did not stop the run.
     notices: Vec<Notice>,
+    /// How often instructions were executed, if that was counted.
+    counts: Option<Profile>,
 }
 
 impl Attempt {
     fn failed(error: Error) -> Attempt {
         let result = Err(Stop::Device { error, context: None });
-        Attempt { result, whole: None, texts: Texts::new(), pending: false, notices: Vec::new() }
+        Attempt { result, whole: None, texts: Texts::new(), pending: false, notices: Vec::new(), counts: None }
     }
 }
 
-fn attempt(job: &Job, options: Options, watcher: Watcher, collector: &Collector) -> Attempt {
+fn attempt(job: &Job, options: Options, watcher: Watcher, collector: &Collector, counts: bool) -> Attempt {
     let mut device = match Device::with(options, Box::new(watcher)) {
         Ok(device) => device,
         Err(error) => return Attempt::failed(error),
     };
+    if counts {
+        device.count_instructions(&job.name());
+    }
     let result = job.execute(&mut device);
     let texts = collector
         .launches()
@@ -187,7 +196,8 @@ fn attempt(job: &Job, options: Options, watcher: Watcher, collector: &Collector)
         })
         .collect();
     let notices = device.notices();
-    Attempt { result, whole: Whole::of(&device), texts, pending: device.fault_is_pending(), notices }
+    let counts = device.counted_instructions().cloned();
+    Attempt { result, whole: Whole::of(&device), texts, pending: device.fault_is_pending(), notices, counts }
 }
 
 /// Runs a job and reports on it.
@@ -209,7 +219,7 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     let watcher = watcher.collecting(collector.clone());
     let meter = Meter::start();
     console.detail(&format!("running {}", job.name()));
-    let finished = isolated(|| attempt(job, options.clone(), watcher, &collector));
+    let finished = isolated(|| attempt(job, options.clone(), watcher, &collector, request.counts.is_some()));
     let expired = timeout.as_ref().is_some_and(Timeout::expired);
     drop(timeout);
     flag.store(false, Ordering::Relaxed);
@@ -245,6 +255,9 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
             let text = document.to_json().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
             write_result(path, &text, console)
         })?;
+    }
+    if let (Some(path), Some(counts), Ok(_)) = (request.counts, &attempt.counts, &attempt.result) {
+        write_result(path, &counts.to_text(), console)?;
     }
     if !json_on_stdout {
         let gpu = request.target.map(|target| (target.name.as_str(), &target.timed.config));

@@ -135,7 +135,8 @@ impl Profile {
     }
 }
 
-fn hash(text: &str) -> String {
+/// SHA-256 of a text, in hexadecimal.
+pub fn hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");

@@ -23,5 +23,5 @@ pub use report::{
 pub use sm::{SmCounters, Stall, Stalls};
 pub use techniques::{
     Balance, BlockShape, Fault as InjectedFault, Law, Observed, Profile, Technique, TechniqueError,
-    Techniques,
+    Techniques, WantedCounts,
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use warpwatt_results::{Diagnostic, Severity};
-use warpwatt_runtime::{InjectedFault, ProfileError, SymbolProfile, TechniqueError, Techniques};
+use warpwatt_runtime::{InjectedFault, Profile, ProfileError, SymbolProfile, TechniqueError, Techniques};
 
 /// Which techniques are on, and how they are watched.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub struct ChosenTechniques {
     /// The text of a profile of symbols.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub profile: Option<String>,
+    /// The text of counts of instructions.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub counts: Option<String>,
 }
 
 /// Where a stored bit can be spoilt.
@@ -62,6 +65,7 @@ impl ChosenTechniques {
             verify: techniques.verify,
             inject: techniques.inject.map(Spoilt::from),
             profile: techniques.symbols.as_ref().map(|profile| profile.to_text()),
+            counts: techniques.profile.as_ref().map(|counts| counts.to_text()),
         }
     }
 
@@ -78,6 +82,10 @@ impl ChosenTechniques {
         if let Some(text) = &self.profile {
             let refused = |error: ProfileError| TechniqueError::new(error.to_string(), "collect it again");
             techniques.symbols = Some(Arc::new(SymbolProfile::from_text(text).map_err(refused)?));
+        }
+        if let Some(text) = &self.counts {
+            let refused = |error: String| TechniqueError::new(error, "collect them again");
+            techniques.profile = Some(Arc::new(Profile::from_text(text).map_err(refused)?));
         }
         Ok(techniques)
     }

@@ -6,6 +6,7 @@ use warpwatt_config::Config;
 use warpwatt_exec::SmLimits;
 use warpwatt_isa::Ty;
 use warpwatt_memory::{Allocation, DeviceMemory, MemoryError};
+use warpwatt_model::Profile;
 use warpwatt_model::partition::Way;
 use warpwatt_ptx::Diagnostic;
 
@@ -46,6 +47,8 @@ pub struct Device {
     pub(crate) clock: Clock,
     /// The timed GPU, unless the device is functional.
     pub(crate) clocked: Option<Clocked>,
+    /// How often instructions of functional launches were executed, if that is to be counted.
+    pub(crate) counts: Option<Profile>,
 }
 
 /// The launch before which a run was stopped; see [`Options::stop_before_launch`].
@@ -111,6 +114,7 @@ impl Device {
             queue: Queue::new(),
             clock,
             clocked,
+            counts: None,
         })
     }
 

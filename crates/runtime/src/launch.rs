@@ -219,6 +219,9 @@ impl Device {
         let mut record = self.entry(ready, &stats, &[], complete);
         record.host_seconds = started.elapsed().as_secs_f64();
         self.thread_instructions += stats.thread_instructions;
+        if let Some(counts) = &mut self.counts {
+            counts.add(ready.program(), record.per_pc.iter().map(|count| count.issues));
+        }
         self.ended.push(record);
         match fault {
             Some(fault) => Err(self.fault(ready, &fault)),

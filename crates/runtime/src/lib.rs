@@ -60,5 +60,5 @@ pub use warpwatt_model::techniques::block_compression::e2mc::WantedProfile;
 pub use warpwatt_model::traffic::Traffic;
 pub use warpwatt_model::{
     Balance, BlockShape, Counters, Gpu, InjectedFault, Kind, Observed, OpCounters, Path, PcFacts, Profile,
-    Progress, Sample, SmCounters, Stall, Stalls, Technique, TechniqueError, Techniques,
+    Progress, Sample, SmCounters, Stall, Stalls, Technique, TechniqueError, Techniques, WantedCounts,
 };

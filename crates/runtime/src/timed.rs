@@ -48,6 +48,12 @@ impl Clocked {
             let each: Vec<_> = errors.iter().map(ToString::to_string).collect();
             Error::Config(each.join("; "))
         })?;
+        if let Some(wanted) = timed.techniques.wanted_counts()
+            && timed.techniques.profile.is_none()
+        {
+            let name = wanted.technique;
+            return Err(Error::Config(format!("`{name}` takes the counts of a run, and is given none")));
+        }
         let gpu = Gpu::new(&timed.config, &timed.techniques);
         let mut timed = Timed::clone(timed);
         if options.checks.races || options.checks.uninit {

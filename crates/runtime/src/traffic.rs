@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A device whose traffic behind L2 is noted: for profiles of symbols and for measures of what could be compressed.
+//! A device whose traffic behind L2 is noted, for profiles of symbols and for measures of what could be compressed, or whose instructions are counted.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warpwatt_config::Config;
 use warpwatt_memory::DeviceMemory;
 use warpwatt_memory::monitor::{Observed, Witness};
+use warpwatt_model::Profile;
 use warpwatt_model::traffic::Traffic;
 
 use crate::device::Device;
@@ -44,5 +45,15 @@ impl Device {
         let mut traffic = log.lock();
         traffic.flush(&self.memory);
         look(&traffic)
+    }
+
+    /// Counts how often the instructions of functional launches are executed from now on; `of` says in words what runs.
+    pub fn count_instructions(&mut self, of: &str) {
+        self.counts = Some(Profile::new(of));
+    }
+
+    /// What was counted, if it was to be.
+    pub fn counted_instructions(&self) -> Option<&Profile> {
+        self.counts.as_ref()
     }
 }

@@ -68,13 +68,23 @@ pub fn exec(args: &ExecArgs, console: &Console) -> u8 {
 
 fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
     let mut target = if args.functional { None } else { Some(Target::new(&args.timing)?) };
-    if let Some(Target { timed, .. }) = &mut target
-        && profile::read(&mut timed.techniques)?
-    {
-        let failure = Failure::usage(
-            "a program is run once, and offline probabilities need a profile of it beforehand",
-        );
-        return Err(failure.help("give `profile=FILE`, or choose `probability=online`").into());
+    if let Some(Target { timed, .. }) = &mut target {
+        let missing = profile::read(&mut timed.techniques)?;
+        if missing.symbols.is_some() {
+            let failure = Failure::usage(
+                "a program is run once, and offline probabilities need a profile of it beforehand",
+            );
+            return Err(failure.help("give `profile=FILE`, or choose `probability=online`").into());
+        }
+        if let Some(wanted) = missing.counts {
+            let failure = Failure::usage(format!(
+                "a program is run once, and `{}` asks for counts of its instructions beforehand",
+                wanted.technique
+            ));
+            return Err(failure
+                .help("leave that out, so that hints come from the program itself, or give `profile=FILE`")
+                .into());
+        }
     }
     let program = Program::find(&args.command)?;
     for warning in program.inspect()? {

@@ -34,7 +34,7 @@ fn attempt(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<Point
     let execution = Execution { no_predication: !task.variant.predication, ..Execution::default() };
     let mut options = options(&execution, Some(target), flag.clone());
     if let Mode::Timed(timed) = &mut options.mode {
-        profile::provide(&task.job, &timed.config, &mut timed.techniques, flag, None)
+        profile::provide(&task.job, &execution, &timed.config, &mut timed.techniques, flag, None)
             .map_err(|failure| Missing::Failed(failure.message))?;
     }
     let level = options.level;

@@ -124,14 +124,6 @@ impl Techniques {
             }
             (one.check)(*settings, config, &mut found);
         }
-        if let Some(name) = self.wants("profile").or_else(|| self.wants("perfect"))
-            && self.profile.is_none()
-        {
-            found.push(TechniqueError::new(
-                format!("`{name}` takes the counts of a run, and there are none"),
-                "give it a profile, or take its hints from the program",
-            ));
-        }
         if found.is_empty() { Ok(()) } else { Err(found) }
     }
 

@@ -102,6 +102,17 @@ fn place_of(name: &str) -> usize {
     place.expect("techniques build on those of the list")
 }
 
+/// Counts of instructions that are to be given to a technique before it runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WantedCounts {
+    /// The technique that takes them.
+    pub technique: &'static str,
+    /// The file that holds them; without one, they are to be collected.
+    pub file: Option<String>,
+    /// They are to be those of the very same run.
+    pub same_run: bool,
+}
+
 impl Techniques {
     /// Those that are on, in the order of the list, each with its place there and its settings.
     pub(super) fn settings(&self) -> impl Iterator<Item = (usize, &'static Technique, &dyn Settings)> {
@@ -191,10 +202,19 @@ impl Techniques {
         each.collect()
     }
 
-    /// The technique that takes the counts of a profile (`profile`), or of the very same run (`perfect`), if one does.
-    pub fn wants(&self, word: &str) -> Option<&'static str> {
-        let asks = |technique: &&'static Technique| self.values(technique).any(|(_, value)| value == word);
-        self.on().find(asks).map(|technique| technique.name)
+    /// The counts of instructions that a technique takes its hints from, if one does.
+    pub fn wanted_counts(&self) -> Option<WantedCounts> {
+        self.settings().find_map(|(_, technique, settings)| {
+            let word = |parameter: &str| settings.get(parameter);
+            let is = |word: Option<String>, value: &str| word.as_deref() == Some(value);
+            let of = |value: &str| is(word("pairs"), value) || is(word("hints"), value);
+            let same_run = of("perfect");
+            (same_run || of("profile")).then(|| WantedCounts {
+                technique: technique.name,
+                file: word("profile").filter(|file| !file.is_empty()),
+                same_run,
+            })
+        })
     }
 
     /// The program that is run instead of `program`: every technique with a compiler half makes its changes, in the order of the list.

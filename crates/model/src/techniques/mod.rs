@@ -33,7 +33,7 @@ pub mod virtualization;
 pub mod warped_compression;
 
 pub use choose::TechniqueError;
-pub use chosen::Techniques;
+pub use chosen::{Techniques, WantedCounts};
 pub use counted::TechniqueCounters;
 pub use profile::Profile;
 pub use technique::{Balance, BlockShape, Build, Fault, Hung, Law, Observed, Pass, Sites, Technique};

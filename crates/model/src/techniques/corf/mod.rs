@@ -10,10 +10,10 @@ mod metadata;
 pub mod weigh;
 
 use warpwatt_base::counters::Charge;
-use warpwatt_config::{choice, technique_parameters};
+use warpwatt_config::{FileName, choice, technique_parameters};
 use warpwatt_isa::{Hints, Program};
 
-use super::{Law, Pass, Profile, Sites, Technique};
+use super::{Law, Pass, Profile, Sites, Technique, TechniqueError};
 use affinity::{Graph, exclusive_pairs};
 pub use metadata::insert_metadata;
 
@@ -22,9 +22,9 @@ choice! {
     Pairs {
         /// From the program, weighted by its loops.
         Static = "static",
-        /// From the counts of another run (`--profile`).
+        /// From the counts of another run: those of a file, or of a functional run with another seed that is made first.
         Profile = "profile",
-        /// From the counts of the very same run, which is made functionally first.
+        /// From the counts of the very same run, which is made functionally first: a bound.
         Perfect = "perfect",
         /// There are none.
         None = "none",
@@ -35,6 +35,7 @@ technique_parameters! {
     /// Parameters of CORF.
     Parameters = "corf" {
         pairs: Pairs = Pairs::Static, 0..=0, "", "Where pairs of registers come from.";
+        profile: FileName = FileName::NONE, 0..=0, "", "Counts of instructions for `pairs=profile`, as `run --functional --write-profile` leaves them; without a file, a functional run with another seed makes them.";
         loop_weight: u32 = 10, 1..=1000, "", "Turns of a loop whose number cannot be told from the program.";
         metadata: bool = true, 0..=0, "", "Pairs reach the hardware by instructions, four pairs each; off makes that free.";
         first_fit: bool = true, 0..=0, "", "Operands that first fit put into one entry coalesce too; off leaves pairs.";
@@ -66,7 +67,10 @@ pub static TECHNIQUE: Technique = Technique {
     zero: || Box::<Counters>::default(),
     excludes: &["corf++"],
     needs: &["renaming", "packing", "virtualization"],
-    check: |_, _, _| (),
+    check: |settings, _, found| {
+        let parameters: &Parameters = settings.of();
+        check_profile(NAME, "pairs", parameters.pairs == Pairs::Profile, parameters.profile, found);
+    },
     stores: &[],
     sites: Sites { program: Some(pass), ..Sites::NONE },
     balance: |_, _| (),
@@ -84,6 +88,22 @@ pub static TECHNIQUE: Technique = Technique {
         },
     ],
 };
+
+/// A file of counts is of use only where hints come from a profile.
+pub(super) fn check_profile(
+    name: &str,
+    parameter: &str,
+    takes: bool,
+    file: FileName,
+    found: &mut Vec<TechniqueError>,
+) {
+    if file != FileName::NONE && !takes {
+        found.push(TechniqueError::new(
+            format!("`{name}` is given a profile, and `{parameter}` is not `profile`"),
+            format!("add `{parameter}=profile`, or leave `profile` out"),
+        ));
+    }
+}
 
 /// Pairs that a metadata instruction carries: 54 bits behind its opcode, two registers of six bits each (section 4.2).
 const PAIRS_OF_AN_INSTRUCTION: usize = 4;

@@ -7,11 +7,11 @@
 
 use warpwatt_base::counters::Charge;
 use warpwatt_codecs::packing::Side;
-use warpwatt_config::{Config, Settings, choice, technique_parameters};
+use warpwatt_config::{Config, FileName, Settings, choice, technique_parameters};
 use warpwatt_isa::{Hints, Program};
 
 use super::corf::affinity::colour;
-use super::corf::{affinity_of, insert_metadata};
+use super::corf::{affinity_of, check_profile, insert_metadata};
 use super::{BlockShape, Law, Pass, Sites, Technique};
 use crate::register_file::Started;
 
@@ -20,9 +20,9 @@ choice! {
     Sides {
         /// By the program, weighted by its loops.
         Static = "static",
-        /// By the counts of another run (`--profile`).
+        /// By the counts of another run: those of a file, or of a functional run with another seed that is made first.
         Profile = "profile",
-        /// By the counts of the very same run, which is made functionally first.
+        /// By the counts of the very same run, which is made functionally first: a bound.
         Perfect = "perfect",
         /// Odd registers on the left, even ones on the right; that needs no metadata.
         Parity = "parity",
@@ -33,6 +33,7 @@ technique_parameters! {
     /// Parameters of CORF++.
     Parameters = "corf++" {
         hints: Sides = Sides::Static, 0..=0, "", "How the sides of registers are chosen.";
+        profile: FileName = FileName::NONE, 0..=0, "", "Counts of instructions for `hints=profile`, as `run --functional --write-profile` leaves them; without a file, a functional run with another seed makes them.";
         loop_weight: u32 = 10, 1..=1000, "", "Turns of a loop whose number cannot be told from the program.";
         metadata: bool = true, 0..=0, "", "Sides reach the hardware by instructions, 27 registers each; off makes that free.";
         packing: bool = true, 0..=0, "", "Narrow registers share entries; off leaves nothing to coalesce.";
@@ -66,7 +67,10 @@ pub static TECHNIQUE: Technique = Technique {
     zero: || Box::<Counters>::default(),
     excludes: &["corf"],
     needs: &["renaming", "packing", "virtualization"],
-    check: |_, _, _| (),
+    check: |settings, _, found| {
+        let parameters: &Parameters = settings.of();
+        check_profile(NAME, "hints", parameters.hints == Sides::Profile, parameters.profile, found);
+    },
     stores: &[],
     sites: Sites { program: Some(pass), blocks: Some(blocks), ..Sites::NONE },
     balance: |_, _| (),

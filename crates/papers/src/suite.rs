@@ -17,6 +17,9 @@ pub struct Suite {
     #[serde(default)]
     pub count: Option<usize>,
     pub programs: Vec<Program>,
+    /// Our workloads that more bandwidth does not speed up, which a paper measures beside its suite.
+    #[serde(default)]
+    pub compute_bound: Vec<String>,
 }
 
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -47,6 +50,8 @@ pub struct Chosen {
     pub stand_ins: BTreeMap<String, String>,
     /// The class of each workload that has one.
     pub classes: BTreeMap<String, String>,
+    /// Workloads beside the suite.
+    pub compute_bound: Vec<String>,
 }
 
 /// The suites of all papers, by name.
@@ -69,7 +74,9 @@ impl Program {
 impl Suite {
     /// What there is of it in a table of workloads.
     pub fn choose(&self, table: &[&str]) -> Chosen {
-        let mut chosen = Chosen::default();
+        let there = |name: &&String| table.contains(&name.as_str());
+        let compute_bound = self.compute_bound.iter().filter(there).cloned().collect();
+        let mut chosen = Chosen { compute_bound, ..Chosen::default() };
         for program in &self.programs {
             let found = program.ours.iter().enumerate().find(|(_, name)| table.contains(&name.as_str()));
             let Some((place, name)) = found else {

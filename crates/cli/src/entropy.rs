@@ -70,11 +70,6 @@ pub fn measure(traffic: &Traffic, granularity: usize, values: usize, from: &Symb
         codecs.push((format!("e2mc16, {ways} ways"), Box::new(huffman)));
     }
     let lines = traffic.lines();
-    let moved = traffic.dram();
-    let bound = |width: SymbolBits| {
-        let bits = moved.of_width(width).entropy_of_a_word()?;
-        (bits > 0.0).then(|| 32.0 / bits)
-    };
     Report {
         read: lines.iter().map(|(_, [read, _])| read).sum(),
         written: lines.iter().map(|(_, [_, written])| written).sum(),
@@ -84,7 +79,7 @@ pub fn measure(traffic: &Traffic, granularity: usize, values: usize, from: &Symb
             .iter()
             .map(|(name, codec)| encode(name, codec.as_ref(), &lines, granularity))
             .collect(),
-        bounds: SymbolBits::ALL.into_iter().map(|width| (width.bits(), bound(width))).collect(),
+        bounds: SymbolBits::ALL.into_iter().map(|width| (width.bits(), traffic.bound(width))).collect(),
     }
 }
 

@@ -2,12 +2,14 @@
 //! What techniques are given beforehand: frequencies of symbols to make codes from, counts of instructions to take hints from. Both are read from a file,
 //! or collected by a functional run.
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use warpwatt_codecs::huffman::SymbolBits;
 use warpwatt_config::Config;
-use warpwatt_runtime::{Collected, Device, Profile, SymbolProfile, Techniques, Traffic, WantedCounts};
+use warpwatt_runtime::{Device, Profile, SymbolProfile, Techniques, Traffic, WantedCounts, WantedProfile};
 
 use crate::args::Execution;
 use crate::console::Console;
@@ -22,7 +24,7 @@ const OTHER_SEED: u64 = 1000;
 /// What is still to be collected after files have been read.
 #[derive(Debug, Default)]
 pub struct Missing {
-    pub symbols: Option<Collected>,
+    pub symbols: Option<WantedProfile>,
     pub counts: Option<WantedCounts>,
 }
 
@@ -36,9 +38,18 @@ pub fn read(techniques: &mut Techniques) -> Result<Missing, Failure> {
                     let failure = Failure::new(Exit::BadInput, format!("{file}: {error}"));
                     failure.help("`warpwatt entropy WORKLOAD --write-profile FILE` collects one")
                 })?;
+                if profile.collected != wanted.collected {
+                    let (has, asked) = (profile.collected.name(), wanted.collected.name());
+                    let message = format!(
+                        "{file} is a profile of {} by {has}, and `profile_from` is {asked}",
+                        profile.of
+                    );
+                    let failure = Failure::new(Exit::BadInput, message);
+                    return Err(failure.help(format!("give `profile_from={has}`, or another profile")));
+                }
                 techniques.symbols = Some(Arc::new(profile));
             }
-            None => missing.symbols = Some(wanted.collected),
+            None => missing.symbols = Some(wanted),
         }
     }
     if let Some(wanted) = techniques.wanted_counts().filter(|_| techniques.profile.is_none()) {
@@ -46,7 +57,8 @@ pub fn read(techniques: &mut Techniques) -> Result<Missing, Failure> {
             Some(file) => {
                 let counts = Profile::from_text(&read_text(Path::new(file))?).map_err(|error| {
                     let failure = Failure::new(Exit::BadInput, format!("{file}: {error}"));
-                    failure.help("`warpwatt run WORKLOAD --functional --gpu GPU --write-profile FILE` makes one")
+                    failure
+                        .help("`warpwatt run WORKLOAD --functional --gpu GPU --write-profile FILE` makes one")
                 })?;
                 techniques.profile = Some(Arc::new(counts));
             }
@@ -56,34 +68,86 @@ pub fn read(techniques: &mut Techniques) -> Result<Missing, Failure> {
     Ok(missing)
 }
 
-/// The same, with functional runs where no file is named.
+/// What a functional run found for codes.
+pub struct Symbols {
+    profile: Arc<SymbolProfile>,
+    /// The best ratio of any code for 16-bit symbols in the lines that moved.
+    pub bound: Option<f64>,
+}
+
+/// Symbols of jobs that have been run, for other runs of the same.
+#[derive(Default)]
+pub struct Known(Mutex<BTreeMap<String, Place>>);
+
+type Place = Arc<Mutex<Option<Arc<Symbols>>>>;
+
+impl Known {
+    /// The symbols of a job, which is run if it has not been.
+    fn symbols(
+        &self,
+        job: &Job,
+        config: &Config,
+        wanted: &WantedProfile,
+        flag: &Arc<AtomicBool>,
+    ) -> Result<Arc<Symbols>, Failure> {
+        // What decides which lines move, beside the job.
+        let l2 = (config.gpu.partitions, config.l2.sets, config.l2.ways, config.l2.write_fetch);
+        let key = format!("{} {:?} {} {l2:?}", job.name(), job.inputs().seed, wanted.collected.name());
+        let place = self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(symbols) = &*place {
+            return Ok(symbols.clone());
+        }
+        let symbols = collect(job, config, flag, |traffic| Symbols {
+            profile: Arc::new(traffic.profile(wanted.collected)),
+            bound: traffic.bound(SymbolBits::Sixteen),
+        })?;
+        Ok(place.insert(Arc::new(symbols)).clone())
+    }
+}
+
+/// The same, with functional runs where no file is named; what was found for codes, if one was run for them.
 pub fn provide(
+    known: &Known,
     job: &Job,
     execution: &Execution,
     config: &Config,
     techniques: &mut Techniques,
     flag: &Arc<AtomicBool>,
     console: Option<&Console>,
-) -> Result<(), Failure> {
+) -> Result<Option<Arc<Symbols>>, Failure> {
     let Missing { symbols, counts } = read(techniques)?;
     let note = |text: String| console.into_iter().for_each(|console| console.note(&text));
-    if let Some(collected) = symbols {
-        note(format!("collecting a profile of {} ({}) by a functional run", job.name(), collected.name()));
-        let profile = collect(job, config, flag, |traffic| traffic.profile(collected))?;
-        techniques.symbols = Some(Arc::new(profile));
+    let mut found = None;
+    if let Some(wanted) = symbols {
+        let other = wanted.other_seed.then(|| job.reseeded(OTHER_SEED));
+        let seen = other.as_ref().unwrap_or(job);
+        let from = wanted.collected.name();
+        note(format!("collecting a profile of {} ({from}) by a functional run", seen.name()));
+        let symbols = known.symbols(seen, config, &wanted, flag)?;
+        techniques.symbols = Some(symbols.profile.clone());
+        found = Some(symbols);
+    } else if let Some(profile) = &techniques.symbols {
+        note(format!("codes from a profile of {} ({})", profile.of, profile.collected.name()));
     }
     if let Some(WantedCounts { technique, same_run, .. }) = counts {
         let other = (!same_run).then(|| job.reseeded(OTHER_SEED));
         let counted = other.as_ref().unwrap_or(job);
         note(match same_run {
-            true => format!("counting the instructions of {} by a functional run of the same, for `{technique}`", counted.name()),
-            false => format!("counting the instructions of {} by a functional run, for `{technique}`", counted.name()),
+            true => format!(
+                "counting the instructions of {} by a functional run of the same, for `{technique}`",
+                counted.name()
+            ),
+            false => format!(
+                "counting the instructions of {} by a functional run, for `{technique}`",
+                counted.name()
+            ),
         });
         let mut counts = count(counted, execution, config, flag)?;
         counts.lenient = !same_run;
         techniques.profile = Some(Arc::new(counts));
     }
-    Ok(())
+    Ok(found)
 }
 
 /// Runs a job functionally and looks at its traffic.

@@ -44,7 +44,8 @@ pub fn run(args: &RunArgs, console: &Console) -> Result<Exit, Failure> {
     let mut target = if args.functional { None } else { Some(Target::new(&args.timing)?) };
     if let Some(Target { timed, .. }) = &mut target {
         let (config, flag) = (&timed.config, interrupt::flag());
-        profile::provide(&job, &args.execution, config, &mut timed.techniques, &flag, Some(console))?;
+        let known = profile::Known::default();
+        profile::provide(&known, &job, &args.execution, config, &mut timed.techniques, &flag, Some(console))?;
     }
     let machine = if args.functional { functional(&args.timing.gpu)? } else { None };
     let request = Request {

@@ -6,6 +6,7 @@
 //! timed run.
 
 use rustc_hash::FxHashMap;
+use warpwatt_codecs::huffman::{Frequencies, SymbolBits};
 use warpwatt_codecs::profile::{Collected, Profile};
 use warpwatt_config::Config;
 use warpwatt_memory::DeviceMemory;
@@ -148,6 +149,15 @@ impl Traffic {
             profile.add_times(bytes, read + written);
         }
         profile
+    }
+
+    /// The best ratio of any code for symbols of a length in the lines that moved, by the source coding theorem; none if nothing moved, or if it all
+    /// had one value.
+    pub fn bound(&self, width: SymbolBits) -> Option<f64> {
+        let mut frequencies = Frequencies::new(width);
+        self.moved.iter().for_each(|(bytes, [read, written])| frequencies.add_times(bytes, read + written));
+        let bits = frequencies.entropy_of_a_word()?;
+        (bits > 0.0).then(|| 32.0 / bits)
     }
 
     /// Frequencies of what was collected in this way.

@@ -40,6 +40,8 @@ pub struct Variant {
     /// Short branches become guards.
     pub predication: bool,
     pub seeds: Seeds,
+    /// It is also run with the programs beside the suite (`compute_bound` in `data/suites.toml`).
+    pub beside: bool,
 }
 
 /// Which seeds a variant is run with.
@@ -63,6 +65,7 @@ impl Variant {
             techniques,
             predication: true,
             seeds: Seeds::All,
+            beside: false,
         }
     }
 
@@ -84,6 +87,10 @@ impl Variant {
 
     pub const fn first_seed(self) -> Variant {
         Variant { seeds: Seeds::First, ..self }
+    }
+
+    pub const fn beside(self) -> Variant {
+        Variant { beside: true, ..self }
     }
 }
 

@@ -186,12 +186,24 @@ impl PointRecord {
 pub struct Points {
     /// In the order of columns.
     pub workloads: Vec<String>,
+    /// Workloads beside the suite, which some variants are run with.
+    pub beside: Vec<String>,
     records: BTreeMap<(String, String), PointRecord>,
 }
 
 impl Points {
     pub fn new(workloads: Vec<String>) -> Points {
-        Points { workloads, records: BTreeMap::new() }
+        Points { workloads, ..Points::default() }
+    }
+
+    /// The same with workloads beside the suite.
+    pub fn with_beside(self, beside: Vec<String>) -> Points {
+        Points { beside, ..self }
+    }
+
+    /// The points of the workloads beside the suite.
+    pub fn of_beside(&self) -> Points {
+        Points { workloads: self.beside.clone(), beside: Vec::new(), records: self.records.clone() }
     }
 
     pub fn put(&mut self, variant: &str, workload: &str, record: PointRecord) {

@@ -38,7 +38,12 @@ pub fn paper(args: &PaperArgs, console: &Console) -> Result<Exit, Failure> {
     let claims = claims::of(paper)?;
     let (workloads, suite) = choose(paper, &args.workloads)?;
     let seeds = distinct(&args.seeds);
-    let plan = Plan::new(paper, &workloads, args.size, &seeds)?;
+    // Workloads of the user's choice stand for themselves.
+    let beside: Vec<_> = match args.workloads.is_empty() {
+        true => suite.compute_bound.iter().map(|name| find_workload(name)).collect::<Result<_, _>>()?,
+        false => Vec::new(),
+    };
+    let plan = Plan::new(paper, &workloads, &beside, args.size, &seeds)?;
     let folder = Folder::open(&args.out, paper.name)?;
     folder.log(&format!(
         "{}, size {}, seeds {}: {} points",
@@ -68,7 +73,9 @@ pub fn paper(args: &PaperArgs, console: &Console) -> Result<Exit, Failure> {
     console.note(&summary);
 
     let names: Vec<_> = workloads.iter().map(|workload| workload.info().name.to_owned()).collect();
-    let mut found: Vec<_> = seeds.iter().map(|_| Points::new(names.clone())).collect();
+    let beside: Vec<_> = beside.iter().map(|workload| workload.info().name.to_owned()).collect();
+    let points_of = |_| Points::new(names.clone()).with_beside(beside.clone());
+    let mut found: Vec<_> = seeds.iter().map(points_of).collect();
     for (task, record) in plan.tasks.iter().zip(records) {
         if let Some((points, record)) = found.get_mut(task.seed).zip(record) {
             points.put(task.variant.name, &task.point.workload, record);

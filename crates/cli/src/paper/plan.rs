@@ -39,9 +39,11 @@ impl Task {
 }
 
 impl Plan {
+    /// All variants with the workloads, and those that ask for it with the workloads beside the suite.
     pub fn new(
         paper: &'static Paper,
         workloads: &[&'static dyn Workload],
+        beside: &[&'static dyn Workload],
         size: Size,
         seeds: &[u64],
     ) -> Result<Plan, Failure> {
@@ -55,7 +57,9 @@ impl Plan {
                 Seeds::All => seeds,
                 Seeds::First => &seeds[..seeds.len().min(1)],
             };
-            let runs = seeds.iter().enumerate().flat_map(|seed| workloads.iter().map(move |one| (seed, one)));
+            let beside = if variant.beside { beside } else { &[] };
+            let workloads = || workloads.iter().chain(beside);
+            let runs = seeds.iter().enumerate().flat_map(|seed| workloads().map(move |one| (seed, one)));
             for ((place, &seed), workload) in runs {
                 let name = workload.info().name;
                 let parts = KeyParts {
@@ -147,14 +151,15 @@ mod tests {
     use super::*;
 
     fn keys(size: Size, seed: u64) -> BTreeSet<String> {
-        let plan = Plan::new(&PAPERS[0], warpwatt_workloads::all(), size, &[seed]).expect("a plan");
+        let plan = Plan::new(&PAPERS[0], warpwatt_workloads::all(), &[], size, &[seed]).expect("a plan");
         plan.tasks.into_iter().map(|task| task.key).collect()
     }
 
     #[test]
     fn every_variant_of_every_paper_can_be_run_and_has_a_key_of_its_own() {
         for paper in PAPERS {
-            let plan = Plan::new(paper, warpwatt_workloads::all(), Size::Tiny, &[1, 2, 3]).expect("a plan");
+            let plan =
+                Plan::new(paper, warpwatt_workloads::all(), &[], Size::Tiny, &[1, 2, 3]).expect("a plan");
             let count = |seeds| paper.variants.iter().filter(|variant| variant.seeds == seeds).count();
             let runs = 3 * count(Seeds::All) + count(Seeds::First);
             assert_eq!(plan.tasks.len(), runs * warpwatt_workloads::all().len());
@@ -181,7 +186,7 @@ mod tests {
             &[Variant::new("one"), Variant::new("other").on("gtx580", "gtx480-40nm")];
         const PAPER: &Paper = &Paper { variants: VARIANTS, ..PAPERS[0] };
         let workload = warpwatt_workloads::find("vecadd").expect("a workload");
-        let plan = Plan::new(PAPER, &[workload], Size::Tiny, &[1]).expect("a plan");
+        let plan = Plan::new(PAPER, &[workload], &[], Size::Tiny, &[1]).expect("a plan");
         let (gpus, technologies) = plan.machines();
         assert_eq!(
             (gpus, technologies),
@@ -192,6 +197,17 @@ mod tests {
         );
         assert_eq!(plan.tasks[1].point.gpu, "gtx580");
         assert_ne!(plan.tasks[0].key, plan.tasks[1].key);
+    }
+
+    #[test]
+    fn workloads_beside_the_suite_are_run_with_the_variants_that_ask_for_them() {
+        const VARIANTS: &[Variant] =
+            &[Variant::new("one"), Variant::new("other").set(&["sm.ctas=1"]).beside()];
+        const PAPER: &Paper = &Paper { variants: VARIANTS, ..PAPERS[0] };
+        let find = |name| warpwatt_workloads::find(name).expect("a workload");
+        let plan = Plan::new(PAPER, &[find("vecadd")], &[find("sgemm")], Size::Tiny, &[1]).expect("a plan");
+        let names: Vec<_> = plan.tasks.iter().map(Task::name).collect();
+        assert_eq!(names, ["vecadd/one", "vecadd/other", "sgemm/other"]);
     }
 
     #[test]

@@ -4,16 +4,17 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use warpwatt_codecs::huffman::{Huffman, SymbolBits};
 use warpwatt_papers::PointRecord;
 use warpwatt_record::{self as record, Collector, Meter, Whole};
-use warpwatt_results::{Gpu, RunRecord};
-use warpwatt_runtime::{Class, Device, Mode};
+use warpwatt_results::{Gpu, Reading, RunRecord, Values};
+use warpwatt_runtime::{Class, Device, Mode, Techniques};
 
 use super::plan::Task;
 use crate::args::Execution;
 use crate::exit::Failure;
 use crate::job::Stop;
-use crate::profile;
+use crate::profile::{self, Known};
 use crate::run::{Target, options};
 use crate::session::{Watch, Watcher, isolated};
 
@@ -24,18 +25,31 @@ pub enum Missing {
     Failed(String),
 }
 
-pub fn run(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<PointRecord, Missing> {
-    isolated(|| attempt(task, target, flag))
+pub fn run(
+    task: &Task,
+    target: &Target,
+    known: &Known,
+    flag: &Arc<AtomicBool>,
+) -> Result<PointRecord, Missing> {
+    isolated(|| attempt(task, target, known, flag))
         .unwrap_or_else(|message| Err(Missing::Failed(format!("a bug in warpwatt: {message}"))))
 }
 
-fn attempt(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<PointRecord, Missing> {
+fn attempt(
+    task: &Task,
+    target: &Target,
+    known: &Known,
+    flag: &Arc<AtomicBool>,
+) -> Result<PointRecord, Missing> {
     let meter = Meter::start();
     let execution = Execution { no_predication: !task.variant.predication, ..Execution::default() };
     let mut options = options(&execution, Some(target), flag.clone());
+    let mut codes = Values::default();
     if let Mode::Timed(timed) = &mut options.mode {
-        profile::provide(&task.job, &execution, &timed.config, &mut timed.techniques, flag, None)
+        let techniques = &mut timed.techniques;
+        let symbols = profile::provide(known, &task.job, &execution, &timed.config, techniques, flag, None)
             .map_err(|failure| Missing::Failed(failure.message))?;
+        codes = about_codes(symbols.and_then(|symbols| symbols.bound), techniques);
     }
     let level = options.level;
     let config = &target.timed.config;
@@ -67,6 +81,21 @@ fn attempt(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<Point
     let mut document = RunRecord::new(record::tool(), inputs, Vec::new(), &sums, elapsed, host);
     target.technology.energies.totals(&mut document, &sums);
     document.check = verdict.check;
+    document.totals.counters.extend(codes);
     PointRecord::of(task.key.clone(), document)
         .ok_or_else(|| Missing::Failed("nothing was timed, so that there is no energy".to_owned()))
+}
+
+/// What papers ask about the codes of a technique, beside its counters: the best ratio of any code for 16-bit symbols in the lines that moved, and the
+/// length of the prefix of values without a codeword.
+fn about_codes(bound: Option<f64>, techniques: &Techniques) -> Values {
+    let mut values = Values::default();
+    values.extend(bound.map(|bound| ("codes.bound.ratio".to_owned(), Reading::Ratio(bound))));
+    let most = techniques.get("e2mc", "values").and_then(|values| values.parse().ok());
+    if let Some((most, symbols)) = most.zip(techniques.symbols.as_ref()) {
+        let codes = Huffman::new(symbols.of_width(SymbolBits::Sixteen), most, 1);
+        let bits = codes.escape().map(|escape| Reading::Count(escape.length.into()));
+        values.extend(bits.map(|bits| ("codes.escape.bits".to_owned(), bits)));
+    }
+    values
 }

@@ -13,6 +13,7 @@ use super::point::{self, Missing};
 use super::progress::Progress;
 use crate::console::Console;
 use crate::exit::Failure;
+use crate::profile::Known;
 
 /// What there is when all points were gone through.
 pub struct Outcome {
@@ -43,6 +44,7 @@ pub fn run(
         None::<Failure>,
     ));
     let next = AtomicUsize::new(0);
+    let known = Known::default();
     let broken = AtomicBool::new(false);
     let worker = || {
         while !broken.load(Ordering::Relaxed) && !flag.load(Ordering::Relaxed) {
@@ -51,7 +53,7 @@ pub fn run(
             let name = task.name();
             progress.begin(&name);
             let started = Instant::now();
-            let result = point::run(task, &plan.targets[task.target], flag);
+            let result = point::run(task, &plan.targets[task.target], &known, flag);
             // What cannot be kept ends it all: what comes after would be lost as well.
             let kept = result.as_ref().map_or(Ok(()), |record| folder.keep(record));
             progress.end(&name, result.is_ok());
@@ -130,7 +132,7 @@ mod tests {
     /// The first two variants of a workload.
     fn plan() -> Plan {
         let workload = warpwatt_workloads::find("vecadd").expect("a workload");
-        let mut plan = Plan::new(&PAPERS[0], &[workload], Size::Tiny, &[1]).expect("a plan");
+        let mut plan = Plan::new(&PAPERS[0], &[workload], &[], Size::Tiny, &[1]).expect("a plan");
         plan.tasks.truncate(2);
         plan
     }

@@ -2,6 +2,7 @@
 //! Strings of bits, the first one in the highest bit of the first byte.
 
 use super::{Garbled, LARGEST};
+use crate::huffman::Codeword;
 
 /// Bytes that the longest string takes: 64 escaped symbols of 36 bits, the pointers, and what aligns seven starts.
 const CAPACITY: usize = 320;
@@ -73,6 +74,12 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Appends two codewords that have at most 32 bits together.
+    #[inline(always)]
+    pub fn put_both(&mut self, first: Codeword, second: Codeword) {
+        self.put(first.bits << second.length | second.bits, first.length + second.length);
+    }
+
     /// Bits written so far.
     #[inline]
     pub fn bits(&self) -> usize {
@@ -98,8 +105,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// More bytes than a decoder comes by, whatever the bits are.
-const READABLE: usize = 512;
+/// The longest stored form, and zeros behind it: what is read from further behind is the last four of these bytes.
+const READABLE: usize = LARGEST + 8;
 
 /// Reads a string of bits; behind its end there are zeros.
 pub(crate) struct Reader {

@@ -4,8 +4,11 @@
 //! A block for `n` decoders is cut into `n` parts of as many symbols. Stored are `n - 1` pointers of as many bits as number the block's bytes, then the
 //! parts; all but the first start with a whole byte, to which the pointers point.
 
+use std::ops::Range;
+
 use super::code::Code;
 use super::look_up::{LookUp, admitted};
+use super::pairs::Pair;
 use super::{Codeword, Frequencies, SymbolBits, limited_lengths};
 use crate::block::{BlockCodec, Encoded, Garbled, LARGEST, Reader, Writer, words, words_mut};
 
@@ -24,6 +27,8 @@ pub struct Huffman {
     width: SymbolBits,
     ways: usize,
     trees: Vec<Tree>,
+    /// The codes of symbols of 4 bits, two by two; empty for longer ones.
+    pairs: Vec<Pair>,
 }
 
 impl Huffman {
@@ -36,7 +41,13 @@ impl Huffman {
             }
             Tree::frequent(frequencies, values)
         };
-        Huffman { width, ways: ways.clamp(1, 8), trees: (0..width.trees()).map(tree).collect() }
+        let trees: Vec<Tree> = (0..width.trees()).map(tree).collect();
+        let codes: Vec<&Code> = trees.iter().filter_map(Tree::all).collect();
+        let pairs = match width {
+            SymbolBits::Four => codes.chunks_exact(2).map(|two| Pair::new(two[0], two[1])).collect(),
+            _ => vec![],
+        };
+        Huffman { width, ways: ways.clamp(1, 8), trees, pairs }
     }
 
     /// The same codes for another number of decoders.
@@ -67,16 +78,17 @@ impl Huffman {
     }
 
     /// Numbers of the symbols of a part of a block of so many words.
-    fn part(&self, part: usize, words: usize, per_word: usize) -> std::ops::Range<usize> {
+    fn part(&self, part: usize, words: usize, per_word: usize) -> Range<usize> {
         let symbols = words * per_word;
         part * symbols / self.ways..(part + 1) * symbols / self.ways
     }
 
-    /// Writes the symbols of a block, and gives the bytes at which parts start; `None` if one starts too far behind to be pointed to.
+    /// Writes the symbols of a block, and gives the bytes at which parts start; `None` if one starts too far behind to be pointed to. `put` is given the
+    /// position of a symbol in its word, the word from there on and the number of symbols left in the part, and tells how many it wrote.
     #[inline(always)]
     fn write<const BITS: u32>(
         &self,
-        put: impl Fn(usize, u32, &mut Writer),
+        put: impl Fn(usize, u32, usize, &mut Writer) -> usize,
         block: &[u8],
         to: &mut Writer,
     ) -> Option<[u32; 7]> {
@@ -92,20 +104,22 @@ impl Huffman {
                 }
                 pointers[part - 1] = byte as u32;
             }
-            for symbol in self.part(part, block.len() / 4, per_word) {
+            let Range { start: mut symbol, end } = self.part(part, block.len() / 4, per_word);
+            while symbol < end {
                 let position = symbol % per_word;
-                let value = values[symbol / per_word] >> (position as u32 * BITS) & (u32::MAX >> (32 - BITS));
-                put(position, value, to);
+                let word = values[symbol / per_word] >> (position as u32 * BITS);
+                symbol += put(position, word, end - symbol, to);
             }
         }
         Some(pointers)
     }
 
-    /// Reads symbols into a block, part by part.
+    /// Reads symbols into a block, part by part. `take` is given the position of a symbol in its word and the number of symbols left in the part; it gives
+    /// symbols, the first in the lowest bits, and how many they are.
     #[inline(always)]
     fn read<const BITS: u32>(
         &self,
-        take: impl Fn(usize, &mut Reader) -> Result<u32, Garbled>,
+        take: impl Fn(usize, usize, &mut Reader) -> Result<(u32, usize), Garbled>,
         pointers: &[u32],
         from: &mut Reader,
         block: &mut [u8],
@@ -117,9 +131,12 @@ impl Huffman {
                 from.check()?;
                 from.seek(pointers[part - 1] as usize);
             }
-            for symbol in self.part(part, block.len() / 4, per_word) {
+            let Range { start: mut symbol, end } = self.part(part, block.len() / 4, per_word);
+            while symbol < end {
                 let position = symbol % per_word;
-                values[symbol / per_word] |= take(position, from)? << (position as u32 * BITS);
+                let (found, count) = take(position, end - symbol, from)?;
+                values[symbol / per_word] |= found << (position as u32 * BITS);
+                symbol += count;
             }
         }
         words_mut(block).iter_mut().zip(values).for_each(|(place, value)| *place = value.to_le_bytes());
@@ -128,6 +145,14 @@ impl Huffman {
 }
 
 impl Tree {
+    /// The code of a tree in which all values have codewords.
+    fn all(&self) -> Option<&Code> {
+        match self {
+            Tree::All(code) => Some(code),
+            Tree::Frequent { .. } => None,
+        }
+    }
+
     fn frequent(frequencies: &Frequencies, values: usize) -> Tree {
         let by_frequency = frequencies.by_frequency(0);
         let admitted = admitted(by_frequency.iter().map(|&(value, _)| value), values);
@@ -155,13 +180,32 @@ impl BlockCodec for Huffman {
         let pointer_bits = block.len().ilog2();
         let mut to = Writer::new(out);
         (1..self.ways).for_each(|_| to.put(0, pointer_bits));
-        let narrow = |position: usize, symbol, to: &mut Writer| {
-            if let Tree::All(code) = &self.trees[position] {
-                let word = code.word(symbol);
-                to.put(word.bits, word.length);
-            }
+        let narrow = |position: usize, symbol: u32| match &self.trees[position] {
+            Tree::All(code) => code.word(symbol),
+            Tree::Frequent { .. } => Codeword::default(),
         };
-        let wide = |_: usize, symbol, to: &mut Writer| {
+        // Two codewords at a time have at most 32 bits.
+        let nibbles = |position: usize, word: u32, left: usize, to: &mut Writer| {
+            if position.is_multiple_of(4) && left >= 4 {
+                let pairs = &self.pairs[position / 2..];
+                to.put_both(pairs[0].word(word), pairs[1].word(word >> 8));
+                return 4;
+            }
+            let word = narrow(position, word & 15);
+            to.put(word.bits, word.length);
+            1
+        };
+        let bytes = |position: usize, word: u32, left: usize, to: &mut Writer| {
+            let first = narrow(position, word & 255);
+            if position.is_multiple_of(2) && left >= 2 {
+                to.put_both(first, narrow(position + 1, word >> 8 & 255));
+                return 2;
+            }
+            to.put(first.bits, first.length);
+            1
+        };
+        let wide = |_: usize, word: u32, _: usize, to: &mut Writer| {
+            let symbol = word & u32::MAX >> (32 - self.width.bits());
             if let Tree::Frequent { look_up, escape, .. } = &self.trees[0] {
                 let word = look_up.word(symbol);
                 if word.length > 0 {
@@ -171,10 +215,11 @@ impl BlockCodec for Huffman {
                     to.put(symbol, self.width.bits());
                 }
             }
+            1
         };
         let pointers = match self.width {
-            SymbolBits::Four => self.write::<4>(narrow, block, &mut to),
-            SymbolBits::Eight => self.write::<8>(narrow, block, &mut to),
+            SymbolBits::Four => self.write::<4>(nibbles, block, &mut to),
+            SymbolBits::Eight => self.write::<8>(bytes, block, &mut to),
             SymbolBits::Sixteen => self.write::<16>(wide, block, &mut to),
             SymbolBits::ThirtyTwo => self.write::<32>(wide, block, &mut to),
         };
@@ -196,17 +241,28 @@ impl BlockCodec for Huffman {
             let Tree::All(code) = &self.trees[position] else { return Err(Garbled) };
             let (symbol, length) = code.decode(from.peek()).ok_or(Garbled)?;
             from.skip(length);
-            Ok(symbol)
+            Ok((symbol, 1))
         };
-        let wide = |_: usize, from: &mut Reader| {
+        let nibbles = |position: usize, left: usize, from: &mut Reader| {
+            if position.is_multiple_of(2)
+                && left >= 2
+                && let Some((byte, length)) = self.pairs[position / 2].decode(from.peek())
+            {
+                from.skip(length);
+                return Ok((byte, 2));
+            }
+            narrow(position, from)
+        };
+        let bytes = |position: usize, _: usize, from: &mut Reader| narrow(position, from);
+        let wide = |_: usize, _: usize, from: &mut Reader| {
             let Tree::Frequent { code, values, .. } = &self.trees[0] else { return Err(Garbled) };
             let (place, length) = code.decode(from.peek()).ok_or(Garbled)?;
             from.skip(length);
-            Ok(values.get(place as usize).copied().unwrap_or_else(|| from.take(self.width.bits())))
+            Ok((values.get(place as usize).copied().unwrap_or_else(|| from.take(self.width.bits())), 1))
         };
         match self.width {
-            SymbolBits::Four => self.read::<4>(narrow, pointers, &mut from, block)?,
-            SymbolBits::Eight => self.read::<8>(narrow, pointers, &mut from, block)?,
+            SymbolBits::Four => self.read::<4>(nibbles, pointers, &mut from, block)?,
+            SymbolBits::Eight => self.read::<8>(bytes, pointers, &mut from, block)?,
             SymbolBits::Sixteen => self.read::<16>(wide, pointers, &mut from, block)?,
             SymbolBits::ThirtyTwo => self.read::<32>(wide, pointers, &mut from, block)?,
         }

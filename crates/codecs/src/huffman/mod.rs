@@ -14,6 +14,7 @@ mod codec;
 mod frequencies;
 mod lengths;
 mod look_up;
+mod pairs;
 
 pub use code::{Code, Codeword};
 pub use codec::Huffman;

@@ -54,6 +54,66 @@ fn plain_bits(huffman: &Huffman, block: &[u8]) -> usize {
         .sum()
 }
 
+/// The stored bytes of a block, codeword by codeword and bit by bit: pointers, then the parts, each but the first on a whole byte.
+fn plain_bytes(huffman: &Huffman, ways: usize, block: &[u8]) -> Option<Vec<u8>> {
+    let width = huffman.width().bits() as usize;
+    let per_word = 32 / width;
+    let symbols: Vec<u32> = block
+        .chunks(4)
+        .flat_map(|word| {
+            let word = u64::from(u32::from_le_bytes(word.try_into().unwrap()));
+            (0..per_word).map(move |i| (word >> (i * width) & ((1 << width) - 1)) as u32)
+        })
+        .collect();
+    let pointer_bits = block.len().ilog2() as usize;
+    let mut bits = vec![false; (ways - 1) * pointer_bits];
+    let put = |bits: &mut Vec<bool>, value: u32, length: usize| {
+        bits.extend((0..length).rev().map(|bit| value >> bit & 1 == 1));
+    };
+    for part in 0..ways {
+        if part > 0 {
+            bits.resize(bits.len().next_multiple_of(8), false);
+            let byte = bits.len() / 8;
+            if byte >= block.len() {
+                return None;
+            }
+            let mut pointer = vec![];
+            put(&mut pointer, byte as u32, pointer_bits);
+            bits[(part - 1) * pointer_bits..part * pointer_bits].copy_from_slice(&pointer);
+        }
+        let (start, end) = (part * symbols.len() / ways, (part + 1) * symbols.len() / ways);
+        for (place, &symbol) in symbols.iter().enumerate().take(end).skip(start) {
+            match (huffman.word(place % per_word, symbol), huffman.escape()) {
+                (Some(word), _) => put(&mut bits, word.bits, word.length as usize),
+                (None, escape) => {
+                    let escape = escape.expect("all values have codewords, or there is a prefix");
+                    put(&mut bits, escape.bits, escape.length as usize);
+                    put(&mut bits, symbol, width);
+                }
+            }
+        }
+    }
+    let byte =
+        |bits: &[bool]| bits.iter().enumerate().fold(0, |byte, (i, &bit)| byte | u8::from(bit) << (7 - i));
+    (bits.len() < 8 * block.len()).then(|| bits.chunks(8).map(byte).collect())
+}
+
+#[test]
+fn the_bits_of_a_block_are_those_of_its_codewords_one_by_one() {
+    let mut seed = SplitMix64::new(5);
+    for width in SymbolBits::ALL {
+        for huffmans in [huffmans(&mut seed, width), huffmans(&mut seed, width)] {
+            for _ in 0..(cases() / 400).max(1) {
+                let block = inputs::block(&mut seed);
+                for (ways, huffman) in (1..).zip(&huffmans) {
+                    let bytes = check(huffman, &block, "codec");
+                    assert_eq!(bytes, plain_bytes(huffman, ways, &block), "{width:?}, {ways} ways");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn patterns_and_dictionaries_take_the_bits_of_their_definitions_and_give_blocks_back() {
     let mut seed = SplitMix64::new(1);

@@ -3,6 +3,7 @@
 
 mod energy;
 mod hardware;
+mod limits;
 mod ratio;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,18 @@ pub const PAPER: Paper = Paper {
     variants: VARIANTS,
     evaluate,
 };
+
+/// Programs of the paper by our names of them, as members of the workloads that were run.
+fn members(points: &Points, programs: &[&str]) -> Vec<bool> {
+    let suite = crate::suite::suite("e2mc").ok().flatten();
+    let ours: Vec<String> = suite
+        .into_iter()
+        .flat_map(|suite| suite.programs)
+        .filter(|program| programs.contains(&program.name.as_str()))
+        .flat_map(|program| program.ours)
+        .collect();
+    points.workloads.iter().map(|name| ours.contains(name)).collect()
+}
 
 /// Without compression.
 const BASE: &str = "base";
@@ -61,6 +74,15 @@ const VALUES: [(&str, &str); 3] = [(IDEAL_16, "1K"), ("values-2k", "2K"), ("valu
 /// Online probabilities, with one way and four.
 const ONLINE: [(&str, &str); 2] = [("online-1", "pdw1"), ("online-4", "pdw4")];
 const STRICT: &str = "online-4-strict";
+/// As the second of the offline codes, from the data of another seed.
+const OTHER_SEED: &str = "other-seed";
+/// The GPU with one memory channel a controller, 96.2 GB/s, which is what Table V's controllers, bus and clock multiply to: without compression, with eight
+/// times the bandwidth, and with two codecs.
+const NARROW: [&str; 4] = ["narrow", "narrow-8", "narrow-bdi", "narrow-e2mc16-4"];
+const NARROW_GPU: &[&str] = &["dram.channels=1"];
+/// The GPU with more lines on their way: without compression, with eight times the bandwidth, and with compression.
+const ROOMY: [&str; 3] = ["roomy", "roomy-8", "roomy-e2mc16-4"];
+const ROOMY_GPU: &[&str] = &["l2.mshrs=128", "sm.l1d.mshrs=128", "sm.l1d.allocate=fill"];
 /// Lengths of sampling in millions of thread instructions, at size large.
 const SAMPLING: [(&str, f64); 7] = [
     ("sampling-1", 1.0),
@@ -73,8 +95,8 @@ const SAMPLING: [(&str, f64); 7] = [
 ];
 
 const VARIANTS: &[Variant] = &[
-    Variant::new(BASE),
-    Variant::new(BANDWIDTH[2].0).set(&["clock.dram_mhz=8016"]),
+    Variant::new(BASE).beside(),
+    Variant::new(BANDWIDTH[2].0).set(&["clock.dram_mhz=8016"]).beside(),
     Variant::new(IDEAL[0].0).with(&["bdi"]),
     Variant::new(IDEAL[1].0).with(&["fpc:compress_clocks=1,decompress_clocks=1"]),
     Variant::new(IDEAL[2].0)
@@ -85,8 +107,8 @@ const VARIANTS: &[Variant] = &[
     Variant::new(IDEAL[5].0)
         .with(&["e2mc:symbol_bits=32,ways=1,latency=set,compress_clocks=1,decompress_clocks=1"]),
     Variant::new("fpc").with(&["fpc"]),
-    Variant::new(ONE_WAY).with(&["e2mc:ways=1"]),
-    Variant::new(FOUR_WAYS).with(&["e2mc:ways=4"]),
+    Variant::new(ONE_WAY).with(&["e2mc:ways=1"]).beside(),
+    Variant::new(FOUR_WAYS).with(&["e2mc:ways=4"]).beside(),
     Variant::new(EIGHT_WAYS).with(&["e2mc:ways=8"]),
     Variant::new("e2mc4-8").with(&["e2mc:symbol_bits=4,ways=8"]),
     Variant::new("e2mc8-8").with(&["e2mc:symbol_bits=8,ways=8"]),
@@ -110,6 +132,18 @@ const VARIANTS: &[Variant] = &[
     Variant::new(DECOMPRESS[1].0)
         .with(&["e2mc:ways=1,latency=set,compress_clocks=0,decompress_clocks=40"])
         .first_seed(),
+    Variant::new(OTHER_SEED)
+        .with(&["e2mc:ways=1,profile_seed=other,latency=set,compress_clocks=1,decompress_clocks=1"])
+        .first_seed(),
+    Variant::new(NARROW[0]).set(NARROW_GPU).first_seed(),
+    Variant::new(NARROW[1]).set(&["dram.channels=1", "clock.dram_mhz=8016"]).first_seed(),
+    Variant::new(NARROW[2]).set(NARROW_GPU).with(&["bdi"]).first_seed(),
+    Variant::new(NARROW[3]).set(NARROW_GPU).with(&["e2mc:ways=4"]).first_seed(),
+    Variant::new(ROOMY[0]).set(ROOMY_GPU).first_seed(),
+    Variant::new(ROOMY[1])
+        .set(&["l2.mshrs=128", "sm.l1d.mshrs=128", "sm.l1d.allocate=fill", "clock.dram_mhz=8016"])
+        .first_seed(),
+    Variant::new(ROOMY[2]).set(ROOMY_GPU).with(&["e2mc:ways=4"]).first_seed(),
     Variant::new(SAMPLING[0].0).with(&["e2mc:ways=1,probability=online,sampling={1000000}"]).first_seed(),
     Variant::new(SAMPLING[1].0).with(&["e2mc:ways=1,probability=online,sampling={10000000}"]).first_seed(),
     Variant::new(SAMPLING[3].0).with(&["e2mc:ways=1,probability=online,sampling={30000000}"]).first_seed(),
@@ -124,6 +158,7 @@ fn evaluate(points: &Points) -> Findings {
     ratio::evaluate(points, &mut findings);
     energy::evaluate(points, &mut findings);
     hardware::evaluate(&mut findings);
+    limits::evaluate(points, &mut findings);
     findings.figures.sort_by_key(|figure| (figure.place.is_none(), figure.name));
     findings
 }

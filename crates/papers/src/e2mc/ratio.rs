@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compression ratios: Figures 3, 4 and 9 to 11. Of the lines that move between L2 and DRAM, reads and writes; metadata are not counted.
 
-use super::{FOUR_WAYS, IDEAL, IDEAL_16, ONE_WAY, ONLINE, SAMPLING, STRICT, VALUES, WAYS};
+use super::{
+    FOUR_WAYS, IDEAL, IDEAL_16, ONE_WAY, ONLINE, OTHER_SEED, SAMPLING, STRICT, VALUES, WAYS, members,
+};
 use crate::figure::{Figure, Series};
 use crate::measure::{Column, Mean, over};
 use crate::paper::Findings;
@@ -11,8 +13,8 @@ use crate::point::{PointRecord, Points};
 const LINE: f64 = 128.0;
 const ACCESS: f64 = 32.0;
 
-/// Programs for which the paper has 8-bit symbols best, by our names of them.
-const EIGHT_BEST: [&str; 4] = ["transpose", "mummergpu", "spmv", "spmv-csr"];
+/// Programs for which the paper has 8-bit symbols best.
+const EIGHT_BEST: [&str; 3] = ["transpose", "mummergpu", "spmv"];
 
 fn lines(point: &PointRecord) -> Option<f64> {
     Some(point.count("mc.filled.count")? + point.count("mc.written.count")?)
@@ -49,11 +51,50 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     values(points, findings);
     online(points, findings);
     symbol_lengths(points, findings);
-    // Entropies of programs are told by `warpwatt entropy`; no run leaves them.
-    findings.measures.of("e2mc.shannon", None, 0);
-    for entry in ["mfv2k", "mfv4k"] {
-        findings.measures.of(format!("e2mc.mfv_prefix:{entry}"), None, 0);
+    bounds(points, findings);
+}
+
+/// What no code exceeds, the prefix of values without a codeword, and codes from other data.
+fn bounds(points: &Points, findings: &mut Findings) {
+    let measures = &mut findings.measures;
+    let bound = points.column(IDEAL_16, |point| point.count("codes.bound.ratio"));
+    measures.average("e2mc.shannon", &bound, Mean::Geometric);
+    measures.most("e2mc.shannon", &bound, &points.workloads);
+    let reached = raw(points, IDEAL_16);
+    measures.of("e2mc.shannon.gap", less(&bound, &reached), bound.count());
+
+    let prefix = |variant: &str| points.column(variant, |point| point.count("codes.escape.bits"));
+    let mummer = members(points, &["mummergpu"]);
+    for (entry, (variant, _)) in [("mfv2k", VALUES[1]), ("mfv4k", VALUES[2])] {
+        measures.mean(format!("e2mc.mfv_prefix:{entry}"), &prefix(variant).only(&mummer));
     }
+    measures.mean("e2mc.mfv_prefix.mfv1k", &prefix(IDEAL_16).only(&mummer));
+    for (name, program) in [("mummergpu", "mummergpu"), ("pageviewrank", "PageViewRank")] {
+        let gained = raw(points, VALUES[2].0).added(&raw(points, VALUES[1].0));
+        measures.mean(format!("e2mc.mfv_prefix.{name}"), &gained.only(&members(points, &[program])));
+    }
+    type Of = fn(&Points, &str) -> Column;
+    for (claim, of) in [("e2mc.raw_ratio", raw as Of), ("e2mc.mag_ratio", at_granularity as Of)] {
+        let other = of(points, OTHER_SEED);
+        measures.average(format!("{claim}.other_seed:e2mc16"), &other, Mean::Geometric);
+        let lost = less(&of(points, IDEAL_16), &other);
+        measures.of(format!("{claim}.lost_to_other_seed"), lost, other.count());
+    }
+    let series = [
+        Series::new("bound of the source coding theorem", "x", bound).ratio(),
+        Series::new("e2mc16", "x", reached).ratio(),
+        Series::new("e2mc16, codes of another seed", "x", raw(points, OTHER_SEED)).ratio(),
+        Series::new("prefix at 1K values", "bits", prefix(IDEAL_16)),
+        Series::new("prefix at 2K values", "bits", prefix(VALUES[1].0)),
+        Series::new("prefix at 4K values", "bits", prefix(VALUES[2].0)),
+    ];
+    findings.figures.push(Figure::new(
+        "bounds",
+        "",
+        "Raw compression ratio of 16-bit symbols, what no code exceeds, and the prefix of values without a codeword",
+        &points.workloads,
+        series.into(),
+    ));
 }
 
 fn offline(points: &Points, findings: &mut Findings) {
@@ -123,8 +164,8 @@ fn values(points: &Points, findings: &mut Findings) {
     let most = Column((0..points.workloads.len()).map(best).collect());
     let means = VALUES[1..].iter().filter_map(|(variant, _)| percent(&of(variant), &few));
     findings.measures.of("e2mc.mfv", means.reduce(f64::max), few.count());
-    let fwt: Vec<bool> = points.workloads.iter().map(|name| name == "fastwalshtransform").collect();
-    findings.measures.mean("e2mc.mfv_fwt", &most.only(&fwt));
+    let walsh = members(points, &["fastWalshTransform"]);
+    findings.measures.mean("e2mc.mfv_fwt", &most.only(&walsh));
     findings.measures.most("e2mc.mfv", &most, &points.workloads);
     let series = VALUES.iter().map(|(variant, values)| {
         Series::new(format!("{values} values"), "x", of(variant).over(&few)).ratio()
@@ -234,8 +275,9 @@ fn symbol_lengths(points: &Points, findings: &mut Findings) {
         let eight = value("e2mc8")?;
         Some(["e2mc4", "e2mc16", "e2mc32"].iter().all(|name| value(name).is_none_or(|other| other < eight)))
     };
-    let places = points.workloads.iter().enumerate().filter(|(_, name)| EIGHT_BEST.contains(&name.as_str()));
-    let found: Vec<bool> = places.filter_map(|(place, _)| eight_is_best(place)).collect();
+    let three = members(points, &EIGHT_BEST);
+    let places = (0..three.len()).filter(|&place| three[place]);
+    let found: Vec<bool> = places.filter_map(eight_is_best).collect();
     let count = (!found.is_empty()).then(|| found.iter().filter(|best| **best).count() as f64);
     findings.measures.of("e2mc.symbol_order", count, found.len());
     findings.measures.of("e2mc.symbol_order.eight_best", count, found.len());

@@ -36,6 +36,16 @@ choice! {
 }
 
 choice! {
+    /// Inputs of the run that makes a profile.
+    ProfileSeed {
+        /// Those of the run itself.
+        Same = "same",
+        /// Those of another seed.
+        Other = "other",
+    }
+}
+
+choice! {
     /// How lines count that are in memory when codes come into being.
     Accounting {
         /// As if they had been encoded all the time.
@@ -63,6 +73,7 @@ technique_parameters! {
         probability: Probability = Probability::Offline, 0..=0, "", "Where the probabilities of symbols come from.";
         profile: FileName = FileName::NONE, 0..=0, "", "Profile for offline probabilities; without one, a functional run of the workload makes it.";
         profile_from: ProfileFrom = ProfileFrom::LoadsStores, 0..=0, "", "What such a run counts: the data of loads and stores, or lines that move between L2 and DRAM.";
+        profile_seed: ProfileSeed = ProfileSeed::Same, 0..=0, "", "Inputs of such a run: those of the run itself, or those of another seed.";
         values: u32 = 1024, 8..=16384, "", "Most frequent values that have codewords if symbols are longer than 8 bits.";
         sampling: u32 = 20000000, 1..=4000000000, "instructions", "Thread instructions until online codes are made.";
         recode: u32 = 0, 0..=4000000000, "instructions", "Thread instructions after which online codes are made anew, again and again; 0 for never. Not in the paper.";
@@ -125,6 +136,8 @@ pub struct WantedProfile {
     /// The file that holds it; without one, it is to be collected.
     pub file: Option<&'static str>,
     pub collected: Collected,
+    /// It is to be collected with inputs of another seed.
+    pub other_seed: bool,
 }
 
 impl Techniques {
@@ -138,7 +151,8 @@ impl Techniques {
             ProfileFrom::LoadsStores => Collected::LoadsStores,
             ProfileFrom::Dram => Collected::Dram,
         };
-        Some(WantedProfile { file, collected })
+        let other_seed = parameters.profile_seed == ProfileSeed::Other;
+        Some(WantedProfile { file, collected, other_seed })
     }
 }
 
@@ -187,6 +201,12 @@ fn check_e2mc(parameters: &Parameters, config: &Config, found: &mut Vec<Techniqu
         found.push(TechniqueError::new(
             "`e2mc` is given a profile, and `probability` is online",
             "leave `profile` out, or choose `probability=offline`",
+        ));
+    }
+    if parameters.profile_seed == ProfileSeed::Other && parameters.profile != FileName::NONE {
+        found.push(TechniqueError::new(
+            "`e2mc` is given a profile, and `profile_seed` says which run is to make one",
+            "leave one of the two out",
         ));
     }
 }

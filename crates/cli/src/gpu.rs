@@ -150,6 +150,11 @@ fn failure(errors: &[Error]) -> Failure {
     Failure::several(errors.iter().cloned().map(told).collect())
 }
 
+/// Makes a setting, or says what is wrong with it.
+pub fn apply_told(config: &mut Config, setting: &str) -> Result<(), Told> {
+    apply(config, setting).map_err(told)
+}
+
 fn told(error: Error) -> Told {
     let place = match &error.place {
         Some(place) => format!("{}:{}:{}: ", place.file, place.line, place.column),

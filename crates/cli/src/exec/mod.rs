@@ -9,7 +9,8 @@ pub mod library;
 mod program;
 mod progress;
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use warpwatt_record::{
     CORRUPTED, ChosenTechniques, Meter, Part, Settings, Timing, UNNOTICED, children_usage, merge, unnoticed,
@@ -56,6 +57,11 @@ impl Refusal {
         self.failure = self.failure.help(help);
         self
     }
+}
+
+/// Where the program of a command line is, as a shell would find it.
+pub fn located(command: &[OsString]) -> Result<PathBuf, Failure> {
+    Program::find(command).map(|program| program.path).map_err(|refusal| refusal.failure)
 }
 
 /// Runs the program; returns the code to exit with.

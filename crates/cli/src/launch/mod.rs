@@ -5,11 +5,11 @@
 //! `keys` declares what may be written, `read` turns a text into a [`LaunchFile`] or into diagnostics, `play` carries it out.
 
 mod content;
-mod keys;
+pub(crate) mod keys;
 mod play;
 mod read;
 mod schema;
-mod table;
+pub(crate) mod table;
 mod texture;
 
 use std::path::PathBuf;

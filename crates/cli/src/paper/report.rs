@@ -3,30 +3,70 @@
 
 use std::path::Path;
 
+use serde_json::Value;
 use warpwatt_papers::{Judged, Ledger, Row};
 
-use super::folder;
-use super::plan::Plan;
 use crate::console::Console;
+use crate::points::folder;
 use crate::table::{Table, wrapped};
 
 /// Columns that remarks take.
 const WIDTH: usize = 100;
-/// Failed points that are told one by one; the log has all of them.
-const TOLD: usize = 10;
 
-pub fn print(ledger: &Ledger, out: &Path, console: &Console) {
+/// The ledger; of an experiment without claims, the figures that have a value for each combination.
+pub fn print(ledger: &Ledger, figures: &[(String, Value)], console: &Console) {
     console.summary(&format!("{}\n", wrapped(&ledger.headline(), 0, WIDTH)));
-    console.result(&table(ledger));
-    let mut text = format!("\n{}{}", wrapped(&ledger.tally(), 0, WIDTH), remarks(&ledger.rows));
+    match ledger.rows.is_empty() {
+        true => figures.iter().filter(|(name, _)| name.ends_with("-interaction")).for_each(|(_, figure)| {
+            let title = format!("{}, in percent", figure["title"].as_str().unwrap_or_default());
+            console.summary(&wrapped(&title, 0, WIDTH));
+            console.result(&combinations(figure));
+        }),
+        false => console.result(&table(ledger)),
+    }
+    console.summary(&format!("\n{}{}\n", wrapped(&ledger.tally(), 0, WIDTH), remarks(&ledger.rows)));
+}
+
+/// Where everything is.
+pub fn files(ledgers: &[&Ledger], out: &Path, console: &Console) {
+    let place = |ledger: &Ledger| match ledgers.len() {
+        1 => out.to_owned(),
+        _ => out.join(&ledger.about.paper),
+    };
+    let mut text = String::new();
+    for ledger in ledgers {
+        text += &format!(
+            "ledger of {}: {}, ledger.json, figures/\n",
+            ledger.about.paper,
+            place(ledger).join("ledger.md").display()
+        );
+    }
     text += &format!(
-        "\nledger: {}, ledger.json; figures: {}; points: {}\n",
-        out.join("ledger.md").display(),
-        out.join(folder::FIGURES).display(),
-        out.join(folder::POINTS).display()
+        "points: {}; tables: {}\n",
+        out.join(folder::POINTS).display(),
+        out.join(folder::DATA).display()
     );
     text += "how claims are read and judged: ledger.md, or `warpwatt list claims`\n";
     console.summary(&text);
+}
+
+/// A figure by combination, a row each.
+fn combinations(figure: &Value) -> String {
+    let series: Vec<_> = figure["series"].as_array().into_iter().flatten().collect();
+    let name = |series: &Value| series["name"].as_str().unwrap_or_default().replace("interaction: ", "");
+    let names: Vec<_> = series.iter().map(|series| name(series)).collect();
+    let mut columns = vec![figure["axis"].as_str().unwrap_or_default()];
+    columns.extend(names.iter().map(String::as_str));
+    let mut table = Table::new(&columns);
+    let labels = series.first().and_then(|series| series["values"].as_object()).into_iter().flatten();
+    for (label, _) in labels {
+        let shown = |series: &&Value| {
+            let value = series["values"][label].as_f64();
+            value.map_or("no data".to_owned(), |value| format!("{value:.2}"))
+        };
+        table.cells(std::iter::once(label.clone()).chain(series.iter().map(shown)).collect());
+    }
+    table.render()
 }
 
 fn table(ledger: &Ledger) -> String {
@@ -67,17 +107,6 @@ fn remarks(rows: &[Row]) -> String {
     text
 }
 
-/// Says which points failed, and how to run them alone.
-pub fn failures(plan: &Plan, failed: &[(usize, String)], console: &Console) {
-    for (task, reason) in failed.iter().take(TOLD) {
-        let task = &plan.tasks[*task];
-        console.warn(&format!("{} failed: {reason}\n  {}", task.name(), task.point.command()));
-    }
-    if failed.len() > TOLD {
-        console.warn(&format!("{} more failed", failed.len() - TOLD));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use warpwatt_papers::{About, Column, Evidence, Measures, Size};
@@ -99,6 +128,8 @@ mod tests {
             of_suite: false,
             missing: Vec::new(),
             stand_ins: Default::default(),
+            quick_of: None,
+            larger: None,
             points: 36,
             failed: Vec::new(),
         };

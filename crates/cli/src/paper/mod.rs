@@ -134,7 +134,11 @@ impl Written {
             folder.write(&format!("{place}{}/{name}.json", folder::FIGURES), text.as_bytes())?;
         }
         folder.write(&format!("{place}ledger.json"), self.ledger.to_json().map_err(internal)?.as_bytes())?;
-        folder.write(&format!("{place}ledger.md"), self.ledger.to_markdown().as_bytes())
+        let mut page = self.ledger.to_markdown();
+        if self.ledger.rows.is_empty() {
+            page += &format!("\n```text\n{}```\n", report::combinations(&self.figures));
+        }
+        folder.write(&format!("{place}ledger.md"), page.as_bytes())
     }
 }
 

@@ -152,7 +152,8 @@ mod tests {
     use crate::args::{Cli, Command};
 
     fn args(more: &[&str]) -> PaperArgs {
-        let words = [&["warpwatt", "paper", "all", "--size", "tiny"], more].concat();
+        let size: &[&str] = if more.contains(&"--size") { &[] } else { &["--size", "tiny"] };
+        let words = [&["warpwatt", "paper", "all"], size, more].concat();
         let Command::Paper(args) = Cli::parse_from(words).command else { panic!("it is `paper`") };
         args
     }

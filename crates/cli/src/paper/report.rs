@@ -13,15 +13,11 @@ use crate::table::{Table, wrapped};
 /// Columns that remarks take.
 const WIDTH: usize = 100;
 
-/// The ledger; of an experiment without claims, the figures that have a value for each combination.
+/// The ledger; of an experiment without claims, its combinations.
 pub fn print(ledger: &Ledger, figures: &[(String, Value)], console: &Console) {
     console.summary(&format!("{}\n", wrapped(&ledger.headline(), 0, WIDTH)));
     match ledger.rows.is_empty() {
-        true => figures.iter().filter(|(name, _)| name.ends_with("-interaction")).for_each(|(_, figure)| {
-            let title = format!("{}, in percent", figure["title"].as_str().unwrap_or_default());
-            console.summary(&wrapped(&title, 0, WIDTH));
-            console.result(&combinations(figure));
-        }),
+        true => console.result(&combinations(figures)),
         false => console.result(&table(ledger)),
     }
     console.summary(&format!("\n{}{}\n", wrapped(&ledger.tally(), 0, WIDTH), remarks(&ledger.rows)));
@@ -50,23 +46,71 @@ pub fn files(ledgers: &[&Ledger], out: &Path, console: &Console) {
     console.summary(&text);
 }
 
-/// A figure by combination, a row each.
-fn combinations(figure: &Value) -> String {
-    let series: Vec<_> = figure["series"].as_array().into_iter().flatten().collect();
-    let name = |series: &Value| series["name"].as_str().unwrap_or_default().replace("interaction: ", "");
-    let names: Vec<_> = series.iter().map(|series| name(series)).collect();
-    let mut columns = vec![figure["axis"].as_str().unwrap_or_default()];
-    columns.extend(names.iter().map(String::as_str));
+/// What combinations come to, and where their parts meet.
+pub fn combinations(figures: &[(String, Value)]) -> String {
+    let mut text = String::new();
+    for (name, figure) in figures {
+        let title = format!("{}, in percent", figure["title"].as_str().unwrap_or_default());
+        if name.ends_with("-interaction") {
+            text += &format!("{}{}", wrapped(&title, 0, WIDTH), by_combination(figure));
+        } else if name.contains("-components-") {
+            text += &format!("\n{}", wrapped(&format!("{title}: {}", meetings(figure)), 0, WIDTH));
+        }
+    }
+    text
+}
+
+/// Columns of the figure of interactions that fit a line.
+const SHOWN: [(&str, &str); 8] = [
+    ("saved", "saved"),
+    ("sum of the parts", "sum of parts"),
+    ("interaction", "interaction"),
+    ("interaction: dynamic", "dynamic"),
+    ("interaction: static", "static"),
+    ("interaction: by time", "by time"),
+    ("time saved", "time saved"),
+    ("time: sum", "time sum"),
+];
+
+/// A row for each combination.
+fn by_combination(figure: &Value) -> String {
+    let all: Vec<_> = figure["series"].as_array().into_iter().flatten().collect();
+    let columns: Vec<_> = ["combination"].into_iter().chain(SHOWN.map(|(_, shown)| shown)).collect();
+    let series = SHOWN.map(|(name, _)| all.iter().find(|series| series["name"] == name));
+    let labels = all.first().and_then(|series| series["values"].as_object()).into_iter().flatten();
     let mut table = Table::new(&columns);
-    let labels = series.first().and_then(|series| series["values"].as_object()).into_iter().flatten();
     for (label, _) in labels {
-        let shown = |series: &&Value| {
-            let value = series["values"][label].as_f64();
+        let shown = |series: &Option<&&Value>| {
+            let value = series.and_then(|series| series["values"][label].as_f64());
             value.map_or("no data".to_owned(), |value| format!("{value:.2}"))
         };
         table.cells(std::iter::once(label.clone()).chain(series.iter().map(shown)).collect());
     }
     table.render()
+}
+
+/// Components whose interaction is largest.
+const MEETINGS: usize = 4;
+
+/// Components in which what is saved together differs most from the sum of the parts.
+fn meetings(figure: &Value) -> String {
+    let all = figure["series"].as_array().into_iter().flatten();
+    let interaction = all.clone().find(|series| series["name"] == "interaction");
+    let values = interaction.and_then(|series| series["values"].as_object()).into_iter().flatten();
+    let mut found: Vec<_> =
+        values.filter_map(|(component, value)| Some((component, value.as_f64()?))).collect();
+    found.sort_by(|one, other| other.1.abs().total_cmp(&one.1.abs()));
+    let shown = |(component, value): &(&String, f64)| {
+        let alone = all.clone().filter_map(|series| {
+            let part = series["name"].as_str()?.strip_suffix(" alone")?;
+            let saved = series["values"][component.as_str()].as_f64()?;
+            (saved.abs() >= 0.005).then(|| format!("{part} {saved:.2}"))
+        });
+        let alone: Vec<_> = alone.collect();
+        format!("{component} {value:+.2} (alone: {})", alone.join(", "))
+    };
+    let largest: Vec<_> = found.iter().take(MEETINGS).map(shown).collect();
+    format!("together beyond the sum of the parts, {}", largest.join("; "))
 }
 
 fn table(ledger: &Ledger) -> String {

@@ -73,16 +73,23 @@ fn survives(args: &[&str], moments: usize) {
     }
     let last = warpwatt(&[args, &["--out", &killed]].concat()).expect(0);
     assert_eq!(last.out.replace(&killed, &whole), whole_run.out);
-    assert_eq!(files(Path::new(&killed)).keys().collect::<Vec<_>>(), files(Path::new(&whole)).keys().collect::<Vec<_>>());
+    assert_eq!(
+        files(Path::new(&killed)).keys().collect::<Vec<_>>(),
+        files(Path::new(&whole)).keys().collect::<Vec<_>>()
+    );
     for (name, bytes) in files(Path::new(&whole)) {
         assert!(files_equal(&killed, &name, &bytes), "{name} differs");
     }
     // A point whose file is there is not run again: the log tells of each at most once.
     let log = std::fs::read_to_string(Path::new(&killed).join("log.txt")).expect("a log");
-    let told: Vec<_> = log.lines().filter_map(|line| line.split_once(" s, points/")).map(|(_, key)| key).collect();
+    let told: Vec<_> =
+        log.lines().filter_map(|line| line.split_once(" s, points/")).map(|(_, key)| key).collect();
     let distinct: BTreeSet<_> = told.iter().collect();
     assert_eq!(told.len(), distinct.len(), "{log}");
-    assert!(told.len() + moments * 4 >= all, "what was kept without a line: at most what ran when it was killed");
+    assert!(
+        told.len() + moments * 4 >= all,
+        "what was kept without a line: at most what ran when it was killed"
+    );
 }
 
 fn files_equal(folder: &str, name: &str, bytes: &[u8]) -> bool {
@@ -122,5 +129,7 @@ fn another_build_of_the_program_uses_nothing_of_this_one() {
     std::fs::write(&copy, bytes).expect("a copy");
     std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
     let mut other = std::process::Command::new(&copy);
-    finish(other.current_dir(crate::common::root()).args(args)).expect(0).says("0 of 24 points were there, 24 were run");
+    finish(other.current_dir(crate::common::root()).args(args))
+        .expect(0)
+        .says("0 of 24 points were there, 24 were run");
 }

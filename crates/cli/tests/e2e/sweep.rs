@@ -10,7 +10,8 @@ use crate::common::{Folder, command, finish, root, warpwatt};
 use crate::validate::violation;
 
 fn read(path: impl AsRef<Path>) -> Value {
-    let text = std::fs::read_to_string(path.as_ref()).unwrap_or_else(|error| panic!("{error}: {:?}", path.as_ref()));
+    let text =
+        std::fs::read_to_string(path.as_ref()).unwrap_or_else(|error| panic!("{error}: {:?}", path.as_ref()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in\n{text}"))
 }
 
@@ -51,16 +52,24 @@ fn a_sweep_ends_in_tables_and_a_front() {
     assert_eq!(result["configurations"].as_array().map(Vec::len), Some(12));
     for subject in result["subjects"].as_array().expect("subjects") {
         let costs: Vec<_> = subject["costs"].as_array().expect("costs").iter().collect();
-        let pair = |cost: &Value| (cost["seconds"].as_f64().expect("time"), cost["energy_j"].as_f64().expect("energy"));
+        let pair = |cost: &Value| {
+            (cost["seconds"].as_f64().expect("time"), cost["energy_j"].as_f64().expect("energy"))
+        };
         for cost in &costs {
             let (time, energy) = pair(cost);
-            let beaten = costs.iter().map(|other| pair(other)).any(|(t, e)| t <= time && e <= energy && (t, e) != (time, energy));
+            let beaten = costs
+                .iter()
+                .map(|other| pair(other))
+                .any(|(t, e)| t <= time && e <= energy && (t, e) != (time, energy));
             assert_eq!(cost["front"], Value::Bool(!beaten), "{cost}");
         }
     }
     let first = &result["means"][0];
     assert_eq!((first["time"].as_f64(), first["energy"].as_f64()), (Some(1.0), Some(1.0)));
-    assert_eq!(ran.out.lines().filter(|line| line.starts_with("none ") || line.starts_with("drowsy ")).count(), 12);
+    assert_eq!(
+        ran.out.lines().filter(|line| line.starts_with("none ") || line.starts_with("drowsy ")).count(),
+        12
+    );
     for figure in ["pareto", "time", "energy"] {
         assert_eq!(read(out.join(format!("figures/{figure}.json")))["axis"], "configuration");
     }
@@ -71,8 +80,10 @@ fn a_sweep_ends_in_tables_and_a_front() {
     let file: toml::Value = toml::from_str(&text).expect("TOML");
     valid("sweep", &serde_json::to_value(file).expect("JSON"));
     let page = std::fs::read_to_string(root().join("docs/sweeps.md")).expect("the page");
-    let shown = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("the example");
-    let plain: String = text.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
+    let shown =
+        page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("the example");
+    let plain: String =
+        text.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
     assert_eq!(shown, plain);
 }
 
@@ -143,7 +154,10 @@ fn what_is_wrong_with_a_sweep_is_told_with_its_line() {
         warpwatt(&["sweep", &file, "--out", &out]).expect(2)
     };
     refused("size = \"tiny\"\nworkload = [\"bfs\"]\n").says("s.toml:2:1").says("did you mean `workloads`?");
-    refused("workloads = [\"bsf\"]\n").says("s.toml:1:").says("there is no workload `bsf`").says("did you mean `bfs`?");
+    refused("workloads = [\"bsf\"]\n")
+        .says("s.toml:1:")
+        .says("there is no workload `bsf`")
+        .says("did you mean `bfs`?");
     refused("workloads = [\"bfs\"]\n[parameters]\nsm.wraps = [1, 2]\n").says("s.toml:3:").says("sm.warps");
     refused("workloads = [\n").says("s.toml:").says("has to be TOML");
     refused("workloads = [\"bfs\"]\ntechniques = [[\"corf\", \"corf++\"]]\n").says("corf");
@@ -178,7 +192,11 @@ fn folders_that_cannot_be_written_and_disks_that_are_full_are_told_and_points_ar
     };
     let ran = limited(4096).expect(74).says("cannot write").says("points that are done are kept");
     assert!(ran.err.contains("/points/"), "{}", ran.err);
-    assert_eq!(keys(&Path::new(&out).join("points")).len(), 0, "nothing is left of what could not be written");
+    assert_eq!(
+        keys(&Path::new(&out).join("points")).len(),
+        0,
+        "nothing is left of what could not be written"
+    );
     // The result cannot be written: all points are there.
     std::fs::create_dir(Path::new(&out).join("sweep.json")).expect("a folder in its place");
     warpwatt(&args).expect(74).says("cannot write").says("the same command goes on from there");
@@ -186,5 +204,7 @@ fn folders_that_cannot_be_written_and_disks_that_are_full_are_told_and_points_ar
     std::fs::remove_dir(Path::new(&out).join("sweep.json")).expect("it is there");
     warpwatt(&args).expect(0).says("4 of 4 points were there, 0 were run");
     // A folder of another kind is left alone.
-    warpwatt(&["paper", "corf", "--workloads", "vecadd", "--out", &out]).expect(2).says("has the results of a sweep");
+    warpwatt(&["paper", "corf", "--workloads", "vecadd", "--out", &out])
+        .expect(2)
+        .says("has the results of a sweep");
 }

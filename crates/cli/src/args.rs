@@ -25,7 +25,8 @@ Examples:
   warpwatt gpu show gtx480                       every parameter of a GPU
   warpwatt compile k.ptx                         registers, spills and instructions per kernel
   warpwatt compare a.json b.json                 cycles, energy and counters of two runs
-  warpwatt paper warped-compression              a paper's claims beside what is measured
+  warpwatt paper all --quick                     papers' claims beside what is measured
+  warpwatt sweep sweep.toml                      parameters x workloads x techniques, into tables
   warpwatt bench                                 simulation speed
 
 Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 bad PTX or launch file,
@@ -74,6 +75,10 @@ pub enum Command {
     Compare(CompareArgs),
     /// Reproduce a paper's experiments, and compare its claims with what was measured
     Paper(PaperArgs),
+    /// Run parameters x workloads x techniques, and keep the results as tables
+    Sweep(SweepArgs),
+    /// Run one point of a sweep: one file in, one file out
+    Point(PointArgs),
     /// Run a reproducer that a crash or `--save-reproducer` left
     Replay(ReplayArgs),
     /// Copy the program and its CUDA libraries to a folder
@@ -156,7 +161,7 @@ pub struct ListArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "json")]
     pub show: Option<String>,
 
-    /// Only the workloads of a paper's suite: caches, corf, e2mc or warped-compression
+    /// Only the workloads of a suite: caches, combined, corf, e2mc or warped-compression
     #[arg(long, value_name = "NAME", value_parser = parse_suite, conflicts_with = "show")]
     pub paper: Option<String>,
 
@@ -588,7 +593,7 @@ pub struct VerifyArgs {
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
 
-    /// The workloads of a paper's suite: caches, corf, e2mc or warped-compression
+    /// The workloads of a suite: caches, combined, corf, e2mc or warped-compression
     #[arg(long, value_name = "NAME", value_parser = parse_suite, conflicts_with = "names")]
     pub paper: Option<String>,
 
@@ -630,6 +635,12 @@ pub enum Format {
     Launch,
     /// The technology file, warpwatt.technology/1
     Technology,
+    /// The sweep file, warpwatt.sweep/1
+    Sweep,
+    /// What `point` reads, warpwatt.request/1
+    Request,
+    /// What is kept of a point, warpwatt.point/1
+    Point,
 }
 
 #[derive(Args, Debug)]
@@ -671,18 +682,33 @@ pub struct CompareArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  warpwatt paper all --quick                             about two minutes on two cores
   warpwatt paper warped-compression
-  warpwatt paper warped-compression --size medium --out medium --json -
-  warpwatt paper warped-compression --workloads bfs,lib
+  warpwatt paper e2mc --size medium --large-where-needed --out e2mc-medium
+  warpwatt paper combined                                techniques of all papers together
+  warpwatt paper warped-compression --workloads bfs,lib --json -
 
-DIR gets a file for each run (points/), the series of each figure (figures/), and the ledger
-(ledger.json, ledger.md): a row for each claim of the paper with what was measured. Runs that are
+DIR gets a file for each run (points/), the series of each figure (figures/), the ledger
+(ledger.json, ledger.md): a row for each claim of the paper with what was measured; and tables of
+everything (data/). With `all`, figures and ledgers are in a folder for each paper. Runs that are
 there are not run again, as long as program, inputs and settings are the same; so a command that was
 interrupted goes on where it was. docs/papers.md tells more.")]
 pub struct PaperArgs {
-    /// The paper: warped-compression, corf, e2mc, or caches
+    /// The paper: warped-compression, corf, e2mc, or caches; combined, for their techniques together; or all
     #[arg(value_name = "NAME")]
     pub name: String,
+
+    /// A quick look: one seed, about half of each suite, and so no tally
+    #[arg(long, conflicts_with_all = ["workloads", "large_where_needed"])]
+    pub quick: bool,
+
+    /// Measure claims that need a larger size than `--size` at large, instead of with lengths that are scaled: hours
+    #[arg(long)]
+    pub large_where_needed: bool,
+
+    /// Write the tables also as CSV
+    #[arg(long)]
+    pub csv: bool,
 
     /// Size of the workloads
     #[arg(long, value_parser = parse_size, default_value = "small")]
@@ -704,9 +730,62 @@ pub struct PaperArgs {
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     pub workloads: Vec<String>,
 
-    /// Write the ledger (schema warpwatt.ledger/2) also to a file, or to stdout with `-` instead of the table
+    /// Write the ledger (schema warpwatt.ledger/2; a list of them with `all`) also to a file, or to stdout with `-` instead of the table
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt sweep examples/sweep/l1.toml --out l1
+  warpwatt sweep examples/sweep/l1.toml --out l1 --csv
+  warpwatt sweep big.toml --out big --requests           a file for each point that is missing
+
+DIR gets a file for each run (points/), tables of everything (data/), the energy and time of each
+configuration with the Pareto front (sweep.json, figures/). Runs that are there are not run again.
+docs/sweeps.md describes the file, and how a cluster runs the points.")]
+pub struct SweepArgs {
+    /// The sweep file; `warpwatt schema sweep` prints its schema
+    #[arg(value_name = "FILE.toml")]
+    pub file: PathBuf,
+
+    /// Runs at the same time, each on one thread [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub jobs: Option<u32>,
+
+    /// Folder for the results: a new one, an empty one, or one that this command made
+    #[arg(long, value_name = "DIR", default_value = "warpwatt-sweep")]
+    pub out: PathBuf,
+
+    /// Write the tables also as CSV
+    #[arg(long)]
+    pub csv: bool,
+
+    /// Run nothing: write a request for each point that is missing into DIR/requests, for `warpwatt point`
+    #[arg(long, conflicts_with_all = ["jobs", "csv"])]
+    pub requests: bool,
+
+    /// Write what was found (schema warpwatt.sweep-result/1) also to a file, or to stdout with `-` instead of the table
+    #[arg(long, value_name = "FILE|-", conflicts_with = "requests")]
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  warpwatt point requests/KEY.json points/KEY.json
+
+The result is what `paper` and `sweep` keep of a run. An output that has this point already is left
+as it is.")]
+pub struct PointArgs {
+    /// What to run (schema warpwatt.request/1)
+    #[arg(value_name = "IN.json")]
+    pub input: PathBuf,
+
+    /// Where the result goes (schema warpwatt.point/1)
+    #[arg(value_name = "OUT.json")]
+    pub output: PathBuf,
 }
 
 #[derive(Args, Debug)]

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use warpwatt_config::{
-    Config, Error, GpuFile, PRESETS, Problem, Reason, apply_all, differences, listing, sha256, validate,
-    values,
+    Config, Error, GpuFile, PRESETS, Problem, Reason, apply, apply_all, differences, listing, sha256,
+    validate, values,
 };
 
 use warpwatt_runtime::Techniques;
@@ -149,6 +149,11 @@ fn read(gpu: &str) -> Result<GpuFile, Failure> {
 /// All that is wrong, in one message.
 fn failure(errors: &[Error]) -> Failure {
     Failure::several(errors.iter().cloned().map(told).collect())
+}
+
+/// Makes a setting, or says what is wrong with it.
+pub fn apply_told(config: &mut Config, setting: &str) -> Result<(), Told> {
+    apply(config, setting).map_err(told)
 }
 
 fn told(error: Error) -> Told {

@@ -20,12 +20,14 @@ mod job;
 pub mod launch;
 mod list;
 mod paper;
+mod points;
 mod profile;
 mod reproducer;
 mod run;
 mod schema;
 mod session;
 mod summary;
+mod sweep;
 mod table;
 mod technique;
 mod verify;
@@ -76,6 +78,8 @@ pub fn main() -> ExitCode {
         Command::Entropy(args) => entropy::entropy(args, &console),
         Command::Compare(args) => compare::compare(args, &console),
         Command::Paper(args) => paper::paper(args, &console),
+        Command::Sweep(args) => sweep::sweep(args, &console),
+        Command::Point(args) => points::point(args, &console),
         Command::Replay(args) => reproducer::replay(args, &console),
     };
     let exit = outcome.unwrap_or_else(|failure| {

@@ -68,6 +68,26 @@ pub fn read(techniques: &mut Techniques) -> Result<Missing, Failure> {
     Ok(missing)
 }
 
+/// Gives techniques what files have. A program is run once, so that what has to be collected beforehand is refused.
+pub fn read_for_a_program(techniques: &mut Techniques) -> Result<(), Failure> {
+    let missing = read(techniques)?;
+    if missing.symbols.is_some() {
+        let failure = Failure::usage(
+            "a program is run once, and offline probabilities need a profile of it beforehand",
+        );
+        return Err(failure.help("give `profile=FILE`, or choose `probability=online`"));
+    }
+    if let Some(wanted) = missing.counts {
+        let failure = Failure::usage(format!(
+            "a program is run once, and `{}` asks for counts of its instructions beforehand",
+            wanted.technique
+        ));
+        return Err(failure
+            .help("leave that out, so that hints come from the program itself, or give `profile=FILE`"));
+    }
+    Ok(())
+}
+
 /// What a functional run found for codes.
 pub struct Symbols {
     profile: Arc<SymbolProfile>,

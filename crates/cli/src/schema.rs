@@ -11,6 +11,9 @@ pub fn schema(args: &SchemaArgs, console: &Console) -> Result<Exit, Failure> {
         Format::Gpu => warpwatt_config::gpu_schema(),
         Format::Launch => crate::launch::launch_schema(),
         Format::Technology => warpwatt_energy::technology_schema(),
+        Format::Sweep => crate::sweep::schema(),
+        Format::Request => warpwatt_papers::request_schema(),
+        Format::Point => warpwatt_papers::point_schema(),
     };
     let text =
         serde_json::to_string_pretty(&schema).map_err(|e| Failure::new(Exit::Internal, e.to_string()))?;

@@ -17,7 +17,7 @@ use crate::gpu::Machine;
 use crate::interrupt;
 use crate::job::{Job, Stop};
 use crate::list::find_workload;
-use crate::paper::progress::Progress;
+use crate::points::progress::Progress;
 use crate::run::{Target, cores, options};
 use crate::session::{Watch, Watcher, isolated};
 use crate::table::{Table, grouped};
@@ -104,7 +104,8 @@ fn run_all(
     flag: &Arc<AtomicBool>,
     console: &Console,
 ) -> Result<Vec<Option<Found>>, Failure> {
-    let progress = Progress::new(console.live, 0, tasks.len());
+    let names: Vec<_> = tasks.iter().map(Task::name).collect();
+    let progress = Progress::new(console.live, jobs, names.iter().map(String::as_str), 0);
     let results: Vec<_> = tasks.iter().map(|_| Mutex::new(None)).collect();
     let failure = Mutex::new(None);
     let next = AtomicUsize::new(0);
@@ -114,8 +115,9 @@ fn run_all(
             let Some(task) = tasks.get(index) else { return };
             let name = task.name();
             progress.begin(&name);
+            let started = Instant::now();
             let found = run(task, target, flag);
-            progress.end(&name, found.is_ok());
+            progress.end(&name, started.elapsed().as_secs_f64(), found.is_ok());
             match found {
                 Ok(found) => {
                     console.detail(&format!("{name}: {:.2} s", found.seconds));

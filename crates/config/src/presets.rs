@@ -24,4 +24,5 @@ presets! {
     "gtx480-corf",
     "gtx580-e2mc",
     "gtx480-thesis",
+    "gtx480-combined",
 }

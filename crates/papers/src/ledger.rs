@@ -45,6 +45,12 @@ pub struct About {
     pub stand_ins: BTreeMap<String, String>,
     /// The workloads are those of the paper's suite, not a choice of the user's.
     pub of_suite: bool,
+    /// A quick run, on some of so many programs of the suite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quick_of: Option<usize>,
+    /// The size at which rows that need one larger than `size` were measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub larger: Option<Size>,
     pub points: usize,
     /// Points that failed, as `workload/variant`.
     pub failed: Vec<String>,
@@ -97,6 +103,9 @@ pub struct Row {
     /// The smallest size that it can be measured at as in the paper, if this run is below it: parameters are scaled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scaled_below: Option<Size>,
+    /// The size that it, or entries of it, were measured at, where that is larger than the run's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_at: Option<Size>,
     pub reading: String,
     pub judgement: String,
     /// Other readings.
@@ -146,7 +155,10 @@ pub struct RowReason {
 impl Ledger {
     /// Puts measures beside claims, in the claims' order.
     pub fn new(about: About, claims: &[Claim], evidence: &Evidence) -> Ledger {
-        let rows: Vec<_> = claims.iter().map(|claim| Row::new(claim, evidence, about.size)).collect();
+        let mut rows: Vec<_> = claims.iter().map(|claim| Row::new(claim, evidence, about.size)).collect();
+        if let Some(larger) = about.larger {
+            rows.iter_mut().for_each(|row| row.measured_at(larger));
+        }
         let enough = about.seeds.len() >= ENOUGH_SEEDS;
         let summary = enough.then(|| Summary::of(&rows));
         Ledger { schema: LEDGER_SCHEMA, about, summary, rows }
@@ -162,6 +174,9 @@ impl Ledger {
         let about = &self.about;
         let some = about.workloads.len();
         let workloads = match about.of_suite {
+            _ if about.quick_of.is_some() => {
+                format!("{some} of the {} programs of its suite, quick,", about.quick_of.unwrap_or_default())
+            }
             true => format!("{some} of the {} programs of its suite", some + about.missing.len()),
             false => format!("workloads of your choice ({})", about.workloads.join(", ")),
         };
@@ -182,6 +197,9 @@ impl Ledger {
 
     /// How many claims hold, in a line, or why that is not told.
     pub fn tally(&self) -> String {
+        if self.rows.is_empty() {
+            return "No paper has this experiment: there is no claim to compare with".to_owned();
+        }
         let Some(Summary { independent, holds, direction, differs, no_data, unsettled, not_counted }) =
             self.summary
         else {
@@ -263,6 +281,7 @@ impl Row {
             unit: claim.unit.clone(),
             measured_unit: claim.measured_in().to_owned(),
             scaled_below: below(claim.min_size),
+            measured_at: None,
             reading: claim.reading.clone(),
             judgement: claim.judgement(),
             beside: evidence
@@ -339,6 +358,9 @@ impl Row {
         }
         if let Some(size) = self.scaled_below {
             flags.push(format!("scaled: as in the paper from {} on", size.name()));
+        }
+        if let Some(size) = self.measured_at {
+            flags.push(format!("measured at {}", size.name()));
         }
         match self.judged.workloads {
             Some(some) if self.judged.measured.is_some() && some != of_workloads => {

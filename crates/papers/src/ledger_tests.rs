@@ -351,6 +351,8 @@ pub fn made_up(seeds: usize) -> Ledger {
         missing: vec!["M".to_owned()],
         stand_ins: BTreeMap::from([("v".to_owned(), "it is another V".to_owned())]),
         of_suite: true,
+        quick_of: None,
+        larger: None,
         points: 4,
         failed: vec!["w/base".to_owned()],
     };

@@ -7,11 +7,13 @@
 
 pub mod caches;
 mod claim;
+mod combined;
 mod corf;
 pub mod e2mc;
 mod evidence;
 mod figure;
 mod judge;
+mod larger;
 mod ledger;
 mod markdown;
 mod measure;
@@ -28,10 +30,14 @@ pub use claim::{Claim, ClaimError, ClaimKind, Limit, READINGS, Reason, claims};
 pub use evidence::{ENOUGH_SEEDS, Evidence, Sample};
 pub use figure::{Figure, Series};
 pub use judge::{Judged, Verdict};
+pub use larger::at_needed_size;
 pub use ledger::{About, EntryRow, LEDGER_SCHEMA, Ledger, OtherRow, Row, RowReason, Summary};
 pub use measure::{Column, Mean, Measure, Measures};
 pub use paper::{Findings, PAPERS, Paper, Seeds, Variant, find};
-pub use point::{KeyParts, POINT_SCHEMA, Point, PointEnergy, PointHost, PointRecord, Points};
+pub use point::{
+    KeyParts, POINT_SCHEMA, Point, PointEnergy, PointHost, PointKernel, PointRecord, Points, REQUEST_SCHEMA,
+    point_schema, request_schema,
+};
 pub use predicate::{Predicate, PredicateError};
 pub use size::Size;
 pub use suite::{Chosen, Program, Suite, suite, suites};

@@ -31,6 +31,9 @@ impl Ledger {
         for (workload, why) in &about.stand_ins {
             let _ = writeln!(page, "{workload} stands in: {why}.");
         }
+        if self.rows.is_empty() {
+            return page;
+        }
         page.push_str(
             "\n`holds`: within 0.8 to 1.25 of the paper's value (of a share, what remains of 100 too), or as near as the paper's rounding, or on \
              the right side of a limit, or an ordering that is there. `direction`: the number is off, what the claim is about is there. `differs`: \

@@ -200,6 +200,14 @@ impl Measures {
         self.put(name, Some(value), None);
     }
 
+    /// Takes what has such a name from other measures.
+    pub fn take(&mut self, from: &Measures, wanted: impl Fn(&str) -> bool) {
+        let numbers = from.numbers.iter().filter(|(name, _)| wanted(name));
+        self.numbers.extend(numbers.map(|(name, measure)| (name.clone(), *measure)));
+        let words = from.words.iter().filter(|(name, _)| wanted(name));
+        self.words.extend(words.map(|(name, word)| (name.clone(), word.clone())));
+    }
+
     /// Names of all numbers, those without data included.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.numbers.keys().map(String::as_str)

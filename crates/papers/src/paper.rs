@@ -4,7 +4,7 @@
 use crate::figure::Figure;
 use crate::measure::Measures;
 use crate::point::Points;
-use crate::{caches, corf, e2mc, warped_compression};
+use crate::{caches, combined, corf, e2mc, warped_compression};
 
 /// A paper that can be reproduced.
 #[derive(Clone, Copy, Debug)]
@@ -101,8 +101,9 @@ pub struct Findings {
     pub measures: Measures,
 }
 
-/// All of them.
-pub const PAPERS: &[Paper] = &[warped_compression::PAPER, corf::PAPER, e2mc::PAPER, caches::PAPER];
+/// All of them, and the experiment with the techniques of all of them.
+pub const PAPERS: &[Paper] =
+    &[warped_compression::PAPER, corf::PAPER, e2mc::PAPER, caches::PAPER, combined::PAPER];
 
 /// The paper of a name.
 pub fn find(name: &str) -> Option<&'static Paper> {

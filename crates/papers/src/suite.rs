@@ -16,6 +16,9 @@ pub struct Suite {
     /// How many the paper says it uses.
     #[serde(default)]
     pub count: Option<usize>,
+    /// Workloads of a quick run.
+    #[serde(default)]
+    pub quick: Vec<String>,
     pub programs: Vec<Program>,
     /// Our workloads that more bandwidth does not speed up, which a paper measures beside its suite.
     #[serde(default)]
@@ -110,7 +113,9 @@ mod tests {
 
     #[test]
     fn every_paper_has_a_suite() {
-        for (paper, programs) in [("warped-compression", 23), ("corf", 24), ("e2mc", 15), ("caches", 22)] {
+        for (paper, programs) in
+            [("warped-compression", 23), ("corf", 24), ("e2mc", 15), ("caches", 22), ("combined", 10)]
+        {
             let suite = suite(paper).expect("it reads").expect(paper);
             assert_eq!(suite.programs.len(), programs, "{paper}");
             for program in &suite.programs {
@@ -122,6 +127,16 @@ mod tests {
             }
         }
         assert_eq!(suite("none").expect("it reads"), None);
+    }
+
+    #[test]
+    fn a_quick_run_is_of_programs_of_the_suite() {
+        for (paper, suite) in suites().expect("they read") {
+            assert!(suite.quick.len() >= 5 && suite.quick.len() < suite.programs.len(), "{paper}");
+            for name in &suite.quick {
+                assert!(suite.programs.iter().any(|program| program.ours.contains(name)), "{paper}: {name}");
+            }
+        }
     }
 
     #[test]

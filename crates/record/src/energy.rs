@@ -11,8 +11,8 @@ use warpwatt_energy::{
     Attribution, Breakdown, Error, Model, Seconds, Setting, Shares, Technology, attribute,
 };
 use warpwatt_results::{
-    ClassEnergy, ClassSums, ComponentEnergy, Energy, InstructionEnergy, Kernel, LineEnergy, Reading,
-    RunRecord, Silicon, SmEnergy, StructureEnergy, Sums, Values,
+    ClassEnergy, ClassSums, ComponentEnergy, Energy, GroupEnergy, InstructionEnergy, Kernel, LineEnergy,
+    Reading, RunRecord, Silicon, SmEnergy, StructureEnergy, Sums, Values,
 };
 use warpwatt_runtime::{
     Counters, Instruction, Kind, LaunchRecord, OpCounters, Path, SmCounters, Techniques, TimedRecord,
@@ -139,6 +139,21 @@ impl Energies {
         let attributed: f64 = energy.per_line.iter().map(|line| line.energy_j).sum();
         energy.unattributed_j = energy.total_j - attributed;
         record.energy = Some(energy);
+    }
+
+    /// Puts the energy of each kernel into its entry, from the counts and the time of all its launches together: energy is proportional to both.
+    pub fn groups(&self, record: &mut RunRecord) {
+        for group in &mut record.by_kernel {
+            let Some(cycles) = group.cycles else { continue };
+            let counts = self.model.counts(&|name: &str| count(&group.counters, name));
+            let whole = self.model.evaluate_counts(&counts, self.seconds(cycles));
+            group.energy = Some(GroupEnergy {
+                total_j: whole.total().0,
+                dynamic_j: whole.dynamic().0,
+                static_j: whole.static_().0,
+                average_w: whole.total().watts_over(whole.time),
+            });
+        }
     }
 
     /// What there is to say about the whole, with nothing divided up yet.

@@ -9,7 +9,8 @@ pub mod library;
 mod program;
 mod progress;
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use warpwatt_record::{
     CORRUPTED, ChosenTechniques, Meter, Part, Settings, Timing, UNNOTICED, children_usage, merge, unnoticed,
@@ -58,6 +59,11 @@ impl Refusal {
     }
 }
 
+/// Where the program of a command line is, as a shell would find it.
+pub fn located(command: &[OsString]) -> Result<PathBuf, Failure> {
+    Program::find(command).map(|program| program.path).map_err(|refusal| refusal.failure)
+}
+
 /// Runs the program; returns the code to exit with.
 pub fn exec(args: &ExecArgs, console: &Console) -> u8 {
     attempt(args, console).unwrap_or_else(|refusal| {
@@ -70,22 +76,7 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
     let json = args.json.as_deref().map(ResultFile::open).transpose()?;
     let mut target = if args.functional { None } else { Some(Target::new(&args.timing)?) };
     if let Some(Target { timed, .. }) = &mut target {
-        let missing = profile::read(&mut timed.techniques)?;
-        if missing.symbols.is_some() {
-            let failure = Failure::usage(
-                "a program is run once, and offline probabilities need a profile of it beforehand",
-            );
-            return Err(failure.help("give `profile=FILE`, or choose `probability=online`").into());
-        }
-        if let Some(wanted) = missing.counts {
-            let failure = Failure::usage(format!(
-                "a program is run once, and `{}` asks for counts of its instructions beforehand",
-                wanted.technique
-            ));
-            return Err(failure
-                .help("leave that out, so that hints come from the program itself, or give `profile=FILE`")
-                .into());
-        }
+        profile::read_for_a_program(&mut timed.techniques)?;
     }
     let program = Program::find(&args.command)?;
     for warning in program.inspect()? {

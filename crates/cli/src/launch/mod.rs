@@ -6,11 +6,11 @@
 
 mod content;
 mod init;
-mod keys;
+pub(crate) mod keys;
 mod play;
 mod read;
 mod schema;
-mod table;
+pub(crate) mod table;
 mod texture;
 
 use std::path::PathBuf;

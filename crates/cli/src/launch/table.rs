@@ -11,21 +11,21 @@ use super::keys::Section;
 
 /// The value was missing or wrong, and a diagnostic says so.
 #[derive(Debug)]
-pub(super) struct Reported;
+pub(crate) struct Reported;
 
-pub(super) type Read<T> = Result<T, Reported>;
+pub(crate) type Read<T> = Result<T, Reported>;
 
-pub(super) fn span(range: std::ops::Range<usize>) -> Span {
+pub(crate) fn span(range: std::ops::Range<usize>) -> Span {
     Span::new(range.start as u32, range.end as u32)
 }
 
-pub(super) struct Table<'a> {
+pub(crate) struct Table<'a> {
     section: &'static str,
     at: Span,
     entries: Vec<Entry<'a>>,
 }
 
-pub(super) struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     pub key: &'a str,
     pub key_span: Span,
     pub value: &'a DeValue<'a>,
@@ -34,7 +34,7 @@ pub(super) struct Entry<'a> {
 
 /// Collects what is wrong with a text.
 #[derive(Default)]
-pub(super) struct Problems(pub Vec<Diagnostic>);
+pub(crate) struct Problems(pub Vec<Diagnostic>);
 
 impl Problems {
     pub fn error<T>(&mut self, at: Span, message: impl Into<String>, help: impl Into<String>) -> Read<T> {
@@ -193,7 +193,7 @@ fn example(wanted: &str) -> &'static str {
 }
 
 /// A name that fits on a line, whatever was in the file.
-pub(super) fn shorten(name: &str) -> String {
+pub(crate) fn shorten(name: &str) -> String {
     if name.chars().count() <= 40 {
         name.to_owned()
     } else {

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `paper`: runs what a paper's figures need, each point once, and writes figures and ledger. What these are made of is in `papers`.
+//! `paper`: runs what the figures of papers need, each point once, and writes figures, ledgers and tables. What these are made of is in `papers`.
 
 mod claims;
-mod folder;
 mod plan;
-mod point;
-mod pool;
-pub mod progress;
 mod report;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
+use serde_json::Value;
 use warpwatt_base::suggest;
-use warpwatt_papers::{About, Chosen, Claim, Evidence, Figure, Ledger, PAPERS, Paper, Points};
+use warpwatt_dataset::Measured;
+use warpwatt_papers::{
+    About, Chosen, Evidence, Figure, Findings, Ledger, PAPERS, Paper, PointRecord, Points, Size,
+};
 use warpwatt_record as record;
 use warpwatt_workloads::Workload;
 
@@ -22,45 +23,27 @@ use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::list::find_workload;
-use crate::run::cores;
-use folder::Folder;
-use plan::Plan;
-use pool::Outcome;
+use crate::points::{self, Folder, Outcome, Purpose, folder, internal, pool};
+use plan::{Cell, Experiment, Plan};
 
 pub use claims::list as list_claims;
 
-/// Stands for all workloads.
+/// Stands for all workloads, and for all papers.
 const ALL: &str = "all";
 
 pub fn paper(args: &PaperArgs, console: &Console) -> Result<Exit, Failure> {
     let started = Instant::now();
-    let paper = find(&args.name)?;
-    let claims = claims::of(paper)?;
-    let (workloads, suite) = choose(paper, &args.workloads)?;
-    let seeds = distinct(&args.seeds);
-    // Workloads of the user's choice stand for themselves.
-    let beside: Vec<_> = match args.workloads.is_empty() {
-        true => suite.compute_bound.iter().map(|name| find_workload(name)).collect::<Result<_, _>>()?,
-        false => Vec::new(),
-    };
-    let plan = Plan::new(paper, &workloads, &beside, args.size, &seeds)?;
-    let folder = Folder::open(&args.out, paper.name)?;
-    folder.log(&format!(
-        "{}, size {}, seeds {}: {} points",
-        paper.name,
-        args.size,
-        list(&seeds),
-        plan.tasks.len()
-    ));
+    let papers = find(&args.name)?;
+    let seeds = distinct(if args.quick { &args.seeds[..1] } else { &args.seeds });
+    let plan = Plan::new(&papers, args, &seeds)?;
+    let folder = Folder::open(&args.out, &Purpose::Paper(args.name.clone()))?;
+    let points = plan.tasks.len();
+    folder.log(&format!("{}, size {}, seeds {}: {points} points", args.name, args.size, list(&seeds)));
 
     let flag = interrupt::flag();
-    let jobs = args.jobs.unwrap_or_else(cores).min(cores());
-    if let Some(asked) = args.jobs.filter(|asked| *asked > jobs) {
-        console.note(&format!("{jobs} runs at a time, not {asked}: the machine has no more cores"));
-    }
+    let jobs = points::jobs(args.jobs, console);
     let Outcome { records, failed, there, run, interrupted } =
-        pool::run(&plan, &folder, jobs, &flag, console)?;
-    let points = plan.tasks.len();
+        pool::run(&plan.tasks, &folder, jobs, &flag, console)?;
     if interrupted {
         folder.log("interrupted");
         let message = format!("interrupted: {} of {points} points are done and kept", there + run);
@@ -72,102 +55,218 @@ pub fn paper(args: &PaperArgs, console: &Console) -> Result<Exit, Failure> {
     folder.log(&summary);
     console.note(&summary);
 
-    let names: Vec<_> = workloads.iter().map(|workload| workload.info().name.to_owned()).collect();
-    let beside: Vec<_> = beside.iter().map(|workload| workload.info().name.to_owned()).collect();
-    let points_of = |_| Points::new(names.clone()).with_beside(beside.clone());
-    let mut found: Vec<_> = seeds.iter().map(points_of).collect();
-    for (task, record) in plan.tasks.iter().zip(records) {
-        if let Some((points, record)) = found.get_mut(task.seed).zip(record) {
-            points.put(task.variant.name, &task.point.workload, record);
-        }
+    let mut written = Vec::new();
+    for experiment in &plan.experiments {
+        let about = about(experiment, &plan, &failed, &seeds, args)?;
+        written.push(Written::new(experiment, about, &records, seeds.len())?);
     }
-    let (gpus, technologies) = plan.machines();
-    let size = warpwatt_papers::Size::find(args.size.name())
-        .ok_or_else(|| Failure::new(Exit::Internal, format!("papers know no size {}", args.size)))?;
-    let about = About {
-        paper: paper.name.to_owned(),
-        title: paper.title.to_owned(),
-        citation: paper.citation.to_owned(),
-        tool: record::tool(),
-        gpus,
-        gpu_sha256: plan.gpu_sha256(),
-        technologies,
-        size,
-        seeds: seeds.clone(),
-        workloads: names,
-        of_suite: args.workloads.is_empty(),
-        missing: suite.missing,
-        stand_ins: suite.stand_ins,
-        points,
-        failed: failed.iter().map(|(task, _)| plan.tasks[*task].name()).collect(),
-    };
-    let ledger = write(paper, about, &claims, &found, &folder)?;
+    for paper in &written {
+        // Of one paper, results stand at the top of the folder.
+        let place = if papers.len() == 1 { String::new() } else { format!("{}/", paper.ledger.about.paper) };
+        paper.write(&place, &folder)?;
+    }
+    write_tables(&plan, &records, &written, &folder, args.csv)?;
     let on_stdout = match &args.json {
         Some(path) => {
-            write_result(path, &json(&ledger)?, console)?;
+            write_result(path, &ledgers(&written)?, console)?;
             path == Path::new("-")
         }
         None => false,
     };
     if !on_stdout {
-        report::print(&ledger, &args.out, console);
+        for paper in &written {
+            report::print(&paper.ledger, &paper.figures, console);
+        }
+        report::files(&written.iter().map(|paper| &paper.ledger).collect::<Vec<_>>(), &args.out, console);
     }
+    report_page(&args.out)?;
     if failed.is_empty() {
         return Ok(Exit::Ok);
     }
-    report::failures(&plan, &failed, console);
-    let message = format!("{} of {points} points failed; the ledger is made from the others", failed.len());
+    points::told_failures(&plan.tasks, &failed, console);
+    let message = format!("{} of {points} points failed; ledgers are made from the others", failed.len());
     Err(Failure::new(Exit::CheckFailed, message)
         .help(format!("all of them are in {}", args.out.join(folder::LOG).display())))
 }
 
-/// Works out figures and ledger, and writes them.
-fn write(
-    paper: &Paper,
-    about: About,
-    claims: &[Claim],
-    seeds: &[Points],
-    folder: &Folder,
-) -> Result<Ledger, Failure> {
-    let findings = seeds.iter().map(paper.evaluate);
-    let (figures, measures): (Vec<_>, Vec<_>) =
-        findings.map(|findings| (findings.figures, findings.measures)).unzip();
-    for figure in &Figure::together(&figures) {
-        let text = warpwatt_results::json::to_text(&figure.document(paper.name, claims)).map_err(internal)?;
-        folder.write(&format!("{}/{}.json", folder::FIGURES, figure.name), &text)?;
+/// Where the HTML report of the folder is to be written from (`warpwatt_report::write`), after everything that it shows is there.
+pub fn report_page(_out: &Path) -> Result<(), Failure> {
+    Ok(())
+}
+
+/// What is made of the points of a paper.
+struct Written {
+    ledger: Ledger,
+    /// Name and document of each figure.
+    figures: Vec<(String, Value)>,
+}
+
+impl Written {
+    fn new(
+        experiment: &Experiment,
+        about: About,
+        records: &[Option<PointRecord>],
+        seeds: usize,
+    ) -> Result<Written, Failure> {
+        let Experiment { paper, claims, .. } = experiment;
+        let larger = about.larger.is_some();
+        let evaluated = |larger: bool| -> (Vec<_>, Vec<_>) {
+            let findings = collected(experiment, records, seeds, larger).into_iter();
+            findings
+                .map(|points| (paper.evaluate)(&points))
+                .map(|Findings { figures, measures }| (figures, measures))
+                .unzip()
+        };
+        let (figures, measures) = evaluated(false);
+        let mut evidence = Evidence(measures);
+        if larger {
+            evidence = evidence.with_larger(&Evidence(evaluated(true).1), claims);
+        }
+        let figures = Figure::together(&figures);
+        let figures =
+            figures.iter().map(|figure| (figure.name.to_owned(), figure.document(paper.name, claims)));
+        Ok(Written { figures: figures.collect(), ledger: Ledger::new(about, claims, &evidence) })
     }
-    let ledger = Ledger::new(about, claims, &Evidence(measures));
-    folder.write("ledger.json", &json(&ledger)?)?;
-    folder.write("ledger.md", &ledger.to_markdown())?;
-    Ok(ledger)
+
+    fn write(&self, place: &str, folder: &Folder) -> Result<(), Failure> {
+        for (name, document) in &self.figures {
+            let text = warpwatt_results::json::to_text(document).map_err(internal)?;
+            folder.write(&format!("{place}{}/{name}.json", folder::FIGURES), text.as_bytes())?;
+        }
+        folder.write(&format!("{place}ledger.json"), self.ledger.to_json().map_err(internal)?.as_bytes())?;
+        let mut page = self.ledger.to_markdown();
+        if self.ledger.rows.is_empty() {
+            page += &format!("\n```text\n{}```\n", report::combinations(&self.figures));
+        }
+        folder.write(&format!("{place}ledger.md"), page.as_bytes())
+    }
 }
 
-fn json(ledger: &Ledger) -> Result<String, Failure> {
-    ledger.to_json().map_err(internal)
+/// The points of each seed, of the run's size or of the larger one.
+fn collected(
+    experiment: &Experiment,
+    records: &[Option<PointRecord>],
+    seeds: usize,
+    larger: bool,
+) -> Vec<Points> {
+    let beside = experiment.beside.iter().map(|workload| workload.info().name.to_owned()).collect::<Vec<_>>();
+    let points_of = |_| Points::new(experiment.names()).with_beside(beside.clone());
+    let mut found: Vec<_> = (0..seeds).map(points_of).collect();
+    for Cell { variant, workload, seed, task, .. } in
+        experiment.cells.iter().filter(|cell| cell.larger.is_some() == larger)
+    {
+        let record = records.get(*task).cloned().flatten();
+        if let Some((points, record)) = found.get_mut(*seed).zip(record) {
+            points.put(variant.name, workload, record);
+        }
+    }
+    found
 }
 
-fn internal(error: serde_json::Error) -> Failure {
-    Failure::new(Exit::Internal, error.to_string())
+fn about(
+    experiment: &Experiment,
+    plan: &Plan,
+    failed: &[(usize, String)],
+    seeds: &[u64],
+    args: &PaperArgs,
+) -> Result<About, Failure> {
+    let known = |size: warpwatt_workloads::Size| {
+        Size::find(size.name()).ok_or_else(|| internal(format!("papers know no size {size}")))
+    };
+    let paper = experiment.paper;
+    let (gpus, technologies) = experiment.machines();
+    let first = experiment.cells.first().map(|cell| plan.tasks[cell.task].gpu_sha256.to_string());
+    let mut lost: Vec<_> = experiment
+        .cells
+        .iter()
+        .filter(|cell| failed.iter().any(|(task, _)| *task == cell.task))
+        .map(|cell| plan.tasks[cell.task].name.clone())
+        .collect();
+    lost.dedup();
+    let larger = experiment.cells.iter().find_map(|cell| cell.larger).map(known).transpose()?;
+    let suite = &experiment.suite;
+    Ok(About {
+        paper: paper.name.to_owned(),
+        title: paper.title.to_owned(),
+        citation: paper.citation.to_owned(),
+        tool: record::tool(),
+        gpus,
+        gpu_sha256: first.unwrap_or_default(),
+        technologies,
+        size: known(args.size)?,
+        seeds: seeds.to_vec(),
+        workloads: experiment.names(),
+        of_suite: args.workloads.is_empty() && !args.quick,
+        quick_of: (args.quick && args.workloads.is_empty())
+            .then(|| suite.workloads.len() + suite.missing.len()),
+        larger,
+        missing: suite.missing.clone(),
+        stand_ins: suite.stand_ins.clone(),
+        points: experiment.points(),
+        failed: lost,
+    })
+}
+
+/// One ledger by itself, several as a list.
+fn ledgers(written: &[Written]) -> Result<String, Failure> {
+    match written {
+        [one] => one.ledger.to_json().map_err(internal),
+        all => {
+            let all: Vec<_> = all.iter().map(|paper| &paper.ledger).collect();
+            warpwatt_results::json::to_text(&all).map_err(internal)
+        }
+    }
+}
+
+fn write_tables(
+    plan: &Plan,
+    records: &[Option<PointRecord>],
+    written: &[Written],
+    folder: &Folder,
+    csv: bool,
+) -> Result<(), Failure> {
+    let none = BTreeMap::new();
+    let mut rows = Vec::new();
+    for experiment in &plan.experiments {
+        for cell in &experiment.cells {
+            let Some(record) = records.get(cell.task).and_then(Option::as_ref) else { continue };
+            rows.push(Measured {
+                experiment: experiment.paper.name,
+                configuration: cell.variant.name,
+                point: &plan.tasks[cell.task].point,
+                record,
+                parameters: &none,
+            });
+        }
+    }
+    let figures: Vec<_> = written.iter().flat_map(|paper| paper.figures.iter().cloned()).collect();
+    points::write_tables(folder, &rows, &figures, csv)
 }
 
 /// The command that goes on with what was begun.
 fn again(args: &PaperArgs) -> String {
-    let mut text = format!(
-        "warpwatt paper {} --size {} --seeds {} --out {}",
-        args.name,
-        args.size,
-        list(&args.seeds),
-        args.out.display()
-    );
+    let mut text = format!("warpwatt paper {} --size {} --out {}", args.name, args.size, args.out.display());
+    if args.quick {
+        text += " --quick";
+    } else {
+        text += &format!(" --seeds {}", list(&args.seeds));
+    }
     if !args.workloads.is_empty() {
         text += &format!(" --workloads {}", args.workloads.join(","));
+    }
+    if args.large_where_needed {
+        text += " --large-where-needed";
     }
     text
 }
 
-fn find(name: &str) -> Result<&'static Paper, Failure> {
-    warpwatt_papers::find(name).ok_or_else(|| {
-        let names: Vec<_> = PAPERS.iter().map(|paper| paper.name).collect();
+/// The paper of a name, or all of them.
+fn find(name: &str) -> Result<Vec<&'static Paper>, Failure> {
+    if name == ALL {
+        return Ok(PAPERS.iter().collect());
+    }
+    warpwatt_papers::find(name).map(|paper| vec![paper]).ok_or_else(|| {
+        let names: Vec<_> = PAPERS.iter().map(|paper| paper.name).chain([ALL]).collect();
         let failure = Failure::usage(format!("there is no paper `{name}`"));
         failure.help(match suggest::nearest(name, &names) {
             Some(near) => format!("did you mean `{near}`?"),
@@ -192,14 +291,19 @@ fn distinct(seeds: &[u64]) -> Vec<u64> {
     kept
 }
 
-/// The workloads of these names (`all` for all of them), or those of the paper's suite, in the order of their list; and what there is of the suite.
-fn choose(paper: &Paper, names: &[String]) -> Result<(Vec<&'static dyn Workload>, Chosen), Failure> {
+/// The workloads of these names (`all` for all of them), or those of the paper's suite (`quick`: some of them), in the order of their list; and what
+/// there is of the suite.
+fn choose(
+    paper: &Paper,
+    names: &[String],
+    quick: bool,
+) -> Result<(Vec<&'static dyn Workload>, Chosen), Failure> {
     let all = warpwatt_workloads::all();
     let table: Vec<_> = all.iter().map(|workload| workload.info().name).collect();
-    let suite = warpwatt_papers::suite(paper.name)
-        .map_err(|error| Failure::new(Exit::Internal, error.to_string()))?
-        .map(|suite| suite.choose(&table))
-        .unwrap_or_default();
+    let data = warpwatt_papers::suite(paper.name).map_err(internal)?;
+    let few = data.as_ref().filter(|_| quick).map(|suite| suite.quick.clone());
+    let suite = data.map(|suite| suite.choose(&table)).unwrap_or_default();
+    let usual = few.unwrap_or_else(|| suite.workloads.clone());
     let given = names.len();
     let names: Vec<_> = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
     if given > 0 && names.is_empty() {
@@ -212,7 +316,7 @@ fn choose(paper: &Paper, names: &[String]) -> Result<(Vec<&'static dyn Workload>
         find_workload(name)?;
     }
     let wanted = |name: &str| match names.is_empty() {
-        true => suite.workloads.iter().any(|other| other == name),
+        true => usual.iter().any(|other| other == name),
         false => names.contains(&ALL) || names.contains(&name),
     };
     let chosen = all.iter().copied().filter(|workload| wanted(workload.info().name)).collect();
@@ -227,7 +331,7 @@ mod tests {
     fn workloads_are_in_the_order_of_their_list_and_known() {
         let names = |given: &[&str]| -> Result<Vec<&str>, Failure> {
             let given: Vec<_> = given.iter().map(|name| (*name).to_owned()).collect();
-            Ok(choose(&PAPERS[0], &given)?.0.iter().map(|workload| workload.info().name).collect())
+            Ok(choose(&PAPERS[0], &given, false)?.0.iter().map(|workload| workload.info().name).collect())
         };
         assert_eq!(names(&["bfs", "vecadd", "bfs"]).expect("known"), ["vecadd", "bfs"]);
         assert_eq!(names(&["bfs", " "]).expect("a comma too many"), ["bfs"]);
@@ -235,6 +339,9 @@ mod tests {
         let suite = names(&[]).expect("the suite");
         assert!(suite.contains(&"lib") && !suite.contains(&"vecadd"), "{suite:?}");
         assert_eq!(names(&["bsf"]).expect_err("unknown").exit, Exit::Usage);
+        let quick = choose(&PAPERS[0], &[], true).expect("a quick run").0;
+        let quick: Vec<_> = quick.iter().map(|workload| workload.info().name).collect();
+        assert!(quick.len() < suite.len() && quick.iter().all(|name| suite.contains(name)), "{quick:?}");
     }
 
     #[test]
@@ -247,5 +354,6 @@ mod tests {
     fn a_paper_that_is_not_there_is_told_with_what_was_meant() {
         let refused = find("warped-compresion").expect_err("misspelt");
         assert_eq!(refused.help.as_deref(), Some("did you mean `warped-compression`?"));
+        assert_eq!(find("all").expect("all papers").len(), PAPERS.len());
     }
 }

@@ -3,30 +3,114 @@
 
 use std::path::Path;
 
+use serde_json::Value;
 use warpwatt_papers::{Judged, Ledger, Row};
 
-use super::folder;
-use super::plan::Plan;
 use crate::console::Console;
+use crate::points::folder;
 use crate::table::{Table, wrapped};
 
 /// Columns that remarks take.
 const WIDTH: usize = 100;
-/// Failed points that are told one by one; the log has all of them.
-const TOLD: usize = 10;
 
-pub fn print(ledger: &Ledger, out: &Path, console: &Console) {
+/// The ledger; of an experiment without claims, its combinations.
+pub fn print(ledger: &Ledger, figures: &[(String, Value)], console: &Console) {
     console.summary(&format!("{}\n", wrapped(&ledger.headline(), 0, WIDTH)));
-    console.result(&table(ledger));
-    let mut text = format!("\n{}{}", wrapped(&ledger.tally(), 0, WIDTH), remarks(&ledger.rows));
+    match ledger.rows.is_empty() {
+        true => console.result(&combinations(figures)),
+        false => console.result(&table(ledger)),
+    }
+    console.summary(&format!("\n{}{}\n", wrapped(&ledger.tally(), 0, WIDTH), remarks(&ledger.rows)));
+}
+
+/// Where everything is.
+pub fn files(ledgers: &[&Ledger], out: &Path, console: &Console) {
+    let place = |ledger: &Ledger| match ledgers.len() {
+        1 => out.to_owned(),
+        _ => out.join(&ledger.about.paper),
+    };
+    let mut text = String::new();
+    for ledger in ledgers {
+        text += &format!(
+            "ledger of {}: {}, ledger.json, figures/\n",
+            ledger.about.paper,
+            place(ledger).join("ledger.md").display()
+        );
+    }
     text += &format!(
-        "\nledger: {}, ledger.json; figures: {}; points: {}\n",
-        out.join("ledger.md").display(),
-        out.join(folder::FIGURES).display(),
-        out.join(folder::POINTS).display()
+        "points: {}; tables: {}\n",
+        out.join(folder::POINTS).display(),
+        out.join(folder::DATA).display()
     );
     text += "how claims are read and judged: ledger.md, or `warpwatt list claims`\n";
     console.summary(&text);
+}
+
+/// What combinations come to, and where their parts meet.
+pub fn combinations(figures: &[(String, Value)]) -> String {
+    let mut text = String::new();
+    for (name, figure) in figures {
+        let title = format!("{}, in percent", figure["title"].as_str().unwrap_or_default());
+        if name.ends_with("-interaction") {
+            text += &format!("{}{}", wrapped(&title, 0, WIDTH), by_combination(figure));
+        } else if name.contains("-components-") {
+            text += &format!("\n{}", wrapped(&format!("{title}: {}", meetings(figure)), 0, WIDTH));
+        }
+    }
+    text
+}
+
+/// Columns of the figure of interactions that fit a line.
+const SHOWN: [(&str, &str); 8] = [
+    ("saved", "saved"),
+    ("sum of the parts", "sum of parts"),
+    ("interaction", "interaction"),
+    ("interaction: dynamic", "dynamic"),
+    ("interaction: static", "static"),
+    ("interaction: by time", "by time"),
+    ("time saved", "time saved"),
+    ("time: sum", "time sum"),
+];
+
+/// A row for each combination.
+fn by_combination(figure: &Value) -> String {
+    let all: Vec<_> = figure["series"].as_array().into_iter().flatten().collect();
+    let columns: Vec<_> = ["combination"].into_iter().chain(SHOWN.map(|(_, shown)| shown)).collect();
+    let series = SHOWN.map(|(name, _)| all.iter().find(|series| series["name"] == name));
+    let labels = all.first().and_then(|series| series["values"].as_object()).into_iter().flatten();
+    let mut table = Table::new(&columns);
+    for (label, _) in labels {
+        let shown = |series: &Option<&&Value>| {
+            let value = series.and_then(|series| series["values"][label].as_f64());
+            value.map_or("no data".to_owned(), |value| format!("{value:.2}"))
+        };
+        table.cells(std::iter::once(label.clone()).chain(series.iter().map(shown)).collect());
+    }
+    table.render()
+}
+
+/// Components whose interaction is largest.
+const MEETINGS: usize = 4;
+
+/// Components in which what is saved together differs most from the sum of the parts.
+fn meetings(figure: &Value) -> String {
+    let all = figure["series"].as_array().into_iter().flatten();
+    let interaction = all.clone().find(|series| series["name"] == "interaction");
+    let values = interaction.and_then(|series| series["values"].as_object()).into_iter().flatten();
+    let mut found: Vec<_> =
+        values.filter_map(|(component, value)| Some((component, value.as_f64()?))).collect();
+    found.sort_by(|one, other| other.1.abs().total_cmp(&one.1.abs()));
+    let shown = |(component, value): &(&String, f64)| {
+        let alone = all.clone().filter_map(|series| {
+            let part = series["name"].as_str()?.strip_suffix(" alone")?;
+            let saved = series["values"][component.as_str()].as_f64()?;
+            (saved.abs() >= 0.005).then(|| format!("{part} {saved:.2}"))
+        });
+        let alone: Vec<_> = alone.collect();
+        format!("{component} {value:+.2} (alone: {})", alone.join(", "))
+    };
+    let largest: Vec<_> = found.iter().take(MEETINGS).map(shown).collect();
+    format!("together beyond the sum of the parts, {}", largest.join("; "))
 }
 
 fn table(ledger: &Ledger) -> String {
@@ -67,17 +151,6 @@ fn remarks(rows: &[Row]) -> String {
     text
 }
 
-/// Says which points failed, and how to run them alone.
-pub fn failures(plan: &Plan, failed: &[(usize, String)], console: &Console) {
-    for (task, reason) in failed.iter().take(TOLD) {
-        let task = &plan.tasks[*task];
-        console.warn(&format!("{} failed: {reason}\n  {}", task.name(), task.point.command()));
-    }
-    if failed.len() > TOLD {
-        console.warn(&format!("{} more failed", failed.len() - TOLD));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use warpwatt_papers::{About, Column, Evidence, Measures, Size};
@@ -99,6 +172,8 @@ mod tests {
             of_suite: false,
             missing: Vec::new(),
             stand_ins: Default::default(),
+            quick_of: None,
+            larger: None,
             points: 36,
             failed: Vec::new(),
         };

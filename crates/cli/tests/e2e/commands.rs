@@ -141,7 +141,9 @@ fn the_log_level_comes_from_the_environment() {
 #[test]
 fn a_gpu_can_be_looked_at_and_made_into_a_file() {
     let list = warpwatt(&["list", "gpus"]).expect(0).out;
-    for name in ["gtx480", "gtx580", "gtx480-wc", "gtx480-corf", "gtx580-e2mc", "gtx480-thesis"] {
+    for name in
+        ["gtx480", "gtx580", "gtx480-wc", "gtx480-corf", "gtx580-e2mc", "gtx480-thesis", "gtx480-combined"]
+    {
         assert!(list.lines().any(|line| line.split_whitespace().next() == Some(name)), "{list}");
     }
     let shown = warpwatt(&["gpu", "show", "gtx580"]).expect(0).out;

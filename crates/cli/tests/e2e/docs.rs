@@ -30,6 +30,8 @@ fn the_command_reference_is_what_help_says() {
         &["bench"],
         &["verify"],
         &["paper"],
+        &["sweep"],
+        &["point"],
         &["compare"],
         &["schema"],
         &["replay"],

@@ -15,6 +15,8 @@ mod launch_files;
 mod launches;
 mod paper;
 mod reproducers;
+mod resume;
+mod sweep;
 mod techniques;
 mod timed;
 mod validate;

@@ -126,7 +126,7 @@ fn headers() {
     );
     assert_eq!(
         about("inherits = \"hd5870\"\n"),
-        "my.toml:1:12: there is no GPU `hd5870`; there are gtx480, gtx580, gtx480-gpgpusim, gtx480-wc, gtx480-corf, gtx580-e2mc, gtx480-thesis\n"
+        "my.toml:1:12: there is no GPU `hd5870`; there are gtx480, gtx580, gtx480-gpgpusim, gtx480-wc, gtx480-corf, gtx580-e2mc, gtx480-thesis, gtx480-combined\n"
     );
     assert_eq!(
         about("inherits = 480\n"),

@@ -137,10 +137,22 @@ fn the_thesis_table_4_1() {
     assert_eq!(bytes(icache.sets, icache.ways, icache.line_bytes), (2 << 10, 4, 128));
 }
 
+#[test]
+fn techniques_of_several_papers_meet_on_corfs_sms_with_e2mcs_controllers() {
+    let (config, sms, controllers) =
+        (preset("gtx480-combined").config, preset("gtx480-corf").config, preset("gtx580-e2mc").config);
+    assert_eq!(config.dram, controllers.dram);
+    assert_eq!(config.clock.dram_mhz, controllers.clock.dram_mhz);
+    assert_eq!((config.sm, config.rf, config.l2), (sms.sm, sms.rf, sms.l2));
+    assert_eq!((config.gpu, config.clock.core_mhz), (sms.gpu, sms.clock.core_mhz));
+}
+
 /// What the papers' GPUs have from the simulator that they were modelled with, and not from the card.
 #[test]
 fn gpgpu_sim_has_no_launch_latency_and_short_pipelines() {
-    for name in ["gtx480-gpgpusim", "gtx480-wc", "gtx480-corf", "gtx580-e2mc", "gtx480-thesis"] {
+    for name in
+        ["gtx480-gpgpusim", "gtx480-wc", "gtx480-corf", "gtx580-e2mc", "gtx480-thesis", "gtx480-combined"]
+    {
         let config = preset(name).config;
         assert_eq!(config.gpu.kernel_launch_cycles, 1, "{name}");
         let Config { l1d, shared, constant, texture, sm, .. } = &config;

@@ -66,6 +66,7 @@ fn point(cycles: u64, [l1d, l2, rest]: [(f64, f64); 3], counters: &[(&str, &[u64
             components: vec![memory],
             structures: vec![structure("L1 data cache", l1d), structure("L2", l2), structure("units", rest)],
         },
+        kernels: Vec::new(),
         host: PointHost { wall_seconds: 0.0 },
     }
 }

@@ -41,6 +41,7 @@ fn point(cycles: u64, issued: u64, energies: [[f64; 2]; 3], counters: &[(&str, &
             structures: names.into_iter().zip(energies).map(structure).collect(),
             ..PointEnergy::default()
         },
+        kernels: Vec::new(),
         host: PointHost { wall_seconds: 0.0 },
     }
 }

@@ -35,6 +35,7 @@ fn point(cycles: u64, joules: f64, bytes: u64, accesses: u64) -> PointRecord {
         thread_instructions: 32,
         counters,
         energy: PointEnergy { total_j: joules, ..PointEnergy::default() },
+        kernels: Vec::new(),
         host: PointHost { wall_seconds: 0.0 },
     }
 }

@@ -51,6 +51,7 @@ fn point(cycles: u64, energies: [f64; 5], counters: &[(&str, &[u64])]) -> PointR
             ],
             ..PointEnergy::default()
         },
+        kernels: Vec::new(),
         host: PointHost { wall_seconds: 0.0 },
     }
 }
@@ -379,6 +380,8 @@ fn ledger(points: &Points) -> Ledger {
         workloads: points.workloads.clone(),
         missing: Vec::new(),
         stand_ins: Default::default(),
+        quick_of: None,
+        larger: None,
         of_suite: false,
         points: 36,
         failed: Vec::new(),

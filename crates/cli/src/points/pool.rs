@@ -8,9 +8,9 @@ use std::time::Instant;
 use warpwatt_papers::PointRecord;
 
 use super::folder::{Folder, POINTS};
-use super::plan::Plan;
-use super::point::{self, Missing};
 use super::progress::Progress;
+use super::run::{self, Missing};
+use super::task::Task;
 use crate::console::Console;
 use crate::exit::Failure;
 use crate::profile::Known;
@@ -29,35 +29,41 @@ pub struct Outcome {
 }
 
 pub fn run(
-    plan: &Plan,
+    tasks: &[Task],
     folder: &Folder,
     jobs: u32,
     flag: &Arc<AtomicBool>,
     console: &Console,
 ) -> Result<Outcome, Failure> {
-    let records: Vec<_> = plan.tasks.iter().map(|task| folder.point(&task.key)).collect();
+    let records: Vec<_> = tasks.iter().map(|task| folder.point(&task.key)).collect();
     let todo: Vec<usize> = (0..records.len()).filter(|task| records[*task].is_none()).collect();
     let there = records.len() - todo.len();
-    let progress = Progress::new(console.live, there, records.len());
+    let progress =
+        Progress::new(console.live, jobs, todo.iter().map(|task| tasks[*task].name.as_str()), there);
+    for (task, record) in tasks.iter().zip(&records) {
+        if let Some(record) = record {
+            progress.known(&task.name, record.host.wall_seconds);
+        }
+    }
+    let known = Known::default();
     let shared = Mutex::new((
         Outcome { records, failed: Vec::new(), there, run: 0, interrupted: false },
         None::<Failure>,
     ));
     let next = AtomicUsize::new(0);
-    let known = Known::default();
     let broken = AtomicBool::new(false);
     let worker = || {
         while !broken.load(Ordering::Relaxed) && !flag.load(Ordering::Relaxed) {
             let Some(&index) = todo.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-            let task = &plan.tasks[index];
-            let name = task.name();
-            progress.begin(&name);
+            let task = &tasks[index];
+            let name = &task.name;
+            progress.begin(name);
             let started = Instant::now();
-            let result = point::run(task, &plan.targets[task.target], &known, flag);
+            let result = run::run(task, &known, flag);
             // What cannot be kept ends it all: what comes after would be lost as well.
             let kept = result.as_ref().map_or(Ok(()), |record| folder.keep(record));
-            progress.end(&name, result.is_ok());
             let seconds = started.elapsed().as_secs_f64();
+            progress.end(name, seconds, result.is_ok());
             let (outcome, failure) = &mut *lock(&shared);
             match (result, kept) {
                 (_, Err(refused)) => {
@@ -108,9 +114,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use std::path::PathBuf;
 
-    use warpwatt_papers::PAPERS;
-    use warpwatt_workloads::Size;
+    use warpwatt_papers::Point;
 
+    use super::super::Purpose;
+    use super::super::task::{Planner, Subject};
     use super::*;
     use crate::job::{FileJob, Job};
     use crate::launch;
@@ -129,42 +136,44 @@ mod tests {
         Scratch(path)
     }
 
-    /// The first two variants of a workload.
-    fn plan() -> Plan {
-        let workload = warpwatt_workloads::find("vecadd").expect("a workload");
-        let mut plan = Plan::new(&PAPERS[0], &[workload], &[], Size::Tiny, &[1]).expect("a plan");
-        plan.tasks.truncate(2);
-        plan
+    /// A workload without and with a technique.
+    fn tasks() -> Vec<Task> {
+        let mut planner = Planner::new().expect("a planner");
+        let base = Point::of_workload("vecadd", "tiny", 1, "gtx480-wc", "wc45");
+        let with = Point { techniques: vec!["warped-compression".to_owned()], ..base.clone() };
+        [("vecadd/base", base), ("vecadd/wc", with)]
+            .map(|(name, point)| planner.task(name.to_owned(), point).expect("a task"))
+            .into()
     }
 
     /// A job whose check fails, or which is refused, after a change to an example.
-    fn spoilt(from: &str, to: &str) -> Job {
+    fn spoilt(from: &str, to: &str) -> Subject {
         let text = include_str!("../../../../examples/saxpy/saxpy.toml").replace(from, to);
-        Job::File(FileJob {
+        Subject::Job(Job::File(FileJob {
             launch: launch::read(&text).unwrap_or_else(|_| panic!("the example is a launch file")),
             launch_path: PathBuf::from("saxpy.toml"),
             launch_text: text,
             ptx_path: PathBuf::from("saxpy.ptx"),
             ptx_text: include_str!("../../../../examples/saxpy/saxpy.ptx").to_owned(),
             seed: 1,
-        })
+        }))
     }
 
-    fn run_in(scratch: &Scratch, plan: &Plan, stop: bool) -> Outcome {
-        let folder = Folder::open(&scratch.0, "p").expect("a folder");
-        run(plan, &folder, 2, &Arc::new(AtomicBool::new(stop)), &Console::plain()).expect("points are kept")
+    fn run_in(scratch: &Scratch, tasks: &[Task], stop: bool) -> Outcome {
+        let folder = Folder::open(&scratch.0, &Purpose::Paper("p".to_owned())).expect("a folder");
+        run(tasks, &folder, 2, &Arc::new(AtomicBool::new(stop)), &Console::plain()).expect("points are kept")
     }
 
     #[test]
     fn points_are_run_once() {
-        let (scratch, plan) = (scratch("once"), plan());
-        let first = run_in(&scratch, &plan, false);
+        let (scratch, tasks) = (scratch("once"), tasks());
+        let first = run_in(&scratch, &tasks, false);
         assert_eq!((first.there, first.run, first.failed.len(), first.interrupted), (0, 2, 0, false));
-        let second = run_in(&scratch, &plan, false);
+        let second = run_in(&scratch, &tasks, false);
         assert_eq!((second.there, second.run), (2, 0));
         assert_eq!(first.records, second.records, "what is read is what was written");
         let log = std::fs::read_to_string(scratch.0.join("log.txt")).expect("a log");
-        for task in &plan.tasks {
+        for task in &tasks {
             let told = format!("points/{}.json\n  {}\n", task.key, task.point.command());
             assert_eq!(log.matches(&told).count(), 1, "a point's file and command are told once: {log}");
         }
@@ -172,12 +181,12 @@ mod tests {
 
     #[test]
     fn what_fails_is_told_and_not_kept() {
-        let (scratch, mut plan) = (scratch("fails"), plan());
+        let (scratch, mut tasks) = (scratch("fails"), tasks());
         // The result is 1, 3, 5; memory ends behind 1000 values.
-        plan.tasks[0].job = spoilt("start = 1, step = 2", "start = 1, step = 3");
-        plan.tasks[1].job = spoilt("i32 = 1000", "i32 = 1024");
+        tasks[0].subject = spoilt("start = 1, step = 2", "start = 1, step = 3");
+        tasks[1].subject = spoilt("i32 = 1000", "i32 = 1024");
         for _ in 0..2 {
-            let outcome = run_in(&scratch, &plan, false);
+            let outcome = run_in(&scratch, &tasks, false);
             assert_eq!((outcome.there, outcome.run), (0, 0), "it is tried again every time");
             let reasons: Vec<_> =
                 outcome.failed.iter().map(|(task, reason)| (*task, reason.as_str())).collect();
@@ -192,7 +201,7 @@ mod tests {
 
     #[test]
     fn nothing_is_begun_after_an_interrupt() {
-        let outcome = run_in(&scratch("stop"), &plan(), true);
+        let outcome = run_in(&scratch("stop"), &tasks(), true);
         assert_eq!((outcome.run, outcome.interrupted), (0, true));
     }
 }

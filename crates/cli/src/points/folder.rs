@@ -13,6 +13,7 @@ use crate::exit::{Exit, Failure};
 
 pub const POINTS: &str = "points";
 pub const FIGURES: &str = "figures";
+pub const DATA: &str = "data";
 pub const LOG: &str = "log.txt";
 const MARKER: &str = "warpwatt-out.json";
 const LOCK: &str = "lock";
@@ -21,11 +22,29 @@ const TEMPORARY: &str = ".tmp";
 
 const OUT_SCHEMA: &str = "warpwatt.out/1";
 
+/// What a folder is for: the results of a paper, of `all` papers, or of a sweep, by name.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Purpose {
+    Paper(String),
+    Sweep(String),
+}
+
+impl Purpose {
+    fn shown(&self) -> String {
+        match self {
+            Purpose::Paper(name) => format!("another paper, `{name}`"),
+            Purpose::Sweep(name) => format!("a sweep, `{name}`"),
+        }
+    }
+}
+
 /// Tells that a folder is ours, and what it is for.
 #[derive(Serialize, Deserialize)]
 struct Marker {
     schema: String,
-    paper: String,
+    #[serde(flatten)]
+    purpose: Purpose,
 }
 
 #[derive(Debug)]
@@ -38,14 +57,14 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder, or takes one that was made for the same paper.
-    pub fn open(path: &Path, paper: &str) -> Result<Folder, Failure> {
+    /// Makes the folder, or takes one that was made for the same purpose.
+    pub fn open(path: &Path, purpose: &Purpose) -> Result<Folder, Failure> {
         let failed = |verb: &'static str| move |error: io::Error| Failure::io(verb, path, &error);
-        if !is_ours(path, paper)? {
+        if !is_ours(path, purpose)? {
             fs::create_dir_all(path).map_err(failed("make"))?;
-            let marker = Marker { schema: OUT_SCHEMA.to_owned(), paper: paper.to_owned() };
+            let marker = Marker { schema: OUT_SCHEMA.to_owned(), purpose: purpose.clone() };
             let text = warpwatt_results::json::to_text(&marker).map_err(super::internal)?;
-            write_whole(&path.join(MARKER), &text).map_err(failed("write into"))?;
+            write_whole(&path.join(MARKER), text.as_bytes()).map_err(failed("write into"))?;
         }
         let lock = File::create(path.join(LOCK)).map_err(failed("write into"))?;
         lock.try_lock().map_err(|error| match error {
@@ -55,10 +74,8 @@ impl Folder {
             }
             TryLockError::Error(error) => Failure::io("lock", path, &error),
         })?;
-        for folder in [POINTS, FIGURES] {
-            fs::create_dir_all(path.join(folder)).map_err(failed("write into"))?;
-            clear_temporary(&path.join(folder)).map_err(failed("tidy up"))?;
-        }
+        fs::create_dir_all(path.join(POINTS)).map_err(failed("write into"))?;
+        clear_temporary(path).map_err(failed("tidy up"))?;
         let log = OpenOptions::new().append(true).create(true).open(path.join(LOG));
         let log = log.map_err(failed("write into"))?;
         Ok(Folder { path: path.to_owned(), log, started: Instant::now(), _lock: lock })
@@ -81,12 +98,14 @@ impl Folder {
     pub fn keep(&self, record: &PointRecord) -> Result<(), Failure> {
         let text = warpwatt_results::json::to_text(record).map_err(super::internal)?;
         let path = self.point_file(&record.key);
-        write_whole(&path, &text).map_err(|error| lost(&path, &error))
+        write_whole(&path, text.as_bytes()).map_err(|error| lost(&path, &error))
     }
 
-    pub fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
+    /// Writes a file; its name may begin with folders.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         let path = self.path.join(name);
-        write_whole(&path, text).map_err(|error| lost(&path, &error))
+        let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+        folder.and_then(|()| write_whole(&path, bytes)).map_err(|error| lost(&path, &error))
     }
 
     /// Adds a line to the log. A log that cannot be written is no reason to stop.
@@ -101,14 +120,14 @@ fn lost(path: &Path, error: &io::Error) -> Failure {
         .help("points that are done are kept; the same command goes on from there")
 }
 
-/// Whether the folder was made for this paper; an error if it is there and was not.
-fn is_ours(path: &Path, paper: &str) -> Result<bool, Failure> {
+/// Whether the folder was made for this purpose; an error if it is there and was not.
+fn is_ours(path: &Path, purpose: &Purpose) -> Result<bool, Failure> {
     let shown = path.display();
     match fs::read_to_string(path.join(MARKER)) {
         Ok(text) => match serde_json::from_str::<Marker>(&text) {
-            Ok(marker) if marker.schema == OUT_SCHEMA && marker.paper == paper => Ok(true),
+            Ok(marker) if marker.schema == OUT_SCHEMA && marker.purpose == *purpose => Ok(true),
             Ok(marker) if marker.schema == OUT_SCHEMA => {
-                Err(Failure::usage(format!("{shown} has the results of another paper, `{}`", marker.paper))
+                Err(Failure::usage(format!("{shown} has the results of {}", marker.purpose.shown()))
                     .help("choose another folder with `--out DIR`"))
             }
             _ => {
@@ -132,21 +151,29 @@ fn is_ours(path: &Path, paper: &str) -> Result<bool, Failure> {
     }
 }
 
-/// Readers see the old file or the new one, even if the machine goes down meanwhile.
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+/// Readers see the old file or the new one, even if the machine goes down meanwhile. What could not be written takes no room.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(TEMPORARY);
-    let mut file = File::create(&temporary)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)
+    let written = (|| {
+        let mut file = File::create(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    })();
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
 }
 
-/// Removes what a process that was stopped in the middle of writing left.
+/// Removes what a process that was stopped in the middle of writing left, here and below.
 fn clear_temporary(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        if entry.file_name().to_string_lossy().ends_with(TEMPORARY) {
+        if entry.file_type()?.is_dir() {
+            clear_temporary(&entry.path())?;
+        } else if entry.file_name().to_string_lossy().ends_with(TEMPORARY) {
             fs::remove_file(entry.path())?;
         }
     }
@@ -177,6 +204,10 @@ mod tests {
         }
     }
 
+    fn paper(name: &str) -> Purpose {
+        Purpose::Paper(name.to_owned())
+    }
+
     fn record(key: &str) -> PointRecord {
         PointRecord {
             schema: POINT_SCHEMA.to_owned(),
@@ -203,6 +234,7 @@ mod tests {
                 ("a.histogram".to_owned(), Reading::Histogram(vec![0, 3])),
             ]),
             energy: PointEnergy { total_j: 0.1 + 0.2, ..PointEnergy::default() },
+            kernels: Vec::new(),
             host: PointHost { wall_seconds: 0.5 },
         }
     }
@@ -210,11 +242,11 @@ mod tests {
     #[test]
     fn points_are_there_when_the_folder_is_opened_again() {
         let scratch = Scratch::new("again");
-        let folder = Folder::open(&scratch.0, "p").expect("a new folder");
+        let folder = Folder::open(&scratch.0, &paper("p")).expect("a new folder");
         assert_eq!(folder.point("k"), None);
         folder.keep(&record("k")).expect("it is kept");
         drop(folder);
-        let folder = Folder::open(&scratch.0, "p").expect("the same folder");
+        let folder = Folder::open(&scratch.0, &paper("p")).expect("the same folder");
         assert_eq!(folder.point("k"), Some(record("k")));
         assert_eq!(folder.point("l"), None);
     }
@@ -222,7 +254,7 @@ mod tests {
     #[test]
     fn points_that_are_not_whole_or_of_another_key_are_not_taken() {
         let scratch = Scratch::new("stale");
-        let folder = Folder::open(&scratch.0, "p").expect("a new folder");
+        let folder = Folder::open(&scratch.0, &paper("p")).expect("a new folder");
         folder.keep(&record("k")).expect("it is kept");
         let text = fs::read_to_string(folder.point_file("k")).expect("its file");
         fs::write(folder.point_file("other"), &text).expect("a copy");
@@ -239,45 +271,47 @@ mod tests {
     #[test]
     fn what_was_left_half_written_is_cleared() {
         let scratch = Scratch::new("half");
-        drop(Folder::open(&scratch.0, "p").expect("a new folder"));
+        drop(Folder::open(&scratch.0, &paper("p")).expect("a new folder"));
         let left = scratch.0.join(POINTS).join("k.json.tmp");
         fs::write(&left, "{").expect("a file");
-        let _folder = Folder::open(&scratch.0, "p").expect("the same folder");
+        let _folder = Folder::open(&scratch.0, &paper("p")).expect("the same folder");
         assert!(!left.exists());
     }
 
     #[test]
     fn folders_of_others_are_left_alone() {
         let scratch = Scratch::new("foreign");
-        let refused = |paper: &str| {
-            let failure = Folder::open(&scratch.0, paper).expect_err("a foreign folder");
+        let refused = |purpose: &Purpose| {
+            let failure = Folder::open(&scratch.0, purpose).expect_err("a foreign folder");
             assert_eq!(failure.exit, Exit::Usage);
             failure.message
         };
         fs::create_dir_all(&scratch.0).expect("a folder");
         fs::write(scratch.0.join("thesis.tex"), "").expect("a file");
-        assert!(refused("p").ends_with("is not empty, and was not made by warpwatt"));
+        assert!(refused(&paper("p")).ends_with("is not empty, and was not made by warpwatt"));
         assert_eq!(fs::read_dir(&scratch.0).expect("it is there").count(), 1, "nothing was written");
 
         fs::remove_file(scratch.0.join("thesis.tex")).expect("an empty folder");
-        drop(Folder::open(&scratch.0, "p").expect("an empty folder can be used"));
-        assert!(refused("q").ends_with("has the results of another paper, `p`"));
+        drop(Folder::open(&scratch.0, &paper("p")).expect("an empty folder can be used"));
+        assert!(refused(&paper("q")).ends_with("has the results of another paper, `p`"));
+        let sweep = Purpose::Sweep("p".to_owned());
+        assert!(refused(&sweep).ends_with("has the results of another paper, `p`"));
         fs::write(scratch.0.join(MARKER), "{}").expect("a marker of somebody else's");
-        assert!(refused("p").contains("is not as this version of warpwatt writes it"));
+        assert!(refused(&paper("p")).contains("is not as this version of warpwatt writes it"));
 
         fs::remove_dir_all(&scratch.0).expect("it is gone");
         fs::write(&scratch.0, "").expect("a file in its place");
-        assert!(refused("p").ends_with("is a file"));
+        assert!(refused(&paper("p")).ends_with("is a file"));
         fs::remove_file(&scratch.0).expect("it is gone");
     }
 
     #[test]
     fn a_folder_is_used_once_at_a_time() {
         let scratch = Scratch::new("lock");
-        let folder = Folder::open(&scratch.0, "p").expect("a new folder");
-        let refused = Folder::open(&scratch.0, "p").expect_err("it is in use");
+        let folder = Folder::open(&scratch.0, &paper("p")).expect("a new folder");
+        let refused = Folder::open(&scratch.0, &paper("p")).expect_err("it is in use");
         assert!(refused.message.starts_with("another warpwatt is at work in"), "{}", refused.message);
         drop(folder);
-        assert!(Folder::open(&scratch.0, "p").is_ok());
+        assert!(Folder::open(&scratch.0, &paper("p")).is_ok());
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Runs one point, by itself in a thread of its own, and keeps what figures need.
+//! Runs one point, a workload in a thread of its own and a program in a process of its own, and keeps what figures need.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,12 +10,13 @@ use warpwatt_record::{self as record, Collector, Meter, Whole};
 use warpwatt_results::{Gpu, Reading, RunRecord, Values};
 use warpwatt_runtime::{Class, Device, Mode, Techniques};
 
-use super::plan::Task;
+use super::program;
+use super::task::{Subject, Task};
 use crate::args::Execution;
-use crate::exit::Failure;
-use crate::job::Stop;
+use crate::exit::{Exit, Failure};
+use crate::job::{Job, Stop};
 use crate::profile::{self, Known};
-use crate::run::{Target, options};
+use crate::run::options;
 use crate::session::{Watch, Watcher, isolated};
 
 /// Why there is no record of a point.
@@ -25,30 +26,27 @@ pub enum Missing {
     Failed(String),
 }
 
-pub fn run(
-    task: &Task,
-    target: &Target,
-    known: &Known,
-    flag: &Arc<AtomicBool>,
-) -> Result<PointRecord, Missing> {
-    isolated(|| attempt(task, target, known, flag))
-        .unwrap_or_else(|message| Err(Missing::Failed(format!("a bug in warpwatt: {message}"))))
+pub fn run(task: &Task, known: &Known, flag: &Arc<AtomicBool>) -> Result<PointRecord, Missing> {
+    match &task.subject {
+        Subject::Job(job) => isolated(|| attempt(task, job, known, flag))
+            .unwrap_or_else(|message| Err(Missing::Failed(format!("a bug in warpwatt: {message}")))),
+        Subject::Program(words) => program::run(task, words, flag),
+    }
 }
 
-fn attempt(
-    task: &Task,
-    target: &Target,
-    known: &Known,
-    flag: &Arc<AtomicBool>,
-) -> Result<PointRecord, Missing> {
+fn attempt(task: &Task, job: &Job, known: &Known, flag: &Arc<AtomicBool>) -> Result<PointRecord, Missing> {
     let meter = Meter::start();
-    let execution = Execution { no_predication: !task.variant.predication, ..Execution::default() };
+    let target = &*task.target;
+    let execution = Execution { no_predication: !task.point.predication, ..Execution::default() };
     let mut options = options(&execution, Some(target), flag.clone());
     let mut codes = Values::default();
     if let Mode::Timed(timed) = &mut options.mode {
         let techniques = &mut timed.techniques;
-        let symbols = profile::provide(known, &task.job, &execution, &timed.config, techniques, flag, None)
-            .map_err(|failure| Missing::Failed(failure.message))?;
+        let symbols = profile::provide(known, job, &execution, &timed.config, techniques, flag, None)
+            .map_err(|failure| match failure.exit {
+                Exit::Interrupted => Missing::Interrupted,
+                _ => Missing::Failed(failure.message),
+            })?;
         codes = about_codes(symbols.and_then(|symbols| symbols.bound), techniques);
     }
     let level = options.level;
@@ -61,7 +59,7 @@ fn attempt(
         _ => Missing::Failed(Failure::device(&error, false).message),
     };
     let mut device = Device::with(options, Box::new(watcher)).map_err(stopped)?;
-    let verdict = task.job.execute(&mut device).map_err(|stop| match stop {
+    let verdict = job.execute(&mut device).map_err(|stop| match stop {
         Stop::Device { error, .. } => stopped(error),
         Stop::Io(message) | Stop::Request(message) => Missing::Failed(message),
     })?;
@@ -69,7 +67,7 @@ fn attempt(
         return Err(Missing::Failed(format!("the check failed: {}", verdict.failures.join("; "))));
     }
     let launches = collector.take();
-    let mut inputs = task.job.inputs();
+    let mut inputs = job.inputs();
     inputs.technology = Some(target.technology.name.clone());
     inputs.gpu = Some(Gpu::of(&target.name, config));
     inputs.techniques = target.timed.techniques.canonical();
@@ -80,6 +78,7 @@ fn attempt(
     let sums = launches.sums;
     let mut document = RunRecord::new(record::tool(), inputs, Vec::new(), &sums, elapsed, host);
     target.technology.energies.totals(&mut document, &sums);
+    target.technology.energies.groups(&mut document);
     document.check = verdict.check;
     document.totals.counters.extend(codes);
     PointRecord::of(task.key.clone(), document)

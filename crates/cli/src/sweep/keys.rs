@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Every key of a sweep file, declared once: advice about unknown keys, the schema and docs/sweeps.md come from here.
+
+use serde_json::{Map, Value, json};
+
+use crate::launch::keys::{Key, Kind, Section};
+
+const fn key(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { name, kind, doc }
+}
+
+pub const SWEEP: Section = Section {
+    name: "sweep file",
+    doc: "Parameters x workloads (or a program) x techniques: every combination is a point.",
+    keys: &[
+        key("name", Kind::Text, "What tables call the sweep; the name of the file when left out."),
+        key("gpu", Kind::Args, "Built-in GPUs, or TOML files; `gtx480` when left out."),
+        key("technology", Kind::Text, "A built-in technology, or a TOML file; `gtx480-40nm` when left out."),
+        key("workloads", Kind::Args, "Built-in workloads, as NAME or NAME@SIZE."),
+        key(
+            "size",
+            Kind::Text,
+            "Size of workloads that name none: tiny, small, medium or large; `small` when left out.",
+        ),
+        key("seeds", Kind::Numbers, "Seeds of the workloads' inputs; 1 when left out."),
+        key("command", Kind::Args, "Program and arguments for `exec`, instead of workloads."),
+        key(
+            "files",
+            Kind::Args,
+            "Files that the program reads, besides those that its arguments name: a change of one makes other points.",
+        ),
+        key(
+            "techniques",
+            Kind::Args,
+            "Sets of techniques, each a text as for `--with`, a list of such texts, or `none`; none when left out.",
+        ),
+        key(
+            "parameters",
+            Kind::Args,
+            "Values for each parameter of the GPU; a key `technique.NAME.KEY` counts where that technique is on.",
+        ),
+    ],
+};
+
+/// The schema of `warpwatt.sweep/1` as a JSON document.
+pub fn schema() -> Value {
+    let mut properties = Map::new();
+    for key in SWEEP.keys {
+        let mut value = shape(key.name);
+        value["description"] = key.doc.into();
+        properties.insert(key.name.to_owned(), value);
+    }
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "warpwatt.sweep/1",
+        "title": "SweepFile",
+        "description": SWEEP.doc,
+        "type": "object",
+        "additionalProperties": false,
+        "properties": properties,
+    })
+}
+
+fn shape(name: &str) -> Value {
+    let text = json!({ "type": "string" });
+    let texts = json!({ "type": "array", "items": text, "minItems": 1 });
+    let value = json!({ "type": ["string", "number", "boolean"] });
+    match name {
+        "gpu" => json!({ "anyOf": [text, texts] }),
+        "workloads" | "command" | "files" => texts,
+        "seeds" => json!({ "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 1 }),
+        "techniques" => {
+            let set = json!({ "anyOf": [text, { "type": "array", "items": text }] });
+            json!({ "type": "array", "items": set, "minItems": 1 })
+        }
+        "parameters" => {
+            // A key with dots is a table in a table.
+            let values = json!({ "anyOf": [value, { "type": "array", "items": value, "minItems": 1 }, { "type": "object" }] });
+            json!({ "type": "object", "additionalProperties": values })
+        }
+        _ => text,
+    }
+}

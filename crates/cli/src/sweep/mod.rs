@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `sweep`: runs every combination of parameters, workloads and techniques that a file names, and keeps the results as tables. docs/sweeps.md describes it.
+//!
+//! `keys` declares what may be written, `read` turns a text into a sweep or into diagnostics, `expand` makes points of it, `front` works out what they come to.
+
+mod expand;
+mod front;
+mod keys;
+mod read;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Instant;
+
+use warpwatt_dataset::Measured;
+
+use crate::args::SweepArgs;
+use crate::console::{Console, write_result};
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::job::read_text;
+use crate::points::{self, Folder, Outcome, Purpose, Task, folder, internal, pool};
+use crate::table::Table;
+use expand::Plan;
+
+pub use keys::schema;
+
+/// Where requests of points are written to.
+const REQUESTS: &str = "requests";
+
+pub fn sweep(args: &SweepArgs, console: &Console) -> Result<Exit, Failure> {
+    let started = Instant::now();
+    let sweep = load(&args.file, console)?;
+    let name = sweep.name.clone().unwrap_or_else(|| {
+        args.file.file_stem().map_or("sweep".to_owned(), |stem| stem.to_string_lossy().into_owned())
+    });
+    let plan = Plan::new(&sweep)?;
+    let folder = Folder::open(&args.out, &Purpose::Sweep(name.clone()))?;
+    let points = plan.tasks.len();
+    folder.log(&format!("sweep {name}: {points} points"));
+    if args.requests {
+        return requests(&plan.tasks, &folder, args, console);
+    }
+
+    let flag = interrupt::flag();
+    let jobs = points::jobs(args.jobs, console);
+    let Outcome { records, failed, there, run, interrupted } =
+        pool::run(&plan.tasks, &folder, jobs, &flag, console)?;
+    if interrupted {
+        folder.log("interrupted");
+        let message = format!("interrupted: {} of {points} points are done and kept", there + run);
+        let again = format!("warpwatt sweep {} --out {}", args.file.display(), args.out.display());
+        return Err(Failure::new(Exit::Interrupted, message)
+            .help(format!("the same command goes on from there: {again}")));
+    }
+    let time = started.elapsed().as_secs_f64();
+    let summary = format!("{there} of {points} points were there, {run} were run; {time:.0} s");
+    folder.log(&summary);
+    console.note(&summary);
+
+    let costs = front::costs(&plan, &records);
+    let figures: Vec<_> = front::figures(&plan, &costs)
+        .iter()
+        .map(|figure| (figure.name.to_owned(), figure.document(&name, &[])))
+        .collect();
+    for (figure, document) in &figures {
+        let text = warpwatt_results::json::to_text(document).map_err(internal)?;
+        folder.write(&format!("{}/{figure}.json", folder::FIGURES), text.as_bytes())?;
+    }
+    let lost: Vec<_> = failed.iter().map(|(task, _)| plan.tasks[*task].name.clone()).collect();
+    let document = front::document(&name, &plan, &costs, &lost);
+    let text = warpwatt_results::json::to_text(&document).map_err(internal)?;
+    folder.write("sweep.json", text.as_bytes())?;
+    let rows: Vec<_> = plan
+        .cells
+        .iter()
+        .filter_map(|cell| {
+            let configuration = &plan.configurations[cell.configuration];
+            Some(Measured {
+                experiment: &name,
+                configuration: &configuration.name,
+                point: &plan.tasks[cell.task].point,
+                record: records.get(cell.task)?.as_ref()?,
+                parameters: &configuration.parameters,
+            })
+        })
+        .collect();
+    points::write_tables(&folder, &rows, &figures, args.csv)?;
+
+    if let Some(path) = &args.json {
+        write_result(path, &text, console)?;
+    }
+    if args.json.as_deref() != Some(Path::new("-")) {
+        console.result(&table(&plan, &costs));
+        console.summary(&format!(
+            "\ntime and energy are over those of `{}`, in the geometric mean; * is the Pareto front\nresults: {}; tables: {}\n",
+            plan.configurations.first().map_or("", |first| &first.name),
+            args.out.join("sweep.json").display(),
+            args.out.join(folder::DATA).display(),
+        ));
+    }
+    crate::paper::report_page(&args.out)?;
+    if failed.is_empty() {
+        return Ok(Exit::Ok);
+    }
+    points::told_failures(&plan.tasks, &failed, console);
+    let message = format!("{} of {points} points failed; results are made from the others", failed.len());
+    Err(Failure::new(Exit::CheckFailed, message)
+        .help(format!("all of them are in {}", args.out.join(folder::LOG).display())))
+}
+
+fn load(path: &Path, console: &Console) -> Result<read::Sweep, Failure> {
+    let text = read_text(path)?;
+    read::read(&text).map_err(|problems| {
+        let shown = path.display().to_string();
+        let mut out: Vec<_> =
+            problems.iter().map(|problem| problem.render(&shown, &text, console.color)).collect();
+        let count = problems.len();
+        out.push(format!("{shown} cannot be used: {count} error{}", if count == 1 { "" } else { "s" }));
+        Failure::rendered(Exit::Usage, out.join("\n\n"))
+    })
+}
+
+/// Writes a request for each point that is missing, and nothing for others.
+fn requests(tasks: &[Task], folder: &Folder, args: &SweepArgs, console: &Console) -> Result<Exit, Failure> {
+    let missing: Vec<_> = tasks.iter().filter(|task| folder.point(&task.key).is_none()).collect();
+    let names: BTreeSet<_> = missing.iter().map(|task| format!("{}.json", task.key)).collect();
+    for task in &missing {
+        let mut point = task.point.clone();
+        // Points may be run in another folder.
+        for file in [&mut point.gpu, &mut point.technology] {
+            if Path::new(&*file).is_file()
+                && let Ok(path) = std::path::absolute(&*file)
+            {
+                *file = path.display().to_string();
+            }
+        }
+        let text = warpwatt_results::json::to_text(&point).map_err(internal)?;
+        folder.write(&format!("{REQUESTS}/{}.json", task.key), text.as_bytes())?;
+    }
+    let old = std::fs::read_dir(args.out.join(REQUESTS)).into_iter().flatten().flatten();
+    for entry in old.filter(|entry| !names.contains(&*entry.file_name().to_string_lossy())) {
+        let path = entry.path();
+        std::fs::remove_file(&path).map_err(|error| Failure::io("remove", &path, &error))?;
+    }
+    console.result(&format!(
+        "{} of {} points are missing; a request for each is in {}\n",
+        missing.len(),
+        tasks.len(),
+        args.out.join(REQUESTS).display()
+    ));
+    console.summary(&format!(
+        "run each by `warpwatt point {0}/KEY.json {1}/KEY.json`, on any machine with this program; then the same\n\
+         sweep without `--requests` takes the results\n",
+        args.out.join(REQUESTS).display(),
+        args.out.join(folder::POINTS).display()
+    ));
+    Ok(Exit::Ok)
+}
+
+fn table(plan: &Plan, costs: &[Vec<Option<front::Cost>>]) -> String {
+    let relative = front::relative(costs);
+    let mut table = Table::new(&["configuration", "time", "energy", "EDP", ""]).left(4);
+    for ((configuration, cost), on_front) in
+        plan.configurations.iter().zip(&relative).zip(front::front(&relative))
+    {
+        let shown =
+            |of: fn(front::Cost) -> f64| cost.map_or("no data".to_owned(), |cost| format!("{:.4}", of(cost)));
+        table.row([
+            configuration.name.clone(),
+            shown(|cost| cost.seconds),
+            shown(|cost| cost.energy_j),
+            shown(|cost| cost.seconds * cost.energy_j),
+            if on_front { "*" } else { "" }.to_owned(),
+        ]);
+    }
+    table.render()
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Papers and sweeps that are killed at any moment: what is done is kept, nothing is repeated, and the end is that of an uninterrupted run.
+//!
+//! `WARPWATT_LONG=1` takes two papers with their whole suites, and three times as many moments.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::common::{Folder, command, finish, warpwatt};
+
+/// All files of a folder and below by name, but the log and the lock, with the host's part of points taken out.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.strip_prefix(folder).expect("inside").display().to_string();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            if ["log.txt", "lock"].contains(&name.as_str()) {
+                continue;
+            }
+            let mut bytes = std::fs::read(&path).expect("a file");
+            if name.starts_with("points/") {
+                let mut point: Value = serde_json::from_slice(&bytes).expect("a whole point");
+                point.as_object_mut().expect("an object").remove("host").expect("the host's part");
+                bytes = point.to_string().into_bytes();
+            }
+            found.insert(name, bytes);
+        }
+    }
+    found
+}
+
+fn points(out: &Path) -> usize {
+    std::fs::read_dir(out.join("points")).into_iter().flatten().flatten().count()
+}
+
+/// Numbers that look random and are the same every time.
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *state >> 33
+}
+
+/// Kills the command when it has done a few points more, so many times; then lets it finish and compares.
+fn survives(args: &[&str], moments: usize) {
+    let folder = Folder::new();
+    let (whole, killed) = (folder.path("whole"), folder.path("killed"));
+    let whole_run = warpwatt(&[args, &["--out", &whole]].concat()).expect(0);
+    let all = points(Path::new(&whole));
+    let mut state = 7;
+    let mut done = 0;
+    for moment in 0..moments {
+        // Each time up to a share of what is left, so that none of them comes after the end.
+        let share = ((all - done) / (moments - moment + 1)).max(1);
+        let wanted = done + 1 + next(&mut state) as usize % share;
+        let mut child = command();
+        child.args(args).args(["--out", &killed]).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = child.spawn().expect("the program starts");
+        while points(Path::new(&killed)) < wanted && child.try_wait().expect("it can be asked").is_none() {
+            std::thread::yield_now();
+        }
+        child.kill().expect("it is ours");
+        child.wait().expect("it ends");
+        done = points(Path::new(&killed)).min(all);
+    }
+    let last = warpwatt(&[args, &["--out", &killed]].concat()).expect(0);
+    assert_eq!(last.out.replace(&killed, &whole), whole_run.out);
+    assert_eq!(
+        files(Path::new(&killed)).keys().collect::<Vec<_>>(),
+        files(Path::new(&whole)).keys().collect::<Vec<_>>()
+    );
+    for (name, bytes) in files(Path::new(&whole)) {
+        assert!(files_equal(&killed, &name, &bytes), "{name} differs");
+    }
+    // A point whose file is there is not run again: the log tells of each at most once.
+    let log = std::fs::read_to_string(Path::new(&killed).join("log.txt")).expect("a log");
+    let told: Vec<_> =
+        log.lines().filter_map(|line| line.split_once(" s, points/")).map(|(_, key)| key).collect();
+    let distinct: BTreeSet<_> = told.iter().collect();
+    assert_eq!(told.len(), distinct.len(), "{log}");
+    assert!(
+        told.len() + moments * 4 >= all,
+        "what was kept without a line: at most what ran when it was killed"
+    );
+}
+
+fn files_equal(folder: &str, name: &str, bytes: &[u8]) -> bool {
+    files(Path::new(folder)).get(name).is_some_and(|other| other == bytes)
+}
+
+fn long() -> bool {
+    std::env::var_os("WARPWATT_LONG").is_some()
+}
+
+#[test]
+fn papers_that_are_killed_go_on() {
+    if long() {
+        for paper in ["warped-compression", "corf"] {
+            survives(&["paper", paper, "--size", "tiny", "--seeds", "1"], 30);
+        }
+    }
+    // All papers with one small program: 122 points.
+    survives(&["paper", "all", "--size", "tiny", "--seeds", "1", "--workloads", "vecadd"], 10);
+}
+
+#[test]
+fn a_sweep_that_is_killed_goes_on() {
+    survives(&["sweep", "examples/sweep/l1.toml"], if long() { 30 } else { 5 });
+}
+
+#[test]
+fn another_build_of_the_program_uses_nothing_of_this_one() {
+    let folder = Folder::new();
+    let (out, copy) = (folder.path("out"), folder.path("warpwatt"));
+    let args = ["sweep", "examples/sweep/l1.toml", "--out", &out];
+    warpwatt(&args).expect(0).says("0 of 24 points were there, 24 were run");
+    warpwatt(&args).expect(0).says("24 of 24 points were there, 0 were run");
+    // A byte behind its end makes another program of it, which does the same.
+    let mut bytes = std::fs::read(env!("CARGO_BIN_EXE_warpwatt")).expect("the program");
+    bytes.push(0);
+    std::fs::write(&copy, bytes).expect("a copy");
+    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let mut other = std::process::Command::new(&copy);
+    finish(other.current_dir(crate::common::root()).args(args))
+        .expect(0)
+        .says("0 of 24 points were there, 24 were run");
+}

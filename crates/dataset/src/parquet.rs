@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A table as a Parquet file: flat, every column optional, texts as UTF-8, compressed with Snappy, all rows in one group.
+
+use std::sync::Arc;
+
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::Type;
+
+use crate::table::{Column, Data, Table};
+
+/// The table could not be written; a bug of ours, since it is written to memory.
+#[derive(thiserror::Error, Debug)]
+#[error("the table `{table}` could not be written: {error}")]
+pub struct WriteError {
+    pub table: &'static str,
+    pub error: ParquetError,
+}
+
+impl Table {
+    /// The bytes of the file. They are the same for the same table.
+    pub fn to_parquet(&self) -> Result<Vec<u8>, WriteError> {
+        self.written().map_err(|error| WriteError { table: self.name, error })
+    }
+
+    fn written(&self) -> Result<Vec<u8>, ParquetError> {
+        let fields: Vec<_> = self
+            .columns
+            .iter()
+            .map(|column| Ok(Arc::new(field(column)?)))
+            .collect::<Result<_, ParquetError>>()?;
+        let schema = Type::group_type_builder(self.name).with_fields(fields).build()?;
+        let properties = WriterProperties::builder()
+            .set_created_by("warpwatt".to_owned())
+            .set_compression(Compression::SNAPPY)
+            .build();
+        let mut bytes = Vec::new();
+        let mut writer = SerializedFileWriter::new(&mut bytes, Arc::new(schema), Arc::new(properties))?;
+        let mut group = writer.next_row_group()?;
+        for column in &self.columns {
+            let Some(writer) = group.next_column()? else { break };
+            match &column.data {
+                Data::Text(cells) => {
+                    let texts = cells.iter().map(|cell| cell.as_deref().map(ByteArray::from));
+                    write::<ByteArrayType>(writer, texts)?;
+                }
+                Data::Count(cells) => write::<Int64Type>(writer, cells.iter().copied())?,
+                Data::Real(cells) => write::<DoubleType>(writer, cells.iter().copied())?,
+            }
+        }
+        group.close()?;
+        writer.close()?;
+        Ok(bytes)
+    }
+}
+
+fn field(column: &Column) -> Result<Type, ParquetError> {
+    let (physical, logical) = match column.data {
+        Data::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        Data::Count(_) => (Physical::INT64, None),
+        Data::Real(_) => (Physical::DOUBLE, None),
+    };
+    Type::primitive_type_builder(&column.name, physical)
+        .with_repetition(Repetition::OPTIONAL)
+        .with_logical_type(logical)
+        .build()
+}
+
+/// Writes the values that there are, and for each row whether it has one.
+fn write<T: DataType>(
+    mut writer: SerializedColumnWriter<'_>,
+    cells: impl Iterator<Item = Option<T::T>>,
+) -> Result<(), ParquetError> {
+    let (mut levels, mut values) = (Vec::new(), Vec::new());
+    for cell in cells {
+        levels.push(i16::from(cell.is_some()));
+        values.extend(cell);
+    }
+    writer.typed::<T>().write_batch(&values, Some(&levels), None)?;
+    writer.close()
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::Field;
+
+    use super::*;
+
+    #[test]
+    fn a_table_is_read_back_as_it_was_written() {
+        let table = Table {
+            name: "t",
+            columns: vec![
+                Column::text("a name", [Some("bfs"), None, Some("über")]),
+                Column::count("sm.cycles.cycles", [Some(7), Some(0), None]),
+                Column::real("energy_j", [None, Some(0.1), Some(-2.5)]),
+            ],
+        };
+        let bytes = table.to_parquet().expect("it is written");
+        assert_eq!(bytes, table.to_parquet().expect("it is written"), "the same bytes every time");
+        let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("a file");
+        let rows: Vec<Vec<Field>> = reader
+            .get_row_iter(None)
+            .expect("rows")
+            .map(|row| row.expect("a row").get_column_iter().map(|(_, field)| field.clone()).collect())
+            .collect();
+        let text = |text: &str| Field::Str(text.to_owned());
+        assert_eq!(rows[0], [text("bfs"), Field::Long(7), Field::Null]);
+        assert_eq!(rows[1], [Field::Null, Field::Long(0), Field::Double(0.1)]);
+        assert_eq!(rows[2], [text("über"), Field::Null, Field::Double(-2.5)]);
+    }
+
+    #[test]
+    fn a_table_without_rows_keeps_its_columns() {
+        let table = Table { name: "t", columns: vec![Column::count("n", [])] };
+        let bytes = table.to_parquet().expect("it is written");
+        let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("a file");
+        assert_eq!(reader.metadata().file_metadata().num_rows(), 0);
+        assert_eq!(reader.metadata().file_metadata().schema_descr().num_columns(), 1);
+    }
+}

@@ -79,6 +79,9 @@ use warpwatt_runtime::{Device, Error};
 /// not taken for new ones.
 pub const GENERATOR: u32 = 2;
 
+/// What NVIDIA's assembler makes of each kernel, as TOML: registers, spills, instructions.
+pub const PTXAS: &str = include_str!("../reference/ptxas.toml");
+
 /// A program with inputs and a known answer.
 pub trait Workload: Sync {
     fn info(&self) -> &'static Info;

@@ -4,7 +4,7 @@
 mod claims;
 mod folder;
 mod plan;
-mod point;
+pub mod point;
 mod pool;
 pub mod progress;
 mod report;

@@ -12,7 +12,7 @@ use warpwatt_runtime::{Class, Device, Mode};
 use super::plan::Task;
 use crate::args::Execution;
 use crate::exit::Failure;
-use crate::job::Stop;
+use crate::job::{Job, Stop};
 use crate::profile;
 use crate::run::{Target, options};
 use crate::session::{Watch, Watcher, isolated};
@@ -25,16 +25,33 @@ pub enum Missing {
 }
 
 pub fn run(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<PointRecord, Missing> {
-    isolated(|| attempt(task, target, flag))
+    let document = record(&task.job, target, task.variant.predication, flag)?;
+    PointRecord::of(task.key.clone(), document)
+        .ok_or_else(|| Missing::Failed("nothing was timed, so that there is no energy".to_owned()))
+}
+
+/// The record of a timed run whose check passed.
+pub fn record(
+    job: &Job,
+    target: &Target,
+    predication: bool,
+    flag: &Arc<AtomicBool>,
+) -> Result<RunRecord, Missing> {
+    isolated(|| attempt(job, target, predication, flag))
         .unwrap_or_else(|message| Err(Missing::Failed(format!("a bug in warpwatt: {message}"))))
 }
 
-fn attempt(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<PointRecord, Missing> {
+fn attempt(
+    job: &Job,
+    target: &Target,
+    predication: bool,
+    flag: &Arc<AtomicBool>,
+) -> Result<RunRecord, Missing> {
     let meter = Meter::start();
-    let execution = Execution { no_predication: !task.variant.predication, ..Execution::default() };
+    let execution = Execution { no_predication: !predication, ..Execution::default() };
     let mut options = options(&execution, Some(target), flag.clone());
     if let Mode::Timed(timed) = &mut options.mode {
-        profile::provide(&task.job, &timed.config, &mut timed.techniques, flag, None)
+        profile::provide(job, &timed.config, &mut timed.techniques, flag, None)
             .map_err(|failure| Missing::Failed(failure.message))?;
     }
     let level = options.level;
@@ -47,7 +64,7 @@ fn attempt(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<Point
         _ => Missing::Failed(Failure::device(&error, false).message),
     };
     let mut device = Device::with(options, Box::new(watcher)).map_err(stopped)?;
-    let verdict = task.job.execute(&mut device).map_err(|stop| match stop {
+    let verdict = job.execute(&mut device).map_err(|stop| match stop {
         Stop::Device { error, .. } => stopped(error),
         Stop::Io(message) | Stop::Request(message) => Missing::Failed(message),
     })?;
@@ -55,7 +72,7 @@ fn attempt(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<Point
         return Err(Missing::Failed(format!("the check failed: {}", verdict.failures.join("; "))));
     }
     let launches = collector.take();
-    let mut inputs = task.job.inputs();
+    let mut inputs = job.inputs();
     inputs.technology = Some(target.technology.name.clone());
     inputs.gpu = Some(Gpu::of(&target.name, config));
     inputs.techniques = target.timed.techniques.canonical();
@@ -67,6 +84,5 @@ fn attempt(task: &Task, target: &Target, flag: &Arc<AtomicBool>) -> Result<Point
     let mut document = RunRecord::new(record::tool(), inputs, Vec::new(), &sums, elapsed, host);
     target.technology.energies.totals(&mut document, &sums);
     document.check = verdict.check;
-    PointRecord::of(task.key.clone(), document)
-        .ok_or_else(|| Missing::Failed("nothing was timed, so that there is no energy".to_owned()))
+    Ok(document)
 }

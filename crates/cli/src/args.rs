@@ -65,6 +65,8 @@ pub enum Command {
     Compile(CompileArgs),
     /// Measure simulation speed
     Bench(BenchArgs),
+    /// Measure what workloads are like: instructions, occupancy, values, use of caches
+    Characterize(CharacterizeArgs),
     /// Check that workloads compute what their references do, at every size
     Verify(VerifyArgs),
     /// Print the JSON schema of a file format
@@ -572,6 +574,41 @@ pub struct BenchArgs {
     /// Runs of each workload; the median counts
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
+
+    /// Write the figures as JSON to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt characterize --size tiny --workloads bfs,sgemm
+  warpwatt characterize --markdown workloads.md --json workloads.json
+
+Every workload is run eight times: on a GTX 480, on the GPU of each paper with a technique that
+counts what the paper is about, and on E2MC's GPU with one, two, four and eight times the
+bandwidth. The figures are the same in every run, whatever `--jobs` is.")]
+pub struct CharacterizeArgs {
+    /// Size of the workloads
+    #[arg(long, value_parser = parse_size, default_value = "small")]
+    pub size: Size,
+
+    /// Workloads to measure; all when none is named
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
+    pub workloads: Vec<String>,
+
+    /// Seed of the workloads' inputs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Runs at the same time, each on one thread [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub jobs: Option<u32>,
+
+    /// Write the tables as Markdown to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-")]
+    pub markdown: Option<PathBuf>,
 
     /// Write the figures as JSON to a file, or to stdout with `-`
     #[arg(long, value_name = "FILE|-")]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
+use warpwatt_record::Collector;
 use warpwatt_runtime::{Device, Level};
 
 use crate::args::{BenchArgs, Execution};
@@ -104,7 +105,9 @@ fn lap(
     let options = options(&Execution::default(), target, flag.clone());
     let watch = Watch { silent: true, ..Watch::new(console, true) };
     let run = isolated(|| -> Result<_, Failure> {
-        let (watcher, _) = Watcher::new(watch);
+        // Launches are added up as they end, so that memory does not grow with their number.
+        let collector = Collector::new(target.map(|target| target.timed.config.clone()), None, 0);
+        let watcher = Watcher::new(watch).0.collecting(collector.clone());
         let failed = |error| Failure::device(&error, false);
         let mut device = Device::with(options, Box::new(watcher)).map_err(failed)?;
         let verdict = job.execute(&mut device).map_err(|stop| match stop {
@@ -114,12 +117,12 @@ fn lap(
         if let Some(failure) = verdict.failures.first() {
             return Err(Failure::new(Exit::CheckFailed, format!("{}: {failure}", job.name())));
         }
-        let log = device.log();
+        let launches = collector.take();
         Ok(Lap {
-            warp_instructions: log.iter().map(|launch| launch.warp_instructions).sum(),
-            thread_instructions: log.iter().map(|launch| launch.thread_instructions).sum(),
+            warp_instructions: launches.sums.warp_instructions(),
+            thread_instructions: launches.sums.thread_instructions(),
             cycles: device.kernel_cycles(),
-            seconds: log.iter().map(|launch| launch.host_seconds).sum(),
+            seconds: launches.host_seconds,
         })
     });
     run.map_err(|message| Failure::new(Exit::Internal, message))?

@@ -4,6 +4,7 @@
 
 pub mod args;
 mod bench;
+mod characterize;
 mod compare;
 mod compile;
 mod console;
@@ -73,6 +74,7 @@ pub fn main() -> ExitCode {
         Command::Install(args) => install::install(args, &console),
         Command::Compile(args) => compile::compile(args, &console),
         Command::Bench(args) => bench::bench(args, &console),
+        Command::Characterize(args) => characterize::characterize(args, &console),
         Command::Verify(args) => verify::verify(args, &console),
         Command::Schema(args) => schema::schema(args, &console),
         Command::Entropy(args) => entropy::entropy(args, &console),

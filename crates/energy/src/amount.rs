@@ -113,6 +113,9 @@ impl SramSpec {
             ));
         };
         let node_nm = conditions.map_or(configured.node_nm, Conditions::reference_nm);
+        if reference.bytes == 0.0 {
+            return Err(bad("the reference of an array cannot be empty".to_owned(), "write a size above 0"));
+        }
         let reference = legal(Sram {
             bytes: reference.bytes,
             banks: reference.banks.unwrap_or(configured.banks),
@@ -129,8 +132,9 @@ impl SramSpec {
 }
 
 fn legal(array: Sram) -> Result<Sram, Problem> {
+    // Caches that a GPU can do without have no bytes.
+    let sizes = [("bytes", array.bytes)].into_iter().filter(|(_, bytes)| *bytes != 0.0);
     let positive = [
-        ("bytes", array.bytes),
         ("banks", array.banks),
         ("width_bits", array.width_bits),
         ("ways", array.ways),
@@ -138,7 +142,7 @@ fn legal(array: Sram) -> Result<Sram, Problem> {
         ("volts", array.volts),
         ("kelvin", array.kelvin),
     ];
-    match positive.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
+    match sizes.chain(positive).find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
         Some((name, value)) => {
             Err(bad(format!("`{name}` of an SRAM array cannot be {value}"), "write a number above 0"))
         }

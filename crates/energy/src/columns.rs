@@ -57,6 +57,9 @@ impl Sram {
     /// The part of a read that goes with the columns of the data. The rest is tags and wires; of an array without tags, decoder and wires, those between
     /// its banks included.
     pub fn column_share(&self) -> f64 {
+        if self.is_absent() {
+            return 0.0;
+        }
         if self.has_tags() {
             let parts = self.parts();
             return parts.columns / parts.total();

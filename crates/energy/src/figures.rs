@@ -39,6 +39,10 @@ figures! {
     "l2.slice_lines", "Lines of an L2 slice." = |config| f64::from(config.l2.sets * config.l2.ways);
     "rf.sub_bank_bytes", "Size of one SRAM array of a register file." =
         |config| f64::from(config.sm.registers) * 4.0 / f64::from(config.rf.banks * config.rf.sub_banks);
+    "second.bytes", "Size of a second-level cache of instructions and constants; 0 if there is none." = |config| {
+        let way_bytes = LINE_BYTES * config.second.ways;
+        f64::from(config.second.bytes / way_bytes * way_bytes)
+    };
     "shared.bank_bytes", "Size of a bank of shared memory." =
         |config| f64::from(config.shared.bytes) / f64::from(config.shared.banks);
     "shared.rows", "Rows of 128 bytes of a shared memory." =

@@ -73,11 +73,12 @@ const WRITE: Dynamic = Dynamic {
     data: 5.7838e-4,
     data_exponent: 0.8332,
     side_exponent: 0.9954,
-    plain: 1.4850e-4,
-    plain_exponent: 0.8720,
-    plain_side: 6.6460e-2,
-    plain_side_width: 0.8720,
-    plain_side_exponent: 0.9296,
+    // A part by width alone cannot be told from zero.
+    plain: 0.0,
+    plain_exponent: 0.0,
+    plain_side: 6.6525e-2,
+    plain_side_width: 0.8727,
+    plain_side_exponent: 0.9295,
     banks: 7.8e-3,
 };
 
@@ -182,7 +183,15 @@ impl Sram {
         1.0 + PORT_PITCH * (self.extra_ports - 1.0).max(0.0)
     }
 
+    /// A cache of no bytes is not there: it takes no energy and no area.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.bytes == 0.0
+    }
+
     fn access(&self, of: &Dynamic, figure: usize) -> Picojoules {
+        if self.is_absent() {
+            return Picojoules(0.0);
+        }
         let width = self.width_bits.min(WIDEST);
         let side = libm::sqrt(self.cells());
         let stretched = side * self.stretch();
@@ -223,6 +232,9 @@ impl Sram {
 
     /// Of all banks, in square millimetres.
     pub fn area_mm2(&self) -> f64 {
+        if self.is_absent() {
+            return 0.0;
+        }
         let width = self.width_bits.min(WIDEST);
         let bank = if self.has_tags() {
             CACHE_MM2 * libm::pow(self.cells(), CACHE_EXPONENT)

@@ -11,7 +11,7 @@ use crate::machine::{Event, Machine, Now};
 use crate::port::GlobalPort;
 use crate::record::Access;
 use crate::rows::lanes_of;
-use crate::texture::{self, TextureArgs, TextureFault, Trace, Untraced};
+use crate::texture::{self, Near, TextureArgs, TextureFault, Trace, Untraced};
 
 impl<P: GlobalPort> Machine<'_, P> {
     pub(crate) unsafe fn special_register(
@@ -102,7 +102,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         let result = if P::RECORDS {
             let mut texels = std::mem::take(&mut self.tally.record.texels);
             texels.clear();
-            let result = unsafe { self.texels(uop, &args, &mut texels) };
+            let result = unsafe { self.texels(uop, &args, pc, &mut texels) };
             let kind = match uop.op {
                 Op::Sust => AccessKind::Store,
                 Op::Sured => AccessKind::Atomic,
@@ -114,7 +114,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             self.tally.record.texels = texels;
             result
         } else {
-            unsafe { self.texels(uop, &args, &mut Untraced) }
+            unsafe { self.texels(uop, &args, pc, &mut Untraced) }
         };
         match result {
             Some(Ok(())) => self.advance(warp, pc),
@@ -130,14 +130,16 @@ impl<P: GlobalPort> Machine<'_, P> {
         &mut self,
         uop: &Uop,
         args: &TextureArgs,
+        pc: u32,
         trace: &mut impl Trace,
     ) -> Option<Result<(), TextureFault>> {
+        let near = &mut Near { window: &mut self.windows[pc as usize], level: self.grid.image.level() };
         // SAFETY: the caller vouches for the rows.
         unsafe {
             if !texture::writes(uop) {
-                return Some(texture::read(self.port.memory(), uop, args, trace));
+                return Some(texture::read(self.port.memory(), uop, args, near, trace));
             }
-            let result = texture::write(self.port.memory_mut()?, uop, args, trace);
+            let result = texture::write(self.port.memory_mut()?, uop, args, near, trace);
             self.tally.watch.changed = true;
             Some(result)
         }

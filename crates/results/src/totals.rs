@@ -92,6 +92,14 @@ impl Sums {
         self.launches
     }
 
+    pub fn warp_instructions(&self) -> u64 {
+        self.warp_instructions
+    }
+
+    pub fn thread_instructions(&self) -> u64 {
+        self.thread_instructions
+    }
+
     /// Adds a launch.
     pub fn add(&mut self, kernel: &Kernel) {
         self.launches += 1;

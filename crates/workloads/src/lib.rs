@@ -84,6 +84,9 @@ pub use size::{Dim, Size, UnknownSize};
 pub use table::{Data, Fill, Info, Kernel, Known, Original};
 use warpwatt_runtime::{Device, Error};
 
+/// What NVIDIA's assembler makes of each kernel, as TOML: registers, spills, instructions.
+pub const PTXAS: &str = include_str!("../reference/ptxas.toml");
+
 /// A program with inputs and a known answer.
 pub trait Workload: Sync {
     fn info(&self) -> &'static Info;

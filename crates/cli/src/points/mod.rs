@@ -9,7 +9,7 @@ pub mod folder;
 pub mod pool;
 mod program;
 pub mod progress;
-mod run;
+pub mod run;
 mod tables;
 mod task;
 

@@ -16,7 +16,7 @@ use crate::args::Execution;
 use crate::exit::{Exit, Failure};
 use crate::job::{Job, Stop};
 use crate::profile::{self, Known};
-use crate::run::options;
+use crate::run::{Target, options};
 use crate::session::{Watch, Watcher, isolated};
 
 /// Why there is no record of a point.
@@ -28,16 +28,36 @@ pub enum Missing {
 
 pub fn run(task: &Task, known: &Known, flag: &Arc<AtomicBool>) -> Result<PointRecord, Missing> {
     match &task.subject {
-        Subject::Job(job) => isolated(|| attempt(task, job, known, flag))
-            .unwrap_or_else(|message| Err(Missing::Failed(format!("a bug in warpwatt: {message}")))),
+        Subject::Job(job) => {
+            let document = record(job, &task.target, task.point.predication, known, flag)?;
+            PointRecord::of(task.key.clone(), document)
+                .ok_or_else(|| Missing::Failed("nothing was timed, so that there is no energy".to_owned()))
+        }
         Subject::Program(words) => program::run(task, words, flag),
     }
 }
 
-fn attempt(task: &Task, job: &Job, known: &Known, flag: &Arc<AtomicBool>) -> Result<PointRecord, Missing> {
+/// The record of a timed run whose check passed.
+pub fn record(
+    job: &Job,
+    target: &Target,
+    predication: bool,
+    known: &Known,
+    flag: &Arc<AtomicBool>,
+) -> Result<RunRecord, Missing> {
+    isolated(|| attempt(job, target, predication, known, flag))
+        .unwrap_or_else(|message| Err(Missing::Failed(format!("a bug in warpwatt: {message}"))))
+}
+
+fn attempt(
+    job: &Job,
+    target: &Target,
+    predication: bool,
+    known: &Known,
+    flag: &Arc<AtomicBool>,
+) -> Result<RunRecord, Missing> {
     let meter = Meter::start();
-    let target = &*task.target;
-    let execution = Execution { no_predication: !task.point.predication, ..Execution::default() };
+    let execution = Execution { no_predication: !predication, ..Execution::default() };
     let mut options = options(&execution, Some(target), flag.clone());
     let mut codes = Values::default();
     if let Mode::Timed(timed) = &mut options.mode {
@@ -81,8 +101,7 @@ fn attempt(task: &Task, job: &Job, known: &Known, flag: &Arc<AtomicBool>) -> Res
     target.technology.energies.groups(&mut document);
     document.check = verdict.check;
     document.totals.counters.extend(codes);
-    PointRecord::of(task.key.clone(), document)
-        .ok_or_else(|| Missing::Failed("nothing was timed, so that there is no energy".to_owned()))
+    Ok(document)
 }
 
 /// What papers ask about the codes of a technique, beside its counters: the best ratio of any code for 16-bit symbols in the lines that moved, and the

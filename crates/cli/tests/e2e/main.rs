@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! End to end: the program is run as a person runs it, and judged by what it prints, writes and returns.
 
+mod characterize;
 mod commands;
 mod common;
 mod compare;

@@ -49,7 +49,7 @@ fn an_l2_of_96_mb_costs_more_than_one_of_768_kb() {
 
 #[test]
 fn a_smaller_array_costs_less_and_a_larger_one_more_for_every_structure() {
-    let cases: [(&str, &str, &str, &[&str], &str); 7] = [
+    let cases: [(&str, &str, &str, &[&str], &str); 8] = [
         (
             "sm.onchip_bytes",
             "57344",
@@ -61,6 +61,13 @@ fn a_smaller_array_costs_less_and_a_larger_one_more_for_every_structure() {
         ("sm.icache.sets", "4", "64", &["icache.hits.count"], "instruction cache"),
         ("sm.constant.sets", "16", "256", &["constant.hits.count"], "constant cache"),
         ("sm.texture.sets", "1", "64", &["texture.hits.count"], "texture cache"),
+        (
+            "sm.second.bytes",
+            "8192",
+            "131072",
+            &["second.reads.count", "second.fills.count"],
+            "second-level cache",
+        ),
         (
             "sm.registers",
             "16384",
@@ -86,6 +93,22 @@ fn a_smaller_array_costs_less_and_a_larger_one_more_for_every_structure() {
         let all = [&small[..], &[], &large].map(|settings| still(settings, structure));
         assert!(all[0] < all[1] && all[1] < all[2], "{key}, {structure}: {all:?}");
     }
+}
+
+#[test]
+fn a_second_level_of_less_than_a_set_is_not_there() {
+    let ways = |bytes| [("sm.second.bytes", bytes), ("sm.second.ways", "4")];
+    for none in ["0", "511"] {
+        assert_eq!(still(&ways(none), "second-level cache"), 0.0);
+        assert_eq!(one(&ways(none), "second.fills.count"), 0.0);
+        // It takes no area either: 15 arrays of 0.1 mm2 are gone.
+        let area = model(&ways(none)).die_mm2.unwrap_or(f64::NAN);
+        assert!((525.0..528.5).contains(&area), "{area}");
+    }
+    assert!(still(&ways("512"), "second-level cache") > 0.0);
+    // A line that is there is four accesses, one that is not a look at the tags.
+    let hit = one(&[], "second.hits.count") + one(&[], "second.reads.count");
+    assert!(near(hit, 4.0 * one(&[], "second.reads.count")), "{hit}");
 }
 
 #[test]

@@ -15,7 +15,8 @@ use warpwatt_memory::DeviceMemory;
 use warpwatt_memory::texture::{AddressMode, ChannelKind, Filter, Image, Shape};
 
 use crate::fault::FaultKind;
-use crate::lanes::Row;
+use crate::lanes::{self, Row};
+use crate::machine::Window;
 use crate::rows::lanes_of;
 
 /// Operands of a texture or surface operation.
@@ -48,6 +49,12 @@ impl Trace for Untraced {
 
     #[inline(always)]
     fn texel(&mut self, _address: u64, _bytes: u64) {}
+}
+
+/// What makes accesses of a whole warp fast: where the micro-op's texels were last, and the host's instructions.
+pub(crate) struct Near<'a> {
+    pub window: &'a mut Window,
+    pub level: lanes::Level,
 }
 
 /// Whether the operation changes memory.
@@ -104,10 +111,11 @@ pub(crate) unsafe fn read(
     memory: &DeviceMemory,
     uop: &Uop,
     args: &TextureArgs,
+    near: &mut Near,
     trace: &mut impl Trace,
 ) -> Result<(), TextureFault> {
     // SAFETY: the caller vouches for the rows.
-    if is_idle(trace) && unsafe { warp::read(memory, uop, args) }.is_some() {
+    if is_idle(trace) && unsafe { warp::read(memory, uop, args, near) }.is_some() {
         return Ok(());
     }
     unsafe { read_by_lane(memory, uop, args, trace) }
@@ -183,10 +191,11 @@ pub(crate) unsafe fn write(
     memory: &mut DeviceMemory,
     uop: &Uop,
     args: &TextureArgs,
+    near: &mut Near,
     trace: &mut impl Trace,
 ) -> Result<(), TextureFault> {
     // SAFETY: the caller vouches for the rows.
-    if is_idle(trace) && unsafe { warp::write(memory, uop, args) }.is_some() {
+    if is_idle(trace) && unsafe { warp::write(memory, uop, args, near) }.is_some() {
         return Ok(());
     }
     unsafe { write_by_lane(memory, uop, args, trace) }

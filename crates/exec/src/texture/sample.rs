@@ -18,6 +18,18 @@ pub fn sample(
     lod: Option<f32>,
     trace: &mut impl Trace,
 ) -> Result<Texel, Lost> {
+    let (level, between) = levels_at(image, lod);
+    let near = sample_level(memory, image, at, level, trace)?;
+    if between == 0.0 {
+        return Ok(near);
+    }
+    let last = image.storage.levels.len() - 1;
+    let far = sample_level(memory, image, at, (level + 1).min(last), trace)?;
+    Ok(mix(near, far, quantize(between)))
+}
+
+/// The level that is sampled, and how far the place lies towards the next one, which is sampled too unless that is 0.
+pub fn levels_at(image: &Image, lod: Option<f32>) -> (usize, f32) {
     let last = image.storage.levels.len() - 1;
     let lod = lod.map_or(0.0, |l| {
         let s = &image.sampler;
@@ -25,12 +37,9 @@ pub fn sample(
         l.max(s.lod_range[0]).min(s.lod_range[1]).max(0.0).min(last as f32)
     });
     if image.sampler.mip_filter == Filter::Linear && lod.fract() != 0.0 {
-        let lower = lod as usize;
-        let a = sample_level(memory, image, at, lower, trace)?;
-        let b = sample_level(memory, image, at, (lower + 1).min(last), trace)?;
-        return Ok(mix(a, b, quantize(lod.fract())));
+        return (lod as usize, lod.fract());
     }
-    sample_level(memory, image, at, ((lod + 0.5) as usize).min(last), trace)
+    (((lod + 0.5) as usize).min(last), 0.0)
 }
 
 /// log2 of how many texels of level 0 one step covers.
@@ -55,12 +64,19 @@ pub fn quantize(weight: f32) -> f32 {
     ((weight * 256.0 + 0.5) as i32) as f32 / 256.0
 }
 
+/// Between two numbers. What is not a number has one form, since hosts differ in whose payload they keep.
+#[inline(always)]
+pub fn blend(a: f32, b: f32, weight: f32) -> f32 {
+    let mixed = (1.0 - weight) * a + weight * b;
+    if mixed.is_nan() { f32::from_bits(0x7fff_ffff) } else { mixed }
+}
+
 fn mix(a: Texel, b: Texel, weight: f32) -> Texel {
     match (a, b) {
         (Texel::Float(a), Texel::Float(b)) => {
             let mut out = [0.0; 4];
             for k in 0..4 {
-                out[k] = (1.0 - weight) * a[k] + weight * b[k];
+                out[k] = blend(a[k], b[k], weight);
             }
             Texel::Float(out)
         }

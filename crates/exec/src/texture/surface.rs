@@ -21,11 +21,6 @@ pub fn bytes(uop: &Uop, format: Format, formatted: bool) -> usize {
 }
 
 impl Place {
-    /// The device address, if the access goes anywhere.
-    pub fn address(self) -> Option<u64> {
-        self.0
-    }
-
     /// The error says what is wrong.
     pub fn of(
         image: &Image,
@@ -141,7 +136,7 @@ pub fn pack(data: &[u32; 4], format: Format, formatted: bool, uop: &Uop) -> [u8;
 }
 
 /// A 32-bit register as a channel: integers saturate to the channel's range, floats convert.
-fn encode(value: u32, kind: ChannelKind, bits: u8) -> u32 {
+pub fn encode(value: u32, kind: ChannelKind, bits: u8) -> u32 {
     match (kind, bits) {
         (ChannelKind::Float, 16) => half::f16::from_f32(f32::from_bits(value)).to_bits().into(),
         (ChannelKind::Unsigned, 8) => value.min(0xff),
@@ -164,6 +159,13 @@ pub fn reduce(
     let size = ty.bytes() as usize;
     let slot = memory.bytes_mut(address, size as u64).map_err(|_| address)?;
     trace.texel(address, size as u64);
+    combine(slot, op, ty, data);
+    Ok(())
+}
+
+/// What a reduction does to the bytes of its place.
+pub fn combine(slot: &mut [u8], op: AtomOp, ty: Ty, data: u64) {
+    let size = slot.len();
     let mut raw = [0u8; 8];
     raw[..size].copy_from_slice(slot);
     let old = u64::from_le_bytes(raw);
@@ -194,8 +196,7 @@ pub fn reduce(
         AtomOp::Or => a | b,
         AtomOp::Xor => a ^ b,
         AtomOp::Exch => b,
-        AtomOp::Inc | AtomOp::Dec | AtomOp::Cas => return Ok(()),
+        AtomOp::Inc | AtomOp::Dec | AtomOp::Cas => return,
     };
     slot.copy_from_slice(&new.to_le_bytes()[..size]);
-    Ok(())
 }

@@ -49,10 +49,12 @@ fn run(
     let src = [handle_rows.as_ptr(), coord_rows.as_ptr(), data_rows.as_ptr(), data_rows.as_ptr()];
     // SAFETY: every row pointer has four rows behind it.
     let args = TextureArgs { dst: dst.as_mut_ptr(), src, mask: 1 << 5 };
+    let window = &mut crate::machine::NO_WINDOW.clone();
+    let near = &mut Near { window, level: lanes::Level::detect() };
     unsafe {
         match writes(&full) {
-            true => write(memory, &full, &args, &mut Untraced),
-            false => read(memory, &full, &args, &mut Untraced),
+            true => write(memory, &full, &args, near, &mut Untraced),
+            false => read(memory, &full, &args, near, &mut Untraced),
         }?
     }
     assert_eq!(dst[0].0[4], 0, "lanes outside of the mask keep their values");

@@ -66,7 +66,7 @@ pub fn normalized(raw: u32, bits: u8, signed: bool) -> f32 {
     }
 }
 
-fn linear_from_srgb(v: f32) -> f32 {
+pub fn linear_from_srgb(v: f32) -> f32 {
     if v <= 0.04045 { v / 12.92 } else { libm::powf((v + 0.055) / 1.055, 2.4) }
 }
 

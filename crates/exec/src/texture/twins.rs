@@ -2,7 +2,7 @@
 //! Accesses of a whole warp give the bits that the path lane by lane gives, for random images, samplers, coordinates and masks.
 
 use warpwatt_base::SplitMix64;
-use warpwatt_isa::{LodMode, MemAttr, Reg, Src, SurfClamp};
+use warpwatt_isa::{AtomOp, LodMode, MemAttr, Reg, Src, SurfClamp};
 use warpwatt_memory::texture::{Format, Level, Sampler, Storage};
 
 use super::*;
@@ -130,6 +130,18 @@ fn with_operands(mut uop: Uop) -> Uop {
 
 const BEFORE: [Row; 4] = [Row([0xdead_beef; 32]); 4];
 
+/// Runs an operation for a whole warp with each instruction set of the host, the second time with the window of the first.
+fn each_level(mut run: impl FnMut(&mut Near)) {
+    for level in lanes::Level::available() {
+        let window = &mut crate::machine::NO_WINDOW.clone();
+        (0..2).for_each(|_| run(&mut Near { window, level }));
+    }
+}
+
+fn same(a: &[Row; 4], b: &[Row; 4]) -> bool {
+    a.iter().zip(b).all(|(a, b)| a.0 == b.0)
+}
+
 #[test]
 fn fetches_of_a_warp_are_those_of_its_lanes() {
     let mut random = SplitMix64::new(14);
@@ -139,50 +151,63 @@ fn fetches_of_a_warp_are_those_of_its_lanes() {
         let geom = GEOMS[which];
         let (memory, handle) = image(&mut random, geom);
         let integer = flip(&mut random) && !matches!(geom, TexGeom::Cube | TexGeom::Acube);
-        let mut uop = Uop::new(Op::Tex, pick(&mut random, &[Ty::F32, Ty::U32, Ty::S32, Ty::F16x2]));
+        let ty = pick(&mut random, &[Ty::F32, Ty::U32, Ty::S32, Ty::F16x2]);
+        let mut uop = Uop::new(Op::Tex, ty);
         uop.ty2 = if integer { Ty::S32 } else { Ty::F32 };
         uop.sub = Sub::Tex(geom, pick(&mut random, &[LodMode::Base, LodMode::Level, LodMode::Grad]));
-        let (uop, rows) = (with_operands(uop), Rows::new(&mut random, handle, integer));
-        let (mut plain, mut fast) = (BEFORE, BEFORE);
-        // SAFETY: every operand has four rows.
-        let (by_lane, warp) = unsafe {
-            (
-                read_by_lane(&memory, &uop, &rows.args(&mut plain), &mut Untraced),
-                warp::read(&memory, &uop, &rows.args(&mut fast)),
-            )
-        };
-        let same = |a: &[Row; 4], b: &[Row; 4]| a.iter().zip(b).all(|(a, b)| a.0 == b.0);
-        match warp {
-            Some(()) => {
-                assert!(
-                    by_lane.is_ok() && same(&plain, &fast),
-                    "round {round}: {uop:?} of {:?}",
-                    memory.images.get(handle)
-                );
-                at_once[which] += 1;
-            }
-            None => assert!(same(&fast, &BEFORE), "round {round}: nothing is done by halves"),
+        if random.below(8) == 0 {
+            (uop.op, uop.sub) = (Op::Tld4, Sub::Tld4(geom, random.below(4) as u8));
         }
+        let (uop, rows) = (with_operands(uop), Rows::new(&mut random, handle, integer));
+        let mut plain = BEFORE;
+        // SAFETY: every operand has four rows.
+        let by_lane = unsafe { read_by_lane(&memory, &uop, &rows.args(&mut plain), &mut Untraced) };
+        each_level(|near| {
+            let mut fast = BEFORE;
+            // SAFETY: as above.
+            match unsafe { warp::read(&memory, &uop, &rows.args(&mut fast), near) } {
+                Some(()) => {
+                    let image = memory.images.get(handle);
+                    let right = by_lane.is_ok() && same(&plain, &fast);
+                    assert!(right, "round {round}, {}: {uop:?} of {image:?}", near.level.name());
+                    at_once[which] += 1;
+                }
+                None => assert!(same(&fast, &BEFORE), "round {round}: nothing is done by halves"),
+            }
+        });
     }
-    assert!(at_once[..5].iter().all(|&count| count > 200), "most fit: {at_once:?}");
+    assert!(at_once.iter().all(|&count| count > 800), "most fit: {at_once:?}");
 }
 
 #[test]
 fn surface_accesses_of_a_warp_are_those_of_its_lanes() {
     let mut random = SplitMix64::new(15);
-    let mut at_once = [0; 2];
+    let mut at_once = [0; 3];
     for round in 0..4000 {
         let geom = GEOMS[random.below(5) as usize];
         let (mut memory, handle) = image(&mut random, geom);
         let level = memory.images.get(handle).expect("an image").storage.levels[0];
-        let formatted = flip(&mut random);
+        let op = pick(&mut random, &[Op::Suld, Op::Sust, Op::Sured]);
+        let formatted = flip(&mut random) && op != Op::Sured;
         let clamp = pick(&mut random, &[SurfClamp::Clamp, SurfClamp::Zero, SurfClamp::Trap]);
-        let ty = if formatted { Ty::U32 } else { pick(&mut random, &[Ty::U8, Ty::U16, Ty::U32, Ty::U64]) };
-        let vec =
-            if formatted { 4 } else { pick(&mut random, if ty == Ty::U64 { &[1, 2] } else { &[1, 2, 4] }) };
-        let mut uop = Uop::new(if flip(&mut random) { Op::Suld } else { Op::Sust }, ty);
+        let ty = match (op, formatted) {
+            (_, true) => Ty::U32,
+            (Op::Sured, _) => pick(&mut random, &[Ty::U32, Ty::S32, Ty::U64]),
+            _ => pick(&mut random, &[Ty::U8, Ty::U16, Ty::U32, Ty::U64]),
+        };
+        let vec = match (op, ty) {
+            (Op::Sured, _) => 1,
+            _ if formatted => 4,
+            (_, Ty::U64) => pick(&mut random, &[1, 2]),
+            _ => pick(&mut random, &[1, 2, 4]),
+        };
+        let mut uop = Uop::new(op, ty);
         uop.mem = MemAttr { vec, ..MemAttr::default() };
-        uop.sub = Sub::Surf(geom, clamp, formatted);
+        let red = pick(&mut random, &[AtomOp::Add, AtomOp::Min, AtomOp::Max, AtomOp::Xor]);
+        uop.sub = match op {
+            Op::Sured => Sub::SurfRed(geom, clamp, red),
+            _ => Sub::Surf(geom, clamp, formatted),
+        };
         let (uop, mut rows) = (with_operands(uop), Rows::new(&mut random, handle, true));
         if !formatted {
             // Bytes, in whole accesses.
@@ -193,33 +218,38 @@ fn surface_accesses_of_a_warp_are_those_of_its_lanes() {
         }
         let before =
             memory.bytes(level.address, 1).map(|_| contents(&memory, level.address)).expect("a byte");
-        let (mut plain, mut fast) = (BEFORE, BEFORE);
+        let stores = writes(&uop);
+        let mut plain = BEFORE;
         // SAFETY: every operand has four rows.
-        unsafe {
-            let stores = writes(&uop);
-            let warp = match stores {
-                true => warp::write(&mut memory, &uop, &rows.args(&mut fast)),
-                false => warp::read(&memory, &uop, &rows.args(&mut fast)),
-            };
-            let after = contents(&memory, level.address);
-            memory.write(level.address, &before).expect("inside");
-            let by_lane = match stores {
+        let by_lane = unsafe {
+            match stores {
                 true => write_by_lane(&mut memory, &uop, &rows.args(&mut plain), &mut Untraced),
                 false => read_by_lane(&memory, &uop, &rows.args(&mut plain), &mut Untraced),
+            }
+        };
+        let plain_after = contents(&memory, level.address);
+        each_level(|near| {
+            memory.write(level.address, &before).expect("inside");
+            let mut fast = BEFORE;
+            // SAFETY: as above.
+            let warp = unsafe {
+                match stores {
+                    true => warp::write(&mut memory, &uop, &rows.args(&mut fast), near),
+                    false => warp::read(&memory, &uop, &rows.args(&mut fast), near),
+                }
             };
-            let plain_after = contents(&memory, level.address);
-            let untouched = fast.iter().all(|row| row.0 == BEFORE[0].0) && after == before;
+            let after = contents(&memory, level.address);
             match warp {
                 Some(()) => {
-                    let same = plain.iter().zip(&fast).all(|(a, b)| a.0 == b.0);
-                    assert!(by_lane.is_ok() && same && plain_after == after, "round {round}: {uop:?}");
-                    at_once[usize::from(stores)] += 1;
+                    let right = by_lane.is_ok() && same(&plain, &fast) && plain_after == after;
+                    assert!(right, "round {round}, {}: {uop:?}", near.level.name());
+                    at_once[[Op::Suld, Op::Sust, Op::Sured].iter().position(|&o| o == op).unwrap_or(0)] += 1;
                 }
-                None => assert!(untouched, "round {round}: nothing is done by halves"),
+                None => assert!(same(&fast, &BEFORE) && after == before, "round {round}: done by halves"),
             }
-        }
+        });
     }
-    assert!(at_once.iter().all(|&count| count > 300), "most fit: {at_once:?}");
+    assert!(at_once.iter().all(|&count| count > 800), "most fit: {at_once:?}");
 }
 
 /// The bytes of the allocation that starts here.

@@ -184,6 +184,15 @@ fn every_claim_and_reading_is_measured_and_every_measure_belongs_to_a_claim() {
             assert!(of_suite || names.contains(&name.as_str()), "{name} is not measured");
         }
     }
+    // Entries of programs are there for those that were run.
+    for claim in &claims {
+        for name in
+            claim.placeholders().into_iter().filter(|name| !name.starts_with("cache.block_utilization:"))
+        {
+            assert!(findings.measures.knows(name), "the reason of {} asks for `{name}`", claim.id);
+        }
+        assert!(claim.kind != crate::claim::ClaimKind::Measured || !claim.reasons.is_empty(), "{}", claim.id);
+    }
     for name in names {
         let of_claim =
             |id: &str| name == id || name.strip_prefix(id).is_some_and(|rest| rest.starts_with(['.', ':']));

@@ -20,15 +20,35 @@ pub enum Side {
 
 /// The slices that a register takes of an entry in which some are free: a run of them, the lowest that there is.
 pub fn fit(free: u8, width: u8, side: Side) -> Option<u8> {
-    let run = WHOLE >> (4 - width.clamp(1, 4));
-    let highest = 4 - width.clamp(1, 4);
-    let places = match side {
-        Side::Any => 0..=highest,
-        Side::Left => highest..=highest,
-        Side::Right => 0..=0,
-    };
-    places.map(|place| run << place).find(|mask| mask & !free == 0)
+    match FIT[kind(width.clamp(1, 4), side)][usize::from(free & WHOLE)] {
+        0 => None,
+        mask => Some(mask),
+    }
 }
+
+/// By kind of room and free slices: the slices that are taken; 0 if there is no room.
+const FIT: [[u8; 16]; KINDS] = {
+    let mut fit = [[0; 16]; KINDS];
+    let mut at = 0;
+    while at < KINDS * 16 {
+        let (kind, free) = (at / 16, (at % 16) as u8);
+        let width = kind as u8 % 4 + 1;
+        let (run, highest) = (WHOLE >> (4 - width), 4 - width);
+        let (mut place, last) = match kind / 4 {
+            0 => (0, highest),
+            1 => (highest, highest),
+            _ => (0, 0),
+        };
+        while place <= last && fit[kind][free as usize] == 0 {
+            if (run << place) & !free == 0 {
+                fit[kind][free as usize] = run << place;
+            }
+            place += 1;
+        }
+        at += 1;
+    }
+    fit
+};
 
 /// Kinds of room: by width for any side, then for the left and for the right.
 const KINDS: usize = 12;

@@ -47,13 +47,28 @@ pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
     let by_operand =
         percent(points, PACKING, "packing.multi_source_operands.count", "packing.operands.count");
     measures.mean("corf.multi_source_reads.by_operand", &by_operand);
+    // Registers that an instruction of several sources reads, and one of the others.
+    let reads = "packing.multi_source_reads.count";
+    let each = points.column(PACKING, |point| over(point.count(reads)?, point.count(MULTI)?));
+    let rest = points.column(PACKING, |point| {
+        let others = point.count("sm.issued.count")? - point.count(MULTI)?;
+        over(point.count("renaming.lookups.count")? - point.count(reads)?, others)
+    });
+    measures.mean("corf.multi_source_reads.each", &each);
+    measures.mean("corf.multi_source_reads.rest", &rest);
     measures.most("corf.potential", &potential, &points.workloads);
+    let full = points.column(PACKING, |point| {
+        let width = |width: usize| point.bucket("packing.read_widths.histogram", width);
+        over(100.0 * width(3)?, width(0)? + width(1)? + width(2)? + width(3)?)
+    });
     for name in ["sad", "gaussian"] {
         let place = points.workloads.iter().position(|workload| workload == name);
         let value = place.and_then(|place| potential.0[place]);
         measures.of(format!("corf.potential_peaks:{name}"), value, usize::from(value.is_some()));
         let both = place.and_then(|place| both_words.0[place]);
         measures.of(format!("corf.potential_peaks.both_{name}"), both, usize::from(both.is_some()));
+        let full = place.and_then(|place| full.0[place]);
+        measures.of(format!("corf.potential_peaks.full_{name}"), full, usize::from(full.is_some()));
     }
     let [first_fit, corf, corfpp, parity] =
         [FIRST_FIT, CORF, CORFPP, PARITY].map(|variant| coalesced(points, variant));

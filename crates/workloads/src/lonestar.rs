@@ -15,7 +15,7 @@ const BFS_BLOCK: u32 = 256;
 const SSSP_BLOCK: u32 = 256;
 const NODES: Dim = Dim::new("nodes", [700, 30_000, 150_000, 1_200_000]);
 // Nodes along a side of the map.
-const SIDE: Dim = Dim::new("side", [20, 90, 151, 256]);
+const SIDE: Dim = Dim::new("side", [20, 90, 151, 280]);
 const NEVER: u32 = u32::MAX;
 
 static BFS: Info = Info {

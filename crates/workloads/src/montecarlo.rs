@@ -30,7 +30,7 @@ static INFO: Info = Info {
     ],
     missing: &[],
     order_dependent: false,
-    data: Data::Integer,
+    data: Data::Float,
     dims: &[OPTIONS, BLOCKS, PATHS],
     fill: Fill::Full,
     known: Known::Read,

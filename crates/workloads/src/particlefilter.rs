@@ -12,7 +12,7 @@ use warpwatt_runtime::{Args, Device, Error};
 const BLOCK: usize = 128;
 const WIDTH: usize = 128;
 const DISC: usize = 69;
-const PARTICLES: Dim = Dim::new("particles", [300, 960, 2_304, 6_400]);
+const PARTICLES: Dim = Dim::new("particles", [300, 960, 2_304, 7_040]);
 const FRAMES: Dim = Dim::new("frames", [1, 2, 2, 2]);
 /// An exponential of arguments below 4, of two approximations of 2^-22 each, and of block sums of 128 terms.
 const TOLERANCE: f64 = 1e-5;

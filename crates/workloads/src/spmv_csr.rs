@@ -11,7 +11,7 @@ use warpwatt_runtime::{Args, Device, Error};
 const BLOCK: u32 = 128;
 const ROWS: Dim = Dim::new("rows", [130, 3_840, 7_680, 23_040]);
 // Elements of a row in the mean.
-const DENSITY: Dim = Dim::new("elements", [24, 40, 130, 340]);
+const DENSITY: Dim = Dim::new("elements", [24, 40, 130, 430]);
 
 static INFO: Info = Info {
     name: "spmv_csr",

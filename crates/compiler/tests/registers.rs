@@ -34,8 +34,9 @@ fn stores(count: u32) -> String {
     body
 }
 
-const SUM: &str = "mul.wide.u32 %rd3, %r2, 4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;\nld.global.u32 %r3, [%rd4];\n\
-    ld.global.u32 %r4, [%rd4+4096];\nadd.u32 %r5, %r3, %r4;\nst.global.u32 [%rd5], %r5;";
+/// Two loads, each of an address of its own, and a store of their sum.
+const SUM: &str = "mul.wide.u32 %rd3, %r2, 4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;\nmul.wide.u32 %rd6, %r2, 12;\n\
+    add.s64 %rd7, %rd1, %rd6;\nld.global.u32 %r3, [%rd4];\nld.global.u32 %r4, [%rd7];\nadd.u32 %r5, %r3, %r4;\nst.global.u32 [%rd5], %r5;";
 
 fn words(uop: &Uop, source: usize) -> Vec<u8> {
     match uop.src[source] {

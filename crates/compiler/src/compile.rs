@@ -83,7 +83,13 @@ pub fn compile(
     let allowed = register_budget(options.max_registers, &lowered.limits, lowered.sm);
     let reserved = reserved_registers(lowered.sm);
     let budget = allowed - reserved;
-    let settings = BackOptions { budget, schedule: options.optimize, verify: options.verify };
+    let settings = BackOptions {
+        budget,
+        full_occupancy: full_occupancy(lowered.sm) - reserved,
+        sm: lowered.sm,
+        schedule: options.optimize,
+        verify: options.verify,
+    };
     let code = back::generate(lowered.functions, &settings).map_err(|error| {
         let span = match layout.function(kernel).and_then(|f| module.items.get(f.item)) {
             Some(Item::Function(f)) => f.span,
@@ -144,6 +150,17 @@ fn register_budget(most: u32, limits: &Limits, sm: u32) -> u32 {
         budget = budget.min((file / (threads.saturating_mul(blocks)).max(1)) & !7);
     }
     budget.clamp(FEWEST_REGISTERS, 255)
+}
+
+/// Registers per thread with which an SM of the target can hold as many threads as it may (CUDA C++ Programming Guide, "Technical Specifications per Compute
+/// Capability"), in units of eight, on Fermi of two.
+fn full_occupancy(sm: u32) -> u32 {
+    match sm {
+        ..30 => 20,
+        75 => 64,
+        86..90 | 110.. => 40,
+        _ => 32,
+    }
 }
 
 /// What any kernel can be compiled to.

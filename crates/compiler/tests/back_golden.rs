@@ -79,7 +79,7 @@ fn global(inst: &mut Inst) {
 }
 
 fn made(functions: Vec<Function>) -> Generated {
-    let options = BackOptions { budget: 255, schedule: true, verify: true };
+    let options = BackOptions { verify: true, ..BackOptions::default() };
     generate(functions, &options).expect("compiles")
 }
 
@@ -300,7 +300,11 @@ fn a_small_budget_computes_constants_again_instead_of_storing_them() {
             });
         }
     }
-    let code = generate(vec![b.f], &BackOptions { budget: 16, schedule: false, verify: true }).expect("fits");
+    let code = generate(
+        vec![b.f],
+        &BackOptions { budget: 16, schedule: false, verify: true, ..BackOptions::default() },
+    )
+    .expect("fits");
     assert!(code.registers <= 16);
     assert_eq!((code.spill_bytes, code.spill_loads, code.spill_stores), (0, 0, 0));
     let again = code.uops.iter().filter(|u| u.op == Op::Mov && u.flags.has(Flags::SPILL)).count();

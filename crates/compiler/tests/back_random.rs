@@ -14,7 +14,7 @@ fn compare(seeds: std::ops::Range<u64>, shape: &Shape) {
         let meant = run_ssa(&f);
         for (budget, schedule) in [(255, true), (255, false), (63, true), (20, true), (16, true), (16, false)]
         {
-            let options = BackOptions { budget, schedule, verify: true };
+            let options = BackOptions { budget, schedule, verify: true, ..BackOptions::default() };
             let made = generate(vec![f.clone()], &options)
                 .unwrap_or_else(|e| panic!("seed {seed}, budget {budget}: {e}\n{}", print::function(&f)));
             assert!(made.registers <= budget, "seed {seed}: {} registers of {budget}", made.registers);

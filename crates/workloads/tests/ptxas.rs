@@ -77,7 +77,7 @@ fn registers_and_instructions_are_close_to_what_ptxas_makes() {
         100.0 * registers,
         100.0 * instructions
     );
-    assert!(registers <= 0.15, "registers are off by {:.1} % in the median", 100.0 * registers);
+    assert!(registers <= 0.10, "registers are off by {:.1} % in the median", 100.0 * registers);
     assert!(
         instructions <= 0.25,
         "static instructions are off by {:.1} % in the median",

@@ -5,10 +5,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::BackError;
-use super::liveness::Liveness;
+use super::banks::{self, Beside};
+use super::hold::{self, Hold};
+use super::liveness::{Liveness, Segment};
 use super::machine::{MFunc, term_uses};
 use super::spill;
+use super::{BackError, BackOptions};
 use crate::ir::{Part, Value};
 
 /// Registers of predicates.
@@ -22,6 +24,17 @@ pub(super) struct Assignment {
     pub place: Vec<Option<u8>>,
 }
 
+/// What the allocator does for speed where registers are plenty.
+pub(super) struct Wishes {
+    /// Holds of every word.
+    holds: Vec<Vec<Hold>>,
+    /// What is read beside every value.
+    beside: Vec<Vec<Beside>>,
+    banks: u32,
+    /// Registers below which wishes are kept: more would cost occupancy.
+    below: u32,
+}
+
 /// In which order classes look for a place. Which one packs best differs from kernel to kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Strategy {
@@ -31,11 +44,12 @@ enum Strategy {
 }
 
 /// Allocates registers below `budget`, spilling as needed; rewrites `f` when it spills.
-pub(super) fn run(f: &mut MFunc, budget: u32) -> Result<Assignment, BackError> {
+pub(super) fn run(f: &mut MFunc, options: &BackOptions) -> Result<Assignment, BackError> {
+    let budget = options.budget.min(255);
     loop {
         let live = Liveness::of(f);
         let weights = weights(f, &live);
-        let predicates = Solver::new(f, &live, &weights, true, PREDICATES).solve(Strategy::ByStart);
+        let predicates = Solver::new(f, &live, &weights, None, true, PREDICATES).solve(Strategy::ByStart);
         let predicates = match predicates {
             Ok(found) => found,
             Err(Failure::Spill(list)) => {
@@ -44,7 +58,13 @@ pub(super) fn run(f: &mut MFunc, budget: u32) -> Result<Assignment, BackError> {
             }
             Err(Failure::Impossible(at)) => return Err(too_many(f, &live, at)),
         };
-        match best_of(f, &live, &weights, budget) {
+        let wishes = Wishes {
+            holds: hold::of(f, &live),
+            beside: banks::of(f),
+            banks: banks::banks(options.sm),
+            below: options.full_occupancy,
+        };
+        match wished_or_plain(f, &live, &weights, &wishes, budget) {
             Ok(mut place) => {
                 for (slot, p) in place.iter_mut().zip(predicates) {
                     *slot = slot.or(p);
@@ -57,12 +77,36 @@ pub(super) fn run(f: &mut MFunc, budget: u32) -> Result<Assignment, BackError> {
     }
 }
 
+/// A packing that keeps wishes where they cost neither a spill nor occupancy, or else the plain one.
+fn wished_or_plain(
+    f: &MFunc,
+    live: &Liveness,
+    weights: &[f32],
+    wishes: &Wishes,
+    budget: u32,
+) -> Result<Vec<Option<u8>>, Failure> {
+    let wished = best_of(f, live, weights, Some(wishes), budget);
+    if wished.as_ref().is_ok_and(|place| highest(f, place) <= wishes.below) {
+        return wished;
+    }
+    match (wished, best_of(f, live, weights, None, budget)) {
+        (Ok(wished), Ok(plain)) if highest(f, &wished) <= highest(f, &plain) => Ok(wished),
+        (_, plain) => plain,
+    }
+}
+
 /// The packing with the fewest registers, or else the one with the fewest spills.
-fn best_of(f: &MFunc, live: &Liveness, weights: &[f32], budget: u32) -> Result<Vec<Option<u8>>, Failure> {
+fn best_of(
+    f: &MFunc,
+    live: &Liveness,
+    weights: &[f32],
+    wishes: Option<&Wishes>,
+    budget: u32,
+) -> Result<Vec<Option<u8>>, Failure> {
     let mut best: Option<(u32, Vec<Option<u8>>)> = None;
     let mut failure: Option<Failure> = None;
     for strategy in [Strategy::ByStart, Strategy::WideFirst, Strategy::LongFirst] {
-        match Solver::new(f, live, weights, false, budget).solve(strategy) {
+        match Solver::new(f, live, weights, wishes, false, budget).solve(strategy) {
             Ok(place) => {
                 let top = highest(f, &place);
                 if best.as_ref().is_none_or(|b| top < b.0) {
@@ -147,21 +191,33 @@ struct Solver<'a> {
     f: &'a MFunc,
     live: &'a Liveness,
     weights: &'a [f32],
+    wishes: Option<&'a Wishes>,
     predicates: bool,
     budget: u32,
+    /// Per physical register: start of a hold to its end and the value that it does not bind.
+    held: Vec<BTreeMap<u32, (u32, Option<Value>)>>,
     /// Per physical register: start of a segment to its end and whose it is.
     unions: Vec<BTreeMap<u32, (u32, u32)>>,
     place: Vec<Option<u8>>,
 }
 
 impl<'a> Solver<'a> {
-    fn new(f: &'a MFunc, live: &'a Liveness, weights: &'a [f32], predicates: bool, budget: u32) -> Self {
+    fn new(
+        f: &'a MFunc,
+        live: &'a Liveness,
+        weights: &'a [f32],
+        wishes: Option<&'a Wishes>,
+        predicates: bool,
+        budget: u32,
+    ) -> Self {
         Solver {
             f,
             live,
             weights,
+            wishes,
             predicates,
             budget,
+            held: vec![BTreeMap::new(); budget as usize],
             unions: vec![BTreeMap::new(); budget as usize],
             place: vec![None; f.values.len()],
         }
@@ -199,7 +255,8 @@ impl<'a> Solver<'a> {
         let mut spilled = Vec::new();
         while let Some(Reverse((_, i))) = queue.pop() {
             let v = Value(i);
-            if let Some(base) = self.bases(v).find(|&base| self.is_free(v, base)) {
+            let wished = self.wished(v);
+            if let Some(base) = wished.or_else(|| self.bases(v).find(|&base| self.is_free(v, base))) {
                 self.put(v, base);
                 continue;
             }
@@ -237,10 +294,58 @@ impl<'a> Solver<'a> {
     fn is_free(&self, v: Value, base: u32) -> bool {
         self.live.map.all_of(v).enumerate().all(|(w, slot)| {
             let union = &self.unions[base as usize + w];
-            self.live.segments[slot]
-                .iter()
-                .all(|s| union.range(..s.to).next_back().is_none_or(|(_, &(to, _))| to <= s.from))
+            let clear =
+                |s: &Segment| union.range(..s.to).next_back().is_none_or(|(_, &(to, _))| to <= s.from);
+            self.live.segments[slot].iter().all(clear)
         })
+    }
+
+    /// The lowest free place that respects holds, or the next one in the other bank if `v` meets less there of what is read with it.
+    fn wished(&self, v: Value) -> Option<u32> {
+        let wishes = self.wishes?;
+        let fits = |&base: &u32| {
+            base + self.width(v) <= wishes.below
+                && self.is_free(v, base)
+                && (self.live.map.all_of(v).enumerate())
+                    .all(|(w, slot)| self.respects_holds(wishes, v, base as usize + w, slot))
+        };
+        let mut places = self.bases(v).filter(fits);
+        let lowest = places.next()?;
+        let met = self.met(wishes, v, lowest);
+        if met == 0 {
+            return Some(lowest);
+        }
+        let apart = |&base: &u32| base % wishes.banks != lowest % wishes.banks;
+        let other = places.find(apart).filter(|&base| self.met(wishes, v, base) < met);
+        Some(other.unwrap_or(lowest))
+    }
+
+    /// Word `slot` of `v` in register `at` is not written while that is held for another, and nobody writes it while it is held for `v`.
+    fn respects_holds(&self, wishes: &Wishes, v: Value, at: usize, slot: usize) -> bool {
+        let waits = |s: &Segment| {
+            let last = self.held[at].range(..s.to).next_back();
+            last.is_none_or(|(_, &(to, result))| to <= s.from || result == Some(v))
+        };
+        let disturbed = |hold: &Hold| {
+            let last = self.unions[at].range(..hold.span.to).next_back();
+            last.is_some_and(|(_, &(to, who))| to > hold.span.from && hold.result != Some(Value(who)))
+        };
+        self.live.segments[slot].iter().all(waits) && !wishes.holds[slot].iter().any(disturbed)
+    }
+
+    /// How often `v` at `base` is read beside a word in the same bank. The first word of a run that has no place yet will be even.
+    fn met(&self, wishes: &Wishes, v: Value, base: u32) -> usize {
+        if wishes.banks < 2 {
+            return 0;
+        }
+        let same = |b: &&Beside| {
+            let placed = self.place[b.other.index()].map(u32::from);
+            let place = placed.or_else(|| (self.width(b.other) > 1).then_some(0));
+            place.is_some_and(|p| {
+                (p + u32::from(b.other_lane)) % wishes.banks == (base + u32::from(b.lane)) % wishes.banks
+            })
+        };
+        wishes.beside[v.index()].iter().filter(same).count()
     }
 
     fn in_the_way(&self, v: Value, base: u32) -> Vec<u32> {
@@ -280,6 +385,9 @@ impl<'a> Solver<'a> {
             for s in &self.live.segments[slot] {
                 self.unions[base as usize + w].insert(s.from, (s.to, v.0));
             }
+            for hold in self.wishes.iter().flat_map(|wishes| &wishes.holds[slot]) {
+                self.held[base as usize + w].insert(hold.span.from, (hold.span.to, hold.result));
+            }
         }
         self.place[v.index()] = Some(base as u8);
     }
@@ -289,6 +397,9 @@ impl<'a> Solver<'a> {
         for (w, slot) in self.live.map.all_of(v).enumerate() {
             for s in &self.live.segments[slot] {
                 self.unions[usize::from(base) + w].remove(&s.from);
+            }
+            for hold in self.wishes.iter().flat_map(|wishes| &wishes.holds[slot]) {
+                self.held[usize::from(base) + w].remove(&hold.span.from);
             }
         }
     }

@@ -2,9 +2,10 @@
 //! The back end: from optimised SSA to micro-ops with registers.
 //!
 //! `legalize` (with `wide`, `operands`) leaves only operations of the machine, `dce` what is read, `schedule` orders each block, `leave_ssa` turns phis into copies,
-//! `coalesce` removes nearly all of those, `redundant` constants that are in place already, `alloc` (with `liveness`, `spill`) finds registers, `code` writes micro-ops, `check` proves them, `emit` links blocks.
+//! `coalesce` removes nearly all of those, `redundant` constants that are in place already, `alloc` (with `liveness`, `hold`, `banks`, `spill`) finds registers, `code` writes micro-ops, `check` proves them, `emit` links blocks.
 
 mod alloc;
+mod banks;
 mod check;
 #[cfg(test)]
 mod check_tests;
@@ -14,6 +15,7 @@ mod dce;
 mod dead;
 mod depend;
 mod emit;
+mod hold;
 mod lastuse;
 mod leave_ssa;
 mod legalize;
@@ -37,6 +39,10 @@ use crate::ir::Function;
 pub struct BackOptions {
     /// Registers per thread, 16 to 255.
     pub budget: u32,
+    /// Registers per thread with which a processor can be full of threads. Up to this number registers are spent to avoid waits.
+    pub full_occupancy: u32,
+    /// The target, as in `sm_75`.
+    pub sm: u32,
     pub schedule: bool,
     /// Prove the allocation. Debug builds always do.
     pub verify: bool,
@@ -44,7 +50,13 @@ pub struct BackOptions {
 
 impl Default for BackOptions {
     fn default() -> Self {
-        BackOptions { budget: 255, schedule: true, verify: cfg!(debug_assertions) }
+        BackOptions {
+            budget: 255,
+            full_occupancy: 32,
+            sm: 50,
+            schedule: true,
+            verify: cfg!(debug_assertions),
+        }
     }
 }
 
@@ -207,7 +219,7 @@ fn allocate(mut f: Function, options: &BackOptions) -> Result<(Function, code::C
     let mut machine = machine::MFunc::of(&f, order, cfg.loop_depth);
     coalesce::run(&mut machine);
     redundant::run(&mut machine);
-    let assignment = alloc::run(&mut machine, options.budget.min(255))?;
+    let assignment = alloc::run(&mut machine, options)?;
     let coded = code::run(&machine, &assignment);
     Ok((f, coded))
 }

@@ -21,7 +21,7 @@ pub use energy::{
 };
 pub use group::{GroupEnergy, KernelGroup, OTHERS};
 pub use record::{
-    Check, Diagnostic, Gpu, Host, Inputs, Kernel, Line, Mode, RunRecord, Series, Severity, Sms, Stalls,
+    Check, Diagnostic, Gpu, Host, Inputs, Kernel, Line, Mode, RunRecord, Series, Severity, Sms, SourceTexts, Stalls,
     Status, Tool, Totals, sha256_hex,
 };
 pub use schema::run_schema;

@@ -41,11 +41,17 @@ pub struct RunRecord {
     /// The comparison with the reference, or the launch file's own comparisons.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub check: Option<Check>,
+    /// Text of the source lines in `totals.lines` and around them, by file and line, where it could be had.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub sources: SourceTexts,
     /// What went wrong, and warnings.
     pub diagnostics: Vec<Diagnostic>,
     /// The only part that differs from run to run.
     pub host: Host,
 }
+
+/// Lines of source files, by file and by number from 1.
+pub type SourceTexts = BTreeMap<String, BTreeMap<u32, String>>;
 
 /// What made the record.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -344,6 +350,7 @@ impl RunRecord {
             totals,
             energy: None,
             check: None,
+            sources: SourceTexts::new(),
             diagnostics: Vec::new(),
             host,
         }

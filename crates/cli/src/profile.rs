@@ -46,7 +46,8 @@ pub fn read(techniques: &mut Techniques) -> Result<Missing, Failure> {
             Some(file) => {
                 let counts = Profile::from_text(&read_text(Path::new(file))?).map_err(|error| {
                     let failure = Failure::new(Exit::BadInput, format!("{file}: {error}"));
-                    failure.help("`warpwatt run WORKLOAD --functional --gpu GPU --write-profile FILE` makes one")
+                    failure
+                        .help("`warpwatt run WORKLOAD --functional --gpu GPU --write-profile FILE` makes one")
                 })?;
                 techniques.profile = Some(Arc::new(counts));
             }
@@ -76,8 +77,14 @@ pub fn provide(
         let other = (!same_run).then(|| job.reseeded(OTHER_SEED));
         let counted = other.as_ref().unwrap_or(job);
         note(match same_run {
-            true => format!("counting the instructions of {} by a functional run of the same, for `{technique}`", counted.name()),
-            false => format!("counting the instructions of {} by a functional run, for `{technique}`", counted.name()),
+            true => format!(
+                "counting the instructions of {} by a functional run of the same, for `{technique}`",
+                counted.name()
+            ),
+            false => format!(
+                "counting the instructions of {} by a functional run, for `{technique}`",
+                counted.name()
+            ),
         });
         let mut counts = count(counted, execution, config, flag)?;
         counts.lenient = !same_run;

@@ -174,7 +174,14 @@ struct Attempt {
 impl Attempt {
     fn failed(error: Error) -> Attempt {
         let result = Err(Stop::Device { error, context: None });
-        Attempt { result, whole: None, texts: Texts::new(), pending: false, notices: Vec::new(), counts: None }
+        Attempt {
+            result,
+            whole: None,
+            texts: Texts::new(),
+            pending: false,
+            notices: Vec::new(),
+            counts: None,
+        }
     }
 }
 

@@ -144,7 +144,8 @@ mod tests {
         assert_eq!((profile.of(&k), profile.of(&other)), (Some(&[40, 6][..]), Some(&[1, 1, 1][..])));
         assert_eq!(Profile::from_text(&profile.to_text()), Ok(profile.clone()));
         assert_eq!((profile.misfit(&k), profile.misfit(&other)), (None, None));
-        let changed = profile.misfit(&program("k", &[Op::Exit, Op::Nop])).expect("other code of the same length");
+        let changed =
+            profile.misfit(&program("k", &[Op::Exit, Op::Nop])).expect("other code of the same length");
         assert!(changed.contains("a test has counts for other code"), "{changed}");
         let unknown = program("j", &[Op::Exit]);
         assert!(profile.misfit(&unknown).is_some_and(|why| why.contains("no counts of this kernel")));

@@ -44,7 +44,8 @@ pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
     let wide = percent(points, PACKING, "packing.multi_source_wide.count", MULTI);
     measures.mean("corf.potential.wide", &wide);
     // With a 64-bit operand as one read, as it is one source.
-    let by_operand = percent(points, PACKING, "packing.multi_source_operands.count", "packing.operands.count");
+    let by_operand =
+        percent(points, PACKING, "packing.multi_source_operands.count", "packing.operands.count");
     measures.mean("corf.multi_source_reads.by_operand", &by_operand);
     // Registers that an instruction of several sources reads, and one of the others.
     let reads = "packing.multi_source_reads.count";

@@ -41,7 +41,9 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
         series.push(Series::new(name, "%", with.added(&base)));
     }
     // Cycles that an instruction holds a collector.
-    for (id, variant) in [("corf.ipc.held", BASE), ("corfpp.ipc.held", MAPPING), ("corfpp.ipc.held_free", FREE[1])] {
+    for (id, variant) in
+        [("corf.ipc.held", BASE), ("corfpp.ipc.held", MAPPING), ("corfpp.ipc.held_free", FREE[1])]
+    {
         let held = share(points, variant, "rf.collecting.cycles", "sm.issued.count");
         findings.measures.mean(id, &held);
     }

@@ -126,7 +126,8 @@ impl Engine {
                     Coalescing::None => false,
                     Coalescing::Partners => {
                         a.same_entry(b)
-                            && self.allocator.partner(slot, accesses[one].register) == accesses[other].register
+                            && self.allocator.partner(slot, accesses[one].register)
+                                == accesses[other].register
                     }
                     Coalescing::Entry => a.same_entry(b),
                     Coalescing::Slices => a.bank == b.bank && a.mask & b.mask == 0,

@@ -180,11 +180,12 @@ coding theorem.
 
 Examples:
   warpwatt entropy scan@medium --gpu gtx580-e2mc
-  warpwatt entropy spmv --write-profile spmv.profile     for `--with e2mc:profile=spmv.profile`")]
+  warpwatt entropy spmv --write-profile spmv.profile     for `--with e2mc:profile=spmv.profile`
+  warpwatt entropy --gpu gtx580-e2mc -- ./program        of a CUDA program")]
 pub struct EntropyArgs {
     /// A built-in workload, with or without a size: NAME or NAME@tiny|small|medium|large
-    #[arg(value_name = "NAME[@SIZE]")]
-    pub workload: String,
+    #[arg(value_name = "NAME[@SIZE]", required_unless_present = "command")]
+    pub workload: Option<String>,
 
     /// Size of the workload [default: small]
     #[arg(long, value_parser = parse_size)]
@@ -201,6 +202,10 @@ pub struct EntropyArgs {
     /// Change a parameter of the GPU; can be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+
+    /// A CUDA program and its arguments, run as by `exec`, instead of a workload
+    #[arg(value_name = "PROGRAM", last = true, conflicts_with_all = ["workload", "size", "seed"])]
+    pub command: Vec<OsString>,
 
     /// Values that have codewords if symbols are longer than 8 bits
     #[arg(long, default_value_t = 1024, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=16384))]

@@ -11,6 +11,7 @@ use warpwatt_runtime::{Collected, SymbolProfile, Traffic};
 
 use crate::args::{EntropyArgs, GpuArgs};
 use crate::console::{Console, check_writable, write_result};
+use crate::exec;
 use crate::exit::{Exit, Failure};
 use crate::gpu::Machine;
 use crate::interrupt;
@@ -115,7 +116,6 @@ fn encode(
 
 pub fn entropy(args: &EntropyArgs, console: &Console) -> Result<Exit, Failure> {
     check_writable(args.json.as_deref())?;
-    let job = workload(&args.workload, args.size, args.seed)?;
     let gpu = GpuArgs { gpu: args.gpu.clone(), set: args.set.clone(), ..GpuArgs::default() };
     let machine = Machine::new(&gpu)?;
     if let [name, ..] = machine.techniques.canonical().as_slice() {
@@ -132,22 +132,28 @@ pub fn entropy(args: &EntropyArgs, console: &Console) -> Result<Exit, Failure> {
         return Err(Failure::usage(message).help("choose another GPU, such as gtx580-e2mc"));
     }
     let collected = if args.from_dram { Collected::Dram } else { Collected::LoadsStores };
-    let flag = interrupt::flag();
-    let (report, profile) = profile::collect(&job, config, &flag, |traffic| {
+    let look = |traffic: &Traffic| {
         let profile = traffic.profile(collected);
         (measure(traffic, granularity, args.values as usize, &profile), profile)
-    })?;
+    };
+    let (name, (report, profile)) = match &args.workload {
+        Some(name) => {
+            let job = workload(name, args.size, args.seed)?;
+            (job.name(), profile::collect(&job, config, &interrupt::flag(), look)?)
+        }
+        None => exec::traffic(&args.command, &machine, console, look)?,
+    };
     if let Some(path) = &args.write_profile {
         write_result(path, &profile.to_text(), console)?;
     }
     match &args.json {
         Some(path) => {
-            let document = document(&job.name(), &machine.name, collected, &report);
+            let document = document(&name, &machine.name, collected, &report);
             let text = serde_json::to_string_pretty(&document)
                 .map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
             write_result(path, &(text + "\n"), console)?;
         }
-        None => console.result(&table(&job.name(), &machine.name, collected, &report)),
+        None => console.result(&table(&name, &machine.name, collected, &report)),
     }
     Ok(Exit::Ok)
 }

@@ -75,7 +75,9 @@ pub fn read_for_a_program(techniques: &mut Techniques) -> Result<(), Failure> {
         let failure = Failure::usage(
             "a program is run once, and offline probabilities need a profile of it beforehand",
         );
-        return Err(failure.help("give `profile=FILE`, or choose `probability=online`"));
+        return Err(failure.help(
+            "give `profile=FILE` (`warpwatt entropy --write-profile FILE -- PROGRAM` makes one), or choose `probability=online`",
+        ));
     }
     if let Some(wanted) = missing.counts {
         let failure = Failure::usage(format!(

@@ -91,6 +91,11 @@ impl Profile {
         self.frequencies.iter_mut().for_each(|frequencies| frequencies.add_times(block, times));
     }
 
+    /// Adds what another profile counted.
+    pub fn merge(&mut self, other: &Profile) {
+        self.frequencies.iter_mut().zip(&other.frequencies).for_each(|(ours, theirs)| ours.merge(theirs));
+    }
+
     pub fn of_width(&self, width: SymbolBits) -> &Frequencies {
         &self.frequencies[width as usize]
     }

@@ -17,6 +17,9 @@ use crate::cache::{State, Tags};
 use crate::net::LINE_BYTES;
 use crate::partition::LineBytes;
 
+/// What the bytes of traffic begin with.
+const MAGIC: &[u8] = b"warpwatt.traffic/1\n";
+
 /// The accesses of a warp instruction to one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Request {
@@ -140,6 +143,41 @@ impl Traffic {
         let mut lines: Vec<_> = self.moved.iter().map(|(bytes, count)| (bytes, *count)).collect();
         lines.sort_unstable();
         lines
+    }
+
+    /// As bytes, for another process to [`Traffic::absorb`].
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(self.untouched.to_le_bytes());
+        bytes.extend((self.moved.len() as u64).to_le_bytes());
+        for (line, [read, written]) in self.lines() {
+            bytes.extend(line);
+            bytes.extend(read.to_le_bytes());
+            bytes.extend(written.to_le_bytes());
+        }
+        bytes.extend(self.loads_stores.to_text().into_bytes());
+        bytes
+    }
+
+    /// Adds what moved in another process. `None` if these are not the bytes of traffic, in whole.
+    pub fn absorb(&mut self, bytes: &[u8]) -> Option<()> {
+        let mut rest = bytes.strip_prefix(MAGIC)?;
+        let number = |rest: &mut &[u8]| {
+            let (first, others) = rest.split_first_chunk::<8>()?;
+            *rest = others;
+            Some(u64::from_le_bytes(*first))
+        };
+        self.untouched += number(&mut rest)?;
+        for _ in 0..number(&mut rest)? {
+            let (line, others) = rest.split_first_chunk::<{ LINE_BYTES as usize }>()?;
+            rest = others;
+            let (read, written) = (number(&mut rest)?, number(&mut rest)?);
+            let counts = self.moved.entry(*line).or_default();
+            (counts[0], counts[1]) = (counts[0] + read, counts[1] + written);
+        }
+        let profile = Profile::from_text(std::str::from_utf8(rest).ok()?).ok()?;
+        self.loads_stores.merge(&profile);
+        Some(())
     }
 
     /// Frequencies in the lines that moved.

@@ -19,7 +19,7 @@ pub use launch::{
     Meter, VERSION, Whole, children_usage, diagnostics, kernel, notice_diagnostic, problem, tool, usage,
 };
 pub use merge::merge;
-pub use part::{Part, Text};
+pub use part::{Part, Text, traffic_path};
 pub use settings::{Problem, Settings, TechnologyFile, Timing};
 pub use techniques::{CORRUPTED, ChosenTechniques, Spoilt, UNNOTICED, unnoticed};
 

@@ -27,6 +27,11 @@ pub struct Part {
     pub texts: Vec<Text>,
 }
 
+/// The file with the traffic of a process, in a session's folder.
+pub fn traffic_path(folder: &Path, number: u32) -> PathBuf {
+    folder.join(format!("traffic-{number:04}"))
+}
+
 impl Part {
     /// Takes the next number of a session's folder for a process.
     pub fn claim(folder: &Path) -> std::io::Result<u32> {

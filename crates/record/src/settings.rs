@@ -48,6 +48,9 @@ pub struct Settings {
     pub live: bool,
     /// Say nothing but errors.
     pub quiet: bool,
+    /// Note the traffic behind L2, and leave it in the session's folder.
+    #[serde(default)]
+    pub traffic: bool,
 }
 
 /// A technology file.
@@ -103,6 +106,7 @@ impl Settings {
             no_predication: false,
             live: false,
             quiet: false,
+            traffic: false,
         }
     }
 

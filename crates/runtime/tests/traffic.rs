@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Traffic behind L2 in a functional run against that of a timed one.
 
+use warpwatt_codecs::huffman::SymbolBits;
 use warpwatt_config::GpuFile;
 use warpwatt_model::techniques::block_compression::Counters as Own;
-use warpwatt_runtime::{Args, Collected, Device, LaunchConfig, Mode, Nobody, Options, Techniques, Timed};
+use warpwatt_runtime::{
+    Args, Collected, Device, LaunchConfig, Mode, Nobody, Options, Techniques, Timed, Traffic,
+};
 
 /// Each thread reads an element, and stores twice of it elsewhere; `stride` elements apart.
 const PTX: &str = ".version 7.0\n.target sm_50\n.address_size 64
@@ -60,7 +63,7 @@ fn lines_behind_l2_are_about_those_of_a_timed_run() {
         });
         // A load and a store of a word each, by each thread, in two launches.
         let threads = u64::from(LINES * 128 / stride);
-        assert_eq!(words.of_width(warpwatt_codecs::huffman::SymbolBits::ThirtyTwo).total(), 2 * 2 * threads);
+        assert_eq!(words.of_width(SymbolBits::ThirtyTwo).total(), 2 * 2 * threads);
 
         let mut techniques = Techniques { verify: true, ..Techniques::default() };
         techniques.with("bdi").expect("it is legal");
@@ -75,5 +78,30 @@ fn lines_behind_l2_are_about_those_of_a_timed_run() {
             let apart = ours.abs_diff(theirs) as f64 / theirs as f64;
             assert!(apart < 0.1, "stride {stride}: {ours} lines {what}, {theirs} in a timed run");
         }
+    }
+}
+
+/// A program's processes leave their traffic as bytes; together they are the traffic of the program.
+#[test]
+fn traffic_of_several_processes_adds_up() {
+    let mut config = GpuFile::preset("gtx580-e2mc").expect("a preset").config;
+    (config.gpu.partitions, config.l2.sets, config.l2.ways) = (2, 16, 8);
+    let mut device = Device::new().expect("a device");
+    let log = device.note_traffic(&config, "twice");
+    play(&mut device, 4);
+    let (bytes, lines, bound) = device.with_traffic(&log, |traffic| {
+        let lines: Vec<_> = traffic.lines().into_iter().map(|(line, counts)| (*line, counts)).collect();
+        (traffic.to_bytes(), lines, traffic.bound(SymbolBits::Sixteen))
+    });
+    let mut both = Traffic::new(&config, "two of them");
+    both.absorb(&bytes).expect("they are traffic");
+    assert_eq!(both.bound(SymbolBits::Sixteen), bound);
+    both.absorb(&bytes).expect("they are traffic");
+    let twice = lines.iter().map(|(line, [read, written])| (line, [2 * read, 2 * written]));
+    assert!(both.lines().into_iter().eq(twice), "not twice the lines");
+    let words = both.profile(Collected::LoadsStores).of_width(SymbolBits::ThirtyTwo).total();
+    assert_eq!(words, 2 * 2 * 2 * u64::from(LINES * 32));
+    for damaged in [&bytes[..bytes.len() / 2], &bytes[1..], &bytes[..bytes.len() - 1], b""] {
+        assert!(Traffic::new(&config, "damaged").absorb(damaged).is_none());
     }
 }

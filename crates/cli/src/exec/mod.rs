@@ -13,10 +13,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use warpwatt_record::{
-    CORRUPTED, ChosenTechniques, Meter, Part, Settings, Timing, UNNOTICED, children_usage, merge, unnoticed,
+    CORRUPTED, ChosenTechniques, Meter, Part, Settings, Timing, UNNOTICED, children_usage, merge,
+    traffic_path, unnoticed,
 };
 use warpwatt_results::{Diagnostic, Gpu, Inputs, Mode, RunRecord, Severity, Status};
-use warpwatt_runtime::Level;
+use warpwatt_runtime::{Level, Traffic};
 
 use crate::args::ExecArgs;
 use crate::console::{Console, Log, ResultFile};
@@ -135,6 +136,40 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
     }
     remark(&record, used, &lost, args, console);
     Ok(code(&record, &ending, spoilt, args, console))
+}
+
+/// Runs a program functionally and looks at the traffic of all its processes behind the L2 of a GPU; also gives the program's name.
+pub fn traffic<R>(
+    command: &[OsString],
+    machine: &Machine,
+    console: &Console,
+    look: impl FnOnce(&Traffic) -> R,
+) -> Result<(String, R), Failure> {
+    let program = Program::find(command).map_err(|refusal| refusal.failure)?;
+    for warning in program.inspect().map_err(|refusal| refusal.failure)? {
+        console.warn(&warning);
+    }
+    let quiet = console.log < Log::Info;
+    let settings = Settings { traffic: true, quiet, ..Settings::new(&machine.name, &machine.config, None) };
+    let folder = Folder::new(&library::find()?, &settings)?;
+    let ending = child::run(&program, &folder, None, console).map_err(|refusal| refusal.failure)?;
+    if ending.code != 0 {
+        console
+            .warn(&format!("the program ended with {}; what it moved until then is measured", ending.code));
+    }
+    let failed = |error| Failure::io("read", folder.path(), &error);
+    let mut traffic = Traffic::new(&machine.config, &program.shown());
+    let parts = Part::read_all(folder.path()).map_err(failed)?;
+    if parts.is_empty() {
+        return Err(Failure::usage("no process of the program used CUDA: there is no traffic"));
+    }
+    for (number, _) in parts {
+        let whole = std::fs::read(traffic_path(folder.path(), number)).ok();
+        if whole.is_none_or(|bytes| traffic.absorb(&bytes).is_none()) {
+            console.warn(&format!("process {number} left no traffic: it was killed, or called `_exit`"));
+        }
+    }
+    Ok((program.shown(), look(&traffic)))
 }
 
 /// Lines of the program's sources, where they still are where they were compiled.

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Folder, warpwatt};
+use crate::common::{Folder, command, finish, warpwatt};
 
 #[test]
 fn entropy_measures_every_codec_and_the_bound() {
@@ -45,6 +45,23 @@ fn a_profile_is_written_read_and_refused_when_it_is_damaged() {
     assert!(collected.err.contains("collecting a profile of vecadd@tiny"), "{}", collected.err);
     assert_eq!(given["totals"]["counters"], collected.json()["totals"]["counters"]);
     let text = std::fs::read_to_string(path).expect("it was written");
+    // Collected in another way than the technique is told.
+    warpwatt(&["run", "vecadd@tiny", "--gpu", "gtx580-e2mc", "--with", &format!("{with},profile_from=dram")])
+        .expect(3)
+        .says("`profile_from` is dram")
+        .says("give `profile_from=loads-stores`");
+    warpwatt(&[
+        "run",
+        "vecadd@tiny",
+        "--gpu",
+        "gtx580-e2mc",
+        "--with",
+        &format!("{with},profile_seed=other"),
+    ])
+    .expect(2)
+    .says("leave one of the two out");
+    let other = ["run", "vecadd@tiny", "--gpu", "gtx580-e2mc", "--with", "e2mc:profile_seed=other"];
+    warpwatt(&other).expect(0).says("collecting a profile of vecadd@tiny, seed 1001");
     std::fs::write(path, text.replacen("rest 0", "rest 1", 1)).expect("it can be written");
     warpwatt(&run).expect(3).says("the profile is damaged");
     std::fs::write(path, "something else\n").expect("it can be written");
@@ -61,4 +78,17 @@ fn codecs_exclude_each_other_and_a_flipped_bit_is_noticed() {
             .expect(1)
             .says("it was noticed");
     }
+}
+
+#[test]
+fn the_traffic_of_a_program_that_uses_no_cuda_cannot_be_measured() {
+    let folder = Folder::new();
+    let library = folder.file("libwarpwatt_cuda.so", "");
+    let run = |args: &[&str]| finish(command().env("WARPWATT_LIB", &library).args(args));
+    let with = ["entropy", "--gpu", "gtx580-e2mc", "--"];
+    run(&[&with[..], &["true"]].concat()).expect(2).says("no process of the program used CUDA");
+    run(&[&with[..], &["sh", "-c", "exit 3"]].concat()).expect(2).says("the program ended with 3");
+    run(&[&with[..], &["no-such-program"]].concat()).expect(2).says("no program `no-such-program`");
+    run(&["entropy", "vecadd", "--", "true"]).expect(2).says("cannot be used with");
+    run(&["entropy"]).expect(2).says("NAME[@SIZE]");
 }

@@ -24,7 +24,7 @@ fn allocated(seed: u64, budget: u32, is_kernel: bool) -> (Function, CodedFunctio
             }
         }
     }
-    let options = BackOptions { budget, schedule: true, verify: false };
+    let options = BackOptions { budget, ..BackOptions::default() };
     let (reference, coded) = allocate(f, &options).expect("random functions fit");
     check::run(&reference, &coded).expect("the allocation is sound");
     (reference, coded)

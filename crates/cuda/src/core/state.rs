@@ -200,8 +200,8 @@ impl Core {
             say(&format!("no thread could be started: {error}"));
             Code::OPERATING_SYSTEM
         })?;
-        let process = session.begin();
-        let device = Device::with(session.options.clone(), process.observer()).map_err(|error| {
+        let mut process = session.begin();
+        let mut device = Device::with(session.options.clone(), process.observer()).map_err(|error| {
             say(&error.to_string());
             Code::of(&error)
         })?;
@@ -210,6 +210,7 @@ impl Core {
                  run the program without memory limits on address space and without sanitizers");
             return Err(Code::OUT_OF_MEMORY);
         }
+        process.note_traffic(&session, &mut device);
         std::panic::set_hook(Box::new(|_| ()));
         // SAFETY: `end` is a plain function without arguments.
         unsafe { libc::atexit(end) };

@@ -39,6 +39,8 @@ pub struct Session {
     pub quiet: bool,
     /// Where parts of the record go; `None` without `warpwatt exec`.
     pub folder: Option<PathBuf>,
+    /// The traffic behind L2 is noted, and left in that folder.
+    pub traffic: bool,
 }
 
 /// Why there is no session.
@@ -89,6 +91,7 @@ impl Session {
             live: settings.live,
             quiet: settings.quiet,
             folder,
+            traffic: settings.traffic,
         })
     }
 

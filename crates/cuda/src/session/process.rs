@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use warpwatt_record::{
-    BOARD_FILE, Board, Collector, Part, Stop, Text, Whole, diagnostics, notice_diagnostic,
+    BOARD_FILE, Board, Collector, Part, Stop, Text, Whole, diagnostics, notice_diagnostic, traffic_path,
 };
 use warpwatt_results::{Diagnostic, Severity, Status, sha256_hex};
-use warpwatt_runtime::{Class, Device, Error, Mode, Observer};
+use warpwatt_runtime::{Class, Device, Error, Mode, Observer, Traffic, TrafficLog};
 
 use super::observer::Watcher;
 use super::{Session, interrupt};
@@ -38,6 +38,8 @@ pub struct Process {
     /// What is left of the launches, for the part of this process.
     collector: Collector,
     ptx: Vec<String>,
+    /// The traffic of the device behind L2, if that is noted.
+    traffic: Option<TrafficLog>,
     diagnostics: Vec<Diagnostic>,
     status: Status,
     written: Instant,
@@ -67,10 +69,18 @@ impl Process {
                 session.per_launch,
             ),
             ptx: Vec::new(),
+            traffic: None,
             diagnostics: Vec::new(),
             status: Status::Complete,
             written: Instant::now(),
             pause: PAUSE,
+        }
+    }
+
+    /// Has the traffic of the device noted, if the session asks for it.
+    pub fn note_traffic(&mut self, session: &Session, device: &mut Device) {
+        if session.traffic && self.folder.is_some() {
+            self.traffic = Some(device.note_traffic(&session.config, "a program"));
         }
     }
 
@@ -192,7 +202,10 @@ impl Process {
     fn write(&mut self, device: &Device, status: Status, with_texts: bool) {
         let Some(folder) = self.folder.clone() else { return };
         let part = self.part(device, status, with_texts);
-        if let Err(error) = part.write(&folder, self.number) {
+        let traffic = self.traffic.as_ref().filter(|_| with_texts);
+        let noted = traffic.map(|log| device.with_traffic(log, Traffic::to_bytes));
+        let written = noted.map_or(Ok(()), |bytes| std::fs::write(traffic_path(&folder, self.number), bytes));
+        if let Err(error) = written.and_then(|()| part.write(&folder, self.number)) {
             self.complain(&folder, &error);
         }
         self.written = Instant::now();

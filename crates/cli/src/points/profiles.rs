@@ -12,10 +12,12 @@ use crate::exit::Failure;
 use crate::job::Job;
 use crate::profile;
 
+/// What a profile was collected from: the job, the GPU, and which traffic.
+type Source = (String, Arc<str>, &'static str);
 type Slot = Arc<OnceLock<Result<Arc<SymbolProfile>, Failure>>>;
 
 #[derive(Default)]
-pub struct Profiles(Mutex<HashMap<(String, Arc<str>, &'static str), Slot>>);
+pub struct Profiles(Mutex<HashMap<Source, Slot>>);
 
 impl Profiles {
     /// Gives techniques the profile that they need. Whoever is first collects it; others of the same profile wait.

@@ -294,8 +294,9 @@ fn values(entry: &Entry, config: Option<&Config>, problems: &mut Problems) -> Re
             }
             None => told.extend(config.and_then(|config| apply_told(&mut config.clone(), &setting).err())),
         }
-        for Told { message, help } in told {
-            let _: Read<()> = problems.error(entry.key_span, message, help);
+        // One value of a parameter that is wrong is enough to say so.
+        if let Some(Told { message, help }) = told.into_iter().next() {
+            return problems.error(entry.key_span, message, help);
         }
         texts.push(text);
     }

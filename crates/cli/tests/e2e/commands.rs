@@ -49,7 +49,7 @@ fn a_suite_names_its_programs_and_what_is_missing() {
     assert_eq!(named("workloads") + named("missing"), 15);
     warpwatt(&["list", "workloads", "--paper", "warped"])
         .expect(2)
-        .says("the papers are caches, corf, e2mc, warped-compression");
+        .says("the papers are caches, combined, corf, e2mc, warped-compression");
     warpwatt(&["list", "gpus", "--paper", "corf"]).expect(2).says("`--paper` is for workloads");
 }
 

@@ -73,12 +73,10 @@ fn survives(args: &[&str], moments: usize) {
     }
     let last = warpwatt(&[args, &["--out", &killed]].concat()).expect(0);
     assert_eq!(last.out.replace(&killed, &whole), whole_run.out);
-    assert_eq!(
-        files(Path::new(&killed)).keys().collect::<Vec<_>>(),
-        files(Path::new(&whole)).keys().collect::<Vec<_>>()
-    );
-    for (name, bytes) in files(Path::new(&whole)) {
-        assert!(files_equal(&killed, &name, &bytes), "{name} differs");
+    let (expected, found) = (files(Path::new(&whole)), files(Path::new(&killed)));
+    assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+    for (name, bytes) in expected {
+        assert!(found[&name] == bytes, "{name} differs");
     }
     // A point whose file is there is not run again: the log tells of each at most once.
     let log = std::fs::read_to_string(Path::new(&killed).join("log.txt")).expect("a log");
@@ -90,10 +88,6 @@ fn survives(args: &[&str], moments: usize) {
         told.len() + moments * 4 >= all,
         "what was kept without a line: at most what ran when it was killed"
     );
-}
-
-fn files_equal(folder: &str, name: &str, bytes: &[u8]) -> bool {
-    files(Path::new(folder)).get(name).is_some_and(|other| other == bytes)
 }
 
 fn long() -> bool {

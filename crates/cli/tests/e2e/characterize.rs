@@ -42,7 +42,10 @@ fn figures_are_those_of_runs_whatever_the_number_of_jobs() {
         assert_eq!(machine["ipc"], run["totals"]["ipc"]);
         let occupancy = run["totals"]["counters"]["sm.occupancy.ratio"].as_f64().expect("a ratio");
         assert!((number(machine, "occupancy") - 100.0 * occupancy).abs() < 1e-9);
-        assert!(number(machine, "with_warps") <= 100.0 && number(machine, "registers_ptxas") > 0.0, "{machine}");
+        assert!(
+            number(machine, "with_warps") <= 100.0 && number(machine, "registers_ptxas") > 0.0,
+            "{machine}"
+        );
         // Addresses have upper halves, whose lanes are alike.
         let similarity = row(&document, "similarity", workload);
         assert!(number(similarity, "upper_halves") > 0.0 && number(similarity, "similar_upper") > 90.0);
@@ -54,7 +57,10 @@ fn figures_are_those_of_runs_whatever_the_number_of_jobs() {
         assert!((1.0..=100.0).contains(&number(caches, "l2")) && caches["texture"].is_null(), "{caches}");
     }
     assert_eq!(number(row(&document, "block_utilisation", "bfs"), "l1d_thesis"), 81.1);
-    assert!(row(&document, "block_utilisation", "vecadd")["l1d_thesis"].is_null(), "it is none of the thesis's");
+    assert!(
+        row(&document, "block_utilisation", "vecadd")["l1d_thesis"].is_null(),
+        "it is none of the thesis's"
+    );
     let (alone, divergent) = (row(&document, "mix", "vecadd"), row(&document, "mix", "bfs"));
     assert!(number(alone, "lanes") > number(divergent, "lanes"));
     assert_eq!((alone["data"].as_str(), divergent["data"].as_str()), (Some("mixed"), Some("int")));

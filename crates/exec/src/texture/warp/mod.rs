@@ -279,9 +279,16 @@ fn along<const WIDE: bool>(
     integer: bool,
 ) -> Axis {
     if !integer {
-        return axis::<WIDE>(&words.map(f32::from_bits), n, image, which, filter);
+        let mut at = [0.0; LANES];
+        for lane in 0..LANES {
+            at[lane] = f32::from_bits(words[lane]);
+        }
+        return axis::<WIDE>(&at, n, image, which, filter);
     }
-    let mut index = words.map(|word| word as i32);
+    let mut index = [0; LANES];
+    for lane in 0..LANES {
+        index[lane] = words[lane] as i32;
+    }
     let mode = image.sampler.address[which];
     let border = image.storage.shape == Shape::Linear || mode == AddressMode::Border;
     wrap(&mut index, n, if border { AddressMode::Border } else { AddressMode::Clamp });

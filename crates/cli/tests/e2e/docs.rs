@@ -28,6 +28,7 @@ fn the_command_reference_is_what_help_says() {
         &["exec"],
         &["compile"],
         &["bench"],
+        &["characterize"],
         &["verify"],
         &["paper"],
         &["sweep"],

@@ -58,24 +58,43 @@ pub(super) fn axis<const WIDE: bool>(
         mode => mode,
     };
     let mut at = *x;
-    at.iter_mut().for_each(|x| *x = if x.is_nan() { 0.0 } else { *x });
+    // Loops rather than closures, which would be compiled without the host's vector instructions where they are not inlined.
+    for x in &mut at {
+        *x = if x.is_nan() { 0.0 } else { *x };
+    }
     if normalized {
         match mode {
-            AddressMode::Wrap => at.iter_mut().for_each(|x| *x -= floor::<WIDE>(*x)),
-            AddressMode::Mirror => at.iter_mut().for_each(|x| *x -= 2.0 * floor::<WIDE>(*x * 0.5)),
+            AddressMode::Wrap => {
+                for x in &mut at {
+                    *x -= floor::<WIDE>(*x);
+                }
+            }
+            AddressMode::Mirror => {
+                for x in &mut at {
+                    *x -= 2.0 * floor::<WIDE>(*x * 0.5);
+                }
+            }
             _ => {}
         }
-        at.iter_mut().for_each(|x| *x *= n as f32);
+        for x in &mut at {
+            *x *= n as f32;
+        }
     }
     // Infinity has no repetition that is near: it means texel 0, alone.
     let nowhere = if filter == Filter::Linear { 0.5 } else { 0.0 };
     let near = |x: f32| if x.is_nan() { nowhere } else { x.clamp(-sample::FAR, sample::FAR) };
-    at.iter_mut().for_each(|x| *x = near(*x));
+    for x in &mut at {
+        *x = near(*x);
+    }
     let mut axis = Axis::ZERO;
     // SAFETY: after `near`, numbers are such as fit in 32 bits.
     let whole = |x: f32| unsafe { x.to_int_unchecked::<i32>() };
     match filter {
-        Filter::Point => axis.index[0] = at.map(|x| whole(floor::<WIDE>(x))),
+        Filter::Point => {
+            for lane in 0..LANES {
+                axis.index[0][lane] = whole(floor::<WIDE>(at[lane]));
+            }
+        }
         Filter::Linear => {
             for lane in 0..LANES {
                 let shifted = at[lane] - 0.5;

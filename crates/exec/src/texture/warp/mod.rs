@@ -205,7 +205,7 @@ unsafe fn fetch<const WIDE: bool>(
     args: &TextureArgs,
 ) -> Option<()> {
     let (image, level) = (texels.image, texels.level);
-    let (storage, sampler) = (&image.storage, &image.sampler);
+    let sampler = &image.sampler;
     if matches!(uop.ty, Ty::F16 | Ty::F16x2) {
         return None;
     }
@@ -214,15 +214,6 @@ unsafe fn fetch<const WIDE: bool>(
     let first = usize::from(geom.layered());
     // SAFETY: the coordinates have these rows.
     let row = |k: usize| unsafe { &(*args.src[1].add(k)).0 };
-    let along = |k: usize, n: u32| -> Axis {
-        if !integer {
-            return axis::<WIDE>(&row(first + k).map(f32::from_bits), n, image, k, filter);
-        }
-        let mut index = row(first + k).map(|word| word as i32);
-        let border = storage.shape == Shape::Linear || sampler.address[k] == AddressMode::Border;
-        wrap(&mut index, n, if border { AddressMode::Border } else { AddressMode::Clamp });
-        Axis::whole(index)
-    };
     let (x, y, z) = match geom {
         TexGeom::Cube | TexGeom::Acube => {
             if integer || level.depth < 6 {
@@ -244,11 +235,15 @@ unsafe fn fetch<const WIDE: bool>(
             (x, y, Axis::whole(z))
         }
         _ => {
-            let x = along(0, level.width);
+            let x = along::<WIDE>(row(first), level.width, image, 0, filter, integer);
             let one_d = matches!(geom, TexGeom::D1 | TexGeom::A1d);
-            let y = if one_d { Axis::ZERO } else { along(1, level.height) };
+            let y = if one_d {
+                Axis::ZERO
+            } else {
+                along::<WIDE>(row(first + 1), level.height, image, 1, filter, integer)
+            };
             let z = match geom {
-                TexGeom::D3 => along(2, level.depth),
+                TexGeom::D3 => along::<WIDE>(row(2), level.depth, image, 2, filter, integer),
                 _ if geom.layered() => Axis::whole(row(0).map(|layer| layer.min(level.depth - 1) as i32)),
                 _ => Axis::ZERO,
             };
@@ -271,6 +266,33 @@ unsafe fn fetch<const WIDE: bool>(
         unsafe { put(&mut *args.dst.add(k), words, args.mask) };
     }
     Some(())
+}
+
+/// One axis, by numbers of texels or by coordinates. A function rather than a closure, which would not have the host's vector instructions.
+#[inline(always)]
+fn along<const WIDE: bool>(
+    words: &Words,
+    n: u32,
+    image: &Image,
+    which: usize,
+    filter: Filter,
+    integer: bool,
+) -> Axis {
+    if !integer {
+        let mut at = [0.0; LANES];
+        for lane in 0..LANES {
+            at[lane] = f32::from_bits(words[lane]);
+        }
+        return axis::<WIDE>(&at, n, image, which, filter);
+    }
+    let mut index = [0; LANES];
+    for lane in 0..LANES {
+        index[lane] = words[lane] as i32;
+    }
+    let mode = image.sampler.address[which];
+    let border = image.storage.shape == Shape::Linear || mode == AddressMode::Border;
+    wrap(&mut index, n, if border { AddressMode::Border } else { AddressMode::Clamp });
+    Axis::whole(index)
 }
 
 /// The texels around each place, mixed along each axis that is filtered: x first, z last. Without filtering, the texel of each place.

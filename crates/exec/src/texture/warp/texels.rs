@@ -89,9 +89,21 @@ pub(super) unsafe fn gather(host: *const u8, offsets: &Words, bytes: u32, out: &
     unsafe {
         let at = |lane: usize| host.add(offsets[lane] as usize);
         match bytes {
-            1 => (0..LANES).for_each(|lane| out[0][lane] = at(lane).read().into()),
-            2 => (0..LANES).for_each(|lane| out[0][lane] = at(lane).cast::<u16>().read_unaligned().into()),
-            4 => (0..LANES).for_each(|lane| out[0][lane] = at(lane).cast::<u32>().read_unaligned()),
+            1 => {
+                for lane in 0..LANES {
+                    out[0][lane] = at(lane).read().into();
+                }
+            }
+            2 => {
+                for lane in 0..LANES {
+                    out[0][lane] = at(lane).cast::<u16>().read_unaligned().into();
+                }
+            }
+            4 => {
+                for lane in 0..LANES {
+                    out[0][lane] = at(lane).cast::<u32>().read_unaligned();
+                }
+            }
             8 => {
                 for lane in 0..LANES {
                     let word = at(lane).cast::<u64>().read_unaligned();
@@ -101,7 +113,9 @@ pub(super) unsafe fn gather(host: *const u8, offsets: &Words, bytes: u32, out: &
             _ => {
                 for lane in 0..LANES {
                     let words = at(lane).cast::<[u32; 4]>().read_unaligned();
-                    (0..4).for_each(|k| out[k][lane] = words[k]);
+                    for k in 0..4 {
+                        out[k][lane] = words[k];
+                    }
                 }
             }
         }
@@ -118,8 +132,16 @@ pub(super) fn unpack(words: &mut [Words; 4], bits: u8, channels: usize) {
             continue;
         }
         match bits {
-            8 => (0..LANES).for_each(|lane| words[lane] = packed[0][lane] >> (8 * k) & 0xff),
-            16 => (0..LANES).for_each(|lane| words[lane] = packed[k / 2][lane] >> (16 * (k % 2)) & 0xffff),
+            8 => {
+                for lane in 0..LANES {
+                    words[lane] = packed[0][lane] >> (8 * k) & 0xff;
+                }
+            }
+            16 => {
+                for lane in 0..LANES {
+                    words[lane] = packed[k / 2][lane] >> (16 * (k % 2)) & 0xffff;
+                }
+            }
             _ => {}
         }
     }

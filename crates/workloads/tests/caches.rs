@@ -36,12 +36,15 @@ fn run(workload: &dyn Workload, config: &Config, texts: &[&str]) -> u64 {
 const E2MC: &str = "e2mc:probability=online,sampling=1000";
 
 /// Techniques of caches with those of the register file and of memory, each with one workload.
-const TOGETHER: [&[&str]; 5] = [
+const TOGETHER: [&[&str]; 8] = [
     &["drowsy:instruction=on", "dwl", "corf++"],
     &["drowsy:region=16", "dwl:mask=bytes", "warped-compression"],
     &["drowsy:policy=immediate", "dwl", E2MC],
     &["gated:idle_cycles=100,instruction=on", "filter-cache", "corf++"],
     &["gated:idle_cycles=500", "dwl", "warped-compression"],
+    &["gated:idle_cycles=30,region=8", E2MC],
+    &["drowsy", "dwl", "corf++", E2MC],
+    &["drowsy:region=16", "dwl", "filter-cache", "warped-compression", E2MC],
 ];
 
 #[test]

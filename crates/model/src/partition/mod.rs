@@ -153,6 +153,8 @@ impl Partition {
             && self.slice.send(clock, now, outbox);
         if let Some(line) = self.memory.returned().filter(|line| line.at <= now) {
             self.slice.fill(clock, line, &mut self.memory);
+            // Lines that a technique gave up are written back with a fill, too.
+            self.memory.dispatch(now, memory);
         }
         if self.blocked.is_some_and(|cause| self.slice.still_blocks(cause, clock)) {
             return;

@@ -29,15 +29,15 @@ extern "C" __global__ void dct_by_matrix(cudaTextureObject_t image, float *__res
     int x = blockIdx.x * SIDE + tx, y = blockIdx.y * SIDE + ty;
     pixels[ty][tx] = tex2D<float>(image, x + 0.5f, y + 0.5f);
     __syncthreads();
-    float sum = 0.0f;
+    float sum = basis[ty * SIDE] * pixels[0][tx];
 #pragma unroll
-    for (int k = 0; k < SIDE; k++)
+    for (int k = 1; k < SIDE; k++)
         sum = fmaf(basis[ty * SIDE + k], pixels[k][tx], sum);
     half_way[ty][tx] = sum;
     __syncthreads();
-    sum = 0.0f;
+    sum = half_way[ty][0] * basis[tx * SIDE];
 #pragma unroll
-    for (int k = 0; k < SIDE; k++)
+    for (int k = 1; k < SIDE; k++)
         sum = fmaf(half_way[ty][k], basis[tx * SIDE + k], sum);
     out[y * width + x] = sum;
 }

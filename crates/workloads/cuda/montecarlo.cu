@@ -52,7 +52,7 @@ static __device__ __forceinline__ uint draw(State &own)
 // A number in (0, 1].
 static __device__ __forceinline__ float unit(uint bits)
 {
-    return ((bits >> 8) + 1) * (1.0f / 16777216.0f);
+    return (bits | 1) * (1.0f / 4294967296.0f);
 }
 
 static __device__ __forceinline__ float payoff(Option option, float normal)

@@ -91,7 +91,7 @@ extern "C" __global__ void sort_offsets(const uint2 *__restrict__ keys, uint *__
 #pragma unroll
     for (int k = 0; k < 2; k++) {
         int at = t + k * BLOCK;
-        if (at == 0 || digits[at] != digits[at - 1])
+        if ((k == 0 && t == 0) || digits[at] != digits[at - 1])
             start[digits[at]] = at;
     }
     __syncthreads();

@@ -32,10 +32,12 @@ impl Suites {
         self.0.get(paper).map(|suite| suite.choose(&names())).unwrap_or_default()
     }
 
-    /// The papers that measure a workload.
+    /// The papers that measure a workload. An experiment of ours, which has no claims, is none.
     fn papers(&self, info: &Info) -> Vec<&str> {
         let measures = |suite: &Suite| suite.choose(&names()).workloads.iter().any(|name| name == info.name);
-        self.0.iter().filter(|(_, suite)| measures(suite)).map(|(paper, _)| paper.as_str()).collect()
+        let claims = |name: &str| warpwatt_papers::find(name).is_none_or(|paper| !paper.prefixes.is_empty());
+        let papers = self.0.iter().filter(|(name, suite)| claims(name) && measures(suite));
+        papers.map(|(paper, _)| paper.as_str()).collect()
     }
 }
 

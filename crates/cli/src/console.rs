@@ -131,15 +131,19 @@ pub fn write_result(target: &Path, text: &str, console: &Console) -> Result<(), 
         console.result(text);
         return Ok(());
     }
+    write_bytes(target, text.as_bytes())
+}
+
+/// The same of a file that is no text.
+pub fn write_bytes(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::io("write", target, &error);
     // Devices and pipes cannot be replaced by renaming.
     if std::fs::metadata(target).is_ok_and(|meta| !meta.is_file()) {
-        return std::fs::write(target, text).map_err(failed);
+        return std::fs::write(target, bytes).map_err(failed);
     }
     let mut temporary = target.as_os_str().to_owned();
     temporary.push(format!(".{}.tmp", std::process::id()));
-    std::fs::write(&temporary, text).map_err(failed)?;
-    std::fs::rename(&temporary, target).map_err(|error| {
+    std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, target)).map_err(|error| {
         let _ = std::fs::remove_file(&temporary);
         failed(error)
     })

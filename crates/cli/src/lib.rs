@@ -19,6 +19,7 @@ pub mod launch;
 mod list;
 mod paper;
 mod profile;
+mod report;
 mod reproducer;
 mod run;
 mod schema;
@@ -69,6 +70,7 @@ pub fn main() -> ExitCode {
         Command::Schema(args) => schema::schema(args, &console),
         Command::Entropy(args) => entropy::entropy(args, &console),
         Command::Compare(args) => compare::compare(args, &console),
+        Command::Report(args) => report::report(args, &console),
         Command::Paper(args) => paper::paper(args, &console),
         Command::Replay(args) => reproducer::replay(args, &console),
     };

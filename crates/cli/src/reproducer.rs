@@ -226,6 +226,7 @@ pub fn replay(args: &ReplayArgs, console: &Console) -> Result<Exit, Failure> {
             target: target.as_ref(),
             machine: None,
             json: args.json.as_deref(),
+            trace: None,
             save: None,
             panic_at: None,
         },

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use warpwatt_results::{Diagnostic, Gpu, RunRecord, Severity, Status};
+use warpwatt_results::{Copied, Diagnostic, Gpu, RunRecord, Severity, SourceTexts, Status};
 use warpwatt_runtime::{Class, Device, Error, Mode, Notice, Options, Selection, Timed};
 use warpwatt_workloads::Size;
 
@@ -40,6 +40,7 @@ pub fn run(args: &RunArgs, console: &Console) -> Result<Exit, Failure> {
         target: target.as_ref(),
         machine: machine.as_ref(),
         json: args.json.as_deref(),
+        trace: args.timing.trace.as_deref(),
         save: args.save_reproducer.as_deref(),
         panic_at: args.inject_panic,
     };
@@ -84,6 +85,7 @@ impl Target {
         target.timed.step_every_cycle = timing.step_every_cycle;
         target.timed.interval = timing.interval;
         target.timed.limit_cycles = timing.limit_cycles;
+        target.timed.trace = timing.trace.is_some();
         target.selection =
             Selection { kernels: timing.kernels.clone(), skip: timing.skip.unwrap_or_default() };
         Ok(target)
@@ -132,6 +134,8 @@ pub struct Request<'a> {
     /// The GPU whose limits a functional run has.
     pub machine: Option<&'a Machine>,
     pub json: Option<&'a Path>,
+    /// Where the trace goes.
+    pub trace: Option<&'a Path>,
     pub save: Option<&'a Path>,
     pub panic_at: Option<u64>,
 }
@@ -159,6 +163,9 @@ struct Attempt {
     result: Result<Verdict, Stop>,
     whole: Option<Whole>,
     texts: Texts,
+    /// What the record tells of a device besides its launches.
+    sources: SourceTexts,
+    copies: Vec<Copied>,
     /// A bit was to be spoilt, and was not.
     pending: bool,
     /// What checks found that did not stop the run.
@@ -168,7 +175,15 @@ struct Attempt {
 impl Attempt {
     fn failed(error: Error) -> Attempt {
         let result = Err(Stop::Device { error, context: None });
-        Attempt { result, whole: None, texts: Texts::new(), pending: false, notices: Vec::new() }
+        Attempt {
+            result,
+            whole: None,
+            texts: Texts::new(),
+            sources: SourceTexts::new(),
+            copies: Vec::new(),
+            pending: false,
+            notices: Vec::new(),
+        }
     }
 }
 
@@ -186,8 +201,11 @@ fn attempt(job: &Job, options: Options, watcher: Watcher, collector: &Collector)
             Some(((file.to_owned(), line), device.source_line(file, line)?.to_owned()))
         })
         .collect();
-    let notices = device.notices();
-    Attempt { result, whole: Whole::of(&device), texts, pending: device.fault_is_pending(), notices }
+    let text = |file: &str, line: u32| device.source_text(file, line).map(str::to_owned);
+    let sources = record::sources(collector.launches().sums.places(), text);
+    let (copies, notices) = (record::copies(&device), device.notices());
+    let whole = Whole::of(&device);
+    Attempt { result, whole, texts, sources, copies, pending: device.fault_is_pending(), notices }
 }
 
 /// Runs a job and reports on it.
@@ -239,6 +257,11 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     document.diagnostics.extend(attempt.notices.iter().map(record::notice_diagnostic));
     if let Ok(verdict) = &attempt.result {
         document.check.clone_from(&verdict.check);
+    }
+    document.sources.clone_from(&attempt.sources);
+    document.copies.clone_from(&attempt.copies);
+    if let Some(path) = request.trace {
+        crate::report::trace(path, &document, console)?;
     }
     if let Some(path) = request.json {
         console.slowly(&format!("writing the record of {} launches", document.totals.launches), || {

@@ -31,6 +31,7 @@ fn the_command_reference_is_what_help_says() {
         &["verify"],
         &["paper"],
         &["compare"],
+        &["report"],
         &["schema"],
         &["replay"],
         &["install"],

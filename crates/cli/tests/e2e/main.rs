@@ -13,6 +13,7 @@ mod fuzz;
 mod launch_files;
 mod launches;
 mod paper;
+mod report;
 mod reproducers;
 mod techniques;
 mod timed;

@@ -52,10 +52,9 @@ impl Message {
     }
 }
 
-/// Numbers of fields, by message.
-mod trace {
-    pub const PACKET: u64 = 1;
-}
+// Numbers of fields, by message.
+/// Of `Trace`.
+const PACKET: u64 = 1;
 mod packet {
     pub const TIMESTAMP: u64 = 8;
     pub const SEQUENCE: u64 = 10;
@@ -121,7 +120,7 @@ impl Events {
     }
 
     fn packet(message: Message) -> Vec<u8> {
-        Message::default().message(trace::PACKET, message.uint(packet::SEQUENCE, SEQUENCE)).0
+        Message::default().message(PACKET, message.uint(packet::SEQUENCE, SEQUENCE)).0
     }
 
     fn track(
@@ -424,7 +423,7 @@ mod tests {
         }
         let (mut depth, mut last, mut slices) = (0, 0, 0);
         for (number, _, packet) in fields(&events.finish()) {
-            assert_eq!(number, trace::PACKET);
+            assert_eq!(number, PACKET);
             let packet = fields(&packet);
             let Some((.., event)) = packet.iter().find(|field| field.0 == packet::TRACK_EVENT) else {
                 continue;

@@ -93,7 +93,7 @@ impl Facts {
         let cycles = cycles.min(self.cycles);
         let sound = cycles.is_finite() && cycles >= 0.0;
         let joules = self.static_j_per_cycle.map(|each| each * cycles + dynamic);
-        sound.then(|| Finding { name, evidence, advice, formula, cycles, joules })
+        sound.then_some(Finding { name, evidence, advice, formula, cycles, joules })
     }
 }
 

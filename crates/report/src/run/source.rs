@@ -43,6 +43,9 @@ impl Work<'_> {
     }
 }
 
+/// The share of time of a line.
+type Share<'a> = &'a dyn Fn(&Work) -> f64;
+
 type Files<'a> = BTreeMap<&'a str, BTreeMap<u32, Work<'a>>>;
 
 fn files<'a>(scope: &Scope<'a>) -> Files<'a> {
@@ -140,7 +143,7 @@ fn row(
     (id, line): (&str, u32),
     text: &str,
     work: Option<&Work>,
-    (time, most): (&dyn Fn(&Work) -> f64, [f64; 3]),
+    (time, most): (Share, [f64; 3]),
     total: f64,
 ) {
     let number = if line == 0 { "–".to_owned() } else { line.to_string() };
@@ -164,7 +167,7 @@ fn row(
     let _ = write!(
         out,
         "<tr class=hot id=\"{id}-{line}\" style=\"--t:{:.3};--s:{:.3};--e:{:.3}\"><td class=n data-v=\"{line}\"><button type=button class=open data-line={line} aria-expanded=false title=\"Machine instructions of this line\">{number}</button></td>\
-         <td class=code>{code}</td><td class=n data-v=\"{share}\">{}</td><td class=n data-v=\"{}\">{}</td><td class=n data-v=\"{}\">{}</td><td class=n data-v=\"{stalled}\">{}</td><td class=n data-v=\"{}\">{}</td></tr>\n",
+         <td class=code>{code}</td><td class=n data-v=\"{share}\">{}</td><td class=n data-v=\"{}\">{}</td><td class=n data-v=\"{}\">{}</td><td class=n data-v=\"{stalled}\">{}</td><td class=n data-v=\"{}\">{}</td></tr>",
         heats[0],
         heats[1],
         heats[2],

@@ -75,6 +75,8 @@ pub enum Command {
     Entropy(EntropyArgs),
     /// Compare the records of two runs
     Compare(CompareArgs),
+    /// Make a page of run records and of folders that `paper` and `sweep` left
+    Report(ReportArgs),
     /// Reproduce a paper's experiments, and compare its claims with what was measured
     Paper(PaperArgs),
     /// Run parameters x workloads x techniques, and keep the results as tables
@@ -326,6 +328,10 @@ pub struct Timing {
     /// What energy is computed with: a built-in technology, or a TOML file [default: gtx480-40nm]
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "functional")]
     pub technology: Option<String>,
+
+    /// Write a trace for Perfetto: kernels, blocks on SMs, copies, and with `--interval` power, of the launches kept in detail
+    #[arg(long, value_name = "FILE", conflicts_with = "functional")]
+    pub trace: Option<PathBuf>,
 
     /// Print where the energy went
     #[arg(long, conflicts_with = "functional")]
@@ -719,6 +725,33 @@ pub struct CompareArgs {
     /// Write the comparison as JSON to a file, or to stdout with `-`
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
+
+    /// Write a page that shows both runs beside each other
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt run sgemm --interval 1000 --json sgemm.json
+  warpwatt report sgemm.json                            what holds it back, memory, stalls, source
+  warpwatt report a.json b.json --out ab.html           two runs, with a comparison
+  warpwatt report warpwatt-out --svg figures            a paper's figures and ledger
+
+The page is one file that needs nothing else. docs/report.md describes it.")]
+pub struct ReportArgs {
+    /// Run records, from `run` or `exec` with `--json`, and folders from `paper` or `sweep`
+    #[arg(value_name = "RESULTS", required = true)]
+    pub results: Vec<PathBuf>,
+
+    /// The page
+    #[arg(long, value_name = "FILE", default_value = "report.html")]
+    pub out: PathBuf,
+
+    /// Also write the figures of papers as SVG files into this folder
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -145,6 +145,11 @@ pub fn write_result(target: &Path, text: &str, console: &Console) -> Result<(), 
     ResultFile::open(target)?.finish(text, console)
 }
 
+/// Writes a file that is no text whole.
+pub fn write_bytes(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    ResultFile::open(target)?.finish_bytes(bytes)
+}
+
 /// Fails if a result that is to be written at the end of a long command could not be.
 pub fn check_writable(target: Option<&Path>) -> Result<(), Failure> {
     target.map_or(Ok(()), |target| ResultFile::open(target).map(drop))
@@ -180,17 +185,21 @@ impl ResultFile {
     }
 
     /// Writes the text, and puts the file in its place.
-    pub fn finish(mut self, text: &str, console: &Console) -> Result<(), Failure> {
-        let target = std::mem::take(&mut self.target);
-        let failed = |error: std::io::Error| Failure::io("write", &target, &error);
-        if target == Path::new("-") {
+    pub fn finish(self, text: &str, console: &Console) -> Result<(), Failure> {
+        if self.target == Path::new("-") {
             console.result(text);
             return Ok(());
         }
+        self.finish_bytes(text.as_bytes())
+    }
+
+    fn finish_bytes(mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let target = std::mem::take(&mut self.target);
+        let failed = |error: std::io::Error| Failure::io("write", &target, &error);
         let Some((temporary, file)) = &mut self.temporary else {
-            return std::fs::write(&target, text).map_err(failed);
+            return std::fs::write(&target, bytes).map_err(failed);
         };
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
         std::fs::rename(temporary, &target).map_err(failed)?;
         self.temporary = None;
         Ok(())

@@ -23,6 +23,7 @@ mod list;
 mod paper;
 mod points;
 mod profile;
+mod report;
 mod reproducer;
 mod run;
 mod schema;
@@ -79,6 +80,7 @@ pub fn main() -> ExitCode {
         Command::Schema(args) => schema::schema(args, &console),
         Command::Entropy(args) => entropy::entropy(args, &console),
         Command::Compare(args) => compare::compare(args, &console),
+        Command::Report(args) => report::report(args, &console),
         Command::Paper(args) => paper::paper(args, &console),
         Command::Sweep(args) => sweep::sweep(args, &console),
         Command::Point(args) => points::point(args, &console),

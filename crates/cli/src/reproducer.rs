@@ -227,6 +227,7 @@ pub fn replay(args: &ReplayArgs, console: &Console) -> Result<Exit, Failure> {
             machine: None,
             counts: None,
             json: args.json.as_deref(),
+            trace: None,
             save: None,
             panic_at: None,
         },

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use warpwatt_results::{Diagnostic, Gpu, RunRecord, Severity, Status};
+use warpwatt_results::{Copied, Diagnostic, Gpu, RunRecord, Severity, SourceTexts, Status};
 use warpwatt_runtime::{Class, Device, Error, Mode, Notice, Options, Profile, Selection, Timed};
 use warpwatt_workloads::Size;
 
@@ -54,6 +54,7 @@ pub fn run(args: &RunArgs, console: &Console) -> Result<Exit, Failure> {
         machine: machine.as_ref(),
         json: args.json.as_deref(),
         counts: args.write_profile.as_deref(),
+        trace: args.timing.trace.as_deref(),
         save: args.save_reproducer.as_deref(),
         panic_at: args.inject_panic,
     };
@@ -117,6 +118,7 @@ impl Target {
         target.timed.step_every_cycle = timing.step_every_cycle;
         target.timed.interval = timing.interval;
         target.timed.limit_cycles = timing.limit_cycles;
+        target.timed.trace = timing.trace.is_some();
         target.selection =
             Selection { kernels: timing.kernels.clone(), skip: timing.skip.unwrap_or_default() };
         Ok(target)
@@ -167,6 +169,8 @@ pub struct Request<'a> {
     pub json: Option<&'a Path>,
     /// Where counts of instructions of a functional run go.
     pub counts: Option<&'a Path>,
+    /// Where the trace goes.
+    pub trace: Option<&'a Path>,
     pub save: Option<&'a Path>,
     pub panic_at: Option<u64>,
 }
@@ -194,6 +198,9 @@ struct Attempt {
     result: Result<Verdict, Stop>,
     whole: Option<Whole>,
     texts: Texts,
+    /// What the record tells of a device besides its launches.
+    sources: SourceTexts,
+    copies: Vec<Copied>,
     /// A bit was to be spoilt, and was not.
     pending: bool,
     /// What checks found that did not stop the run.
@@ -209,6 +216,8 @@ impl Attempt {
             result,
             whole: None,
             texts: Texts::new(),
+            sources: SourceTexts::new(),
+            copies: Vec::new(),
             pending: false,
             notices: Vec::new(),
             counts: None,
@@ -233,9 +242,12 @@ fn attempt(job: &Job, options: Options, watcher: Watcher, collector: &Collector,
             Some(((file.to_owned(), line), device.source_line(file, line)?.to_owned()))
         })
         .collect();
-    let notices = device.notices();
+    let text = |file: &str, line: u32| device.source_text(file, line).map(str::to_owned);
+    let sources = record::sources(collector.launches().sums.places(), text);
+    let (copies, notices) = (record::copies(&device), device.notices());
+    let whole = Whole::of(&device);
     let counts = device.counted_instructions().cloned();
-    Attempt { result, whole: Whole::of(&device), texts, pending: device.fault_is_pending(), notices, counts }
+    Attempt { result, whole, texts, sources, copies, pending: device.fault_is_pending(), notices, counts }
 }
 
 /// Runs a job and reports on it.
@@ -288,6 +300,11 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     document.diagnostics.extend(attempt.notices.iter().map(record::notice_diagnostic));
     if let Ok(verdict) = &attempt.result {
         document.check.clone_from(&verdict.check);
+    }
+    document.sources.clone_from(&attempt.sources);
+    document.copies.clone_from(&attempt.copies);
+    if let Some(path) = request.trace {
+        crate::report::trace(path, &document, console)?;
     }
     if let Some(file) = json {
         console.slowly(&format!("writing the record of {} launches", document.totals.launches), || {

@@ -18,7 +18,7 @@ pub use counters::Counters;
 pub use gpu::Gpu;
 pub use ops::{Kind, OpCounters};
 pub use report::{
-    Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions, Sample, flatten,
+    BlockSpan, Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions, Sample, flatten,
 };
 pub use sm::{SmCounters, Stall, Stalls};
 pub use techniques::{

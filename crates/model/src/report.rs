@@ -49,6 +49,8 @@ pub struct RunOptions<'a> {
     pub interrupt: Option<&'a AtomicBool>,
     /// Take a sample of the counters about every so many cycles.
     pub interval: Option<u64>,
+    /// Note on which SM each block was, and when.
+    pub blocks: bool,
 }
 
 impl Default for RunOptions<'_> {
@@ -61,6 +63,7 @@ impl Default for RunOptions<'_> {
             watchdog: Watchdog::default(),
             interrupt: None,
             interval: None,
+            blocks: false,
         }
     }
 }
@@ -110,6 +113,19 @@ pub struct KernelReport {
     pub facts_per_pc: Vec<PcFacts>,
     /// Samples over time; empty unless asked for.
     pub series: Vec<Sample>,
+    /// Where and when its blocks were, in the order of their starts; empty unless asked for.
+    pub blocks: Vec<BlockSpan>,
+}
+
+/// A block on an SM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BlockSpan {
+    /// Number of the block in its grid.
+    pub block: u64,
+    pub sm: u32,
+    pub start_cycle: u64,
+    /// The cycle after its last one; nothing if it has not ended.
+    pub end_cycle: Option<u64>,
 }
 
 /// What a micro-op does to the machine each time that it issues, and what it asked of memory.

@@ -7,8 +7,8 @@ use warpwatt_base::counters::Count;
 use warpwatt_config::Config;
 use warpwatt_results::derived::derive;
 use warpwatt_results::{
-    Diagnostic, Elapsed, Host, Kernel, Line, Mode, Reading, Series, Severity, Sms, Stalls, Tool, Values,
-    counters, ipc,
+    Blocks, Copied, Diagnostic, Elapsed, Host, Kernel, Line, Mode, Reading, Series, Severity, Sms, Stalls,
+    Tool, Values, counters, ipc,
 };
 use warpwatt_runtime::{
     Counters, Device, Error, LaunchRecord, Level, Notice, Problem, SmCounters, Stall, TimedRecord,
@@ -63,6 +63,7 @@ pub fn kernel(launch: &LaunchRecord, config: Option<&Config>) -> Kernel {
         lines: lines.collect(),
         sms: None,
         series: None,
+        blocks: None,
         energy: None,
     };
     if let (Some(timed), Some(config)) = (&launch.timed, config) {
@@ -92,6 +93,31 @@ fn add_time(kernel: &mut Kernel, timed: &TimedRecord, config: &Config) {
             .into(),
     });
     kernel.series = (!timed.series.is_empty()).then(|| series(timed, config));
+    kernel.blocks = (!timed.blocks.is_empty()).then(|| blocks(timed));
+}
+
+fn blocks(timed: &TimedRecord) -> Blocks {
+    let end = timed.start_cycle + timed.cycles;
+    let mut columns = Blocks::default();
+    for span in &timed.blocks {
+        columns.block.push(span.block);
+        columns.sm.push(span.sm);
+        columns.start_cycle.push(span.start_cycle);
+        columns.end_cycle.push(span.end_cycle.unwrap_or(end).max(span.start_cycle));
+    }
+    columns
+}
+
+/// Copies that a device noted.
+pub fn copies(device: &Device) -> Vec<Copied> {
+    let each = device.copies().iter().map(|copy| Copied {
+        way: copy.way.to_owned(),
+        bytes: copy.bytes,
+        start_cycle: copy.start_cycle,
+        end_cycle: copy.end_cycle,
+        process: None,
+    });
+    each.collect()
 }
 
 /// The samples as one list per counter. Histograms over time would be tables, and are left out.

@@ -10,17 +10,20 @@ mod merge;
 mod part;
 mod power;
 mod settings;
+mod sources;
 mod techniques;
 
 pub use board::{Board, Progress, Stop};
 pub use collect::{Collector, Launches, PER_LAUNCH};
 pub use energy::Energies;
 pub use launch::{
-    Meter, VERSION, Whole, children_usage, diagnostics, kernel, notice_diagnostic, problem, tool, usage,
+    Meter, VERSION, Whole, children_usage, copies, diagnostics, kernel, notice_diagnostic, problem, tool,
+    usage,
 };
 pub use merge::merge;
 pub use part::{Part, Text, traffic_path};
 pub use settings::{Problem, Settings, TechnologyFile, Timing};
+pub use sources::sources;
 pub use techniques::{CORRUPTED, ChosenTechniques, Spoilt, UNNOTICED, unnoticed};
 
 /// Variable of the environment that names the file of settings.

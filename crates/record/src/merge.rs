@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use warpwatt_config::Config;
-use warpwatt_results::{Host, Inputs, RunRecord, Status, Sums, Values, sha256_hex};
+use warpwatt_results::{Copied, Host, Inputs, RunRecord, Status, Sums, Values, sha256_hex};
 
 use crate::launch::{Whole, tool};
 use crate::part::Part;
@@ -22,6 +22,7 @@ pub fn merge(
     let (mut kernels, mut sums) = (Vec::new(), Sums::default());
     let (mut texts, mut hashes) = (BTreeMap::new(), String::new());
     let (mut cycles, mut counters) = (0, Values::new());
+    let mut copies = Vec::new();
     let (mut status, mut diagnostics) = (Status::Complete, Vec::new());
     for (number, part) in parts {
         status = worse(status, part.status);
@@ -34,6 +35,9 @@ pub fn merge(
             kernels.push(kernel);
         }
         sums.merge(&part.sums);
+        copies.extend(
+            part.copies.into_iter().map(|copy| Copied { process: several.then_some(number), ..copy }),
+        );
         for (file, line, text) in part.texts {
             texts.entry((file, line)).or_insert(text);
         }
@@ -50,7 +54,7 @@ pub fn merge(
     let whole = config.map(|config| Whole { config: config.clone(), cycles, counters });
     let elapsed = whole.as_ref().map(Whole::elapsed);
     let mut record = RunRecord::new(tool(), inputs, kernels, &sums, elapsed, host);
-    (record.status, record.diagnostics) = (status, diagnostics);
+    (record.status, record.diagnostics, record.copies) = (status, diagnostics, copies);
     (record, sums, texts)
 }
 
@@ -99,6 +103,7 @@ mod tests {
             diagnostics: Vec::new(),
             ptx: vec![sha256_hex(PTX.as_bytes())],
             texts: vec![("k.ptx".to_owned(), 10, "st.global.u32 [%rd1], %r1;".to_owned())],
+            copies: Vec::new(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use warpwatt_results::{Diagnostic, Kernel, Status, Sums, Values};
+use warpwatt_results::{Copied, Diagnostic, Kernel, Status, Sums, Values};
 
 /// A line of a source file, for the summary: file, line, text.
 pub type Text = (String, u32, String);
@@ -25,6 +25,9 @@ pub struct Part {
     /// Hashes of the PTX texts, in the order of loading.
     pub ptx: Vec<String>,
     pub texts: Vec<Text>,
+    /// Copies, if they are noted.
+    #[serde(default)]
+    pub copies: Vec<Copied>,
 }
 
 /// The file with the traffic of a process, in a session's folder.

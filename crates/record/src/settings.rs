@@ -72,6 +72,9 @@ pub struct Timing {
     /// Only kernels whose name matches this expression are timed.
     pub kernels: Option<String>,
     pub skip: u64,
+    /// Note where and when blocks ran, and copies.
+    #[serde(default)]
+    pub trace: bool,
 }
 
 /// Why settings cannot be used.
@@ -166,6 +169,7 @@ impl Settings {
                 step_every_cycle: timing.step_every_cycle,
                 interval: timing.interval,
                 limit_cycles: timing.limit_cycles,
+                trace: timing.trace,
                 techniques: self.techniques()?,
                 ..Timed::new(self.config()?)
             }));
@@ -189,6 +193,7 @@ impl Timing {
             limit_cycles: None,
             kernels: None,
             skip: 0,
+            trace: false,
         }
     }
 }

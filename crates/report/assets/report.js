@@ -73,20 +73,19 @@
     if (!table.initial && table.tBodies.length === 1) { table.initial = units.slice(); }
     all('.detail', table).forEach(function (row) { row.remove(); });
     all('[data-line][aria-expanded=true]', table).forEach(function (button) { button.setAttribute('aria-expanded', 'false'); });
-    var numeric = head.classList.contains('n'), up = head.getAttribute('aria-sort') === (numeric ? 'descending' : 'ascending') ? !numeric : numeric;
-    // The first click brings large numbers, or the beginning of the alphabet, to the top.
-    var sign = numeric ? (up ? -1 : 1) : (up ? -1 : 1);
-    if (table.classList.contains('src') && column === 0) { sign = -sign; }
+    // The first click brings large numbers, the beginning of the alphabet, or the first line to the top; the next one turns it round.
+    var numeric = head.classList.contains('n'), first = numeric && !(table.classList.contains('src') && column === 0) ? 'descending' : 'ascending';
+    var order = head.getAttribute('aria-sort') === first ? (first === 'ascending' ? 'descending' : 'ascending') : first, sign = order === 'ascending' ? 1 : -1;
     function cell(unit) { var row = unit.rows ? unit.rows[0] : unit; return row.cells[column]; }
     units = units.map(function (unit, place) { return [key(cell(unit)), place, unit]; });
     units.sort(function (a, b) {
       if (a[0] === '' || b[0] === '') { return (a[0] === '') - (b[0] === '') || a[1] - b[1]; }
-      var order = numeric ? parseFloat(a[0]) - parseFloat(b[0]) : a[0].localeCompare(b[0], undefined, { numeric: true });
-      return (order ? order * sign : a[1] - b[1]);
+      var less = numeric ? parseFloat(a[0]) - parseFloat(b[0]) : a[0].localeCompare(b[0], undefined, { numeric: true });
+      return less ? less * sign : a[1] - b[1];
     });
     units.forEach(function (unit) { parent.appendChild(unit[2]); });
     all('th[aria-sort]', table.tHead).forEach(function (other) { other.removeAttribute('aria-sort'); });
-    head.setAttribute('aria-sort', sign > 0 ? 'ascending' : 'descending');
+    head.setAttribute('aria-sort', order);
   }
   all('table.sortable').forEach(function (table) {
     all('thead th', table).forEach(function (head, column) {

@@ -31,13 +31,26 @@ pub fn html(id: &str, a: (&str, &RunRecord), b: (&str, &RunRecord)) -> String {
 }
 
 fn table(id: &str, key: &str, caption: &str, first: &str) -> Table {
-    Table::new(caption).id(format!("{id}-{key}-d")).sortable().text(first).number("A").number("B").number("B − A").number("change")
+    Table::new(caption)
+        .id(format!("{id}-{key}-d"))
+        .sortable()
+        .text(first)
+        .number("A")
+        .number("B")
+        .number("B − A")
+        .number("change")
 }
 
 fn row(name: Cell, a: Option<f64>, b: Option<f64>, how: impl Fn(f64) -> String) -> Vec<Cell> {
     let difference = a.zip(b).map(|(a, b)| b - a);
     let moved = a.zip(b).and_then(|(a, b)| change(a, b));
-    vec![name, Cell::shown(a, &how), Cell::shown(b, &how), Cell::shown(difference, &how), Cell::shown(moved, signed_percent)]
+    vec![
+        name,
+        Cell::shown(a, &how),
+        Cell::shown(b, &how),
+        Cell::shown(difference, &how),
+        Cell::shown(moved, signed_percent),
+    ]
 }
 
 fn inputs(id: &str, a: &RunRecord, b: &RunRecord) -> String {
@@ -57,7 +70,8 @@ fn inputs(id: &str, a: &RunRecord, b: &RunRecord) -> String {
         facts
     };
     let (a, b) = (facts(a), facts(b));
-    let mut table = Table::new("Inputs that differ").id(format!("{id}-inputs-d")).text("input").text("A").text("B");
+    let mut table =
+        Table::new("Inputs that differ").id(format!("{id}-inputs-d")).text("input").text("A").text("B");
     let mut keys: Vec<_> = a.keys().chain(b.keys()).collect();
     keys.sort();
     keys.dedup();
@@ -89,8 +103,12 @@ fn headline(id: &str, a: &RunRecord, b: &RunRecord) -> String {
     put("energy", &|record| record.energy.as_ref().map(|energy| energy.total_j), &joules);
     put("dynamic energy", &|record| record.energy.as_ref().map(|energy| energy.dynamic_j), &joules);
     put("static energy", &|record| record.energy.as_ref().map(|energy| energy.static_j), &joules);
-    put("power", &|record| record.energy.as_ref().map(|energy| energy.average_w), &|value| format!("{} W", shown(value)));
-    put("energy-delay product", &|record| record.energy.as_ref().map(|energy| energy.edp_js), &|value| si(value, "J s"));
+    put("power", &|record| record.energy.as_ref().map(|energy| energy.average_w), &|value| {
+        format!("{} W", shown(value))
+    });
+    put("energy-delay product", &|record| record.energy.as_ref().map(|energy| energy.edp_js), &|value| {
+        si(value, "J s")
+    });
     format!("<h4>Time and energy</h4>{}", table.html())
 }
 
@@ -109,11 +127,25 @@ fn slots(record: &RunRecord) -> Vec<(String, f64)> {
 }
 
 /// Two bars for each name, and the table.
-fn paired(id: &str, key: &str, title: &str, a: &[(String, f64)], b: &[(String, f64)], how: fn(f64) -> String) -> String {
+fn paired(
+    id: &str,
+    key: &str,
+    title: &str,
+    a: &[(String, f64)],
+    b: &[(String, f64)],
+    how: fn(f64) -> String,
+) -> String {
     let mut names: Vec<&String> = a.iter().chain(b).map(|(name, _)| name).collect();
     let mut seen = Vec::new();
-    names.retain(|name| !seen.contains(name) && { seen.push(*name); true });
-    let of = |list: &[(String, f64)], name: &String| list.iter().find(|(own, _)| own == name).map(|(_, value)| *value);
+    names.retain(|name| {
+        !seen.contains(name) && {
+            seen.push(*name);
+            true
+        }
+    });
+    let of = |list: &[(String, f64)], name: &String| {
+        list.iter().find(|(own, _)| own == name).map(|(_, value)| *value)
+    };
     let mut table = table(id, key, title, "");
     let mut rows = Vec::new();
     for name in names {
@@ -121,8 +153,15 @@ fn paired(id: &str, key: &str, title: &str, a: &[(String, f64)], b: &[(String, f
         if one.unwrap_or_default() == 0.0 && other.unwrap_or_default() == 0.0 {
             continue;
         }
-        let moved = one.zip(other).and_then(|(one, other)| change(one, other)).map_or(String::new(), |moved| format!(", {}", signed_percent(moved)));
-        rows.push(Row { name: format!("{name}, A"), parts: vec![("c7".to_owned(), one.unwrap_or_default())], text: one.map_or(String::new(), how) });
+        let moved = one
+            .zip(other)
+            .and_then(|(one, other)| change(one, other))
+            .map_or(String::new(), |moved| format!(", {}", signed_percent(moved)));
+        rows.push(Row {
+            name: format!("{name}, A"),
+            parts: vec![("c7".to_owned(), one.unwrap_or_default())],
+            text: one.map_or(String::new(), how),
+        });
         rows.push(Row {
             name: "B".to_owned(),
             parts: vec![("c0".to_owned(), other.unwrap_or_default())],
@@ -135,17 +174,33 @@ fn paired(id: &str, key: &str, title: &str, a: &[(String, f64)], b: &[(String, f
     }
     let legend = vec![("c7".to_owned(), "A".to_owned()), ("c0".to_owned(), "B".to_owned())];
     let rows = Rows { title: title.to_owned(), legend, rows, most: None };
-    format!("<h4>{title}</h4><figure class=fig id=\"{id}-{key}\"><div class=plot>{}</div>{}</figure>", rows.draw().inline(), folded("Values", &table.html()))
+    format!(
+        "<h4>{title}</h4><figure class=fig id=\"{id}-{key}\"><div class=plot>{}</div>{}</figure>",
+        rows.draw().inline(),
+        folded("Values", &table.html())
+    )
 }
 
 fn kernels(id: &str, a: &RunRecord, b: &RunRecord) -> String {
     let mut table = Table::new("Kernels").id(format!("{id}-kernels-d")).sortable();
-    table = table.text("kernel").number("cycles A").number("cycles B").number("change").number("energy A").number("energy B").number("change of energy");
+    table = table
+        .text("kernel")
+        .number("cycles A")
+        .number("cycles B")
+        .number("change")
+        .number("energy A")
+        .number("energy B")
+        .number("change of energy");
     for one in &a.by_kernel {
-        let Some(other) = b.by_kernel.iter().find(|other| other.name == one.name && other.mode == one.mode) else { continue };
+        let Some(other) = b.by_kernel.iter().find(|other| other.name == one.name && other.mode == one.mode)
+        else {
+            continue;
+        };
         let cycles = (one.cycles.map(|cycles| cycles as f64), other.cycles.map(|cycles| cycles as f64));
         let energy = (one.energy.map(|energy| energy.total_j), other.energy.map(|energy| energy.total_j));
-        let moved = |(one, other): (Option<f64>, Option<f64>)| one.zip(other).and_then(|(one, other)| change(one, other));
+        let moved = |(one, other): (Option<f64>, Option<f64>)| {
+            one.zip(other).and_then(|(one, other)| change(one, other))
+        };
         table.push(vec![
             Cell::text(one.demangled.clone()),
             Cell::shown(cycles.0, count),
@@ -172,7 +227,8 @@ fn counters(id: &str, a: &RunRecord, b: &RunRecord) -> String {
         if one.is_none() && other.is_none() || one == other {
             continue;
         }
-        let weight = one.zip(other).and_then(|(one, other)| change(one, other)).map_or(f64::INFINITY, f64::abs);
+        let weight =
+            one.zip(other).and_then(|(one, other)| change(one, other)).map_or(f64::INFINITY, f64::abs);
         moved.push((weight, name, one, other));
     }
     moved.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
@@ -195,17 +251,31 @@ fn lines(id: &str, a: &RunRecord, b: &RunRecord) -> String {
     }
     let (one, other) = (spent(a), spent(b));
     let mut table = Table::new("Lines").id(format!("{id}-lines-d")).sortable().filter("Filter lines");
-    table = table.text("line").text("source").number("time A").number("time B").number("energy A").number("energy B").number("change of energy");
+    table = table
+        .text("line")
+        .text("source")
+        .number("time A")
+        .number("time B")
+        .number("energy A")
+        .number("energy B")
+        .number("change of energy");
     let mut keys: Vec<_> = one.keys().chain(other.keys().filter(|key| !one.contains_key(*key))).collect();
-    let joules_of = |key: &(&str, u32)| one.get(key).map_or(0.0, |spent| spent.1).max(other.get(key).map_or(0.0, |spent| spent.1));
+    let joules_of = |key: &(&str, u32)| {
+        one.get(key).map_or(0.0, |spent| spent.1).max(other.get(key).map_or(0.0, |spent| spent.1))
+    };
     keys.sort_by(|a, b| joules_of(b).total_cmp(&joules_of(a)));
     for key in keys.into_iter().take(200) {
-        let text = |record: &RunRecord| record.sources.get(key.0).and_then(|texts| texts.get(&key.1)).map(|text| text.trim().to_owned());
+        let text = |record: &RunRecord| {
+            record.sources.get(key.0).and_then(|texts| texts.get(&key.1)).map(|text| text.trim().to_owned())
+        };
         let (ours, theirs) = (one.get(key), other.get(key));
         let moved = ours.zip(theirs).and_then(|(ours, theirs)| change(ours.1, theirs.1));
         table.push(vec![
             Cell::text(format!("{}:{}", key.0, key.1)),
-            Cell::Markup(format!("<code>{}</code>", escape(&text(b).or_else(|| text(a)).unwrap_or_default())), String::new()),
+            Cell::Markup(
+                format!("<code>{}</code>", escape(&text(b).or_else(|| text(a)).unwrap_or_default())),
+                String::new(),
+            ),
             Cell::shown(ours.map(|spent| spent.0), percent),
             Cell::shown(theirs.map(|spent| spent.0), percent),
             Cell::shown(ours.map(|spent| spent.1), joules),

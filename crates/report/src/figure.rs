@@ -7,7 +7,7 @@ use crate::chart::bars::Bars;
 use crate::chart::svg::Drawing;
 use crate::forms::{self, Panel};
 use crate::html::{Cell, Table, escape, folded, slug};
-use crate::number::{digits, optional, shown};
+use crate::number::{digits, shown};
 
 /// Layout of the files that are read.
 pub const SCHEMA: &str = "warpwatt.figure/1";
@@ -47,6 +47,19 @@ fn text(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
+/// A part of a figure is told by the letter that its file's name ends in, if its place in the paper does not tell it.
+fn with_letter(place: &str, name: &str) -> String {
+    let mut end = name.chars().rev();
+    match (end.next(), end.next()) {
+        (Some(letter), Some(digit))
+            if letter.is_ascii_lowercase() && digit.is_ascii_digit() && !place.ends_with(letter) =>
+        {
+            format!("{place}{letter}")
+        }
+        _ => place.to_owned(),
+    }
+}
+
 impl Figure {
     /// Of a figure's document; `None` if it is another one.
     pub fn read(name: &str, document: &Value) -> Option<Figure> {
@@ -64,7 +77,7 @@ impl Figure {
         Some(Figure {
             paper: text(document, "paper"),
             name: name.to_owned(),
-            place: document.get("figure").and_then(Value::as_str).map(str::to_owned),
+            place: document.get("figure").and_then(Value::as_str).map(|place| with_letter(place, name)),
             title: text(document, "title"),
             axis: text(document, "axis"),
             labels,
@@ -122,14 +135,15 @@ impl Figure {
 
     pub fn html(&self) -> String {
         let id = self.id();
-        let mut out = format!("<figure class=fig id=\"{id}\" aria-labelledby=\"{id}-t\"><figcaption id=\"{id}-t\">");
+        let mut out =
+            format!("<figure class=fig id=\"{id}\" aria-labelledby=\"{id}-t\"><figcaption id=\"{id}-t\">");
         if let Some(place) = &self.place {
             out += &format!("<b>{}</b> ", escape(place));
         }
         out += &format!("{}</figcaption>", escape(&self.title));
         let panels = self.panels();
         for panel in &panels {
-            if !panel.title.is_empty() && panels.len() > 1 {
+            if !panel.title.is_empty() {
                 out += &format!("<h5>{}</h5>", escape(&panel.title));
             }
             out += &format!("<div class=plot data-table=\"{id}-d\">{}</div>", self.draw(panel).inline());
@@ -146,7 +160,10 @@ impl Figure {
     fn claims(&self) -> String {
         let mut out = String::new();
         for series in &self.series {
-            let says = series.paper.map(|paper| format!("{} {}", shown(paper), series.unit)).or_else(|| series.says.clone());
+            let says = series
+                .paper
+                .map(|paper| format!("{} {}", shown(paper), series.unit))
+                .or_else(|| series.says.clone());
             let (Some(claim), Some(says)) = (&series.claim, says) else { continue };
             let measured = match series.mean {
                 Some(mean) => format!("{} {}", shown(mean), series.unit),
@@ -186,13 +203,6 @@ impl Figure {
             table.push(row("geometric mean", &|series| series.geometric));
         }
         table
-    }
-
-    /// What the figure says in a line, for lists.
-    pub fn summary(&self) -> String {
-        let marked = self.series.iter().filter(|series| series.paper.is_some());
-        let each = marked.map(|series| format!("{} {} (paper {})", series.name, optional(series.mean), optional(series.paper)));
-        each.collect::<Vec<_>>().join("; ")
     }
 }
 

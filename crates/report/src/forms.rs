@@ -41,7 +41,10 @@ const FORMS: &[(&str, &str, &[Form])] = &[
         "fig02",
         &[
             Stacks("distances, undiverged and diverged", &["undiverged", "diverged"]),
-            Groups("what the paper's text says of them", &["undiverged: not random (claim)", "diverged: random (claim)"]),
+            Groups(
+                "what the paper's text says of them",
+                &["undiverged: not random (claim)", "diverged: random (claim)"],
+            ),
         ],
     ),
     (
@@ -49,10 +52,17 @@ const FORMS: &[(&str, &str, &[Form])] = &[
         "fig03",
         &[
             Groups("undiverged", &["undiverged"]),
-            Stack("why lanes are missing", &["all lanes", "under a guard", "short blocks", "lanes ended", "split"]),
+            Stack(
+                "why lanes are missing",
+                &["all lanes", "under a guard", "short blocks", "lanes ended", "split"],
+            ),
         ],
     ),
-    ("warped-compression", "fig05", &[Stack("", &["<4,0>", "<8,0>", "<8,1>", "<4,1>", "<8,2>", "<4,2>", "<8,4>", "none"])]),
+    (
+        "warped-compression",
+        "fig05",
+        &[Stack("", &["<4,0>", "<8,0>", "<8,1>", "<4,1>", "<8,2>", "<4,2>", "<8,4>", "none"])],
+    ),
     ("warped-compression", "fig08", &[Groups("", &["undiverged", "diverged"])]),
     (
         "warped-compression",
@@ -66,14 +76,24 @@ const FORMS: &[(&str, &str, &[Form])] = &[
     (
         "warped-compression",
         "fig12",
-        &[Groups("", &["undiverged", "diverged"]), Groups("diverged over undiverged", &["diverged over undiverged"])],
+        &[
+            Groups("", &["undiverged", "diverged"]),
+            Groups("diverged over undiverged", &["diverged over undiverged"]),
+        ],
     ),
-    ("warped-compression", "fig13", &[Groups("time", &["time"]), Groups("added", &["added", "added, cycles with warps"])]),
+    (
+        "warped-compression",
+        "fig13",
+        &[Groups("time", &["time"]), Groups("added", &["added", "added, cycles with warps"])],
+    ),
     ("warped-compression", "fig14", &[Groups("energy", &["GTO", "LRR"]), Groups("saved", &["saved under*"])]),
     (
         "warped-compression",
         "fig15",
-        &[Groups("ratio", &["<4,0>", "<4,1>", "<4,2>", "all"]), Groups("lost with one encoding alone", &["lost with*"])],
+        &[
+            Groups("ratio", &["<4,0>", "<4,1>", "<4,2>", "all"]),
+            Groups("lost with one encoding alone", &["lost with*"]),
+        ],
     ),
     (
         "warped-compression",
@@ -107,24 +127,42 @@ const FORMS: &[(&str, &str, &[Form])] = &[
             Ordered("saved", &["0 %: saved", "25 %: saved", "50 %: saved", "75 %: saved", "100 %: saved"]),
         ],
     ),
-    ("warped-compression", "fig20", &[Ordered("time", &["2 cycles", "4 cycles", "8 cycles"]), Groups("added", &["8 cycles: added"])]),
+    (
+        "warped-compression",
+        "fig20",
+        &[Ordered("time", &["2 cycles", "4 cycles", "8 cycles"]), Groups("added", &["8 cycles: added"])],
+    ),
     (
         "warped-compression",
         "fig21",
-        &[Ordered("time", &["1 cycles", "2 cycles", "4 cycles", "8 cycles"]), Groups("added", &["8 cycles: added"])],
+        &[
+            Ordered("time", &["1 cycles", "2 cycles", "4 cycles", "8 cycles"]),
+            Groups("added", &["8 cycles: added"]),
+        ],
     ),
-    ("corf", "fig02", &[Steps("widths", &["1 byte", "2 bytes", "3 bytes", "4 bytes"]), Groups("narrow", &["narrow*"])]),
+    (
+        "corf",
+        "fig02",
+        &[Steps("widths", &["1 byte", "2 bytes", "3 bytes", "4 bytes"]), Groups("narrow", &["narrow*"])],
+    ),
     (
         "corf",
         "fig04",
         &[
             Groups("potential", &["potential", "first fit"]),
-            Groups("instructions of several sources", &["instructions of several sources", "reads that these make"]),
+            Groups(
+                "instructions of several sources",
+                &["instructions of several sources", "reads that these make"],
+            ),
         ],
     ),
     ("corf", "fig13", &[Groups("", &["first fit", "CORF", "CORF++"])]),
     ("corf", "fig15", &[Groups("", &["CORF", "CORF++"])]),
-    ("corf", "fig17", &[Groups("saved", &["CORF", "CORF++"]), Groups("added", &["CORF: added", "CORF++: added"])]),
+    (
+        "corf",
+        "fig17",
+        &[Groups("saved", &["CORF", "CORF++"]), Groups("added", &["CORF: added", "CORF++: added"])],
+    ),
     ("corf", "fig18", &[Groups("", &["packing", "both", "CORF++"])]),
     ("e2mc", "fig01", &[Ordered("", &["*"])]),
     ("e2mc", "fig04a", &[Ordered("", &["*"])]),
@@ -136,24 +174,40 @@ const FORMS: &[(&str, &str, &[Form])] = &[
     (
         "caches",
         "fig3-2",
-        &[Stack("", &["L1 data cache", "L2", "constant cache", "texture cache", "shared memory", "instruction cache"])],
+        &[Stack(
+            "",
+            &["L1 data cache", "L2", "constant cache", "texture cache", "shared memory", "instruction cache"],
+        )],
     ),
     (
         "caches",
         "fig3-3",
-        &[Stack("", &["L1 data cache", "L2", "constant cache", "texture cache", "shared memory", "instruction cache"])],
+        &[Stack(
+            "",
+            &["L1 data cache", "L2", "constant cache", "texture cache", "shared memory", "instruction cache"],
+        )],
     ),
-    ("caches", "fig3-4a", &[Steps("", &["A[*"])]),
-    ("caches", "fig3-4b", &[Steps("", &["A[*"])]),
-    ("caches", "fig3-4c", &[Steps("", &["A[*"])]),
-    ("caches", "fig3-4d", &[Steps("", &["A[*"])]),
-    ("caches", "fig3-4e", &[Steps("", &["A[*"])]),
-    ("caches", "fig3-4f", &[Steps("", &["A[*"])]),
+    ("caches", "fig3-4a", &[Steps("L1 data cache", &["A[*"])]),
+    ("caches", "fig3-4b", &[Steps("L2", &["A[*"])]),
+    ("caches", "fig3-4c", &[Steps("constant cache", &["A[*"])]),
+    ("caches", "fig3-4d", &[Steps("texture cache", &["A[*"])]),
+    ("caches", "fig3-4e", &[Steps("shared memory", &["A[*"])]),
+    ("caches", "fig3-4f", &[Steps("instruction cache", &["A[*"])]),
     (
         "caches",
         "fig4-2",
         &[
-            Ordered("wake-up of two cycles", &["region of 1, 2 cycles", "region of 2, 2 cycles", "region of 4, 2 cycles", "region of 8, 2 cycles", "region of 16, 2 cycles", "region of 32, 2 cycles"]),
+            Ordered(
+                "wake-up of two cycles",
+                &[
+                    "region of 1, 2 cycles",
+                    "region of 2, 2 cycles",
+                    "region of 4, 2 cycles",
+                    "region of 8, 2 cycles",
+                    "region of 16, 2 cycles",
+                    "region of 32, 2 cycles",
+                ],
+            ),
             Ordered("wake-up of one cycle", &["region of 1, 1 cycle", "region of 32, 1 cycle"]),
             Groups("time added", &["region of 1, 2 cycles: added", "region of 32, 2 cycles: added"]),
         ],
@@ -251,10 +305,15 @@ fn panel(figure: &Figure, form: &Form) -> Option<Panel> {
 fn by_unit(figure: &Figure) -> Vec<Panel> {
     let mut panels = Vec::<Panel>::new();
     for (place, series) in figure.series.iter().enumerate().filter(|(_, series)| series.has_values()) {
-        let known = panels.iter().position(|panel| panel.unit == series.unit && panel.stacks.len() < MOST_BARS);
+        let known =
+            panels.iter().position(|panel| panel.unit == series.unit && panel.stacks.len() < MOST_BARS);
         let at = known.unwrap_or(panels.len());
         if known.is_none() {
-            panels.push(Panel { unit: series.unit.clone(), title: format!("in {}", unit_name(&series.unit)), ..Panel::default() });
+            panels.push(Panel {
+                unit: series.unit.clone(),
+                title: format!("in {}", unit_name(&series.unit)),
+                ..Panel::default()
+            });
         }
         let panel = &mut panels[at];
         let class = class(panel.stacks.len(), 1, false);

@@ -16,7 +16,13 @@ pub fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             // Characters that neither HTML nor SVG may hold.
-            '\u{0}'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}' | '\u{fffe}' | '\u{ffff}' => {
+            '\u{0}'..='\u{8}'
+            | '\u{b}'
+            | '\u{c}'
+            | '\u{e}'..='\u{1f}'
+            | '\u{7f}'
+            | '\u{fffe}'
+            | '\u{ffff}' => {
                 out.push('\u{fffd}');
             }
             other => out.push(other),
@@ -152,7 +158,11 @@ impl Table {
             );
         }
         let class = if self.tall && self.rows.len() > 24 { "scroll tall" } else { "scroll" };
-        let _ = write!(out, "<div class=\"{class}\" tabindex=0 role=region aria-label=\"{}\"><table", escape(&self.caption));
+        let _ = write!(
+            out,
+            "<div class=\"{class}\" tabindex=0 role=region aria-label=\"{}\"><table",
+            escape(&self.caption)
+        );
         if !id.is_empty() {
             let _ = write!(out, " id=\"{id}\"");
         }
@@ -162,7 +172,8 @@ impl Table {
         let _ = write!(out, "><caption>{}</caption><thead><tr>", escape(&self.caption));
         for (title, number, meaning) in &self.columns {
             let class = if *number { " class=n" } else { "" };
-            let help = if meaning.is_empty() { String::new() } else { format!(" title=\"{}\"", escape(meaning)) };
+            let help =
+                if meaning.is_empty() { String::new() } else { format!(" title=\"{}\"", escape(meaning)) };
             let title = escape(title);
             let _ = match self.sortable {
                 true => write!(out, "<th scope=col{class}{help}><button type=button>{title}</button></th>"),

@@ -67,7 +67,10 @@ impl Input {
             Some(RUN_SCHEMA) => {}
             Some(other) => {
                 let other: String = other.chars().take(60).collect();
-                return Err(Error::bad(path, format!("is no run record: its schema is `{other}`, not `{RUN_SCHEMA}`")));
+                return Err(Error::bad(
+                    path,
+                    format!("is no run record: its schema is `{other}`, not `{RUN_SCHEMA}`"),
+                ));
             }
             None => return Err(Error::bad(path, "is no run record: it names no schema")),
         }
@@ -82,8 +85,13 @@ impl Input {
         let before = (self.papers.len(), self.points.len());
         self.add_one(folder)?;
         for path in entries(folder)? {
-            let inner = path.is_dir() && !["points", "figures", "data"].iter().any(|name| path.ends_with(name));
-            if inner && (path.join("points").is_dir() || path.join("figures").is_dir() || path.join("ledger.json").is_file()) {
+            let inner =
+                path.is_dir() && !["points", "figures", "data"].iter().any(|name| path.ends_with(name));
+            if inner
+                && (path.join("points").is_dir()
+                    || path.join("figures").is_dir()
+                    || path.join("ledger.json").is_file())
+            {
                 self.add_one(&path)?;
             }
         }
@@ -143,7 +151,13 @@ impl Input {
 
 /// Figures of the paper first, then tables, then ours, each in the order of numbers.
 fn order(name: &str) -> (u8, Vec<u64>, String) {
-    let kind = if name.starts_with("fig") { 0 } else if name.starts_with("tab") { 1 } else { 2 };
+    let kind = if name.starts_with("fig") {
+        0
+    } else if name.starts_with("tab") {
+        1
+    } else {
+        2
+    };
     let numbers = name.split(|letter: char| !letter.is_ascii_digit()).filter_map(|part| part.parse().ok());
     (kind, numbers.collect(), name.to_owned())
 }
@@ -182,10 +196,8 @@ fn read_json(path: &Path) -> Result<Value, Error> {
 pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}.tmp", std::process::id()));
-    std::fs::write(&temporary, text)
-        .and_then(|()| std::fs::rename(&temporary, path))
-        .map_err(|error| {
-            let _ = std::fs::remove_file(&temporary);
-            Error::Io { verb: "write", path: path.to_owned(), error }
-        })
+    std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path)).map_err(|error| {
+        let _ = std::fs::remove_file(&temporary);
+        Error::Io { verb: "write", path: path.to_owned(), error }
+    })
 }

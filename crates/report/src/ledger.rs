@@ -136,7 +136,11 @@ impl Ledger {
     /// What was run, in a line.
     pub fn headline(&self) -> String {
         let workloads = match self.of_suite {
-            true => format!("{} of the {} programs of its suite", self.workloads.len(), self.workloads.len() + self.missing.len()),
+            true => format!(
+                "{} of the {} programs of its suite",
+                self.workloads.len(),
+                self.workloads.len() + self.missing.len()
+            ),
             false => format!("{} workloads of the user's choice", self.workloads.len()),
         };
         let seeds: Vec<_> = self.seeds.iter().map(u64::to_string).collect();
@@ -157,7 +161,11 @@ impl Ledger {
         let texts: Vec<_> = counts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
         let _ = write!(out, "{}\">", texts.join(", "));
         for (verdict, count) in counts.iter().filter(|(_, count)| *count > 0) {
-            let _ = write!(out, "<span class=\"v-{}\" style=\"flex:{count}\" title=\"{count} {verdict}\">{count}</span>", slug(verdict));
+            let _ = write!(
+                out,
+                "<span class=\"v-{}\" style=\"flex:{count}\" title=\"{count} {verdict}\">{count}</span>",
+                slug(verdict)
+            );
         }
         out + "</span>"
     }
@@ -230,7 +238,12 @@ impl Ledger {
             escape(verdict)
         );
         let _ = write!(out, "<tr class=more id=\"claim-{id}-more\" hidden><td colspan=8>");
-        let _ = write!(out, "<p><b>Reading.</b> {} <b>Judged:</b> {}.", escape(&row.reading), escape(&row.judgement));
+        let _ = write!(
+            out,
+            "<p><b>Reading.</b> {} <b>Judged:</b> {}.",
+            escape(&row.reading),
+            escape(&row.judgement)
+        );
         if let Some(holds) = row.direction_holds {
             let _ = write!(out, " <b>Direction</b> {}.", if holds { "holds" } else { "does not hold" });
         }
@@ -259,7 +272,11 @@ impl Ledger {
                 escape(name),
                 escape(what),
                 optional(paper),
-                escape(&judged.measured.map_or(NONE.to_owned(), |value| format!("{} {}", shown(value), row.measured_unit))),
+                escape(&judged.measured.map_or(NONE.to_owned(), |value| format!(
+                    "{} {}",
+                    shown(value),
+                    row.measured_unit
+                ))),
                 spread(judged),
                 ratio(judged),
                 slug(&judged.verdict),
@@ -267,10 +284,16 @@ impl Ledger {
             );
         };
         let head = |what: &str| {
-            format!("<table><thead><tr><th>{what}</th><th></th><th class=n>paper</th><th class=n>measured</th><th class=n>seeds</th><th class=n>ratio</th><th>verdict</th></tr></thead><tbody>")
+            format!(
+                "<table><thead><tr><th>{what}</th><th></th><th class=n>paper</th><th class=n>measured</th><th class=n>seeds</th><th class=n>ratio</th><th>verdict</th></tr></thead><tbody>"
+            )
         };
         if !row.others.is_empty() {
-            let _ = write!(out, "<p><b>Other readings</b>, which change nothing about the verdict:</p>{}", head("reading"));
+            let _ = write!(
+                out,
+                "<p><b>Other readings</b>, which change nothing about the verdict:</p>{}",
+                head("reading")
+            );
             row.others.iter().for_each(|other| line(out, &other.name, &other.reading, None, &other.judged));
             out.push_str("</tbody></table>");
         }
@@ -289,7 +312,9 @@ impl Ledger {
             _ => "",
         };
         match &row.paper {
-            Value::Number(number) => format!("{limit}{} {}", shown(number.as_f64().unwrap_or(f64::NAN)), row.unit),
+            Value::Number(number) => {
+                format!("{limit}{} {}", shown(number.as_f64().unwrap_or(f64::NAN)), row.unit)
+            }
             Value::String(text) => text.clone(),
             Value::Object(entries) => format!("{} entries", entries.len()),
             Value::Array(entries) => format!("{} entries", entries.len()),

@@ -13,12 +13,14 @@ mod number;
 mod page;
 mod points;
 mod run;
+mod trace;
 
 use std::path::{Path, PathBuf};
 
 use warpwatt_results::RunRecord;
 
 pub use input::{Error, Input};
+pub use trace::trace;
 
 /// The file of an out folder's report.
 pub const FILE: &str = "report.html";
@@ -27,10 +29,14 @@ pub const FILE: &str = "report.html";
 pub fn write(out_dir: &Path) -> Result<PathBuf, Error> {
     let mut input = Input::default();
     input.add(out_dir)?;
-    let folder = out_dir.join("figures");
     for paper in &input.papers {
-        let several = input.papers.len() > 1;
-        let folder = if several { folder.join(&paper.name) } else { folder.clone() };
+        // A paper that has a folder of its own keeps its figures there.
+        let own = out_dir.join(&paper.name).join("figures");
+        let folder = match own.is_dir() {
+            true => own,
+            false if input.papers.len() > 1 => out_dir.join("figures").join(&paper.name),
+            false => out_dir.join("figures"),
+        };
         write_figures(&paper.figures, &folder)?;
     }
     let path = out_dir.join(FILE);
@@ -52,7 +58,11 @@ fn write_figures(figures: &[figure::Figure], folder: &Path) -> Result<usize, Err
     if figures.is_empty() {
         return Ok(0);
     }
-    std::fs::create_dir_all(folder).map_err(|error| Error::Io { verb: "make", path: folder.to_owned(), error })?;
+    std::fs::create_dir_all(folder).map_err(|error| Error::Io {
+        verb: "make",
+        path: folder.to_owned(),
+        error,
+    })?;
     for (name, text) in figures.iter().flat_map(figure::Figure::files) {
         input::replace(&folder.join(name), &text)?;
         number += 1;

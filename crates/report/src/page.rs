@@ -73,7 +73,8 @@ fn heading(paper: &Paper) -> String {
 
 fn overview(input: &Input) -> String {
     let mut out = String::from("<section id=overview><h2>Overview</h2>");
-    let ledgers: Vec<_> = input.papers.iter().filter_map(|paper| paper.ledger.as_ref().map(|ledger| (paper, ledger))).collect();
+    let ledgers: Vec<_> =
+        input.papers.iter().filter_map(|paper| paper.ledger.as_ref().map(|ledger| (paper, ledger))).collect();
     if !ledgers.is_empty() {
         out += "<div class=papers>";
         for (paper, ledger) in &ledgers {
@@ -93,7 +94,15 @@ fn overview(input: &Input) -> String {
     }
     if !input.runs.is_empty() {
         let mut table = Table::new("Runs").id("runs-d").sortable();
-        table = table.text("run").text("GPU").text("techniques").number("cycles").number("IPC").number("energy").number("power").text("greatest bottleneck");
+        table = table
+            .text("run")
+            .text("GPU")
+            .text("techniques")
+            .number("cycles")
+            .number("IPC")
+            .number("energy")
+            .number("power")
+            .text("greatest bottleneck");
         for (place, (file, record)) in input.runs.iter().enumerate() {
             let name = run::name(file, record);
             let gpu = record.inputs.gpu.as_ref().map_or("functional", |gpu| &gpu.name);
@@ -106,27 +115,45 @@ fn overview(input: &Input) -> String {
                 Cell::shown(record.totals.cycles.map(|cycles| cycles as f64), count),
                 Cell::number(record.totals.ipc),
                 Cell::shown(record.energy.as_ref().map(|energy| energy.total_j), joules),
-                Cell::shown(record.energy.as_ref().map(|energy| energy.average_w), |watts| format!("{} W", shown(watts))),
+                Cell::shown(record.energy.as_ref().map(|energy| energy.average_w), |watts| {
+                    format!("{} W", shown(watts))
+                }),
                 Cell::text(worst),
             ]);
         }
         out += &table.html();
     }
     if !input.points.is_empty() {
-        let _ = write!(out, "<p><a href=\"#points\">{} points</a> lie behind this page.</p>", input.points.len());
+        let _ =
+            write!(out, "<p><a href=\"#points\">{} points</a> lie behind this page.</p>", input.points.len());
     }
     out + "</section>"
 }
 
 fn of_paper(id: &str, paper: &Paper) -> String {
-    let mut out = format!("<section id=\"{id}\" class=paper><h2>{}</h2>", escape(&heading(paper)));
+    let mut out = format!("<section id=\"{id}\" class=one-paper><h2>{}</h2>", escape(&heading(paper)));
     if let Some(ledger) = &paper.ledger {
-        let _ = write!(out, "<p>{}</p><p class=note>{}. {}.</p>{}", escape(&ledger.citation), escape(&ledger.headline()), escape(&ledger.tally()), ledger.bar());
+        let _ = write!(
+            out,
+            "<p>{}</p><p class=note>{}. {}.</p>{}",
+            escape(&ledger.citation),
+            escape(&ledger.headline()),
+            escape(&ledger.tally()),
+            ledger.bar()
+        );
         if !ledger.failed.is_empty() {
-            let _ = write!(out, "<p class=\"told bad\">Without points that failed: {}.</p>", escape(&ledger.failed.join(", ")));
+            let _ = write!(
+                out,
+                "<p class=\"told bad\">Without points that failed: {}.</p>",
+                escape(&ledger.failed.join(", "))
+            );
         }
         if !ledger.missing.is_empty() && ledger.of_suite {
-            let _ = write!(out, "<p class=note>Programs of the suite that are missing: {}.</p>", escape(&ledger.missing.join(", ")));
+            let _ = write!(
+                out,
+                "<p class=note>Programs of the suite that are missing: {}.</p>",
+                escape(&ledger.missing.join(", "))
+            );
         }
         for (workload, why) in &ledger.stand_ins {
             let _ = write!(out, "<p class=note>{} stands in: {}.</p>", escape(workload), escape(why));

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::chart::scatter::{Line, Point as Mark, Scatter};
+use crate::chart::svg::WIDTH;
 use crate::html::{Cell, Table, escape, folded, slug};
 use crate::number::{count, joules, shown, si};
 
@@ -40,10 +41,13 @@ impl Point {
             return None;
         }
         let inputs = document.get("inputs")?;
-        let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text =
+            |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let gpu = inputs.get("gpu").cloned().unwrap_or_default();
-        let parameters: BTreeMap<String, String> =
-            gpu.get("parameters").and_then(|map| serde_json::from_value(map.clone()).ok()).unwrap_or_default();
+        let parameters: BTreeMap<String, String> = gpu
+            .get("parameters")
+            .and_then(|map| serde_json::from_value(map.clone()).ok())
+            .unwrap_or_default();
         let cycles = document.get("cycles")?.as_f64()?;
         let mhz: f64 = parameters.get("clock.core_mhz").and_then(|mhz| mhz.parse().ok()).unwrap_or(f64::NAN);
         let techniques = inputs.get("techniques").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -75,7 +79,8 @@ impl Point {
 /// Names configurations by what points differ in.
 fn name(points: &mut [Point]) {
     let differs = |of: &dyn Fn(&Point) -> String| points.iter().map(of).collect::<BTreeSet<_>>().len() > 1;
-    let (gpus, technologies) = (differs(&|point| point.gpu.clone()), differs(&|point| point.technology.clone()));
+    let (gpus, technologies) =
+        (differs(&|point| point.gpu.clone()), differs(&|point| point.technology.clone()));
     let keys: BTreeSet<String> = points.iter().flat_map(|point| point.parameters.keys().cloned()).collect();
     let moving: Vec<String> = keys
         .into_iter()
@@ -88,7 +93,10 @@ fn name(points: &mut [Point]) {
         for point in points.iter() {
             *counts.entry(point.parameters.get(key).map_or("", String::as_str)).or_default() += 1;
         }
-        let most = counts.into_iter().max_by_key(|(_, count)| *count).map_or(String::new(), |(value, _)| value.to_owned());
+        let most = counts
+            .into_iter()
+            .max_by_key(|(_, count)| *count)
+            .map_or(String::new(), |(value, _)| value.to_owned());
         usual.insert(key, most);
     }
     let names: Vec<String> = points
@@ -104,7 +112,10 @@ fn name(points: &mut [Point]) {
             for key in &moving {
                 let value = point.parameters.get(key).cloned().unwrap_or_default();
                 // A GPU of another name has all of its parameters by that name.
-                if usual.get(key.as_str()) != Some(&value) && (!gpus || parts.len() <= 1) && moving.len() <= 12 {
+                if usual.get(key.as_str()) != Some(&value)
+                    && (!gpus || parts.len() <= 1)
+                    && moving.len() <= 12
+                {
                     parts.push(format!("{key}={value}"));
                 }
             }
@@ -157,7 +168,10 @@ fn of_workload(points: &[Point], workload: &str) -> Vec<Place> {
 /// Geometric means over workloads, relative to the configuration without techniques that has most points.
 fn of_all(points: &[Point], workloads: &[String]) -> Option<(String, Vec<Place>)> {
     let mut plain = BTreeMap::<&str, usize>::new();
-    points.iter().filter(|point| point.is_plain()).for_each(|point| *plain.entry(&point.configuration).or_default() += 1);
+    points
+        .iter()
+        .filter(|point| point.is_plain())
+        .for_each(|point| *plain.entry(&point.configuration).or_default() += 1);
     let base = plain.into_iter().max_by_key(|(_, number)| *number)?.0.to_owned();
     let mut logs = BTreeMap::<String, (f64, f64, usize)>::new();
     let mut with_base = 0;
@@ -167,16 +181,18 @@ fn of_all(points: &[Point], workloads: &[String]) -> Option<(String, Vec<Place>)
         with_base += 1;
         for place in &places {
             let sum = logs.entry(place.name.clone()).or_default();
-            *sum = (sum.0 + (place.time / own.time).ln(), sum.1 + (place.energy / own.energy).ln(), sum.2 + 1);
+            *sum =
+                (sum.0 + (place.time / own.time).ln(), sum.1 + (place.energy / own.energy).ln(), sum.2 + 1);
         }
     }
     // Means of different workloads are not to be compared.
-    let each = logs.into_iter().filter(|(_, sum)| sum.2 == with_base).map(|(name, (time, energy, number))| Place {
-        name,
-        time: (time / number as f64).exp(),
-        energy: (energy / number as f64).exp(),
-        best: false,
-    });
+    let each =
+        logs.into_iter().filter(|(_, sum)| sum.2 == with_base).map(|(name, (time, energy, number))| Place {
+            name,
+            time: (time / number as f64).exp(),
+            energy: (energy / number as f64).exp(),
+            best: false,
+        });
     Some((base, each.collect()))
 }
 
@@ -193,12 +209,16 @@ fn chart(title: &str, id: &str, mut places: Vec<Place>, units: (&str, &str)) -> 
     let front = places.iter().filter(|place| place.best).map(|place| (place.time, place.energy)).collect();
     let scatter = Scatter {
         title: format!("{title}: energy against time"),
-        legend: vec![("c5".to_owned(), "Pareto front".to_owned()), ("c7".to_owned(), "other configurations".to_owned())],
+        legend: vec![
+            ("c5".to_owned(), "Pareto front".to_owned()),
+            ("c7".to_owned(), "other configurations".to_owned()),
+        ],
         points: points.collect(),
         lines: vec![Line { class: "front".to_owned(), points: front }],
         x: format!("time [{}]", units.0),
         y: format!("energy [{}]", units.1),
         logarithmic: false,
+        width: WIDTH,
         height: 280.0,
     };
     let mut table = Table::new(format!("{title}: configurations")).id(format!("{id}-d")).sortable();
@@ -224,39 +244,37 @@ fn chart(title: &str, id: &str, mut places: Vec<Place>, units: (&str, &str)) -> 
     )
 }
 
-/// The part of the page about points.
+/// The part of the page about points. Energies of different technologies are not to be compared: each has charts of its own.
 pub fn html(points: &[Point]) -> String {
     if points.is_empty() {
         return String::new();
     }
-    let mut points = points.to_vec();
-    name(&mut points);
-    points.sort_by(|a, b| (&a.workload, &a.configuration, a.seed).cmp(&(&b.workload, &b.configuration, b.seed)));
-    let workloads: Vec<String> = points.iter().map(|point| point.workload.clone()).collect::<BTreeSet<_>>().into_iter().collect();
+    let mut groups = BTreeMap::<String, Vec<Point>>::new();
+    points.iter().for_each(|point| groups.entry(point.technology.clone()).or_default().push(point.clone()));
     let mut out = String::from("<section id=points><h2>Points</h2>");
-    if let Some((base, places)) = of_all(&points, &workloads)
-        && places.len() > 1
-    {
-        let title = format!("All workloads: geometric means over `{base}`");
-        out += &chart(&title, "pareto", places, ("x", "x"));
-    }
-    let several = |workload: &String| of_workload(&points, workload).len() > 1;
-    let shown: Vec<_> = workloads.iter().filter(|workload| several(workload)).take(MOST_CHARTS).collect();
-    if !shown.is_empty() {
-        out += "<div class=tools><label>Workload <select data-choose=pareto-of>";
-        for (place, workload) in shown.iter().enumerate() {
-            let _ = write!(out, "<option value=\"{place}\">{}</option>", escape(workload));
+    let several = groups.len() > 1;
+    let mut points = Vec::new();
+    for (technology, mut group) in groups {
+        name(&mut group);
+        let key = |point: &Point| (point.workload.clone(), point.configuration.clone(), point.seed);
+        group.sort_by_key(key);
+        if several {
+            let _ = write!(out, "<h3>Technology {}</h3>", escape(&technology));
         }
-        out += "</select></label></div><div id=pareto-of>";
-        for (place, workload) in shown.iter().enumerate() {
-            let hidden = if place > 0 { " hidden" } else { "" };
-            let id = format!("pareto-{}-{place}", slug(workload));
-            let _ = write!(out, "<div{hidden}>{}</div>", chart(workload, &id, of_workload(&points, workload), ("s", "J")));
-        }
-        out += "</div>";
+        let id = if several { format!("pareto-{}", slug(&technology)) } else { "pareto".to_owned() };
+        out += &fronts(&id, &group);
+        points.extend(group);
     }
     let mut table = Table::new("Points").id("points-d").sortable().filter("Filter points");
-    table = table.text("workload").text("size").number("seed").text("configuration").number("cycles").number("IPC").number("energy").number("EDP [J s]");
+    table = table
+        .text("workload")
+        .text("size")
+        .number("seed")
+        .text("configuration")
+        .number("cycles")
+        .number("IPC")
+        .number("energy")
+        .number("EDP [J s]");
     for point in points.iter().take(MOST_ROWS) {
         table.push(vec![
             Cell::text(point.workload.clone()),
@@ -266,14 +284,51 @@ pub fn html(points: &[Point]) -> String {
             Cell::shown(Some(point.cycles), count),
             Cell::number(Some(point.instructions / point.cycles).filter(|ipc| ipc.is_finite())),
             Cell::shown(Some(point.energy_j), joules),
-            Cell::shown(Some(point.energy_j * point.seconds).filter(|edp| edp.is_finite()), |edp| format!("{edp:.3e}")),
+            Cell::shown(Some(point.energy_j * point.seconds).filter(|edp| edp.is_finite()), |edp| {
+                format!("{edp:.3e}")
+            }),
         ]);
     }
     let more = points.len().saturating_sub(MOST_ROWS);
     if more > 0 {
-        let _ = write!(out, "<p>{more} points beyond the first {MOST_ROWS} are not listed; the data set has all.</p>");
+        let _ = write!(
+            out,
+            "<p>{more} points beyond the first {MOST_ROWS} are not listed; the data set has all.</p>"
+        );
     }
     out + &table.html() + "</section>"
+}
+
+/// Energy against time: of all workloads, and of each.
+fn fronts(id: &str, points: &[Point]) -> String {
+    let mut out = String::new();
+    let workloads: Vec<String> =
+        points.iter().map(|point| point.workload.clone()).collect::<BTreeSet<_>>().into_iter().collect();
+    if let Some((base, places)) = of_all(points, &workloads)
+        && places.len() > 1
+    {
+        out += &chart(&format!("All workloads: geometric means over `{base}`"), id, places, ("x", "x"));
+    }
+    let several = |workload: &String| of_workload(points, workload).len() > 1;
+    let shown: Vec<_> = workloads.iter().filter(|workload| several(workload)).take(MOST_CHARTS).collect();
+    if shown.is_empty() {
+        return out;
+    }
+    let _ = write!(out, "<div class=tools><label>Workload <select data-choose=\"{id}-of\">");
+    for (place, workload) in shown.iter().enumerate() {
+        let _ = write!(out, "<option value=\"{place}\">{}</option>", escape(workload));
+    }
+    let _ = write!(out, "</select></label></div><div id=\"{id}-of\">");
+    for (place, workload) in shown.iter().enumerate() {
+        let hidden = if place > 0 { " hidden" } else { "" };
+        let own = format!("{id}-{}-{place}", slug(workload));
+        let _ = write!(
+            out,
+            "<div{hidden}>{}</div>",
+            chart(workload, &own, of_workload(points, workload), ("s", "J"))
+        );
+    }
+    out + "</div>"
 }
 
 #[cfg(test)]
@@ -286,7 +341,14 @@ mod tests {
 
     #[test]
     fn the_front_is_what_nothing_beats() {
-        let mut places = [place(1.0, 5.0), place(2.0, 3.0), place(2.0, 4.0), place(3.0, 3.0), place(4.0, 1.0), place(1.0, 5.0)];
+        let mut places = [
+            place(1.0, 5.0),
+            place(2.0, 3.0),
+            place(2.0, 4.0),
+            place(3.0, 3.0),
+            place(4.0, 1.0),
+            place(1.0, 5.0),
+        ];
         mark(&mut places);
         assert_eq!(places.map(|place| place.best), [true, true, false, false, true, true]);
     }

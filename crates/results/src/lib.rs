@@ -21,8 +21,8 @@ pub use energy::{
 };
 pub use group::{GroupEnergy, KernelGroup, OTHERS};
 pub use record::{
-    Check, Diagnostic, Gpu, Host, Inputs, Kernel, Line, Mode, RunRecord, Series, Severity, Sms, SourceTexts, Stalls,
-    Status, Tool, Totals, sha256_hex,
+    Blocks, Check, Copied, Diagnostic, Gpu, Host, Inputs, Kernel, Line, Mode, RunRecord, Series, Severity,
+    Sms, SourceTexts, Stalls, Status, Tool, Totals, sha256_hex,
 };
 pub use schema::run_schema;
 pub use spread::Distribution;

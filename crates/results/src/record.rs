@@ -41,6 +41,9 @@ pub struct RunRecord {
     /// The comparison with the reference, or the launch file's own comparisons.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub check: Option<Check>,
+    /// Copies and fills, in the order in which they were made; only with `--trace`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub copies: Vec<Copied>,
     /// Text of the source lines in `totals.lines` and around them, by file and line, where it could be had.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub sources: SourceTexts,
@@ -183,6 +186,9 @@ pub struct Kernel {
     /// Over time, one list per counter, with the ends of the intervals in `cycle`; only when asked for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub series: Option<Series>,
+    /// Where and when its blocks ran; only with `--trace`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub blocks: Option<Blocks>,
     /// What the GPU took while the kernel ran; kernels that ran at the same time share it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub energy: Option<Energy>,
@@ -204,6 +210,37 @@ pub struct Sms {
     pub active_cycles: Vec<u64>,
     /// Scheduler cycles without issue, by reason.
     pub stalls: BTreeMap<String, Vec<u64>>,
+}
+
+/// Columns of one length, one place for each block, in the order of their starts.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Blocks {
+    /// Number of the block in its grid.
+    pub block: Vec<u64>,
+    /// The SM that it ran on.
+    pub sm: Vec<u32>,
+    /// When it started.
+    pub start_cycle: Vec<u64>,
+    /// The cycle after its last one; of a block that had not ended, that of the kernel.
+    pub end_cycle: Vec<u64>,
+}
+
+/// A copy between host and device, or within one of them, or a fill.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Copied {
+    /// `to_device`, `from_device`, `on_device` or `on_host`.
+    pub way: String,
+    /// Bytes that were moved.
+    pub bytes: u64,
+    /// When it started, on the device's clock of core cycles.
+    pub start_cycle: u64,
+    /// When it ended.
+    pub end_cycle: u64,
+    /// Number of the process, from 1; only where there were several.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub process: Option<u32>,
 }
 
 /// What was done for one source line.
@@ -350,6 +387,7 @@ impl RunRecord {
             totals,
             energy: None,
             check: None,
+            copies: Vec::new(),
             sources: SourceTexts::new(),
             diagnostics: Vec::new(),
             host,
@@ -409,6 +447,7 @@ mod tests {
             }],
             sms: None,
             series: None,
+            blocks: None,
             energy: None,
         }
     }

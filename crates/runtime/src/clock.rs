@@ -17,6 +17,27 @@ pub(crate) enum Way {
     OnHost,
 }
 
+/// A copy or a fill, when it is noted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CopySpan {
+    /// `to_device`, `from_device`, `on_device` or `on_host`.
+    pub way: &'static str,
+    pub bytes: u64,
+    pub start_cycle: u64,
+    pub end_cycle: u64,
+}
+
+impl Way {
+    fn name(self) -> &'static str {
+        match self {
+            Way::ToDevice => "to_device",
+            Way::FromDevice => "from_device",
+            Way::OnDevice => "on_device",
+            Way::OnHost => "on_host",
+        }
+    }
+}
+
 pub(crate) struct Clock {
     mhz: u64,
     latency_ns: u64,
@@ -33,6 +54,8 @@ pub(crate) struct Clock {
     /// When timed kernels ended that the host has not waited for, and how long it takes until a host that waits for one goes on.
     kernel_ends: Vec<u64>,
     host_wait: u64,
+    /// Copies so far, if they are noted.
+    pub copies: Option<Vec<CopySpan>>,
 }
 
 impl Clock {
@@ -61,6 +84,7 @@ impl Clock {
             kernels: 0,
             kernel_ends: Vec::new(),
             host_wait: 0,
+            copies: None,
         }
     }
 
@@ -88,12 +112,19 @@ impl Clock {
     pub fn copy(&mut self, way: Way, bytes: u64, ready: u64) -> u64 {
         let cycles = self.cycles(way, bytes);
         let engine = match way {
-            Way::ToDevice => &mut self.to_device,
-            Way::FromDevice => &mut self.from_device,
-            Way::OnDevice | Way::OnHost => return ready.saturating_add(cycles),
+            Way::ToDevice => Some(&mut self.to_device),
+            Way::FromDevice => Some(&mut self.from_device),
+            Way::OnDevice | Way::OnHost => None,
         };
-        *engine = ready.max(*engine).saturating_add(cycles);
-        *engine
+        let start_cycle = engine.as_deref().map_or(ready, |engine| ready.max(*engine));
+        let end_cycle = start_cycle.saturating_add(cycles);
+        if let Some(engine) = engine {
+            *engine = end_cycle;
+        }
+        if let Some(copies) = &mut self.copies {
+            copies.push(CopySpan { way: way.name(), bytes, start_cycle, end_cycle });
+        }
+        end_cycle
     }
 
     fn cycles(&self, way: Way, bytes: u64) -> u64 {

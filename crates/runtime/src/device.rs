@@ -10,7 +10,7 @@ use warpwatt_model::Profile;
 use warpwatt_model::partition::Way;
 use warpwatt_ptx::Diagnostic;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, CopySpan};
 use crate::copy::{CopyBox, End, FillBox, HostPtr};
 use crate::drain::Until;
 use crate::error::Error;
@@ -90,7 +90,9 @@ impl Device {
 
     pub fn with(mut options: Options, observer: Box<dyn Observer + Send>) -> Result<Device, Error> {
         let clocked = Clocked::new(&mut options)?;
-        let clock = clocked.as_ref().map_or_else(Clock::nominal, |clocked| Clock::of(clocked.gpu.config()));
+        let mut clock =
+            clocked.as_ref().map_or_else(Clock::nominal, |clocked| Clock::of(clocked.gpu.config()));
+        clock.copies = clocked.as_ref().filter(|clocked| clocked.traces()).map(|_| Vec::new());
         let bytes = options.memory_bytes.unwrap_or(warpwatt_memory::DEFAULT_CAPACITY);
         let mut memory = DeviceMemory::new(bytes).map_err(|error| Error::OutOfMemory(error.to_string()))?;
         memory.set_heap_limit(options.heap_bytes);
@@ -337,10 +339,20 @@ impl Device {
 
     /// A line of a source that was made known, or of a module's PTX text, without its indent.
     pub fn source_line(&self, file: &str, line: u32) -> Option<&str> {
+        self.source_text(file, line).map(str::trim)
+    }
+
+    /// The same as it stands.
+    pub fn source_text(&self, file: &str, line: u32) -> Option<&str> {
         self.sources.line(file, line).or_else(|| {
             let module = self.modules.iter().find(|module| module.name() == file)?;
-            module.text().line(line).map(str::trim)
+            module.text().line(line)
         })
+    }
+
+    /// Copies and fills so far, of a timed device that notes them.
+    pub fn copies(&self) -> &[CopySpan] {
+        self.clock.copies.as_deref().unwrap_or_default()
     }
 
     /// What the launches did so far, in launch order; a launch that failed or was stopped is included, one that is still queued

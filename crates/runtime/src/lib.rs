@@ -41,6 +41,7 @@ mod timed;
 mod traffic;
 mod types;
 
+pub use clock::CopySpan;
 pub use copy::{CopyBox, End, FillBox, HostPtr, Side};
 pub use demangle::{demangle, find_kernel, plain_name};
 pub use device::{Device, KernelAttributes, Pending, Variable};
@@ -60,6 +61,7 @@ pub use warpwatt_memory::{Allocation, texture};
 pub use warpwatt_model::techniques::block_compression::e2mc::WantedProfile;
 pub use warpwatt_model::traffic::Traffic;
 pub use warpwatt_model::{
-    Balance, BlockShape, Counters, Gpu, InjectedFault, Kind, Observed, OpCounters, Path, PcFacts, Profile,
-    Progress, Sample, SmCounters, Stall, Stalls, Technique, TechniqueError, Techniques, WantedCounts,
+    Balance, BlockShape, BlockSpan, Counters, Gpu, InjectedFault, Kind, Observed, OpCounters, Path, PcFacts,
+    Profile, Progress, Sample, SmCounters, Stall, Stalls, Technique, TechniqueError, Techniques,
+    WantedCounts,
 };

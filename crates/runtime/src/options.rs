@@ -106,6 +106,8 @@ pub struct Timed {
     pub interval: Option<u64>,
     /// Stop when kernels have taken this many cycles, all launches together.
     pub limit_cycles: Option<u64>,
+    /// Note where and when blocks ran, and copies.
+    pub trace: bool,
 }
 
 impl Timed {
@@ -118,6 +120,7 @@ impl Timed {
             step_every_cycle: false,
             interval: None,
             limit_cycles: None,
+            trace: false,
         }
     }
 }

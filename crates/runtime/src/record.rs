@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use warpwatt_exec::{GridStats, PcCount};
 use warpwatt_isa::{Location, Program};
-use warpwatt_model::{Counters, KernelReport, OpCounters, PcFacts, Sample, SmCounters, Stalls};
+use warpwatt_model::{BlockSpan, Counters, KernelReport, OpCounters, PcFacts, Sample, SmCounters, Stalls};
 
 /// What was done for one source line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,6 +67,8 @@ pub struct TimedRecord {
     pub instructions: Vec<Instruction>,
     /// Samples over time; empty unless asked for.
     pub series: Vec<Sample>,
+    /// Where and when its blocks were; empty unless asked for.
+    pub blocks: Vec<BlockSpan>,
 }
 
 /// What one micro-op did.
@@ -87,7 +89,7 @@ pub struct Instruction {
 impl TimedRecord {
     /// Of a launch whose entry in the log is complete but for its time.
     pub(crate) fn new(program: &Program, record: &LaunchRecord, report: KernelReport) -> TimedRecord {
-        let KernelReport { start_cycle, cycles, counters, per_sm, ops_per_sm, series, .. } = report;
+        let KernelReport { start_cycle, cycles, counters, per_sm, ops_per_sm, series, blocks, .. } = report;
         let waited = report.stalls_per_pc.iter().map(|stalls| stalls.iter().sum::<u64>());
         let counts = record.per_pc.iter().zip(waited).zip(report.facts_per_pc);
         let instructions = program
@@ -112,7 +114,7 @@ impl TimedRecord {
                 }
             })
             .collect();
-        TimedRecord { start_cycle, cycles, counters, per_sm, ops_per_sm, instructions, series }
+        TimedRecord { start_cycle, cycles, counters, per_sm, ops_per_sm, instructions, series, blocks }
     }
 }
 

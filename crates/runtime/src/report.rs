@@ -174,7 +174,7 @@ fn source_place(at: Location, scene: &Scene) -> Option<Place> {
         file: file.clone(),
         line: at.line,
         column: at.column,
-        text: scene.sources.line(file, at.line).map(str::to_owned),
+        text: scene.sources.line(file, at.line).map(|text| text.trim().to_owned()),
     })
 }
 

@@ -47,9 +47,9 @@ impl Sources {
         self.by_file.insert(base_name(file).to_owned(), Text::new(text));
     }
 
-    /// Line `line` (from 1) of the file of that name, in whatever folder, without its indent.
+    /// Line `line` (from 1) of the file of that name, in whatever folder.
     pub fn line(&self, file: &str, line: u32) -> Option<&str> {
-        self.by_file.get(base_name(file))?.line(line).map(str::trim)
+        self.by_file.get(base_name(file))?.line(line)
     }
 }
 
@@ -66,7 +66,7 @@ mod tests {
     fn lines_are_found_by_the_last_part_of_a_path() {
         let mut sources = Sources::default();
         sources.add("somewhere/k.cu", "one\n  two\n");
-        assert_eq!(sources.line("/build/x/k.cu", 2), Some("two"));
+        assert_eq!(sources.line("/build/x/k.cu", 2), Some("  two"));
         assert_eq!(sources.line("k.cu", 3), None);
         assert_eq!(sources.line("k.cu", 0), None);
         assert_eq!(sources.line("other.cu", 1), None);

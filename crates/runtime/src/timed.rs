@@ -62,6 +62,11 @@ impl Clocked {
         }
         Ok(Some(Clocked { gpu, timed, selected: 0, kernel_cycles: 0 }))
     }
+
+    /// Blocks and copies are noted.
+    pub fn traces(&self) -> bool {
+        self.timed.trace
+    }
 }
 
 impl Device {
@@ -149,7 +154,7 @@ impl Device {
         let left =
             self.options.max_thread_instructions.map(|most| most.saturating_sub(self.thread_instructions));
         let Some(clocked) = &mut self.clocked else { return Ok(()) };
-        let Timed { threads, step_every_cycle, interval, limit_cycles, .. } = clocked.timed;
+        let Timed { threads, step_every_cycle, interval, limit_cycles, trace, .. } = clocked.timed;
         // The GPU's clock never goes back: a batch starts where it stands, or when its first kernel can.
         let first = batch.iter().filter(|launch| launch.after.is_empty()).map(|launch| launch.earliest).min();
         let idle = first.unwrap_or_default().saturating_sub(clocked.gpu.cycle());
@@ -165,6 +170,7 @@ impl Device {
             watchdog: self.options.watchdog,
             interrupt: Some(&self.options.interrupt),
             interval,
+            blocks: trace,
         };
         let launches: Vec<_> = batch
             .iter()

@@ -30,6 +30,11 @@ pub fn compare(args: &CompareArgs, console: &Console) -> Result<Exit, Failure> {
             return Ok(Exit::Ok);
         }
     }
+    if let Some(path) = &args.html {
+        let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let page = warpwatt_report::comparison((&stem(&args.a), &a), (&stem(&args.b), &b));
+        write_result(path, &page, console)?;
+    }
     let name = |path: &Path| path.display().to_string();
     console.result(&show::text(&comparison, (&name(&args.a), &a), (&name(&args.b), &b)));
     Ok(Exit::Ok)

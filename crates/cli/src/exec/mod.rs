@@ -9,6 +9,7 @@ pub mod library;
 mod program;
 mod progress;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use warpwatt_record::{
     CORRUPTED, ChosenTechniques, Meter, Part, Settings, Timing, UNNOTICED, children_usage, merge,
     traffic_path, unnoticed,
 };
-use warpwatt_results::{Diagnostic, Gpu, Inputs, Mode, RunRecord, Severity, Status};
+use warpwatt_results::{Diagnostic, Gpu, Inputs, Mode, RunRecord, Severity, SourceTexts, Status};
 use warpwatt_runtime::{Level, Traffic};
 
 use crate::args::ExecArgs;
@@ -121,6 +122,10 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
         record.diagnostics.push(unnoticed());
     }
 
+    record.sources = sources(&record, &texts);
+    if let Some(path) = &args.timing.trace {
+        crate::report::trace(path, &record, console)?;
+    }
     if let Some(file) = json {
         console.slowly(&format!("writing the record of {} launches", record.totals.launches), || {
             let text = record.to_json().map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
@@ -187,6 +192,19 @@ fn add_sources(record: &RunRecord, texts: &mut Texts) {
     }
 }
 
+/// The same for the record, with lines around them; lines that only the processes knew stand alone.
+fn sources(record: &RunRecord, texts: &Texts) -> SourceTexts {
+    let files: BTreeSet<&str> = record.totals.lines.iter().map(|line| line.file.as_str()).collect();
+    let read =
+        |file: &str| std::fs::read_to_string(file).unwrap_or_default().lines().map(str::to_owned).collect();
+    let files: BTreeMap<&str, Vec<String>> = files.into_iter().map(|file| (file, read(file))).collect();
+    let text = |file: &str, line: u32| {
+        let own = files.get(file).and_then(|lines| lines.get((line as usize).checked_sub(1)?)).cloned();
+        own.or_else(|| texts.get(&(file.to_owned(), line)).cloned())
+    };
+    warpwatt_record::sources(record.totals.lines.iter().map(|line| (line.file.as_str(), line.line)), text)
+}
+
 /// Everything that decides how the program's kernels are run.
 fn settings(args: &ExecArgs, target: Option<&Target>, console: &Console) -> Result<Settings, Failure> {
     let timing = target.map(|target| Timing {
@@ -196,6 +214,7 @@ fn settings(args: &ExecArgs, target: Option<&Target>, console: &Console) -> Resu
         limit_cycles: target.timed.limit_cycles,
         kernels: target.selection.kernels.as_ref().map(|regex| regex.as_str().to_owned()),
         skip: target.selection.skip,
+        trace: target.timed.trace,
     });
     let (name, config) = match target {
         Some(target) => (target.name.clone(), target.timed.config.clone()),

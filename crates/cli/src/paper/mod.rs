@@ -79,7 +79,7 @@ pub fn paper(args: &PaperArgs, console: &Console) -> Result<Exit, Failure> {
         }
         report::files(&written.iter().map(|paper| &paper.ledger).collect::<Vec<_>>(), &args.out, console);
     }
-    report_page(&args.out)?;
+    report_page(&args.out, console)?;
     if failed.is_empty() {
         return Ok(Exit::Ok);
     }
@@ -89,8 +89,10 @@ pub fn paper(args: &PaperArgs, console: &Console) -> Result<Exit, Failure> {
         .help(format!("all of them are in {}", args.out.join(folder::LOG).display())))
 }
 
-/// Where the HTML report of the folder is to be written from (`warpwatt_report::write`), after everything that it shows is there.
-pub fn report_page(_out: &Path) -> Result<(), Failure> {
+/// Writes the HTML report of the folder, after everything that it shows is there.
+pub fn report_page(out: &Path, console: &Console) -> Result<(), Failure> {
+    let page = warpwatt_report::write(out).map_err(|error| Failure::new(Exit::Io, error.to_string()))?;
+    console.note(&format!("the report is {}", page.display()));
     Ok(())
 }
 

@@ -99,7 +99,7 @@ pub fn sweep(args: &SweepArgs, console: &Console) -> Result<Exit, Failure> {
             args.out.join(folder::DATA).display(),
         ));
     }
-    crate::paper::report_page(&args.out)?;
+    crate::paper::report_page(&args.out, console)?;
     if failed.is_empty() {
         return Ok(Exit::Ok);
     }

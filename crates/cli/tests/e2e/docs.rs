@@ -34,6 +34,7 @@ fn the_command_reference_is_what_help_says() {
         &["sweep"],
         &["point"],
         &["compare"],
+        &["report"],
         &["schema"],
         &["replay"],
         &["install"],

@@ -15,6 +15,7 @@ mod fuzz;
 mod launch_files;
 mod launches;
 mod paper;
+mod report;
 mod reproducers;
 mod resume;
 mod sweep;

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use warpwatt_record::{
-    BOARD_FILE, Board, Collector, Part, Stop, Text, Whole, diagnostics, notice_diagnostic, traffic_path,
+    BOARD_FILE, Board, Collector, Part, Stop, Text, Whole, copies, diagnostics, notice_diagnostic,
+    traffic_path,
 };
 use warpwatt_results::{Diagnostic, Severity, Status, sha256_hex};
 use warpwatt_runtime::{Class, Device, Error, Mode, Observer, Traffic, TrafficLog};
@@ -231,7 +232,7 @@ impl Process {
         }
         let whole = Whole::of(device).map(|whole| (whole.cycles, whole.counters));
         let (diagnostics, ptx) = (self.diagnostics.clone(), self.ptx.clone());
-        Part { status, kernels, sums, whole, diagnostics, ptx, texts }
+        Part { status, kernels, sums, whole, diagnostics, ptx, texts, copies: copies(device) }
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 
 use warpwatt_config::Config;
 
-use crate::report::Launch;
+use crate::report::{BlockSpan, Launch};
 use crate::sm::{Kernel, Start, Work};
 
 /// What is left of an SM.
@@ -91,9 +91,13 @@ pub struct Queue {
     pub given: u64,
     pub done: u64,
     last_end: u64,
+    /// Where its blocks were, by their number, which is the order in which they are given away; nothing unless that is noted.
+    pub spans: Vec<BlockSpan>,
 }
 
 pub struct Dispatcher {
+    /// Blocks are noted.
+    notes: bool,
     rooms: Vec<Room>,
     /// Shared memory of an SM as usual, and in the division that prefers L1; which of them holds.
     shared_bytes: [u32; 2],
@@ -115,7 +119,7 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    pub fn new(config: &Config, kernels: &[Kernel], launches: &[Launch]) -> Dispatcher {
+    pub fn new(config: &Config, kernels: &[Kernel], launches: &[Launch], notes: bool) -> Dispatcher {
         let sm = &config.sm;
         let room = Room {
             warps: sm.warps,
@@ -137,8 +141,10 @@ impl Dispatcher {
             given: 0,
             done: 0,
             last_end: 0,
+            spans: Vec::new(),
         });
         Dispatcher {
+            notes,
             rooms: vec![room; config.gpu.sms as usize],
             shared_bytes: [false, true].map(|large| config.shared_bytes(large)),
             large_l1: false,
@@ -239,6 +245,9 @@ impl Dispatcher {
                 self.ends.push(Reverse((block.cycle + self.done_cycles, sm as u32, block.kernel)));
                 let queue = &mut self.kernels[block.kernel as usize];
                 queue.done += 1;
+                if let Some(span) = queue.spans.get_mut(block.cta as usize) {
+                    span.end_cycle = Some(block.cycle + 1);
+                }
                 queue.last_end = queue.last_end.max(block.cycle + 1);
                 if queue.done == queue.ctas {
                     ended.push(block.kernel as usize);
@@ -274,6 +283,14 @@ impl Dispatcher {
                     let queue = &mut self.kernels[kernel];
                     let start =
                         Start { cycle: at + self.start_cycles, kernel: kernel as u32, cta: queue.given };
+                    if self.notes {
+                        queue.spans.push(BlockSpan {
+                            block: queue.given,
+                            sm: sm as u32,
+                            start_cycle: start.cycle,
+                            end_cycle: None,
+                        });
+                    }
                     queue.given += 1;
                     queue.held[sm] += 1;
                     self.rooms[sm].take(&queue.need);

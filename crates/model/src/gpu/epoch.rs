@@ -109,7 +109,7 @@ impl<'g, 'a> Run<'g, 'a> {
                 ..Work::default()
             })
             .collect();
-        let dispatcher = Dispatcher::new(&gpu.config, &kernels, launches);
+        let dispatcher = Dispatcher::new(&gpu.config, &kernels, launches, options.blocks);
         let epoch = u64::from(gpu.config.epoch());
         // Time that passed without kernels is none of theirs.
         gpu.boundary = gpu.boundary.max(gpu.now / epoch * epoch);
@@ -679,6 +679,7 @@ impl<'g, 'a> Run<'g, 'a> {
             }
             None => Default::default(),
         };
+        let blocks = std::mem::take(&mut self.dispatcher.kernels[kernel].spans);
         KernelReport {
             stats,
             start_cycle,
@@ -689,6 +690,7 @@ impl<'g, 'a> Run<'g, 'a> {
             stalls_per_pc,
             facts_per_pc,
             series,
+            blocks,
         }
     }
 }

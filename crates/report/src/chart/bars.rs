@@ -46,8 +46,9 @@ impl Bars<'_> {
             return 0.0;
         }
         let places = (0..self.groups()).flat_map(|label| self.stacks.iter().map(move |stack| (label, stack)));
-        let values: Vec<f64> =
-            places.flat_map(|(label, stack)| stack.iter().filter_map(move |part| self.value(part, label))).collect();
+        let values: Vec<f64> = places
+            .flat_map(|(label, stack)| stack.iter().filter_map(move |part| self.value(part, label)))
+            .collect();
         let near = !values.is_empty() && values.iter().all(|value| (0.6..=1.4).contains(value));
         if near { 1.0 } else { 0.0 }
     }
@@ -65,7 +66,9 @@ impl Bars<'_> {
                         *from += value - base;
                     }
                     let series = &self.series[part.series];
-                    if let ([_], Some((least, most))) = (&stack[..], series.spread.get(label).copied().flatten()) {
+                    if let ([_], Some((least, most))) =
+                        (&stack[..], series.spread.get(label).copied().flatten())
+                    {
                         (up, down) = (up.max(most), down.min(least));
                     }
                     if let ([_], Some(paper), true) = (&stack[..], series.paper, self.means) {
@@ -122,7 +125,8 @@ impl Bars<'_> {
                 entries.push((part.class.clone(), part.name.clone()));
             }
         }
-        let marked = |stack: &Vec<Segment>| matches!(&stack[..], [part] if self.series[part.series].paper.is_some());
+        let marked =
+            |stack: &Vec<Segment>| matches!(&stack[..], [part] if self.series[part.series].paper.is_some());
         if self.means && self.stacks.iter().any(marked) {
             entries.push(("paper".to_owned(), "the paper's value".to_owned()));
         }
@@ -202,7 +206,8 @@ impl Bars<'_> {
         let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or_default() as f64 * LETTER;
         let slanted = longest > step - 4.0;
         // Numbers of banks need not all be told.
-        let every = if slanted && longest <= 3.0 * LETTER { (longest / step).ceil().max(1.0) as usize } else { 1 };
+        let every =
+            if slanted && longest <= 3.0 * LETTER { (longest / step).ceil().max(1.0) as usize } else { 1 };
         let slanted = slanted && every == 1;
         for (label, name) in names.iter().enumerate() {
             let x = begin(label) + step / 2.0;
@@ -221,13 +226,29 @@ mod tests {
     use super::*;
 
     fn series(values: &[Option<f64>], mean: f64, paper: Option<f64>) -> Series {
-        Series { name: "s<1>".into(), unit: "%".into(), values: values.to_vec(), mean: Some(mean), paper, ..Series::default() }
+        Series {
+            name: "s<1>".into(),
+            unit: "%".into(),
+            values: values.to_vec(),
+            mean: Some(mean),
+            paper,
+            ..Series::default()
+        }
     }
 
     fn bars<'a>(labels: &'a [String], series: &'a [Series], unit: &str) -> Bars<'a> {
-        let stacks = (0..series.len())
-            .map(|place| vec![Segment { series: place, class: format!("c{place}"), name: series[place].name.clone() }]);
-        Bars { title: "t".into(), labels, series, stacks: stacks.collect(), names: Vec::new(), unit: unit.into(), means: true }
+        let stacks = (0..series.len()).map(|place| {
+            vec![Segment { series: place, class: format!("c{place}"), name: series[place].name.clone() }]
+        });
+        Bars {
+            title: "t".into(),
+            labels,
+            series,
+            stacks: stacks.collect(),
+            names: Vec::new(),
+            unit: unit.into(),
+            means: true,
+        }
     }
 
     #[test]

@@ -26,11 +26,13 @@ const STEP: f64 = 22.0;
 impl Rows {
     pub fn draw(&self) -> Drawing {
         let mut svg = Svg::default();
-        let longest = |of: &dyn Fn(&Row) -> usize| self.rows.iter().map(of).max().unwrap_or_default() as f64 * LETTER;
+        let longest =
+            |of: &dyn Fn(&Row) -> usize| self.rows.iter().map(of).max().unwrap_or_default() as f64 * LETTER;
         let left = longest(&|row| row.name.chars().count().min(34)).min(220.0) + 14.0;
         let right = longest(&|row| row.text.chars().count()) + 12.0;
         let top = if self.legend.is_empty() { 4.0 } else { legend(&mut svg, left, 0.0, &self.legend) + 4.0 };
-        let sum = |row: &Row| row.parts.iter().map(|part| part.1).filter(|part| part.is_finite()).sum::<f64>();
+        let sum =
+            |row: &Row| row.parts.iter().map(|part| part.1).filter(|part| part.is_finite()).sum::<f64>();
         let most = self.most.unwrap_or_else(|| self.rows.iter().map(sum).fold(0.0, f64::max));
         let x = Scale::linear(0.0, if most > 0.0 { most } else { 1.0 }, 5, left, WIDTH - right);
         let scale = (WIDTH - right - left) / if most > 0.0 { most } else { 1.0 };
@@ -41,7 +43,13 @@ impl Rows {
             svg.open("marks");
             for (part, (class, value)) in row.parts.iter().enumerate() {
                 let width = if value.is_finite() { value.max(0.0) * scale } else { 0.0 };
-                svg.rect(end, y + 3.0, width, STEP - 7.0, &format!("class=\"{class}\" data-i=\"{part},{place}\""));
+                svg.rect(
+                    end,
+                    y + 3.0,
+                    width,
+                    STEP - 7.0,
+                    &format!("class=\"{class}\" data-i=\"{part},{place}\""),
+                );
                 end += width;
             }
             svg.close();

@@ -25,10 +25,6 @@ pub fn at(value: f64) -> String {
 }
 
 impl Svg {
-    pub fn raw(&mut self, text: &str) {
-        self.body.push_str(text);
-    }
-
     pub fn open(&mut self, class: &str) {
         let _ = write!(self.body, "<g class=\"{class}\">");
     }
@@ -104,17 +100,29 @@ impl Svg {
     }
 
     pub fn circle(&mut self, x: f64, y: f64, radius: f64, attributes: &str) {
-        let _ = write!(self.body, "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" {attributes}/>", at(x), at(y), at(radius));
+        let _ = write!(
+            self.body,
+            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" {attributes}/>",
+            at(x),
+            at(y),
+            at(radius)
+        );
     }
 
     pub fn finish(self, height: f64, label: &str) -> Drawing {
-        Drawing { body: self.body, height, label: label.to_owned() }
+        self.wide(WIDTH, height, label)
+    }
+
+    /// Of another width than most.
+    pub fn wide(self, width: f64, height: f64, label: &str) -> Drawing {
+        Drawing { body: self.body, width, height, label: label.to_owned() }
     }
 }
 
 /// A drawing that is done.
 pub struct Drawing {
     body: String,
+    width: f64,
     height: f64,
     label: String,
 }
@@ -123,7 +131,8 @@ impl Drawing {
     /// As a part of a page. Arrow keys go through its marks.
     pub fn inline(&self) -> String {
         format!(
-            "<svg class=chart viewBox=\"0 0 {WIDTH} {}\" role=img tabindex=0 aria-label=\"{}\">{}</svg>",
+            "<svg class=chart viewBox=\"0 0 {} {}\" role=img tabindex=0 aria-label=\"{}\">{}</svg>",
+            at(self.width),
             at(self.height),
             escape(&self.label),
             self.body
@@ -133,11 +142,12 @@ impl Drawing {
     /// As a file of its own.
     pub fn file(&self) -> String {
         format!(
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
-             width=\"{WIDTH}\" height=\"{height}\" font-family=\"Helvetica, Arial, sans-serif\"><title>{}</title><style>{ALONE}</style>\
-             <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>{}</svg>\n",
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+             width=\"{width}\" height=\"{height}\" font-family=\"Helvetica, Arial, sans-serif\"><title>{}</title><style>{ALONE}</style>\
+             <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>{}</svg>\n",
             escape(&self.label),
             self.body,
+            width = at(self.width),
             height = at(self.height),
         )
     }

@@ -20,7 +20,11 @@ pub fn workload(scope: &Scope) -> String {
         .count("on double-precision units", "units.fp64.count", None)
         .count("to the memory unit", "units.memory.count", None)
         .count("cycles waited for a unit", "units.waits.cycles", None)
-        .count("register operands read", "rf.reads.count", scope.joules_of(&["register file", "register banks", "register wires"]))
+        .count(
+            "register operands read",
+            "rf.reads.count",
+            scope.joules_of(&["register file", "register banks", "register wires"]),
+        )
         .count("register results written", "rf.writes.count", None)
         .number("cycles waited for a bank, per operand", scope.count("rf.read_conflict.ratio"), "", None)
         .row("pipeline", None, scope.joules_of(&["pipeline"]))
@@ -37,10 +41,22 @@ pub fn schedulers(scope: &Scope) -> String {
     let mut metrics = Metrics::new(scope, "Schedulers");
     let share = |part: &str| Some(percent(scope.count(part)? / scope.slots()?));
     metrics
-        .count("issue slots: cycles times schedulers", "sm.issue_slots.count", scope.energy.map(|energy| energy.total_j))
-        .row("that issued an instruction", share("sm.issued.count"), scope.joules_of(&["front end", "pipeline"]))
+        .count(
+            "issue slots: cycles times schedulers",
+            "sm.issue_slots.count",
+            scope.energy.map(|energy| energy.total_j),
+        )
+        .row(
+            "that issued an instruction",
+            share("sm.issued.count"),
+            scope.joules_of(&["front end", "pipeline"]),
+        )
         .row("that issued an instruction of a technique", share("sm.injected.count"), None)
-        .row("without warps", scope.slots().map(|slots| percent(scope.stall("empty") / slots)), scope.joules_of(&["idle SMs"]))
+        .row(
+            "without warps",
+            scope.slots().map(|slots| percent(scope.stall("empty") / slots)),
+            scope.joules_of(&["idle SMs"]),
+        )
         .number("resident warps of an SM, while it has any", resident(scope), "", None)
         .percent("instruction cache hits", "icache.hit.ratio", None)
         .count("instructions thrown away at jumps", "icache.flushed.count", None);
@@ -48,7 +64,10 @@ pub fn schedulers(scope: &Scope) -> String {
 }
 
 pub fn resident(scope: &Scope) -> Option<f64> {
-    Some(scope.count("sm.resident_warps.cycles")? / scope.count("sm.active.cycles").filter(|cycles| *cycles > 0.0)?)
+    Some(
+        scope.count("sm.resident_warps.cycles")?
+            / scope.count("sm.active.cycles").filter(|cycles| *cycles > 0.0)?,
+    )
 }
 
 /// What reasons mean, and what helps.
@@ -74,11 +93,22 @@ pub fn states(scope: &Scope) -> String {
     let issued = scope.or_none("sm.issued.count") + scope.or_none("sm.injected.count");
     let all = std::iter::once(("issued", "an instruction issued", "c9", issued))
         .chain(REASONS.iter().map(|(name, what, class)| (*name, *what, *class, scope.stall(name))));
-    let mut table = Table::new("Issue slots by what became of them").id(format!("{id}-d")).text("state").number("slots").number("share").number("energy of that time").text("meaning").sortable();
+    let mut table = Table::new("Issue slots by what became of them")
+        .id(format!("{id}-d"))
+        .text("state")
+        .number("slots")
+        .number("share")
+        .number("energy of that time")
+        .text("meaning")
+        .sortable();
     let mut rows = Vec::new();
     for (name, what, class, number) in all.filter(|(.., number)| *number > 0.0) {
         let share = number / slots;
-        rows.push(Row { name: name.to_owned(), parts: vec![(class.to_owned(), share)], text: percent(share) });
+        rows.push(Row {
+            name: name.to_owned(),
+            parts: vec![(class.to_owned(), share)],
+            text: percent(share),
+        });
         table.push(vec![
             Cell::text(name),
             Cell::Number(count(number), number),
@@ -87,7 +117,8 @@ pub fn states(scope: &Scope) -> String {
             Cell::text(what),
         ]);
     }
-    let rows = Rows { title: "Issue slots by what became of them".to_owned(), legend: Vec::new(), rows, most: None };
+    let rows =
+        Rows { title: "Issue slots by what became of them".to_owned(), legend: Vec::new(), rows, most: None };
     format!(
         "<p class=note>Energy is the static energy of the time that these slots are, by their share of all slots.</p><div class=plot data-table=\"{id}-d\">{}</div>{}",
         rows.draw().inline(),
@@ -107,7 +138,9 @@ pub fn instructions(scope: &Scope) -> String {
         .number("energy of one")
         .sortable();
     let total: f64 = scope.warp_instructions as f64;
-    for name in scope.counters.keys().filter(|name| name.starts_with("ops.") && !name.ends_with(".lanes.count")) {
+    for name in
+        scope.counters.keys().filter(|name| name.starts_with("ops.") && !name.ends_with(".lanes.count"))
+    {
         let kind = name.trim_start_matches("ops.").trim_end_matches(".count");
         let number = scope.or_none(name);
         if number == 0.0 {

@@ -32,7 +32,15 @@ pub fn breakdown(scope: &Scope) -> String {
     });
     let legend = vec![("c5".to_owned(), "dynamic".to_owned()), ("c7".to_owned(), "static".to_owned())];
     let rows = Rows { title: "Energy by component".to_owned(), legend, rows: rows.collect(), most: None };
-    let mut table = Table::new("Energy by component").id(format!("{id}-d")).text("component").number("dynamic").number("static").number("all").number("share").number("share on chip").sortable();
+    let mut table = Table::new("Energy by component")
+        .id(format!("{id}-d"))
+        .text("component")
+        .number("dynamic")
+        .number("static")
+        .number("all")
+        .number("share")
+        .number("share on chip")
+        .sortable();
     for part in components.iter().filter(|part| part.dynamic_j + part.static_j > 0.0) {
         let sum = part.dynamic_j + part.static_j;
         table.push(vec![
@@ -44,7 +52,14 @@ pub fn breakdown(scope: &Scope) -> String {
             Cell::shown(Some(part.shares.on_chip), percent),
         ]);
     }
-    let mut inner = Table::new("Energy by structure").id(format!("{id}-s")).text("structure").text("component").number("dynamic").number("static").number("area [mm²]").sortable();
+    let mut inner = Table::new("Energy by structure")
+        .id(format!("{id}-s"))
+        .text("structure")
+        .text("component")
+        .number("dynamic")
+        .number("static")
+        .number("area [mm²]")
+        .sortable();
     for part in &energy.structures {
         inner.push(vec![
             Cell::text(part.name.clone()),
@@ -79,7 +94,11 @@ fn headline(energy: &Energy) -> String {
 pub fn power(scope: &Scope, run: Option<&PowerSeries>) -> Option<String> {
     let (spans, columns) = match (scope.kernel, run) {
         (None, Some(power)) => {
-            let spans = power.start_cycle.iter().zip(&power.end_cycle).map(|(start, end)| (*start as f64, *end as f64));
+            let spans = power
+                .start_cycle
+                .iter()
+                .zip(&power.end_cycle)
+                .map(|(start, end)| (*start as f64, *end as f64));
             let columns = power.components_w.iter().map(|(name, column)| (name.clone(), column.clone()));
             (spans.collect::<Vec<_>>(), columns.collect::<Vec<_>>())
         }
@@ -126,7 +145,8 @@ fn of_launch(start: f64, series: &Series) -> (Vec<(f64, f64)>, Columns) {
         Reading::Ratio(ratio) => *ratio,
         Reading::Histogram(_) => f64::NAN,
     };
-    let ends: Vec<f64> = series.get("cycle").map(|column| column.iter().map(number).collect()).unwrap_or_default();
+    let ends: Vec<f64> =
+        series.get("cycle").map(|column| column.iter().map(number).collect()).unwrap_or_default();
     let starts = std::iter::once(start).chain(ends.iter().copied());
     let spans = starts.zip(ends.iter().copied()).collect();
     let columns = series.iter().filter_map(|(name, column)| {
@@ -151,7 +171,9 @@ fn fewer(spans: Vec<(f64, f64)>, columns: Columns) -> (Vec<(f64, f64)>, Columns)
         parts.map(mean).collect()
     };
     let columns = columns.iter().map(|(name, column)| (name.clone(), merged(column))).collect();
-    let ends = |part: &[(f64, f64)]| (part.first().map_or(0.0, |span| span.0), part.last().map_or(0.0, |span| span.1));
+    let ends = |part: &[(f64, f64)]| {
+        (part.first().map_or(0.0, |span| span.0), part.last().map_or(0.0, |span| span.1))
+    };
     (spans.chunks(group).map(ends).collect(), columns)
 }
 
@@ -174,7 +196,8 @@ mod tests {
 
     #[test]
     fn intervals_that_are_put_together_keep_their_energy() {
-        let spans: Vec<(f64, f64)> = (0..1000).map(|place| (f64::from(place * place), f64::from((place + 1) * (place + 1)))).collect();
+        let spans: Vec<(f64, f64)> =
+            (0..1000).map(|place| (f64::from(place * place), f64::from((place + 1) * (place + 1)))).collect();
         let column: Vec<f64> = (0..1000).map(|place| f64::from(place % 7)).collect();
         let energy = |spans: &[(f64, f64)], column: &[f64]| {
             spans.iter().zip(column).map(|((start, end), watts)| watts * (end - start)).sum::<f64>()

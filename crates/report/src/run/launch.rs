@@ -47,7 +47,8 @@ fn limits(scope: &Scope) -> Vec<(&'static str, f64)> {
     let unit = f64::from(config.sm.register_unit.max(1));
     let registers = (f64::from(kernel.registers) * 32.0 / unit).ceil() * unit * warps;
     let shared = f64::from(kernel.shared_bytes.next_multiple_of(128));
-    let most = |room: u32, need: f64| if need > 0.0 { (f64::from(room) / need).floor() } else { f64::INFINITY };
+    let most =
+        |room: u32, need: f64| if need > 0.0 { (f64::from(room) / need).floor() } else { f64::INFINITY };
     vec![
         ("block slots", f64::from(config.sm.ctas)),
         ("warps", most(config.sm.warps, warps)),
@@ -75,9 +76,18 @@ pub fn occupancy(scope: &Scope) -> String {
     let active = scope.count("sm.active.ratio");
     metrics
         .percent("occupancy, while an SM has warps", "sm.occupancy.ratio", None)
-        .number("resident warps of an SM, while it has any", resident(scope), "", scope.joules_of(&["register file", "register banks"]))
+        .number(
+            "resident warps of an SM, while it has any",
+            resident(scope),
+            "",
+            scope.joules_of(&["register file", "register banks"]),
+        )
         .row("time with warps, of all SMs", active.map(percent), fixed(active))
-        .row("time without", active.map(|active| percent(1.0 - active)), fixed(active.map(|active| 1.0 - active)))
+        .row(
+            "time without",
+            active.map(|active| percent(1.0 - active)),
+            fixed(active.map(|active| 1.0 - active)),
+        )
         .row("SMs that idle", None, scope.joules_of(&["idle SMs"]));
     metrics.html()
 }
@@ -85,20 +95,33 @@ pub fn occupancy(scope: &Scope) -> String {
 /// A bar for each SM: issued, waiting, without warps.
 pub fn sms(scope: &Scope) -> String {
     let Some(sms) = scope.kernel.and_then(|kernel| kernel.sms.as_ref()) else {
-        return "<p class=empty>Launches in detail have it: see those below, and `--per-launch`.</p>".to_owned();
+        return "<p class=empty>Launches in detail have it: see those below, and `--per-launch`.</p>"
+            .to_owned();
     };
     let id = format!("{}-sms", scope.id);
     let per_sm = scope.energy.and_then(|energy| energy.per_sm.as_ref());
     let names = ["issued", "stalled", "without warps"];
-    let mut table = Table::new("SMs").id(format!("{id}-d")).text("SM").number(names[0]).number(names[1]).number(names[2]).number("active cycles").number("energy").sortable();
+    let mut table = Table::new("SMs")
+        .id(format!("{id}-d"))
+        .text("SM")
+        .number(names[0])
+        .number(names[1])
+        .number(names[2])
+        .number("active cycles")
+        .number("energy")
+        .sortable();
     let mut rows = Vec::new();
     for (place, issued) in sms.issued.iter().enumerate() {
-        let of = |reason: &str| sms.stalls.get(reason).and_then(|column| column.get(place)).copied().unwrap_or_default() as f64;
+        let of = |reason: &str| {
+            sms.stalls.get(reason).and_then(|column| column.get(place)).copied().unwrap_or_default() as f64
+        };
         let all: f64 = sms.stalls.keys().map(|reason| of(reason)).sum();
         let (issued, empty) = (*issued as f64, of("empty"));
         let stalled = all - empty;
-        let energy = per_sm.and_then(|columns| Some(columns.dynamic_j.get(place)? + columns.static_j.get(place)?));
-        let parts = [issued, stalled, empty].iter().enumerate().map(|(part, value)| (colour(part), *value)).collect();
+        let energy =
+            per_sm.and_then(|columns| Some(columns.dynamic_j.get(place)? + columns.static_j.get(place)?));
+        let parts =
+            [issued, stalled, empty].iter().enumerate().map(|(part, value)| (colour(part), *value)).collect();
         rows.push(Row { name: format!("SM {place}"), parts, text: energy.map_or(String::new(), joules) });
         let active = sms.active_cycles.get(place).map(|cycles| *cycles as f64);
         table.push(vec![
@@ -136,7 +159,12 @@ fn colour(part: usize) -> String {
 
 /// How even the work is.
 fn balance(issued: &[u64]) -> String {
-    let (most, sum) = (issued.iter().max().copied().unwrap_or_default() as f64, issued.iter().sum::<u64>() as f64);
+    let (most, sum) =
+        (issued.iter().max().copied().unwrap_or_default() as f64, issued.iter().sum::<u64>() as f64);
     let mean = sum / issued.len().max(1) as f64;
-    if mean > 0.0 { format!("The busiest SM issued {} times the mean.", crate::number::shown(most / mean)) } else { String::new() }
+    if mean > 0.0 {
+        format!("The busiest SM issued {} times the mean.", crate::number::shown(most / mean))
+    } else {
+        String::new()
+    }
 }

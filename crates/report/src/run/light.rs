@@ -26,10 +26,18 @@ fn throughputs(scope: &Scope) -> Vec<(&'static str, f64, Option<f64>)> {
     };
     let config = scope.config.clone().unwrap_or_default();
     put("issue slots", scope.count("sm.issue_utilisation.ratio"), &["front end", "pipeline"]);
-    put("integer and single-precision units", busy("units.sp_busy.cycles", config.units.sp.into()), &["execution units"]);
+    put(
+        "integer and single-precision units",
+        busy("units.sp_busy.cycles", config.units.sp.into()),
+        &["execution units"],
+    );
     put("special function units", busy("units.sfu_busy.cycles", config.units.sfu.into()), &[]);
     put("double-precision units", busy("units.fp64_busy.cycles", config.units.fp64.into()), &[]);
-    put("load and store units", busy("lsu.busy.cycles", config.units.ldst.into()), &["shared memory", "L1 data cache"]);
+    put(
+        "load and store units",
+        busy("lsu.busy.cycles", config.units.ldst.into()),
+        &["shared memory", "L1 data cache"],
+    );
     put("network, to L2", scope.count("noc.request.utilisation.ratio"), &["network"]);
     put("network, from L2", scope.count("noc.reply.utilisation.ratio"), &[]);
     let slices = scope.cycles.map(|cycles| {
@@ -53,12 +61,26 @@ pub fn html(scope: &Scope) -> String {
         parts: vec![("c0".to_owned(), *share)],
         text: percent(*share),
     });
-    let rows = Rows { title: "Share of what each part can do".to_owned(), legend: Vec::new(), rows: rows.collect(), most: Some(1.0) };
-    let mut table = Table::new("Throughput of parts of the GPU").id(format!("{id}-d")).text("part").number("share of its peak").number("energy");
+    let rows = Rows {
+        title: "Share of what each part can do".to_owned(),
+        legend: Vec::new(),
+        rows: rows.collect(),
+        most: Some(1.0),
+    };
+    let mut table = Table::new("Throughput of parts of the GPU")
+        .id(format!("{id}-d"))
+        .text("part")
+        .number("share of its peak")
+        .number("energy");
     for (name, share, energy) in &parts {
-        table.push(vec![Cell::text(*name), Cell::Number(percent(*share), *share), scope.energy_cell(*energy)]);
+        table.push(vec![
+            Cell::text(*name),
+            Cell::Number(percent(*share), *share),
+            scope.energy_cell(*energy),
+        ]);
     }
-    let mut out = format!("<div class=plot data-table=\"{id}-d\">{}</div>{}", rows.draw().inline(), table.html());
+    let mut out =
+        format!("<div class=plot data-table=\"{id}-d\">{}</div>{}", rows.draw().inline(), table.html());
     if let Some(roofs) = Roofs::of(scope) {
         out += &roofs.html(scope, &id);
     }
@@ -117,9 +139,16 @@ impl Roofs {
         let balance = self.peak / self.bandwidth;
         let (low, high) = (own.min(balance) / 8.0, own.max(balance) * 8.0);
         let steps = 64;
-        let xs: Vec<f64> = (0..=steps).map(|step| low * (high / low).powf(f64::from(step) / f64::from(steps))).collect();
+        let xs: Vec<f64> =
+            (0..=steps).map(|step| low * (high / low).powf(f64::from(step) / f64::from(steps))).collect();
         let reached = self.operations / self.seconds;
-        let mut table = Table::new("Rooflines").id(format!("{id}-r-d")).text("").number("instructions per byte").number("reached").number("roof").number("of the roof");
+        let mut table = Table::new("Rooflines")
+            .id(format!("{id}-r-d"))
+            .text("")
+            .number("instructions per byte")
+            .number("reached")
+            .number("roof")
+            .number("of the roof");
         let row = |name: &str, reached: f64, roof: f64, unit: &str| {
             vec![
                 Cell::text(name),
@@ -133,14 +162,24 @@ impl Roofs {
         let draw = |title: &str, y: &str, line: Vec<(f64, f64)>, reached: f64, row: usize| {
             let bound = if own < balance { "memory" } else { "issue" };
             let scatter = Scatter {
-                title: format!("{title}: {} thread instructions per byte, below the roof of {bound}", shown(own)),
+                title: format!(
+                    "{title}: {} thread instructions per byte, below the roof of {bound}",
+                    shown(own)
+                ),
                 legend: vec![("c0".to_owned(), "this run".to_owned()), ("c7".to_owned(), "roof".to_owned())],
-                points: vec![Point { x: own, y: reached, class: "c0".to_owned(), label: format!("{} of the roof", percent(reached / line_at(&line, own))), row }],
+                points: vec![Point {
+                    x: own,
+                    y: reached,
+                    class: "c0".to_owned(),
+                    label: format!("{} of the roof", percent(reached / line_at(&line, own))),
+                    row,
+                }],
                 lines: vec![Line { class: "roof".to_owned(), points: line }],
                 x: "thread instructions per byte of memory".to_owned(),
                 y: y.to_owned(),
                 logarithmic: true,
-                height: 210.0,
+                width: 470.0,
+                height: 190.0,
             };
             format!(
                 "<figure class=fig><figcaption>{title}</figcaption><div class=plot data-table=\"{id}-r-d\">{}</div></figure>",

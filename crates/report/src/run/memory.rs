@@ -3,7 +3,7 @@
 
 use crate::chart::svg::{Svg, WIDTH};
 use crate::html::{Cell, Table};
-use crate::number::{bytes, count, joules, percent, shown};
+use crate::number::{bytes, count, digits, joules, percent};
 
 use super::metrics::Metrics;
 use super::scope::Scope;
@@ -28,13 +28,16 @@ impl Flows {
     fn of(scope: &Scope) -> Flows {
         let access = scope.config.as_ref().map_or(32.0, |config| f64::from(config.dram_access_bytes()));
         let lines = |counter: &str, bytes: f64| scope.or_none(counter) * bytes;
-        let size = |of: fn(&warpwatt_config::Config) -> u32| scope.config.as_ref().map_or(LINE, |config| f64::from(of(config)));
+        let size = |of: fn(&warpwatt_config::Config) -> u32| {
+            scope.config.as_ref().map_or(LINE, |config| f64::from(of(config)))
+        };
         Flows {
             l1_read: lines("l1d.reads.count", LINE),
             l1_written: scope.or_none("l1d.written.bytes"),
             // A lane of an access takes a word.
             shared: lines("shared.lanes.count", 4.0),
-            constant: (scope.or_none("constant.operands.count") + scope.or_none("constant.reads.count")) * 4.0,
+            constant: (scope.or_none("constant.operands.count") + scope.or_none("constant.reads.count"))
+                * 4.0,
             texture: lines("texture.reads.count", size(|config| config.texture.line_bytes)),
             request: scope.or_none("noc.request.payload.bytes"),
             reply: scope.or_none("noc.reply.payload.bytes"),
@@ -80,43 +83,98 @@ impl Chart {
 
 fn chart(scope: &Scope) -> String {
     let flows = Flows::of(scope);
-    let all = [flows.l1_read, flows.l1_written, flows.shared, flows.constant, flows.texture, flows.request, flows.reply, flows.dram_read, flows.dram_written];
+    let all = [
+        flows.l1_read,
+        flows.l1_written,
+        flows.shared,
+        flows.constant,
+        flows.texture,
+        flows.request,
+        flows.reply,
+        flows.dram_read,
+        flows.dram_written,
+    ];
     let most = all.iter().copied().fold(1.0, f64::max);
     let mut chart = Chart { svg: Svg::default() };
-    let hit = |counter: &str| scope.count(counter).map_or("no accesses".to_owned(), |ratio| format!("{} hits", percent(ratio)));
+    let hit = |counter: &str| {
+        scope.count(counter).map_or("no accesses".to_owned(), |ratio| format!("{} hits", percent(ratio)))
+    };
     let energy = |components: &[&str]| scope.joules_of(components).map(joules).into_iter();
-    let with = |first: String, components: &[&str]| std::iter::once(first).chain(energy(components)).collect::<Vec<_>>();
+    let with = |first: String, components: &[&str]| {
+        std::iter::once(first).chain(energy(components)).collect::<Vec<_>>()
+    };
     let height = 64.0;
     let row = |place: usize| 10.0 + 84.0 * place as f64;
-    let (kernel, caches, slice, memory) = (10.0, 250.0, 560.0, 800.0);
-    let size = (150.0, height);
-    let conflicts = scope.count("shared.conflict.ratio").map_or("no accesses".to_owned(), |ratio| format!("{} conflict cycles each", shown(ratio)));
-    chart.level((kernel, row(0)), (120.0, 84.0 * 3.0 + height), "SMs", &with(format!("{} loads and stores", count(scope.or_none("lsu.instructions.count"))), &["pipeline"]));
+    let (kernel, caches, slice, memory) = (2.0, 262.0, 560.0, 806.0);
+    let size = (158.0, height);
+    let conflicts = scope
+        .count("shared.conflict.ratio")
+        .map_or("no accesses".to_owned(), |ratio| format!("{} cycles lost each", digits(ratio, 2)));
+    chart.level(
+        (kernel, row(0)),
+        (140.0, 84.0 * 3.0 + height),
+        "SMs",
+        &with(format!("{} loads, stores", count(scope.or_none("lsu.instructions.count"))), &["pipeline"]),
+    );
     chart.level((caches, row(0)), size, "Shared memory", &with(conflicts, &["shared memory"]));
     chart.level((caches, row(1)), size, "L1 data cache", &with(hit("l1d.hit.ratio"), &["L1 data cache"]));
-    chart.level((caches, row(2)), size, "Constant cache", &with(hit("constant.hit.ratio"), &["constant cache"]));
+    chart.level(
+        (caches, row(2)),
+        size,
+        "Constant cache",
+        &with(hit("constant.hit.ratio"), &["constant cache"]),
+    );
     chart.level((caches, row(3)), size, "Texture cache", &with(hit("texture.hit.ratio"), &["texture cache"]));
     chart.level((slice, row(1)), (130.0, 84.0 + height), "L2", &with(hit("l2.hit.ratio"), &["L2"]));
-    let rows = scope.count("dram.row_hit.ratio").map_or("no accesses".to_owned(), |ratio| format!("{} row hits", percent(ratio)));
-    chart.level((memory, row(1)), (150.0, 84.0 + height), "Memory", &with(rows, &["memory", "memory interface"]));
+    let rows = scope
+        .count("dram.row_hit.ratio")
+        .map_or("no accesses".to_owned(), |ratio| format!("{} row hits", percent(ratio)));
+    chart.level(
+        (memory, row(1)),
+        (150.0, 84.0 + height),
+        "Memory",
+        &with(rows, &["memory", "memory interface"]),
+    );
     let middle = |place: usize| row(place) + height / 2.0;
-    let (left, right) = (kernel + 120.0, caches);
-    let mut two_ways = |y: f64, span: (f64, f64), out: f64, back: f64, text: &str| {
-        chart.arrow((span.0, y - 14.0), (span.1, y - 14.0), out / most, &format!("{} out", bytes(out)));
-        chart.arrow((span.1, y + 16.0), (span.0, y + 16.0), back / most, &format!("{} {text}", bytes(back)));
+    let (left, right) = (kernel + 140.0, caches);
+    let mut two_ways = |y: f64, span: (f64, f64), out: f64, back: f64, texts: (&str, &str)| {
+        chart.arrow(
+            (span.0, y - 14.0),
+            (span.1, y - 14.0),
+            out / most,
+            &format!("{} {}", bytes(out), texts.0),
+        );
+        chart.arrow(
+            (span.1, y + 16.0),
+            (span.0, y + 16.0),
+            back / most,
+            &format!("{} {}", bytes(back), texts.1),
+        );
     };
-    two_ways(middle(1), (left, right), flows.l1_written, flows.l1_read, "in lines");
-    two_ways(row(2) - 10.0, (caches + 150.0, slice), flows.request, flows.reply, "back");
-    two_ways(row(2) - 10.0, (slice + 130.0, memory), flows.dram_written, flows.dram_read, "read");
+    two_ways(middle(1), (left, right), flows.l1_written, flows.l1_read, ("stored", "in lines"));
+    two_ways(row(2) - 10.0, (caches + 158.0, slice), flows.request, flows.reply, ("sent", "back"));
+    two_ways(
+        row(2) - 10.0,
+        (slice + 130.0, memory),
+        flows.dram_written,
+        flows.dram_read,
+        ("written", "read"),
+    );
     for (place, moved) in [(0, flows.shared), (2, flows.constant), (3, flows.texture)] {
         chart.arrow((right, middle(place)), (left, middle(place)), moved / most, &bytes(moved));
     }
-    chart.svg.text((caches + 150.0 + slice) / 2.0, row(2) - 52.0, "middle", "tick", "network");
+    chart.svg.text((caches + 158.0 + slice) / 2.0, row(2) - 52.0, "middle", "tick", "network");
     if let Some(network) = scope.joules_of(&["network"]) {
-        chart.svg.text((caches + 150.0 + slice) / 2.0, row(2) + 40.0, "middle", "tick", &joules(network));
+        chart.svg.text((caches + 158.0 + slice) / 2.0, row(2) + 40.0, "middle", "tick", &joules(network));
     }
     debug_assert!(memory + 150.0 <= WIDTH);
-    chart.svg.finish(row(3) + height + 12.0, "Bytes between the levels of memory, with hit rates and energy; the tables below have the same.").inline()
+    chart
+        .svg
+        .finish(
+            row(3) + height + 12.0,
+            "Bytes between the levels of memory, with hit rates and energy; the tables below have the same.",
+        )
+        .inline()
 }
 
 pub fn html(scope: &Scope) -> String {
@@ -129,27 +187,84 @@ pub fn html(scope: &Scope) -> String {
 /// A row for each level.
 fn levels(scope: &Scope) -> String {
     let flows = Flows::of(scope);
-    let mut table = Table::new(format!("Levels of memory: {}", scope.title)).text("level").number("reads").number("writes").number("hit rate").number("bytes").number("energy").number("energy of a byte");
+    let mut table = Table::new(format!("Levels of memory: {}", scope.title))
+        .text("level")
+        .number("reads")
+        .number("writes")
+        .number("hit rate")
+        .number("bytes")
+        .number("energy")
+        .number("energy of a byte");
     let total = |names: &[&str]| names.iter().map(|name| scope.or_none(name)).sum::<f64>();
-    let mut row = |name: &str, reads: f64, writes: f64, hits: Option<f64>, moved: f64, components: &[&str]| {
-        let energy = scope.joules_of(components);
-        table.push(vec![
-            Cell::text(name),
-            Cell::Number(count(reads), reads),
-            Cell::Number(count(writes), writes),
-            Cell::shown(hits, percent),
-            Cell::Number(bytes(moved), moved),
-            scope.energy_cell(energy),
-            Cell::shown(energy.map(|energy| energy / moved).filter(|each| each.is_finite()), joules),
-        ]);
-    };
-    row("shared memory", total(&["shared.reads.count"]), total(&["shared.writes.count"]), None, flows.shared, &["shared memory"]);
-    row("L1 data cache", total(&["l1d.reads.count"]), total(&["l1d.writes.count"]), scope.count("l1d.hit.ratio"), flows.l1_read + flows.l1_written, &["L1 data cache"]);
-    row("constant cache", total(&["constant.operands.count", "constant.reads.count"]), 0.0, scope.count("constant.hit.ratio"), flows.constant, &["constant cache"]);
-    row("texture cache", total(&["texture.reads.count"]), 0.0, scope.count("texture.hit.ratio"), flows.texture, &["texture cache"]);
-    row("network", total(&["noc.request.packets.count"]), total(&["noc.reply.packets.count"]), None, flows.request + flows.reply, &["network"]);
-    row("L2", total(&["l2.reads.count"]), total(&["l2.writes.count", "l2.atomics.count"]), scope.count("l2.hit.ratio"), flows.request + flows.reply, &["L2"]);
-    row("memory", total(&["dram.reads.count"]), total(&["dram.writes.count"]), scope.count("dram.row_hit.ratio"), flows.dram_read + flows.dram_written, &["memory", "memory interface"]);
+    let mut row =
+        |name: &str, reads: f64, writes: f64, hits: Option<f64>, moved: f64, components: &[&str]| {
+            let energy = scope.joules_of(components);
+            table.push(vec![
+                Cell::text(name),
+                Cell::Number(count(reads), reads),
+                Cell::Number(count(writes), writes),
+                Cell::shown(hits, percent),
+                Cell::Number(bytes(moved), moved),
+                scope.energy_cell(energy),
+                Cell::shown(energy.map(|energy| energy / moved).filter(|each| each.is_finite()), joules),
+            ]);
+        };
+    row(
+        "shared memory",
+        total(&["shared.reads.count"]),
+        total(&["shared.writes.count"]),
+        None,
+        flows.shared,
+        &["shared memory"],
+    );
+    row(
+        "L1 data cache",
+        total(&["l1d.reads.count"]),
+        total(&["l1d.writes.count"]),
+        scope.count("l1d.hit.ratio"),
+        flows.l1_read + flows.l1_written,
+        &["L1 data cache"],
+    );
+    row(
+        "constant cache",
+        total(&["constant.operands.count", "constant.reads.count"]),
+        0.0,
+        scope.count("constant.hit.ratio"),
+        flows.constant,
+        &["constant cache"],
+    );
+    row(
+        "texture cache",
+        total(&["texture.reads.count"]),
+        0.0,
+        scope.count("texture.hit.ratio"),
+        flows.texture,
+        &["texture cache"],
+    );
+    row(
+        "network",
+        total(&["noc.request.packets.count"]),
+        total(&["noc.reply.packets.count"]),
+        None,
+        flows.request + flows.reply,
+        &["network"],
+    );
+    row(
+        "L2",
+        total(&["l2.reads.count"]),
+        total(&["l2.writes.count", "l2.atomics.count"]),
+        scope.count("l2.hit.ratio"),
+        flows.request + flows.reply,
+        &["L2"],
+    );
+    row(
+        "memory",
+        total(&["dram.reads.count"]),
+        total(&["dram.writes.count"]),
+        scope.count("dram.row_hit.ratio"),
+        flows.dram_read + flows.dram_written,
+        &["memory", "memory interface"],
+    );
     table.html()
 }
 
@@ -168,7 +283,11 @@ fn details(scope: &Scope) -> String {
         .count("L2: waits for the data array", "l2.blocked_array.clocks", None)
         .count("L2: waits for the memory", "l2.blocked_memory.clocks", None)
         .count("lines written back from L2", "l2.write_backs.count", None)
-        .count("shared memory: conflict cycles", "shared.conflict_cycles.cycles", scope.joules_of(&["shared memory"]))
+        .count(
+            "shared memory: conflict cycles",
+            "shared.conflict_cycles.cycles",
+            scope.joules_of(&["shared memory"]),
+        )
         .row("compression of memory", None, scope.joules_of(&["memory compression"]));
     metrics.html()
 }

@@ -13,7 +13,8 @@ pub struct Metrics<'a, 'b> {
 
 impl<'a, 'b> Metrics<'a, 'b> {
     pub fn new(scope: &'a Scope<'b>, caption: &str) -> Metrics<'a, 'b> {
-        let table = Table::new(format!("{caption}: {}", scope.title)).text("metric").number("value").number("energy");
+        let table =
+            Table::new(format!("{caption}: {}", scope.title)).text("metric").number("value").number("energy");
         Metrics { scope, table: table.meaning("of what the metric is about, with its share of all energy") }
     }
 
@@ -21,7 +22,11 @@ impl<'a, 'b> Metrics<'a, 'b> {
     pub fn row(&mut self, name: &str, value: Option<String>, energy: Option<f64>) -> &mut Self {
         if value.is_some() || energy.is_some() {
             let value = value.unwrap_or_else(|| NONE.to_owned());
-            self.table.push(vec![Cell::text(name), Cell::Number(value, f64::NAN), self.scope.energy_cell(energy)]);
+            self.table.push(vec![
+                Cell::text(name),
+                Cell::Number(value, f64::NAN),
+                self.scope.energy_cell(energy),
+            ]);
         }
         self
     }
@@ -37,11 +42,17 @@ impl<'a, 'b> Metrics<'a, 'b> {
     }
 
     pub fn number(&mut self, name: &str, value: Option<f64>, unit: &str, energy: Option<f64>) -> &mut Self {
-        let value = value.filter(|value| value.is_finite()).map(|value| format!("{} {unit}", shown(value)).trim_end().to_owned());
+        let value = value
+            .filter(|value| value.is_finite())
+            .map(|value| format!("{} {unit}", shown(value)).trim_end().to_owned());
         self.row(name, value, energy)
     }
 
     pub fn html(&self) -> String {
-        if self.table.is_empty() { "<p class=empty>This run has nothing of it.</p>".to_owned() } else { self.table.html() }
+        if self.table.is_empty() {
+            "<p class=empty>This run has nothing of it.</p>".to_owned()
+        } else {
+            self.table.html()
+        }
     }
 }

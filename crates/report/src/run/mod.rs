@@ -28,7 +28,8 @@ pub fn name(file: &str, record: &RunRecord) -> String {
         (None, Some(program)) => program.join(" "),
         _ => "launch file".to_owned(),
     };
-    let mut name = format!("{file}: {what}");
+    let known = what.split('@').next() == Some(file);
+    let mut name = if known { what } else { format!("{file}: {what}") };
     if !inputs.techniques.is_empty() {
         name += &format!(" with {}", inputs.techniques.join(", "));
     }
@@ -51,10 +52,15 @@ fn chosen(record: &RunRecord) -> Vec<&Kernel> {
 }
 
 pub fn html(id: &str, file: &str, record: &RunRecord) -> String {
-    let mut out = format!("<section id=\"{id}\" class=run><h2>{}</h2>{}", escape(&name(file, record)), about(record));
+    let mut out =
+        format!("<section id=\"{id}\" class=run><h2>{}</h2>{}", escape(&name(file, record)), about(record));
     for diagnostic in record.diagnostics.iter().take(20) {
         let class = if diagnostic.severity == Severity::Error { "bad" } else { "warn" };
-        out += &format!("<p class=\"told {class}\"><b>{}</b> {}</p>", escape(&diagnostic.code), escape(&diagnostic.message));
+        out += &format!(
+            "<p class=\"told {class}\"><b>{}</b> {}</p>",
+            escape(&diagnostic.code),
+            escape(&diagnostic.message)
+        );
     }
     let launches = chosen(record);
     let only = match &launches[..] {
@@ -92,7 +98,11 @@ fn about(record: &RunRecord) -> String {
         card("cycles", count(cycles as f64), time);
     }
     if let Some(energy) = &record.energy {
-        card("energy", joules(energy.total_j), format!("{} dynamic", percent(energy.dynamic_j / energy.total_j)));
+        card(
+            "energy",
+            joules(energy.total_j),
+            format!("{} dynamic", percent(energy.dynamic_j / energy.total_j)),
+        );
         card("power", format!("{} W", shown(energy.average_w)), "on average".to_owned());
     }
     if let Some(ipc) = totals.ipc {
@@ -106,7 +116,11 @@ fn about(record: &RunRecord) -> String {
         Status::Failed => "failed",
     };
     let check = record.check.as_ref().map_or(String::new(), |check| {
-        format!("{} values compared: {}", count(check.compared as f64), if check.passed { "as the reference" } else { "not as the reference" })
+        format!(
+            "{} values compared: {}",
+            count(check.compared as f64),
+            if check.passed { "as the reference" } else { "not as the reference" }
+        )
     });
     card("status", status.to_owned(), check);
     let inputs = &record.inputs;
@@ -114,7 +128,12 @@ fn about(record: &RunRecord) -> String {
     let technology = inputs.technology.as_deref().unwrap_or("none");
     let mut out = String::from("<dl class=cards>");
     for (name, value, more) in cards {
-        out += &format!("<div><dt>{}</dt><dd>{}</dd><dd class=more>{}</dd></div>", escape(&name), escape(&value), escape(&more));
+        out += &format!(
+            "<div><dt>{}</dt><dd>{}</dd><dd class=more>{}</dd></div>",
+            escape(&name),
+            escape(&value),
+            escape(&more)
+        );
     }
     out + &format!(
         "</dl><p class=note>GPU {}, technology {}, techniques: {}; warpwatt {} (commit {}, model {}).</p>",
@@ -153,7 +172,9 @@ fn sections(scope: &Scope, record: &RunRecord, whole: bool) -> String {
     for (key, title, content) in parts {
         let id = format!("{}-{key}", scope.id);
         nav += &format!("<a href=\"#s-{id}\">{title}</a> ");
-        out += &format!("<section class=part id=\"s-{id}\" data-section={key}><h4>{title}</h4>{content}</section>");
+        out += &format!(
+            "<section class=part id=\"s-{id}\" data-section={key}><h4>{title}</h4>{content}</section>"
+        );
     }
     nav + "</nav>" + &out
 }
@@ -188,8 +209,19 @@ fn kernels(id: &str, record: &RunRecord) -> String {
     }
     let mut out = format!("<section class=part id=\"s-{id}-kernels\"><h4>Kernels</h4>{}", table.html());
     if record.kernels.len() > 1 {
-        let mut table = Table::new("Launches in detail").id(format!("{id}-launches")).sortable().filter("Filter launches");
-        table = table.number("launch").text("kernel").text("grid").text("block").number("start").number("cycles").number("IPC").number("energy");
+        let mut table = Table::new("Launches in detail")
+            .id(format!("{id}-launches"))
+            .sortable()
+            .filter("Filter launches");
+        table = table
+            .number("launch")
+            .text("kernel")
+            .text("grid")
+            .text("block")
+            .number("start")
+            .number("cycles")
+            .number("IPC")
+            .number("energy");
         for kernel in &record.kernels {
             let extent = |extent: [u32; 3]| format!("{} × {} × {}", extent[0], extent[1], extent[2]);
             table.push(vec![

@@ -27,10 +27,26 @@ const WORTH: f64 = 0.02;
 /// What applies to a run, the greatest gain first.
 pub fn findings(scope: &Scope) -> Vec<Finding> {
     let Some(facts) = Facts::of(scope) else { return Vec::new() };
-    let rules = [few_blocks, launch_latency, uncoalesced, bank_conflicts, divergence, row_misses, bandwidth, latency, dependency, barriers, fetch, constants, spills];
+    let rules = [
+        few_blocks,
+        launch_latency,
+        uncoalesced,
+        bank_conflicts,
+        divergence,
+        row_misses,
+        bandwidth,
+        latency,
+        dependency,
+        barriers,
+        fetch,
+        constants,
+        spills,
+    ];
     let mut found: Vec<Finding> = rules.iter().filter_map(|rule| rule(scope, &facts)).collect();
     let total = scope.energy.map_or(f64::INFINITY, |energy| energy.total_j);
-    found.retain(|finding| finding.cycles > WORTH * facts.cycles || finding.joules.is_some_and(|saved| saved > WORTH * total));
+    found.retain(|finding| {
+        finding.cycles > WORTH * facts.cycles || finding.joules.is_some_and(|saved| saved > WORTH * total)
+    });
     found.sort_by(|a, b| b.cycles.total_cmp(&a.cycles));
     found
 }
@@ -65,11 +81,19 @@ impl Facts {
         (slots / (self.schedulers * self.busy_sms / self.sms)).min(self.cycles)
     }
 
-    fn finding(&self, name: &'static str, cycles: f64, dynamic: f64, evidence: String, advice: &'static str, formula: &'static str) -> Option<Finding> {
+    fn finding(
+        &self,
+        name: &'static str,
+        cycles: f64,
+        dynamic: f64,
+        evidence: String,
+        advice: &'static str,
+        formula: &'static str,
+    ) -> Option<Finding> {
         let cycles = cycles.min(self.cycles);
         let sound = cycles.is_finite() && cycles >= 0.0;
         let joules = self.static_j_per_cycle.map(|each| each * cycles + dynamic);
-        sound.then(|| Finding { name, evidence, advice, formula, cycles, joules })
+        sound.then_some(Finding { name, evidence, advice, formula, cycles, joules })
     }
 }
 
@@ -79,7 +103,10 @@ fn few_blocks(scope: &Scope, facts: &Facts) -> Option<Finding> {
     let mean = scope.count("sm.active.cycles")? / facts.sms;
     let idle = facts.cycles - waits - mean;
     let share = scope.count("sm.active.ratio")?;
-    let evidence = format!("SMs have warps in {} of their cycles: too few blocks, or blocks that take unequal time.", percent(share));
+    let evidence = format!(
+        "SMs have warps in {} of their cycles: too few blocks, or blocks that take unequal time.",
+        percent(share)
+    );
     facts.finding(
         "SMs without work",
         idle,
@@ -93,7 +120,8 @@ fn few_blocks(scope: &Scope, facts: &Facts) -> Option<Finding> {
 fn launch_latency(scope: &Scope, facts: &Facts) -> Option<Finding> {
     let each = f64::from(scope.config.as_ref()?.gpu.kernel_launch_cycles);
     let cycles = each * scope.launches as f64;
-    let evidence = format!("{} launches of {} cycles each until the first block starts.", scope.launches, count(each));
+    let evidence =
+        format!("{} launches of {} cycles each until the first block starts.", scope.launches, count(each));
     facts.finding(
         "Launch latency",
         cycles,
@@ -133,10 +161,16 @@ fn uncoalesced(scope: &Scope, facts: &Facts) -> Option<Finding> {
 
 fn bank_conflicts(scope: &Scope, facts: &Facts) -> Option<Finding> {
     let lost = scope.count("shared.conflict_cycles.cycles")?;
-    let accesses = scope.or_none("shared.reads.count") + scope.or_none("shared.writes.count") + scope.or_none("shared.atomics.count");
+    let accesses = scope.or_none("shared.reads.count")
+        + scope.or_none("shared.writes.count")
+        + scope.or_none("shared.atomics.count");
     let share = lost / (lost + accesses);
     let waited = facts.cycles_of(scope.stall("memory") + scope.stall("unit"));
-    let evidence = format!("{} accesses to shared memory lose {} cycles to bank conflicts.", count(accesses), count(lost));
+    let evidence = format!(
+        "{} accesses to shared memory lose {} cycles to bank conflicts.",
+        count(accesses),
+        count(lost)
+    );
     facts.finding(
         "Bank conflicts in shared memory",
         (lost / facts.busy_sms).min(waited),
@@ -174,7 +208,8 @@ fn row_misses(scope: &Scope, facts: &Facts) -> Option<Finding> {
     let clocks = misses * f64::from(config.dram.t_rp + config.dram.t_rcd) / parallel;
     let cycles = clocks * f64::from(config.clock.core_mhz) / f64::from(config.clock.dram_mhz);
     let waited = facts.cycles_of(scope.stall("memory"));
-    let evidence = format!("{} of memory accesses open a row first: {} of them.", percent(share), count(misses));
+    let evidence =
+        format!("{} of memory accesses open a row first: {} of them.", percent(share), count(misses));
     facts.finding(
         "Row misses in memory",
         cycles.min(waited),
@@ -221,27 +256,58 @@ fn latency(scope: &Scope, facts: &Facts) -> Option<Finding> {
         return None;
     }
     let advice = "Have more warps resident (fewer registers or less shared memory for each), more loads under way in a thread, or more hits in L1.";
-    waiting(scope, facts, ("Latency of memory", "memory"), advice, "issue slots lost to `memory` ÷ schedulers with warps")
+    waiting(
+        scope,
+        facts,
+        ("Latency of memory", "memory"),
+        advice,
+        "issue slots lost to `memory` ÷ schedulers with warps",
+    )
 }
 
 fn dependency(scope: &Scope, facts: &Facts) -> Option<Finding> {
     let advice = "Have more warps resident, or more independent instructions in a thread: unroll, and compute several results.";
-    waiting(scope, facts, ("Dependent instructions", "dependency"), advice, "issue slots lost to `dependency` ÷ schedulers with warps")
+    waiting(
+        scope,
+        facts,
+        ("Dependent instructions", "dependency"),
+        advice,
+        "issue slots lost to `dependency` ÷ schedulers with warps",
+    )
 }
 
 fn barriers(scope: &Scope, facts: &Facts) -> Option<Finding> {
-    let advice = "Use smaller blocks, so that others run while one waits; give the warps of a block equal work.";
-    waiting(scope, facts, ("Barriers", "barrier"), advice, "issue slots lost to `barrier` ÷ schedulers with warps")
+    let advice =
+        "Use smaller blocks, so that others run while one waits; give the warps of a block equal work.";
+    waiting(
+        scope,
+        facts,
+        ("Barriers", "barrier"),
+        advice,
+        "issue slots lost to `barrier` ÷ schedulers with warps",
+    )
 }
 
 fn fetch(scope: &Scope, facts: &Facts) -> Option<Finding> {
     let advice = "Keep loops small enough for the instruction cache; unroll less.";
-    waiting(scope, facts, ("Instruction fetch", "fetch"), advice, "issue slots lost to `fetch` ÷ schedulers with warps")
+    waiting(
+        scope,
+        facts,
+        ("Instruction fetch", "fetch"),
+        advice,
+        "issue slots lost to `fetch` ÷ schedulers with warps",
+    )
 }
 
 fn constants(scope: &Scope, facts: &Facts) -> Option<Finding> {
     let advice = "Read parameters once into registers; keep tables that lanes index differently out of constant memory.";
-    waiting(scope, facts, ("Constant operands", "constant"), advice, "issue slots lost to `constant` ÷ schedulers with warps")
+    waiting(
+        scope,
+        facts,
+        ("Constant operands", "constant"),
+        advice,
+        "issue slots lost to `constant` ÷ schedulers with warps",
+    )
 }
 
 fn spills(scope: &Scope, facts: &Facts) -> Option<Finding> {
@@ -249,7 +315,11 @@ fn spills(scope: &Scope, facts: &Facts) -> Option<Finding> {
     let lines = scope.or_none("l1d.reads.count") + scope.or_none("l1d.writes.count");
     let local = scope.or_none("l1d.write_hits.count") + scope.or_none("l1d.write_backs.count");
     let share = if lines > 0.0 { (2.0 * local / lines).min(1.0) } else { 0.0 };
-    let evidence = format!("A thread has {} bytes of local memory; {} lines of it are written.", kernel.local_bytes, count(local));
+    let evidence = format!(
+        "A thread has {} bytes of local memory; {} lines of it are written.",
+        kernel.local_bytes,
+        count(local)
+    );
     facts.finding(
         "Registers spilled",
         share * facts.cycles_of(scope.stall("memory")),
@@ -273,7 +343,8 @@ pub fn html(scope: &Scope) -> String {
         .number("energy, at most")
         .text("estimated by")
         .sortable();
-    let (cycles, total) = (scope.cycles.unwrap_or(1) as f64, scope.energy.map_or(f64::NAN, |energy| energy.total_j));
+    let (cycles, total) =
+        (scope.cycles.unwrap_or(1) as f64, scope.energy.map_or(f64::NAN, |energy| energy.total_j));
     for finding in &found {
         let advice = format!("{} <em>{}</em>", escape(&finding.evidence), escape(finding.advice));
         let gain = format!("{} ({})", count(finding.cycles), percent(finding.cycles / cycles));
@@ -285,5 +356,8 @@ pub fn html(scope: &Scope) -> String {
             Cell::Markup(format!("<small>{}</small>", escape(finding.formula)), finding.formula.to_owned()),
         ]);
     }
-    format!("<p class=note>Each gain is a bound for mending that alone; they do not add up.</p>{}", table.html())
+    format!(
+        "<p class=note>Each gain is a bound for mending that alone; they do not add up.</p>{}",
+        table.html()
+    )
 }

@@ -139,16 +139,13 @@ impl<'a> Scope<'a> {
         self.energy?.per_class.iter().find(|class| class.name == name).map(|class| class.energy_j)
     }
 
-    /// Static power, which every cycle costs.
-    pub fn static_w(&self) -> Option<f64> {
-        Some(self.energy?.static_j / self.seconds()?).filter(|watts| watts.is_finite())
-    }
-
     /// The cell of a column of energy: joules, and their share of all.
     pub fn energy_cell(&self, value: Option<f64>) -> Cell {
         let total = self.energy.map_or(f64::NAN, |energy| energy.total_j);
         match value {
-            Some(value) if total > 0.0 => Cell::Number(format!("{} ({})", joules(value), percent(value / total)), value),
+            Some(value) if total > 0.0 => {
+                Cell::Number(format!("{} ({})", joules(value), percent(value / total)), value)
+            }
             Some(value) => Cell::Number(joules(value), value),
             None => Cell::Nothing,
         }

@@ -29,7 +29,9 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn stalled(&self) -> f64 {
-        self.line.and_then(|line| line.stalls.as_ref()).map_or(0.0, |stalls| stalls.values().sum::<u64>() as f64)
+        self.line
+            .and_then(|line| line.stalls.as_ref())
+            .map_or(0.0, |stalls| stalls.values().sum::<u64>() as f64)
     }
 
     fn issued(&self) -> f64 {
@@ -40,6 +42,9 @@ impl Work<'_> {
         self.line.is_none() && self.energy.is_none()
     }
 }
+
+/// The share of time of a line.
+type Share<'a> = &'a dyn Fn(&Work) -> f64;
 
 type Files<'a> = BTreeMap<&'a str, BTreeMap<u32, Work<'a>>>;
 
@@ -57,7 +62,8 @@ fn files<'a>(scope: &Scope<'a>) -> Files<'a> {
 /// Lines to show: all that have a text, or those around work.
 fn shown(texts: Option<&BTreeMap<u32, String>>, work: &BTreeMap<u32, Work>) -> Vec<u32> {
     let numbered: Vec<u32> = texts.map(|texts| texts.keys().copied().collect()).unwrap_or_default();
-    let near = |line: u32| work.range(line.saturating_sub(AROUND)..=line.saturating_add(AROUND)).next().is_some();
+    let near =
+        |line: u32| work.range(line.saturating_sub(AROUND)..=line.saturating_add(AROUND)).next().is_some();
     let all = numbered.len() <= MOST_LINES;
     let mut lines: Vec<u32> = numbered.into_iter().filter(|line| all || near(*line)).collect();
     lines.extend(work.keys());
@@ -137,7 +143,7 @@ fn row(
     (id, line): (&str, u32),
     text: &str,
     work: Option<&Work>,
-    (time, most): (&dyn Fn(&Work) -> f64, [f64; 3]),
+    (time, most): (Share, [f64; 3]),
     total: f64,
 ) {
     let number = if line == 0 { "–".to_owned() } else { line.to_string() };
@@ -150,13 +156,18 @@ fn row(
         return;
     };
     let (share, stalled, spent) = (time(work), work.stalled(), work.energy.map(|energy| energy.energy_j));
-    let heat = |value: f64, most: f64| if most > 0.0 && value.is_finite() { (value / most).clamp(0.0, 1.0) } else { 0.0 };
+    let heat = |value: f64, most: f64| {
+        if most > 0.0 && value.is_finite() { (value / most).clamp(0.0, 1.0) } else { 0.0 }
+    };
     let heats = [heat(share, most[0]), heat(stalled, most[1]), heat(spent.unwrap_or_default(), most[2])];
-    let lanes = work.line.filter(|line| line.warp_instructions > 0).map(|line| line.thread_instructions as f64 / line.warp_instructions as f64);
+    let lanes = work
+        .line
+        .filter(|line| line.warp_instructions > 0)
+        .map(|line| line.thread_instructions as f64 / line.warp_instructions as f64);
     let _ = write!(
         out,
         "<tr class=hot id=\"{id}-{line}\" style=\"--t:{:.3};--s:{:.3};--e:{:.3}\"><td class=n data-v=\"{line}\"><button type=button class=open data-line={line} aria-expanded=false title=\"Machine instructions of this line\">{number}</button></td>\
-         <td class=code>{code}</td><td class=n data-v=\"{share}\">{}</td><td class=n data-v=\"{}\">{}</td><td class=n data-v=\"{}\">{}</td><td class=n data-v=\"{stalled}\">{}</td><td class=n data-v=\"{}\">{}</td></tr>\n",
+         <td class=code>{code}</td><td class=n data-v=\"{share}\">{}</td><td class=n data-v=\"{}\">{}</td><td class=n data-v=\"{}\">{}</td><td class=n data-v=\"{stalled}\">{}</td><td class=n data-v=\"{}\">{}</td></tr>",
         heats[0],
         heats[1],
         heats[2],
@@ -167,17 +178,23 @@ fn row(
         lanes.map_or(String::new(), |lanes| digits(lanes, 3)),
         stall_bar(work, most[1]),
         spent.unwrap_or_default(),
-        spent.map_or(String::new(), |spent| meter(heats[2], &format!("{}, {}", joules(spent), percent(spent / total)), "joules")),
+        spent.map_or(String::new(), |spent| meter(
+            heats[2],
+            &format!("{}, {}", joules(spent), percent(spent / total)),
+            "joules"
+        )),
     );
 }
 
 /// A bar of a line's stalls by reason.
 fn stall_bar(work: &Work, most: f64) -> String {
-    let Some(stalls) = work.line.and_then(|line| line.stalls.as_ref()).filter(|stalls| !stalls.is_empty()) else {
+    let Some(stalls) = work.line.and_then(|line| line.stalls.as_ref()).filter(|stalls| !stalls.is_empty())
+    else {
         return String::new();
     };
     let sum = work.stalled();
-    let told: Vec<_> = stalls.iter().map(|(reason, cycles)| format!("{reason} {}", count(*cycles as f64))).collect();
+    let told: Vec<_> =
+        stalls.iter().map(|(reason, cycles)| format!("{reason} {}", count(*cycles as f64))).collect();
     let mut out = format!(
         "<span class=stack title=\"{}\"><span class=bars style=\"width:{:.1}%\">",
         escape(&told.join(", ")),
@@ -207,7 +224,10 @@ fn instructions(scope: &Scope, record: &RunRecord) -> String {
         }
         seen.push(&kernel.name);
         for place in 0..columns.pc.len() {
-            let (Some(line), true) = (columns.line.get(place).and_then(|line| energy.per_line.get(*line as usize)), number < MOST_INSTRUCTIONS) else {
+            let (Some(line), true) = (
+                columns.line.get(place).and_then(|line| energy.per_line.get(*line as usize)),
+                number < MOST_INSTRUCTIONS,
+            ) else {
                 continue;
             };
             number += 1;
@@ -224,14 +244,50 @@ fn instructions(scope: &Scope, record: &RunRecord) -> String {
             }
         }
     }
-    format!("<script type=\"application/json\" data-instructions=\"{}-src\">{}</script>", scope.id, script_json(&found.into()))
+    format!(
+        "<script type=\"application/json\" data-instructions=\"{}-src\">{}</script>",
+        scope.id,
+        script_json(&found.into())
+    )
 }
 
 /// Comments, strings, numbers and words of CUDA, marked.
 fn highlight(text: &str) -> String {
     const WORDS: [&str; 34] = [
-        "__global__", "__device__", "__shared__", "__constant__", "__restrict__", "__syncthreads", "extern", "const", "static", "unsigned", "int", "float", "double", "void", "char",
-        "short", "long", "bool", "if", "else", "for", "while", "do", "return", "break", "continue", "struct", "template", "typename", "inline", "blockIdx", "threadIdx", "blockDim", "gridDim",
+        "__global__",
+        "__device__",
+        "__shared__",
+        "__constant__",
+        "__restrict__",
+        "__syncthreads",
+        "extern",
+        "const",
+        "static",
+        "unsigned",
+        "int",
+        "float",
+        "double",
+        "void",
+        "char",
+        "short",
+        "long",
+        "bool",
+        "if",
+        "else",
+        "for",
+        "while",
+        "do",
+        "return",
+        "break",
+        "continue",
+        "struct",
+        "template",
+        "typename",
+        "inline",
+        "blockIdx",
+        "threadIdx",
+        "blockDim",
+        "gridDim",
     ];
     let mut out = String::new();
     let letters: Vec<char> = text.chars().collect();
@@ -242,19 +298,25 @@ fn highlight(text: &str) -> String {
         let (end, class) = match letters[at] {
             '/' if rest('/') => (letters.len(), "k-c"),
             '/' if rest('*') => {
-                let close = (at + 2..letters.len()).find(|place| letters[*place - 1] == '*' && letters[*place] == '/' && *place > at + 2);
+                let close = (at + 2..letters.len())
+                    .find(|place| letters[*place - 1] == '*' && letters[*place] == '/' && *place > at + 2);
                 (close.map_or(letters.len(), |place| place + 1), "k-c")
             }
             quote @ ('"' | '\'') => {
-                let close = (at + 1..letters.len()).find(|place| letters[*place] == quote && letters[*place - 1] != '\\');
+                let close = (at + 1..letters.len())
+                    .find(|place| letters[*place] == quote && letters[*place - 1] != '\\');
                 (close.map_or(letters.len(), |place| place + 1), "k-s")
             }
             letter if letter.is_ascii_alphabetic() || letter == '_' => {
-                let end = (at..letters.len()).find(|place| !letters[*place].is_ascii_alphanumeric() && letters[*place] != '_').unwrap_or(letters.len());
+                let end = (at..letters.len())
+                    .find(|place| !letters[*place].is_ascii_alphanumeric() && letters[*place] != '_')
+                    .unwrap_or(letters.len());
                 (end, if WORDS.contains(&part(at, end).as_str()) { "k-w" } else { "" })
             }
             letter if letter.is_ascii_digit() => {
-                let end = (at..letters.len()).find(|place| !letters[*place].is_ascii_alphanumeric() && letters[*place] != '.').unwrap_or(letters.len());
+                let end = (at..letters.len())
+                    .find(|place| !letters[*place].is_ascii_alphanumeric() && letters[*place] != '.')
+                    .unwrap_or(letters.len());
                 (end, "k-n")
             }
             _ => (at + 1, ""),
@@ -275,7 +337,13 @@ mod tests {
 
     #[test]
     fn code_stays_the_same_text() {
-        let cases = ["", "int x = a<b ? 1.5f : \"</b>\"[0]; // it's & done", "/* a */ y /* open", "'\\'' + 'x", "α＜β"];
+        let cases = [
+            "",
+            "int x = a<b ? 1.5f : \"</b>\"[0]; // it's & done",
+            "/* a */ y /* open",
+            "'\\'' + 'x",
+            "α＜β",
+        ];
         for text in cases {
             let marked = highlight(text);
             let mut plain = String::new();

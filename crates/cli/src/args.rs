@@ -236,8 +236,8 @@ pub enum GpuCommand {
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Options that have a counterpart become parameters, with the option beside them; all others are listed on stderr and at the top of the file, with
-the reason.
+Options that have a counterpart become parameters, with the option beside them; all others are
+listed on stderr and at the top of the file, with the reason.
 
 Example:
   warpwatt gpu import gpgpusim.config --out my.toml && warpwatt run sgemm --gpu my.toml")]

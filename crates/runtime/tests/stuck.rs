@@ -176,7 +176,7 @@ fn slow_kernels_that_are_alive_end() {
 
             // Warps that wait for memory stand still, and have not come back to where they were.
             let (from, out) = (s.words(&vec![3; 64 * 1024]), s.zeros(1024));
-            s.ends("adds_up", 8, 128, &Args::new().ptr(from).ptr(out).u32(64));
+            s.ends("adds_up", 8, 128, &Args::new().ptr(from).u32(64 * 1024).ptr(out).u32(64));
             assert_eq!(s.read(out, 1024), [192; 1024], "{name}");
 
             let n = 3_000;

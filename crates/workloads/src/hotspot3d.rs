@@ -120,8 +120,9 @@ mod tests {
         let mut now = [AMBIENT; 90];
         now[30 + 2 * 5 + 2] += 100.0;
         let then = weights.step(&now, &[0.0; 90], [5, 6, 3]);
-        let warmed = then.iter().filter(|cell| **cell > AMBIENT + 1e-2).count();
-        assert_eq!(warmed, 7);
+        let cold = weights.step(&[AMBIENT; 90], &[0.0; 90], [5, 6, 3]);
+        let warmed = then.iter().zip(&cold).filter(|(warm, cold)| warm > cold).count();
+        assert_eq!(warmed, 7, "itself and its six neighbours");
         let lost: f32 = now.iter().sum::<f32>() - then.iter().sum::<f32>();
         assert!((lost - 100.0 * weights.z).abs() < 0.05, "{lost}");
     }

@@ -43,9 +43,10 @@ fn beside(parameter: &Parameter) -> &'static [(&'static str, &'static str)] {
 }
 
 /// Parameters that decide what is done before a device runs, and one that needs a program with textures, which the runtime's tests have.
-const ELSEWHERE: [&str; 5] = [
+const ELSEWHERE: [&str; 6] = [
     "technique.e2mc.profile",
     "technique.e2mc.profile_from",
+    "technique.e2mc.profile_seed",
     "technique.corf.profile",
     "technique.corf++.profile",
     "technique.dwl.texture",

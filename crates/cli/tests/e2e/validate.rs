@@ -53,12 +53,19 @@ fn broken(
             .as_object()?
             .iter()
             .find_map(|(key, inner)| violation(root, rule.get(key)?, inner, &format!("{path}.{key}"))),
+        "patternProperties" => value.as_object()?.iter().find_map(|(key, inner)| {
+            let rules = rule.as_object()?;
+            let inner_rule =
+                rules.iter().find_map(|(pattern, rule)| matches(pattern, key).then_some(rule))?;
+            violation(root, inner_rule, inner, &format!("{path}.{key}"))
+        }),
         "additionalProperties" => {
             let known = rules.get("properties").and_then(Value::as_object);
-            let others = value
-                .as_object()?
-                .iter()
-                .filter(|(key, _)| !known.is_some_and(|known| known.contains_key(*key)));
+            let patterns = rules.get("patternProperties").and_then(Value::as_object);
+            let others = value.as_object()?.iter().filter(|(key, _)| {
+                !known.is_some_and(|known| known.contains_key(*key))
+                    && !patterns.is_some_and(|patterns| patterns.keys().any(|pattern| matches(pattern, key)))
+            });
             others.into_iter().find_map(|(key, inner)| violation(root, rule, inner, &format!("{path}.{key}")))
         }
         "items" => {
@@ -74,6 +81,12 @@ fn broken(
         }
         other => Some(format!("{path}: the validator does not know the keyword `{other}`")),
     }
+}
+
+/// The only pattern that our schemas have: a whole number as a key.
+fn matches(pattern: &str, key: &str) -> bool {
+    assert_eq!(pattern, "^\\d+$", "the validator does not know the pattern");
+    !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn has_type(value: &Value, name: &str) -> bool {

@@ -236,9 +236,10 @@ mod tests {
         assert_eq!(refused("warped-compression:gatting=on").help, "did you mean `gating`?");
         assert_eq!(
             refused("warped-compression:gating=maybe").to_string(),
-            "`gating` of `warped-compression` cannot be `maybe`; it can be on or off"
+            "invalid gating = maybe of `warped-compression` (allowed: on or off); \
+             `warpwatt list techniques --show warped-compression` describes its parameters"
         );
-        assert!(refused("warped-compression:compressors=0").help.contains("1 to 16"));
+        assert!(refused("warped-compression:compressors=0").message.contains("1–16"));
         assert!(refused("warped-compression:gating").message.contains("is no setting"));
         let twice = with(&["warped-compression", "warped-compression:gating=off"]).expect_err("twice");
         assert!(twice.message.contains("asked for twice"));

@@ -109,6 +109,12 @@ impl DataArraySite for Delay {
         self.cycles
     }
 
+    fn resize(&mut self, _now: u64, shape: ArrayShape) {
+        if let Some(shadow) = &mut self.shadow {
+            shadow.resize(shape.frames);
+        }
+    }
+
     fn counters(&self) -> Box<dyn CounterSet> {
         self.counters.boxed()
     }

@@ -316,7 +316,8 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
         write_result(path, &counts.to_text(), console)?;
     }
     // The record is the result where one is asked for; `-q` leaves out what repeats it.
-    if !json_on_stdout && !(console.quiet && request.json.is_some()) {
+    let repeats = console.quiet && request.json.is_some();
+    if !json_on_stdout && !repeats {
         let gpu = request.target.map(|target| (target.name.as_str(), &target.timed.config));
         console.result(&summary(&job.name(), &document, gpu, &attempt.texts));
         if request.target.is_some_and(|target| target.energy)

@@ -18,7 +18,7 @@ import browser
 # Figures of the papers, each of which has a chart with data. Those of 3-4d and 4-3d are about textures, which the workloads below do not use.
 FIGURES = {
     "warped-compression": "fig02 fig03 fig05 fig08 fig09 fig10 fig11 fig12 fig13 fig14 fig15 fig16 fig17 fig18 fig19 fig20 fig21",
-    "corf": "fig02 fig03 fig04 fig13 fig14 fig15 fig16 fig17 fig18 fig19",
+    "corf": "fig02 fig03 fig04 fig06 fig13 fig14 fig15 fig16 fig17 fig18 fig19",
     "e2mc": "fig01 fig03 fig04a fig04b fig05a fig05b fig09a fig09b fig10a fig10b fig11a fig11b fig12a fig12b fig12c fig13",
     "caches": "fig3-1 fig3-2 fig3-3 fig3-4a fig3-4b fig3-4c fig3-4d fig3-4e fig3-4f fig3-5 fig4-1 fig4-2 fig4-3a fig4-3b fig4-3c fig4-3d fig4-3e tab3-1",
 }

@@ -51,6 +51,7 @@
     var mark = event.target.closest && event.target.closest('[data-i]');
     if (mark) { show(describe(mark), event.clientX, event.clientY); } else if (!tip.hidden) { tip.hidden = true; }
   });
+  document.addEventListener('scroll', function () { tip.hidden = true; }, { passive: true });
   document.addEventListener('keydown', function (event) {
     var chart = document.activeElement;
     if (!chart || !chart.classList.contains('chart') || ['ArrowLeft', 'ArrowRight', 'Escape'].indexOf(event.key) < 0) { return; }

@@ -157,6 +157,7 @@ fn split(points: &Points, findings: &mut Findings) {
         vec![
             stack("without: dynamic", dynamic),
             stack("without: leakage", leaked),
+            stack("gating alone: dynamic", of(GATING, Parts::access)),
             stack("gating alone: leakage", of(GATING, |parts| parts.leakage)),
             stack("with: dynamic", of(FULL, Parts::access)),
             stack("with: leakage", of(FULL, |parts| parts.leakage)),

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The table at work: results get their places, registers lose them; `reads.rs` has the operands.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use warpwatt_base::calendar::Board;
 use warpwatt_base::counters::CounterSet;
 use warpwatt_codecs::packing::{Allocator, Change, Home, Mapping, REGISTERS, width};
 use warpwatt_exec::lanes::Row;
 
-use super::dying::Dying;
 use super::occupancy::Occupancy;
 use super::shadow::Shadow;
 use super::{Counters, Gating, Parameters};
@@ -64,7 +66,7 @@ pub struct Engine {
     /// By slot and register: counts places, so that a release is for the one that was read.
     pub(super) life: Vec<u32>,
     /// Registers that are released in a cycle, if nobody has written them by then.
-    pub(super) dying: Dying,
+    pub(super) dying: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// Ports of the table, and packers.
     pub(super) table: Board,
     packers: Board,
@@ -116,7 +118,7 @@ impl Engine {
             warps: Box::new([Warp::default(); SLOTS]),
             expected: vec![Expected::default(); SLOTS * REGISTERS],
             life: vec![0; SLOTS * REGISTERS],
-            dying: Dying::default(),
+            dying: BinaryHeap::new(),
             table: Board::default(),
             packers: Board::default(),
             awake: vec![0; banks * entries],
@@ -148,7 +150,10 @@ impl Engine {
     /// Brings time up to a cycle: registers whose last read is over by then are released.
     #[inline]
     pub(super) fn advance(&mut self, now: u64) {
-        while let Some((at, index, life)) = self.dying.pop(now) {
+        while let Some(&Reverse((at, index, life))) = self.dying.peek()
+            && at <= now
+        {
+            self.dying.pop();
             if self.life[index as usize] == life {
                 self.occupancy.advance(at, &mut self.counters);
                 let (slot, register) = (index as usize / REGISTERS, (index as usize % REGISTERS) as u8);
@@ -332,7 +337,7 @@ impl RegisterFileSite for Engine {
             for (register, last) in [access.register, access.second].into_iter().zip(access.last) {
                 if last && together {
                     let index = index(slot, register);
-                    self.dying.push((access.at + 1, index as u32, self.life[index]));
+                    self.dying.push(Reverse((access.at + 1, index as u32, self.life[index])));
                 }
             }
         }

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Arguments of commands that run many things: papers, sweeps, points, measurements of all workloads, and the reports about them.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use warpwatt_workloads::Size;
+
+use super::{GpuArgs, parse_size, parse_suite};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt bench                                 all workloads at medium size, functional and timed
+  warpwatt bench sgemm bfs --size large --threads 2 --repeat 5
+  warpwatt bench --functional                    functional simulation only")]
+pub struct BenchArgs {
+    /// Workloads to measure; all when none is named
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+
+    /// Measure functional simulation only
+    #[arg(long)]
+    pub functional: bool,
+
+    #[command(flatten)]
+    pub gpu: GpuArgs,
+
+    /// Host threads of the timed simulation
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "functional", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub threads: u32,
+
+    /// Size of the workloads
+    #[arg(long, value_parser = parse_size, default_value = "medium")]
+    pub size: Size,
+
+    /// Runs of each workload; the median counts
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+
+    /// Write the figures as JSON to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt characterize --size tiny --workloads bfs,sgemm
+  warpwatt characterize --markdown workloads.md --json workloads.json
+
+Every workload is run eight times: on a GTX 480, on the GPU of each paper with a technique that
+counts what the paper is about, and on E2MC's GPU with one, two, four and eight times the
+bandwidth. The figures are the same in every run, whatever `--jobs` is.")]
+pub struct CharacterizeArgs {
+    /// Size of the workloads
+    #[arg(long, value_parser = parse_size, default_value = "small")]
+    pub size: Size,
+
+    /// Workloads to measure; all when none is named
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
+    pub workloads: Vec<String>,
+
+    /// Seed of the workloads' inputs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Runs at the same time, each on one thread [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub jobs: Option<u32>,
+
+    /// Write the tables as Markdown to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-")]
+    pub markdown: Option<PathBuf>,
+
+    /// Write the figures as JSON to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt verify                                all workloads, sizes and modes, with two seeds
+  warpwatt verify lud aes --size medium          two of them at one size
+  warpwatt verify --paper corf --size tiny,small --functional
+
+Beside the check of its outputs, a run is compared with the table of workloads: its thread
+instructions are those of its size, and SMs hold warps as `list workloads --show NAME` says (timed,
+at medium and large).")]
+pub struct VerifyArgs {
+    /// Workloads to verify; all when none is named
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+
+    /// The workloads of a suite: caches, combined, corf, e2mc or warped-compression
+    #[arg(long, value_name = "NAME", value_parser = parse_suite, conflicts_with = "names")]
+    pub paper: Option<String>,
+
+    /// Sizes
+    #[arg(long = "size", value_name = "SIZE,SIZE", value_parser = parse_size, value_delimiter = ',', default_value = "tiny,small,medium,large")]
+    pub sizes: Vec<Size>,
+
+    /// Seeds of the inputs
+    #[arg(long = "seed", value_name = "N,N", value_delimiter = ',', default_value = "1,2")]
+    pub seeds: Vec<u64>,
+
+    /// Functional runs only
+    #[arg(long, conflicts_with = "timed")]
+    pub functional: bool,
+
+    /// Timed runs only
+    #[arg(long)]
+    pub timed: bool,
+
+    #[command(flatten)]
+    pub gpu: GpuArgs,
+
+    /// Runs at the same time, each on one thread [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub jobs: Option<u32>,
+
+    /// Write the results as JSON to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt run sgemm --interval 1000 --json sgemm.json
+  warpwatt report sgemm.json                            what holds it back, memory, stalls, source
+  warpwatt report a.json b.json --out ab.html           two runs, with a comparison
+  warpwatt report warpwatt-out --svg figures            a paper's figures and ledger
+
+The page is one file that needs nothing else. docs/report.md describes it.")]
+pub struct ReportArgs {
+    /// Run records, from `run` or `exec` with `--json`, and folders from `paper` or `sweep`
+    #[arg(value_name = "RESULTS", required = true)]
+    pub results: Vec<PathBuf>,
+
+    /// The page
+    #[arg(long, value_name = "FILE", default_value = "report.html")]
+    pub out: PathBuf,
+
+    /// Also write the figures of papers as SVG files into this folder
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt paper all --quick                             about two minutes on two cores
+  warpwatt paper warped-compression
+  warpwatt paper e2mc --size medium --large-where-needed --out e2mc-medium
+  warpwatt paper combined                                techniques of all papers together
+  warpwatt paper warped-compression --workloads bfs,lib --json -
+
+DIR gets a file for each run (points/), the series of each figure (figures/), the ledger
+(ledger.json, ledger.md): a row for each claim of the paper with what was measured; and tables of
+everything (data/). With `all`, figures and ledgers are in a folder for each paper. Runs that are
+there are not run again, as long as program, inputs and settings are the same; so a command that was
+interrupted goes on where it was. docs/papers.md tells more.")]
+pub struct PaperArgs {
+    /// The paper: warped-compression, corf, e2mc, or caches; combined, for their techniques together; or all
+    #[arg(value_name = "NAME")]
+    pub name: String,
+
+    /// A quick look: one seed, about half of each suite, and so no tally
+    #[arg(long, conflicts_with_all = ["workloads", "large_where_needed"])]
+    pub quick: bool,
+
+    /// Measure claims that need a larger size than `--size` at large, instead of with lengths that are scaled: hours
+    #[arg(long)]
+    pub large_where_needed: bool,
+
+    /// Write the tables also as CSV
+    #[arg(long)]
+    pub csv: bool,
+
+    /// Size of the workloads
+    #[arg(long, value_parser = parse_size, default_value = "small")]
+    pub size: Size,
+
+    /// Runs at the same time, each on one thread [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub jobs: Option<u32>,
+
+    /// Folder for the results: a new one, an empty one, or one that this command made
+    #[arg(long, value_name = "DIR", default_value = "warpwatt-out")]
+    pub out: PathBuf,
+
+    /// Seeds of the workloads' inputs: three or more give a spread and a tally, one is quicker
+    #[arg(long, visible_alias = "seed", value_delimiter = ',', default_values_t = [1, 2, 3], value_name = "N,N")]
+    pub seeds: Vec<u64>,
+
+    /// These workloads instead of the paper's suite, or `all`; `warpwatt list workloads` shows them
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
+    pub workloads: Vec<String>,
+
+    /// Write the ledger (schema warpwatt.ledger/2; a list of them with `all`) also to a file, or to stdout with `-` instead of the table
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt sweep examples/sweep/l1.toml --out l1
+  warpwatt sweep examples/sweep/l1.toml --out l1 --csv
+  warpwatt sweep big.toml --out big --requests           a file for each point that is missing
+
+DIR gets a file for each run (points/), tables of everything (data/), the energy and time of each
+configuration with the Pareto front (sweep.json, figures/). Runs that are there are not run again.
+docs/sweeps.md describes the file, and how a cluster runs the points.")]
+pub struct SweepArgs {
+    /// The sweep file; `warpwatt schema sweep` prints its schema
+    #[arg(value_name = "FILE.toml")]
+    pub file: PathBuf,
+
+    /// Runs at the same time, each on one thread [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub jobs: Option<u32>,
+
+    /// Folder for the results: a new one, an empty one, or one that this command made
+    #[arg(long, value_name = "DIR", default_value = "warpwatt-sweep")]
+    pub out: PathBuf,
+
+    /// Write the tables also as CSV
+    #[arg(long)]
+    pub csv: bool,
+
+    /// Run nothing: write a request for each point that is missing into DIR/requests, for `warpwatt point`
+    #[arg(long, conflicts_with_all = ["jobs", "csv"])]
+    pub requests: bool,
+
+    /// Write what was found (schema warpwatt.sweep-result/1) also to a file, or to stdout with `-` instead of the table
+    #[arg(long, value_name = "FILE|-", conflicts_with = "requests")]
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  warpwatt point requests/KEY.json points/KEY.json
+
+The result is what `paper` and `sweep` keep of a run. An output that has this point already is left
+as it is.")]
+pub struct PointArgs {
+    /// What to run (schema warpwatt.request/1)
+    #[arg(value_name = "IN.json")]
+    pub input: PathBuf,
+
+    /// Where the result goes (schema warpwatt.point/1)
+    #[arg(value_name = "OUT.json")]
+    pub output: PathBuf,
+}

@@ -84,14 +84,17 @@ macro_rules! symbol {
     };
 }
 
-/// Functions that return an error code. `fn name | name_ptsz [per_thread] (…)` declares the twin for programs whose default
+/// Functions that return an error code. A body is unsafe code as a whole: the caller is a C program, and has to keep what CUDA documents of the
+/// function's pointers (null or valid, lists as long as the count beside them), handles and callbacks, as for NVIDIA's library. `fn name | name_ptsz [per_thread] (…)` declares the twin for programs whose default
 /// streams are per thread; the body is compiled for both and is told which it is.
 macro_rules! runtime {
     () => {};
     ($set:ident fn $rust:ident as $name:ident ($($arg:ident: $ty:ty),* $(,)?) $body:block $($rest:tt)*) => {
         #[unsafe(export_name = concat!("ww_", stringify!($rust)))]
+        #[allow(unused_unsafe)]
         pub unsafe extern "C" fn $rust($($arg: $ty),*) -> i32 {
-            $crate::rt::api::answer(stringify!($name), || -> $crate::core::Result<()> { $body })
+            // SAFETY: see the macro.
+            $crate::rt::api::answer(stringify!($name), || -> $crate::core::Result<()> { unsafe { $body } })
         }
         $crate::rt::api::symbol!($set $rust $name);
         $crate::rt::api::runtime!($($rest)*);
@@ -99,14 +102,18 @@ macro_rules! runtime {
     ($set:ident fn $rust:ident as $name:ident | $twin:ident as $twin_name:ident [$thread:ident]
         ($($arg:ident: $ty:ty),* $(,)?) $body:block $($rest:tt)*) => {
         #[unsafe(export_name = concat!("ww_", stringify!($rust)))]
+        #[allow(unused_unsafe)]
         pub unsafe extern "C" fn $rust($($arg: $ty),*) -> i32 {
             let $thread = false;
-            $crate::rt::api::answer(stringify!($name), || -> $crate::core::Result<()> { $body })
+            // SAFETY: see the macro.
+            $crate::rt::api::answer(stringify!($name), || -> $crate::core::Result<()> { unsafe { $body } })
         }
         #[unsafe(export_name = concat!("ww_", stringify!($twin)))]
+        #[allow(unused_unsafe)]
         pub unsafe extern "C" fn $twin($($arg: $ty),*) -> i32 {
             let $thread = true;
-            $crate::rt::api::answer(stringify!($name), || -> $crate::core::Result<()> { $body })
+            // SAFETY: see the macro.
+            $crate::rt::api::answer(stringify!($name), || -> $crate::core::Result<()> { unsafe { $body } })
         }
         $crate::rt::api::symbol!($set $rust $name);
         $crate::rt::api::symbol!($set $twin $twin_name);

@@ -31,39 +31,39 @@ fn narrow(extent: [u64; 3]) -> Extent {
 
 runtime! {
     all fn cudaMallocArray(place: *mut ArrayHandle, desc: *const ChannelDesc, width: usize, height: usize, flags: u32) {
-        let format = unsafe { checked(place, desc) }?;
+        let format = checked(place, desc)?;
         if flags & IN_3D != 0 {
             return Err(Code::INVALID_VALUE);
         }
         let extent = [width as u64, height as u64, 0];
         let shape = shape(extent, flags)?;
-        unsafe { put(place, with(|core| core.create_array(shape, extent, format, flags))?) }
+        put(place, with(|core| core.create_array(shape, extent, format, flags))?)
     }
 
     all fn cudaMalloc3DArray(place: *mut ArrayHandle, desc: *const ChannelDesc, extent: Extent, flags: u32) {
-        let format = unsafe { checked(place, desc) }?;
+        let format = checked(place, desc)?;
         let extent = wide(extent);
         let shape = shape(extent, flags)?;
-        unsafe { put(place, with(|core| core.create_array(shape, extent, format, flags))?) }
+        put(place, with(|core| core.create_array(shape, extent, format, flags))?)
     }
 
     all fn cudaMallocMipmappedArray(
         place: *mut ArrayHandle, desc: *const ChannelDesc, extent: Extent, levels: u32, flags: u32,
     ) {
-        let format = unsafe { checked(place, desc) }?;
+        let format = checked(place, desc)?;
         let extent = wide(extent);
         let shape = shape(extent, flags)?;
         if levels == 0 {
             return Err(Code::INVALID_VALUE);
         }
-        unsafe { put(place, with(|core| core.create_mipmap(shape, extent, levels, format, flags))?) }
+        put(place, with(|core| core.create_mipmap(shape, extent, levels, format, flags))?)
     }
 
     all fn cudaGetMipmappedArrayLevel(place: *mut ArrayHandle, mipmap: u64, level: u32) {
         if place.is_null() {
             return Err(Code::INVALID_VALUE);
         }
-        unsafe { put(place, with(|core| core.mipmap_level(mipmap, level))?) }
+        put(place, with(|core| core.mipmap_level(mipmap, level))?)
     }
 
     all fn cudaFreeArray(array: ArrayHandle) {
@@ -80,23 +80,21 @@ runtime! {
             Ok((array.storage.format, array.extent, array.flags))
         })?;
         // Each answer may be left out.
-        unsafe {
-            if !desc.is_null() {
-                put(desc, desc_of(format))?;
-            }
-            if !extent.is_null() {
-                put(extent, narrow(of_extent))?;
-            }
-            if !flags.is_null() {
-                put(flags, of_flags)?;
-            }
+        if !desc.is_null() {
+            put(desc, desc_of(format))?;
+        }
+        if !extent.is_null() {
+            put(extent, narrow(of_extent))?;
+        }
+        if !flags.is_null() {
+            put(flags, of_flags)?;
         }
         Ok(())
     }
 
     all fn cudaGetChannelDesc(desc: *mut ChannelDesc, array: ArrayHandle) {
         let format = with(|core| Ok(core.arrays.get(array)?.storage.format))?;
-        unsafe { put(desc, desc_of(format)) }
+        put(desc, desc_of(format))
     }
 
     // Planes are of video formats, which we do not have.
@@ -114,7 +112,7 @@ runtime! {
             let level = core.arrays.get(array)?.storage.levels[0];
             Ok(level.slice * u64::from(level.depth))
         })?;
-        unsafe { put(place, ArrayRequirements { size: size as usize, alignment: 256, reserved: [0; 4] }) }
+        put(place, ArrayRequirements { size: size as usize, alignment: 256, reserved: [0; 4] })
     }
 
     all fn cudaMipmappedArrayGetMemoryRequirements(place: *mut ArrayRequirements, mipmap: u64, device: i32) {
@@ -123,6 +121,6 @@ runtime! {
             let levels = &core.mipmaps.get(mipmap)?.storage.levels;
             Ok(levels.iter().map(|level| (level.slice * u64::from(level.depth)).next_multiple_of(256)).sum::<u64>())
         })?;
-        unsafe { put(place, ArrayRequirements { size: size as usize, alignment: 256, reserved: [0; 4] }) }
+        put(place, ArrayRequirements { size: size as usize, alignment: 256, reserved: [0; 4] })
     }
 }

@@ -96,21 +96,21 @@ runtime! {
     }
 
     all fn cudaMemcpy3D | cudaMemcpy3D_ptds [per_thread] (params: *const Memcpy3d) {
-        copy_3d(&unsafe { get(params) }?, 0, per_thread, true)
+        copy_3d(&get(params)?, 0, per_thread, true)
     }
 
     all fn cudaMemcpy3DAsync | cudaMemcpy3DAsync_ptsz [per_thread] (params: *const Memcpy3d, stream: StreamHandle) {
-        copy_3d(&unsafe { get(params) }?, stream, per_thread, false)
+        copy_3d(&get(params)?, stream, per_thread, false)
     }
 
     all fn cudaMemcpy3DPeer | cudaMemcpy3DPeer_ptds [per_thread] (params: *const Memcpy3dPeer) {
-        copy_3d(&on_one_device(unsafe { get(params) }?)?, 0, per_thread, true)
+        copy_3d(&on_one_device(get(params)?)?, 0, per_thread, true)
     }
 
     all fn cudaMemcpy3DPeerAsync | cudaMemcpy3DPeerAsync_ptsz [per_thread] (
         params: *const Memcpy3dPeer, stream: StreamHandle,
     ) {
-        copy_3d(&on_one_device(unsafe { get(params) }?)?, stream, per_thread, false)
+        copy_3d(&on_one_device(get(params)?)?, stream, per_thread, false)
     }
 }
 

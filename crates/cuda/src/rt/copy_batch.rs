@@ -79,10 +79,8 @@ runtime! {
         to: *const u64, from: *const u64, bytes: *const usize, count: usize, _attributes: *const MemcpyAttributes,
         _indices: *const usize, _attribute_count: usize, failed: *mut usize, stream: StreamHandle,
     ) {
-        unsafe {
-            none_failed(failed)?;
-            batch(to, from, bytes, count, stream)
-        }
+        none_failed(failed)?;
+        batch(to, from, bytes, count, stream)
     }
 
     only13 fn cudaMemcpyBatchAsync_13 as cudaMemcpyBatchAsync
@@ -90,7 +88,7 @@ runtime! {
         to: *const u64, from: *const u64, bytes: *const usize, count: usize, _attributes: *const MemcpyAttributes,
         _indices: *const usize, _attribute_count: usize, stream: StreamHandle,
     ) {
-        unsafe { batch(to, from, bytes, count, stream) }
+        batch(to, from, bytes, count, stream)
     }
 
     in12 fn cudaMemcpy3DBatchAsync_12 as cudaMemcpy3DBatchAsync
@@ -100,10 +98,8 @@ runtime! {
         if flags != 0 {
             return Err(Code::INVALID_VALUE);
         }
-        unsafe {
-            none_failed(failed)?;
-            batch_3d(ops, count, stream)
-        }
+        none_failed(failed)?;
+        batch_3d(ops, count, stream)
     }
 
     only13 fn cudaMemcpy3DBatchAsync_13 as cudaMemcpy3DBatchAsync
@@ -113,13 +109,13 @@ runtime! {
         if flags != 0 {
             return Err(Code::INVALID_VALUE);
         }
-        unsafe { batch_3d(ops, count, stream) }
+        batch_3d(ops, count, stream)
     }
 
     only13 fn cudaMemcpyWithAttributesAsync | cudaMemcpyWithAttributesAsync_ptsz [per_thread] (
         to: u64, from: u64, bytes: usize, attributes: *const MemcpyAttributes, stream: StreamHandle,
     ) {
-        unsafe { get(attributes) }?;
+        get(attributes)?;
         with(|core| {
             let stream = core.stream(stream, per_thread)?;
             core.copy(stream, Copy::flat(to, from, bytes as u64), Direction::Any, false)
@@ -132,7 +128,7 @@ runtime! {
         if flags != 0 {
             return Err(Code::INVALID_VALUE);
         }
-        let op = unsafe { get(op) }?;
+        let op = get(op)?;
         with(|core| {
             let (stream, copy) = (core.stream(stream, per_thread)?, box_of(core, &op)?);
             core.copy(stream, copy, Direction::Any, false)

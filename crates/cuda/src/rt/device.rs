@@ -110,11 +110,11 @@ runtime! {
     all fn cudaGetDeviceCount(place: *mut i32) {
         // Whoever counts devices uses CUDA, and cannot fork afterwards: with NVIDIA's library this initialises the driver.
         crate::core::with_faulted(|_| Ok(()))?;
-        unsafe { put(place, 1) }
+        put(place, 1)
     }
 
     all fn cudaGetDevice(place: *mut i32) {
-        unsafe { put(place, 0) }
+        put(place, 0)
     }
 
     all fn cudaSetDevice(device: i32) {
@@ -137,7 +137,7 @@ runtime! {
 
     all fn cudaSetValidDevices(list: *const i32, count: i32) {
         let count = usize::try_from(count).map_err(|_| Code::INVALID_VALUE)?;
-        unsafe { crate::rt::api::list(list, count) }?.into_iter().try_for_each(check_device)
+        crate::rt::api::list(list, count)?.into_iter().try_for_each(check_device)
     }
 
     all fn cudaSetDeviceFlags(flags: u32) {
@@ -150,13 +150,13 @@ runtime! {
     }
 
     all fn cudaGetDeviceFlags(place: *mut u32) {
-        unsafe { put(place, FLAGS.load(Ordering::Relaxed) | MAP_HOST) }
+        put(place, FLAGS.load(Ordering::Relaxed) | MAP_HOST)
     }
 
     all fn cudaDeviceGetAttribute(place: *mut i32, number: i32, device: i32) {
         check_device(device)?;
         let value = attribute(&limits()?, number)?;
-        unsafe { put(place, value) }
+        put(place, value)
     }
 
     in11 fn cudaGetDeviceProperties_11 as cudaGetDeviceProperties(place: *mut u8, device: i32) {
@@ -181,7 +181,7 @@ runtime! {
         if wanted.is_null() {
             return Err(Code::INVALID_VALUE);
         }
-        unsafe { put(place, 0) }
+        put(place, 0)
     }
 
     all fn cudaDeviceGetPCIBusId(place: *mut c_char, room: i32, device: i32) {
@@ -196,8 +196,8 @@ runtime! {
 
     all fn cudaDeviceGetTexture1DLinearMaxWidth(place: *mut usize, desc: *const ChannelDesc, device: i32) {
         check_device(device)?;
-        let format = format_of(unsafe { get(desc) }?)?;
-        unsafe { put(place, linear_texture_width(u64::from(format.texel_bytes())) as usize) }
+        let format = format_of(get(desc)?)?;
+        put(place, linear_texture_width(u64::from(format.texel_bytes())) as usize)
     }
 
     all fn cudaDeviceReset() {
@@ -209,11 +209,11 @@ runtime! {
     }
 
     all fn cudaDeviceGetLimit(place: *mut usize, limit: u32) {
-        unsafe { put_limit(place, limit) }
+        put_limit(place, limit)
     }
 
     until12 fn cudaThreadGetLimit(place: *mut usize, limit: u32) {
-        unsafe { put_limit(place, limit) }
+        put_limit(place, limit)
     }
 
     all fn cudaDeviceSetLimit(limit: u32, value: usize) {
@@ -242,7 +242,7 @@ runtime! {
 
     // Shared memory has banks of four bytes, whatever is asked for.
     all fn cudaDeviceGetSharedMemConfig(place: *mut u32) {
-        unsafe { put(place, 1) }
+        put(place, 1)
     }
 
     all fn cudaDeviceSetSharedMemConfig(config: u32) {
@@ -258,19 +258,19 @@ runtime! {
     }
 
     all fn cudaDriverGetVersion(place: *mut i32) {
-        unsafe { put(place, VERSION) }
+        put(place, VERSION)
     }
 
     in11 fn cudaRuntimeGetVersion_11 as cudaRuntimeGetVersion(place: *mut i32) {
-        unsafe { put(place, 11080) }
+        put(place, 11080)
     }
 
     in12 fn cudaRuntimeGetVersion_12 as cudaRuntimeGetVersion(place: *mut i32) {
-        unsafe { put(place, 12090) }
+        put(place, 12090)
     }
 
     only13 fn cudaRuntimeGetVersion_13 as cudaRuntimeGetVersion(place: *mut i32) {
-        unsafe { put(place, 13040) }
+        put(place, 13040)
     }
 
     in11 fn cudaGetDriverEntryPoint_11 as cudaGetDriverEntryPoint
@@ -278,7 +278,7 @@ runtime! {
         symbol: *const c_char, place: *mut u64, flags: u64,
     ) {
         with(|_| Ok(()))?;
-        unsafe { entry_point(symbol, place, 11080, entry_flags(flags, per_thread), std::ptr::null_mut()) }
+        entry_point(symbol, place, 11080, entry_flags(flags, per_thread), std::ptr::null_mut())
     }
 
     in12 fn cudaGetDriverEntryPoint_12 as cudaGetDriverEntryPoint
@@ -286,7 +286,7 @@ runtime! {
         symbol: *const c_char, place: *mut u64, flags: u64, status: *mut i32,
     ) {
         with(|_| Ok(()))?;
-        unsafe { entry_point(symbol, place, 12090, entry_flags(flags, per_thread), status) }
+        entry_point(symbol, place, 12090, entry_flags(flags, per_thread), status)
     }
 
     only13 fn cudaGetDriverEntryPoint_13 as cudaGetDriverEntryPoint
@@ -294,7 +294,7 @@ runtime! {
         symbol: *const c_char, place: *mut u64, flags: u64, status: *mut i32,
     ) {
         with(|_| Ok(()))?;
-        unsafe { entry_point(symbol, place, VERSION, entry_flags(flags, per_thread), status) }
+        entry_point(symbol, place, VERSION, entry_flags(flags, per_thread), status)
     }
 
     since12 fn cudaGetDriverEntryPointByVersion | cudaGetDriverEntryPointByVersion_ptsz [per_thread] (
@@ -302,7 +302,7 @@ runtime! {
     ) {
         with(|_| Ok(()))?;
         let version = i32::try_from(version).map_err(|_| Code::INVALID_VALUE)?;
-        unsafe { entry_point(symbol, place, version, entry_flags(flags, per_thread), status) }
+        entry_point(symbol, place, version, entry_flags(flags, per_thread), status)
     }
 
     all fn cudaProfilerStart() {
@@ -328,7 +328,7 @@ runtime! {
 
     // NVIDIA's private tables are not ours to give.
     all fn cudaGetExportTable(table: *mut *const c_void, _id: *const c_void) {
-        unsafe { put(table, std::ptr::null())? };
+        put(table, std::ptr::null())?;
         Err(Code::NOT_FOUND)
     }
 

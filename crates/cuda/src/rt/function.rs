@@ -44,7 +44,7 @@ runtime! {
         if place.is_null() {
             return Err(Code::INVALID_VALUE);
         }
-        unsafe { put(place, attributes(host)?) }
+        put(place, attributes(host)?)
     }
 
     since12 fn cudaFuncGetAttributes_12 as cudaFuncGetAttributes(place: *mut FuncAttributes12, host: u64) {
@@ -55,13 +55,11 @@ runtime! {
             shared, constant, local, max_threads, registers, ptx_version, binary_version, cache_mode_ca,
             max_dynamic_shared, carveout,
         } = attributes(host)?;
-        unsafe {
-            put(place, FuncAttributes12 {
-                shared, constant, local, max_threads, registers, ptx_version, binary_version, cache_mode_ca,
-                max_dynamic_shared, carveout,
-                cluster_must_be_set: 0, cluster: [0; 3], cluster_policy: 0, non_portable_cluster: 0, reserved: [0; 16],
-            })
-        }
+        put(place, FuncAttributes12 {
+            shared, constant, local, max_threads, registers, ptx_version, binary_version, cache_mode_ca,
+            max_dynamic_shared, carveout,
+            cluster_must_be_set: 0, cluster: [0; 3], cluster_policy: 0, non_portable_cluster: 0, reserved: [0; 16],
+        })
     }
 
     all fn cudaFuncSetAttribute(host: u64, number: u32, value: i32) {
@@ -90,12 +88,12 @@ runtime! {
 
     since12 fn cudaFuncGetName(place: *mut *const c_char, host: u64) {
         let name = of(host, |core, function| lasting_name(core, function))?;
-        unsafe { put(place, name as *const c_char) }
+        put(place, name as *const c_char)
     }
 
     only13 fn cudaFuncGetParamCount(host: u64, place: *mut usize) {
         let count = of(host, |core, function| Ok(core.functions.get(function)?.params.len()))?;
-        unsafe { put(place, count) }
+        put(place, count)
     }
 
     since12 fn cudaFuncGetParamInfo(host: u64, index: usize, offset: *mut usize, size: *mut usize) {
@@ -105,12 +103,12 @@ runtime! {
     // Functions and kernels of the driver API have the handles that `core` gives.
     all fn cudaGetFuncBySymbol(place: *mut u64, host: u64) {
         let function = of(host, |_, function| Ok(function))?;
-        unsafe { put(place, function) }
+        put(place, function)
     }
 
     since12 fn cudaGetKernel(place: *mut u64, host: u64) {
         let function = of(host, |_, function| Ok(function))?;
-        unsafe { put(place, function) }
+        put(place, function)
     }
 
     all fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(place: *mut i32, host: u64, threads: i32, shared: usize) {
@@ -132,18 +130,18 @@ runtime! {
     }
 
     all fn cudaOccupancyMaxPotentialClusterSize(place: *mut i32, host: u64, config: *const LaunchConfig) {
-        unsafe { get(config) }?;
+        get(config)?;
         of(host, |_, _| Ok(()))?;
         // A cluster of one block is any launch.
-        unsafe { put(place, 1) }
+        put(place, 1)
     }
 
     all fn cudaOccupancyMaxActiveClusters(place: *mut i32, host: u64, config: *const LaunchConfig) {
-        let LaunchConfig { block, shared, .. } = unsafe { get(config) }?;
+        let LaunchConfig { block, shared, .. } = get(config)?;
         let threads = [block.x, block.y, block.z].iter().fold(1u32, |product, &n| product.saturating_mul(n));
         let count = of(host, |core, function| {
             Ok(occupancy::blocks(core, function, threads, shared as u64)? * core.limits().sms)
         })?;
-        unsafe { put(place, count as i32) }
+        put(place, count as i32)
     }
 }

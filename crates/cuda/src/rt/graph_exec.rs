@@ -50,32 +50,30 @@ runtime! {
     in11 fn cudaGraphInstantiate_11 as cudaGraphInstantiate(
         place: *mut ExecHandle, graph: GraphHandle, error: *mut NodeHandle, log: *mut c_char, room: usize,
     ) {
-        unsafe {
-            if !error.is_null() {
-                put(error, 0)?;
-            }
-            if !log.is_null() && room > 0 {
-                put(log, 0)?;
-            }
-            instantiate(place, graph, 0)
+        if !error.is_null() {
+            put(error, 0)?;
         }
+        if !log.is_null() && room > 0 {
+            put(log, 0)?;
+        }
+        instantiate(place, graph, 0)
     }
 
     since12 fn cudaGraphInstantiate_12 as cudaGraphInstantiate(place: *mut ExecHandle, graph: GraphHandle, flags: u64) {
-        unsafe { instantiate(place, graph, flags) }
+        instantiate(place, graph, flags)
     }
 
     all fn cudaGraphInstantiateWithFlags(place: *mut ExecHandle, graph: GraphHandle, flags: u64) {
-        unsafe { instantiate(place, graph, flags) }
+        instantiate(place, graph, flags)
     }
 
     since12 fn cudaGraphInstantiateWithParams | cudaGraphInstantiateWithParams_ptsz [_per_thread] (
         place: *mut ExecHandle, graph: GraphHandle, params: *mut InstantiateParams,
     ) {
-        let mut given = unsafe { get(params) }?;
-        let made = unsafe { instantiate(place, graph, given.flags) };
+        let mut given = get(params)?;
+        let made = instantiate(place, graph, given.flags);
         (given.error_node, given.result) = (0, i32::from(made.is_err()));
-        unsafe { put(params, given)? };
+        put(params, given)?;
         made
     }
 
@@ -99,24 +97,22 @@ runtime! {
     }
 
     since12 fn cudaGraphExecGetFlags(exec: ExecHandle, place: *mut u64) {
-        unsafe { put(place, with(|core| Ok(core.graphs.execs.get(exec)?.flags))?) }
+        put(place, with(|core| Ok(core.graphs.execs.get(exec)?.flags))?)
     }
 
     only13 fn cudaGraphExecGetId(exec: ExecHandle, place: *mut u32) {
-        unsafe { put(place, with(|core| core.graphs.execs.get(exec).map(|_| exec as u32))?) }
+        put(place, with(|core| core.graphs.execs.get(exec).map(|_| exec as u32))?)
     }
 
     in11 fn cudaGraphExecUpdate_11 as cudaGraphExecUpdate(
         exec: ExecHandle, graph: GraphHandle, error: *mut NodeHandle, result: *mut i32,
     ) {
         let (found, node) = update(exec, graph)?;
-        unsafe {
-            if !error.is_null() {
-                put(error, node)?;
-            }
-            if !result.is_null() {
-                put(result, found)?;
-            }
+        if !error.is_null() {
+            put(error, node)?;
+        }
+        if !result.is_null() {
+            put(result, found)?;
         }
         outcome(found)
     }
@@ -126,7 +122,7 @@ runtime! {
     ) {
         let (result, error_node) = update(exec, graph)?;
         if !place.is_null() {
-            unsafe { put(place, UpdateResult { result, error_node, error_from: 0 })? };
+            put(place, UpdateResult { result, error_node, error_from: 0 })?;
         }
         outcome(result)
     }
@@ -136,16 +132,16 @@ runtime! {
     }
 
     all fn cudaGraphNodeGetEnabled(exec: ExecHandle, node: NodeHandle, place: *mut u32) {
-        unsafe { put(place, with(|core| core.is_enabled(exec, node).map(u32::from))?) }
+        put(place, with(|core| core.is_enabled(exec, node).map(u32::from))?)
     }
 
     all fn cudaGraphExecKernelNodeSetParams(exec: ExecHandle, node: NodeHandle, params: *const KernelNodeParams) {
-        let params = unsafe { get(params) }?;
+        let params = get(params)?;
         set(exec, node, |core| kernel(core, &params))
     }
 
     all fn cudaGraphExecMemcpyNodeSetParams(exec: ExecHandle, node: NodeHandle, params: *const Memcpy3d) {
-        let params = unsafe { get(params) }?;
+        let params = get(params)?;
         set(exec, node, |core| memcpy(core, &params))
     }
 
@@ -168,12 +164,12 @@ runtime! {
     }
 
     all fn cudaGraphExecMemsetNodeSetParams(exec: ExecHandle, node: NodeHandle, params: *const MemsetParams) {
-        let params = unsafe { get(params) }?;
+        let params = get(params)?;
         set(exec, node, |_| memset(&params))
     }
 
     all fn cudaGraphExecHostNodeSetParams(exec: ExecHandle, node: NodeHandle, params: *const HostNodeParams) {
-        let params = unsafe { get(params) }?;
+        let params = get(params)?;
         set(exec, node, |_| host(&params))
     }
 
@@ -190,7 +186,7 @@ runtime! {
     }
 
     since12 fn cudaGraphExecNodeSetParams(exec: ExecHandle, node: NodeHandle, params: *const GraphNodeParams) {
-        let params = unsafe { get(params) }?;
+        let params = get(params)?;
         match params.kind {
             4 => with(|core| core.set_child_in_exec(exec, node, params.body[0])),
             _ => set(exec, node, |core| described(core, &params)),

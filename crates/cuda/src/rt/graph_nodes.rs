@@ -310,16 +310,16 @@ runtime! {
     all fn cudaGraphAddKernelNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, params: *const KernelNodeParams,
     ) {
-        let params = unsafe { get(params) }?;
-        unsafe { add(place, graph, after, count, |core| kernel(core, &params)) }
+        let params = get(params)?;
+        add(place, graph, after, count, |core| kernel(core, &params))
     }
 
     all fn cudaGraphKernelNodeGetParams(node: NodeHandle, place: *mut KernelNodeParams) {
-        unsafe { tell(node, place, |core, work| kernel_params(core, node, work)) }
+        tell(node, place, |core, work| kernel_params(core, node, work))
     }
 
     all fn cudaGraphKernelNodeSetParams(node: NodeHandle, params: *const KernelNodeParams) {
-        let params = unsafe { get(params) }?;
+        let params = get(params)?;
         set(node, |core| kernel(core, &params))
     }
 
@@ -331,11 +331,11 @@ runtime! {
             1 | 3..=14 => (),
             _ => return Err(Code::INVALID_VALUE),
         }
-        unsafe { put(place, value) }
+        put(place, value)
     }
 
     all fn cudaGraphKernelNodeSetAttribute(node: NodeHandle, attribute: i32, value: *const [u64; 8]) {
-        let value = unsafe { get(value) }?;
+        let value = get(value)?;
         match attribute {
             2 => change_launch(node, |launch| launch.cooperative = value[0] as u32 != 0),
             1 | 3 | 5..=14 => is_cooperative(node).map(|_| ()),
@@ -356,39 +356,37 @@ runtime! {
     all fn cudaGraphAddMemcpyNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, params: *const Memcpy3d,
     ) {
-        let params = unsafe { get(params) }?;
-        unsafe { add(place, graph, after, count, |core| memcpy(core, &params)) }
+        let params = get(params)?;
+        add(place, graph, after, count, |core| memcpy(core, &params))
     }
 
     all fn cudaGraphAddMemcpyNode1D(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, to: u64, from: u64, bytes: usize,
         kind: i32,
     ) {
-        unsafe { add(place, graph, after, count, |_| flat(to, from, bytes, kind)) }
+        add(place, graph, after, count, |_| flat(to, from, bytes, kind))
     }
 
     all fn cudaGraphAddMemcpyNodeToSymbol(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, symbol: u64, from: u64,
         bytes: usize, offset: usize, kind: i32,
     ) {
-        unsafe {
-            add(place, graph, after, count, |core| flat(part(core, symbol, offset, bytes)?, from, bytes, kind))
-        }
+        add(place, graph, after, count, |core| flat(part(core, symbol, offset, bytes)?, from, bytes, kind))
     }
 
     all fn cudaGraphAddMemcpyNodeFromSymbol(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, to: u64, symbol: u64,
         bytes: usize, offset: usize, kind: i32,
     ) {
-        unsafe { add(place, graph, after, count, |core| flat(to, part(core, symbol, offset, bytes)?, bytes, kind)) }
+        add(place, graph, after, count, |core| flat(to, part(core, symbol, offset, bytes)?, bytes, kind))
     }
 
     all fn cudaGraphMemcpyNodeGetParams(node: NodeHandle, place: *mut Memcpy3d) {
-        unsafe { tell(node, place, memcpy_params) }
+        tell(node, place, memcpy_params)
     }
 
     all fn cudaGraphMemcpyNodeSetParams(node: NodeHandle, params: *const Memcpy3d) {
-        let params = unsafe { get(params) }?;
+        let params = get(params)?;
         set(node, |core| memcpy(core, &params))
     }
 
@@ -411,63 +409,61 @@ runtime! {
     all fn cudaGraphAddMemsetNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, params: *const MemsetParams,
     ) {
-        let params = unsafe { get(params) }?;
-        unsafe { add(place, graph, after, count, |_| memset(&params)) }
+        let params = get(params)?;
+        add(place, graph, after, count, |_| memset(&params))
     }
 
     all fn cudaGraphMemsetNodeGetParams(node: NodeHandle, place: *mut MemsetParams) {
-        unsafe { tell(node, place, |_, work| memset_params(work)) }
+        tell(node, place, |_, work| memset_params(work))
     }
 
     all fn cudaGraphMemsetNodeSetParams(node: NodeHandle, params: *const MemsetParams) {
-        let params = unsafe { get(params) }?;
+        let params = get(params)?;
         set(node, |_| memset(&params))
     }
 
     all fn cudaGraphAddHostNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, params: *const HostNodeParams,
     ) {
-        let params = unsafe { get(params) }?;
-        unsafe { add(place, graph, after, count, |_| host(&params)) }
+        let params = get(params)?;
+        add(place, graph, after, count, |_| host(&params))
     }
 
     all fn cudaGraphHostNodeGetParams(node: NodeHandle, place: *mut HostNodeParams) {
-        unsafe { tell(node, place, |_, work| host_params(work)) }
+        tell(node, place, |_, work| host_params(work))
     }
 
     all fn cudaGraphHostNodeSetParams(node: NodeHandle, params: *const HostNodeParams) {
-        let params = unsafe { get(params) }?;
+        let params = get(params)?;
         set(node, |_| host(&params))
     }
 
     all fn cudaGraphAddChildGraphNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, child: GraphHandle,
     ) {
-        let after = unsafe { list(after, count) }?;
-        unsafe { put(place, with(|core| core.graphs.add_child(graph, &after, child))?) }
+        let after = list(after, count)?;
+        put(place, with(|core| core.graphs.add_child(graph, &after, child))?)
     }
 
     all fn cudaGraphChildGraphNodeGetGraph(node: NodeHandle, place: *mut GraphHandle) {
-        unsafe {
-            tell(node, place, |_, work| match work {
-                Work::Child(child) => Some(*child),
-                _ => None,
-            })
-        }
+        tell(node, place, |_, work| match work {
+            Work::Child(child) => Some(*child),
+            _ => None,
+        })
     }
 
     all fn cudaGraphAddEmptyNode(place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize) {
-        unsafe { add(place, graph, after, count, |_| Ok(Work::Nothing)) }
+        add(place, graph, after, count, |_| Ok(Work::Nothing))
     }
 
     all fn cudaGraphAddEventRecordNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, event: EventHandle,
     ) {
-        unsafe { add(place, graph, after, count, |core| record(core, event)) }
+        add(place, graph, after, count, |core| record(core, event))
     }
 
     all fn cudaGraphEventRecordNodeGetEvent(node: NodeHandle, place: *mut EventHandle) {
-        unsafe { tell(node, place, |_, work| event_of(work, true)) }
+        tell(node, place, |_, work| event_of(work, true))
     }
 
     all fn cudaGraphEventRecordNodeSetEvent(node: NodeHandle, event: EventHandle) {
@@ -477,11 +473,11 @@ runtime! {
     all fn cudaGraphAddEventWaitNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, event: EventHandle,
     ) {
-        unsafe { add(place, graph, after, count, |core| wait(core, event)) }
+        add(place, graph, after, count, |core| wait(core, event))
     }
 
     all fn cudaGraphEventWaitNodeGetEvent(node: NodeHandle, place: *mut EventHandle) {
-        unsafe { tell(node, place, |_, work| event_of(work, false)) }
+        tell(node, place, |_, work| event_of(work, false))
     }
 
     all fn cudaGraphEventWaitNodeSetEvent(node: NodeHandle, event: EventHandle) {
@@ -491,61 +487,53 @@ runtime! {
     all fn cudaGraphAddMemAllocNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, params: *mut AllocParams,
     ) {
-        unsafe { add_alloc(place, graph, after, count, params) }
+        add_alloc(place, graph, after, count, params)
     }
 
     all fn cudaGraphMemAllocNodeGetParams(node: NodeHandle, place: *mut AllocParams) {
-        unsafe {
-            tell(node, place, |_, work| match work {
-                Work::Alloc(held) => Some(alloc_params(held.base, held.bytes)),
-                _ => None,
-            })
-        }
+        tell(node, place, |_, work| match work {
+            Work::Alloc(held) => Some(alloc_params(held.base, held.bytes)),
+            _ => None,
+        })
     }
 
     all fn cudaGraphAddMemFreeNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, at: u64,
     ) {
-        unsafe { add(place, graph, after, count, |_| if at == 0 { Err(Code::INVALID_VALUE) } else { Ok(Work::Free(at)) }) }
+        add(place, graph, after, count, |_| if at == 0 { Err(Code::INVALID_VALUE) } else { Ok(Work::Free(at)) })
     }
 
     all fn cudaGraphMemFreeNodeGetParams(node: NodeHandle, place: *mut u64) {
-        unsafe {
-            tell(node, place, |_, work| match work {
-                Work::Free(at) => Some(*at),
-                _ => None,
-            })
-        }
+        tell(node, place, |_, work| match work {
+            Work::Free(at) => Some(*at),
+            _ => None,
+        })
     }
 
     in12 fn cudaGraphAddNode_12 as cudaGraphAddNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, params: *mut GraphNodeParams,
     ) {
-        unsafe { add_described(place, graph, after, count, params) }
+        add_described(place, graph, after, count, params)
     }
 
     only12 fn cudaGraphAddNode_v2(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, edges: *const EdgeData, count: usize,
         params: *mut GraphNodeParams,
     ) {
-        unsafe {
-            check_edges(edges, count)?;
-            add_described(place, graph, after, count, params)
-        }
+        check_edges(edges, count)?;
+        add_described(place, graph, after, count, params)
     }
 
     only13 fn cudaGraphAddNode_13 as cudaGraphAddNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, edges: *const EdgeData, count: usize,
         params: *mut GraphNodeParams,
     ) {
-        unsafe {
-            check_edges(edges, count)?;
-            add_described(place, graph, after, count, params)
-        }
+        check_edges(edges, count)?;
+        add_described(place, graph, after, count, params)
     }
 
     since12 fn cudaGraphNodeSetParams(node: NodeHandle, params: *const GraphNodeParams) {
-        let params = unsafe { get(params) }?;
+        let params = get(params)?;
         set(node, |core| described(core, &params))
     }
 }

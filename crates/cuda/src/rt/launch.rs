@@ -88,21 +88,21 @@ runtime! {
         function: u64, grid: Dim3, block: Dim3, args: *const *const c_void, shared: usize, stream: StreamHandle,
     ) {
         let request = Request { function, grid, block, shared, stream, per_thread, cooperative: false };
-        unsafe { launch(&request, args, &[]) }
+        launch(&request, args, &[])
     }
 
     since12 fn __cudaLaunchKernel | __cudaLaunchKernel_ptsz [per_thread] (
         function: u64, grid: Dim3, block: Dim3, args: *const *const c_void, shared: usize, stream: StreamHandle,
     ) {
         let request = Request { function, grid, block, shared, stream, per_thread, cooperative: false };
-        unsafe { launch(&request, args, &[]) }
+        launch(&request, args, &[])
     }
 
     all fn cudaLaunchCooperativeKernel | cudaLaunchCooperativeKernel_ptsz [per_thread] (
         function: u64, grid: Dim3, block: Dim3, args: *const *const c_void, shared: usize, stream: StreamHandle,
     ) {
         let request = Request { function, grid, block, shared, stream, per_thread, cooperative: true };
-        unsafe { launch(&request, args, &[]) }
+        launch(&request, args, &[])
     }
 
     // One device is all there is, and its part of such a launch is an ordinary cooperative one.
@@ -110,19 +110,19 @@ runtime! {
         if flags & !3 != 0 || count != 1 {
             return Err(Code::INVALID_VALUE);
         }
-        let LaunchParams { function, grid, block, args, shared, stream } = unsafe { get(list_of) }?;
+        let LaunchParams { function, grid, block, args, shared, stream } = get(list_of)?;
         let request = Request { function, grid, block, shared, stream, per_thread: false, cooperative: true };
-        unsafe { launch(&request, args, &[]) }
+        launch(&request, args, &[])
     }
 
     all fn cudaLaunchKernelExC | cudaLaunchKernelExC_ptsz [per_thread] (
         config: *const LaunchConfig, function: u64, args: *const *const c_void,
     ) {
-        let config = unsafe { get(config) }?;
-        let Wishes { cooperative, events } = wishes(&unsafe { list(config.attributes, config.count as usize) }?)?;
+        let config = get(config)?;
+        let Wishes { cooperative, events } = wishes(&list(config.attributes, config.count as usize)?)?;
         let LaunchConfig { grid, block, shared, stream, .. } = config;
         let request = Request { function, grid, block, shared, stream, per_thread, cooperative };
-        unsafe { launch(&request, args, &events) }
+        launch(&request, args, &events)
     }
 }
 

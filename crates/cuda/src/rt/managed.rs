@@ -120,7 +120,7 @@ runtime! {
         if place.is_null() || bytes == 0 || !matches!(flags, 1 | 2) {
             return Err(Code::INVALID_VALUE);
         }
-        unsafe { put(place, with(|core| core.alloc(bytes as u64, Kind::Managed))?) }
+        put(place, with(|core| core.alloc(bytes as u64, Kind::Managed))?)
     }
 
     before13 fn cudaMemAdvise_11 as cudaMemAdvise(at: u64, bytes: usize, advice: i32, device: i32) {
@@ -159,26 +159,26 @@ runtime! {
         at: *const u64, bytes: *const usize, count: usize, locations: *const MemLocation, _indices: *const usize,
         location_count: usize, flags: u64, stream: StreamHandle,
     ) {
-        unsafe { check_batch(at, bytes, count, Some((locations, location_count)), flags, stream) }
+        check_batch(at, bytes, count, Some((locations, location_count)), flags, stream)
     }
 
     // What is discarded may hold anything, so it may as well stay.
     only13 fn cudaMemDiscardBatchAsync | cudaMemDiscardBatchAsync_ptsz [_per_thread] (
         at: *const u64, bytes: *const usize, count: usize, flags: u64, stream: StreamHandle,
     ) {
-        unsafe { check_batch(at, bytes, count, None, flags, stream) }
+        check_batch(at, bytes, count, None, flags, stream)
     }
 
     only13 fn cudaMemDiscardAndPrefetchBatchAsync | cudaMemDiscardAndPrefetchBatchAsync_ptsz [_per_thread] (
         at: *const u64, bytes: *const usize, count: usize, locations: *const MemLocation, _indices: *const usize,
         location_count: usize, flags: u64, stream: StreamHandle,
     ) {
-        unsafe { check_batch(at, bytes, count, Some((locations, location_count)), flags, stream) }
+        check_batch(at, bytes, count, Some((locations, location_count)), flags, stream)
     }
 
     all fn cudaMemRangeGetAttribute(data: *mut c_void, size: usize, attribute: i32, at: u64, bytes: usize) {
         with(|core| check_range(core, at, bytes))?;
-        unsafe { put_attribute(data, size, attribute) }
+        put_attribute(data, size, attribute)
     }
 
     all fn cudaMemRangeGetAttributes(
@@ -188,9 +188,7 @@ runtime! {
         if count == 0 {
             return Err(Code::INVALID_VALUE);
         }
-        unsafe {
-            let (data, sizes, attributes) = (list(data, count)?, list(sizes, count)?, list(attributes, count)?);
-            (0..count).try_for_each(|index| put_attribute(data[index], sizes[index], attributes[index]))
-        }
+        let (data, sizes, attributes) = (list(data, count)?, list(sizes, count)?, list(attributes, count)?);
+        (0..count).try_for_each(|index| put_attribute(data[index], sizes[index], attributes[index]))
     }
 }

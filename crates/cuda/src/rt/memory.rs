@@ -27,7 +27,7 @@ runtime! {
         if place.is_null() {
             return Err(Code::INVALID_VALUE);
         }
-        unsafe { put(place, alloc(bytes, Kind::Device)?) }
+        put(place, alloc(bytes, Kind::Device)?)
     }
 
     all fn cudaMallocPitch(place: *mut u64, pitch: *mut usize, width: usize, height: usize) {
@@ -38,10 +38,8 @@ runtime! {
             true => Ok((0, 0)),
             false => core.alloc_pitched(width as u64, height as u64),
         })?;
-        unsafe {
-            put(place, at)?;
-            put(pitch, bytes as usize)
-        }
+        put(place, at)?;
+        put(pitch, bytes as usize)
     }
 
     all fn cudaMalloc3D(place: *mut PitchedPtr, extent: Extent) {
@@ -56,7 +54,7 @@ runtime! {
                 core.alloc_pitched(width as u64, rows)
             }
         })?;
-        unsafe { put(place, PitchedPtr { ptr, pitch: pitch as usize, xsize: width, ysize: height }) }
+        put(place, PitchedPtr { ptr, pitch: pitch as usize, xsize: width, ysize: height })
     }
 
     all fn cudaFree(at: u64) {
@@ -99,26 +97,24 @@ runtime! {
         }
         with(|core| host_block(core, host))?;
         // Addresses are the same on both sides.
-        unsafe { put(place, host) }
+        put(place, host)
     }
 
     all fn cudaHostGetFlags(place: *mut u32, host: u64) {
-        unsafe { put(place, with(|core| host_block(core, host))?) }
+        put(place, with(|core| host_block(core, host))?)
     }
 
     all fn cudaMemGetInfo(free: *mut usize, total: *mut usize) {
         let (of_free, of_total) = with(|core| Ok(core.device.memory_info()))?;
-        unsafe {
-            put(free, of_free as usize)?;
-            put(total, of_total as usize)
-        }
+        put(free, of_free as usize)?;
+        put(total, of_total as usize)
     }
 
     before13 fn cudaPointerGetAttributes_11 as cudaPointerGetAttributes(place: *mut PointerAttributes, at: u64) {
         if place.is_null() {
             return Err(Code::INVALID_VALUE);
         }
-        unsafe { put(place, with(|core| Ok(attributes(core, at)))?) }
+        put(place, with(|core| Ok(attributes(core, at)))?)
     }
 
     only13 fn cudaPointerGetAttributes_13 as cudaPointerGetAttributes(place: *mut PointerAttributes13, at: u64) {
@@ -126,7 +122,7 @@ runtime! {
             return Err(Code::INVALID_VALUE);
         }
         let head = with(|core| Ok(attributes(core, at)))?;
-        unsafe { put(place, PointerAttributes13 { head, reserved: [0; 8] }) }
+        put(place, PointerAttributes13 { head, reserved: [0; 8] })
     }
 
     all fn cudaStreamAttachMemAsync | cudaStreamAttachMemAsync_ptsz [per_thread] (

@@ -18,7 +18,7 @@ runtime! {
     all fn cudaDeviceCanAccessPeer(place: *mut i32, device: i32, peer: i32) {
         check_device(device)?;
         check_device(peer)?;
-        unsafe { put(place, 0) }
+        put(place, 0)
     }
 
     all fn cudaDeviceEnablePeerAccess(peer: i32, flags: u32) {

@@ -70,13 +70,13 @@ unsafe fn set_attribute(pool: &mut Pool, attribute: i32, value: *const c_void) -
 
 runtime! {
     all fn cudaMallocAsync | cudaMallocAsync_ptsz [per_thread] (place: *mut u64, bytes: usize, stream: StreamHandle) {
-        unsafe { alloc(place, bytes, None, stream, per_thread) }
+        alloc(place, bytes, None, stream, per_thread)
     }
 
     all fn cudaMallocFromPoolAsync | cudaMallocFromPoolAsync_ptsz [per_thread] (
         place: *mut u64, bytes: usize, pool: u64, stream: StreamHandle,
     ) {
-        unsafe { alloc(place, bytes, Some(pool), stream, per_thread) }
+        alloc(place, bytes, Some(pool), stream, per_thread)
     }
 
     all fn cudaFreeAsync | cudaFreeAsync_ptsz [per_thread] (at: u64, stream: StreamHandle) {
@@ -88,12 +88,12 @@ runtime! {
 
     all fn cudaDeviceGetDefaultMemPool(place: *mut u64, device: i32) {
         check_device(device)?;
-        unsafe { put(place, with(|core| Ok(core.pools.default))?) }
+        put(place, with(|core| Ok(core.pools.default))?)
     }
 
     all fn cudaDeviceGetMemPool(place: *mut u64, device: i32) {
         check_device(device)?;
-        unsafe { put(place, with(|core| Ok(core.pools.current))?) }
+        put(place, with(|core| Ok(core.pools.current))?)
     }
 
     all fn cudaDeviceSetMemPool(device: i32, pool: u64) {
@@ -106,17 +106,17 @@ runtime! {
     }
 
     only13 fn cudaMemGetDefaultMemPool(place: *mut u64, location: *const MemLocation, kind: i32) {
-        let location = unsafe { get(location) }?;
-        unsafe { put(place, with(|core| of_location(core, location, kind, core.pools.default))?) }
+        let location = get(location)?;
+        put(place, with(|core| of_location(core, location, kind, core.pools.default))?)
     }
 
     only13 fn cudaMemGetMemPool(place: *mut u64, location: *const MemLocation, kind: i32) {
-        let location = unsafe { get(location) }?;
-        unsafe { put(place, with(|core| of_location(core, location, kind, core.pools.current))?) }
+        let location = get(location)?;
+        put(place, with(|core| of_location(core, location, kind, core.pools.current))?)
     }
 
     only13 fn cudaMemSetMemPool(location: *const MemLocation, kind: i32, pool: u64) {
-        let location = unsafe { get(location) }?;
+        let location = get(location)?;
         with(|core| {
             core.pools.current = of_location(core, location, kind, pool)?;
             Ok(())
@@ -124,7 +124,7 @@ runtime! {
     }
 
     all fn cudaMemPoolCreate(place: *mut u64, props: *const MemPoolProps) {
-        let props = unsafe { get(props) }?;
+        let props = get(props)?;
         if place.is_null() || props.alloc_type != 1 || props.location.kind != 1 {
             return Err(Code::INVALID_VALUE);
         }
@@ -134,7 +134,7 @@ runtime! {
             return Err(Code::NOT_SUPPORTED);
         }
         let pool = Pool { reuse: [1; 3], ..Pool::default() };
-        unsafe { put(place, with(|core| Ok(core.pools.table.insert(pool)))?) }
+        put(place, with(|core| Ok(core.pools.table.insert(pool)))?)
     }
 
     all fn cudaMemPoolDestroy(pool: u64) {
@@ -156,15 +156,15 @@ runtime! {
 
     all fn cudaMemPoolGetAttribute(pool: u64, attribute: i32, place: *mut c_void) {
         let pool = with(|core| Ok(core.pools.table.get(pool)?.clone()))?;
-        unsafe { put_attribute(&pool, attribute, place) }
+        put_attribute(&pool, attribute, place)
     }
 
     all fn cudaMemPoolSetAttribute(pool: u64, attribute: i32, value: *const c_void) {
-        with(|core| unsafe { set_attribute(core.pools.table.get_mut(pool)?, attribute, value) })
+        with(|core| set_attribute(core.pools.table.get_mut(pool)?, attribute, value))
     }
 
     all fn cudaMemPoolSetAccess(pool: u64, descs: *const MemAccess, count: usize) {
-        let descs = unsafe { list(descs, count) }?;
+        let descs = list(descs, count)?;
         with(|core| core.pools.table.get(pool).map(|_| ()))?;
         descs.iter().try_for_each(|desc| match (desc.location.kind, desc.flags) {
             // The device that has the memory reads and writes it.
@@ -174,14 +174,14 @@ runtime! {
     }
 
     all fn cudaMemPoolGetAccess(place: *mut i32, pool: u64, location: *const MemLocation) {
-        let location = unsafe { get(location) }?;
+        let location = get(location)?;
         with(|core| core.pools.table.get(pool).map(|_| ()))?;
         match location.kind {
             1 => check_device(location.id)?,
-            2..=4 => return unsafe { put(place, 0) },
+            2..=4 => return put(place, 0),
             _ => return Err(Code::INVALID_VALUE),
         }
-        unsafe { put(place, 3) }
+        put(place, 3)
     }
 
     // Graphs take their memory from the pools.
@@ -199,12 +199,12 @@ runtime! {
             let pool = core.pools.table.get(core.pools.current)?;
             Ok((pool.used, pool.used_high))
         })?;
-        unsafe { put(place, if attribute % 2 == 0 { used } else { high }) }
+        put(place, if attribute % 2 == 0 { used } else { high })
     }
 
     all fn cudaDeviceSetGraphMemAttribute(device: i32, attribute: i32, value: *const u64) {
         check_device(device)?;
-        let value = unsafe { get(value) }?;
+        let value = get(value)?;
         if !matches!(attribute, 1 | 3) || value != 0 {
             return Err(Code::INVALID_VALUE);
         }

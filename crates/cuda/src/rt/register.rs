@@ -126,13 +126,10 @@ runtime! {
     all fn __cudaPopCallConfiguration(grid: *mut Dim3, block: *mut Dim3, shared: *mut usize, stream: *mut StreamHandle) {
         let top = CONFIGURATIONS.try_with(|stack| stack.borrow_mut().pop()).ok().flatten();
         let top = top.ok_or(Code::MISSING_CONFIGURATION)?;
-        // SAFETY: the caller's variables.
-        unsafe {
-            put(grid, top.0)?;
-            put(block, top.1)?;
-            put(shared, top.2)?;
-            put(stream, top.3)
-        }
+        put(grid, top.0)?;
+        put(block, top.1)?;
+        put(shared, top.2)?;
+        put(stream, top.3)
     }
 
     // The host's address is the handle: programs keep it for ever, through resets of the device.
@@ -140,7 +137,6 @@ runtime! {
         if !registry::is_kernel(host) {
             return Err(Code::INVALID_DEVICE_FUNCTION);
         }
-        // SAFETY: the caller's variable.
-        unsafe { put(kernel, host) }
+        put(kernel, host)
     }
 }

@@ -148,10 +148,8 @@ runtime! {
 
     all fn cudaDeviceGetStreamPriorityRange(least: *mut i32, greatest: *mut i32) {
         with(|_| Ok(()))?;
-        unsafe {
-            optional(least, 0);
-            optional(greatest, -5);
-        }
+        optional(least, 0);
+        optional(greatest, -5);
         Ok(())
     }
 
@@ -169,20 +167,20 @@ runtime! {
     }
 
     all fn cudaStreamGetFlags | cudaStreamGetFlags_ptsz [per_thread] (stream: StreamHandle, place: *mut u32) {
-        unsafe { put(place, with(|core| state(core, stream, per_thread))?.0) }
+        put(place, with(|core| state(core, stream, per_thread))?.0)
     }
 
     all fn cudaStreamGetPriority | cudaStreamGetPriority_ptsz [per_thread] (stream: StreamHandle, place: *mut i32) {
-        unsafe { put(place, with(|core| state(core, stream, per_thread))?.1) }
+        put(place, with(|core| state(core, stream, per_thread))?.1)
     }
 
     since12 fn cudaStreamGetId | cudaStreamGetId_ptsz [per_thread] (stream: StreamHandle, place: *mut u64) {
-        unsafe { put(place, u64::from(with(|core| state(core, stream, per_thread))?.2.0)) }
+        put(place, u64::from(with(|core| state(core, stream, per_thread))?.2.0))
     }
 
     since12 fn cudaStreamGetDevice | cudaStreamGetDevice_ptsz [per_thread] (stream: StreamHandle, place: *mut i32) {
         with(|core| core.stream(stream, per_thread))?;
-        unsafe { put(place, 0) }
+        put(place, 0)
     }
 
     // Attributes are hints about caches, waiting and order of memory; none has an effect, but the priority is told.
@@ -198,13 +196,13 @@ runtime! {
             8 => value[0] = u64::from(priority as u32),
             _ => return Err(Code::INVALID_VALUE),
         }
-        unsafe { put(place, value) }
+        put(place, value)
     }
 
     all fn cudaStreamSetAttribute | cudaStreamSetAttribute_ptsz [per_thread] (
         stream: StreamHandle, attribute: i32, value: *const [u64; 8],
     ) {
-        unsafe { get(value) }?;
+        get(value)?;
         with(|core| core.stream(stream, per_thread))?;
         if matches!(attribute, 1 | 3 | 8 | 9 | 10) { Ok(()) } else { Err(Code::INVALID_VALUE) }
     }
@@ -227,15 +225,14 @@ runtime! {
         with(|core| {
             let on = core.stream(stream, per_thread)?;
             core.may_wait(on)?;
-            // SAFETY: the program's function, which is to be called so.
-            core.call(on, Arc::new(move || unsafe { call(stream, 0, argument as *mut c_void) }))
+            core.call(on, Arc::new(move || call(stream, 0, argument as *mut c_void)))
         })
     }
 
     all fn cudaLaunchHostFunc | cudaLaunchHostFunc_ptsz [per_thread] (
         stream: StreamHandle, call: Option<HostFn>, data: *mut c_void,
     ) {
-        unsafe { host_function(stream, per_thread, call, data) }
+        host_function(stream, per_thread, call, data)
     }
 
     only13 fn cudaLaunchHostFunc_v2 | cudaLaunchHostFunc_v2_ptsz [per_thread] (
@@ -244,7 +241,7 @@ runtime! {
         if mode > 1 {
             return Err(Code::INVALID_VALUE);
         }
-        unsafe { host_function(stream, per_thread, call, data) }
+        host_function(stream, per_thread, call, data)
     }
 
     all fn cudaStreamBeginCapture | cudaStreamBeginCapture_ptsz [per_thread] (stream: StreamHandle, mode: i32) {
@@ -263,7 +260,7 @@ runtime! {
         if !(0..=2).contains(&mode) {
             return Err(Code::INVALID_VALUE);
         }
-        let nodes = unsafe { list(nodes, count) }?;
+        let nodes = list(nodes, count)?;
         with(|core| {
             let stream = core.stream(stream, per_thread)?;
             core.graphs.begin_capture(stream, Some((graph, nodes)))
@@ -276,9 +273,9 @@ runtime! {
             core.end_capture(stream)
         });
         if graph.is_err() {
-            unsafe { optional(place, 0) };
+            optional(place, 0);
         }
-        unsafe { put(place, graph?) }
+        put(place, graph?)
     }
 
     all fn cudaStreamIsCapturing | cudaStreamIsCapturing_ptsz [per_thread] (stream: StreamHandle, place: *mut i32) {
@@ -290,7 +287,7 @@ runtime! {
             edges: std::ptr::null_mut(),
             count: std::ptr::null_mut(),
         };
-        unsafe { capture_info(stream, per_thread, to) }
+        capture_info(stream, per_thread, to)
     }
 
     before13 fn cudaStreamGetCaptureInfo_11 as cudaStreamGetCaptureInfo
@@ -299,7 +296,7 @@ runtime! {
     ) {
         let none = std::ptr::null_mut();
         let to = CaptureInfo { status, id, graph: none, nodes: none.cast(), edges: none.cast(), count: none.cast() };
-        unsafe { capture_info(stream, per_thread, to) }
+        capture_info(stream, per_thread, to)
     }
 
     until12 fn cudaStreamGetCaptureInfo_v2 | cudaStreamGetCaptureInfo_v2_ptsz [per_thread] (
@@ -307,14 +304,14 @@ runtime! {
         count: *mut usize,
     ) {
         let to = CaptureInfo { status, id, graph, nodes, edges: std::ptr::null_mut(), count };
-        unsafe { capture_info(stream, per_thread, to) }
+        capture_info(stream, per_thread, to)
     }
 
     only12 fn cudaStreamGetCaptureInfo_v3 | cudaStreamGetCaptureInfo_v3_ptsz [per_thread] (
         stream: StreamHandle, status: *mut i32, id: *mut u64, graph: *mut GraphHandle, nodes: *mut *const NodeHandle,
         edges: *mut *const EdgeData, count: *mut usize,
     ) {
-        unsafe { capture_info(stream, per_thread, CaptureInfo { status, id, graph, nodes, edges, count }) }
+        capture_info(stream, per_thread, CaptureInfo { status, id, graph, nodes, edges, count })
     }
 
     only13 fn cudaStreamGetCaptureInfo_13 as cudaStreamGetCaptureInfo
@@ -322,34 +319,34 @@ runtime! {
         stream: StreamHandle, status: *mut i32, id: *mut u64, graph: *mut GraphHandle, nodes: *mut *const NodeHandle,
         edges: *mut *const EdgeData, count: *mut usize,
     ) {
-        unsafe { capture_info(stream, per_thread, CaptureInfo { status, id, graph, nodes, edges, count }) }
+        capture_info(stream, per_thread, CaptureInfo { status, id, graph, nodes, edges, count })
     }
 
     before13 fn cudaStreamUpdateCaptureDependencies_11 as cudaStreamUpdateCaptureDependencies
         | cudaStreamUpdateCaptureDependencies_11_ptsz as cudaStreamUpdateCaptureDependencies_ptsz [per_thread] (
         stream: StreamHandle, nodes: *const NodeHandle, count: usize, flags: u32,
     ) {
-        unsafe { update_dependencies(stream, per_thread, nodes, count, flags) }
+        update_dependencies(stream, per_thread, nodes, count, flags)
     }
 
     only12 fn cudaStreamUpdateCaptureDependencies_v2 | cudaStreamUpdateCaptureDependencies_v2_ptsz [per_thread] (
         stream: StreamHandle, nodes: *const NodeHandle, _edges: *const EdgeData, count: usize, flags: u32,
     ) {
-        unsafe { update_dependencies(stream, per_thread, nodes, count, flags) }
+        update_dependencies(stream, per_thread, nodes, count, flags)
     }
 
     only13 fn cudaStreamUpdateCaptureDependencies_13 as cudaStreamUpdateCaptureDependencies
         | cudaStreamUpdateCaptureDependencies_13_ptsz as cudaStreamUpdateCaptureDependencies_ptsz [per_thread] (
         stream: StreamHandle, nodes: *const NodeHandle, _edges: *const EdgeData, count: usize, flags: u32,
     ) {
-        unsafe { update_dependencies(stream, per_thread, nodes, count, flags) }
+        update_dependencies(stream, per_thread, nodes, count, flags)
     }
 
     all fn cudaThreadExchangeStreamCaptureMode(mode: *mut i32) {
-        let wanted = unsafe { get(mode) }?;
+        let wanted = get(mode)?;
         if !(0..=2).contains(&wanted) {
             return Err(Code::INVALID_VALUE);
         }
-        unsafe { put(mode, CAPTURE_MODE.replace(wanted)) }
+        put(mode, CAPTURE_MODE.replace(wanted))
     }
 }

@@ -45,12 +45,12 @@ fn copy_on(
 runtime! {
     all fn cudaGetSymbolAddress(place: *mut u64, symbol: u64) {
         let (at, _) = with(|core| registry::variable(core, symbol))?;
-        unsafe { put(place, at) }
+        put(place, at)
     }
 
     all fn cudaGetSymbolSize(place: *mut usize, symbol: u64) {
         let (_, bytes) = with(|core| registry::variable(core, symbol))?;
-        unsafe { put(place, bytes as usize) }
+        put(place, bytes as usize)
     }
 
     all fn cudaMemcpyToSymbol | cudaMemcpyToSymbol_ptds [per_thread] (

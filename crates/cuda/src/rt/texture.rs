@@ -226,22 +226,22 @@ runtime! {
     in11 fn cudaCreateTextureObject_11 as cudaCreateTextureObject(
         place: *mut u64, resource: *const ResourceDesc, texture: *const TextureDesc, view: *const ResourceViewDesc,
     ) {
-        unsafe { create(place, resource, texture, false, view) }
+        create(place, resource, texture, false, view)
     }
 
     only11 fn cudaCreateTextureObject_v2(
         place: *mut u64, resource: *const ResourceDesc, texture: *const TextureDesc12, view: *const ResourceViewDesc,
     ) {
-        let seamless = unsafe { get(texture) }?.seamless_cubemap != 0;
-        unsafe { create(place, resource, texture.cast(), seamless, view) }
+        let seamless = get(texture)?.seamless_cubemap != 0;
+        create(place, resource, texture.cast(), seamless, view)
     }
 
     // The layouts of 13 begin as those of 12 do.
     since12 fn cudaCreateTextureObject_12 as cudaCreateTextureObject(
         place: *mut u64, resource: *const ResourceDesc, texture: *const TextureDesc12, view: *const ResourceViewDesc,
     ) {
-        let seamless = unsafe { get(texture) }?.seamless_cubemap != 0;
-        unsafe { create(place, resource, texture.cast(), seamless, view) }
+        let seamless = get(texture)?.seamless_cubemap != 0;
+        create(place, resource, texture.cast(), seamless, view)
     }
 
     all fn cudaDestroyTextureObject(handle: u64) {
@@ -251,47 +251,47 @@ runtime! {
     before13 fn cudaGetTextureObjectResourceDesc_11 as cudaGetTextureObjectResourceDesc(
         place: *mut ResourceDesc, handle: u64,
     ) {
-        unsafe { put(place, resource_desc(&object(handle, false)?.resource)) }
+        put(place, resource_desc(&object(handle, false)?.resource))
     }
 
     only13 fn cudaGetTextureObjectResourceDesc_13 as cudaGetTextureObjectResourceDesc(
         place: *mut ResourceDesc13, handle: u64,
     ) {
-        unsafe { put(place, wide_resource(&object(handle, false)?)) }
+        put(place, wide_resource(&object(handle, false)?))
     }
 
     in11 fn cudaGetTextureObjectTextureDesc_11 as cudaGetTextureObjectTextureDesc(place: *mut TextureDesc, handle: u64) {
-        unsafe { put(place, reading(handle)?.head) }
+        put(place, reading(handle)?.head)
     }
 
     only11 fn cudaGetTextureObjectTextureDesc_v2(place: *mut TextureDesc12, handle: u64) {
-        unsafe { put(place, reading(handle)?) }
+        put(place, reading(handle)?)
     }
 
     since12 fn cudaGetTextureObjectTextureDesc_12 as cudaGetTextureObjectTextureDesc(
         place: *mut TextureDesc12, handle: u64,
     ) {
-        unsafe { put(place, reading(handle)?) }
+        put(place, reading(handle)?)
     }
 
     before13 fn cudaGetTextureObjectResourceViewDesc_11 as cudaGetTextureObjectResourceViewDesc(
         place: *mut ResourceViewDesc, handle: u64,
     ) {
-        unsafe { put(place, view_desc(object(handle, false)?.view)) }
+        put(place, view_desc(object(handle, false)?.view))
     }
 
     only13 fn cudaGetTextureObjectResourceViewDesc_13 as cudaGetTextureObjectResourceViewDesc(
         place: *mut ResourceViewDesc13, handle: u64,
     ) {
-        unsafe { put(place, ResourceViewDesc13 { head: view_desc(object(handle, false)?.view), reserved: [0; 16] }) }
+        put(place, ResourceViewDesc13 { head: view_desc(object(handle, false)?.view), reserved: [0; 16] })
     }
 
     all fn cudaCreateSurfaceObject(place: *mut u64, resource: *const ResourceDesc) {
         if place.is_null() {
             return Err(Code::INVALID_VALUE);
         }
-        let resource = resource_of(&unsafe { get(resource) }?)?;
-        unsafe { put(place, with(|core| core.create_surface(resource))?) }
+        let resource = resource_of(&get(resource)?)?;
+        put(place, with(|core| core.create_surface(resource))?)
     }
 
     all fn cudaDestroySurfaceObject(handle: u64) {
@@ -301,13 +301,13 @@ runtime! {
     before13 fn cudaGetSurfaceObjectResourceDesc_11 as cudaGetSurfaceObjectResourceDesc(
         place: *mut ResourceDesc, handle: u64,
     ) {
-        unsafe { put(place, resource_desc(&object(handle, true)?.resource)) }
+        put(place, resource_desc(&object(handle, true)?.resource))
     }
 
     only13 fn cudaGetSurfaceObjectResourceDesc_13 as cudaGetSurfaceObjectResourceDesc(
         place: *mut ResourceDesc13, handle: u64,
     ) {
-        unsafe { put(place, wide_resource(&object(handle, true)?)) }
+        put(place, wide_resource(&object(handle, true)?))
     }
 }
 

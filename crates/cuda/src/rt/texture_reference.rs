@@ -87,36 +87,32 @@ unsafe fn put_offset(place: *mut usize) {
 
 runtime! {
     only11 fn cudaBindTexture(offset: *mut usize, reference: u64, at: u64, desc: *const ChannelDesc, bytes: usize) {
-        unsafe { put_offset(offset) };
-        unsafe {
-            bind(reference, false, desc, |_, format| {
-                Ok(Resource::Linear { at, bytes: bytes as u64, format: format.ok_or(Code::INVALID_VALUE)? })
-            })
-        }
+        put_offset(offset);
+        bind(reference, false, desc, |_, format| {
+            Ok(Resource::Linear { at, bytes: bytes as u64, format: format.ok_or(Code::INVALID_VALUE)? })
+        })
     }
 
     only11 fn cudaBindTexture2D(
         offset: *mut usize, reference: u64, at: u64, desc: *const ChannelDesc, width: usize, height: usize, pitch: usize,
     ) {
-        unsafe { put_offset(offset) };
+        put_offset(offset);
         let (width, height, pitch) = (width as u64, height as u64, pitch as u64);
-        unsafe {
-            bind(reference, false, desc, |_, format| {
-                Ok(Resource::Pitched { at, width, height, pitch, format: format.ok_or(Code::INVALID_VALUE)? })
-            })
-        }
+        bind(reference, false, desc, |_, format| {
+            Ok(Resource::Pitched { at, width, height, pitch, format: format.ok_or(Code::INVALID_VALUE)? })
+        })
     }
 
     only11 fn cudaBindTextureToArray(reference: u64, array: ArrayHandle, desc: *const ChannelDesc) {
-        unsafe { bind(reference, false, desc, |_, _| Ok(Resource::Array(array))) }
+        bind(reference, false, desc, |_, _| Ok(Resource::Array(array)))
     }
 
     only11 fn cudaBindTextureToMipmappedArray(reference: u64, mipmap: u64, desc: *const ChannelDesc) {
-        unsafe { bind(reference, false, desc, |_, _| Ok(Resource::Mipmap(mipmap))) }
+        bind(reference, false, desc, |_, _| Ok(Resource::Mipmap(mipmap)))
     }
 
     only11 fn cudaBindSurfaceToArray(reference: u64, array: ArrayHandle, desc: *const ChannelDesc) {
-        unsafe { bind(reference, true, desc, |_, _| Ok(Resource::Array(array))) }
+        bind(reference, true, desc, |_, _| Ok(Resource::Array(array)))
     }
 
     // What a reference without memory reads is not defined, so it may as well stay.
@@ -126,17 +122,17 @@ runtime! {
 
     only11 fn cudaGetTextureAlignmentOffset(offset: *mut usize, reference: u64) {
         find(reference, false)?;
-        unsafe { put(offset, 0) }
+        put(offset, 0)
     }
 
     // The host's variable is the reference.
     only11 fn cudaGetTextureReference(place: *mut u64, symbol: u64) {
         find(symbol, false)?;
-        unsafe { put(place, symbol) }
+        put(place, symbol)
     }
 
     only11 fn cudaGetSurfaceReference(place: *mut u64, symbol: u64) {
         find(symbol, true)?;
-        unsafe { put(place, symbol) }
+        put(place, symbol)
     }
 }

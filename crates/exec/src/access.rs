@@ -40,6 +40,8 @@ fn lane_bits(mask: u32, lane: usize) -> u32 {
 /// Offsets of 64-bit addresses plus a constant; what does not fit 32 bits shows in `high_bits`.
 #[inline(always)]
 unsafe fn offsets64(address: *const Row, add: u64, mask: u32, out: &mut Offsets) -> Extent {
+    // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window, the
+    // block's shared memory or the bank.
     let (low, high) = unsafe { (&(*address).0, &(*address.add(1)).0) };
     let (add_low, add_high) = (add as u32, (add >> 32) as u32);
     let mut extent = Extent { high_bits: 0, low_bits: 0, highest: 0 };
@@ -59,6 +61,8 @@ unsafe fn offsets64(address: *const Row, add: u64, mask: u32, out: &mut Offsets)
 /// Offsets of 32-bit addresses plus a constant.
 #[inline(always)]
 unsafe fn offsets32(address: *const Row, add: u32, mask: u32, out: &mut Offsets) -> Extent {
+    // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window, the
+    // block's shared memory or the bank.
     let address = unsafe { &(*address).0 };
     let mut extent = Extent { high_bits: 0, low_bits: 0, highest: 0 };
     for (lane, address) in address.iter().enumerate() {
@@ -84,6 +88,8 @@ impl<P: GlobalPort> Machine<'_, P> {
     /// Fills in the lanes' offsets from the micro-op's window. `None`: not all of them are in it.
     #[inline(always)]
     unsafe fn in_window(&mut self, warp: &Warp, code: &Code, pc: u32, mask: u32) -> Option<Window> {
+        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
+        // the block's shared memory or the bank.
         unsafe {
             let window = *self.windows.get_unchecked(pc as usize);
             let address = self.source(warp, code, 0);
@@ -100,6 +106,8 @@ impl<P: GlobalPort> Machine<'_, P> {
     #[cold]
     #[inline(never)]
     unsafe fn find_window(&mut self, warp: &Warp, code: &Code, pc: u32, mask: u32) -> Option<Window> {
+        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
+        // the block's shared memory or the bank.
         unsafe {
             let address = self.source(warp, code, 0);
             let lane = mask.trailing_zeros() as usize;
@@ -127,6 +135,8 @@ impl<P: GlobalPort> Machine<'_, P> {
 
     #[inline(always)]
     pub(crate) unsafe fn load_global(&mut self, warp: &mut Warp, code: &Code, pc: u32, mask: u32) -> bool {
+        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
+        // the block's shared memory or the bank.
         unsafe {
             let Some(window) = self.in_window(warp, code, pc, mask) else { return false };
             let offsets = &self.offsets.0;
@@ -143,6 +153,8 @@ impl<P: GlobalPort> Machine<'_, P> {
 
     #[inline(always)]
     pub(crate) unsafe fn store_global(&mut self, warp: &mut Warp, code: &Code, pc: u32, mask: u32) -> bool {
+        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
+        // the block's shared memory or the bank.
         unsafe {
             let Some(window) = self.in_window(warp, code, pc, mask) else { return false };
             let src = self.source(warp, code, 1);
@@ -161,6 +173,8 @@ impl<P: GlobalPort> Machine<'_, P> {
     /// Fills in the lanes' offsets into shared memory. False: not all are in bounds, or somebody wants to be asked first.
     #[inline(always)]
     unsafe fn in_shared(&mut self, warp: &Warp, block: &Block, code: &Code, mask: u32) -> bool {
+        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
+        // the block's shared memory or the bank.
         unsafe {
             let address = self.source(warp, code, 0);
             let extent = offsets32(address, code.off as u32, mask, self.offsets);
@@ -187,6 +201,8 @@ impl<P: GlobalPort> Machine<'_, P> {
         code: &Code,
         mask: u32,
     ) -> bool {
+        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
+        // the block's shared memory or the bank.
         unsafe {
             if !self.in_shared(warp, block, code, mask) {
                 return false;
@@ -206,6 +222,8 @@ impl<P: GlobalPort> Machine<'_, P> {
         code: &Code,
         mask: u32,
     ) -> bool {
+        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
+        // the block's shared memory or the bank.
         unsafe {
             if !self.in_shared(warp, block, code, mask) {
                 return false;
@@ -275,6 +293,8 @@ impl<P: GlobalPort> Machine<'_, P> {
     #[inline(always)]
     unsafe fn fast_global(&mut self, warp: &mut Warp, pc: u32, kind: AccessKind, mask: u32) -> bool {
         let code = &self.grid.image.code[pc as usize];
+        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
+        // the block's shared memory or the bank.
         unsafe {
             match kind {
                 AccessKind::Load => self.load_global(warp, code, pc, mask),
@@ -299,6 +319,8 @@ impl<P: GlobalPort> Machine<'_, P> {
         guest: u64,
         mask: u32,
     ) {
+        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
+        // the block's shared memory or the bank.
         unsafe {
             let (op, operands) = self.atomic_operands(warp, pc, true);
             let bytes = u32::from(self.grid.image.code[pc as usize].bytes);
@@ -309,6 +331,8 @@ impl<P: GlobalPort> Machine<'_, P> {
 
     /// Applies the atomic of a micro-op to the lanes' offsets in shared memory.
     pub(crate) unsafe fn shared_atomic(&mut self, warp: &mut Warp, block: &Block, pc: u32, mask: u32) {
+        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
+        // the block's shared memory or the bank.
         unsafe {
             let (op, operands) = self.atomic_operands(warp, pc, false);
             let code = &self.grid.image.code[pc as usize];
@@ -329,6 +353,8 @@ impl<P: GlobalPort> Machine<'_, P> {
             Sub::Atom(op) => op,
             _ => AtomOp::Exch,
         };
+        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
+        // the block's shared memory or the bank.
         unsafe {
             let dst = (uop.op == Op::Atom).then(|| warp.rows.add(code.dst as usize));
             let operands = (self.source(warp, code, 1), self.source(warp, code, 2), dst);
@@ -347,6 +373,8 @@ impl<P: GlobalPort> Machine<'_, P> {
         mask: u32,
     ) -> bool {
         let code = &self.grid.image.code[pc as usize];
+        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
+        // the block's shared memory or the bank.
         unsafe {
             let address = self.source(warp, code, 0);
             let add = (i64::from(code.off) as u64).wrapping_sub(window::SHARED);
@@ -370,6 +398,8 @@ impl<P: GlobalPort> Machine<'_, P> {
         mask: u32,
     ) {
         let code = &self.grid.image.code[pc as usize];
+        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
+        // the block's shared memory or the bank.
         unsafe {
             let span = Self::shared_span(self.offsets, block, code, mask);
             match kind {
@@ -386,6 +416,8 @@ impl<P: GlobalPort> Machine<'_, P> {
 
     #[inline(always)]
     unsafe fn fast_local(&mut self, warp: &mut Warp, code: &Code, kind: AccessKind, mask: u32) -> bool {
+        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
+        // the block's shared memory or the bank.
         unsafe {
             let address = self.source(warp, code, 0);
             let extent = offsets32(address, code.off as u32, mask, self.offsets);
@@ -402,6 +434,8 @@ impl<P: GlobalPort> Machine<'_, P> {
 
     /// Performs a load or store at the lanes' offsets in local memory, which are in bounds.
     pub(crate) unsafe fn local_access(&mut self, warp: &mut Warp, code: &Code, kind: AccessKind, mask: u32) {
+        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
+        // the block's shared memory or the bank.
         unsafe {
             if kind == AccessKind::Load {
                 warp.local.load(&self.offsets.0, mask, code.shape, warp.rows.add(code.dst as usize));
@@ -422,6 +456,8 @@ impl<P: GlobalPort> Machine<'_, P> {
         mask: u32,
     ) -> bool {
         let bytes = self.grid.bank(bank);
+        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
+        // the block's shared memory or the bank.
         unsafe {
             let address = self.source(warp, code, 0);
             let extent = offsets32(address, code.off as u32, mask, self.offsets);

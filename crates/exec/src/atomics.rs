@@ -38,12 +38,14 @@ impl AtomicOp {
     /// # Safety
     /// The span's lanes must lie in writable memory and be aligned; the rows must span the type's words.
     pub unsafe fn apply(&self, span: &Span, b: *const Row, c: *const Row, dst: Option<*mut Row>) -> bool {
+        // SAFETY: lanes of the span and rows as `apply` demands.
         if let Some(changed) = unsafe { self.apply_words(span, b, c, dst) } {
             return changed;
         }
         let mut changed = false;
         let words = self.ty.words() as usize;
         for lane in lanes_of(span.mask) {
+            // SAFETY: lanes of the span and rows as `apply` demands.
             unsafe {
                 let at = span.host.add(span.offsets[lane] as usize);
                 let wide = |row: *const Row| -> u128 {
@@ -87,6 +89,7 @@ impl AtomicOp {
             (|$old:ident, $b:ident, $c:ident| $new:expr) => {{
                 let mut changed = 0;
                 for lane in lanes_of(span.mask) {
+                    // SAFETY: lanes of the span and rows as `apply` demands.
                     unsafe {
                         let at = span.host.add(span.offsets[lane] as usize).cast::<u32>();
                         let ($old, $b, $c) = (at.read(), (*b).0[lane], (*c).0[lane]);

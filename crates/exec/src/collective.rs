@@ -16,11 +16,13 @@ impl<P: GlobalPort> Machine<'_, P> {
     /// The member mask a lane gives; it always counts itself.
     unsafe fn member(&self, warp: &Warp, pc: u32, lane: usize) -> u32 {
         let code = &self.grid.image.code[pc as usize];
+        // SAFETY: the warp and `pc` belong to this grid (see `Machine`), so the member mask's row is the warp's.
         unsafe { (*self.source(warp, code, usize::from(code.member))).0[lane] | 1 << lane }
     }
 
     /// The lanes of `mask` that give the same members as its lowest one, and these members.
     unsafe fn group(&self, warp: &Warp, pc: u32, mask: u32) -> (u32, u32) {
+        // SAFETY: the warp and `pc` belong to this grid (see `Machine`), so the member mask's row is the warp's.
         unsafe {
             let members = self.member(warp, pc, mask.trailing_zeros() as usize);
             let same = lanes_of(mask).filter(|&lane| self.member(warp, pc, lane) == members);
@@ -33,11 +35,13 @@ impl<P: GlobalPort> Machine<'_, P> {
     unsafe fn compute_groups(&mut self, warp: &mut Warp, pc: u32, mask: u32) {
         let image = self.grid.image;
         if image.uops[pc as usize].op == Op::Shfl {
+            // SAFETY: the warp and `pc` belong to this grid (see `Machine`), so the member mask's row is the warp's.
             unsafe { self.compute(warp, &image.code[pc as usize], &image.uops[pc as usize], mask) };
             return;
         }
         let mut rest = mask;
         while rest != 0 {
+            // SAFETY: the warp and `pc` belong to this grid (see `Machine`), so the member mask's row is the warp's.
             unsafe {
                 let (group, _) = self.group(warp, pc, rest);
                 self.compute(warp, &image.code[pc as usize], &image.uops[pc as usize], group);
@@ -49,6 +53,7 @@ impl<P: GlobalPort> Machine<'_, P> {
     /// Whether every lane of the mask finds all lanes it names in it.
     unsafe fn is_complete(&self, warp: &Warp, pc: u32, mask: u32) -> bool {
         let live = warp.splits.live;
+        // SAFETY: the warp and `pc` belong to this grid (see `Machine`), so the member mask's row is the warp's.
         lanes_of(mask).all(|lane| unsafe { self.member(warp, pc, lane) & live & !mask == 0 })
     }
 
@@ -59,6 +64,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         pc: u32,
         mask: u32,
     ) -> Event {
+        // SAFETY: the warp and `pc` belong to this grid (see `Machine`), so the member mask's row is the warp's.
         unsafe {
             let code = &self.grid.image.code[pc as usize];
             let members = &(*self.source(warp, code, usize::from(code.member))).0;
@@ -86,6 +92,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         pc: u32,
         mask: u32,
     ) -> Event {
+        // SAFETY: the warp and `pc` belong to this grid (see `Machine`), so the member mask's row is the warp's.
         unsafe {
             if !warp.splits.per_thread || self.is_complete(warp, pc, mask) {
                 self.groups_met(warp, block, pc, mask);
@@ -100,6 +107,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         let mut left = if block.shadow.is_some() { mask } else { 0 };
         while left != 0 {
             let lane = left.trailing_zeros();
+            // SAFETY: the warp and `pc` belong to this grid (see `Machine`), so the member mask's row is the warp's.
             let group = mask & unsafe { self.member(warp, pc, lane as usize) } | 1 << lane;
             lanes_met(warp, block, group);
             left &= !group;
@@ -108,6 +116,7 @@ impl<P: GlobalPort> Machine<'_, P> {
 
     /// Lets one group of the current split wait for its members. Lanes whose guard fails, and other groups, become splits of their own.
     unsafe fn wait_for_members(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
+        // SAFETY: the warp and `pc` belong to this grid (see `Machine`), so the member mask's row is the warp's.
         let (group, members) = unsafe { self.group(warp, pc, mask) };
         let others = mask & !group;
         // What is not executed now is counted when it is.

@@ -40,8 +40,11 @@ impl<P: GlobalPort> Machine<'_, P> {
                 None => return self.end_lanes(warp, block, pc, mask),
             },
             Kind::Exit => return self.end_lanes(warp, block, pc, mask),
+            // SAFETY: as the caller promises (see `Machine`).
             Kind::Brx | Kind::CallInd => return unsafe { self.indirect(warp, block, pc, mask) },
+            // SAFETY: as the caller promises (see `Machine`).
             Kind::Bar => return unsafe { self.barrier(warp, block, pc, mask) },
+            // SAFETY: as the caller promises (see `Machine`).
             Kind::WarpSync => return unsafe { self.warp_sync(warp, block, pc, mask) },
             Kind::Nanosleep => {
                 warp.splits.go(pc + 1);

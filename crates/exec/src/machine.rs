@@ -101,7 +101,12 @@ impl State {
     }
 }
 
-/// Everything a step needs, borrowed together: cheap enough to be put up for a single one.
+/// Everything a step needs, borrowed together: cheap enough to be built for a single one.
+///
+/// # Safety of its unsafe functions
+/// The warp and the block were made for this grid: the warp's registers have as many rows as the image's highest register asks for, so every operand
+/// of the image's code is a row of the warp or of the pool; `pc` is an index of the image's code, and `mask` names live lanes. [`Machine::new`] takes
+/// a state of the same image, so that `counts` and `windows` have an element for each `pc`.
 pub(crate) struct Machine<'a, P> {
     pub grid: &'a Grid<'a>,
     /// Rows of immediates and constants.
@@ -147,6 +152,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn run_avx2(&mut self, warp: &mut Warp, block: &mut Block, budget: u32) -> Event {
+        // SAFETY: as the caller promises (see `Machine`); the AVX2 copies run where the host has it.
         unsafe { self.run::<true>(warp, block, budget) }
     }
 
@@ -154,6 +160,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
     #[inline(always)]
     unsafe fn run<const WIDE: bool>(&mut self, warp: &mut Warp, block: &mut Block, budget: u32) -> Event {
         for _ in 0..budget {
+            // SAFETY: as the caller promises (see `Machine`); the AVX2 copies run where the host has it.
             let event = unsafe { self.step::<WIDE>(warp, block) };
             if event != Event::Go {
                 return event;
@@ -167,6 +174,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
     unsafe fn step<const WIDE: bool>(&mut self, warp: &mut Warp, block: &mut Block) -> Event {
         // The image's constructor checked every register, target and table, and put an end marker behind the last
         // micro-op, so that neither the pc nor an operand can leave its array.
+        // SAFETY: as the caller promises (see `Machine`); the AVX2 copies run where the host has it.
         unsafe {
             let pc = warp.splits.cur.pc;
             let image = self.grid.image;
@@ -291,6 +299,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn other_access_avx2(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
+        // SAFETY: as the caller promises (see `Machine`); the AVX2 copies run where the host has it.
         unsafe { self.other_access(warp, block, pc, mask) }
     }
 
@@ -312,6 +321,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         if mask == 0 {
             return self.advance(warp, pc);
         }
+        // SAFETY: as the caller promises (see `Machine`); the AVX2 copies run where the host has it.
         unsafe {
             match code.kind {
                 Kind::Sync => self.collective(warp, block, pc, mask),
@@ -347,12 +357,14 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
     pub(crate) unsafe fn source(&self, warp: &Warp, code: &Code, i: usize) -> *const Row {
         let operand = code.src[i];
         let base = if operand >> 31 == 0 { warp.rows } else { self.pool };
+        // SAFETY: as the caller promises (see `Machine`); the AVX2 copies run where the host has it.
         unsafe { base.add((operand & 0x7fff_ffff) as usize) }
     }
 
     /// Executes a lane kernel and merges its predicate results.
     #[inline(always)]
     pub(crate) unsafe fn compute(&mut self, warp: &mut Warp, code: &Code, uop: &Uop, mask: u32) {
+        // SAFETY: as the caller promises (see `Machine`); the AVX2 copies run where the host has it.
         unsafe { compute(self.pool, warp, code, uop, mask) }
     }
 
@@ -415,6 +427,7 @@ fn polls(uop: &Uop) -> bool {
 /// The micro-op must be of the image that the warp runs, and the pool that of its grid.
 #[inline(always)]
 pub(crate) unsafe fn compute(pool: *mut Row, warp: &mut Warp, code: &Code, uop: &Uop, mask: u32) {
+    // SAFETY: as the caller promises (see `Machine`); the AVX2 copies run where the host has it.
     unsafe {
         let source = |i: usize| {
             let operand = code.src[i];

@@ -87,11 +87,13 @@ impl GlobalPort for Direct<'_> {
 
     #[inline(always)]
     unsafe fn load(&mut self, span: &Span, shape: Shape, dst: *mut Row) {
+        // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
         unsafe { gather(span, shape, dst) }
     }
 
     #[inline(always)]
     unsafe fn store(&mut self, span: &Span, shape: Shape, src: *const Row) {
+        // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
         unsafe { scatter(span, shape, src) }
     }
 
@@ -103,6 +105,7 @@ impl GlobalPort for Direct<'_> {
         c: *const Row,
         dst: Option<*mut Row>,
     ) -> bool {
+        // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
         unsafe { op.apply(span, b, c, dst) }
     }
 }
@@ -110,6 +113,7 @@ impl GlobalPort for Direct<'_> {
 /// Reads the lanes' bytes into registers.
 #[inline(always)]
 pub(crate) unsafe fn gather(span: &Span, shape: Shape, dst: *mut Row) {
+    // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
     unsafe {
         match shape {
             Shape::Words(1) => gather_word(span, dst),
@@ -124,6 +128,7 @@ pub(crate) unsafe fn gather(span: &Span, shape: Shape, dst: *mut Row) {
 #[inline(always)]
 unsafe fn gather_word(span: &Span, dst: *mut Row) {
     let at = span.offsets;
+    // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
     unsafe {
         let out = &mut (*dst).0;
         if span.mask == !0 {
@@ -152,9 +157,11 @@ unsafe fn gather_word(span: &Span, dst: *mut Row) {
 
 #[inline(always)]
 unsafe fn gather_words<const W: usize>(span: &Span, dst: *mut Row) {
+    // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
     let read = |lane: usize| unsafe {
         span.host.add(span.offsets[lane] as usize).cast::<[u32; W]>().read_unaligned()
     };
+    // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
     unsafe {
         if span.mask == !0 {
             // Four lanes at a time: the host turns them round in vector registers.
@@ -205,6 +212,7 @@ unsafe fn gather_narrow(span: &Span, bytes: u8, count: u8, signed: bool, dst: *m
     macro_rules! elements {
         ($ty:ty, $wide:ty) => {
             for element in 0..usize::from(count) {
+                // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
                 unsafe {
                     let from = span.host.add(element * size_of::<$ty>());
                     let out = &mut (*dst.add(element)).0;
@@ -227,6 +235,7 @@ unsafe fn gather_narrow(span: &Span, bytes: u8, count: u8, signed: bool, dst: *m
 /// Writes registers to the lanes' bytes; of lanes that write the same byte, the highest wins.
 #[inline(always)]
 pub(crate) unsafe fn scatter(span: &Span, shape: Shape, src: *const Row) {
+    // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
     unsafe {
         match shape {
             Shape::Words(1) => scatter_word(span, src),
@@ -241,6 +250,7 @@ pub(crate) unsafe fn scatter(span: &Span, shape: Shape, src: *const Row) {
 #[inline(always)]
 unsafe fn scatter_word(span: &Span, src: *const Row) {
     let at = span.offsets;
+    // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
     unsafe {
         let data = &(*src).0;
         if span.mask == !0 {
@@ -262,6 +272,7 @@ unsafe fn scatter_word(span: &Span, src: *const Row) {
 #[inline(always)]
 unsafe fn scatter_words<const W: usize>(span: &Span, src: *const Row) {
     for lane in lanes_of(span.mask) {
+        // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
         unsafe {
             let mut data = [0u32; W];
             for (word, value) in data.iter_mut().enumerate() {
@@ -276,6 +287,7 @@ unsafe fn scatter_words<const W: usize>(span: &Span, src: *const Row) {
 unsafe fn scatter_narrow(span: &Span, bytes: u8, count: u8, src: *const Row) {
     for lane in lanes_of(span.mask) {
         for element in 0..usize::from(count) {
+            // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
             unsafe {
                 let to = span.host.add(span.offsets[lane] as usize + element * usize::from(bytes));
                 let value = (*src.add(element)).0[lane];
@@ -306,6 +318,7 @@ pub(crate) unsafe fn lane_bytes(rows: *const Row, shape: Shape, lane: usize) -> 
 /// Whether a store would change any byte. Lanes that write the same place count as a change when their values differ.
 pub(crate) unsafe fn would_change(span: &Span, shape: Shape, src: *const Row) -> bool {
     let mut scratch = [Row([0; 32]); 8];
+    // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
     unsafe {
         gather(span, shape, scratch.as_mut_ptr());
         let (rows, keep) = match shape {

@@ -252,6 +252,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         kind: AccessKind,
     ) {
         let code = &self.grid.image.code[pc as usize];
+        // SAFETY: as the caller promises (see `Machine`).
         unsafe {
             let span = Span { host, guest, offsets: &self.offsets.0, mask, bytes: u32::from(code.bytes) };
             match kind {
@@ -372,6 +373,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         match address & !0xffff_ffff {
             // SAFETY: in bounds of the block's shared memory.
             window::SHARED => {
+                // SAFETY: as the caller promises (see `Machine`).
                 (low < block.shared_bytes).then(|| unsafe { block.shared().add(low as usize).read() })
             }
             window::LOCAL => warp.local.byte(lane, low),

@@ -102,6 +102,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         let result = if P::RECORDS {
             let mut texels = std::mem::take(&mut self.tally.record.texels);
             texels.clear();
+            // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`).
             let result = unsafe { self.texels(uop, &args, pc, &mut texels) };
             let kind = match uop.op {
                 Op::Sust => AccessKind::Store,
@@ -114,6 +115,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             self.tally.record.texels = texels;
             result
         } else {
+            // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`).
             unsafe { self.texels(uop, &args, pc, &mut Untraced) }
         };
         match result {

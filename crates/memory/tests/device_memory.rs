@@ -164,6 +164,7 @@ fn the_rest_of_a_page_is_zero_when_it_is_reused() {
     let second = memory.alloc(2 * LARGE + 1, "second").unwrap();
     assert_eq!(second, first);
     let host = memory.behind(second + 2 * LARGE + 1, PAGE - 1).unwrap();
+    // SAFETY: `behind` answers for as many bytes as it is asked for.
     let rest = unsafe { std::slice::from_raw_parts(host, PAGE as usize - 1) };
     assert!(rest.iter().all(|&byte| byte == 0));
     assert!(memory.behind(BASE - 8, 4).is_none() && memory.behind(BASE + (8 << 20), 4).is_none());

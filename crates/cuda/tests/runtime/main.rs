@@ -2,6 +2,9 @@
 //! The runtime API, called as a compiled program calls it: start-up code registers a module, then every group of functions is used
 //! once, bad arguments included. A process has one device, so the tests take turns.
 
+// Pointers that the tests pass are local variables, null, or deliberately wrong ones that the API has to refuse.
+#![allow(clippy::undocumented_unsafe_blocks)]
+
 mod copies;
 mod errors;
 mod graphs;

@@ -100,6 +100,7 @@ impl<C: Comparison, const RELATION: u8> Body for Compare<C, RELATION> {
     unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
         let Sub::Cmp(cmp, _) = uop.sub else { return };
         let (_, negated) = if C::FLOAT { relation(cmp) } else { integer_relation(cmp) };
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         let holds = unsafe { C::test::<L, RELATION>(args, uop) };
         finish(args, uop, holds ^ ones(negated));
     }
@@ -143,6 +144,7 @@ impl Comparison for Unsigned {
     const FLOAT: bool = false;
     #[inline(always)]
     unsafe fn test<L: Isa, const RELATION: u8>(args: &Args, _: &Uop) -> u32 {
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         unsafe { test2::<L>(args, |a, b| ones(holds(RELATION, a, b))) }
     }
 }
@@ -152,6 +154,7 @@ impl Comparison for Signed {
     const FLOAT: bool = false;
     #[inline(always)]
     unsafe fn test<L: Isa, const RELATION: u8>(args: &Args, _: &Uop) -> u32 {
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         unsafe { test2::<L>(args, |a, b| ones(holds(RELATION, a as i32, b as i32))) }
     }
 }
@@ -166,6 +169,7 @@ impl<const FTZ: bool, const MODIFIED: bool> Comparison for Single<FTZ, MODIFIED>
             let v = if MODIFIED { m.apply(v) } else { v };
             f32::from_bits(if FTZ { flush(v) } else { v })
         };
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         unsafe { test2::<L>(args, |x, y| ones(holds(RELATION, read(a, x), read(b, y)))) }
     }
 }
@@ -177,6 +181,7 @@ impl Comparison for Double {
     unsafe fn test<L: Isa, const RELATION: u8>(args: &Args, uop: &Uop) -> u32 {
         let [a, b, _] = super::float64::sources(uop);
         let read = f64::from_bits;
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         unsafe { test2_wide::<L>(args, |x, y| ones(holds(RELATION, read(a.apply(x)), read(b.apply(y))))) }
     }
 }
@@ -190,6 +195,7 @@ impl<F: HalfFormat, const PACKED: bool> Body for Halves<F, PACKED> {
         let Sub::Cmp(cmp, _) = uop.sub else { return };
         let (relation, negated) = relation(cmp);
         let ([ma, mb, _], ftz) = (super::half::sources(uop), uop.flags.has(Flags::FTZ));
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         let (a, b) = unsafe { (row(args, 0, 0), row(args, 1, 0)) };
         let mut result = [0; 2];
         for half in 0..if PACKED { 2 } else { 1 } {

@@ -86,6 +86,7 @@ kernel!(Vote, |L, args, uop| {
 /// Active lanes that a lane's member mask names.
 #[inline(always)]
 unsafe fn members(args: &Args, source: usize, lane: usize) -> u32 {
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     args.mask & unsafe { row(args, source, 0) }[lane]
 }
 

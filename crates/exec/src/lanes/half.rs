@@ -195,7 +195,9 @@ impl<F: HalfFormat, const PACKED: bool, const OP: u8, const PLAIN: bool> Body
         let mode =
             Mode { ftz: flags.has(Flags::FTZ), sat: flags.has(Flags::SAT), relu: flags.has(Flags::RELU) };
         // A loop rather than a closure, which is too long for the compiler to inline everywhere.
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         let (a, b) = unsafe { (row(args, 0, 0), row(args, 1, 0)) };
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         let c = if OP == FMA { unsafe { row(args, 2, 0) } } else { a };
         let mut out = [0; 32];
         for lane in 0..32 {
@@ -205,6 +207,7 @@ impl<F: HalfFormat, const PACKED: bool, const OP: u8, const PLAIN: bool> Body
                 out[lane] |= arithmetic::<F, OP>(a >> 16, b >> 16, c >> 16, mode) << 16;
             }
         }
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         unsafe { store::<L>(args, 0, &out) };
     }
 }
@@ -234,6 +237,7 @@ impl<F: HalfFormat, const PACKED: bool> Body for MinMaxHalf<F, PACKED> {
     unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
         let ([ma, mb, _], flags) = (sources(uop), uop.flags);
         let max = uop.sub == Sub::MinMax(MinMax::Max);
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         let (a, b) = unsafe { (row(args, 0, 0), row(args, 1, 0)) };
         let mut out = [0; 32];
         for lane in 0..32 {
@@ -243,6 +247,7 @@ impl<F: HalfFormat, const PACKED: bool> Body for MinMaxHalf<F, PACKED> {
                 out[lane] |= choose::<F>(a >> 16, b >> 16, max, flags) << 16;
             }
         }
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         unsafe { store::<L>(args, 0, &out) };
     }
 }

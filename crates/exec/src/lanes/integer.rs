@@ -151,6 +151,7 @@ struct ImadWide<const SIGNED: bool, const PLAIN: bool>;
 impl<const SIGNED: bool, const PLAIN: bool> super::shell::Body for ImadWide<SIGNED, PLAIN> {
     #[inline(always)]
     unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         let (a, b, c) = unsafe { (row(args, 0, 0), row(args, 1, 0), pair(args, 2)) };
         let (mut low, mut high, mut carry) = ([0; 32], [0; 32], [0; 32]);
         let (sign, nc) = (product_sign(uop), u64::from(uop.neg >> 2 & 1).wrapping_neg());
@@ -171,6 +172,7 @@ impl<const SIGNED: bool, const PLAIN: bool> super::shell::Body for ImadWide<SIGN
         if !PLAIN {
             args.pdst[0] = L::signs(&carry);
         }
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         unsafe {
             store::<L>(args, 0, &low);
             store::<L>(args, 1, &high);

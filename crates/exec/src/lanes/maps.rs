@@ -15,6 +15,7 @@ pub(super) type Words = [u32; 32];
 /// The source must have that many rows.
 #[inline(always)]
 pub(super) unsafe fn row<'a>(args: &Args, i: usize, word: usize) -> &'a Words {
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     unsafe { &(*args.src[i].add(word)).0 }
 }
 
@@ -24,6 +25,7 @@ pub(super) unsafe fn row<'a>(args: &Args, i: usize, word: usize) -> &'a Words {
 /// The destination must have that many rows.
 #[inline(always)]
 pub(super) unsafe fn store<L: Isa>(args: &mut Args, word: usize, value: &Words) {
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     let dst = unsafe { &mut *args.dst.add(word) };
     if args.mask == u32::MAX {
         *dst = Row(*value);
@@ -34,42 +36,50 @@ pub(super) unsafe fn store<L: Isa>(args: &mut Args, word: usize, value: &Words) 
 
 #[inline(always)]
 pub(super) unsafe fn map1<L: Isa>(args: &mut Args, f: impl Fn(u32) -> u32) {
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     let a = unsafe { row(args, 0, 0) };
     let mut out = [0; 32];
     for lane in 0..32 {
         out[lane] = f(a[lane]);
     }
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     unsafe { store::<L>(args, 0, &out) };
 }
 
 #[inline(always)]
 pub(super) unsafe fn map2<L: Isa>(args: &mut Args, f: impl Fn(u32, u32) -> u32) {
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     let (a, b) = unsafe { (row(args, 0, 0), row(args, 1, 0)) };
     let mut out = [0; 32];
     for lane in 0..32 {
         out[lane] = f(a[lane], b[lane]);
     }
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     unsafe { store::<L>(args, 0, &out) };
 }
 
 #[inline(always)]
 pub(super) unsafe fn map3<L: Isa>(args: &mut Args, f: impl Fn(u32, u32, u32) -> u32) {
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     let (a, b, c) = unsafe { (row(args, 0, 0), row(args, 1, 0), row(args, 2, 0)) };
     let mut out = [0; 32];
     for lane in 0..32 {
         out[lane] = f(a[lane], b[lane], c[lane]);
     }
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     unsafe { store::<L>(args, 0, &out) };
 }
 
 /// As [`map3`], with a carry into each lane.
 #[inline(always)]
 pub(super) unsafe fn map3x<L: Isa>(args: &mut Args, x: u32, f: impl Fn(u32, u32, u32, u32) -> u32) {
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     let (a, b, c) = unsafe { (row(args, 0, 0), row(args, 1, 0), row(args, 2, 0)) };
     let mut out = [0; 32];
     for lane in 0..32 {
         out[lane] = f(a[lane], b[lane], c[lane], x >> lane & 1);
     }
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     unsafe { store::<L>(args, 0, &out) };
 }
 
@@ -80,18 +90,21 @@ pub(super) unsafe fn map3_pred<L: Isa>(
     x: u32,
     f: impl Fn(u32, u32, u32, u32) -> (u32, u32),
 ) {
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     let (a, b, c) = unsafe { (row(args, 0, 0), row(args, 1, 0), row(args, 2, 0)) };
     let (mut out, mut top) = ([0; 32], [0; 32]);
     for lane in 0..32 {
         (out[lane], top[lane]) = f(a[lane], b[lane], c[lane], x >> lane & 1);
     }
     args.pdst[0] = L::signs(&top);
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     unsafe { store::<L>(args, 0, &out) };
 }
 
 /// The lanes for which a comparison of sources 0 and 1 holds; `f` gives all ones or zero.
 #[inline(always)]
 pub(super) unsafe fn test2<L: Isa>(args: &Args, f: impl Fn(u32, u32) -> u32) -> u32 {
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     let (a, b) = unsafe { (row(args, 0, 0), row(args, 1, 0)) };
     let mut top = [0; 32];
     for lane in 0..32 {
@@ -103,6 +116,7 @@ pub(super) unsafe fn test2<L: Isa>(args: &Args, f: impl Fn(u32, u32) -> u32) -> 
 /// As [`test2`] for 64-bit sources.
 #[inline(always)]
 pub(super) unsafe fn test2_wide<L: Isa>(args: &Args, f: impl Fn(u64, u64) -> u32) -> u32 {
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     let (a, b) = unsafe { (pair(args, 0), pair(args, 1)) };
     let mut top = [0; 32];
     for lane in 0..32 {
@@ -124,6 +138,7 @@ impl Pair<'_> {
 
 #[inline(always)]
 pub(super) unsafe fn pair<'a>(args: &Args, i: usize) -> Pair<'a> {
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     unsafe { Pair(row(args, i, 0), row(args, i, 1)) }
 }
 
@@ -136,6 +151,7 @@ pub(super) unsafe fn fill_wide<L: Isa>(args: &mut Args, f: impl Fn(usize) -> u64
         low[lane] = value as u32;
         high[lane] = (value >> 32) as u32;
     }
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     unsafe {
         store::<L>(args, 0, &low);
         store::<L>(args, 1, &high);
@@ -149,6 +165,7 @@ pub(super) unsafe fn fill<L: Isa>(args: &mut Args, f: impl Fn(usize) -> u32) {
     for (lane, word) in out.iter_mut().enumerate() {
         *word = f(lane);
     }
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     unsafe { store::<L>(args, 0, &out) };
 }
 

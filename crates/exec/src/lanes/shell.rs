@@ -176,6 +176,7 @@ pub(super) trait Body {
 }
 
 unsafe fn plain<B: Body>(args: &mut Args, uop: &Uop) {
+    // SAFETY: the contract of `Kernel`, passed on to the body; a shell is picked where the host has its features.
     unsafe { B::run::<Portable>(args, uop) }
 }
 
@@ -184,6 +185,7 @@ macro_rules! shell {
     ($name:ident, $features:literal) => {
         #[target_feature(enable = $features)]
         unsafe fn $name<B: Body>(args: &mut Args, uop: &Uop) {
+            // SAFETY: the contract of `Kernel`, passed on to the body; a shell is picked where the host has its features.
             unsafe { B::run::<Wide>(args, uop) }
         }
     };
@@ -219,6 +221,7 @@ macro_rules! kernel {
                 $args: &mut $crate::lanes::Args,
                 $uop: &warpwatt_isa::Uop,
             ) {
+                // SAFETY: the contract of `Kernel`, passed on to the body; a shell is picked where the host has its features.
                 unsafe { $body }
             }
         }

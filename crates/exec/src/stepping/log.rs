@@ -134,8 +134,10 @@ impl EpochLog {
             && span.mask == !0
             && is_consecutive(span)
         {
+            // SAFETY: span and rows as the port's caller promises (see `GlobalPort`).
             unsafe { self.push_run(span, usize::from(words), src) };
         } else {
+            // SAFETY: span and rows as the port's caller promises (see `GlobalPort`).
             unsafe { self.push_scattered(span, shape, src) };
         }
     }
@@ -153,6 +155,7 @@ impl EpochLog {
             bytes: span.bytes,
             what: What::Run,
         };
+        // SAFETY: span and rows as the port's caller promises (see `GlobalPort`).
         unsafe {
             if words == 1 {
                 self.rows.push(*src);
@@ -288,6 +291,7 @@ impl EpochLog {
         let offsets = std::array::from_fn(|lane| (lane * LANE) as u32);
         let host = scratch.0.as_mut_ptr().cast();
         let read = Span { host, guest: span.guest, offsets: &offsets, mask: span.mask, bytes: span.bytes };
+        // SAFETY: span and rows as the port's caller promises (see `GlobalPort`).
         unsafe { gather(&read, shape, dst) };
     }
 

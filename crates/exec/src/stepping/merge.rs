@@ -50,6 +50,7 @@ pub unsafe fn merge<L: AsMut<EpochLog>>(
 #[inline(always)]
 unsafe fn apply_next(log: &mut EpochLog, watch: bool, outcome: &mut MergeOutcome) {
     let Some((taken, what)) = log.take() else { return };
+    // SAFETY: the log holds spans that were checked when they were logged, and no allocation ends within an epoch.
     unsafe {
         match what {
             What::Run => {

@@ -32,6 +32,7 @@ impl GlobalPort for EpochPort<'_> {
 
     #[inline(always)]
     unsafe fn load(&mut self, span: &Span, shape: Shape, dst: *mut Row) {
+        // SAFETY: passed on as the caller promises (see `GlobalPort`).
         unsafe {
             if self.log.has_stores() && self.log.may_hold(span) {
                 self.log.load_through(span, shape, dst);
@@ -43,6 +44,7 @@ impl GlobalPort for EpochPort<'_> {
 
     #[inline(always)]
     unsafe fn store(&mut self, span: &Span, shape: Shape, src: *const Row) {
+        // SAFETY: passed on as the caller promises (see `GlobalPort`).
         unsafe { self.log.push_store(span, shape, src) }
     }
 
@@ -54,6 +56,7 @@ impl GlobalPort for EpochPort<'_> {
         c: *const Row,
         dst: Option<*mut Row>,
     ) -> bool {
+        // SAFETY: passed on as the caller promises (see `GlobalPort`).
         unsafe { self.log.push_atomic(span, op, b, c, dst) };
         false
     }
@@ -74,10 +77,12 @@ impl GlobalPort for MergedPort<'_> {
     }
 
     unsafe fn load(&mut self, span: &Span, shape: Shape, dst: *mut Row) {
+        // SAFETY: passed on as the caller promises (see `GlobalPort`).
         unsafe { Direct(self.0).load(span, shape, dst) }
     }
 
     unsafe fn store(&mut self, span: &Span, shape: Shape, src: *const Row) {
+        // SAFETY: passed on as the caller promises (see `GlobalPort`).
         unsafe { Direct(self.0).store(span, shape, src) }
     }
 
@@ -89,6 +94,7 @@ impl GlobalPort for MergedPort<'_> {
         c: *const Row,
         dst: Option<*mut Row>,
     ) -> bool {
+        // SAFETY: passed on as the caller promises (see `GlobalPort`).
         unsafe { Direct(self.0).atomic(span, op, b, c, dst) }
     }
 }

@@ -74,6 +74,7 @@ impl Lane<'_> {
     /// # Safety
     /// The operand must have it.
     unsafe fn word(&self, operand: usize, k: usize) -> u32 {
+        // SAFETY: operands' rows span the words that the micro-op's geometry reads.
         unsafe { (*self.args.src[operand].add(k)).0[self.lane] }
     }
 
@@ -90,6 +91,7 @@ impl Lane<'_> {
     }
 
     unsafe fn image<'m>(&self, memory: &'m DeviceMemory) -> Result<&'m Image, TextureFault> {
+        // SAFETY: operands' rows span the words that the micro-op's geometry reads.
         let handle = unsafe { u64::from(self.word(0, 0)) | u64::from(self.word(0, 1)) << 32 };
         memory.images.get(handle).ok_or_else(|| {
             let detail = match handle {
@@ -118,6 +120,7 @@ pub(crate) unsafe fn read(
     if is_idle(trace) && unsafe { warp::read(memory, uop, args, near) }.is_some() {
         return Ok(());
     }
+    // SAFETY: operands' rows span the words that the micro-op's geometry reads.
     unsafe { read_by_lane(memory, uop, args, trace) }
 }
 
@@ -136,6 +139,7 @@ unsafe fn read_by_lane(
         let at = Lane { args, lane };
         // SAFETY: the caller vouches for the rows; `word` reads only the words an operand has.
         let image = unsafe { at.image(memory)? };
+        // SAFETY: operands' rows span the words that the micro-op's geometry reads.
         let word = |operand: usize, k: usize| unsafe { at.word(operand, k) };
         let gone = |address| at.gone(address);
         let mut result = [0u32; 4];
@@ -198,6 +202,7 @@ pub(crate) unsafe fn write(
     if is_idle(trace) && unsafe { warp::write(memory, uop, args, near) }.is_some() {
         return Ok(());
     }
+    // SAFETY: operands' rows span the words that the micro-op's geometry reads.
     unsafe { write_by_lane(memory, uop, args, trace) }
 }
 
@@ -212,6 +217,7 @@ unsafe fn write_by_lane(
         let at = Lane { args, lane };
         // SAFETY: as above.
         let image = unsafe { at.image(memory)? };
+        // SAFETY: operands' rows span the words that the micro-op's geometry reads.
         let word = |operand: usize, k: usize| unsafe { at.word(operand, k) };
         let place = |geom, clamp, formatted| {
             surface::Place::of(image, geom, clamp, formatted, uop, |k| word(1, k))

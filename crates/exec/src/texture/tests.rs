@@ -51,6 +51,7 @@ fn run(
     let args = TextureArgs { dst: dst.as_mut_ptr(), src, mask: 1 << 5 };
     let window = &mut crate::machine::NO_WINDOW.clone();
     let near = &mut Near { window, level: lanes::Level::detect() };
+    // SAFETY: the rows are local arrays, long enough for every geometry.
     unsafe {
         match writes(&full) {
             true => write(memory, &full, &args, near, &mut Untraced),

@@ -72,6 +72,7 @@ impl<F: HalfFormat> Body for Widen<F> {
     #[inline(always)]
     unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
         let (modifier, ftz) = (half::sources(uop)[0], uop.flags.has(Flags::FTZ));
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         unsafe { map1::<L>(args, |a| float32::finish(F::widen(modifier.apply(a) & 0xffff), ftz, false)) };
     }
 }
@@ -89,6 +90,7 @@ impl<F: HalfFormat> Body for Narrow<F> {
     #[inline(always)]
     unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
         let (modifier, ftz) = (sources(uop)[0], uop.flags.has(Flags::FTZ));
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         unsafe { map1::<L>(args, |a| to_half::<F>(modifier.apply(a), ftz)) };
     }
 }
@@ -99,12 +101,14 @@ impl<F: HalfFormat> Body for Pack<F> {
     #[inline(always)]
     unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
         let ([ma, mb, _], ftz) = (sources(uop), uop.flags.has(Flags::FTZ));
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         let (a, b) = unsafe { (row(args, 0, 0), row(args, 1, 0)) };
         let mut out = [0; 32];
         for lane in 0..32 {
             let (high, low) = (ma.apply(a[lane]), mb.apply(b[lane]));
             out[lane] = to_half::<F>(high, ftz) << 16 | to_half::<F>(low, ftz);
         }
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         unsafe { store::<L>(args, 0, &out) };
     }
 }

@@ -63,9 +63,11 @@ kernel!(Copy64, |L, args, _uop| {
 #[inline(always)]
 pub(super) unsafe fn read(args: &Args, ty: Ty, lane: usize) -> i128 {
     if ty.words() == 2 {
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         let value = unsafe { pair(args, 0) }.get(lane);
         return if ty.is_signed() { i128::from(value as i64) } else { i128::from(value) };
     }
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     let value = extend(unsafe { row(args, 0, 0) }[lane], unused(ty), ty.is_signed());
     if ty.is_signed() { i128::from(value as i32) } else { i128::from(value) }
 }

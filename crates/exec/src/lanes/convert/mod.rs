@@ -38,12 +38,14 @@ fn bits(ty: Ty) -> u32 {
 /// Source `source` in one lane as F64, which holds every float exactly, with sign modifiers; F32 is flushed if told.
 #[inline(always)]
 unsafe fn read_float(args: &Args, uop: &Uop, source: usize, lane: usize) -> f64 {
+    // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     let low = unsafe { row(args, source, 0) }[lane];
     let value = match uop.ty2 {
         Ty::F16 => f64::from(Half::widen(low & 0xffff)),
         Ty::Bf16 => f64::from(Brain::widen(low & 0xffff)),
         Ty::F32 if uop.flags.has(Flags::FTZ) => f64::from(f32::from_bits(float32::flush(low))),
         Ty::F32 => f64::from(f32::from_bits(low)),
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         _ => f64::from_bits(u64::from(low) | u64::from(unsafe { row(args, source, 1) }[lane]) << 32),
     };
     let value = if uop.abs >> source & 1 == 1 { value.abs() } else { value };

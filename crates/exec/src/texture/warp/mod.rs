@@ -42,7 +42,9 @@ pub(super) unsafe fn read(
 ) -> Option<()> {
     match near.level {
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: operands' rows span the words that the micro-op's geometry reads; the AVX2 copies run where the host has it.
         lanes::Level::Avx2 | lanes::Level::Avx512 => unsafe { read_avx2(memory, uop, args, near.window) },
+        // SAFETY: operands' rows span the words that the micro-op's geometry reads; the AVX2 copies run where the host has it.
         _ => unsafe { read_with::<false>(memory, uop, args, near.window) },
     }
 }
@@ -50,6 +52,7 @@ pub(super) unsafe fn read(
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn read_avx2(memory: &DeviceMemory, uop: &Uop, args: &TextureArgs, window: &mut Window) -> Option<()> {
+    // SAFETY: operands' rows span the words that the micro-op's geometry reads; the AVX2 copies run where the host has it.
     unsafe { read_with::<true>(memory, uop, args, window) }
 }
 
@@ -61,6 +64,7 @@ unsafe fn read_with<const WIDE: bool>(
     args: &TextureArgs,
     window: &mut Window,
 ) -> Option<()> {
+    // SAFETY: operands' rows span the words that the micro-op's geometry reads; the AVX2 copies run where the host has it.
     unsafe {
         let image = common_image(memory, args)?;
         match (uop.op, uop.sub) {
@@ -95,7 +99,9 @@ pub(super) unsafe fn write(
     }
     match near.level {
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: operands' rows span the words that the micro-op's geometry reads; the AVX2 copies run where the host has it.
         lanes::Level::Avx2 | lanes::Level::Avx512 => unsafe { write_avx2(memory, uop, args, near.window) },
+        // SAFETY: operands' rows span the words that the micro-op's geometry reads; the AVX2 copies run where the host has it.
         _ => unsafe { write_with(memory, uop, args, near.window) },
     }
 }
@@ -108,6 +114,7 @@ unsafe fn write_avx2(
     args: &TextureArgs,
     window: &mut Window,
 ) -> Option<()> {
+    // SAFETY: operands' rows span the words that the micro-op's geometry reads; the AVX2 copies run where the host has it.
     unsafe { write_with(memory, uop, args, window) }
 }
 
@@ -118,6 +125,7 @@ unsafe fn write_with(
     args: &TextureArgs,
     window: &mut Window,
 ) -> Option<()> {
+    // SAFETY: operands' rows span the words that the micro-op's geometry reads; the AVX2 copies run where the host has it.
     unsafe {
         let image = common_image(memory, args)?;
         match uop.op {
@@ -134,6 +142,7 @@ unsafe fn write_with(
 /// The first operand must have two rows.
 #[inline(always)]
 unsafe fn common_image<'m>(memory: &'m DeviceMemory, args: &TextureArgs) -> Option<&'m Image> {
+    // SAFETY: operands' rows span the words that the micro-op's geometry reads; the AVX2 copies run where the host has it.
     let (low, high) = unsafe { (&(*args.src[0]).0, &(*args.src[0].add(1)).0) };
     let first = args.mask.trailing_zeros() as usize % LANES;
     let (first_low, first_high) = (low[first], high[first]);

@@ -161,6 +161,7 @@ pub(super) unsafe fn store(
 /// As many bytes must lie at each place.
 #[inline(always)]
 unsafe fn scatter<T>(places: &Places, value: impl Fn(usize) -> T) {
+    // SAFETY: places were checked against the image's bounds.
     let write = |lane: usize| unsafe {
         places.host.add(places.offsets[lane] as usize).cast::<T>().write_unaligned(value(lane));
     };

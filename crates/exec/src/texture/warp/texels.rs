@@ -86,6 +86,7 @@ impl<'m> Texels<'m> {
 /// As many bytes must lie at each offset.
 #[inline(always)]
 pub(super) unsafe fn gather(host: *const u8, offsets: &Words, bytes: u32, out: &mut [Words; 4]) {
+    // SAFETY: offsets were clamped to the image by the caller.
     unsafe {
         let at = |lane: usize| host.add(offsets[lane] as usize);
         match bytes {

@@ -1,20 +1,37 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which unit runs an operation, and which latency class it belongs to. The timed machine gives each class its cycles.
 
-use crate::{Op, Sub, Ty, Uop};
+use crate::{Op, Ty, Uop};
 
+/// Execution units of an SM: whose operand collectors and lanes an instruction goes through.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
 pub enum Unit {
-    /// Integer and single-precision lanes.
+    /// Integer and single-precision lanes; branches, barriers and votes take an issue slot of theirs.
     Sp,
     /// Special functions, conversions, bit counting.
     Sfu,
     Fp64,
-    /// Loads, stores, atomics, shuffles.
-    LdSt,
-    Tex,
-    /// Branches, barriers, predicates: no lanes are used.
-    Control,
+    /// Shuffles: the data paths of the load/store unit, with a fixed latency.
+    Shuffle,
+    /// Loads, stores, atomics, textures: the memory unit decides how long they take.
+    Memory,
+}
+
+impl Unit {
+    pub const COUNT: usize = 5;
+    pub const ALL: [Unit; Unit::COUNT] = [Unit::Sp, Unit::Sfu, Unit::Fp64, Unit::Shuffle, Unit::Memory];
+
+    /// As in the names of counters.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Sp => "sp",
+            Unit::Sfu => "sfu",
+            Unit::Fp64 => "fp64",
+            Unit::Shuffle => "shuffle",
+            Unit::Memory => "memory",
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -82,16 +99,13 @@ impl Uop {
         }
     }
 
+    /// The unit that executes the operation.
     pub fn unit(&self) -> Unit {
         match self.class() {
             Class::Fp64 => Unit::Fp64,
             Class::Special | Class::Convert | Class::BitCount => Unit::Sfu,
-            Class::Shuffle | Class::Load | Class::Store | Class::Atomic | Class::Fence | Class::Surface => {
-                Unit::LdSt
-            }
-            Class::Texture => Unit::Tex,
-            Class::Branch | Class::Barrier | Class::System | Class::Vote => Unit::Control,
-            Class::Move if matches!(self.sub, Sub::SReg(_)) => Unit::Control,
+            Class::Shuffle => Unit::Shuffle,
+            Class::Load | Class::Store | Class::Atomic | Class::Texture | Class::Surface => Unit::Memory,
             _ => Unit::Sp,
         }
     }

@@ -25,3 +25,6 @@ pub use techniques::{
     Balance, BlockShape, Fault as InjectedFault, Law, Observed, Profile, Technique, TechniqueError,
     Techniques, WantedCounts,
 };
+
+/// Raised when a counter of a golden run changes: records of different versions are not comparable.
+pub const MODEL_VERSION: u32 = 5;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use warpwatt_base::counters::Count;
 use warpwatt_exec::{CheckOptions, Fault, GridLaunch, GridStats, Services, Watchdog};
-use warpwatt_isa::{Op, Space, Uop};
+use warpwatt_isa::{Op, Space, Unit, Uop};
 
 use crate::ops::{Kind, OpCounters};
 use crate::sm::Stalls;
@@ -132,6 +132,7 @@ pub struct BlockSpan {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PcFacts {
     pub kind: Kind,
+    pub unit: Unit,
     pub path: Path,
     /// Registers of a warp that it reads and writes.
     pub reads: u8,

@@ -341,7 +341,7 @@ pub fn made_up(seeds: usize) -> Ledger {
         paper: "p".to_owned(),
         title: "P".to_owned(),
         citation: "Somebody: P".to_owned(),
-        tool: Tool::new("0", "unknown"),
+        tool: Tool::new("0", "unknown", 1),
         gpus: ["g", "h"].map(str::to_owned).into(),
         gpu_sha256: String::new(),
         technologies: vec!["t".to_owned()],

@@ -343,7 +343,7 @@ impl Charged for Charge {
             Charge::Writes => times(facts.writes),
             Charge::Constants => times(facts.constants),
             Charge::ConstantCache => times(facts.constants) + when(facts.path == Path::Constant, facts.lines),
-            Charge::Unit(name) => when(unit(facts.kind) == name, issues),
+            Charge::Unit(name) => when(facts.unit.name() == name, issues),
             Charge::Shared => when(facts.path == Path::Shared, issues),
             Charge::Lines => when(facts.path == Path::Global, facts.lines),
             Charge::TextureLines => when(facts.path == Path::Texture, facts.lines),
@@ -371,23 +371,6 @@ impl Charged for Charge {
             | Charge::AllLines
             | Charge::Nobody => return None,
         })
-    }
-}
-
-/// The unit that operations of a kind go to.
-fn unit(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Fp64 => "fp64",
-        Kind::Convert
-        | Kind::Reciprocal
-        | Kind::Root
-        | Kind::Logarithm
-        | Kind::Exponential
-        | Kind::Sine
-        | Kind::BitCount => "sfu",
-        Kind::Shuffle => "shuffle",
-        Kind::Load | Kind::Store | Kind::Atomic | Kind::Texture | Kind::Surface => "memory",
-        _ => "sp",
     }
 }
 
@@ -440,7 +423,7 @@ impl Shares for PcShares<'_> {
 
 #[cfg(test)]
 mod tests {
-    use warpwatt_runtime::{Args, Device, LaunchConfig, Mode, Nobody, Options, Timed};
+    use warpwatt_runtime::{Args, Device, LaunchConfig, Mode, Nobody, Options, Timed, Unit};
 
     use super::*;
 
@@ -651,7 +634,7 @@ mod tests {
                 assert!(kinds.contains(&kind), "{}: there is no kind `{kind}`", info.name);
             }
             if let Some(Charge::Unit(name)) = info.charge {
-                assert!(Kind::ALL.iter().any(|kind| unit(*kind) == name), "{}: unit `{name}`", info.name);
+                assert!(Unit::ALL.iter().any(|unit| unit.name() == name), "{}: unit `{name}`", info.name);
             }
         }
     }

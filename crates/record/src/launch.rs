@@ -18,7 +18,7 @@ use warpwatt_runtime::{
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WARPWATT_COMMIT"), ")");
 
 pub fn tool() -> Tool {
-    Tool::new(env!("CARGO_PKG_VERSION"), env!("WARPWATT_COMMIT"))
+    Tool::new(env!("CARGO_PKG_VERSION"), env!("WARPWATT_COMMIT"), warpwatt_runtime::MODEL_VERSION)
 }
 
 pub fn kernel(launch: &LaunchRecord, config: Option<&Config>) -> Kernel {

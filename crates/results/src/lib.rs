@@ -30,6 +30,3 @@ pub use totals::{ClassSums, Elapsed, LineJoules, Sums, ipc};
 
 /// Name and version of the document's layout.
 pub const RUN_SCHEMA: &str = "warpwatt.run/2";
-
-/// Bumped when a counter of a golden run changes.
-pub const MODEL_VERSION: u32 = 5;

@@ -9,11 +9,11 @@ use sha2::{Digest, Sha256};
 
 use warpwatt_config::{Config, listing, sha256};
 
+use crate::RUN_SCHEMA;
 use crate::counters::{Reading, Values};
 use crate::energy::Energy;
 use crate::group::KernelGroup;
 use crate::totals::{Elapsed, Sums};
-use crate::{MODEL_VERSION, RUN_SCHEMA};
 
 /// One run of a workload, of a launch file, or of a program.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -350,8 +350,8 @@ pub struct Host {
 }
 
 impl Tool {
-    pub fn new(version: &str, commit: &str) -> Tool {
-        Tool { version: version.to_owned(), commit: commit.to_owned(), model_version: MODEL_VERSION }
+    pub fn new(version: &str, commit: &str, model_version: u32) -> Tool {
+        Tool { version: version.to_owned(), commit: commit.to_owned(), model_version }
     }
 }
 
@@ -474,7 +474,7 @@ mod tests {
         let [first, second, third] = modes;
         let kernels = vec![kernel(0, 3, 10, first), kernel(1, 3, 20, second), kernel(2, 7, 1, third)];
         let sums = Sums::of(&kernels);
-        RunRecord::new(Tool::new("0", "unknown"), inputs, kernels, &sums, elapsed, host)
+        RunRecord::new(Tool::new("0", "unknown", 1), inputs, kernels, &sums, elapsed, host)
     }
 
     fn functional() -> RunRecord {

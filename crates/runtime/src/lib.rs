@@ -56,12 +56,12 @@ pub use types::{Args, DevicePtr, Dim3, Event, LaunchConfig, ModuleId, Stream};
 pub use warpwatt_codecs::profile::{Collected, Profile as SymbolProfile, ProfileError};
 pub use warpwatt_exec::lanes::Level;
 pub use warpwatt_exec::{CheckOptions, PcCount, SmLimits, Watchdog};
-pub use warpwatt_isa::Ty;
+pub use warpwatt_isa::{Ty, Unit};
 pub use warpwatt_memory::{Allocation, texture};
 pub use warpwatt_model::techniques::block_compression::e2mc::WantedProfile;
 pub use warpwatt_model::traffic::Traffic;
 pub use warpwatt_model::{
-    Balance, BlockShape, BlockSpan, Counters, Gpu, InjectedFault, Kind, Observed, OpCounters, Path, PcFacts,
-    Profile, Progress, Sample, SmCounters, Stall, Stalls, Technique, TechniqueError, Techniques,
-    WantedCounts,
+    Balance, BlockShape, BlockSpan, Counters, Gpu, InjectedFault, Kind, MODEL_VERSION, Observed, OpCounters,
+    Path, PcFacts, Profile, Progress, Sample, SmCounters, Stall, Stalls, Technique, TechniqueError,
+    Techniques, WantedCounts,
 };

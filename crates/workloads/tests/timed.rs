@@ -134,7 +134,7 @@ fn counters_are_those_of_the_golden_file() {
     let changed: Vec<_> = found.lines().filter(|line| !golden.lines().any(|other| other == *line)).collect();
     assert!(
         found == golden,
-        "{} counters have changed, {:?} among them. If the model is meant to behave differently, raise MODEL_VERSION in results and \
+        "{} counters have changed, {:?} among them. If the model is meant to behave differently, raise MODEL_VERSION in model and \
          write the file anew with WARPWATT_BLESS=1",
         changed.len(),
         &changed[..changed.len().min(5)]

@@ -636,6 +636,7 @@ impl<'g, 'a> Run<'g, 'a> {
             .zip(timing)
             .map(|(uop, timing)| PcFacts {
                 kind: Kind::of(uop),
+                unit: timing.unit,
                 path: Path::of(uop),
                 reads: timing.sources,
                 writes: timing.dst_words,

@@ -21,7 +21,7 @@ mod tests;
 use warpwatt_base::calendar::{Board, HORIZON};
 use warpwatt_config::Config;
 
-use crate::sm::{Pipe, Pooled, SOURCES, Timing};
+use crate::sm::{Pooled, SOURCES, Timing, Unit};
 use crate::techniques::{Hung, TechniqueCounters, Techniques};
 
 use collectors::Collectors;
@@ -279,7 +279,7 @@ impl RegisterFile {
     /// Books the way of a result into the register file; gives the cycle in which all of it is written. Techniques are shown the values.
     #[inline(always)]
     pub fn write_back(&mut self, now: u64, slot: usize, timing: &Timing, values: Option<Values>) -> u64 {
-        let buses = if timing.pipe == Pipe::Memory { self.memory_buses } else { self.unit_buses };
+        let buses = if timing.unit == Unit::Memory { self.memory_buses } else { self.unit_buses };
         let (mut done, mut waited) = (now, 0);
         for register in usize::from(timing.dst)..usize::from(timing.dst) + usize::from(timing.dst_words) {
             let register = register as u8;

@@ -35,8 +35,8 @@ impl File {
         self.file.collect(now, warp, &timing)
     }
 
-    fn write_back(&mut self, now: u64, dst: u8, dst_words: u8, pipe: Pipe) -> u64 {
-        let timing = Timing { dst, dst_words, pipe, ..self.fma([1, 2, 3]) };
+    fn write_back(&mut self, now: u64, dst: u8, dst_words: u8, unit: Unit) -> u64 {
+        let timing = Timing { dst, dst_words, unit, ..self.fma([1, 2, 3]) };
         self.file.advance(now);
         self.file.write_back(now, 0, &timing, None)
     }
@@ -84,8 +84,8 @@ fn all_ways_to_collect_book_the_same() {
             let expected = plain.file.collect_by_plan(now, warp, &timing);
             assert_eq!(file.collect(now, warp, registers), expected, "{banks} banks, {ports} ports");
             let dst = registers[0];
-            let written = plain.write_back(now, dst, 1, Pipe::Sp);
-            assert_eq!(file.write_back(now, dst, 1, Pipe::Sp), written);
+            let written = plain.write_back(now, dst, 1, Unit::Sp);
+            assert_eq!(file.write_back(now, dst, 1, Unit::Sp), written);
         }
         assert_eq!(file.file.counters(), plain.file.counters());
     }
@@ -95,7 +95,7 @@ fn all_ways_to_collect_book_the_same() {
 fn results_share_the_bus_and_the_port_with_reads() {
     let mut file = File::new(16, 3);
     file.collect(99, 0, [1, 2, 3]);
-    assert_eq!(file.write_back(100, 1, 1, Pipe::Sp), 101, "the bank is read in this cycle");
-    assert_eq!(file.write_back(100, 8, 2, Pipe::Sp), 101, "one bus slot is left in this cycle");
-    assert_eq!(file.write_back(100, 4, 1, Pipe::Memory), 100, "memory has a bus of its own");
+    assert_eq!(file.write_back(100, 1, 1, Unit::Sp), 101, "the bank is read in this cycle");
+    assert_eq!(file.write_back(100, 8, 2, Unit::Sp), 101, "one bus slot is left in this cycle");
+    assert_eq!(file.write_back(100, 4, 1, Unit::Memory), 100, "memory has a bus of its own");
 }

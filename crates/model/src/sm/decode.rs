@@ -4,24 +4,9 @@
 use warpwatt_config::Config;
 use warpwatt_isa::{CacheOp, Class, Flags, Op, Program, Reg, SReg, Src, Sub, Ty, Uop};
 
+pub use warpwatt_isa::Unit;
+
 use crate::register_file::Map;
-
-/// Which operand collectors and units an instruction goes through.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Pipe {
-    Sp,
-    Sfu,
-    Fp64,
-    /// Shuffles: the data paths of the load/store unit, with a fixed latency.
-    Shuffle,
-    /// Loads, stores, atomics, textures: the memory unit decides how long they take.
-    Memory,
-}
-
-impl Pipe {
-    pub const COUNT: usize = 5;
-}
 
 /// Whose operand collectors an instruction uses: it cannot issue while none of them is free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,7 +56,7 @@ pub struct Timing {
     /// The same for predicates.
     pub pred_hazards: u8,
     pub pred_writes: u8,
-    pub pipe: Pipe,
+    pub unit: Unit,
     pub pool: Pooled,
     pub effect: Effect,
     pub latency: u16,
@@ -156,12 +141,12 @@ fn decode(uop: &Uop, config: &Config, map: &Map) -> Timing {
         high: false,
         pred_hazards: 0,
         pred_writes: 0,
-        pipe: pipe(uop),
-        pool: match pipe(uop) {
-            Pipe::Sp | Pipe::Shuffle => Pooled::Sp,
-            Pipe::Sfu => Pooled::Sfu,
-            Pipe::Fp64 => Pooled::Fp64,
-            Pipe::Memory => Pooled::Memory,
+        unit: uop.unit(),
+        pool: match uop.unit() {
+            Unit::Sp | Unit::Shuffle => Pooled::Sp,
+            Unit::Sfu => Pooled::Sfu,
+            Unit::Fp64 => Pooled::Fp64,
+            Unit::Memory => Pooled::Memory,
         },
         effect: effect(uop),
         latency: latency as u16,
@@ -283,16 +268,6 @@ fn is_wide(uop: &Uop, source: usize) -> bool {
 
 fn insert(set: &mut RegisterSet, register: u8) {
     set[usize::from(register / 64)] |= 1 << (register % 64);
-}
-
-fn pipe(uop: &Uop) -> Pipe {
-    match uop.class() {
-        Class::Fp64 => Pipe::Fp64,
-        Class::Special | Class::Convert | Class::BitCount => Pipe::Sfu,
-        Class::Shuffle => Pipe::Shuffle,
-        Class::Load | Class::Store | Class::Atomic | Class::Texture | Class::Surface => Pipe::Memory,
-        _ => Pipe::Sp,
-    }
 }
 
 fn effect(uop: &Uop) -> Effect {

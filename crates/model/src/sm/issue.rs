@@ -3,7 +3,7 @@
 
 use warpwatt_exec::stepping::{Access, NextLanes, Now, Outcome, StepEvent};
 
-use super::decode::{Effect, Pipe, Pooled, Timing};
+use super::decode::{Effect, Pooled, Timing, Unit};
 use super::hooks::Asked;
 use super::mem::{Job, JobKind};
 use super::stall::Stall;
@@ -151,7 +151,7 @@ impl Sm {
         self.note_issue(slot, pc, outcome.mask, timing);
         self.tell_techniques(around.kernels, now, slot, timing, lanes);
         self.tell_late(work, slot, now);
-        if timing.pipe == Pipe::Memory && outcome.event != StepEvent::Deferred {
+        if timing.unit == Unit::Memory && outcome.event != StepEvent::Deferred {
             self.start_memory(work, around.kernels, kernel_index, &outcome, slot, now);
         } else {
             self.start_unit(timing, slot, pc, now);
@@ -197,7 +197,7 @@ impl Sm {
     #[inline(never)]
     fn start_unit(&mut self, timing: &Timing, slot: usize, pc: u32, now: u64) {
         let ready = self.rf.collect(now, slot, timing);
-        if timing.pipe == Pipe::Memory {
+        if timing.unit == Unit::Memory {
             // A surface store, done between epochs: it only takes its way to the memory unit.
             self.units.hand_over();
             self.issue.retired += 1;

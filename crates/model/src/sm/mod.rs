@@ -37,7 +37,7 @@ use crate::register_file::{Map, RegisterFile};
 use crate::techniques::{TechniqueCounters, Techniques};
 
 pub use counters::{IssueCounters, SmCounters};
-pub use decode::{Decoded, Effect, Pipe, Pooled, SOURCES, SourceWords, Timing};
+pub use decode::{Decoded, Effect, Pooled, SOURCES, SourceWords, Timing, Unit};
 pub use stall::{Stall, Stalls};
 pub use work::{Deferred, Finished, Kernel, Share, Start, Stopped, Work};
 

@@ -5,7 +5,7 @@ use warpwatt_base::calendar::Board;
 use warpwatt_base::counters::Charge;
 use warpwatt_config::Config;
 
-use super::decode::{Pipe, Timing};
+use super::decode::{Timing, Unit};
 
 warpwatt_base::counters! {
     /// Warp instructions by unit.
@@ -25,10 +25,10 @@ warpwatt_base::counters! {
 pub struct Units {
     board: Board,
     /// The units of each pipe; the memory unit keeps its own time.
-    units: [u64; Pipe::COUNT],
-    /// By pipe: warp instructions, and cycles that their units could take no other.
-    taken: [u64; Pipe::COUNT],
-    busy: [u64; Pipe::COUNT],
+    units: [u64; Unit::COUNT],
+    /// By unit: warp instructions, and cycles that their units could take no other.
+    taken: [u64; Unit::COUNT],
+    busy: [u64; Unit::COUNT],
     waits: u64,
 }
 
@@ -41,7 +41,7 @@ impl Units {
             end += count;
             ((1 << count) - 1) << first
         });
-        Units { board: Board::default(), units, taken: [0; Pipe::COUNT], busy: [0; Pipe::COUNT], waits: 0 }
+        Units { board: Board::default(), units, taken: [0; Unit::COUNT], busy: [0; Unit::COUNT], waits: 0 }
     }
 
     /// A cycle begins. To be called before anything is booked in it.
@@ -54,17 +54,17 @@ impl Units {
     #[inline(always)]
     pub fn dispatch(&mut self, ready: u64, timing: &Timing) -> u64 {
         let run = u32::from(timing.initiation);
-        let start = self.board.book_run(self.units[timing.pipe as usize], ready, run);
+        let start = self.board.book_run(self.units[timing.unit as usize], ready, run);
         self.waits += start - ready;
-        self.taken[timing.pipe as usize] += 1;
-        self.busy[timing.pipe as usize] += u64::from(run);
+        self.taken[timing.unit as usize] += 1;
+        self.busy[timing.unit as usize] += u64::from(run);
         start
     }
 
     /// An instruction goes to the memory unit.
     #[inline(always)]
     pub fn hand_over(&mut self) {
-        self.taken[Pipe::Memory as usize] += 1;
+        self.taken[Unit::Memory as usize] += 1;
     }
 
     pub fn counters(&self) -> UnitCounters {

@@ -371,7 +371,7 @@ fn ledger(points: &Points) -> Ledger {
         paper: PAPER.name.to_owned(),
         title: PAPER.title.to_owned(),
         citation: PAPER.citation.to_owned(),
-        tool: warpwatt_results::Tool::new("0", "unknown"),
+        tool: warpwatt_results::Tool::new("0", "unknown", 1),
         gpus: vec![PAPER.gpu.to_owned()],
         gpu_sha256: String::new(),
         technologies: vec![PAPER.technology.to_owned()],

@@ -33,7 +33,7 @@ use crate::register_file::{
     Before, Map, Mismatch, NONE, Next, ReadPlan, ReadPort, RegisterFileSite, Started, Values, WriteAccess,
     Written,
 };
-use crate::sm::{Pipe, Timing};
+use crate::sm::{Timing, Unit};
 use observe::Observed;
 use shadow::{Form, Shadow};
 
@@ -157,11 +157,11 @@ pub enum Source {
 
 impl Source {
     fn of(timing: &Timing) -> Source {
-        match timing.pipe {
-            Pipe::Memory => Source::Memory,
-            Pipe::Sfu | Pipe::Fp64 => Source::Special,
-            Pipe::Sp | Pipe::Shuffle if timing.upper_words != 0 => Source::Wide,
-            Pipe::Sp | Pipe::Shuffle => Source::Other,
+        match timing.unit {
+            Unit::Memory => Source::Memory,
+            Unit::Sfu | Unit::Fp64 => Source::Special,
+            Unit::Sp | Unit::Shuffle if timing.upper_words != 0 => Source::Wide,
+            Unit::Sp | Unit::Shuffle => Source::Other,
         }
     }
 }

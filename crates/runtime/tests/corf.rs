@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Packing, virtualization, CORF and CORF++ on a device, by programs whose cost is known.
 
-#[path = "micro/conserve.rs"]
-mod conserve;
-
 use warpwatt_config::{Config, GpuFile};
 use warpwatt_model::SmCounters;
 use warpwatt_model::techniques::{corf, corf_plus, packing, renaming, virtualization};
 use warpwatt_runtime::{
     Args, Device, InjectedFault, LaunchConfig, LaunchRecord, Mode, Nobody, Options, Techniques, Timed,
 };
+use warpwatt_testing::conserve;
 
 const HEAD: &str = ".version 7.0\n.target sm_50\n.address_size 64\n";
 

@@ -3,15 +3,11 @@
 //! operations between lanes that arrive one after the other or not at all, of atomics, system calls, textures and surfaces. What a
 //! functional device computes comes out, and every register that is read is what the technique has stored (its verification is on).
 
-#[path = "micro/conserve.rs"]
-mod conserve;
-#[path = "micro/ways.rs"]
-mod ways;
-
 use warpwatt_config::{Config, GpuFile};
 use warpwatt_runtime::texture::{ChannelKind, Format, Image, Sampler, Storage};
 use warpwatt_runtime::{Args, Device, LaunchConfig, Mode, Nobody, Options, Timed};
-use ways::{WAYS, with};
+use warpwatt_testing::conserve;
+use warpwatt_testing::ways::{WAYS, with};
 
 const THREADS: u32 = 96;
 

@@ -2,9 +2,6 @@
 //! CUDA C++ programs compiled by NVRTC (`cuda/*.cu`, PTX beside them): what the language offers beside arithmetic, and
 //! programs whose blocks and lanes wait for each other. Most run functionally, and timed with compressed registers.
 
-#[path = "micro/ways.rs"]
-mod ways;
-
 use std::sync::{Arc, Mutex};
 
 use warpwatt_config::GpuFile;
@@ -13,7 +10,7 @@ use warpwatt_runtime::{
     Args, Device, DevicePtr, Error, FaultReport, LaunchConfig, Mode, ModuleId, Nobody, Observer, Options,
     Timed, Watchdog,
 };
-use ways::{WAYS, with};
+use warpwatt_testing::ways::{WAYS, with};
 
 const PROGRESS: &str = include_str!("cuda/progress.ptx");
 const LANGUAGE: &str = include_str!("cuda/language.ptx");

@@ -5,14 +5,11 @@
 //! `WARPWATT_RANDOM_KERNELS` says how many (by default 300 functional and 400 timed), `WARPWATT_RANDOM_SEED` from which seed on. A kernel
 //! that differs is made as small as it gets and shown.
 
-#[path = "micro/ways.rs"]
-mod ways;
-
 use warpwatt_config::GpuFile;
 use warpwatt_oracle::random::{Kernel, OUTPUT_BYTES};
 use warpwatt_oracle::{Launch, Memory};
 use warpwatt_runtime::{Args, Device, DevicePtr, Error, LaunchConfig, Mode, Nobody, Options, Timed};
-use ways::{WAYS, with};
+use warpwatt_testing::ways::{WAYS, with};
 
 const BUDGETS: [u32; 3] = [16, 63, 255];
 const N: u32 = 5;

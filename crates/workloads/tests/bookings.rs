@@ -7,6 +7,7 @@ use std::fmt::Write;
 use warpwatt_config::{Config, GpuFile};
 use warpwatt_model::techniques::probes::twin;
 use warpwatt_runtime::{Device, Mode, Nobody, Options, Techniques, Timed};
+use warpwatt_testing::golden;
 use warpwatt_workloads::{Size, all};
 
 /// What the twin says of a workload.
@@ -87,12 +88,5 @@ fn bookings_are_within_a_quarter_of_a_cycle_of_arbitration_in_each_cycle() {
         }
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime/tests/micro/bookings.md");
-    if std::env::var_os("WARPWATT_BLESS").is_some() {
-        std::fs::write(path, &text).expect("the file can be written");
-    }
-    let found = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(
-        found == text,
-        "{path} is out of date: run the tests with WARPWATT_BLESS=1, then those of validation.md"
-    );
+    golden::check(path, &text, "Run the tests with WARPWATT_BLESS=1, then those of validation.md");
 }

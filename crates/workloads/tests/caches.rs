@@ -2,11 +2,9 @@
 //! Workloads with techniques in caches, at tiny, together with those of the register file and of memory, and on GPUs of other shapes: results are
 //! right, and time and events add up.
 
-#[path = "../../runtime/tests/micro/conserve.rs"]
-mod conserve;
-
 use warpwatt_config::{Config, GpuFile};
 use warpwatt_runtime::{Device, Mode, ModuleId, Nobody, Options, Techniques, Timed};
+use warpwatt_testing::conserve;
 use warpwatt_workloads::{Size, Workload, all};
 
 fn preset(name: &str) -> Config {

@@ -2,12 +2,10 @@
 //! All workloads with packed, released and coalesced registers, at tiny: every value that is read is compared with what was written, results are as
 //! without, and nothing of how they are simulated shows.
 
-#[path = "../../runtime/tests/micro/conserve.rs"]
-mod conserve;
-
 use warpwatt_config::{Config, GpuFile};
 use warpwatt_model::techniques::{packing, renaming};
 use warpwatt_runtime::{Counters, Device, Mode, ModuleId, Nobody, Options, Techniques, Timed};
+use warpwatt_testing::conserve;
 use warpwatt_workloads::{Size, Workload, all};
 
 fn gpu() -> Config {

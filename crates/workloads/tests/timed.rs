@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every workload on the timed GPU, at tiny: right, the same however they are simulated, nothing lost, and the counters of the golden file.
 
-#[path = "../../runtime/tests/micro/conserve.rs"]
-mod conserve;
-
 use std::fmt::Write;
 
 use warpwatt_config::Config;
 use warpwatt_model::{Counters, flatten};
 use warpwatt_runtime::{Device, Level, Mode, ModuleId, Nobody, Options, Timed};
+use warpwatt_testing::{conserve, golden};
 use warpwatt_workloads::{Check, Size, Workload, all};
 
 /// A run on a GTX 480.
@@ -125,18 +123,6 @@ fn counters() -> String {
 #[test]
 fn counters_are_those_of_the_golden_file() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/timed-tiny.txt");
-    let found = counters();
-    if std::env::var_os("WARPWATT_BLESS").is_some() {
-        std::fs::write(path, &found).expect("the golden file can be written");
-        return;
-    }
-    let golden = std::fs::read_to_string(path).unwrap_or_default();
-    let changed: Vec<_> = found.lines().filter(|line| !golden.lines().any(|other| other == *line)).collect();
-    assert!(
-        found == golden,
-        "{} counters have changed, {:?} among them. If the model is meant to behave differently, raise MODEL_VERSION in model and \
-         write the file anew with WARPWATT_BLESS=1",
-        changed.len(),
-        &changed[..changed.len().min(5)]
-    );
+    let advice = "If the model is meant to behave differently, raise MODEL_VERSION in model and write the file anew with WARPWATT_BLESS=1";
+    golden::check(path, &counters(), advice);
 }

@@ -2,17 +2,13 @@
 //! Every workload with compressed registers, at tiny: every value that is read is compared with what was written, results are as without,
 //! and nothing of how they are simulated shows.
 
-#[path = "../../runtime/tests/micro/conserve.rs"]
-mod conserve;
-#[path = "../../runtime/tests/micro/ways.rs"]
-mod ways;
-
 use warpwatt_config::{Config, GpuFile};
 use warpwatt_runtime::{
     Device, Error, InjectedFault, Level, Mode, ModuleId, Nobody, Options, Techniques, Timed,
 };
+use warpwatt_testing::conserve;
+use warpwatt_testing::ways::{WAYS, with};
 use warpwatt_workloads::{Check, Size, Workload, all};
-use ways::{WAYS, with};
 
 fn gpu() -> Config {
     GpuFile::preset("gtx480-wc").expect("a preset").config

@@ -5,16 +5,12 @@ use std::fmt::Write;
 
 use clap::CommandFactory;
 use warpwatt_cli::launch::SECTIONS;
+use warpwatt_testing::golden;
 
 use crate::common::{root, warpwatt};
 
 fn current(path: &str, wanted: &str) {
-    let path = root().join(path);
-    if std::env::var_os("WARPWATT_BLESS").is_some() {
-        std::fs::write(&path, wanted).expect("the document can be written");
-    }
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == wanted, "{} is out of date: run the tests with WARPWATT_BLESS=1", path.display());
+    golden::check(root().join(path), wanted, "If the change is meant, run the tests with WARPWATT_BLESS=1");
 }
 
 #[test]

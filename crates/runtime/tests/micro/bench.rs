@@ -6,7 +6,7 @@ use warpwatt_runtime::{
     Args, Device, DevicePtr, LaunchConfig, LaunchRecord, Level, Mode, ModuleId, Nobody, Options, Timed,
 };
 
-use crate::conserve;
+use warpwatt_testing::conserve;
 
 /// How a run is simulated, which must not show in its results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,8 +9,8 @@ use warpwatt_runtime::{
 };
 
 use crate::bench::How;
-use crate::conserve;
 use crate::kernels::{CLASSES, looped};
+use warpwatt_testing::conserve;
 
 /// What came of a job: what its kernels computed, and all that was counted.
 #[derive(Clone, PartialEq, Eq, Debug)]

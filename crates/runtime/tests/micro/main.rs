@@ -6,7 +6,6 @@
 mod agree;
 mod arithmetic;
 mod bench;
-mod conserve;
 mod control;
 mod figure;
 mod jobs;

@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use warpwatt_testing::golden;
+
 use crate::figure::Figure;
 use crate::{arithmetic, control, known, memory, shared, streams};
 
@@ -67,9 +69,5 @@ fn the_documentation_says_what_is_measured() {
     known::attribution(&mut text);
     text += BOOKINGS;
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validation.md");
-    if std::env::var_os("WARPWATT_BLESS").is_some() {
-        std::fs::write(path, &text).expect("the document can be written");
-    }
-    let found = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(found == text, "docs/validation.md is out of date: run the tests with WARPWATT_BLESS=1");
+    golden::check(path, &text, "If the change is meant, run the tests with WARPWATT_BLESS=1");
 }

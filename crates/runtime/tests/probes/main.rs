@@ -2,11 +2,7 @@
 //! Every site of techniques, by a probe whose effect is worked out beforehand. Nothing else may change: with zero effect, no counter of the machine
 //! does.
 
-#[path = "micro/caches.rs"]
 mod caches;
-#[path = "micro/conserve.rs"]
-mod conserve;
-#[path = "micro/division.rs"]
 mod division;
 
 use warpwatt_base::counters::Count;
@@ -17,6 +13,7 @@ use warpwatt_runtime::{
     Args, Counters, Device, InjectedFault, LaunchConfig, LaunchRecord, Mode, Nobody, Options, Techniques,
     Timed,
 };
+use warpwatt_testing::conserve;
 
 const HEAD: &str = ".version 7.0\n.target sm_50\n.address_size 64\n";
 

@@ -6,9 +6,6 @@ use crate::Config;
 /// Lines of the L1 data cache and of L2: what one packet or memory transaction is about.
 pub const LINE_BYTES: u32 = 128;
 
-/// Data beats in a command clock of GDDR5.
-pub const BEATS_PER_CLOCK: u32 = 4;
-
 impl Config {
     /// The shortest latency between actors, in core cycles: for so long each can run without hearing of the others.
     pub fn epoch(&self) -> u32 {
@@ -70,7 +67,7 @@ impl Config {
 
     /// Command clocks in which an access occupies the data bus.
     pub fn dram_access_clocks(&self) -> u32 {
-        self.dram.burst / BEATS_PER_CLOCK
+        self.dram.burst.div_ceil(self.dram.beats)
     }
 
     /// Accesses that a line takes.
@@ -80,7 +77,7 @@ impl Config {
 
     /// All data buses together, in bytes per second.
     pub fn dram_peak_bytes_per_second(&self) -> u64 {
-        let per_clock = self.gpu.partitions * self.dram.channels * self.dram.bus_bytes * BEATS_PER_CLOCK;
+        let per_clock = self.gpu.partitions * self.dram.channels * self.dram.bus_bytes * self.dram.beats;
         u64::from(per_clock) * u64::from(self.clock.dram_mhz) * 1_000_000
     }
 

@@ -73,6 +73,10 @@ pub enum Problem {
         name: String,
         nearest: Option<&'static str>,
     },
+    UnknownMemory {
+        name: String,
+        nearest: Option<&'static str>,
+    },
     /// A file that another one inherits from cannot be read, or inherits from itself.
     BadParent {
         message: String,
@@ -120,6 +124,7 @@ impl Problem {
                 format!("`{key}` {message}")
             }
             Problem::UnknownPreset { name, .. } => format!("there is no GPU `{name}`"),
+            Problem::UnknownMemory { name, .. } => format!("there is no memory `{name}`"),
             Problem::BadSize { key, value, .. } => format!("invalid {key} = {value}"),
             Problem::Syntax { message } | Problem::BadParent { message, .. } => message.clone(),
         }
@@ -156,10 +161,16 @@ impl Problem {
                 "write key=value, such as sm.scheduler=lrr or sm.l1d.mshrs=64".to_owned()
             }
             Problem::BadHeader { key, .. } => match *key {
+                "memory" => "write memory = \"hbm2-2000\"".to_owned(),
                 "inherits" => "write inherits = \"gtx480\"".to_owned(),
                 key => format!("write {key} = \"some words\" on one line"),
             },
-            Problem::UnknownPreset { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
+            Problem::UnknownPreset { nearest: Some(nearest), .. }
+            | Problem::UnknownMemory { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
+            Problem::UnknownMemory { nearest: None, .. } => {
+                let names: Vec<_> = crate::MEMORIES.iter().map(|memory| memory.name).collect();
+                format!("there are {}", names.join(", "))
+            }
             Problem::UnknownPreset { nearest: None, .. } => {
                 let names: Vec<_> = crate::PRESETS.iter().map(|preset| preset.name).collect();
                 format!("there are {}", names.join(", "))

@@ -11,7 +11,7 @@ use warpwatt_base::suggest;
 use crate::error::shortened;
 use crate::reasons::{self, Reason};
 use crate::sizes::Size;
-use crate::{Config, Error, Kind, PRESETS, Parameter, Place, Problem, validate};
+use crate::{Config, Error, Kind, MEMORIES, PRESETS, Parameter, Place, Problem, validate};
 
 /// What a file inherits from unless it says otherwise: the defaults of the declarations.
 pub(crate) const ROOT: &str = "gtx480";
@@ -159,6 +159,12 @@ fn read(text: &str, file_name: &str, parents: Parents) -> Result<GpuFile, Vec<Er
             Err(ParentError::Here(problem)) => reader.tell(span_of(table, "inherits"), problem),
         }
     }
+    if let Some(wanted) = reader.header(table, "memory") {
+        match memory(&wanted, &mut config) {
+            Ok(reasons) => reader.reasons.extend(reasons),
+            Err(problem) => reader.tell(span_of(table, "memory"), problem),
+        }
+    }
     reader.section("", table, &mut config);
     reader.sizes(&mut config);
     if reader.errors.is_empty()
@@ -181,11 +187,29 @@ fn read(text: &str, file_name: &str, parents: Parents) -> Result<GpuFile, Vec<Er
     Ok(GpuFile { name, description, inherits, config, reasons: reader.reasons, rest })
 }
 
+/// Gives a GPU the clock, geometry and timing of a memory, and the reasons for them.
+fn memory(name: &str, config: &mut Config) -> Result<BTreeMap<&'static str, Reason>, Problem> {
+    let Some(memory) = MEMORIES.iter().find(|memory| memory.name == name) else {
+        let names: Vec<_> = MEMORIES.iter().map(|memory| memory.name).collect();
+        let nearest = suggest::nearest(name, &names);
+        return Err(Problem::UnknownMemory { name: shortened(name), nearest });
+    };
+    let mut reader = Reader::new(memory.text, memory.name);
+    reader.gpu = memory.name.to_owned();
+    let table = DeTable::parse(memory.text)
+        .map_err(|error| Problem::Syntax { message: error.message().to_owned() })?;
+    reader.section("", table.get_ref(), config);
+    match reader.errors.pop() {
+        Some((_, error)) => Err(error.problem),
+        None => Ok(reader.reasons),
+    }
+}
+
 fn span_of(table: &DeTable, key: &str) -> Range<usize> {
     table.iter().find(|(name, _)| name.get_ref() == key).map_or(0..0, |(_, value)| value.span())
 }
 
-const HEADERS: [&str; 4] = ["name", "description", "inherits", "rest"];
+const HEADERS: [&str; 5] = ["name", "description", "inherits", "memory", "rest"];
 
 struct Reader<'t> {
     text: &'t str,

@@ -187,10 +187,7 @@ fn map(option: &str, value: &str, all: &BTreeMap<&str, &str>) -> Option<Mapping>
         "-gpgpu_n_mem_per_ctrlr" => product("dram.bus_bytes", other("-gpgpu_dram_buswidth", 4)),
         "-gpgpu_dram_buswidth" => product("dram.bus_bytes", other("-gpgpu_n_mem_per_ctrlr", 1)),
         "-gpgpu_dram_burst_length" => one("dram.burst", value),
-        "-dram_data_command_freq_ratio" => match number(value) {
-            Ok(4) => Ok(Vec::new()),
-            _ => Err("GDDR5 moves four beats in a command clock here".to_owned()),
-        },
+        "-dram_data_command_freq_ratio" => one("dram.beats", value),
         "-gpgpu_dram_timing_opt" => dram(value),
         "-gpgpu_kernel_launch_latency" => number(value).map(|cycles| {
             vec![

@@ -77,7 +77,7 @@ parameters! {
         core_mhz: u32 = 700, 100..=4000, "MHz", "SMs: schedulers issue at this rate.";
         noc_mhz: u32 = 1400, 100..=4000, "MHz", "Network between SMs and memory partitions.";
         l2_mhz: u32 = 700, 100..=4000, "MHz", "L2 slices.";
-        dram_mhz: u32 = 924, 100..=16000, "MHz", "Command clock of the memory; GDDR5 moves four data beats per command clock.";
+        dram_mhz: u32 = 924, 100..=16000, "MHz", "Command clock of the memory; `dram.beats` data beats move in one.";
     }
     /// Copies between host and device.
     pcie: Pcie = "pcie" {
@@ -245,12 +245,13 @@ parameters! {
         write_fetch: bool = false, 0..=0, "", "A write of a whole line that misses fetches the line first, as a write of a part always does.";
         port_bytes: u32 = 64, 8..=128, "bytes", "Data that a slice reads or writes in an L2 cycle; a power of two.";
     }
-    /// Memory controllers and GDDR5. Timing constraints are in command clocks.
+    /// Memory controllers and DRAM. Timing constraints are in command clocks.
     dram: Dram = "dram" {
         policy: DramPolicy = DramPolicy::FrFcfs, 0..=0, "", "Which request goes first.";
         channels: u32 = 2, 1..=4, "", "Independent channels of a controller.";
         bus_bytes: u32 = 4, 1..=32, "bytes", "Data bus of a channel; a power of two.";
-        burst: u32 = 8, 4..=16, "beats", "Beats of one access, four in a command clock; with the bus they give the access granularity. A power of two.";
+        beats: u32 = 4, 2..=8, "beats", "Data beats in a command clock: 4 for GDDR5, 2 for DDR and HBM. A power of two.";
+        burst: u32 = 8, 4..=16, "beats", "Beats of one access; with the bus they give the access granularity. A power of two.";
         banks: u32 = 16, 1..=64, "", "Banks of a channel; a power of two.";
         groups: u32 = 4, 1..=16, "", "Bank groups; they divide the banks.";
         upper_groups: bool = false, 0..=0, "", "The upper bits of a bank number tell its group; otherwise the lower ones do, and neighbouring stretches of memory lie in different groups.";

@@ -91,6 +91,7 @@ fn is_power_of_two(key: &str) -> bool {
         "sm.rf.sub_banks",
         "l2.port_bytes",
         "dram.bus_bytes",
+        "dram.beats",
         "dram.burst",
         "dram.banks",
         "dram.groups",

@@ -55,7 +55,7 @@ impl Broken {
 }
 
 fn powers_of_two(config: &Config, broken: &mut Broken) {
-    let checked: [(&'static [&'static str], u32); 12] = [
+    let checked: [(&'static [&'static str], u32); 13] = [
         (&["sm.fetch.instruction_bytes"], config.fetch.instruction_bytes),
         (&["sm.icache.line_bytes"], config.icache.line_bytes),
         (&["sm.constant.line_bytes"], config.constant.line_bytes),
@@ -63,6 +63,7 @@ fn powers_of_two(config: &Config, broken: &mut Broken) {
         (&["sm.rf.sub_banks"], config.rf.sub_banks),
         (&["l2.port_bytes"], config.l2.port_bytes),
         (&["dram.bus_bytes"], config.dram.bus_bytes),
+        (&["dram.beats"], config.dram.beats),
         (&["dram.burst"], config.dram.burst),
         (&["dram.banks"], config.dram.banks),
         (&["dram.groups"], config.dram.groups),

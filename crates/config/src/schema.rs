@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::listing::values;
 use crate::sizes::SIZES;
-use crate::{Config, Kind, PRESETS, Parameter};
+use crate::{Config, Kind, MEMORIES, PRESETS, Parameter};
 
 /// The schema of `warpwatt.gpu/1` as a JSON document.
 pub fn gpu_schema() -> Value {
@@ -24,6 +24,10 @@ pub fn gpu_schema() -> Value {
                 "anyOf": [{ "enum": names }, { "type": "string", "pattern": "(\\.toml$|/)" }],
                 "default": names[0],
                 "description": "The GPU that this file lists differences from: a built-in one, or a file, relative to this one.",
+            },
+            "memory": {
+                "enum": MEMORIES.iter().map(|memory| memory.name).collect::<Vec<_>>(),
+                "description": "A built-in memory: its clock, geometry and timing take the place of those inherited.",
             },
             "rest": {
                 "type": "string",

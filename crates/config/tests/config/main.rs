@@ -4,6 +4,7 @@
 mod files;
 mod fuzz;
 mod import;
+mod memories;
 mod messages;
 mod presets;
 mod random;

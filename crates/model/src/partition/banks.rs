@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The banks of a GDDR5 channel: which rows are open, and from which command clock on each command may come.
+//! The banks of a memory channel: which rows are open, and from which command clock on each command may come.
 //!
-//! All constraints of the `dram` section live here (JEDEC JESD212 names them). Whoever picks commands asks for the first clock of
+//! All constraints of the `dram` section live here (JEDEC JESD212 names them for GDDR5, JESD79-4 for DDR4, JESD235 for HBM). Whoever picks commands asks for the first clock of
 //! each and says what it issued.
 
 use warpwatt_config::Config;
@@ -13,8 +13,6 @@ pub enum Direction {
     Write,
 }
 
-/// GDDR5 moves four beats on the data bus in a command clock.
-const BEATS_PER_CLOCK: u32 = 4;
 /// Clocks in which the data bus rests between reading and writing.
 const BUS_TURN: u64 = 2;
 
@@ -43,7 +41,7 @@ pub struct Spec {
 impl Spec {
     pub fn new(config: &Config) -> Spec {
         let dram = &config.dram;
-        let data = u64::from(dram.burst.div_ceil(BEATS_PER_CLOCK));
+        let data = u64::from(config.dram_access_clocks());
         Spec {
             data,
             to_data: [u64::from(dram.t_cl), u64::from(dram.t_wl)],

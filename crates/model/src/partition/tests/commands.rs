@@ -17,7 +17,7 @@ const WINDOW: usize = 400;
 fn distance(dram: &Dram, earlier: Command, later: Command) -> u64 {
     use Command::*;
     use Direction::*;
-    let data = dram.burst.div_ceil(4);
+    let data = dram.burst.div_ceil(dram.beats);
     let group = |bank: usize| match dram.upper_groups {
         true => bank / (dram.banks / dram.groups) as usize,
         false => bank % dram.groups as usize,
@@ -84,7 +84,7 @@ fn check(dram: &Dram, trace: &[(u64, Command)]) {
     }
 }
 
-fn run(config: &Config, seed: u64) {
+pub(super) fn run(config: &Config, seed: u64) {
     let mut random = SplitMix64::new(seed);
     let mut controller = Controller::new(config, &Techniques::default(), 0, 4096);
     let (mut asked, mut returned, mut written) = (0, 0, 0);

@@ -25,7 +25,7 @@ fn read(controller: &mut Controller, from: u64, line: u64) -> u64 {
 }
 
 /// Goes on until nothing is under way, and gives when lines came back, with their tags.
-fn finish(controller: &mut Controller, from: u64) -> Vec<(u64, u32)> {
+pub(super) fn finish(controller: &mut Controller, from: u64) -> Vec<(u64, u32)> {
     let mut returned = Vec::new();
     for cycle in from..from + 100_000 {
         controller.advance(cycle);
@@ -41,7 +41,7 @@ fn finish(controller: &mut Controller, from: u64) -> Vec<(u64, u32)> {
 }
 
 /// Two lines of one row, and one of another row of the same bank.
-fn neighbours(config: &Config) -> [u64; 3] {
+pub(super) fn neighbours(config: &Config) -> [u64; 3] {
     let mapping = Mapping::new(config);
     let first = mapping.place(0);
     let find = |f: &dyn Fn(u64) -> bool| (1..1 << 20).find(|&line| f(line)).expect("a line");

@@ -5,6 +5,7 @@ mod behaviour;
 mod commands;
 mod memory;
 mod random;
+mod standards;
 mod stream;
 
 use std::collections::VecDeque;

@@ -3,6 +3,30 @@
 //! reference values that each register, predicate and stack slot holds. Whatever an instruction reads must be the value that the reference reads.
 //!
 //! The reference is the function before coalescing, with all its copies. This file shares no code with the allocator's own analyses.
+//!
+//! # The lattice
+//! A *place* is a register, a predicate or a slot of the stack frame. Its element is a set of [`Sym`]: the reference values that it holds for certain at
+//! this point, whichever path led here.
+//!
+//! ```text
+//!   not reached yet       top: nothing is known against any value (`before[b] == None`)
+//!        |
+//!   {v, w, ...}           holds v, and w, which is a copy of v or the same constant
+//!        |
+//!   {v}   {w}  ...
+//!        |
+//!   {}                    bottom: nothing that may be read
+//! ```
+//!
+//! Where paths meet, a place keeps the intersection of its sets, and facts (`value = constant`) that hold on both. Sets only shrink on the way to the
+//! fixed point and are finite, so it is reached. A definition of `v` removes `v` from every place, and then adds it to those that the micro-op writes;
+//! a copy in the reference spreads a value to the places of its source; a move, spill or reload that the allocator inserted copies a place's set.
+//!
+//! # What is proven
+//! At the fixed point, for every micro-op and every terminator: each register, predicate and word of a wide operand that it reads holds the value that the
+//! reference reads there, with the same sign; no instruction of the reference is lost, none stands out of order; a called function gives back the stack
+//! pointer and every register and predicate of its caller. Not proven here: that the reference is right (`verify` checks the form of the SSA before it, random
+//! kernels against the plain interpreter what it computes), and marks of last uses (`dead`).
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

@@ -67,9 +67,19 @@ impl Bank {
     }
 }
 
-impl<'a> Grid<'a> {
-    pub(crate) fn new(launch: &GridLaunch<'a>, sm: SmLimits) -> Result<Grid<'a>, Box<Fault>> {
-        let invalid = |text: String| Box::new(Fault::bare(FaultKind::InvalidLaunch, 0, text));
+fn invalid(text: String) -> Box<Fault> {
+    Box::new(Fault::bare(FaultKind::InvalidLaunch, 0, text))
+}
+
+/// What a block of a launch takes.
+struct Shape {
+    threads: u32,
+    shared_bytes: u32,
+}
+
+impl Shape {
+    /// Refuses what no GPU can launch.
+    fn of(launch: &GridLaunch) -> Result<Shape, Box<Fault>> {
         let program = launch.image.program();
         let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
         if threads == 0 || threads > MAX_BLOCK_THREADS || launch.block.iter().any(|&n| n > 1024) {
@@ -98,73 +108,102 @@ impl<'a> Grid<'a> {
         if shared > MAX_SHARED {
             return Err(invalid(format!("{shared} bytes of shared memory; a block can have {MAX_SHARED}")));
         }
-        let (threads, shared_bytes) = (threads as u32, shared as u32);
+        Ok(Shape { threads: threads as u32, shared_bytes: shared as u32 })
+    }
+}
+
+/// How many blocks are resident at once: all of a cooperative launch, otherwise what the SMs and the host's memory for local variables allow.
+fn resident(
+    launch: &GridLaunch,
+    sm: SmLimits,
+    ctas: u64,
+    threads: u32,
+    shared_bytes: u32,
+) -> Result<u64, Box<Fault>> {
+    let program = launch.image.program();
+    let per_sm = sm.ctas_per_sm(threads, program.registers, shared_bytes);
+    let mut resident = (u64::from(per_sm) * u64::from(sm.sms.max(1))).min(ctas);
+    if launch.cooperative {
+        if resident < ctas && ctas > 1 << 16 {
+            return Err(invalid(format!("{ctas} blocks of a cooperative launch cannot all be resident")));
+        }
+        resident = ctas;
+    }
+    let warps = u64::from(threads.div_ceil(32));
+    let local = u64::from(program.local_bytes.next_multiple_of(16)) * 32 * warps;
+    if local > MAX_LOCAL {
+        return Err(invalid(format!(
+            "{} bytes of local memory per thread are too much",
+            program.local_bytes
+        )));
+    }
+    resident = resident.min(MAX_LOCAL.checked_div(local).unwrap_or(u64::MAX).max(1));
+    if launch.cooperative && resident < ctas {
+        return Err(invalid("the blocks of a cooperative launch take too much local memory".to_string()));
+    }
+    Ok(resident)
+}
+
+/// Constant bank 0: the launch's shape, what the program finds its stack and workspace by, and the parameters.
+fn parameter_bank(launch: &GridLaunch) -> Vec<u8> {
+    let mut bank = vec![0; usize::from(bank0::PARAMS)];
+    let mut put = |at: u16, axis: usize, value: u32| {
+        let at = usize::from(at) + 4 * axis;
+        bank[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    };
+    for axis in 0..3 {
+        put(bank0::BLOCK_DIM, axis, launch.block[axis]);
+        put(bank0::GRID_DIM, axis, launch.grid[axis]);
+    }
+    put(bank0::STACK, 0, launch.image.program().local_bytes.next_multiple_of(16));
+    put(bank0::WORKSPACE_HI, 0, (launch.workspace >> 32) as u32);
+    put(bank0::WORKSPACE_LO, 0, launch.workspace as u32);
+    bank.extend_from_slice(launch.params);
+    bank
+}
+
+/// Rows of immediates, and of constants, which are the launch's.
+fn operand_pool(launch: &GridLaunch, banks: &[Bank; 5]) -> Result<RowBuf, Box<Fault>> {
+    let mut pool = RowBuf::zeroed(launch.image.pool.len());
+    pool.copy_from_slice(&launch.image.pool);
+    for operand in &launch.image.consts {
+        for word in 0..operand.words {
+            let at = usize::from(operand.offset) + 4 * word as usize;
+            let bank = banks.get(usize::from(operand.bank));
+            let value = bank.and_then(|bank| read_word(bank.bytes(), at)).ok_or_else(|| {
+                invalid(format!(
+                    "the program reads c[{}][0x{at:x}], which the launch does not have",
+                    operand.bank
+                ))
+            })?;
+            pool[(operand.row + word) as usize] = Row([value; 32]);
+        }
+    }
+    Ok(pool)
+}
+
+/// Coordinates of a block's threads, three rows a warp.
+fn thread_ids([x, y, _]: [u32; 3], threads: u32) -> RowBuf {
+    let mut rows = RowBuf::zeroed(3 * threads.div_ceil(32) as usize);
+    for thread in 0..threads {
+        let (warp, lane) = (thread as usize / 32, thread as usize % 32);
+        for (axis, id) in [thread % x, thread / x % y, thread / x / y].into_iter().enumerate() {
+            rows[3 * warp + axis].0[lane] = id;
+        }
+    }
+    rows
+}
+
+impl<'a> Grid<'a> {
+    pub(crate) fn new(launch: &GridLaunch<'a>, sm: SmLimits) -> Result<Grid<'a>, Box<Fault>> {
+        let program = launch.image.program();
+        let Shape { threads, shared_bytes } = Shape::of(launch)?;
         let warps = threads.div_ceil(32);
         let ctas = launch.grid.iter().map(|&n| u64::from(n)).product();
-        let per_sm = sm.ctas_per_sm(threads, program.registers, shared_bytes);
-        let mut resident = (u64::from(per_sm) * u64::from(sm.sms.max(1))).min(ctas);
-        if launch.cooperative {
-            if resident < ctas && ctas > 1 << 16 {
-                return Err(invalid(format!("{ctas} blocks of a cooperative launch cannot all be resident")));
-            }
-            resident = ctas;
-        }
-        let local = u64::from(program.local_bytes.next_multiple_of(16)) * 32 * u64::from(warps);
-        if local > MAX_LOCAL {
-            return Err(invalid(format!(
-                "{} bytes of local memory per thread are too much",
-                program.local_bytes
-            )));
-        }
-        resident = resident.min(MAX_LOCAL.checked_div(local).unwrap_or(u64::MAX).max(1));
-        if launch.cooperative && resident < ctas {
-            return Err(invalid("the blocks of a cooperative launch take too much local memory".to_string()));
-        }
-
-        let mut bank0 = vec![0; usize::from(bank0::PARAMS)];
-        for axis in 0..3 {
-            let mut put = |at: u16, value: u32| {
-                let at = usize::from(at) + 4 * axis;
-                bank0[at..at + 4].copy_from_slice(&value.to_le_bytes());
-            };
-            put(bank0::BLOCK_DIM, launch.block[axis]);
-            put(bank0::GRID_DIM, launch.grid[axis]);
-        }
-        let stack = usize::from(bank0::STACK);
-        bank0[stack..stack + 4].copy_from_slice(&program.local_bytes.next_multiple_of(16).to_le_bytes());
-        for (at, word) in
-            [(bank0::WORKSPACE_HI, launch.workspace >> 32), (bank0::WORKSPACE_LO, launch.workspace)]
-        {
-            let at = usize::from(at);
-            bank0[at..at + 4].copy_from_slice(&(word as u32).to_le_bytes());
-        }
-        bank0.extend_from_slice(launch.params);
-        let banks = [&bank0, &[][..], &[], launch.bank3, launch.bank4].map(Bank::new);
-
-        let mut pool = RowBuf::zeroed(launch.image.pool.len());
-        pool.copy_from_slice(&launch.image.pool);
-        for operand in &launch.image.consts {
-            for word in 0..operand.words {
-                let at = usize::from(operand.offset) + 4 * word as usize;
-                let bank = banks.get(usize::from(operand.bank));
-                let value = bank.and_then(|bank| read_word(bank.bytes(), at)).ok_or_else(|| {
-                    invalid(format!(
-                        "the program reads c[{}][0x{at:x}], which the launch does not have",
-                        operand.bank
-                    ))
-                })?;
-                pool[(operand.row + word) as usize] = Row([value; 32]);
-            }
-        }
-
-        let mut tids = RowBuf::zeroed(3 * warps as usize);
-        let [bx, by, _] = launch.block;
-        for thread in 0..threads {
-            let (warp, lane) = (thread as usize / 32, thread as usize % 32);
-            for (axis, id) in [thread % bx, thread / bx % by, thread / bx / by].into_iter().enumerate() {
-                tids[3 * warp + axis].0[lane] = id;
-            }
-        }
+        let resident = resident(launch, sm, ctas, threads, shared_bytes)?;
+        let banks = [&parameter_bank(launch), &[][..], &[], launch.bank3, launch.bank4].map(Bank::new);
+        let pool = operand_pool(launch, &banks)?;
+        let tids = thread_ids(launch.block, threads);
         Ok(Grid {
             image: launch.image,
             grid: launch.grid,

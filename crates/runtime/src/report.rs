@@ -206,7 +206,7 @@ fn headline(fault: &Fault) -> String {
         FaultKind::Trap => "the kernel executed `trap`",
         FaultKind::Breakpoint => "the kernel executed `brkpt`, and there is no debugger",
         FaultKind::Assert => "a device-side assertion failed",
-        FaultKind::InvalidPc => "a jump or call that leads nowhere",
+        FaultKind::InvalidPc => "call through an invalid function pointer",
         FaultKind::InvalidBarrier => "a barrier that cannot be",
         FaultKind::DoubleFree => "double free",
         FaultKind::InvalidFree => "`free` of memory that `malloc` did not give",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A comparison as tables, for a terminal of a hundred columns.
+//! A comparison as tables, as wide as the terminal.
 
 use warpwatt_results::RunRecord;
 
@@ -7,15 +7,12 @@ use super::difference::{Comparison, EnergyPair, Pair, Single};
 use super::inputs::work;
 use crate::energy::{joules, watts};
 use crate::summary::{duration, techniques};
-use crate::table::{Table, grouped, shortened, wrapped};
+use crate::table::{Table, grouped, paragraph, shortened, width};
 
-const WIDTH: usize = 100;
-/// Characters that are shown of names.
-const NAME: usize = 40;
 
 pub fn text(comparison: &Comparison, a: (&str, &RunRecord), b: (&str, &RunRecord)) -> String {
-    let mut out = format!("A  {}\n{}", a.0, wrapped(&made_with(a.1), 3, WIDTH));
-    out += &format!("B  {}\n{}", b.0, wrapped(&made_with(b.1), 3, WIDTH));
+    let mut out = format!("A  {}\n{}", a.0, paragraph(&made_with(a.1), 3));
+    out += &format!("B  {}\n{}", b.0, paragraph(&made_with(b.1), 3));
     out += &match comparison.inputs.is_empty() {
         true => "\nthe inputs are the same\n".to_owned(),
         false => format!("\n{}", inputs(comparison)),
@@ -45,7 +42,7 @@ fn inputs(comparison: &Comparison) -> String {
     let mut table = Table::new(&[HEADING, "A", "B"]).left(1).left(2);
     let names = comparison.inputs.iter().map(|differs| differs.what.chars().count());
     // Two columns share what names leave, with two spaces before each.
-    let most = WIDTH.saturating_sub(names.fold(HEADING.len(), usize::max) + 4) / 2;
+    let most = width().saturating_sub(names.fold(HEADING.len(), usize::max) + 4) / 2;
     for differs in &comparison.inputs {
         let shown = |value: &str| match (differs.what.as_str(), value) {
             ("PTX" | "launch file", hash) => hash.chars().take(12).collect(),
@@ -81,14 +78,14 @@ fn figures(comparison: &Comparison) -> String {
 }
 
 fn kernels(comparison: &Comparison) -> String {
-    let mut table = Table::new(&["kernel", "launches", "cycles A", "cycles B", "difference", "ratio"]);
+    let mut table = Table::new(&["kernel", "launches", "cycles A", "cycles B", "difference", "ratio"]).cut(0);
     for kernel in &comparison.kernels {
         let launches = match (kernel.launches.a, kernel.launches.b) {
             (a, b) if a == b => count(a),
             (a, b) => format!("{} and {}", count(a), count(b)),
         };
         table.row([
-            shortened(&kernel.name, NAME),
+            kernel.name.clone(),
             launches,
             count(kernel.cycles.a),
             count(kernel.cycles.b),
@@ -108,10 +105,12 @@ fn energies(energy: &EnergyPair) -> String {
     let digits = if most >= 100.0 * size { 3 } else { 4 };
     let show = |joules: f64| format!("{:.digits$}", joules / size);
     let mut table =
-        Table::new(&["component", "dynamic A", "B", "static A", "B", "both A", "B", "difference", "ratio"]);
+        Table::new(&["component", "dynamic A", "B", "static A", "B", "total A", "B", "difference", "ratio"])
+            .cut(0)
+            .optional(8);
     let mut row = |name: &str, dynamic: Pair, still: Pair, both: Pair| {
         table.row([
-            shortened(name, 20),
+            name.to_owned(),
             show(dynamic.a),
             show(dynamic.b),
             show(still.a),
@@ -136,7 +135,7 @@ fn counters(comparison: &Comparison) -> String {
             _ => String::new(),
         };
     }
-    let mut table = Table::new(&["counter", "A", "B", "difference", "ratio"]);
+    let mut table = Table::new(&["counter", "A", "B", "difference", "ratio"]).cut(0);
     for counter in &comparison.counters {
         table.row([
             counter.name.clone(),

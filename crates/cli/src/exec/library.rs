@@ -52,7 +52,8 @@ fn find_from(program: &Path, variable: Option<&OsStr>) -> Result<PathBuf, Failur
     }
     let looked: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
     Err(Failure::usage(format!("{LIBRARY} was not found in {}", looked.join(", "))).help(format!(
-        "`cargo build --release` makes it beside the program, `warpwatt install --prefix DIR` copies both; or set {VARIABLE}"
+        "`cargo install` leaves it out. In the source folder, `cargo build --release && target/release/warpwatt install --prefix ~/.local` \
+         installs the program with it; or set {VARIABLE} to the folder that has it"
     )))
 }
 

@@ -51,7 +51,7 @@ pub fn paper(args: &PaperArgs, console: &Console) -> Result<Exit, Failure> {
             .help(format!("the same command goes on from there: {}", again(args))));
     }
     let time = started.elapsed().as_secs_f64();
-    let summary = format!("{there} of {points} points were there, {run} were run; {time:.0} s");
+    let summary = format!("{there} of {points} points reused, {run} simulated in {time:.0} s");
     folder.log(&summary);
     console.note(&summary);
 

@@ -16,6 +16,7 @@ pub const FIGURES: &str = "figures";
 pub const DATA: &str = "data";
 pub const LOG: &str = "log.txt";
 const MARKER: &str = "warpwatt-out.json";
+const UNFINISHED_MARKER: &str = "warpwatt-out.json.tmp";
 const LOCK: &str = "lock";
 /// What files end in while they are written.
 const TEMPORARY: &str = ".tmp";
@@ -136,9 +137,10 @@ fn is_ours(path: &Path, purpose: &Purpose) -> Result<bool, Failure> {
             }
         },
         Err(_) => match fs::read_dir(path) {
-            Ok(mut entries) => match entries.next() {
-                None => Ok(false),
-                Some(_) => Err(Failure::usage(format!("{shown} is not empty, and was not made by warpwatt"))
+            // A command that was killed while it made the folder leaves an unfinished marker.
+            Ok(entries) => match entries.flatten().any(|entry| entry.file_name() != UNFINISHED_MARKER) {
+                false => Ok(false),
+                true => Err(Failure::usage(format!("{shown} is not empty, and was not made by warpwatt"))
                     .help("choose a new or an empty folder with `--out DIR`")),
             },
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
@@ -276,6 +278,24 @@ mod tests {
         fs::write(&left, "{").expect("a file");
         let _folder = Folder::open(&scratch.0, &paper("p")).expect("the same folder");
         assert!(!left.exists());
+    }
+
+    /// The disk is full while the folder is made, or the command is killed in that moment.
+    #[test]
+    fn a_folder_with_nothing_but_an_unfinished_marker_is_used() {
+        let scratch = Scratch::new("unfinished");
+        let marker = scratch.0.join(UNFINISHED_MARKER);
+        fs::create_dir_all(&scratch.0).expect("a folder");
+        std::os::unix::fs::symlink("/dev/full", &marker).expect("a file that cannot be written");
+        let full = Folder::open(&scratch.0, &paper("p")).expect_err("no space is left");
+        assert!(full.exit == Exit::Io && full.message.contains("write into"), "{}", full.message);
+        assert!(fs::symlink_metadata(&marker).is_err(), "what could not be written is removed");
+        fs::write(&marker, "{").expect("half a marker");
+        drop(Folder::open(&scratch.0, &paper("p")).expect("the next command makes the folder"));
+        fs::remove_file(scratch.0.join(MARKER)).expect("there is a marker");
+        fs::write(&marker, "{").expect("half a marker");
+        let others = Folder::open(&scratch.0, &paper("p")).expect_err("files of somebody else");
+        assert!(others.message.ends_with("was not made by warpwatt"), "{}", others.message);
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn value(text: &str) -> Value {
 fn a_paper_leaves_points_figures_and_a_ledger_and_is_done_once() {
     let folder = Folder::new();
     let (first, again, alone) = (folder.path("first"), folder.path("again"), folder.path("alone"));
-    let ran = two(&first, &[]).expect(0).says("0 of 56 points were there, 56 were run");
+    let ran = two(&first, &[]).expect(0).says("0 of 56 points reused, 56 simulated");
     let all = files(&first);
     assert_eq!(all.keys().filter(|name| name.starts_with("points/")).count(), 56);
     for number in [2, 3, 5, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21] {
@@ -95,12 +95,12 @@ fn a_paper_leaves_points_figures_and_a_ledger_and_is_done_once() {
     assert!(ran.out.contains("No tally: 1 of 3 seeds") && ledger.get("summary").is_none(), "{}", ran.out);
 
     // What is there is not run again; what was lost is; another number of jobs changes nothing.
-    let second = two(&first, &["--json", "-"]).expect(0).says("56 of 56 points were there, 0 were run");
+    let second = two(&first, &["--json", "-"]).expect(0).says("56 of 56 points reused, 0 simulated");
     assert_eq!(second.out, all["ledger.json"]);
     assert_eq!(files(&first), all);
     let lost = all.keys().find(|name| name.starts_with("points/")).expect("a point");
     std::fs::remove_file(Path::new(&first).join(lost)).expect("it is there");
-    let third = two(&first, &["--jobs", "1"]).expect(0).says("55 of 56 points were there, 1 were run");
+    let third = two(&first, &["--jobs", "1"]).expect(0).says("55 of 56 points reused, 1 simulated");
     assert_eq!((third.out, files(&first)), (ran.out.clone(), all.clone()));
     two(&again, &["--jobs", "3", "-q"]).expect(0);
     assert_eq!(files(&again), all);
@@ -182,7 +182,7 @@ fn three_seeds_give_a_spread_and_a_tally() {
         "--json",
         "-",
     ];
-    let ledger = warpwatt(&args).expect(0).says("0 of 50 points were there, 50 were run").json();
+    let ledger = warpwatt(&args).expect(0).says("0 of 50 points reused, 50 simulated").json();
     assert_eq!(ledger["seeds"], serde_json::json!([1, 2, 3]));
     assert_eq!(
         (&ledger["summary"]["independent"], &ledger["summary"]["not_counted"]),

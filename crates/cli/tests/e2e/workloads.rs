@@ -228,7 +228,7 @@ fn verify_checks_sizes_seeds_and_modes() {
         share("share_with_warps") && share("share_issued")
     }));
     let shown = warpwatt(&["verify", "lps", "--size", "tiny", "--seed", "1", "--functional"]).expect(0).out;
-    assert!(shown.contains("1 of 1 runs are right"), "{shown}");
+    assert!(shown.contains("1 of 1 runs passed"), "{shown}");
     warpwatt(&["verify", "vecad"]).expect(2).says("did you mean `vecadd`?");
     warpwatt(&["verify", "--paper", "corff"]).expect(2).says("corf");
 }

@@ -141,7 +141,8 @@ fn table(rows: &[Row]) -> String {
         "shared B",
         "local B",
     ])
-    .cut(0);
+    .cut(0)
+    .optional(2);
     for row in rows {
         let cells = match &row.needs {
             Some(needs) => [

@@ -128,7 +128,7 @@ impl Known {
     }
 }
 
-/// The same, with functional runs where no file is named; what was found for codes, if one was run for them.
+/// Gives techniques the profiles that they ask for, by a functional run where no file is named. Returns the symbols that a run for entropy codes found.
 pub fn provide(
     known: &Known,
     job: &Job,

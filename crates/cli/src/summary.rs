@@ -238,7 +238,7 @@ fn memory(rows: &[&Group]) -> String {
         ("of peak", "dram.utilisation.ratio"),
     ];
     let titles: Vec<_> = std::iter::once("kernel").chain(COLUMNS.iter().map(|(title, _)| *title)).collect();
-    let mut table = Table::new(&titles).cut(0);
+    let mut table = Table::new(&titles).cut(0).optional(4);
     for group in rows.iter().filter(|group| group.timed_launches > 0) {
         let cell = |column: usize| match COLUMNS[column] {
             ("lanes" | "DRAM GB/s" | "conflicts", name) => match group.values.get(name) {

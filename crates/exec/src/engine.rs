@@ -81,7 +81,7 @@ struct Engine<'a, 'o, P> {
     since_end: u64,
     /// Warp instructions since a warp ended or a barrier opened.
     since_progress: u64,
-    /// The same, or since the watchdog looked.
+    /// Warp instructions since a warp ended, a barrier opened or the watchdog looked.
     since_look: u64,
     /// Instructions that a warp gets to show that it spins: twice as many each time that one may not have had enough.
     look_length: u32,

@@ -165,9 +165,9 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// The limit of a launch without a time: minutes of the host.
+    /// The limit of a functional launch: minutes of host time.
     pub const LIMIT: u64 = 20_000_000_000;
-    /// The same with a time.
+    /// The limit of a timed launch.
     pub const TIMED_LIMIT: u64 = 2_000_000_000;
 }
 

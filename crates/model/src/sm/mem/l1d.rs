@@ -155,7 +155,7 @@ impl L1d {
         }
     }
 
-    /// The same with techniques ahead of the cache. Several are asked one after the other.
+    /// An access with techniques in front of the cache, which are called one after the other.
     #[cold]
     #[inline(never)]
     fn filter(&mut self, now: u64, op: Op, line: &Line, asker: Asker) -> Result<Answer, Cause> {

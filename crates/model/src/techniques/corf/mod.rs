@@ -47,11 +47,11 @@ technique_parameters! {
 warpwatt_base::counters! {
     /// Counters of CORF.
     pub struct Counters {
-        metadata: u64 = "corf.metadata.count", "Metadata instructions of the warps that were started.", Charge::Issues;
-        code: u64 = "corf.code.count", "Instructions of the kernels of these warps, without metadata, each counted once a warp.", Charge::Issues;
-        pairs: u64 = "corf.pairs.count", "Pairs of registers of these warps.", Charge::Issues;
-        partners: u64 = "corf.partners.count", "Registers of a pair that were placed while their partner had a place.", Charge::Writes;
-        together: u64 = "corf.together.count", "How many of them came to the partner's entry.", Charge::Writes;
+        metadata: u64 = "corf.metadata.count", "Metadata instructions of the started warps.", Charge::Issues;
+        code: u64 = "corf.code.count", "Instructions of the kernels of the started warps, without metadata; each instruction counts once for each warp.", Charge::Issues;
+        pairs: u64 = "corf.pairs.count", "Register pairs of the started warps.", Charge::Issues;
+        partners: u64 = "corf.partners.count", "Registers of a pair that were placed while their partner had an entry.", Charge::Writes;
+        together: u64 = "corf.together.count", "Registers of a pair that were placed in the entry of their partner.", Charge::Writes;
     }
 }
 

@@ -44,14 +44,14 @@ technique_parameters! {
 warpwatt_base::counters! {
     /// Counters of CORF++.
     pub struct Counters {
-        metadata: u64 = "corfpp.metadata.count", "Metadata instructions of the warps that were started.", Charge::Issues;
-        code: u64 = "corfpp.code.count", "Instructions of the kernels of these warps, without metadata, each counted once a warp.", Charge::Issues;
-        left: u64 = "corfpp.left.count", "Registers of these warps that are to lie on the left.", Charge::Issues;
-        right: u64 = "corfpp.right.count", "Registers that are to lie on the right.", Charge::Issues;
-        bounded: u64 = "corfpp.bounded.count", "Warps whose kernel has more odd cycles than are looked for at a time.", Charge::Issues;
-        wrong_side: u64 = "corfpp.wrong_side.count", "Registers that found no room on their side.", Charge::Writes;
-        warps: u64 = "corfpp.warps.count", "Warps that were started.", Charge::Issues;
-        kept_out: u64 = "corfpp.kept_out.count", "Warps that the SM could have held but for its fullest bank, added up over these.", Charge::Issues;
+        metadata: u64 = "corfpp.metadata.count", "Metadata instructions of the started warps.", Charge::Issues;
+        code: u64 = "corfpp.code.count", "Instructions of the kernels of the started warps, without metadata; each instruction counts once for each warp.", Charge::Issues;
+        left: u64 = "corfpp.left.count", "Registers of the started warps that are assigned to the left slices.", Charge::Issues;
+        right: u64 = "corfpp.right.count", "Registers of the started warps that are assigned to the right slices.", Charge::Issues;
+        bounded: u64 = "corfpp.bounded.count", "Started warps whose kernel has more odd cycles in its graph than the search looks for at a time.", Charge::Issues;
+        wrong_side: u64 = "corfpp.wrong_side.count", "Registers that found no free entry on their side.", Charge::Writes;
+        warps: u64 = "corfpp.warps.count", "Warps started.", Charge::Issues;
+        kept_out: u64 = "corfpp.kept_out.count", "Warps that would fit on the SM but for its fullest bank, summed over admissions.", Charge::Issues;
     }
 }
 

@@ -38,10 +38,10 @@ technique_parameters! {
 warpwatt_base::counters! {
     /// Counters of the filter cache.
     pub struct Counters(Charge::Lines) {
-        hits: u64 = "filter.hits.count", "Loads of lines that the filter cache answered.";
-        fills: u64 = "filter.fills.count", "Lines that came to the filter cache.";
-        misses: u64 = "filter.misses.count", "Loads of lines that went on to L1 and came back with the line.";
-        drops: u64 = "filter.drops.count", "Lines dropped because the SM stored to them.";
+        hits: u64 = "filter.hits.count", "Loads of lines that hit in the filter cache.";
+        fills: u64 = "filter.fills.count", "Lines filled into the filter cache.";
+        misses: u64 = "filter.misses.count", "Loads of lines that went on to L1 and returned the line.";
+        drops: u64 = "filter.drops.count", "Lines invalidated because the SM stored to them.";
     }
 }
 

@@ -44,7 +44,7 @@ warpwatt_base::counters! {
         read_widths: [u64; 4] = "packing.read_widths.histogram", "Operands read, by width; no upper halves of 64-bit values.";
         read_widths_upper: [u64; 4] = "packing.read_widths_upper.histogram", "Upper halves of 64-bit values read, by width.";
         multi_source: u64 = "packing.multi_source.count", "Instructions with two or more register sources; a 64-bit operand is one.", Charge::Issues;
-        multi_source_reads: u64 = "packing.multi_source_reads.count", "Registers that these read.", Charge::Reads;
+        multi_source_reads: u64 = "packing.multi_source_reads.count", "Registers read by instructions with several register operands.", Charge::Reads;
         multi_source_wide: u64 = "packing.multi_source_wide.count", "Those of them that read the upper half of a 64-bit value.", Charge::Issues;
         operands: u64 = "packing.operands.count", "Register sources; a 64-bit operand is one.", Charge::Reads;
         multi_source_operands: u64 = "packing.multi_source_operands.count", "Sources of instructions with two or more.", Charge::Reads;

@@ -23,7 +23,7 @@ warpwatt_base::counters! {
         undefined_reads: u64 = "wc.undefined_reads.count", "Operands read that no instruction has written.", Charge::Reads;
         wakeups: u64 = "wc.wakeups.count", "Times that an array was switched on.", Charge::Writes;
         wakeup_waits: u64 = "wc.wakeup_waits.cycles", "Cycles that writes waited for an array to wake up.";
-        gated: u64 = "rf.gated.cycles", "Cycles that arrays of the register file were off, added up.";
+        gated: u64 = "rf.gated.cycles", "Cycles that arrays of the register file were off, summed.";
         gated_by_bank: [u64; 32] = "rf.gated.histogram", "The same by array: eight for each bank, those of every fourth bank together.";
         instructions: [u64; 5] = "wc.instructions.histogram", "Instructions issued, by phase.";
         allocated: [u64; 5] = "wc.allocated.histogram", "Registers that the warps of these instructions have, by phase.";

@@ -45,7 +45,7 @@ warpwatt_base::counters! {
         l1d_mean_down: u64 = "profile.l1d_mean_down.cycles", "Mean intervals of blocks, summed at each change: the mean that is replaced.";
         l1d_gaps: Log2 = "profile.l1d_gaps.histogram", "Single intervals between two uses of the same block.";
         l1d_gap_sum: u64 = "profile.l1d_gap_sum.cycles", "Intervals between two uses of a block, summed.";
-        l1d_by_frame: ByFrame = "profile.l1d_by_frame.histogram", "Uses of the blocks of the L1 data caches by their index, those of all SMs added up.";
+        l1d_by_frame: ByFrame = "profile.l1d_by_frame.histogram", "Uses of the blocks of the L1 data caches by index, summed over all SMs.";
         l2_accesses: u64 = "profile.l2_accesses.count", "Reads and writes of blocks of the L2 slices.", Charge::AllLines;
         l2_lanes: u64 = "profile.l2_lanes.count", "Active lanes behind these.", Charge::AllLines;
         l2_reached: [u64; BINS] = "profile.l2_reached.histogram", "Blocks of the L2 slices that were used for the first, second, 4th, 8th, ... 16384th time.";
@@ -64,7 +64,7 @@ warpwatt_base::counters! {
         constant_mean_down: u64 = "profile.constant_mean_down.cycles", "Mean intervals of blocks, summed at each change: the mean that is replaced.";
         constant_gaps: Log2 = "profile.constant_gaps.histogram", "Single intervals between two uses of the same block.";
         constant_gap_sum: u64 = "profile.constant_gap_sum.cycles", "Intervals between two uses of a block, summed.";
-        constant_by_frame: ByFrame = "profile.constant_by_frame.histogram", "Uses of the blocks of the constant caches by their index, those of all SMs added up.";
+        constant_by_frame: ByFrame = "profile.constant_by_frame.histogram", "Uses of the blocks of the constant caches by index, summed over all SMs.";
         texture_accesses: u64 = "profile.texture_accesses.count", "Reads and writes of blocks of the texture caches.", Charge::TextureLines;
         texture_lanes: u64 = "profile.texture_lanes.count", "Active lanes behind these.", Charge::TextureLines;
         texture_reached: [u64; BINS] = "profile.texture_reached.histogram", "Blocks of the texture caches that were used for the first, second, 4th, 8th, ... 16384th time.";
@@ -74,7 +74,7 @@ warpwatt_base::counters! {
         texture_mean_down: u64 = "profile.texture_mean_down.cycles", "Mean intervals of blocks, summed at each change: the mean that is replaced.";
         texture_gaps: Log2 = "profile.texture_gaps.histogram", "Single intervals between two uses of the same block.";
         texture_gap_sum: u64 = "profile.texture_gap_sum.cycles", "Intervals between two uses of a block, summed.";
-        texture_by_frame: ByFrame = "profile.texture_by_frame.histogram", "Uses of the blocks of the texture caches by their index, those of all SMs added up.";
+        texture_by_frame: ByFrame = "profile.texture_by_frame.histogram", "Uses of the blocks of the texture caches by index, summed over all SMs.";
         shared_accesses: u64 = "profile.shared_accesses.count", "Reads and writes of blocks of the shared memory.", Charge::Shared;
         shared_lanes: u64 = "profile.shared_lanes.count", "Active lanes behind these.", Charge::Shared;
         shared_reached: [u64; BINS] = "profile.shared_reached.histogram", "Blocks of the shared memory that were used for the first, second, 4th, 8th, ... 16384th time.";
@@ -84,7 +84,7 @@ warpwatt_base::counters! {
         shared_mean_down: u64 = "profile.shared_mean_down.cycles", "Mean intervals of blocks, summed at each change: the mean that is replaced.";
         shared_gaps: Log2 = "profile.shared_gaps.histogram", "Single intervals between two uses of the same block.";
         shared_gap_sum: u64 = "profile.shared_gap_sum.cycles", "Intervals between two uses of a block, summed.";
-        shared_by_frame: ByFrame = "profile.shared_by_frame.histogram", "Uses of the blocks of the shared memory by their index, those of all SMs added up.";
+        shared_by_frame: ByFrame = "profile.shared_by_frame.histogram", "Uses of the blocks of the shared memory by index, summed over all SMs.";
         icache_accesses: u64 = "profile.icache_accesses.count", "Reads and writes of blocks of the instruction caches.", Charge::Issues;
         icache_lanes: u64 = "profile.icache_lanes.count", "Active lanes behind these.", Charge::Issues;
         icache_reached: [u64; BINS] = "profile.icache_reached.histogram", "Blocks of the instruction caches that were used for the first, second, 4th, 8th, ... 16384th time.";
@@ -94,7 +94,7 @@ warpwatt_base::counters! {
         icache_mean_down: u64 = "profile.icache_mean_down.cycles", "Mean intervals of blocks, summed at each change: the mean that is replaced.";
         icache_gaps: Log2 = "profile.icache_gaps.histogram", "Single intervals between two uses of the same block.";
         icache_gap_sum: u64 = "profile.icache_gap_sum.cycles", "Intervals between two uses of a block, summed.";
-        icache_by_frame: ByFrame = "profile.icache_by_frame.histogram", "Uses of the blocks of the instruction caches by their index, those of all SMs added up.";
+        icache_by_frame: ByFrame = "profile.icache_by_frame.histogram", "Uses of the blocks of the instruction caches by index, summed over all SMs.";
     }
 }
 

@@ -32,12 +32,12 @@ choice! {
 technique_parameters! {
     /// Parameters of CORF++.
     Parameters = "corf++" {
-        hints: Sides = Sides::Static, 0..=0, "", "How the sides of registers are chosen.";
-        profile: FileName = FileName::NONE, 0..=0, "", "Counts of instructions for `hints=profile`, as `run --functional --write-profile` leaves them; without a file, a functional run with another seed makes them.";
-        loop_weight: u32 = 10, 1..=1000, "", "Turns of a loop whose number cannot be told from the program.";
-        metadata: bool = true, 0..=0, "", "Sides reach the hardware by instructions, 27 registers each; off makes that free.";
-        packing: bool = true, 0..=0, "", "Narrow registers share entries; off leaves nothing to coalesce.";
-        virtualization: bool = true, 0..=0, "", "Registers that are no longer live give their place back.";
+        hints: Sides = Sides::Static, 0..=0, "", "How registers are assigned to sides.";
+        profile: FileName = FileName::NONE, 0..=0, "", "Counts of instructions for `hints=profile`, as written by `run --functional --write-profile`; without a file, a functional run with another seed collects them.";
+        loop_weight: u32 = 10, 1..=1000, "", "Assumed iterations of a loop with an unknown trip count.";
+        metadata: bool = true, 0..=0, "", "Sides are sent to the hardware by metadata instructions, 27 registers each; off: at no cost.";
+        packing: bool = true, 0..=0, "", "Narrow registers share entries; off: nothing can be coalesced.";
+        virtualization: bool = true, 0..=0, "", "The entries of dead registers are released.";
     }
 }
 
@@ -59,7 +59,7 @@ pub const NAME: &str = "corf++";
 
 pub static TECHNIQUE: Technique = Technique {
     name: NAME,
-    doc: "Operands in different slices of a bank come with one access; registers that are read together lie on different sides.",
+    doc: "Operands in different slices of a bank are read with one access; registers that are read together are placed on different sides.",
     paper: "Asghari Esfeden et al., CORF, ASPLOS 2019, section 5",
     parameters: Parameters::parameters,
     settings: || Box::<Parameters>::default(),

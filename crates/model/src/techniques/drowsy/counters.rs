@@ -14,8 +14,8 @@ warpwatt_base::counters! {
         l1d_on_busy: u64 = "l1d.on_busy.cycles", "Cycles in which lines of the L1 data cache were on or waking up while the SM had warps, summed over lines.";
         l1d_wakeups: u64 = "l1d.wakeups.count", "Regions of the L1 data cache that were woken.", Charge::Lines;
         l1d_waits: u64 = "l1d.wakeup_waits.cycles", "Cycles that accesses to the L1 data cache waited for a region to wake up; stores and write-backs do not wait.";
-        l1d_borrowed_asleep: u64 = "l1d.borrowed_drowsy.cycles", "Cycles that rows of shared memory slept that the L1 data cache had by a kernel's preference, summed.";
-        l1d_borrowed_on: u64 = "l1d.borrowed_on.cycles", "Cycles that such rows were on or woke up, summed.";
+        l1d_borrowed_asleep: u64 = "l1d.borrowed_drowsy.cycles", "Cycles in which rows of shared memory that belong to L1 by a kernel's preference were drowsy, summed over rows.";
+        l1d_borrowed_on: u64 = "l1d.borrowed_on.cycles", "Cycles in which rows of shared memory that belong to L1 by a kernel's preference were on or waking up, summed over rows.";
         l2_asleep: u64 = "l2.drowsy.clocks", "L2 clocks in which lines of the L2 slices were drowsy, summed over lines.";
         l2_asleep_busy: u64 = "l2.drowsy_busy.clocks", "L2 clocks in which lines of the L2 slices were drowsy while a kernel was running, summed over lines.";
         l2_on: u64 = "l2.on.clocks", "L2 clocks in which lines of the L2 slices were on or waking up, summed over lines.";
@@ -40,7 +40,7 @@ warpwatt_base::counters! {
         shared_on_busy: u64 = "shared.on_busy.cycles", "Cycles in which rows of the shared memory were on or waking up while the SM had warps, summed over rows.";
         shared_wakeups: u64 = "shared.wakeups.count", "Regions of the shared memory that were woken.", Charge::Shared;
         shared_waits: u64 = "shared.wakeup_waits.cycles", "Cycles that accesses to the shared memory waited for a region to wake up; stores and write-backs do not wait.";
-        shared_lent: u64 = "shared.lent.cycles", "Cycles that rows of shared memory belonged to the L1 data cache by a kernel's preference, summed.";
+        shared_lent: u64 = "shared.lent.cycles", "Cycles in which rows of shared memory belonged to L1 by a kernel's preference, summed over rows.";
         icache_asleep: u64 = "icache.drowsy.cycles", "Cycles in which lines of the instruction cache were drowsy, summed over lines.";
         icache_asleep_busy: u64 = "icache.drowsy_busy.cycles", "Cycles in which lines of the instruction cache were drowsy while the SM had warps, summed over lines.";
         icache_on: u64 = "icache.on.cycles", "Cycles in which lines of the instruction cache were on or waking up, summed over lines.";

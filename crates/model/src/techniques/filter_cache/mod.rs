@@ -28,10 +28,10 @@ technique_parameters! {
     /// Parameters of the filter cache.
     Parameters = "filter-cache" {
         bytes: u32 = 1024, 128..=65536, "bytes", "Size: a power of two of lines of 128 bytes.";
-        ways: u32 = 8, 1..=512, "", "Lines of a set; as many as there are lines, and it is fully associative.";
-        policy: Replace = Replace::Lru, 0..=0, "", "Which line makes room.";
-        hit_cycles: u32 = 2, 0..=64, "cycles", "From a load to its data, if the line is there.";
-        serial: bool = true, 0..=0, "", "L1 is asked when the line is not there, so much later; off asks both at once.";
+        ways: u32 = 8, 1..=512, "", "Ways; fully associative if there are as many ways as lines.";
+        policy: Replace = Replace::Lru, 0..=0, "", "Replacement policy.";
+        hit_cycles: u32 = 2, 0..=64, "cycles", "Latency of a hit.";
+        serial: bool = true, 0..=0, "", "A load accesses L1 only after a miss, hit_cycles later; off: both are accessed at once.";
     }
 }
 
@@ -47,7 +47,7 @@ warpwatt_base::counters! {
 
 pub static TECHNIQUE: Technique = Technique {
     name: "filter-cache",
-    doc: "Filter cache: a few lines before the L1 data cache answer loads.",
+    doc: "Filter cache: a small cache in front of the L1 data cache serves loads.",
     paper: "Drowsy and divided-word-line caches (thesis), future work of section 5.2",
     parameters: Parameters::parameters,
     settings: || Box::<Parameters>::default(),

@@ -15,10 +15,10 @@ use crate::techniques::{Build, Law, Sites, Technique};
 technique_parameters! {
     /// Parameters of gated caches.
     Parameters = "gated" {
-        region: u32 = 1, 1..=1048576, "blocks", "Contiguous blocks that are switched together; more than a cache has means all of it.";
-        idle_cycles: u32 = 8192, 0..=4294967295, "cycles", "From the last access to a region until it is switched off; clocks of the L2 for its slices.";
-        wake_cycles: u32 = 2, 0..=64, "cycles", "From the access to a region that is off until it can be accessed.";
-        leakage: u32 = 0, 0..=100, "%", "Leakage that is left in a region that is off.";
+        region: u32 = 1, 1..=1048576, "blocks", "Size of a region: contiguous blocks that are gated together; a larger number than the cache has means the whole cache.";
+        idle_cycles: u32 = 8192, 0..=4294967295, "cycles", "Time from the last access to a region until it is gated; in L2 clocks for L2 slices.";
+        wake_cycles: u32 = 2, 0..=64, "cycles", "Wake-up latency of a gated region.";
+        leakage: u32 = 0, 0..=100, "%", "Leakage of a gated region, in percent of its full leakage.";
         l1d: bool = true, 0..=0, "", "The L1 data caches are gated.";
         l2: bool = true, 0..=0, "", "The L2 slices are gated.";
         constant: bool = true, 0..=0, "", "The constant caches are gated.";
@@ -35,7 +35,7 @@ warpwatt_base::counters! {
         l1d_on: u64 = "l1d.ungated.cycles", "Cycles in which lines of the L1 data cache were on, summed over lines.";
         l1d_lost: u64 = "l1d.lost.count", "Lines of the L1 data cache that were switched off.", Charge::Lines;
         l1d_waits: u64 = "l1d.gated_waits.cycles", "Cycles that accesses to the L1 data cache waited for a region to be switched on.";
-        l1d_borrowed_off: u64 = "l1d.borrowed_gated.cycles", "Cycles that rows of shared memory were off that the L1 data cache had by a kernel's preference, summed.";
+        l1d_borrowed_off: u64 = "l1d.borrowed_gated.cycles", "Cycles in which rows of shared memory that belong to L1 by a kernel's preference were gated, summed over rows.";
         l2_off: u64 = "l2.gated.clocks", "L2 clocks in which lines of the L2 slices were gated off, summed over lines.";
         l2_off_busy: u64 = "l2.gated_busy.clocks", "L2 clocks in which lines of the L2 slices were gated off while a kernel was running, summed over lines.";
         l2_on: u64 = "l2.ungated.clocks", "L2 clocks in which lines of the L2 slices were on, summed over lines.";
@@ -61,7 +61,7 @@ warpwatt_base::counters! {
 
 pub static TECHNIQUE: Technique = Technique {
     name: "gated",
-    doc: "Gated caches: regions that are not accessed for some time are switched off and lose what they hold.",
+    doc: "Gated caches: regions that are not accessed for some time are power-gated and lose their contents.",
     paper: "Drowsy and divided-word-line caches (thesis), the contrast of section 3.3.1",
     parameters: Parameters::parameters,
     settings: || Box::<Parameters>::default(),

@@ -81,7 +81,7 @@ pub fn read_for_a_program(techniques: &mut Techniques) -> Result<(), Failure> {
     }
     if let Some(wanted) = missing.counts {
         let failure = Failure::usage(format!(
-            "a program is run once, and `{}` asks for counts of its instructions beforehand",
+            "a program is run once, and `{}` needs counts of its instructions from an earlier run",
             wanted.technique
         ));
         return Err(failure

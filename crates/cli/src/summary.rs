@@ -192,15 +192,15 @@ fn times(rows: &[&Group], config: &Config) -> String {
 /// What the words for waiting mean, as far as they matter to this run.
 fn legend(stalls: &Stalls) -> String {
     const MEANING: &[(&str, &str)] = &[
-        ("empty", "schedulers without warps: launch latency, too few blocks, uneven ends"),
-        ("barrier", "warps at a barrier, or lanes that wait for others of their warp"),
-        ("fence", "fences that wait for stores"),
-        ("merge", "atomics and system calls on their way to memory"),
-        ("fetch", "instructions on their way from the instruction cache or from memory"),
-        ("constant", "constant operands and parameters on their way from memory"),
-        ("memory", "values on their way from memory"),
-        ("dependency", "values being computed"),
-        ("unit", "operand collectors or the load/store unit, all in use"),
+        ("empty", "no warp on the scheduler: launch latency, too few blocks, or blocks of unequal length"),
+        ("barrier", "waiting at a barrier, or for other lanes of the warp"),
+        ("fence", "a fence waits for stores"),
+        ("merge", "atomics or system calls that have not taken effect"),
+        ("fetch", "instruction fetch: the next instruction is not in the buffer"),
+        ("constant", "miss of a constant operand or kernel parameter"),
+        ("memory", "waiting for data from memory"),
+        ("dependency", "waiting for the result of an arithmetic instruction"),
+        ("unit", "no free operand collector or load/store queue entry"),
     ];
     let all: u64 = stalls.values().sum();
     let counts = |reason: &str| stalls.get(reason).is_some_and(|slots| slots * 10 > all);
@@ -209,7 +209,7 @@ fn legend(stalls: &Stalls) -> String {
         .filter(|(reason, _)| counts(reason))
         .map(|(reason, meaning)| format!("  {reason:<10}  {meaning}\n"))
         .collect();
-    if lines.is_empty() { lines } else { format!("\nissue slots were lost to\n{lines}") }
+    if lines.is_empty() { lines } else { format!("\nmain stall reasons\n{lines}") }
 }
 
 /// The two or three largest reasons, in percent of the issue slots.

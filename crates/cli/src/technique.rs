@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure, Told};
 use crate::table::paragraph;
 
 /// What to say when verification has found what was injected.
-pub const NOTICED: &str = "this is the bit that `--inject-fault` spoilt: it was noticed";
+pub const NOTICED: &str = "this is the bit that `--inject-fault` flipped: the error was detected";
 
 impl From<TechniqueError> for Told {
     fn from(TechniqueError { message, help }: TechniqueError) -> Told {
@@ -77,7 +77,7 @@ pub fn inject(place: FaultPlace, techniques: &mut Techniques) -> Result<(), Fail
     };
     if !techniques.on().any(|technique| technique.stores.contains(&fault)) {
         let message = format!(
-            "`--inject-fault {}` has nothing to spoil: no technique stores anything in the {}",
+            "`--inject-fault {}` has no effect: no enabled technique stores data in the {}",
             fault.name(),
             fault.place()
         );
@@ -103,7 +103,7 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
     }
     let all = Techniques::ALL.iter().copied().map(headline).collect::<Vec<_>>();
     console.result(&all.join("\n"));
-    console.summary("\n`--with NAME` switches one on. `--show NAME` prints its parameters and counters.\n");
+    console.summary("\n`--with NAME` enables one. `--show NAME` prints its parameters and counters.\n");
     Ok(Exit::Ok)
 }
 

@@ -149,7 +149,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
             cta.warps.iter().flat_map(|warp| &warp.splits.others).any(|split| split.wait == Wait::Grid)
         };
         if !cta.is_done() && !cta.warps.iter().any(|warp| warp.can_run()) && !waits_for_grid(cta) {
-            let detail = "all warps of the block wait, and none of them can let the others go on".to_string();
+            let detail = "all warps of the block wait for each other".to_string();
             let fault = stuck(self.grid, FaultKind::BarrierDeadlock, std::iter::once(cta), detail);
             return Err(Stop::Fault(Box::new(fault)));
         }

@@ -69,7 +69,7 @@ derived! {
             facts.sum(&["sm.resident_warps.cycles"])?,
             facts.sum(&["sm.active.cycles"])? * f64::from(facts.config.sm.warps),
         );
-    "texture.hit.ratio", "Share of accesses to the texture caches that found their line, there or on its way." =
+    "texture.hit.ratio", "Share of accesses to the texture caches that hit or were merged with an outstanding miss." =
         |facts| facts.share(&["texture.hits.count"], &["texture.reads.count"]);
 }
 

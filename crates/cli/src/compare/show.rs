@@ -14,7 +14,7 @@ pub fn text(comparison: &Comparison, a: (&str, &RunRecord), b: (&str, &RunRecord
     let mut out = format!("A  {}\n{}", a.0, paragraph(&made_with(a.1), 3));
     out += &format!("B  {}\n{}", b.0, paragraph(&made_with(b.1), 3));
     out += &match comparison.inputs.is_empty() {
-        true => "\nthe inputs are the same\n".to_owned(),
+        true => "\nthe inputs are identical\n".to_owned(),
         false => format!("\n{}", inputs(comparison)),
     };
     out += &format!("\n{}", figures(comparison));
@@ -38,7 +38,7 @@ fn made_with(record: &RunRecord) -> String {
 }
 
 fn inputs(comparison: &Comparison) -> String {
-    const HEADING: &str = "what differs";
+    const HEADING: &str = "difference";
     let mut table = Table::new(&[HEADING, "A", "B"]).left(1).left(2);
     let names = comparison.inputs.iter().map(|differs| differs.what.chars().count());
     // Two columns share what names leave, with two spaces before each.
@@ -131,7 +131,7 @@ fn energies(energy: &EnergyPair) -> String {
 fn counters(comparison: &Comparison) -> String {
     if comparison.counters.is_empty() {
         return match comparison.counters_left_out {
-            0 => "\nno counter moved\n".to_owned(),
+            0 => "\nno counter changed\n".to_owned(),
             _ => String::new(),
         };
     }
@@ -147,9 +147,9 @@ fn counters(comparison: &Comparison) -> String {
     }
     let more = match comparison.counters_left_out {
         0 => String::new(),
-        left_out => format!("{left_out} more moved: `--top N` lists them\n"),
+        left_out => format!("{left_out} more changed: `--top N` lists them\n"),
     };
-    format!("\ncounters that moved most\n\n{}{more}", table.render())
+    format!("\ncounters that changed most\n\n{}{more}", table.render())
 }
 
 fn singles(name: &str, list: &[Single]) -> String {
@@ -160,7 +160,7 @@ fn singles(name: &str, list: &[Single]) -> String {
     for single in list {
         table.row([single.name.clone(), grouped(single.count)]);
     }
-    format!("\nonly {name} has\n\n{}", table.render())
+    format!("\nonly in {name}\n\n{}", table.render())
 }
 
 fn count(value: f64) -> String {

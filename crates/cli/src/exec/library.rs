@@ -28,7 +28,7 @@ const VARIABLE: &str = "WARPWATT_LIB";
 pub fn find() -> Result<PathBuf, Failure> {
     let program = std::env::current_exe().and_then(std::fs::canonicalize);
     let program = program
-        .map_err(|error| Failure::new(Exit::Io, format!("where this program is cannot be told: {error}")))?;
+        .map_err(|error| Failure::new(Exit::Io, format!("cannot find the path of this program: {error}")))?;
     find_from(&program, std::env::var_os(VARIABLE).as_deref())
 }
 

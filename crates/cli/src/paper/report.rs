@@ -39,7 +39,7 @@ pub fn files(ledgers: &[&Ledger], out: &Path, console: &Console) {
         out.join(folder::POINTS).display(),
         out.join(folder::DATA).display()
     );
-    text += "how claims are read and judged: ledger.md, or `warpwatt list claims`\n";
+    text += "readings and rules of the claims: ledger.md, or `warpwatt list claims`\n";
     console.summary(&text);
 }
 

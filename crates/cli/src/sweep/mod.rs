@@ -51,7 +51,7 @@ pub fn sweep(args: &SweepArgs, console: &Console) -> Result<Exit, Failure> {
         let message = format!("interrupted: {} of {points} points are done and kept", there + run);
         let again = format!("warpwatt sweep {} --out {}", args.file.display(), args.out.display());
         return Err(Failure::new(Exit::Interrupted, message)
-            .help(format!("the same command goes on from there: {again}")));
+            .help(format!("to continue, repeat the command: {again}")));
     }
     let time = started.elapsed().as_secs_f64();
     let summary = format!("{there} of {points} points reused, {run} simulated in {time:.0} s");

@@ -8,7 +8,7 @@ fn a_launch_file_to_start_from_runs_as_it_is() {
     let folder = Folder::new();
     let ptx = std::fs::read_to_string(root().join("examples/saxpy/saxpy.ptx")).expect("an example");
     let program = folder.file("mine.ptx", &ptx);
-    warpwatt(&["run", &program]).expect(2).says("nothing says what to launch").says("launch init");
+    warpwatt(&["run", &program]).expect(2).says("there is no launch file").says("launch init");
     let launch = folder.path("mine.toml");
     warpwatt(&["launch", "init", &program, "--out", &launch]).expect(0);
     let text = std::fs::read_to_string(&launch).expect("it was written");

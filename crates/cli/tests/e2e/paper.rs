@@ -135,14 +135,14 @@ fn an_interrupt_keeps_what_is_done() {
     stderr.read_line(&mut said).expect("a point is done");
     assert!(said.starts_with("sgemm/base "), "{said}");
     // Meanwhile the folder is in use.
-    two(&out, &[]).expect(2).says("another warpwatt is at work in").says("--out DIR");
+    two(&out, &[]).expect(2).says("another warpwatt process is using").says("--out DIR");
     // SAFETY: the child is ours and has not been waited for.
     unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
     stderr.read_to_string(&mut said).expect("it ends");
     assert_eq!(child.wait().expect("it ends").code(), Some(130), "{said}");
     let kept = std::fs::read_dir(Path::new(&out).join("points")).expect("points").count();
     assert!(said.contains(&format!("interrupted: {kept} of 1150 points are done and kept")), "{said}");
-    assert!(said.contains("the same command goes on from there: warpwatt paper"), "{said}");
+    assert!(said.contains("repeat the command to continue: warpwatt paper"), "{said}");
     assert!(!Path::new(&out).join("ledger.json").exists());
     let names = ["--size", "tiny", "--workloads", "sgemm", "--seed", "1", "--out", &out];
     let went_on = warpwatt(&[&["paper", "warped-compression"][..], &names].concat()).expect(0);
@@ -155,7 +155,7 @@ fn an_interrupt_keeps_what_is_done() {
 fn what_cannot_be_done_is_told_first() {
     let folder = Folder::new();
     folder.file("thesis.tex", "");
-    two(&folder.path(""), &[]).expect(2).says("is not empty, and was not made by warpwatt").says("--out DIR");
+    two(&folder.path(""), &[]).expect(2).says("is not empty and was not created by warpwatt").says("--out DIR");
     two(&folder.path("thesis.tex"), &[]).expect(2).says("is a file");
     let out = folder.path("new");
     warpwatt(&["paper", "warped-compresion", "--out", &out])

@@ -104,9 +104,9 @@ fn a_bit_that_is_spoilt_is_noticed() {
     let json = folder.path("run.json");
     run(&["--with", NAME, "--inject-fault", "rf", "--json", &json])
         .expect(1)
-        .says("error: a technique gave back another value than it was given")
+        .says("error: a technique returned another value than was stored")
         .says("in kernel `vecadd`")
-        .says("help: this is the bit that `--inject-fault` spoilt: it was noticed");
+        .says("help: this is the bit that `--inject-fault` flipped: the error was detected");
     let text = std::fs::read_to_string(&json).expect("the record is written");
     let record: Value = serde_json::from_str(&text).expect("it is JSON");
     assert_eq!(

@@ -44,7 +44,7 @@ const FINDINGS: &[(&str, &str, &str, &str)] = &[
     // Distances only shrink, and rounds go on until none does: one that is read too early is read again.
     ("sssp", "races", "error: race on global memory", "bytes into `distances` "),
     // Threads behind the last segment digest what they find, and write it nowhere.
-    ("sto", "uninit", "error: read of shared memory that nobody wrote", "own[word % WORDS]"),
+    ("sto", "uninit", "error: read of uninitialised shared memory", "own[word % WORDS]"),
 ];
 
 #[test]

@@ -239,6 +239,6 @@ fn a_technique_is_seen_wherever_techniques_are() {
         let set = ["--set", "pcie.fills_l2=false"];
         warpwatt(&[&["run", "histo@tiny", "--with", probe, "--inject-fault", place][..], &set].concat())
             .expect(1)
-            .says("it was noticed");
+            .says("the error was detected");
     }
 }

@@ -146,7 +146,7 @@ fn an_interrupt_keeps_what_is_done() {
     assert!(!Path::new(&out).join("ledger.json").exists());
     let names = ["--size", "tiny", "--workloads", "sgemm", "--seed", "1", "--out", &out];
     let went_on = warpwatt(&[&["paper", "warped-compression"][..], &names].concat()).expect(0);
-    let there = went_on.err.split_once(" of 28 points were there").map(|(before, _)| before);
+    let there = went_on.err.split_once(" of 28 points reused").map(|(before, _)| before);
     let there: usize = there.and_then(|text| text.rsplit(' ').next()?.parse().ok()).expect("a number");
     assert!(there >= 1, "{}", went_on.err);
 }

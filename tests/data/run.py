@@ -97,9 +97,9 @@ techniques = ["none", "drowsy"]
 sm.scheduler = ["gto", "lrr"]
 """)
     first = run(warpwatt, "sweep", sweep, "--out", "program", cwd=folder)
-    check("four points of a program", "0 of 4 points were there, 4 were run" in first.stderr, first.stderr)
+    check("four points of a program", "0 of 4 points reused, 4 simulated" in first.stderr, first.stderr)
     again = run(warpwatt, "sweep", sweep, "--out", "program", cwd=folder)
-    check("none of them is run again", "4 of 4 points were there, 0 were run" in again.stderr and again.stdout == first.stdout, again.stderr)
+    check("none of them is run again", "4 of 4 points reused, 0 simulated" in again.stderr and again.stdout == first.stdout, again.stderr)
     result = json.loads((folder / "program/sweep.json").read_text())
     check("a configuration each", [one["name"] for one in result["configurations"]] ==
           ["none sm.scheduler=gto", "none sm.scheduler=lrr", "drowsy sm.scheduler=gto", "drowsy sm.scheduler=lrr"])

@@ -92,7 +92,7 @@ impl Board {
         self.book_behind_the_horizon(bit, earliest, 1)
     }
 
-    /// The same for whichever of some equal resources is free first; of several, it is the one of the lowest number.
+    /// Books the earliest free cycle of any of several equal resources; of several free ones, that with the lowest number.
     #[inline(always)]
     pub fn book_any(&mut self, bits: u64, earliest: u64) -> u64 {
         let mut at = earliest;
@@ -148,7 +148,7 @@ mod tests {
     use crate::SplitMix64;
     use std::collections::BTreeSet;
 
-    /// The same without a horizon: every booked cycle is remembered.
+    /// A calendar without a horizon: every booked cycle is remembered.
     #[derive(Default)]
     struct Plain(BTreeSet<u64>);
 

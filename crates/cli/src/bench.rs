@@ -221,11 +221,11 @@ fn table(timed: bool, figures: &[Figure], sms: u64) -> String {
         rate => format!("{rate:.1}"),
     };
     let first = |laps: &Laps, of: fn(&Lap) -> u64| laps.0.first().map_or(0, of);
-    let mut titles = vec!["workload", "warp instructions", "functional s", "M warp instr/s"];
+    let mut titles = vec!["workload", "warp instr", "functional s", "M instr/s"];
     if timed {
-        titles.extend(["cycles", "timed s", "M warp instr/s", "M SM-cycles/s"]);
+        titles.extend(["cycles", "timed s", "M instr/s", "M SM-cycles/s"]);
     }
-    let mut table = Table::new(&titles);
+    let mut table = Table::new(&titles).optional(1);
     for Figure { name, functional, timed: laps } in figures {
         let mut row = vec![
             (*name).to_owned(),

@@ -11,11 +11,8 @@ use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
 use crate::job::read_program;
 use crate::session::isolated;
-use crate::table::{Table, grouped, shortened};
+use crate::table::{Table, grouped};
 use warpwatt_record as record;
-
-/// Characters of a kernel's name in the table; JSON has the whole.
-const NAME_WIDTH: usize = 80;
 
 /// One kernel in the result.
 #[derive(Serialize)]
@@ -137,22 +134,24 @@ fn table(rows: &[Row]) -> String {
         "kernel",
         "registers",
         "predicates",
-        "spill bytes",
+        "instructions",
+        "spill B",
         "stores",
         "loads",
-        "instructions",
-        "shared bytes",
-        "local bytes",
-    ]);
+        "shared B",
+        "local B",
+    ])
+    .cut(0)
+    .optional(2);
     for row in rows {
         let cells = match &row.needs {
             Some(needs) => [
                 needs.registers.to_string(),
                 needs.predicates.to_string(),
+                grouped(needs.instructions as u64),
                 grouped(needs.spill_bytes.into()),
                 grouped(needs.spill_stores.into()),
                 grouped(needs.spill_loads.into()),
-                grouped(needs.instructions as u64),
                 grouped(needs.shared_bytes.into()),
                 grouped(needs.local_bytes.into()),
             ],
@@ -163,7 +162,7 @@ fn table(rows: &[Row]) -> String {
             }
         };
         let [a, b, c, d, e, f, g, h] = cells;
-        table.row([shortened(&row.demangled, NAME_WIDTH), a, b, c, d, e, f, g, h]);
+        table.row([row.demangled.clone(), a, b, c, d, e, f, g, h]);
     }
     table.render()
 }

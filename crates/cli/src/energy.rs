@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Energy on the command line: which technology it is computed with, and the table that `--energy` prints.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::args::ListArgs;
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
 use crate::summary::Texts;
-use crate::table::{Table, shortened};
+use crate::table::{Table, paragraph, shortened};
 
 /// Lines of the source, and kinds of operation, that are shown.
 const SHOWN: usize = 10;
@@ -106,16 +107,16 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
         write_result(path, &(text + "\n"), console)?;
         return Ok(Exit::Ok);
     }
-    let mut table = Table::new(&["technology", "structures", "what it is for"]).left(2);
+    let mut table = Table::new(&["technology", "structures", "description"]).wrap_last();
     for technology in &all {
         let count = technology.structures.len().to_string();
         table.row([technology.name.clone(), count, technology.description.clone()]);
     }
     console.result(&table.render());
-    console.summary(&format!(
-        "\n{DEFAULT} is used unless `--technology` says otherwise. `--show NAME` prints a file to start from; docs/energy.md\n\
-         describes them.\n"
-    ));
+    let hint = format!(
+        "{DEFAULT} is the default; `--technology` selects another. `--show NAME` prints a file to start from; docs/energy.md describes the format."
+    );
+    console.summary(&format!("\n{}", paragraph(&hint, 0)));
     Ok(Exit::Ok)
 }
 
@@ -137,15 +138,13 @@ pub fn table(record: &RunRecord, texts: &Texts) -> Option<String> {
     if timed.map(|group| group.launches).sum::<u64>() > 1 {
         out += &format!("\n{}", kernels(record));
     }
-    out += &format!(
-        "\nkinds of instruction that took the most energy, with what memory did for them\n\n{}",
-        classes(energy)
-    );
-    out += &format!("\nlines that took the most energy\n\n{}", lines(energy, texts));
-    out += &format!(
-        "\n{} belongs to no line: power while schedulers had no warps, and what no instruction asked for\n",
+    out += &format!("\nenergy by kind of instruction, memory accesses included\n\n{}", classes(energy));
+    out += &format!("\nenergy by source line (time: share of issue slots)\n\n{}", lines(energy, texts));
+    let unattributed = format!(
+        "{} is not attributed to lines: power while schedulers had no warps, and activity that no instruction caused",
         percent(energy.unattributed_j, energy.total_j)
     );
+    out += &format!("\n{}", paragraph(&unattributed, 0));
     Some(out)
 }
 
@@ -162,32 +161,51 @@ fn components(energy: &Energy) -> String {
         "on chip",
         "with warps",
         "both",
-    ]);
-    let mut row = |name: &str, dynamic: f64, static_: f64, shares: Shares| {
+    ])
+    .optional(4)
+    .optional(6)
+    .optional(7)
+    .optional(8);
+    let mut row = |name: &str, dynamic: f64, static_: f64, shares: Option<Shares>| {
         let total = dynamic + static_;
+        let share = |of: fn(Shares) -> f64| shares.map_or(String::new(), |shares| percent(of(shares), 1.0));
         table.row([
             name.to_owned(),
             joules(dynamic),
             joules(static_),
             joules(total),
             power(total),
-            percent(shares.all, 1.0),
-            percent(shares.on_chip, 1.0),
-            percent(shares.with_warps, 1.0),
-            percent(shares.with_warps_on_chip, 1.0),
+            if shares.is_some() { share(|shares| shares.all) } else { percent(total, energy.total_j) },
+            share(|shares| shares.on_chip),
+            share(|shares| shares.with_warps),
+            share(|shares| shares.with_warps_on_chip),
         ]);
     };
+    let known = builtin_structures();
     for part in &energy.components {
-        row(&part.name, part.dynamic_j, part.static_j, part.shares);
+        row(&part.name, part.dynamic_j, part.static_j, Some(part.shares));
+        let structures = energy.structures.iter().filter(|structure| structure.component == part.name);
+        // Structures of the user's own technology file, unless they are all of their component.
+        if structures.clone().count() > 1 {
+            for own in structures.filter(|structure| !known.contains(&structure.name)) {
+                row(&format!("  {}", own.name), own.dynamic_j, own.static_j, None);
+            }
+        }
     }
     let whole =
         Shares { all: 1.0, on_chip: 1.0, with_warps: 1.0, with_warps_on_chip: 1.0, dynamic_on_chip: 1.0 };
-    row("total", energy.dynamic_j, energy.static_j, whole);
-    table.render()
-        + &format!(
-            "\nshares: of everything; on chip, without memory chips and their interface; over the {} of time in which SMs had warps; both\n",
-            percent(energy.with_warps_share, 1.0)
-        )
+    row("total", energy.dynamic_j, energy.static_j, Some(whole));
+    let legend = format!(
+        "share: of the total; on chip: without memory chips and their interface; with warps: of the energy in the {} of time in which SMs had warps; both: on chip and with warps",
+        percent(energy.with_warps_share, 1.0)
+    );
+    format!("{}\n{}", table.render(), paragraph(&legend, 0))
+}
+
+/// Names of the structures that built-in technologies declare.
+fn builtin_structures() -> BTreeSet<String> {
+    let technologies = TECHNOLOGIES.iter().filter_map(|builtin| Technology::builtin(builtin.name).ok());
+    technologies.flat_map(|technology| technology.structures).map(|(_, own)| own.name.into_inner()).collect()
 }
 
 /// What the energy was worked out for, in a line.
@@ -200,14 +218,14 @@ fn silicon(silicon: &Silicon) -> String {
 
 /// By kernel, in order of first launch.
 fn kernels(record: &RunRecord) -> String {
-    let mut table = Table::new(&["kernel", "launches", "energy", "power", "least", "median", "most"]);
+    let mut table = Table::new(&["kernel", "launches", "energy", "power", "least", "median", "most"]).cut(0);
     for group in &record.by_kernel {
         let Some(energy) = &group.energy else { continue };
         let spread = group.distributions.get("energy_j");
         let of =
             |value: fn(&Distribution) -> f64| spread.map_or(String::new(), |spread| joules(value(spread)));
         table.row([
-            shortened(&group.demangled, 40),
+            shortened(&group.demangled, 60),
             group.launches.to_string(),
             joules(energy.total_j),
             watts(energy.average_w),
@@ -237,9 +255,11 @@ fn classes(energy: &Energy) -> String {
 
 fn lines(energy: &Energy, texts: &Texts) -> String {
     let mut order: Vec<&LineEnergy> = energy.per_line.iter().collect();
-    order.sort_by(|a, b| b.energy_j.total_cmp(&a.energy_j));
-    let mut table = Table::new(&["line", "energy", "share", "dynamic", "time", ""]).left(5);
-    for line in order.into_iter().take(SHOWN) {
+    // Instructions without a line come last, as in the table of issue slots.
+    order.sort_by(|a, b| (a.line == 0).cmp(&(b.line == 0)).then(b.energy_j.total_cmp(&a.energy_j)));
+    let (lines, rest) = order.split_at(order.partition_point(|line| line.line != 0));
+    let mut table = Table::new(&["line", "energy", "share", "dynamic", "time", ""]).left(5).cut(5);
+    for line in lines.iter().take(SHOWN).chain(rest) {
         let file = line.file.rsplit(['/', '\\']).next().unwrap_or(&line.file);
         let text = texts.get(&(line.file.clone(), line.line)).map_or("", String::as_str);
         table.row([

@@ -17,7 +17,7 @@ use crate::gpu::Machine;
 use crate::interrupt;
 use crate::profile;
 use crate::run::workload;
-use crate::table::{Table, grouped};
+use crate::table::{Table, grouped, paragraph};
 
 /// Steps of the distribution of sizes, in bytes.
 const STEP: usize = 8;
@@ -204,11 +204,16 @@ fn table(job: &str, gpu: &str, collected: Collected, report: &Report) -> String 
         bounds.row([bits.to_string(), shown(*ratio)]);
     }
     format!(
-        "{job}: lines between L2 and DRAM of {gpu}, {} read and {} written back ({} more read that nobody had written)\n\
-         entropy codes from {}\n\n{}\nbest possible codes, symbol by symbol (source coding theorem)\n\n{}",
-        grouped(report.read),
-        grouped(report.written),
-        grouped(report.untouched),
+        "{}entropy codes from {}\n\n{}\nbest possible codes, symbol by symbol (source coding theorem)\n\n{}",
+        paragraph(
+            &format!(
+                "{job}: lines between L2 and DRAM of {gpu}: {} read, {} written back; {} more read that were never written",
+                grouped(report.read),
+                grouped(report.written),
+                grouped(report.untouched)
+            ),
+            0
+        ),
         match collected {
             Collected::LoadsStores => "the data of all loads and stores",
             Collected::Dram => "these lines",

@@ -15,7 +15,7 @@ use warpwatt_runtime::Techniques;
 use crate::args::{GpuArgs, ListArgs, ShowArgs};
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure, Told};
-use crate::table::Table;
+use crate::table::{Table, paragraph};
 use crate::technique;
 
 /// The card that others are compared with.
@@ -77,7 +77,7 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
         write_json(path, &json!({ "gpus": files.iter().map(one).collect::<Vec<_>>() }), console)?;
         return Ok(Exit::Ok);
     }
-    let mut table = Table::new(&["gpu", "SMs", "MHz", "GFLOP/s", "GB/s", "L2 KB", "what it is"]).left(6);
+    let mut table = Table::new(&["gpu", "SMs", "MHz", "GFLOP/s", "GB/s", "L2 KB", "description"]).wrap_last();
     for GpuFile { name, description, config, .. } in files {
         table.row([
             name,
@@ -90,9 +90,8 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
         ]);
     }
     console.result(&table.render());
-    console.summary(
-        "\nAll parameters: `warpwatt gpu show NAME`. A file to edit: `warpwatt gpu show NAME --toml > my.toml`, then `--gpu my.toml`.\n",
-    );
+    let hint = "`warpwatt gpu show NAME` shows all parameters; `warpwatt gpu show NAME --toml > my.toml` writes a file to edit, for `--gpu my.toml`.";
+    console.summary(&format!("\n{}", paragraph(hint, 0)));
     Ok(Exit::Ok)
 }
 
@@ -196,7 +195,7 @@ fn as_json(file: &GpuFile) -> Value {
 /// Every parameter by section, with the reference's value where that is another one, and under it what the value rests on.
 fn table(file: &GpuFile) -> String {
     let GpuFile { name, description, config, .. } = file;
-    let mut table = Table::new(&["parameter", "value", "unit", REFERENCE, "meaning"]).left(2).left(4);
+    let mut table = Table::new(&["parameter", "value", "unit", REFERENCE, "meaning"]).left(2).wrap_last();
     let reference = Config::default();
     for (parameter, ((_, value), (_, usual))) in
         Config::parameters().iter().zip(listing(config).into_iter().zip(listing(&reference)))
@@ -224,20 +223,19 @@ fn table(file: &GpuFile) -> String {
         config.l2_bytes() >> 10,
         tenths(config.dram_peak_bytes_per_second()),
     );
-    let rendered = table.render();
-    let mut lines = rendered.lines();
-    let _ = writeln!(out, "{}", lines.next().unwrap_or_default());
+    let rows = table.render_rows();
+    out += &rows[0];
     let mut section = "";
-    for (parameter, line) in Config::parameters().iter().zip(lines) {
+    for (parameter, line) in Config::parameters().iter().zip(&rows[1..]) {
         if parameter.section != section {
             section = parameter.section;
             let doc =
                 Config::SECTIONS.iter().find(|known| known.key == section).map_or("", |known| known.doc);
             let _ = writeln!(out, "\n# {doc}");
         }
-        let _ = writeln!(out, "{line}");
+        out += line;
         if let Some(reason) = file.reasons.get(parameter.key) {
-            let _ = writeln!(out, "    {}: {reason}", reason.gpu);
+            out += &paragraph(&format!("{}: {reason}", reason.gpu), 4);
         }
     }
     if let Some(rest) = &file.rest {

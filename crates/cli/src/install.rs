@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure};
 
 pub fn install(args: &InstallArgs, console: &Console) -> Result<Exit, Failure> {
     let program = std::env::current_exe()
-        .map_err(|error| Failure::new(Exit::Io, format!("where this program is cannot be told: {error}")))?;
+        .map_err(|error| Failure::new(Exit::Io, format!("cannot find the path of this program: {error}")))?;
     let library = library::find()?;
     let (bin, lib) = (args.prefix.join("bin"), args.prefix.join("lib/warpwatt"));
     for folder in [&bin, &lib] {

@@ -55,7 +55,7 @@ impl Job {
         }
     }
 
-    /// The same with inputs from a seed that is so far from its own.
+    /// This job with a seed that is larger by `distance`.
     pub fn reseeded(&self, distance: u64) -> Job {
         match self {
             Job::Workload { workload, size, seed } => {

@@ -81,7 +81,7 @@ pub fn read_for_a_program(techniques: &mut Techniques) -> Result<(), Failure> {
     }
     if let Some(wanted) = missing.counts {
         let failure = Failure::usage(format!(
-            "a program is run once, and `{}` asks for counts of its instructions beforehand",
+            "a program is run once, and `{}` needs counts of its instructions from an earlier run",
             wanted.technique
         ));
         return Err(failure
@@ -128,7 +128,7 @@ impl Known {
     }
 }
 
-/// The same, with functional runs where no file is named; what was found for codes, if one was run for them.
+/// Gives techniques the profiles that they ask for, by a functional run where no file is named. Returns the symbols that a run for entropy codes found.
 pub fn provide(
     known: &Known,
     job: &Job,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reproducers: a folder with the PTX text, the memory as one launch finds it, and a launch file that repeats this launch.
 //!
-//! Runs are deterministic, so nothing is recorded while they last: to save a launch, the job is done again up to that launch,
+//! Runs are deterministic, so nothing is recorded while they last: to save a launch, the job is repeated up to that launch,
 //! and memory is taken as it stands there.
 
 use std::collections::BTreeMap;

@@ -35,7 +35,7 @@ pub fn run(args: &RunArgs, console: &Console) -> Result<Exit, Failure> {
         }
         (Some(name), Some(_)) => {
             return Err(Failure::usage(format!("`{name}` is a workload and needs no launch file"))
-                .help("leave out `--launch`, or name a .ptx or .cu file"));
+                .help("omit `--launch`, or give a .ptx or .cu file"));
         }
         (Some(name), None) => workload(name, args.size, args.seed)?,
         (None, Some(launch)) => Job::File(FileJob::load(launch, args.ptx.as_deref(), args.seed, console)?),
@@ -73,7 +73,7 @@ fn launch_beside(program: &str) -> Result<PathBuf, Failure> {
     if launch.exists() {
         return Ok(launch);
     }
-    let failure = Failure::usage(format!("{program} has kernels, but nothing says what to launch"));
+    let failure = Failure::usage(format!("{program} has kernels, but there is no launch file"));
     Err(failure.help(format!(
         "`warpwatt launch init {program} --out {}` writes a launch file to edit; or give `--launch FILE`",
         launch.display()
@@ -91,7 +91,7 @@ pub fn functional(args: &GpuArgs) -> Result<Option<Machine>, Failure> {
         [name, ..] => {
             let message =
                 format!("a functional run has no time and no energy, and `{name}` changes nothing else");
-            Err(Failure::usage(message).help("leave out `--functional`, or the technique"))
+            Err(Failure::usage(message).help("omit `--functional` or the technique"))
         }
     }
 }
@@ -407,14 +407,14 @@ impl Judgement {
         match &mut self.failure {
             Some(failure) if self.diagnostics.iter().any(|found| found.code == CORRUPTED) => {
                 failure.help =
-                    Some("this is the bit that `--inject-fault` spoilt: it was noticed".to_owned());
+                    Some("this is the bit that `--inject-fault` flipped: the error was detected".to_owned());
             }
             Some(_) => {}
             None => {
                 let mut found = record::unnoticed();
                 if !pending {
                     found.help =
-                        Some("it was spoilt and read: a bug in warpwatt, please report it".to_owned());
+                        Some("the flipped bit was read and not detected: a bug in warpwatt, please report it".to_owned());
                 }
                 let failure = Failure::new(Exit::CheckFailed, found.message.clone());
                 self.failure = Some(Failure { help: found.help.clone(), ..failure });

@@ -11,8 +11,8 @@ use crate::table::{Table, grouped, shortened};
 
 /// Lines of the source that are shown.
 const HOTTEST: usize = 8;
-/// Characters of a name or of a source line that are shown.
-const NAME: usize = 40;
+/// Characters shown of a kernel's name and of a source line, at most.
+const NAME: usize = 60;
 const TEXT: usize = 60;
 
 /// Texts of source lines, by file and line.
@@ -98,7 +98,8 @@ fn functional(job: &str, document: &RunRecord) -> String {
         "shared bytes",
         "warp instructions",
         "thread instructions",
-    ]);
+    ])
+    .cut(0);
     for group in groups(&document.by_kernel) {
         table.row([
             shortened(&group.name, NAME),
@@ -162,7 +163,8 @@ fn whole(document: &RunRecord) -> Group {
 fn times(rows: &[&Group], config: &Config) -> String {
     let mut table =
         Table::new(&["kernel", "launches", "cycles", "time", "IPC", "occupancy", "issued", "waits for"])
-            .left(7);
+            .cut(0)
+            .wrap_last();
     for group in rows {
         let launches = match group.launches - group.timed_launches {
             0 => grouped(group.launches),
@@ -190,15 +192,15 @@ fn times(rows: &[&Group], config: &Config) -> String {
 /// What the words for waiting mean, as far as they matter to this run.
 fn legend(stalls: &Stalls) -> String {
     const MEANING: &[(&str, &str)] = &[
-        ("empty", "schedulers without warps: launch latency, too few blocks, uneven ends"),
-        ("barrier", "warps at a barrier, or lanes that wait for others of their warp"),
-        ("fence", "fences that wait for stores"),
-        ("merge", "atomics and system calls on their way to memory"),
-        ("fetch", "instructions on their way from the instruction cache or from memory"),
-        ("constant", "constant operands and parameters on their way from memory"),
-        ("memory", "values on their way from memory"),
-        ("dependency", "values being computed"),
-        ("unit", "operand collectors or the load/store unit, all in use"),
+        ("empty", "no warp on the scheduler: launch latency, too few blocks, or blocks of unequal length"),
+        ("barrier", "waiting at a barrier, or for other lanes of the warp"),
+        ("fence", "a fence waits for stores"),
+        ("merge", "atomics or system calls that have not taken effect"),
+        ("fetch", "instruction fetch: the next instruction is not in the buffer"),
+        ("constant", "miss of a constant operand or kernel parameter"),
+        ("memory", "waiting for data from memory"),
+        ("dependency", "waiting for the result of an arithmetic instruction"),
+        ("unit", "no free operand collector or load/store queue entry"),
     ];
     let all: u64 = stalls.values().sum();
     let counts = |reason: &str| stalls.get(reason).is_some_and(|slots| slots * 10 > all);
@@ -207,7 +209,7 @@ fn legend(stalls: &Stalls) -> String {
         .filter(|(reason, _)| counts(reason))
         .map(|(reason, meaning)| format!("  {reason:<10}  {meaning}\n"))
         .collect();
-    if lines.is_empty() { lines } else { format!("\nissue slots were lost to\n{lines}") }
+    if lines.is_empty() { lines } else { format!("\nmain stall reasons\n{lines}") }
 }
 
 /// The two or three largest reasons, in percent of the issue slots.
@@ -236,7 +238,7 @@ fn memory(rows: &[&Group]) -> String {
         ("of peak", "dram.utilisation.ratio"),
     ];
     let titles: Vec<_> = std::iter::once("kernel").chain(COLUMNS.iter().map(|(title, _)| *title)).collect();
-    let mut table = Table::new(&titles);
+    let mut table = Table::new(&titles).cut(0).optional(4);
     for group in rows.iter().filter(|group| group.timed_launches > 0) {
         let cell = |column: usize| match COLUMNS[column] {
             ("lanes" | "DRAM GB/s" | "conflicts", name) => match group.values.get(name) {
@@ -251,16 +253,21 @@ fn memory(rows: &[&Group]) -> String {
     table.render()
 }
 
-/// Lines by the issue slots that they used or were waited for in.
+/// Source lines by the issue slots in which they issued or stalled, in percent of all issue slots, as in the table of kernels.
 fn hottest(document: &RunRecord, texts: &Texts) -> String {
     let waited = |line: &Line| line.stalls.iter().flatten().map(|(_, slots)| slots).sum::<u64>();
     let slots = |line: &Line| line.warp_instructions + waited(line);
-    let all: u64 = document.totals.lines.iter().map(slots).sum();
-    // What belongs to no line comes last, however much it is.
+    let totals = &document.totals;
+    let all = match totals.counters.get("sm.issue_slots.count") {
+        Some(Reading::Count(slots)) => *slots,
+        _ => totals.lines.iter().map(slots).sum(),
+    };
+    // Instructions without a line come after all lines, and slots without a warp last.
     let (mut lines, rest): (Vec<_>, Vec<_>) = document.totals.lines.iter().partition(|line| line.line != 0);
     lines.sort_by_key(|line| std::cmp::Reverse(slots(line)));
     let share = |part: u64| format!("{:.1} %", part as f64 * 100.0 / (all.max(1) as f64));
-    let mut table = Table::new(&["line", "slots", "issued", "waits", "mostly for", ""]).left(4).left(5);
+    let mut table =
+        Table::new(&["line", "slots", "issued", "stalled", "mostly for", ""]).left(4).left(5).cut(5);
     for line in lines.into_iter().take(HOTTEST).chain(rest) {
         let worst = line.stalls.iter().flatten().max_by_key(|(_, slots)| **slots);
         let text = texts.get(&(line.file.clone(), line.line)).map_or("", String::as_str);
@@ -276,7 +283,11 @@ fn hottest(document: &RunRecord, texts: &Texts) -> String {
             shortened(text, TEXT),
         ]);
     }
-    format!("\nhottest lines (share of the issue slots of all lines)\n\n{}", table.render())
+    if let Some(&empty) = totals.stalls.as_ref().and_then(|stalls| stalls.get("empty")) {
+        let reason = "empty".to_owned();
+        table.row(["no warp".to_owned(), share(empty), share(0), share(empty), reason, String::new()]);
+    }
+    format!("\nhottest lines (share of issue slots)\n\n{}", table.render())
 }
 
 fn base_name(file: &str) -> &str {

@@ -11,13 +11,10 @@ use warpwatt_runtime::{InjectedFault, Technique, TechniqueError, Techniques};
 use crate::args::{FaultPlace, GpuArgs, ListArgs};
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure, Told};
-use crate::table::wrapped;
+use crate::table::paragraph;
 
 /// What to say when verification has found what was injected.
-pub const NOTICED: &str = "this is the bit that `--inject-fault` spoilt: it was noticed";
-
-/// Columns that the description of a technique takes.
-const WIDTH: usize = 100;
+pub const NOTICED: &str = "this is the bit that `--inject-fault` flipped: the error was detected";
 
 impl From<TechniqueError> for Told {
     fn from(TechniqueError { message, help }: TechniqueError) -> Told {
@@ -80,7 +77,7 @@ pub fn inject(place: FaultPlace, techniques: &mut Techniques) -> Result<(), Fail
     };
     if !techniques.on().any(|technique| technique.stores.contains(&fault)) {
         let message = format!(
-            "`--inject-fault {}` has nothing to spoil: no technique stores anything in the {}",
+            "`--inject-fault {}` has no effect: no enabled technique stores data in the {}",
             fault.name(),
             fault.place()
         );
@@ -106,7 +103,7 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
     }
     let all = Techniques::ALL.iter().copied().map(headline).collect::<Vec<_>>();
     console.result(&all.join("\n"));
-    console.summary("\n`--with NAME` switches one on. `--show NAME` prints its parameters and counters.\n");
+    console.summary("\n`--with NAME` enables one. `--show NAME` prints its parameters and counters.\n");
     Ok(Exit::Ok)
 }
 
@@ -129,7 +126,7 @@ fn usual(info: &Technique) -> Result<Techniques, Failure> {
 
 fn headline(info: &Technique) -> String {
     let first = format!("{} ({}): {}", info.name, info.places().join(", "), info.paper);
-    wrapped(&first, 0, WIDTH) + &wrapped(info.doc, 2, WIDTH)
+    paragraph(&first, 0) + &paragraph(info.doc, 2)
 }
 
 fn show(info: &Technique) -> Result<String, Failure> {
@@ -143,12 +140,12 @@ fn show(info: &Technique) -> Result<String, Failure> {
             parameter.name,
             default.trim_end(),
             Techniques::legal(parameter.kind),
-            wrapped(parameter.doc, 6, WIDTH)
+            paragraph(parameter.doc, 6)
         );
     }
     out += "\ncounters, while it is on\n";
     for counter in info.counters {
-        let _ = write!(out, "\n  {}\n{}", counter.name, wrapped(counter.doc, 6, WIDTH));
+        let _ = write!(out, "\n  {}\n{}", counter.name, paragraph(counter.doc, 6));
     }
     Ok(out)
 }
@@ -250,7 +247,7 @@ mod tests {
         for info in Techniques::ALL {
             let text = show(info).expect("it can be switched on");
             for line in text.lines() {
-                assert!(line.chars().count() <= WIDTH, "{line}");
+                assert!(line.chars().count() <= 100, "{line}");
             }
             for parameter in (info.parameters)() {
                 assert!(text.contains(&format!("\n  {} = ", parameter.name)), "{}", parameter.name);

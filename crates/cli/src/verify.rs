@@ -20,7 +20,7 @@ use crate::list::find_workload;
 use crate::points::progress::Progress;
 use crate::run::{Target, cores, options};
 use crate::session::{Watch, Watcher, isolated};
-use crate::table::{Table, grouped};
+use crate::table::{Table, grouped, paragraph};
 use crate::workloads::Suites;
 
 /// One run to make.
@@ -255,8 +255,12 @@ fn report(
     let done = found.iter().flatten().count();
     let right = found.iter().flatten().filter(|found| found.wrong.is_empty()).count();
     console.summary(&format!(
-        "\n{right} of {done} runs are right; `warps %`: cycles of the SMs with warps, `issue %`: slots of the schedulers that issued,\n\
-         both from the first block's start to the last one's end of each kernel\n"
+        "\n{right} of {done} runs passed\n{}",
+        paragraph(
+            "`warps %`: cycles in which an SM has warps; `issue %`: issue slots used; both from the start of the first \
+             block to the end of the last one of each kernel",
+            0
+        )
     ));
     Ok(())
 }

@@ -12,10 +12,8 @@ use crate::args::ListArgs;
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
 use crate::list::find_workload;
-use crate::table::{Table, wrapped};
+use crate::table::{Table, paragraph};
 
-/// Columns that text is wrapped to.
-const WIDTH: usize = 80;
 const NOTHING: &str = "-";
 
 /// The suites of all papers, and our workloads in them.
@@ -68,8 +66,8 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
 }
 
 fn table(suites: &Suites) -> String {
-    let mut table = Table::new(&["workload", "suite", "data", "papers", "what it computes"]);
-    for column in 1..=4 {
+    let mut table = Table::new(&["workload", "suite", "data", "papers", "what it computes"]).wrap_last();
+    for column in 1..=3 {
         table = table.left(column);
     }
     for workload in warpwatt_workloads::all() {
@@ -90,8 +88,8 @@ fn short(paper: &str) -> &str {
 fn suite(suites: &Suites, paper: &str) -> String {
     let Some(suite) = suites.0.get(paper) else { return String::new() };
     let table_of_ours = names();
-    let mut table = Table::new(&["program", "workload", "data", "what it computes"]);
-    for column in 1..=3 {
+    let mut table = Table::new(&["program", "workload", "data", "what it computes"]).wrap_last();
+    for column in 1..=2 {
         table = table.left(column);
     }
     for program in &suite.programs {
@@ -112,13 +110,13 @@ fn suite(suites: &Suites, paper: &str) -> String {
     if suite.programs.iter().any(|program| !program.named) {
         counted += "; * completes the suite, the paper's text does not name it";
     }
-    let mut text = table.render() + "\n" + &wrapped(&counted, 0, WIDTH);
+    let mut text = table.render() + "\n" + &paragraph(&counted, 0);
     for (workload, why) in &chosen.stand_ins {
-        text += &wrapped(&format!("{workload} stands in: {why}"), 0, WIDTH);
+        text += &paragraph(&format!("{workload} stands in: {why}"), 0);
     }
     if !chosen.compute_bound.is_empty() {
         let names = chosen.compute_bound.join(", ");
-        text += &wrapped(&format!("beside them, bound by computation: {names}"), 0, WIDTH);
+        text += &paragraph(&format!("beside them, bound by computation: {names}"), 0);
     }
     text
 }
@@ -143,7 +141,7 @@ fn entry(suites: &Suites, info: &Info) -> Result<String, Failure> {
     text += &format!("\n{}", sizes.render());
 
     let mut kernels =
-        Table::new(&["kernel", "block", "registers", "shared bytes", "launches"]).left(1).left(4);
+        Table::new(&["kernel", "block", "registers", "shared bytes", "launches"]).cut(0).left(1).wrap_last();
     for (kernel, (registers, shared)) in info.kernels.iter().zip(compiled(info)?) {
         let block = block(Some(kernel.block));
         let row = [kernel.name.to_owned(), block, registers.to_string(), shared.to_string()];
@@ -159,17 +157,17 @@ fn entry(suites: &Suites, info: &Info) -> Result<String, Failure> {
         }
     }
     text += &format!("\n{}", kernels.render());
-    text += &wrapped(&format!("original's kernels: {}", info.known.text()), 0, WIDTH);
+    text += &paragraph(&format!("original's kernels: {}", info.known.text()), 0);
     for missing in info.missing {
-        text += &wrapped(&format!("not there: {missing}"), 0, WIDTH);
+        text += &paragraph(&format!("not there: {missing}"), 0);
     }
-    text += &format!("\nshape of launches\n{}", wrapped(info.shape_from, 2, WIDTH));
-    text += &format!("values of inputs\n{}", wrapped(info.values_from, 2, WIDTH));
+    text += &format!("\nshape of launches\n{}", paragraph(info.shape_from, 2));
+    text += &format!("values of inputs\n{}", paragraph(info.values_from, 2));
     text += &format!("  version {} of their generator\n", info.generator);
     text += "SMs with warps at medium size\n";
     text += &match info.fill {
-        Fill::Full => wrapped("at least 90 % of the cycles of its kernels", 2, WIDTH),
-        Fill::Partial(why) => wrapped(why, 2, WIDTH),
+        Fill::Full => paragraph("at least 90 % of the cycles of its kernels", 2),
+        Fill::Partial(why) => paragraph(why, 2),
     };
     Ok(text)
 }
@@ -263,11 +261,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_fit_eighty_columns() {
+    fn tables_fit_a_hundred_columns() {
         let suites = Suites::read().expect("they read");
         let texts = suites.0.keys().map(|paper| suite(&suites, paper)).chain([table(&suites)]);
         for text in texts {
-            let wide = text.lines().find(|line| line.chars().count() > WIDTH);
+            let wide = text.lines().find(|line| line.chars().count() > 100);
             assert_eq!(wide, None);
         }
     }

@@ -53,7 +53,7 @@ impl Widths {
         self.bank_set().count_ones() as usize
     }
 
-    /// The same as a set, the lowest bit for the lowest bank.
+    /// The set of banks that hold them; bit 0 is the lowest bank.
     #[inline]
     pub fn bank_set(&self) -> u8 {
         let halves = |mask: u32| u8::from(mask as u16 != 0) | u8::from(mask >> BANK_BYTES != 0) << 1;

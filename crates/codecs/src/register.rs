@@ -13,7 +13,7 @@ pub const ENTRY_BYTES: usize = LANES * 4;
 /// One register of all threads of a warp; lane 0 is the first thread.
 pub type Values = [u32; LANES];
 
-/// The same entry of a register's eight banks, lowest bank first. A compressed register fills it from the start, and what lies behind its
+/// The entry that a register has in its eight banks, lowest bank first. A compressed register fills it from the start, and what lies behind its
 /// end is whatever was there before.
 pub type Entry = [u8; ENTRY_BYTES];
 

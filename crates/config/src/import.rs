@@ -418,7 +418,7 @@ fn written(
         quoted(PARENT)
     );
     if !broken.is_empty() {
-        out.push_str("\n# These values are not possible together here:\n");
+        out.push_str("\n# These values are not supported together:\n");
         broken.iter().for_each(|error| {
             let _ = writeln!(out, "#   {error}");
         });

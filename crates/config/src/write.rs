@@ -13,7 +13,7 @@ pub fn to_toml(config: &Config, annotated: bool) -> String {
     written(config, annotated, &BTreeMap::new())
 }
 
-/// The same with the reason for each value in a comment of its own.
+/// All parameters as TOML; the reason for each value, where one is known, is a comment of its own.
 fn written(config: &Config, annotated: bool, reasons: &BTreeMap<&'static str, Reason>) -> String {
     let mut out = String::new();
     for section in Config::SECTIONS {

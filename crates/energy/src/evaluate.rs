@@ -96,7 +96,7 @@ impl Model {
         self.evaluate_counts(&self.counts(counter), time)
     }
 
-    /// The same, from the values of `counters` in their order.
+    /// Energy of the whole GPU from the values of `counters`, in their order.
     pub fn evaluate_counts(&self, counts: &[f64], time: Seconds) -> Breakdown {
         let mut structures: Vec<_> = self
             .structures

@@ -143,7 +143,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         Some(self.raise_finding(warp, block, found))
     }
 
-    /// A read of shared memory that nobody wrote, when its epoch has ended. `last`: the block's last lanes end.
+    /// A read of uninitialised shared memory, when its epoch has ended. `last`: the block's last lanes end.
     pub(crate) fn due_finding(&mut self, warp: &Warp, block: &mut Block, last: bool) -> Option<Event> {
         let found = block.shadow.as_mut()?.due(last)?;
         Some(self.raise_finding(warp, block, found))

@@ -81,7 +81,7 @@ struct Engine<'a, 'o, P> {
     since_end: u64,
     /// Warp instructions since a warp ended or a barrier opened.
     since_progress: u64,
-    /// The same, or since the watchdog looked.
+    /// Warp instructions since a warp ended, a barrier opened or the watchdog looked.
     since_look: u64,
     /// Instructions that a warp gets to show that it spins: twice as many each time that one may not have had enough.
     look_length: u32,
@@ -149,7 +149,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
             cta.warps.iter().flat_map(|warp| &warp.splits.others).any(|split| split.wait == Wait::Grid)
         };
         if !cta.is_done() && !cta.warps.iter().any(|warp| warp.can_run()) && !waits_for_grid(cta) {
-            let detail = "all warps of the block wait, and none of them can let the others go on".to_string();
+            let detail = "all warps of the block wait for each other".to_string();
             let fault = stuck(self.grid, FaultKind::BarrierDeadlock, std::iter::once(cta), detail);
             return Err(Stop::Fault(Box::new(fault)));
         }

@@ -27,7 +27,7 @@ pub enum FaultKind {
     Breakpoint,
     /// A device-side `assert` failed.
     Assert,
-    /// A jump or call that leads nowhere.
+    /// A call through an invalid function pointer, or a jump to an address without code.
     InvalidPc,
     /// A barrier number above 15, or a thread count that no barrier can have.
     InvalidBarrier,

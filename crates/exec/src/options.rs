@@ -117,7 +117,7 @@ type Switch = (&'static str, &'static str, fn(&mut CheckOptions) -> &mut bool);
 impl CheckOptions {
     pub const SWITCHES: [Switch; 5] = [
         ("races", "accesses without an order, one of them a write", |of| &mut of.races),
-        ("uninit", "reads of memory that nobody wrote", |of| &mut of.uninit),
+        ("uninit", "reads of uninitialised memory", |of| &mut of.uninit),
         ("shuffles", "shuffles from lanes that do not take part", |of| &mut of.shuffles),
         ("arrays", "shared memory accessed beyond the array that is meant", |of| &mut of.arrays),
         ("leaks", "device `malloc` without `free`", |of| &mut of.leaks),
@@ -165,9 +165,9 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// The limit of a launch without a time: minutes of the host.
+    /// The limit of a functional launch: minutes of host time.
     pub const LIMIT: u64 = 20_000_000_000;
-    /// The same with a time.
+    /// The limit of a timed launch.
     pub const TIMED_LIMIT: u64 = 2_000_000_000;
 }
 

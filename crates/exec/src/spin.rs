@@ -8,9 +8,9 @@
 use crate::cta::Warp;
 use crate::lanes::Row;
 
-/// Times around a loop that polls, without a store, that are taken for spinning.
+/// Iterations of a polling loop without a store after which the warp counts as spinning.
 const POLLS: u32 = 64;
-/// The same for a loop without polls: loads that are polls may look like any others.
+/// Iterations of a loop without a store or a polling instruction after which the warp counts as spinning: plain loads may be polls, too.
 const ROUNDS: u32 = 1 << 20;
 
 /// What a warp remembers of the loop that one of its splits is in. Cycles of any length, with loops inside, are found by Brent's

@@ -64,7 +64,7 @@ impl Strays {
     }
 }
 
-/// The same example comes first, whichever thread of the host notes it.
+/// Orders stray accesses by block, thread and address, so that the example shown does not depend on host threads.
 fn order(stray: &Stray) -> ([u32; 3], [u32; 3], u64) {
     let reversed = |[x, y, z]: [u32; 3]| [z, y, x];
     (reversed(stray.cta), reversed(stray.thread), stray.address)

@@ -17,7 +17,7 @@ use crate::{ALIGNMENT, Allocation, BASE, DEFAULT_CAPACITY, DEFAULT_HEAP, Nearest
 pub enum MemoryError {
     #[error("cannot reserve {capacity} bytes of address space for device memory: {reason}")]
     Reserve { capacity: u64, reason: String },
-    #[error("device memory is full: {size} bytes wanted, {in_use} of {capacity} bytes in use")]
+    #[error("out of device memory: {size} bytes requested, {in_use} of {capacity} bytes in use")]
     Full { size: u64, in_use: u64, capacity: u64 },
     #[error("{size} bytes at 0x{address:x} cannot be taken: the range is in use or outside of device memory")]
     Taken { address: u64, size: u64 },

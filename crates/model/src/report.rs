@@ -104,7 +104,7 @@ pub struct KernelReport {
     pub cycles: u64,
     /// Counters of the whole GPU while the kernel ran; kernels that ran at the same time share them.
     pub counters: crate::Counters,
-    /// The same for each SM.
+    /// Counters of each SM while the kernel ran.
     pub per_sm: Vec<crate::SmCounters>,
     pub ops_per_sm: Vec<OpCounters>,
     /// Scheduler cycles without issue, by reason, charged to this kernel's micro-ops.

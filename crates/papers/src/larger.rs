@@ -33,7 +33,7 @@ fn needs_larger(claim: &Claim, name: &str) -> bool {
 }
 
 impl Evidence {
-    /// The same with measures of a larger size for claims that need one.
+    /// Replaces the measures of claims that need a larger size by those of `larger`.
     pub fn with_larger(self, larger: &Evidence, claims: &[Claim]) -> Evidence {
         let wanted = |name: &str| claims.iter().any(|claim| needs_larger(claim, name));
         let mut measures: Vec<Measures> = self.0;

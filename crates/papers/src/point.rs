@@ -161,7 +161,7 @@ pub struct PointRecord {
     pub cycles: u64,
     /// Instructions issued, each for a whole warp.
     pub warp_instructions: u64,
-    /// The same times the lanes that took part.
+    /// Thread instructions: each instruction issued counts once for every active lane.
     pub thread_instructions: u64,
     /// Of the whole run.
     pub counters: Values,
@@ -207,7 +207,7 @@ pub struct PointKernel {
     pub cycles: u64,
     /// Instructions issued, each for a whole warp.
     pub warp_instructions: u64,
-    /// The same times the lanes that took part.
+    /// Thread instructions: each instruction issued counts once for every active lane.
     pub thread_instructions: u64,
     /// What the GPU took while these launches ran.
     pub energy: GroupEnergy,
@@ -346,7 +346,7 @@ impl Points {
         Points { workloads, ..Points::default() }
     }
 
-    /// The same with workloads beside the suite.
+    /// Adds workloads beside the suite.
     pub fn with_beside(self, beside: Vec<String>) -> Points {
         Points { beside, ..self }
     }

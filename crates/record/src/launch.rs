@@ -274,7 +274,7 @@ fn high_water() -> Option<u64> {
     Some(kilobytes.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// The same of the processes that this one started and waited for: seconds of all of them, bytes of the largest.
+/// CPU seconds of all child processes that have ended, and peak resident bytes of the largest.
 pub fn children_usage() -> (f64, u64) {
     usage_of(libc::RUSAGE_CHILDREN)
 }

@@ -104,7 +104,7 @@ pub fn unnoticed() -> Diagnostic {
         file: None,
         line: None,
         column: None,
-        message: "the bit that `--inject-fault` was to spoil was not noticed".to_owned(),
+        message: "the bit that `--inject-fault` flips was not detected".to_owned(),
         help: Some("most likely nothing was stored and read again: run something longer".to_owned()),
     }
 }

@@ -23,7 +23,7 @@ pub struct Panel {
 enum Form {
     /// Bars beside each other.
     Groups(&'static str, &'static [&'static str]),
-    /// The same, of a quantity that grows from one to the next.
+    /// Bars beside each other, of a quantity that grows from one to the next.
     Ordered(&'static str, &'static [&'static str]),
     /// One bar, with these parts.
     Stack(&'static str, &'static [&'static str]),

@@ -90,7 +90,7 @@ fn overview(input: &Input) -> String {
         }
         out += "</div><p class=note>Bars count all claims by verdict. <span class=\"badge v-holds\">holds</span> within 0.8 to 1.25 of the paper's value, or its rounding, or on the \
                 right side of a limit; <span class=\"badge v-direction\">direction</span> the number is off, what the claim is about is there; \
-                <span class=\"badge v-differs\">differs</span> it is not there; <span class=\"badge v-no-data\">no data</span> nothing was measured. A number that differs has its reason in the ledger.</p>";
+                <span class=\"badge v-differs\">differs</span> the effect is absent; <span class=\"badge v-no-data\">no data</span> nothing was measured. A number that differs has its reason in the ledger.</p>";
     }
     if !input.runs.is_empty() {
         let mut table = Table::new("Runs").id("runs-d").sortable();

@@ -19,8 +19,8 @@ macro_rules! counters {
 }
 
 counters! {
-    BARRIERS = "exec.barriers.count", "Times that a block barrier opened.";
-    DIVERGENT_BRANCHES = "exec.divergent_branches.count", "Branches whose active lanes went different ways.";
+    BARRIERS = "exec.barriers.count", "Block barriers completed.";
+    DIVERGENT_BRANCHES = "exec.divergent_branches.count", "Branches at which the active lanes diverged.";
     LANES = "exec.lanes_per_warp_instruction.ratio", "Thread instructions per warp instruction: how full the warps were.";
 }
 

@@ -36,15 +36,15 @@ derived! {
         );
     "dram.bandwidth.gbs", "Data that the memory moved, in 10^9 bytes per second." =
         |facts| over(facts.dram_bytes()? * 1e-9, facts.seconds());
-    "dram.row_hit.ratio", "Share of memory accesses that found their row open." =
+    "dram.row_hit.ratio", "Share of DRAM accesses to an open row." =
         |facts| facts.share(&["dram.row_hits.count"], &["dram.row_hits.count", "dram.row_misses.count"]);
     "dram.utilisation.ratio", "Bandwidth of the memory as a share of its peak." =
         |facts| over(facts.dram_bytes()?, facts.seconds() * facts.config.dram_peak_bytes_per_second() as f64);
     "icache.hit.ratio", "Share of accesses to the instruction caches that hit." =
         |facts| facts.share(&["icache.hits.count"], &["icache.accesses.count"]);
-    "l1d.hit.ratio", "Share of the lines that loads looked for in the L1 data caches and found there." =
+    "l1d.hit.ratio", "Share of the lines accessed by loads that hit in the L1 data caches." =
         |facts| facts.share(&["l1d.read_hits.count"], &["l1d.reads.count"]);
-    "l2.hit.ratio", "Share of reads, writes and atomics that found their line in L2." =
+    "l2.hit.ratio", "Share of reads, writes and atomics that hit in L2." =
         |facts| facts.share(
             &["l2.read_hits.count", "l2.write_hits.count", "l2.atomic_hits.count"],
             &["l2.reads.count", "l2.writes.count", "l2.atomics.count"],
@@ -64,12 +64,12 @@ derived! {
         |facts| facts.share(&["sm.active.cycles"], &["sm.cycles.cycles"]);
     "sm.issue_utilisation.ratio", "Share of issue slots in which an instruction was issued." =
         |facts| facts.share(&["sm.issued.count"], &["sm.issue_slots.count"]);
-    "sm.occupancy.ratio", "Resident warps as a share of what SMs hold, while they have any." =
+    "sm.occupancy.ratio", "Resident warps as a share of the warp slots of SMs that have at least one warp." =
         |facts| over(
             facts.sum(&["sm.resident_warps.cycles"])?,
             facts.sum(&["sm.active.cycles"])? * f64::from(facts.config.sm.warps),
         );
-    "texture.hit.ratio", "Share of accesses to the texture caches that found their line, there or on its way." =
+    "texture.hit.ratio", "Share of accesses to the texture caches that hit or were merged with an outstanding miss." =
         |facts| facts.share(&["texture.hits.count"], &["texture.reads.count"]);
 }
 

@@ -139,7 +139,7 @@ pub struct LineEnergy {
     pub energy_j: f64,
     /// Of the events of its instructions.
     pub dynamic_j: f64,
-    /// Its share of the GPU's issue slots, used or waited in.
+    /// Share of the GPU's issue slots in which the line issued or stalled.
     pub time_share: f64,
 }
 

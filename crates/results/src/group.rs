@@ -47,7 +47,7 @@ pub struct KernelGroup {
     pub cycles: Option<u64>,
     /// Instructions issued, each for a whole warp.
     pub warp_instructions: u64,
-    /// The same times the lanes that took part.
+    /// Thread instructions: each instruction issued counts once for every active lane.
     pub thread_instructions: u64,
     /// Thread instructions per cycle.
     #[serde(skip_serializing_if = "Option::is_none", default)]

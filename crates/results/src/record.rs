@@ -164,7 +164,7 @@ pub struct Kernel {
     pub cycles: Option<u64>,
     /// Instructions issued, each for a whole warp.
     pub warp_instructions: u64,
-    /// The same times the lanes that took part.
+    /// Thread instructions: each instruction issued counts once for every active lane.
     pub thread_instructions: u64,
     /// Thread instructions per cycle.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -253,7 +253,7 @@ pub struct Line {
     pub line: u32,
     /// Instructions issued for it.
     pub warp_instructions: u64,
-    /// The same times the lanes that took part.
+    /// Thread instructions: each instruction issued counts once for every active lane.
     pub thread_instructions: u64,
     /// Scheduler cycles in which its instructions were waited for, by reason.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -271,7 +271,7 @@ pub struct Totals {
     pub cycles: Option<u64>,
     /// Instructions issued, each for a whole warp.
     pub warp_instructions: u64,
-    /// The same times the lanes that took part.
+    /// Thread instructions: each instruction issued counts once for every active lane.
     pub thread_instructions: u64,
     /// Thread instructions of timed kernels per cycle.
     #[serde(skip_serializing_if = "Option::is_none", default)]

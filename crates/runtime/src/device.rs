@@ -342,7 +342,7 @@ impl Device {
         self.source_text(file, line).map(str::trim)
     }
 
-    /// The same as it stands.
+    /// A line of a source that was made known, or of a module's PTX text, with its indentation.
     pub fn source_text(&self, file: &str, line: u32) -> Option<&str> {
         self.sources.line(file, line).or_else(|| {
             let module = self.modules.iter().find(|module| module.name() == file)?;

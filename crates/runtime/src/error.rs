@@ -46,7 +46,7 @@ pub enum Error {
     #[error("`{kernel}` was interrupted")]
     Interrupted { kernel: String },
     /// The run was asked to end before this launch; see [`crate::Options::stop_before_launch`].
-    #[error("stopped before launch {0}, as asked")]
+    #[error("stopped before launch {0}, as requested")]
     StoppedBefore(u64),
     #[error("internal error: {0}")]
     Internal(String),

@@ -60,7 +60,7 @@ pub struct TimedRecord {
     pub cycles: u64,
     /// Of the whole GPU while the kernel ran; kernels that ran at the same time share them.
     pub counters: Counters,
-    /// The same for each SM.
+    /// Counters of each SM while the kernel ran.
     pub per_sm: Vec<SmCounters>,
     pub ops_per_sm: Vec<OpCounters>,
     /// Micro-ops that issued or were waited for, in the order of the program.

@@ -200,25 +200,25 @@ fn headline(fault: &Fault) -> String {
         FaultKind::Misaligned => "misaligned access",
         FaultKind::UseAfterFree => "use of freed memory",
         FaultKind::WrongSpace => "access to the wrong memory space",
-        FaultKind::BarrierDeadlock => "barrier deadlock: every warp that is left waits",
-        FaultKind::NoProgress => "no progress: the warps that are left run, but change nothing",
+        FaultKind::BarrierDeadlock => "barrier deadlock: every remaining warp waits",
+        FaultKind::NoProgress => "no progress: the remaining warps run, but change nothing",
         FaultKind::StackOverflow => "stack overflow",
         FaultKind::Trap => "the kernel executed `trap`",
         FaultKind::Breakpoint => "the kernel executed `brkpt`, and there is no debugger",
         FaultKind::Assert => "a device-side assertion failed",
-        FaultKind::InvalidPc => "a jump or call that leads nowhere",
-        FaultKind::InvalidBarrier => "a barrier that cannot be",
+        FaultKind::InvalidPc => "call through an invalid function pointer",
+        FaultKind::InvalidBarrier => "invalid barrier",
         FaultKind::DoubleFree => "double free",
-        FaultKind::InvalidFree => "`free` of memory that `malloc` did not give",
-        FaultKind::Unsupported => "an operation that is not supported",
-        FaultKind::InvalidLaunch => "a launch that does not fit its kernel",
+        FaultKind::InvalidFree => "`free` of a pointer that `malloc` did not return",
+        FaultKind::Unsupported => "unsupported operation",
+        FaultKind::InvalidLaunch => "invalid launch",
         FaultKind::SharedRace => "race on shared memory",
-        FaultKind::UninitializedShared => "read of shared memory that nobody wrote",
+        FaultKind::UninitializedShared => "read of uninitialised shared memory",
         FaultKind::GlobalRace => "race on global memory",
-        FaultKind::UninitializedGlobal => "read of global memory that nobody wrote",
-        FaultKind::AbsentLane => "a shuffle with a lane that is not there",
+        FaultKind::UninitializedGlobal => "read of uninitialised global memory",
+        FaultKind::AbsentLane => "shuffle from an inactive lane",
         FaultKind::SharedOverrun => "access beyond the end of a shared array",
-        FaultKind::Corrupted => "a technique gave back another value than it was given",
+        FaultKind::Corrupted => "a technique returned another value than was stored",
     };
     match &fault.access {
         Some(access) => format!("{what}: {}", describe(access)),
@@ -277,11 +277,11 @@ fn help(fault: &Fault) -> String {
             "all threads of a block have to reach the same barrier: move it out of code that only some of them run"
         }
         FaultKind::NoProgress => {
-            "something is waited for that nobody will do. On targets below sm_70 lanes of one warp cannot wait for each \
-             other; across blocks only blocks that are resident at the same time can. `--watchdog` sets the patience"
+            "the warps wait for a condition that can never become true. On targets below sm_70 lanes of one warp cannot wait for each \
+             other; across blocks only blocks that are resident at the same time can. `--watchdog` sets how long the check waits"
         }
         FaultKind::StackOverflow => "reduce the depth of the recursion or the size of local arrays",
-        FaultKind::Trap | FaultKind::Breakpoint | FaultKind::Assert => "the kernel asked for this; look at the condition before it",
+        FaultKind::Trap | FaultKind::Breakpoint | FaultKind::Assert => "the kernel executed this instruction; check the condition before it",
         FaultKind::InvalidPc => "a function pointer holds something that is not the address of a function",
         FaultKind::InvalidBarrier => "barriers have numbers 0 to 15, and thread counts that are multiples of 32",
         FaultKind::DoubleFree => "free each block once",
@@ -296,7 +296,7 @@ fn help(fault: &Fault) -> String {
             "use atomics, order the blocks by a flag with fences, or do the second part in another kernel"
         }
         FaultKind::UninitializedGlobal => "copy or set the memory before the kernel that reads it",
-        FaultKind::AbsentLane => "name all lanes that take part in the mask, and no source among the others; guard the result of a partial warp",
+        FaultKind::AbsentLane => "include all participating lanes in the mask, and shuffle only from these; guard the result of a partial warp",
         FaultKind::SharedOverrun => "compare the index with the number of elements of this array",
         FaultKind::UninitializedShared => "write the shared memory, then pass a barrier, before it is read",
         FaultKind::Corrupted => "the program is not to blame; please report it, unless a fault was injected",

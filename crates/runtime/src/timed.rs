@@ -121,7 +121,7 @@ impl Device {
         self.clocked.is_some().then_some(self.clock.host)
     }
 
-    /// The same in nanoseconds.
+    /// How far the host has seen the device's clock go, in nanoseconds; `None` for a functional device.
     pub fn now_ns(&self) -> Option<f64> {
         Some(self.clock.ns(self.now_cycles()?))
     }

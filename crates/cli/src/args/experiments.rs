@@ -34,7 +34,7 @@ pub struct BenchArgs {
     #[arg(long, value_parser = parse_size, default_value = "medium")]
     pub size: Size,
 
-    /// Runs of each workload; the median counts
+    /// Runs of each workload; the median is reported
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
 
@@ -49,9 +49,9 @@ Examples:
   warpwatt characterize --size tiny --workloads bfs,sgemm
   warpwatt characterize --markdown workloads.md --json workloads.json
 
-Every workload is run eight times: on a GTX 480, on the GPU of each paper with a technique that
-counts what the paper is about, and on E2MC's GPU with one, two, four and eight times the
-bandwidth. The figures are the same in every run, whatever `--jobs` is.")]
+Every workload runs eight times: on a GTX 480, on the GPU of each paper with a technique that
+measures what the paper is about, and on E2MC's GPU with one, two, four and eight times the
+bandwidth. The figures do not depend on `--jobs`.")]
 pub struct CharacterizeArgs {
     /// Size of the workloads
     #[arg(long, value_parser = parse_size, default_value = "small")]
@@ -65,7 +65,7 @@ pub struct CharacterizeArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
-    /// Runs at the same time, each on one thread [default: all cores]
+    /// Number of parallel runs, each on one thread [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub jobs: Option<u32>,
 
@@ -85,9 +85,9 @@ Examples:
   warpwatt verify lud aes --size medium          two of them at one size
   warpwatt verify --paper corf --size tiny,small --functional
 
-Beside the check of its outputs, a run is compared with the table of workloads: its thread
-instructions are those of its size, and SMs hold warps as `list workloads --show NAME` says (timed,
-at medium and large).")]
+A run is also compared with the table of workloads: the number of thread instructions for its size,
+and the share of time in which SMs have warps, as in `list workloads --show NAME` (timed, at medium
+and large).")]
 pub struct VerifyArgs {
     /// Workloads to verify; all when none is named
     #[arg(value_name = "NAME")]
@@ -116,7 +116,7 @@ pub struct VerifyArgs {
     #[command(flatten)]
     pub gpu: GpuArgs,
 
-    /// Runs at the same time, each on one thread [default: all cores]
+    /// Number of parallel runs, each on one thread [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub jobs: Option<u32>,
 
@@ -129,11 +129,11 @@ pub struct VerifyArgs {
 #[command(after_help = "\
 Examples:
   warpwatt run sgemm --interval 1000 --json sgemm.json
-  warpwatt report sgemm.json                            what holds it back, memory, stalls, source
+  warpwatt report sgemm.json                            bottlenecks, memory, stalls, source lines
   warpwatt report a.json b.json --out ab.html           two runs, with a comparison
   warpwatt report warpwatt-out --svg figures            a paper's figures and ledger
 
-The page is one file that needs nothing else. docs/report.md describes it.")]
+The report is one self-contained HTML file. docs/report.md describes it.")]
 pub struct ReportArgs {
     /// Run records, from `run` or `exec` with `--json`, and folders from `paper` or `sweep`
     #[arg(value_name = "RESULTS", required = true)]
@@ -158,24 +158,24 @@ Examples:
   warpwatt paper warped-compression --workloads bfs,lib --json -
 
 DIR gets a file for each run (points/), the series of each figure (figures/), the ledger
-(ledger.json, ledger.md): a row for each claim of the paper with what was measured; and tables of
-everything (data/). With `all`, figures and ledgers are in a folder for each paper. Runs that are
-there are not run again, as long as program, inputs and settings are the same; so a command that was
-interrupted goes on where it was. docs/papers.md tells more.")]
+(ledger.json, ledger.md) with a row for each claim and its measurement, and tables of everything
+(data/). With `all`, each paper has a folder for figures and ledger. Existing results are reused if
+program, inputs and settings are the same, so an interrupted command continues where it stopped.
+docs/papers.md describes the experiments.")]
 pub struct PaperArgs {
     /// The paper: warped-compression, corf, e2mc, or caches; combined, for their techniques together; or all
     #[arg(value_name = "NAME")]
     pub name: String,
 
-    /// A quick look: one seed, about half of each suite, and so no tally
+    /// Quick version: one seed and about half of each suite, without a tally
     #[arg(long, conflicts_with_all = ["workloads", "large_where_needed"])]
     pub quick: bool,
 
-    /// Measure claims that need a larger size than `--size` at large, instead of with lengths that are scaled: hours
+    /// Measure claims that need a larger size at large, instead of scaling their lengths: takes hours
     #[arg(long)]
     pub large_where_needed: bool,
 
-    /// Write the tables also as CSV
+    /// Also write the tables as CSV
     #[arg(long)]
     pub csv: bool,
 
@@ -183,15 +183,15 @@ pub struct PaperArgs {
     #[arg(long, value_parser = parse_size, default_value = "small")]
     pub size: Size,
 
-    /// Runs at the same time, each on one thread [default: all cores]
+    /// Number of parallel runs, each on one thread [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub jobs: Option<u32>,
 
-    /// Folder for the results: a new one, an empty one, or one that this command made
+    /// Folder for the results: new, empty, or created by this command
     #[arg(long, value_name = "DIR", default_value = "warpwatt-out")]
     pub out: PathBuf,
 
-    /// Seeds of the workloads' inputs: three or more give a spread and a tally, one is quicker
+    /// Seeds of the workloads' inputs: three or more give a spread and a tally, one is faster
     #[arg(long, visible_alias = "seed", value_delimiter = ',', default_values_t = [1, 2, 3], value_name = "N,N")]
     pub seeds: Vec<u64>,
 
@@ -199,7 +199,7 @@ pub struct PaperArgs {
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     pub workloads: Vec<String>,
 
-    /// Write the ledger (schema warpwatt.ledger/2; a list of them with `all`) also to a file, or to stdout with `-` instead of the table
+    /// Also write the ledger (schema warpwatt.ledger/2; a list with `all`) to a file, or to stdout with `-` instead of the table
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
 }
@@ -209,33 +209,33 @@ pub struct PaperArgs {
 Examples:
   warpwatt sweep examples/sweep/l1.toml --out l1
   warpwatt sweep examples/sweep/l1.toml --out l1 --csv
-  warpwatt sweep big.toml --out big --requests           a file for each point that is missing
+  warpwatt sweep big.toml --out big --requests           a file for each missing point
 
-DIR gets a file for each run (points/), tables of everything (data/), the energy and time of each
-configuration with the Pareto front (sweep.json, figures/). Runs that are there are not run again.
-docs/sweeps.md describes the file, and how a cluster runs the points.")]
+DIR gets a file for each run (points/), tables of everything (data/), and the energy and time of
+each configuration with the Pareto front (sweep.json, figures/). Existing results are reused.
+docs/sweeps.md describes the file, and how to run the points on a cluster.")]
 pub struct SweepArgs {
     /// The sweep file; `warpwatt schema sweep` prints its schema
     #[arg(value_name = "FILE.toml")]
     pub file: PathBuf,
 
-    /// Runs at the same time, each on one thread [default: all cores]
+    /// Number of parallel runs, each on one thread [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub jobs: Option<u32>,
 
-    /// Folder for the results: a new one, an empty one, or one that this command made
+    /// Folder for the results: new, empty, or created by this command
     #[arg(long, value_name = "DIR", default_value = "warpwatt-sweep")]
     pub out: PathBuf,
 
-    /// Write the tables also as CSV
+    /// Also write the tables as CSV
     #[arg(long)]
     pub csv: bool,
 
-    /// Run nothing: write a request for each point that is missing into DIR/requests, for `warpwatt point`
+    /// Simulate nothing: write a request for each missing point to DIR/requests, for `warpwatt point`
     #[arg(long, conflicts_with_all = ["jobs", "csv"])]
     pub requests: bool,
 
-    /// Write what was found (schema warpwatt.sweep-result/1) also to a file, or to stdout with `-` instead of the table
+    /// Also write the result (schema warpwatt.sweep-result/1) to a file, or to stdout with `-` instead of the table
     #[arg(long, value_name = "FILE|-", conflicts_with = "requests")]
     pub json: Option<PathBuf>,
 }
@@ -245,8 +245,8 @@ pub struct SweepArgs {
 Example:
   warpwatt point requests/KEY.json points/KEY.json
 
-The result is what `paper` and `sweep` keep of a run. An output that has this point already is left
-as it is.")]
+The result is what `paper` and `sweep` keep of a run. An existing output of this point is not
+replaced.")]
 pub struct PointArgs {
     /// What to run (schema warpwatt.request/1)
     #[arg(value_name = "IN.json")]

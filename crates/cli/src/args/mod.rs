@@ -20,42 +20,42 @@ use warpwatt_workloads::Size;
     about = "A GPU simulator: runs real PTX and reports time and energy",
     after_help = "\
 Examples:
-  warpwatt list workloads                        what can be run, and how large it is
-  warpwatt run sgemm                             cycles of a workload, and its result checked
-  warpwatt run sgemm --functional                values only, much faster
+  warpwatt list workloads                        the built-in workloads
+  warpwatt run sgemm                             cycles of a workload, with a check of its result
+  warpwatt run sgemm --functional                results only, without timing: much faster
   warpwatt run sgemm@medium --gpu gtx580 --set sm.scheduler=lrr --json -
   warpwatt run --ptx k.ptx --launch k.toml
   warpwatt exec -- ./program --its arguments     a CUDA program, or Python that uses CUDA
   warpwatt gpu show gtx480                       every parameter of a GPU
   warpwatt compile k.ptx                         registers, spills and instructions per kernel
   warpwatt compare a.json b.json                 cycles, energy and counters of two runs
-  warpwatt paper all --quick                     papers' claims beside what is measured
+  warpwatt paper all --quick                     reproduce papers: claims and measurements
   warpwatt sweep sweep.toml                      parameters x workloads x techniques, into tables
   warpwatt bench                                 simulation speed
 
 Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 bad PTX or launch file,
 4 simulated fault, 5 a limit was reached, 70 internal error, 74 input/output error,
-130 interrupted. `exec` ends with the program's own code.
-WARPWATT_LOG=error|warn|info|debug sets how much is said on stderr."
+130 interrupted. `exec` returns the exit code of the program.
+WARPWATT_LOG=error|warn|info|debug sets the level of messages on stderr."
 )]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 
-    /// Print results only
+    /// Print only results
     #[arg(short, long, global = true)]
     pub quiet: bool,
 
-    /// Say more about what is done
+    /// Print details
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
 }
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// List what is built in
+    /// List built-in workloads, GPUs, techniques, technologies and claims
     List(ListArgs),
-    /// Show a GPU, or import one
+    /// Show the parameters of a GPU, or import one from GPGPU-Sim
     #[command(subcommand)]
     Gpu(GpuCommand),
     /// Write a launch file for kernels of your own
@@ -65,31 +65,31 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Run a CUDA program on the simulated GPU
     Exec(Box<ExecArgs>),
-    /// Compile a PTX file and show what each kernel needs
+    /// Compile a PTX file and show the resources of each kernel
     Compile(CompileArgs),
     /// Measure simulation speed
     Bench(BenchArgs),
-    /// Measure what workloads are like: instructions, occupancy, values, use of caches
+    /// Characterize workloads: instructions, occupancy, values, caches
     Characterize(CharacterizeArgs),
-    /// Check that workloads compute what their references do, at every size
+    /// Check the results of workloads against their references, at every size
     Verify(VerifyArgs),
     /// Print the JSON schema of a file format
     Schema(SchemaArgs),
-    /// Measure how far the traffic of a workload's memory can be compressed
+    /// Measure how well the memory traffic of a workload compresses
     Entropy(EntropyArgs),
     /// Compare the records of two runs
     Compare(CompareArgs),
-    /// Make a page of run records and of folders that `paper` and `sweep` left
+    /// Make an HTML report of run records and of `paper` and `sweep` folders
     Report(ReportArgs),
-    /// Reproduce a paper's experiments, and compare its claims with what was measured
+    /// Reproduce a paper's experiments and compare its claims with the measurements
     Paper(PaperArgs),
-    /// Run parameters x workloads x techniques, and keep the results as tables
+    /// Run all combinations of parameters, workloads and techniques, and write tables
     Sweep(SweepArgs),
     /// Run one point of a sweep: one file in, one file out
     Point(PointArgs),
-    /// Run a reproducer that a crash or `--save-reproducer` left
+    /// Run a reproducer written by `--save-reproducer` or after a crash
     Replay(ReplayArgs),
-    /// Copy the program and its CUDA libraries to a folder
+    /// Install the program and its CUDA libraries into a folder
     Install(InstallArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
@@ -110,7 +110,7 @@ pub struct CompletionsArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  warpwatt man ~/.local/share/man/man1")]
 pub struct ManArgs {
-    /// The folder that the pages are written to; it is made if it does not exist
+    /// Folder for the pages; created if it does not exist
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 }
@@ -127,15 +127,15 @@ Examples:
   warpwatt launch init saxpy.ptx > saxpy.toml    then edit it, and: warpwatt run saxpy.ptx
   warpwatt launch init lib.cu --kernel axpy --out axpy.toml")]
 pub struct InitArgs {
-    /// A PTX file, or CUDA C++ where NVRTC is installed
+    /// A PTX file, or a CUDA C++ file if NVRTC is installed
     #[arg(value_name = "FILE.ptx|FILE.cu")]
     pub file: PathBuf,
 
-    /// Only this kernel, by its name in the source or in the PTX text
+    /// Only this kernel, by its name in the source or in the PTX
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
 
-    /// The file to write; stdout when left out
+    /// File to write [default: stdout]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -146,11 +146,11 @@ pub enum Catalogue {
     Workloads,
     /// The built-in GPUs
     Gpus,
-    /// The techniques that `--with` switches on
+    /// The techniques for `--with`
     Techniques,
-    /// The built-in technologies, which energy is computed with
+    /// The built-in technologies (energy coefficients)
     Technologies,
-    /// What papers claim, as `paper` compares it
+    /// The papers' claims, with readings and rules
     Claims,
 }
 
@@ -158,14 +158,14 @@ pub enum Catalogue {
 #[command(after_help = "\
 Examples:
   warpwatt list workloads --json -
-  warpwatt list workloads --paper e2mc                   programs of a paper, and what stands in
-  warpwatt list workloads --show lud                     sizes, kernels, where inputs come from
+  warpwatt list workloads --paper e2mc                   programs of a paper and our workloads for them
+  warpwatt list workloads --show lud                     sizes, kernels, origin of the inputs
   warpwatt list techniques --show warped-compression     its parameters and counters")]
 pub struct ListArgs {
     #[arg(value_enum)]
     pub what: Catalogue,
 
-    /// Print the entry of a workload, the parameters and counters of a technique, or the file of a technology to start one of your own from
+    /// Print details of a workload, the parameters and counters of a technique, or the file of a technology
     #[arg(long, value_name = "NAME", conflicts_with = "json")]
     pub show: Option<String>,
 
@@ -180,9 +180,9 @@ pub struct ListArgs {
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A functional run whose accesses go through tags of the GPU's L2 cache: for every codec, the ratio
-of the lines that move behind it, raw and in whole accesses to memory, and the bound by the source
-coding theorem.
+A functional run with a model of the GPU's L2 tags. For every codec it reports the compression
+ratio of the lines between L2 and DRAM, in bytes and in whole memory accesses, and the bound of the
+source coding theorem.
 
 Examples:
   warpwatt entropy scan@medium --gpu gtx580-e2mc
@@ -209,15 +209,15 @@ pub struct EntropyArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 
-    /// A CUDA program and its arguments, run as by `exec`, instead of a workload
+    /// A CUDA program and its arguments, as for `exec`, instead of a workload
     #[arg(value_name = "PROGRAM", last = true, conflicts_with_all = ["workload", "size", "seed"])]
     pub command: Vec<OsString>,
 
-    /// Values that have codewords if symbols are longer than 8 bits
+    /// Number of values with codewords, for symbols longer than 8 bits
     #[arg(long, default_value_t = 1024, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=16384))]
     pub values: u32,
 
-    /// Take frequencies from the lines that move instead of from loads and stores
+    /// Take symbol frequencies from the lines between L2 and DRAM instead of from loads and stores
     #[arg(long)]
     pub from_dram: bool,
 
@@ -234,14 +234,14 @@ pub struct EntropyArgs {
 pub enum GpuCommand {
     /// Show every parameter of a GPU
     Show(ShowArgs),
-    /// Make a GPU file of a configuration of GPGPU-Sim
+    /// Convert a configuration of GPGPU-Sim to a GPU file
     Import(ImportArgs),
 }
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Options that have a counterpart become parameters, with the option beside them; all others are
-listed on stderr and at the top of the file, with the reason.
+Options with a counterpart become parameters, with the option in a comment; all others are listed
+on stderr and at the top of the file, with the reason.
 
 Example:
   warpwatt gpu import gpgpusim.config --out my.toml && warpwatt run sgemm --gpu my.toml")]
@@ -250,7 +250,7 @@ pub struct ImportArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// The GPU file to write; stdout when left out
+    /// GPU file to write [default: stdout]
     #[arg(long, value_name = "FILE.toml")]
     pub out: Option<PathBuf>,
 }
@@ -290,11 +290,11 @@ pub struct GpuArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 
-    /// Switch a technique on; can be given several times. `--set technique.NAME.KEY=VALUE` does the same
+    /// Enable a technique; can be given several times. `--set technique.NAME.KEY=VALUE` is equivalent
     #[arg(long = "with", value_name = "NAME[:KEY=VALUE{,KEY=VALUE}]", conflicts_with = "functional")]
     pub with: Vec<String>,
 
-    /// Compare everything that techniques store with what comes back, to the bit: slower, with the same result
+    /// Compare everything that techniques store bit for bit with what they return: slower, same result
     #[arg(long, conflicts_with = "functional")]
     pub verify_techniques: bool,
 }
@@ -305,19 +305,19 @@ pub struct Timing {
     #[command(flatten)]
     pub gpu: GpuArgs,
 
-    /// Host threads that simulate; they do not change the result [default: all cores]
+    /// Host threads; the result does not depend on them [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub threads: Option<u32>,
 
-    /// Simulate idle cycles one by one instead of skipping them: slower, with the same result
+    /// Simulate every idle cycle instead of skipping idle time: slower, same result
     #[arg(long, conflicts_with = "functional")]
     pub step_every_cycle: bool,
 
-    /// Stop when kernels have taken about this many cycles, with partial results
+    /// Stop after about this many cycles of kernels, with partial results
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "functional")]
     pub limit_cycles: Option<u64>,
 
-    /// Time only kernels whose name matches; the others run functionally
+    /// Simulate timing only for kernels whose name matches; the others run functionally
     #[arg(long, value_name = "REGEX", value_parser = parse_regex, conflicts_with = "functional")]
     pub kernels: Option<Regex>,
 
@@ -325,11 +325,11 @@ pub struct Timing {
     #[arg(long, value_name = "N", conflicts_with = "functional")]
     pub skip: Option<u64>,
 
-    /// Record the counters about every so many cycles
+    /// Record all counters at about this interval
     #[arg(long, value_name = "CYCLES", value_parser = parse_count, conflicts_with = "functional")]
     pub interval: Option<u64>,
 
-    /// What energy is computed with: a built-in technology, or a TOML file [default: gtx480-40nm]
+    /// Technology (energy coefficients): a built-in one, or a TOML file [default: gtx480-40nm]
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "functional")]
     pub technology: Option<String>,
 
@@ -337,16 +337,16 @@ pub struct Timing {
     #[arg(long, value_name = "FILE", conflicts_with = "functional")]
     pub trace: Option<PathBuf>,
 
-    /// Print where the energy went
+    /// Print the energy by component, kind of instruction and source line
     #[arg(long, conflicts_with = "functional")]
     pub energy: bool,
 
-    /// Spoil one bit of what a technique stores, to see that `--verify-techniques`, which this implies, notices
+    /// Flip one bit that a technique stores, to test that `--verify-techniques` (implied) detects it
     #[arg(long, value_enum, value_name = "rf|cache|dram", conflicts_with = "functional")]
     pub inject_fault: Option<FaultPlace>,
 }
 
-/// Where a bit is spoilt.
+/// Where `--inject-fault` flips a bit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum FaultPlace {
     /// In the register file
@@ -370,7 +370,7 @@ Examples:
   warpwatt run bfs --functional --gpu gtx480-corf --write-profile bfs.counts
   warpwatt run bfs --gpu gtx480-corf --with corf:pairs=profile,profile=bfs.counts
   warpwatt run --ptx saxpy.ptx --launch saxpy.toml
-  warpwatt run scan --functional --check races,uninit   look for races and unset memory
+  warpwatt run scan --functional --check races,uninit   detect races and uninitialised reads
 
 A launch file gives buffers and steps; docs/launch-file.md describes it.")]
 pub struct RunArgs {
@@ -426,7 +426,7 @@ pub struct RunArgs {
 #[command(after_help = "\
 Examples:
   warpwatt exec -- ./saxpy 1000000                     timed on a gtx480, with a summary at the end
-  warpwatt exec --functional -- python3 train.py       values only, much faster
+  warpwatt exec --functional -- python3 train.py       results only, without timing: much faster
   warpwatt exec --gpu gtx580 --kernels 'scan' --skip 2 --json run.json -- ./program
   warpwatt exec --capability 8.0 -- ./program          what the program is told about the GPU
 
@@ -543,7 +543,7 @@ pub struct CompileArgs {
     #[arg(value_name = "FILE.ptx|FILE.cu")]
     pub file: PathBuf,
 
-    /// Only this kernel, by its name in the source or in the PTX text
+    /// Only this kernel, by its name in the source or in the PTX
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
 
@@ -592,16 +592,16 @@ Examples:
   warpwatt run sgemm --gpu gtx480-wc --with warped-compression --json b.json
   warpwatt compare a.json b.json
 
-Counters are listed by how far they moved: |ln((B + w) / (A + w))|, where w is a hundredth of
-the warp instructions of the smaller run. So a factor counts the same up and down, and counts
-that are small beside the run do not lead. Ratios and histograms are left out; counters that
-only one of the runs has stand by themselves.")]
+Counters are sorted by their change, |ln((B + w) / (A + w))|, where w is a hundredth of the warp
+instructions of the smaller run. Increase and decrease by the same factor rank equally, and small
+counters do not come first. Ratios and histograms are omitted; counters of only one run are listed
+separately.")]
 pub struct CompareArgs {
-    /// The record of the run to compare with, from `run` or `exec` with `--json`
+    /// Run record of the baseline, from `run` or `exec` with `--json`
     #[arg(value_name = "A.json")]
     pub a: PathBuf,
 
-    /// The record of the run that is compared with it
+    /// Run record to compare with the baseline
     #[arg(value_name = "B.json")]
     pub b: PathBuf,
 
@@ -613,7 +613,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
 
-    /// Write a page that shows both runs beside each other
+    /// Write an HTML page that shows both runs
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

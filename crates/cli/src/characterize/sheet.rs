@@ -3,10 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::table::{Table, wrapped};
+use crate::table::{Table, paragraph};
 
-/// Columns that notes are wrapped to.
-const WIDTH: usize = 80;
 /// Stands for a figure that there is none of.
 const NONE: &str = "-";
 
@@ -63,7 +61,7 @@ impl Sheet {
     pub fn to_text(&self) -> String {
         let mut table = Table::new(&self.titles());
         self.shown().for_each(|row| table.cells(row));
-        format!("{}\n\n{}\n{}\n", self.title, table.render(), wrapped(self.note, 0, WIDTH))
+        format!("{}\n\n{}\n{}\n", self.title, table.render(), paragraph(self.note, 0))
     }
 
     pub fn to_markdown(&self) -> String {

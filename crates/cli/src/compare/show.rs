@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A comparison as tables, for a terminal of a hundred columns.
+//! A comparison as tables, as wide as the terminal.
 
 use warpwatt_results::RunRecord;
 
@@ -7,17 +7,14 @@ use super::difference::{Comparison, EnergyPair, Pair, Single};
 use super::inputs::work;
 use crate::energy::{joules, watts};
 use crate::summary::{duration, techniques};
-use crate::table::{Table, grouped, shortened, wrapped};
+use crate::table::{Table, grouped, paragraph, shortened, width};
 
-const WIDTH: usize = 100;
-/// Characters that are shown of names.
-const NAME: usize = 40;
 
 pub fn text(comparison: &Comparison, a: (&str, &RunRecord), b: (&str, &RunRecord)) -> String {
-    let mut out = format!("A  {}\n{}", a.0, wrapped(&made_with(a.1), 3, WIDTH));
-    out += &format!("B  {}\n{}", b.0, wrapped(&made_with(b.1), 3, WIDTH));
+    let mut out = format!("A  {}\n{}", a.0, paragraph(&made_with(a.1), 3));
+    out += &format!("B  {}\n{}", b.0, paragraph(&made_with(b.1), 3));
     out += &match comparison.inputs.is_empty() {
-        true => "\nthe inputs are the same\n".to_owned(),
+        true => "\nthe inputs are identical\n".to_owned(),
         false => format!("\n{}", inputs(comparison)),
     };
     out += &format!("\n{}", figures(comparison));
@@ -41,11 +38,11 @@ fn made_with(record: &RunRecord) -> String {
 }
 
 fn inputs(comparison: &Comparison) -> String {
-    const HEADING: &str = "what differs";
+    const HEADING: &str = "difference";
     let mut table = Table::new(&[HEADING, "A", "B"]).left(1).left(2);
     let names = comparison.inputs.iter().map(|differs| differs.what.chars().count());
     // Two columns share what names leave, with two spaces before each.
-    let most = WIDTH.saturating_sub(names.fold(HEADING.len(), usize::max) + 4) / 2;
+    let most = width().saturating_sub(names.fold(HEADING.len(), usize::max) + 4) / 2;
     for differs in &comparison.inputs {
         let shown = |value: &str| match (differs.what.as_str(), value) {
             ("PTX" | "launch file", hash) => hash.chars().take(12).collect(),
@@ -81,14 +78,14 @@ fn figures(comparison: &Comparison) -> String {
 }
 
 fn kernels(comparison: &Comparison) -> String {
-    let mut table = Table::new(&["kernel", "launches", "cycles A", "cycles B", "difference", "ratio"]);
+    let mut table = Table::new(&["kernel", "launches", "cycles A", "cycles B", "difference", "ratio"]).cut(0);
     for kernel in &comparison.kernels {
         let launches = match (kernel.launches.a, kernel.launches.b) {
             (a, b) if a == b => count(a),
             (a, b) => format!("{} and {}", count(a), count(b)),
         };
         table.row([
-            shortened(&kernel.name, NAME),
+            kernel.name.clone(),
             launches,
             count(kernel.cycles.a),
             count(kernel.cycles.b),
@@ -108,10 +105,12 @@ fn energies(energy: &EnergyPair) -> String {
     let digits = if most >= 100.0 * size { 3 } else { 4 };
     let show = |joules: f64| format!("{:.digits$}", joules / size);
     let mut table =
-        Table::new(&["component", "dynamic A", "B", "static A", "B", "both A", "B", "difference", "ratio"]);
+        Table::new(&["component", "dynamic A", "B", "static A", "B", "total A", "B", "difference", "ratio"])
+            .cut(0)
+            .optional(8);
     let mut row = |name: &str, dynamic: Pair, still: Pair, both: Pair| {
         table.row([
-            shortened(name, 20),
+            name.to_owned(),
             show(dynamic.a),
             show(dynamic.b),
             show(still.a),
@@ -132,11 +131,11 @@ fn energies(energy: &EnergyPair) -> String {
 fn counters(comparison: &Comparison) -> String {
     if comparison.counters.is_empty() {
         return match comparison.counters_left_out {
-            0 => "\nno counter moved\n".to_owned(),
+            0 => "\nno counter changed\n".to_owned(),
             _ => String::new(),
         };
     }
-    let mut table = Table::new(&["counter", "A", "B", "difference", "ratio"]);
+    let mut table = Table::new(&["counter", "A", "B", "difference", "ratio"]).cut(0);
     for counter in &comparison.counters {
         table.row([
             counter.name.clone(),
@@ -148,9 +147,9 @@ fn counters(comparison: &Comparison) -> String {
     }
     let more = match comparison.counters_left_out {
         0 => String::new(),
-        left_out => format!("{left_out} more moved: `--top N` lists them\n"),
+        left_out => format!("{left_out} more changed: `--top N` lists them\n"),
     };
-    format!("\ncounters that moved most\n\n{}{more}", table.render())
+    format!("\ncounters that changed most\n\n{}{more}", table.render())
 }
 
 fn singles(name: &str, list: &[Single]) -> String {
@@ -161,7 +160,7 @@ fn singles(name: &str, list: &[Single]) -> String {
     for single in list {
         table.row([single.name.clone(), grouped(single.count)]);
     }
-    format!("\nonly {name} has\n\n{}", table.render())
+    format!("\nonly in {name}\n\n{}", table.render())
 }
 
 fn count(value: f64) -> String {

@@ -28,7 +28,7 @@ const VARIABLE: &str = "WARPWATT_LIB";
 pub fn find() -> Result<PathBuf, Failure> {
     let program = std::env::current_exe().and_then(std::fs::canonicalize);
     let program = program
-        .map_err(|error| Failure::new(Exit::Io, format!("where this program is cannot be told: {error}")))?;
+        .map_err(|error| Failure::new(Exit::Io, format!("cannot find the path of this program: {error}")))?;
     find_from(&program, std::env::var_os(VARIABLE).as_deref())
 }
 
@@ -52,7 +52,8 @@ fn find_from(program: &Path, variable: Option<&OsStr>) -> Result<PathBuf, Failur
     }
     let looked: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
     Err(Failure::usage(format!("{LIBRARY} was not found in {}", looked.join(", "))).help(format!(
-        "`cargo build --release` makes it beside the program, `warpwatt install --prefix DIR` copies both; or set {VARIABLE}"
+        "`cargo install` leaves it out. In the source folder, `cargo build --release && target/release/warpwatt install --prefix ~/.local` \
+         installs the program with it; or set {VARIABLE} to the folder that has it"
     )))
 }
 

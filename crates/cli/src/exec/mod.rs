@@ -192,7 +192,7 @@ fn add_sources(record: &RunRecord, texts: &mut Texts) {
     }
 }
 
-/// The same for the record, with lines around them; lines that only the processes knew stand alone.
+/// Source texts for the record: lines of the record with the lines before and after them, where the file can be read.
 fn sources(record: &RunRecord, texts: &Texts) -> SourceTexts {
     let files: BTreeSet<&str> = record.totals.lines.iter().map(|line| line.file.as_str()).collect();
     let read =

@@ -139,8 +139,8 @@ impl<'a> Entry<'a> {
         match number(self.value) {
             Some(Number::Int(value)) if (0..=i128::from(most)).contains(&value) => Ok(value as u64),
             Some(Number::Int(value)) => {
-                let message = format!("`{}` is {value}, which is not possible here", self.key);
-                problems.error(self.span, message, format!("it can be 0 to {most}"))
+                let message = format!("invalid {} = {value}", self.key);
+                problems.error(self.span, message, format!("allowed: 0 to {most}"))
             }
             _ => self.wrong("a whole number", problems),
         }

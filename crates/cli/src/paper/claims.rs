@@ -8,10 +8,8 @@ use warpwatt_papers::{Claim, Paper, READINGS};
 use crate::args::ListArgs;
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
-use crate::table::wrapped;
+use crate::table::paragraph;
 
-/// Columns that a claim takes.
-const WIDTH: usize = 100;
 /// Shows the text that fixes the readings.
 const ALL_READINGS: &str = "readings";
 
@@ -67,8 +65,8 @@ fn shown(claims: Vec<Claim>, show: Option<&str>) -> Result<Vec<Claim>, Failure> 
 fn text(claim: &Claim) -> String {
     let sign = claim.limit.map_or(String::new(), |limit| format!("{} ", limit.sign()));
     let head = format!("{}: {sign}{}, {}", claim.id, claim.value.shown(&claim.unit), claim.kind.name());
-    let mut text = wrapped(&head, 0, WIDTH);
-    let mut add = |label: &str, line: &str| text += &wrapped(&format!("{label}: {line}"), 2, WIDTH);
+    let mut text = paragraph(&head, 0);
+    let mut add = |label: &str, line: &str| text += &paragraph(&format!("{label}: {line}"), 2);
     add(&claim.place, &claim.what);
     let entries = claim.entries();
     if let [(_, _), _, ..] = entries[..] {

@@ -48,10 +48,10 @@ pub fn paper(args: &PaperArgs, console: &Console) -> Result<Exit, Failure> {
         folder.log("interrupted");
         let message = format!("interrupted: {} of {points} points are done and kept", there + run);
         return Err(Failure::new(Exit::Interrupted, message)
-            .help(format!("the same command goes on from there: {}", again(args))));
+            .help(format!("to continue, repeat the command: {}", again(args))));
     }
     let time = started.elapsed().as_secs_f64();
-    let summary = format!("{there} of {points} points were there, {run} were run; {time:.0} s");
+    let summary = format!("{there} of {points} points reused, {run} simulated in {time:.0} s");
     folder.log(&summary);
     console.note(&summary);
 
@@ -92,7 +92,7 @@ pub fn paper(args: &PaperArgs, console: &Console) -> Result<Exit, Failure> {
 /// Writes the HTML report of the folder, after everything that it shows is there.
 pub fn report_page(out: &Path, console: &Console) -> Result<(), Failure> {
     let page = warpwatt_report::write(out).map_err(|error| Failure::new(Exit::Io, error.to_string()))?;
-    console.note(&format!("the report is {}", page.display()));
+    console.note(&format!("report: {}", page.display()));
     Ok(())
 }
 

@@ -8,19 +8,16 @@ use warpwatt_papers::{Judged, Ledger, Row};
 
 use crate::console::Console;
 use crate::points::folder;
-use crate::table::{Table, wrapped};
-
-/// Columns that remarks take.
-const WIDTH: usize = 100;
+use crate::table::{Table, paragraph};
 
 /// The ledger; of an experiment without claims, its combinations.
 pub fn print(ledger: &Ledger, figures: &[(String, Value)], console: &Console) {
-    console.summary(&format!("{}\n", wrapped(&ledger.headline(), 0, WIDTH)));
+    console.summary(&format!("{}\n", paragraph(&ledger.headline(), 0)));
     match ledger.rows.is_empty() {
         true => console.result(&combinations(figures)),
         false => console.result(&table(ledger)),
     }
-    console.summary(&format!("\n{}{}\n", wrapped(&ledger.tally(), 0, WIDTH), remarks(&ledger.rows)));
+    console.summary(&format!("\n{}{}\n", paragraph(&ledger.tally(), 0), remarks(&ledger.rows)));
 }
 
 /// Where everything is.
@@ -42,7 +39,7 @@ pub fn files(ledgers: &[&Ledger], out: &Path, console: &Console) {
         out.join(folder::POINTS).display(),
         out.join(folder::DATA).display()
     );
-    text += "how claims are read and judged: ledger.md, or `warpwatt list claims`\n";
+    text += "readings and rules of the claims: ledger.md, or `warpwatt list claims`\n";
     console.summary(&text);
 }
 
@@ -52,9 +49,9 @@ pub fn combinations(figures: &[(String, Value)]) -> String {
     for (name, figure) in figures {
         let title = format!("{}, in percent", figure["title"].as_str().unwrap_or_default());
         if name.ends_with("-interaction") {
-            text += &format!("{}{}", wrapped(&title, 0, WIDTH), by_combination(figure));
+            text += &format!("{}{}", paragraph(&title, 0), by_combination(figure));
         } else if name.contains("-components-") {
-            text += &format!("\n{}", wrapped(&format!("{title}: {}", meetings(figure)), 0, WIDTH));
+            text += &format!("\n{}", paragraph(&format!("{title}: {}", meetings(figure)), 0));
         }
     }
     text
@@ -116,7 +113,7 @@ fn meetings(figure: &Value) -> String {
 fn table(ledger: &Ledger) -> String {
     let all = ledger.about.workloads.len();
     let columns = ["claim", "paper", "measured", "seeds", "ratio", "verdict", ""];
-    let mut table = Table::new(&columns).left(5).left(6);
+    let mut table = Table::new(&columns).cut(1).optional(3).left(5).wrap_last();
     for row in &ledger.rows {
         let mut line = |name: String, paper: String, measured: String, judged: &Judged, flags: String| {
             let verdict = judged.verdict.name().to_owned();
@@ -143,9 +140,9 @@ fn table(ledger: &Ledger) -> String {
 fn remarks(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows.iter().filter(|row| row.needs_a_reason()) {
-        text += &format!("\n{}", wrapped(&format!("{}: {}", row.id, row.what), 0, WIDTH));
+        text += &format!("\n{}", paragraph(&format!("{}: {}", row.id, row.what), 0));
         for remark in row.remarks() {
-            text += &wrapped(&remark, 2, WIDTH);
+            text += &paragraph(&remark, 2);
         }
     }
     text
@@ -204,6 +201,6 @@ mod tests {
         let text = remarks(&ledger().rows);
         assert!(text.contains("\nwc.rf_energy: register-file energy saved"), "{text}");
         assert!(text.contains("(figures/gating.json)"), "{text}");
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     }
 }

@@ -16,6 +16,7 @@ pub const FIGURES: &str = "figures";
 pub const DATA: &str = "data";
 pub const LOG: &str = "log.txt";
 const MARKER: &str = "warpwatt-out.json";
+const UNFINISHED_MARKER: &str = "warpwatt-out.json.tmp";
 const LOCK: &str = "lock";
 /// What files end in while they are written.
 const TEMPORARY: &str = ".tmp";
@@ -69,7 +70,7 @@ impl Folder {
         let lock = File::create(path.join(LOCK)).map_err(failed("write into"))?;
         lock.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => {
-                Failure::usage(format!("another warpwatt is at work in {}", path.display()))
+                Failure::usage(format!("another warpwatt process is using {}", path.display()))
                     .help("wait for it, or choose another folder with `--out DIR`")
             }
             TryLockError::Error(error) => Failure::io("lock", path, &error),
@@ -117,7 +118,7 @@ impl Folder {
 
 fn lost(path: &Path, error: &io::Error) -> Failure {
     Failure::io("write", path, error)
-        .help("points that are done are kept; the same command goes on from there")
+        .help("finished points are kept; repeat the command to continue")
 }
 
 /// Whether the folder was made for this purpose; an error if it is there and was not.
@@ -131,14 +132,15 @@ fn is_ours(path: &Path, purpose: &Purpose) -> Result<bool, Failure> {
                     .help("choose another folder with `--out DIR`"))
             }
             _ => {
-                Err(Failure::usage(format!("{shown}/{MARKER} is not as this version of warpwatt writes it"))
+                Err(Failure::usage(format!("{shown}/{MARKER} was not written by this version of warpwatt"))
                     .help("choose another folder with `--out DIR`, or remove this one"))
             }
         },
         Err(_) => match fs::read_dir(path) {
-            Ok(mut entries) => match entries.next() {
-                None => Ok(false),
-                Some(_) => Err(Failure::usage(format!("{shown} is not empty, and was not made by warpwatt"))
+            // A command that was killed while it made the folder leaves an unfinished marker.
+            Ok(entries) => match entries.flatten().any(|entry| entry.file_name() != UNFINISHED_MARKER) {
+                false => Ok(false),
+                true => Err(Failure::usage(format!("{shown} is not empty and was not created by warpwatt"))
                     .help("choose a new or an empty folder with `--out DIR`")),
             },
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
@@ -146,7 +148,7 @@ fn is_ours(path: &Path, purpose: &Purpose) -> Result<bool, Failure> {
                 Err(Failure::usage(format!("{shown} is a file"))
                     .help("choose a new or an empty folder with `--out DIR`"))
             }
-            Err(error) => Err(Failure::new(Exit::Io, format!("cannot look into {shown}: {error}"))),
+            Err(error) => Err(Failure::new(Exit::Io, format!("cannot read {shown}: {error}"))),
         },
     }
 }
@@ -278,6 +280,24 @@ mod tests {
         assert!(!left.exists());
     }
 
+    /// The disk is full while the folder is made, or the command is killed in that moment.
+    #[test]
+    fn a_folder_with_nothing_but_an_unfinished_marker_is_used() {
+        let scratch = Scratch::new("unfinished");
+        let marker = scratch.0.join(UNFINISHED_MARKER);
+        fs::create_dir_all(&scratch.0).expect("a folder");
+        std::os::unix::fs::symlink("/dev/full", &marker).expect("a file that cannot be written");
+        let full = Folder::open(&scratch.0, &paper("p")).expect_err("no space is left");
+        assert!(full.exit == Exit::Io && full.message.contains("write into"), "{}", full.message);
+        assert!(fs::symlink_metadata(&marker).is_err(), "what could not be written is removed");
+        fs::write(&marker, "{").expect("half a marker");
+        drop(Folder::open(&scratch.0, &paper("p")).expect("the next command makes the folder"));
+        fs::remove_file(scratch.0.join(MARKER)).expect("there is a marker");
+        fs::write(&marker, "{").expect("half a marker");
+        let others = Folder::open(&scratch.0, &paper("p")).expect_err("files of somebody else");
+        assert!(others.message.ends_with("was not made by warpwatt"), "{}", others.message);
+    }
+
     #[test]
     fn folders_of_others_are_left_alone() {
         let scratch = Scratch::new("foreign");
@@ -288,7 +308,7 @@ mod tests {
         };
         fs::create_dir_all(&scratch.0).expect("a folder");
         fs::write(scratch.0.join("thesis.tex"), "").expect("a file");
-        assert!(refused(&paper("p")).ends_with("is not empty, and was not made by warpwatt"));
+        assert!(refused(&paper("p")).ends_with("is not empty and was not created by warpwatt"));
         assert_eq!(fs::read_dir(&scratch.0).expect("it is there").count(), 1, "nothing was written");
 
         fs::remove_file(scratch.0.join("thesis.tex")).expect("an empty folder");
@@ -297,7 +317,7 @@ mod tests {
         let sweep = Purpose::Sweep("p".to_owned());
         assert!(refused(&sweep).ends_with("has the results of another paper, `p`"));
         fs::write(scratch.0.join(MARKER), "{}").expect("a marker of somebody else's");
-        assert!(refused(&paper("p")).contains("is not as this version of warpwatt writes it"));
+        assert!(refused(&paper("p")).contains("was not written by this version of warpwatt"));
 
         fs::remove_dir_all(&scratch.0).expect("it is gone");
         fs::write(&scratch.0, "").expect("a file in its place");
@@ -310,7 +330,7 @@ mod tests {
         let scratch = Scratch::new("lock");
         let folder = Folder::open(&scratch.0, &paper("p")).expect("a new folder");
         let refused = Folder::open(&scratch.0, &paper("p")).expect_err("it is in use");
-        assert!(refused.message.starts_with("another warpwatt is at work in"), "{}", refused.message);
+        assert!(refused.message.starts_with("another warpwatt process is using"), "{}", refused.message);
         drop(folder);
         assert!(Folder::open(&scratch.0, &paper("p")).is_ok());
     }

@@ -27,7 +27,7 @@ use crate::run::cores;
 pub fn jobs(asked: Option<u32>, console: &Console) -> u32 {
     let jobs = asked.unwrap_or_else(cores).min(cores());
     if let Some(asked) = asked.filter(|asked| *asked > jobs) {
-        console.note(&format!("{jobs} runs at a time, not {asked}: the machine has no more cores"));
+        console.note(&format!("{jobs} runs in parallel instead of {asked}: the machine has no more cores"));
     }
     jobs
 }

@@ -51,10 +51,10 @@ pub fn sweep(args: &SweepArgs, console: &Console) -> Result<Exit, Failure> {
         let message = format!("interrupted: {} of {points} points are done and kept", there + run);
         let again = format!("warpwatt sweep {} --out {}", args.file.display(), args.out.display());
         return Err(Failure::new(Exit::Interrupted, message)
-            .help(format!("the same command goes on from there: {again}")));
+            .help(format!("to continue, repeat the command: {again}")));
     }
     let time = started.elapsed().as_secs_f64();
-    let summary = format!("{there} of {points} points were there, {run} were run; {time:.0} s");
+    let summary = format!("{there} of {points} points reused, {run} simulated in {time:.0} s");
     folder.log(&summary);
     console.note(&summary);
 
@@ -160,7 +160,7 @@ fn requests(tasks: &[Task], folder: &Folder, args: &SweepArgs, console: &Console
 
 fn table(plan: &Plan, costs: &[Vec<Option<front::Cost>>]) -> String {
     let relative = front::relative(costs);
-    let mut table = Table::new(&["configuration", "time", "energy", "EDP", ""]).left(4);
+    let mut table = Table::new(&["configuration", "time", "energy", "EDP", ""]).cut(0).left(4);
     for ((configuration, cost), on_front) in
         plan.configurations.iter().zip(&relative).zip(front::front(&relative))
     {

@@ -20,12 +20,15 @@ fn the_command_reference_is_what_help_says() {
         &[][..],
         &["list"],
         &["gpu", "show"],
+        &["gpu", "import"],
+        &["launch", "init"],
         &["run"],
         &["exec"],
         &["compile"],
         &["bench"],
         &["characterize"],
         &["verify"],
+        &["entropy"],
         &["paper"],
         &["sweep"],
         &["point"],
@@ -34,6 +37,8 @@ fn the_command_reference_is_what_help_says() {
         &["schema"],
         &["replay"],
         &["install"],
+        &["completions"],
+        &["man"],
     ];
     for command in commands {
         let mut args = command.to_vec();

@@ -76,7 +76,7 @@ fn codecs_exclude_each_other_and_a_flipped_bit_is_noticed() {
     for with in ["bdi", "fpc", "cpack", "e2mc", "e2mc:symbol_bits=8,ways=8"] {
         warpwatt(&["run", "vecadd@tiny", "--gpu", "gtx580-e2mc", "--with", with, "--inject-fault", "dram"])
             .expect(1)
-            .says("it was noticed");
+            .says("the error was detected");
     }
 }
 

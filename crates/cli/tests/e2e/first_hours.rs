@@ -8,7 +8,7 @@ fn a_launch_file_to_start_from_runs_as_it_is() {
     let folder = Folder::new();
     let ptx = std::fs::read_to_string(root().join("examples/saxpy/saxpy.ptx")).expect("an example");
     let program = folder.file("mine.ptx", &ptx);
-    warpwatt(&["run", &program]).expect(2).says("nothing says what to launch").says("launch init");
+    warpwatt(&["run", &program]).expect(2).says("there is no launch file").says("launch init");
     let launch = folder.path("mine.toml");
     warpwatt(&["launch", "init", &program, "--out", &launch]).expect(0);
     let text = std::fs::read_to_string(&launch).expect("it was written");
@@ -131,4 +131,34 @@ fn shells_manuals_editors_and_bug_reports_get_what_they_need() {
         schema["properties"]["structure"].is_object() && schema["additionalProperties"] == false,
         "{schema}"
     );
+}
+
+#[test]
+fn tables_fit_the_terminal() {
+    let folder = Folder::new();
+    let (a, b) = (folder.path("a.json"), folder.path("b.json"));
+    warpwatt(&["run", "cfd@tiny", "--json", &a, "-q"]).expect(0);
+    warpwatt(&["run", "cfd@tiny", "--json", &b, "-q", "--gpu", "gtx580", "--with", "drowsy"]).expect(0);
+    for args in [
+        &["list", "workloads"][..],
+        &["list", "workloads", "--show", "lud"],
+        &["list", "workloads", "--paper", "e2mc"],
+        &["list", "gpus"],
+        &["list", "techniques"],
+        &["list", "technologies"],
+        &["gpu", "show", "gtx480"],
+        &["compile", "examples/saxpy/saxpy.ptx"],
+        &["run", "cfd@tiny", "--energy"],
+        &["run", "--launch", "examples/saxpy/saxpy.toml", "--energy"],
+        &["run", "--launch", "examples/saxpy/saxpy.toml", "--functional"],
+        &["compare", &a, &b],
+        &["characterize", "--size", "tiny", "--workloads", "vecadd,mri_gridding"],
+    ] {
+        for columns in ["80", "100"] {
+            let out = finish(command().args(args).env("COLUMNS", columns)).expect(0).out;
+            let wide = out.lines().find(|line| line.chars().count() > columns.parse().expect("a number"));
+            // The first line names files of the user's.
+            assert!(wide.is_none_or(|line| Some(line) == out.lines().next()), "{args:?} at {columns}: {wide:?}");
+        }
+    }
 }

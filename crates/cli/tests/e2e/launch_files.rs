@@ -113,7 +113,7 @@ fn broken_toml_and_impossible_requests_end_with_code_3() {
     with_store(&folder, "[[buffer]\nname = 1").expect(3).says("launch.toml:1");
     with_store(&folder, "[[buffer]]\nname = \"x\"\nbytes = 99_999_999_999\n")
         .expect(3)
-        .says("it can be 0 to");
+        .says("allowed: 0 to");
     with_store(&folder, "[[buffer]]\nname = \"x\"\ntype = \"u8\"\nvalues = [256]\n")
         .expect(3)
         .says("256 is not a u8");

@@ -14,6 +14,7 @@ mod first_hours;
 mod fuzz;
 mod launch_files;
 mod launches;
+mod pages;
 mod paper;
 mod report;
 mod reproducers;

@@ -48,7 +48,7 @@ fn value(text: &str) -> Value {
 fn a_paper_leaves_points_figures_and_a_ledger_and_is_done_once() {
     let folder = Folder::new();
     let (first, again, alone) = (folder.path("first"), folder.path("again"), folder.path("alone"));
-    let ran = two(&first, &[]).expect(0).says("0 of 56 points were there, 56 were run");
+    let ran = two(&first, &[]).expect(0).says("0 of 56 points reused, 56 simulated");
     let all = files(&first);
     assert_eq!(all.keys().filter(|name| name.starts_with("points/")).count(), 56);
     for number in [2, 3, 5, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21] {
@@ -95,12 +95,12 @@ fn a_paper_leaves_points_figures_and_a_ledger_and_is_done_once() {
     assert!(ran.out.contains("No tally: 1 of 3 seeds") && ledger.get("summary").is_none(), "{}", ran.out);
 
     // What is there is not run again; what was lost is; another number of jobs changes nothing.
-    let second = two(&first, &["--json", "-"]).expect(0).says("56 of 56 points were there, 0 were run");
+    let second = two(&first, &["--json", "-"]).expect(0).says("56 of 56 points reused, 0 simulated");
     assert_eq!(second.out, all["ledger.json"]);
     assert_eq!(files(&first), all);
     let lost = all.keys().find(|name| name.starts_with("points/")).expect("a point");
     std::fs::remove_file(Path::new(&first).join(lost)).expect("it is there");
-    let third = two(&first, &["--jobs", "1"]).expect(0).says("55 of 56 points were there, 1 were run");
+    let third = two(&first, &["--jobs", "1"]).expect(0).says("55 of 56 points reused, 1 simulated");
     assert_eq!((third.out, files(&first)), (ran.out.clone(), all.clone()));
     two(&again, &["--jobs", "3", "-q"]).expect(0);
     assert_eq!(files(&again), all);
@@ -135,18 +135,18 @@ fn an_interrupt_keeps_what_is_done() {
     stderr.read_line(&mut said).expect("a point is done");
     assert!(said.starts_with("sgemm/base "), "{said}");
     // Meanwhile the folder is in use.
-    two(&out, &[]).expect(2).says("another warpwatt is at work in").says("--out DIR");
+    two(&out, &[]).expect(2).says("another warpwatt process is using").says("--out DIR");
     // SAFETY: the child is ours and has not been waited for.
     unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
     stderr.read_to_string(&mut said).expect("it ends");
     assert_eq!(child.wait().expect("it ends").code(), Some(130), "{said}");
     let kept = std::fs::read_dir(Path::new(&out).join("points")).expect("points").count();
     assert!(said.contains(&format!("interrupted: {kept} of 1150 points are done and kept")), "{said}");
-    assert!(said.contains("the same command goes on from there: warpwatt paper"), "{said}");
+    assert!(said.contains("repeat the command to continue: warpwatt paper"), "{said}");
     assert!(!Path::new(&out).join("ledger.json").exists());
     let names = ["--size", "tiny", "--workloads", "sgemm", "--seed", "1", "--out", &out];
     let went_on = warpwatt(&[&["paper", "warped-compression"][..], &names].concat()).expect(0);
-    let there = went_on.err.split_once(" of 28 points were there").map(|(before, _)| before);
+    let there = went_on.err.split_once(" of 28 points reused").map(|(before, _)| before);
     let there: usize = there.and_then(|text| text.rsplit(' ').next()?.parse().ok()).expect("a number");
     assert!(there >= 1, "{}", went_on.err);
 }
@@ -155,7 +155,7 @@ fn an_interrupt_keeps_what_is_done() {
 fn what_cannot_be_done_is_told_first() {
     let folder = Folder::new();
     folder.file("thesis.tex", "");
-    two(&folder.path(""), &[]).expect(2).says("is not empty, and was not made by warpwatt").says("--out DIR");
+    two(&folder.path(""), &[]).expect(2).says("is not empty and was not created by warpwatt").says("--out DIR");
     two(&folder.path("thesis.tex"), &[]).expect(2).says("is a file");
     let out = folder.path("new");
     warpwatt(&["paper", "warped-compresion", "--out", &out])
@@ -182,7 +182,7 @@ fn three_seeds_give_a_spread_and_a_tally() {
         "--json",
         "-",
     ];
-    let ledger = warpwatt(&args).expect(0).says("0 of 50 points were there, 50 were run").json();
+    let ledger = warpwatt(&args).expect(0).says("0 of 50 points reused, 50 simulated").json();
     assert_eq!(ledger["seeds"], serde_json::json!([1, 2, 3]));
     assert_eq!(
         (&ledger["summary"]["independent"], &ledger["summary"]["not_counted"]),

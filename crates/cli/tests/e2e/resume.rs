@@ -115,8 +115,8 @@ fn another_build_of_the_program_uses_nothing_of_this_one() {
     let folder = Folder::new();
     let (out, copy) = (folder.path("out"), folder.path("warpwatt"));
     let args = ["sweep", "examples/sweep/l1.toml", "--out", &out];
-    warpwatt(&args).expect(0).says("0 of 24 points were there, 24 were run");
-    warpwatt(&args).expect(0).says("24 of 24 points were there, 0 were run");
+    warpwatt(&args).expect(0).says("0 of 24 points reused, 24 simulated");
+    warpwatt(&args).expect(0).says("24 of 24 points reused, 0 simulated");
     // A byte behind its end makes another program of it, which does the same.
     let mut bytes = std::fs::read(env!("CARGO_BIN_EXE_warpwatt")).expect("the program");
     bytes.push(0);
@@ -125,5 +125,5 @@ fn another_build_of_the_program_uses_nothing_of_this_one() {
     let mut other = std::process::Command::new(&copy);
     finish(other.current_dir(crate::common::root()).args(args))
         .expect(0)
-        .says("0 of 24 points were there, 24 were run");
+        .says("0 of 24 points reused, 24 simulated");
 }

@@ -111,7 +111,7 @@ fn a_cluster_can_run_the_points() {
     let told = sweep(&["--requests"]).expect(0).out;
     assert!(told.starts_with("2 of 4 points are missing"), "{told}");
     assert_eq!(keys(&requests), names[2..]);
-    sweep(&[]).expect(0).says("2 of 4 points were there, 2 were run");
+    sweep(&[]).expect(0).says("2 of 4 points reused, 2 simulated");
     // What this process runs is what a process of its own runs.
     let alone = folder.path("alone.json");
     warpwatt(&["point", &request(&names[2]), &alone]).expect(0);
@@ -190,7 +190,7 @@ fn folders_that_cannot_be_written_and_disks_that_are_full_are_told_and_points_ar
         }
         finish(command.args(args))
     };
-    let ran = limited(4096).expect(74).says("cannot write").says("points that are done are kept");
+    let ran = limited(4096).expect(74).says("cannot write").says("finished points are kept");
     assert!(ran.err.contains("/points/"), "{}", ran.err);
     assert_eq!(
         keys(&Path::new(&out).join("points")).len(),
@@ -199,10 +199,10 @@ fn folders_that_cannot_be_written_and_disks_that_are_full_are_told_and_points_ar
     );
     // The result cannot be written: all points are there.
     std::fs::create_dir(Path::new(&out).join("sweep.json")).expect("a folder in its place");
-    warpwatt(&args).expect(74).says("cannot write").says("the same command goes on from there");
+    warpwatt(&args).expect(74).says("cannot write").says("repeat the command to continue");
     assert_eq!(keys(&Path::new(&out).join("points")).len(), 4);
     std::fs::remove_dir(Path::new(&out).join("sweep.json")).expect("it is there");
-    warpwatt(&args).expect(0).says("4 of 4 points were there, 0 were run");
+    warpwatt(&args).expect(0).says("4 of 4 points reused, 0 simulated");
     // A folder of another kind is left alone.
     warpwatt(&["paper", "corf", "--workloads", "vecadd", "--out", &out])
         .expect(2)

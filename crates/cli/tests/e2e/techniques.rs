@@ -104,9 +104,9 @@ fn a_bit_that_is_spoilt_is_noticed() {
     let json = folder.path("run.json");
     run(&["--with", NAME, "--inject-fault", "rf", "--json", &json])
         .expect(1)
-        .says("error: a technique gave back another value than it was given")
+        .says("error: a technique returned another value than was stored")
         .says("in kernel `vecadd`")
-        .says("help: this is the bit that `--inject-fault` spoilt: it was noticed");
+        .says("help: this is the bit that `--inject-fault` flipped: the error was detected");
     let text = std::fs::read_to_string(&json).expect("the record is written");
     let record: Value = serde_json::from_str(&text).expect("it is JSON");
     assert_eq!(
@@ -119,7 +119,7 @@ fn a_bit_that_is_spoilt_is_noticed() {
         "warped-compression:compression=off",
     ];
     for technique in every {
-        run(&["--with", technique, "--inject-fault", "rf"]).expect(1).says("it was noticed");
+        run(&["--with", technique, "--inject-fault", "rf"]).expect(1).says("the error was detected");
     }
 }
 
@@ -135,7 +135,7 @@ fn a_fault_that_nothing_notices_is_a_failure() {
     let base = ["run", "--launch", &launch, "--with", NAME];
     warpwatt(&base).expect(0);
     let ran = warpwatt(&[&base[..], &["--inject-fault", "rf", "--json", "-"]].concat());
-    let ran = ran.expect(1).says("was not noticed").says("nothing was stored and read again");
+    let ran = ran.expect(1).says("was not detected").says("nothing was stored and read again");
     let record = ran.json();
     assert_eq!(
         (&record["status"], &record["diagnostics"][0]["code"]),
@@ -207,7 +207,7 @@ fn programs_run_with_techniques() {
         serde_json::from_str(&std::fs::read_to_string(&json).expect("the record")).expect("it is JSON");
     assert_eq!(record["inputs"]["techniques"][0], "warped-compression:gating=off");
     // Nothing was run that could have noticed.
-    exec(&["--with", technique, "--inject-fault", "rf", "--", "true"]).expect(1).says("was not noticed");
+    exec(&["--with", technique, "--inject-fault", "rf", "--", "true"]).expect(1).says("was not detected");
     exec(&["--with", "zip", "--", "true"]).expect(125).says("no technique `zip`");
 }
 

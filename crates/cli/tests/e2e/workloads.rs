@@ -44,7 +44,7 @@ const FINDINGS: &[(&str, &str, &str, &str)] = &[
     // Distances only shrink, and rounds go on until none does: one that is read too early is read again.
     ("sssp", "races", "error: race on global memory", "bytes into `distances` "),
     // Threads behind the last segment digest what they find, and write it nowhere.
-    ("sto", "uninit", "error: read of shared memory that nobody wrote", "own[word % WORDS]"),
+    ("sto", "uninit", "error: read of uninitialised shared memory", "own[word % WORDS]"),
 ];
 
 #[test]
@@ -228,7 +228,7 @@ fn verify_checks_sizes_seeds_and_modes() {
         share("share_with_warps") && share("share_issued")
     }));
     let shown = warpwatt(&["verify", "lps", "--size", "tiny", "--seed", "1", "--functional"]).expect(0).out;
-    assert!(shown.contains("1 of 1 runs are right"), "{shown}");
+    assert!(shown.contains("1 of 1 runs passed"), "{shown}");
     warpwatt(&["verify", "vecad"]).expect(2).says("did you mean `vecadd`?");
     warpwatt(&["verify", "--paper", "corff"]).expect(2).says("corf");
 }

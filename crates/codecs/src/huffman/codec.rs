@@ -50,7 +50,7 @@ impl Huffman {
         Huffman { width, ways: ways.clamp(1, 8), trees, pairs }
     }
 
-    /// The same codes for another number of decoders.
+    /// Changes the number of decoders; the codes stay.
     pub fn with_ways(mut self, ways: usize) -> Huffman {
         self.ways = ways.clamp(1, 8);
         self

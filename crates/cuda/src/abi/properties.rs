@@ -130,7 +130,7 @@ static INTS: &[(i32, u16, u16)] = &[
     (109, 716, 692), // accessPolicyMaxWindowSize
 ];
 
-/// The same, of fields of type `size_t`.
+/// Attribute and offsets in both layouts of the fields of type `size_t`.
 static SIZES: &[(i32, u16, u16)] = &[
     (8, 296, 296),   // sharedMemPerBlock
     (11, 312, 312),  // memPitch

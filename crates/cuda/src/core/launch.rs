@@ -125,7 +125,7 @@ impl Core {
         }
         if launch.shared > shared {
             let why =
-                format!("it asks for {} bytes of dynamic shared memory; it can have {shared}", launch.shared);
+                format!("it requests {} bytes of dynamic shared memory; {shared} are available", launch.shared);
             return Ok(Some((Code::INVALID_VALUE, why)));
         }
         let attributes = self.attributes(launch.function)?;

@@ -80,7 +80,7 @@ fn relation(cmp: Cmp) -> (u8, bool) {
     }
 }
 
-/// The same for integers, which are always ordered.
+/// The relation of an integer comparison, and whether it is negated; integers are always ordered.
 #[inline(always)]
 fn integer_relation(cmp: Cmp) -> (u8, bool) {
     match cmp {

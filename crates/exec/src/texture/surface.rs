@@ -66,7 +66,7 @@ impl Place {
             SurfClamp::Clamp => Ok(Place(Some(address))),
             SurfClamp::Zero => Ok(Place(None)),
             SurfClamp::Trap => Err(format!(
-                "outside of the {} x {} x {} surface, and the instruction asks to trap",
+                "outside of the {} x {} x {} surface, and the instruction has `.trap`",
                 level.width, level.height, level.depth
             )),
         }

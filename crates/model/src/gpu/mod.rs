@@ -209,7 +209,7 @@ impl Gpu {
         counters
     }
 
-    /// The same for each SM.
+    /// Counters of each SM.
     pub fn sm_counters(&mut self) -> Vec<SmCounters> {
         self.sms.as_mut_slice().iter().map(Sm::counters).collect()
     }

@@ -294,7 +294,7 @@ pub fn exchange(
     }
 }
 
-/// The same for actors that all ran.
+/// Exchanges packets and credits of actors that all ran in this epoch.
 #[cfg(test)]
 pub fn exchange_all(senders: &mut [Outbox], receivers: &mut [Inbox], mesh: Option<&mut Mesh>) {
     let (mut sending, mut receiving) = (vec![AWAKE; senders.len()], vec![AWAKE; receivers.len()]);

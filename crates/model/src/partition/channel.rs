@@ -494,7 +494,7 @@ impl Channel {
 
 #[cfg(test)]
 impl Channel {
-    /// The same choice without masks and bounds: every line that waits is looked at.
+    /// The command that is chosen, found without masks and bounds by looking at every waiting line.
     fn plain_choice(&self) -> Option<(u64, Command)> {
         let direction = self.direction;
         let full = direction == Direction::Read && self.returning >= self.return_capacity;

@@ -101,7 +101,7 @@ impl Controller {
         }
     }
 
-    /// The same in steps: up to each clock in which a transfer that was held goes to its channel, and no further than metadata can be there that
+    /// Advances the channels in steps: up to each clock in which a held transfer goes to its channel, and no further than metadata can be there that
     /// nothing is known of yet.
     fn advance_held(&mut self, clock: u64) {
         while self.now < clock {

@@ -12,6 +12,6 @@ warpwatt_base::counters! {
         sub_bank_writes: u64 = "rf.sub_bank_writes.count", "SRAM arrays activated by writes.", Charge::Writes;
         read_conflicts: u64 = "rf.read_conflicts.cycles", "Cycles that operands waited for their bank.";
         write_conflicts: u64 = "rf.write_conflicts.cycles", "Cycles that results waited for the result bus or their bank.";
-        collecting: u64 = "rf.collecting.cycles", "Cycles that collectors were in use, added up.";
+        collecting: u64 = "rf.collecting.cycles", "Cycles in which operand collectors were in use, summed over collectors.";
     }
 }

@@ -84,7 +84,7 @@ impl Sm {
         self.issue.issued
     }
 
-    /// The same times the lanes that took part.
+    /// Thread instructions so far: each instruction counts once for every active lane.
     pub fn thread_instructions(&self) -> u64 {
         self.issue_counters().thread_instructions
     }

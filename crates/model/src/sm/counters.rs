@@ -18,9 +18,9 @@ warpwatt_base::counters! {
         slots: u64 = "sm.issue_slots.count", "Issue slots: cycles times schedulers.", Charge::Time;
         issued: u64 = "sm.issued.count", "Issue slots that issued an instruction.", Charge::Issues;
         injected: u64 = "sm.injected.count", "Issue slots that issued an instruction of a technique's own.", Charge::Nobody;
-        thread_instructions: u64 = "sm.thread_instructions.count", "The same times the lanes that took part.", Charge::Lanes;
+        thread_instructions: u64 = "sm.thread_instructions.count", "Thread instructions: warp instructions issued, times their active lanes.", Charge::Lanes;
         retired: u64 = "sm.retired.count", "Instructions that are done: their results written, their stores sent.", Charge::Issues;
-        resident_warps: u64 = "sm.resident_warps.cycles", "Resident warps, added up over cycles.";
+        resident_warps: u64 = "sm.resident_warps.cycles", "Resident warps, summed over cycles.";
         ctas: u64 = "sm.ctas.count", "Blocks that ended.", Charge::Issues;
         barriers: u64 = "sm.barriers.count", "Barriers that opened.", Charge::Issues;
         branches: u64 = "sm.branches.count", "Branches, calls and returns.", Charge::Op("branch");

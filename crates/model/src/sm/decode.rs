@@ -53,7 +53,7 @@ pub struct Timing {
     pub writes: RegisterSet,
     /// Whether any of them is above R63.
     pub high: bool,
-    /// The same for predicates.
+    /// Predicates read or written, none of which may have a pending write.
     pub pred_hazards: u8,
     pub pred_writes: u8,
     pub unit: Unit,

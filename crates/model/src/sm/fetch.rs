@@ -21,14 +21,14 @@ warpwatt_base::counters! {
     /// What instruction fetch did.
     pub struct FetchCounters(Charge::Issues) {
         fetches: u64 = "icache.accesses.count", "Accesses to the instruction cache.";
-        hits: u64 = "icache.hits.count", "Accesses that found their line.";
-        misses: u64 = "icache.misses.count", "Accesses that asked memory for their line.";
-        merges: u64 = "icache.merges.count", "Accesses to a line that was already on its way.";
-        prefetches: u64 = "icache.prefetches.count", "Lines fetched ahead of warps.";
-        blocked: u64 = "icache.blocked.count", "Accesses that found no free miss register or line.";
-        instructions: u64 = "icache.instructions.count", "Instructions brought into buffers.";
-        flushed: u64 = "icache.flushed.count", "Instructions that a jump threw away.";
-        intervals: Log2 = "icache.intervals.histogram", "Cycles between accesses, by magnitude.";
+        hits: u64 = "icache.hits.count", "Accesses that hit.";
+        misses: u64 = "icache.misses.count", "Accesses that missed and fetched a line.";
+        merges: u64 = "icache.merges.count", "Accesses merged with an outstanding miss on the same line.";
+        prefetches: u64 = "icache.prefetches.count", "Lines prefetched.";
+        blocked: u64 = "icache.blocked.count", "Accesses that found no free miss status register (MSHR) or way.";
+        instructions: u64 = "icache.instructions.count", "Instructions fetched into instruction buffers.";
+        flushed: u64 = "icache.flushed.count", "Instructions discarded by a jump.";
+        intervals: Log2 = "icache.intervals.histogram", "Cycles between two accesses, in powers of two.";
         line_intervals: Log2 = "icache.line_interval.histogram", "Cycles between two uses of the same line of the data array.";
     }
 }

@@ -446,7 +446,7 @@ impl Sm {
         }
     }
 
-    /// The same for a ready warp that has just issued an instruction that only computes: what could hold it up is the next one.
+    /// Finds out whether a warp that has just issued an arithmetic instruction can issue the next one: only that one can stall it.
     #[inline(always)]
     fn evaluate_next(&mut self, kernels: &[Kernel], kernel: &Kernel, slot: usize, pc: u32, now: u64) {
         let warp = &self.warps[slot % WARPS];
@@ -462,7 +462,7 @@ impl Sm {
         }
     }
 
-    /// The same for a warp that is live.
+    /// Finds out whether a live warp can issue, and its stall reason if not.
     #[inline(always)]
     pub(super) fn evaluate_here(&mut self, kernels: &[Kernel], slot: usize, now: u64) {
         let warp = &mut self.warps[slot % WARPS];

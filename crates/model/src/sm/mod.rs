@@ -170,7 +170,7 @@ impl Sm {
         }
     }
 
-    /// The same code, with the host's instructions for bits and vectors: sets of warps and calendars are words.
+    /// `run_from` compiled with the host's bit and vector instructions: sets of warps and calendars are words.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn run_with_bit_instructions(

@@ -15,7 +15,7 @@ warpwatt_base::counters! {
         fp64: u64 = "units.fp64.count", "Warp instructions on double-precision units.", Charge::Unit("fp64");
         shuffle: u64 = "units.shuffle.count", "Shuffles.", Charge::Op("shuffle");
         memory: u64 = "units.memory.count", "Warp instructions handed to the memory unit.", Charge::Unit("memory");
-        sp_busy: u64 = "units.sp_busy.cycles", "Cycles that integer and single-precision units could take no other warp, added up.";
+        sp_busy: u64 = "units.sp_busy.cycles", "Cycles in which integer and single-precision units could accept no other warp, summed over units.";
         sfu_busy: u64 = "units.sfu_busy.cycles", "The same for special function units.";
         fp64_busy: u64 = "units.fp64_busy.cycles", "The same for double-precision units.";
         waits: u64 = "units.waits.cycles", "Cycles that instructions with all operands waited for their unit.";

@@ -76,7 +76,7 @@ impl Techniques {
         Ok(())
     }
 
-    /// The same for one parameter, by its whole key without `technique.`: `NAME.parameter`. It switches the technique on.
+    /// Sets one parameter by its key without `technique.`, `NAME.parameter`, and enables the technique.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), TechniqueError> {
         let Some((name, parameter)) = key.rsplit_once('.') else {
             return Err(TechniqueError::new(

@@ -47,7 +47,7 @@ fn by_accesses(points: &Points, cache: &Cache) -> Vec<Column> {
     (0..BINS).map(of).collect()
 }
 
-/// The same for blocks by their index, whose accesses by all SMs are added up; L2 is the same to all SMs.
+/// Shares of blocks by index and number of accesses, with the accesses of all SMs summed; L2 belongs to all SMs anyway.
 fn by_index(points: &Points, cache: &Cache) -> Vec<Column> {
     if cache.name == "l2" {
         return by_accesses(points, cache);

@@ -33,7 +33,7 @@ fn energy_delay(points: &Points, variant: &str) -> Column {
     product(variant).over(&product(BASE))
 }
 
-/// The same for the energy of the caches alone.
+/// Energy of the caches x time of a variant, over that of the baseline.
 fn cache_energy_delay(points: &Points, variant: &str) -> Column {
     let energy = |point: &PointRecord| ALL.iter().map(|cache| Cache::total(cache, point)).sum::<f64>();
     let product = |variant: &str| points.column(variant, |point| Some(energy(point) * point.cycles as f64));

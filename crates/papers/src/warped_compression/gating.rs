@@ -69,7 +69,7 @@ fn off(points: &Points, variant: &str, bank: usize) -> Column {
     })
 }
 
-/// The same for all banks, as means of the workloads.
+/// Time that each bank is off, in percent, as the mean over the workloads.
 fn profile(points: &Points, variant: &str) -> Option<Vec<f64>> {
     (0..BANKS).map(|bank| off(points, variant, bank).mean()).collect()
 }

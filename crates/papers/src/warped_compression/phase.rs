@@ -45,7 +45,7 @@ impl Reading {
         self.phases(diverged).map(|phase| point.bucket(counter, phase)).sum()
     }
 
-    /// The same of a counter by phase and bin, in one bin.
+    /// What a counter by phase and bin has in one bin, in undiverged or in diverged warps.
     pub fn bin(self, point: &PointRecord, counter: &str, diverged: bool, bin: usize) -> Option<f64> {
         self.phases(diverged).map(|phase| point.bucket(counter, phase * BINS.len() + bin)).sum()
     }

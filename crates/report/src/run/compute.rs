@@ -79,7 +79,7 @@ pub const REASONS: [(&str, &str, &str); 9] = [
     ("fetch", "the next instruction was not there", "c2"),
     ("constant", "misses of constant operands", "c3"),
     ("merge", "until atomics or system calls take effect", "c6"),
-    ("fence", "fences that wait for stores", "c8"),
+    ("fence", "a fence waits for stores", "c8"),
     ("empty", "schedulers without warps", "c7"),
 ];
 

@@ -109,7 +109,7 @@ pub fn html(scope: &Scope, record: &RunRecord) -> String {
             out,
             "<h5 class=file>{}</h5><div class=\"scroll source\" tabindex=0 role=region aria-label=\"Source {0}\"><table class=\"sortable src\" id=\"{id}\" data-file=\"{0}\">\
              <caption>Source lines of {0}</caption><thead><tr><th scope=col class=n><button type=button>line</button></th><th scope=col><button type=button>source</button></th>\
-             <th scope=col class=n title=\"share of all issue slots, used or waited in\"><button type=button>time</button></th><th scope=col class=n title=\"warp instructions\"><button type=button>issued</button></th>\
+             <th scope=col class=n title=\"share of all issue slots in which the line issued or stalled\"><button type=button>time</button></th><th scope=col class=n title=\"warp instructions\"><button type=button>issued</button></th>\
              <th scope=col class=n title=\"lanes of an instruction\"><button type=button>lanes</button></th><th scope=col class=n title=\"issue slots waited in\"><button type=button>stalls</button></th>\
              <th scope=col class=n><button type=button>energy</button></th></tr></thead><tbody>",
             escape(file)

@@ -220,7 +220,7 @@ fn scattered(base: u64, offsets: &Offsets, mask: u32, bytes: u32, lines: &mut Ve
     }
 }
 
-/// The same for atomics: counts in addition how many lanes meet on a word.
+/// Coalesces the lanes of a global atomic, and counts how many lanes access the same word.
 pub fn global_atomic(base: u64, offsets: &Offsets, mask: u32, bytes: u32, lines: &mut Vec<Line>) {
     let before = lines.len();
     global(base, offsets, mask, bytes, lines);

@@ -21,16 +21,16 @@ use super::{Answer, Asker, Cause};
 counters! {
     /// What the constant cache did.
     pub struct ConstantCounters(Charge::ConstantCache) {
-        operands: u64 = "constant.operands.count", "Constant operands that were there when an instruction wanted to issue.";
-        reads: u64 = "constant.reads.count", "Places read by indexed loads.";
-        hits: u64 = "constant.hits.count", "Operands and places that were there when first looked for.";
-        misses: u64 = "constant.misses.count", "Lines that had to be fetched.";
-        merges: u64 = "constant.merges.count", "Operands and places on a line that was being fetched already.";
+        operands: u64 = "constant.operands.count", "Constant operands that were available when their instruction was ready to issue.";
+        reads: u64 = "constant.reads.count", "Distinct addresses read by indexed loads.";
+        hits: u64 = "constant.hits.count", "Operands and addresses of indexed loads that hit at the first access.";
+        misses: u64 = "constant.misses.count", "Lines fetched on misses.";
+        merges: u64 = "constant.merges.count", "Operands and addresses merged with an outstanding miss on the same line.";
         array_reads: u64 = "constant.array_reads.count", "Reads of the data array.";
-        fills: u64 = "constant.fills.count", "Lines that came from L2.";
-        lanes: u64 = "constant.lanes.count", "Active lanes behind the uses of the data array.";
-        fails: u64 = "constant.fails.cycles", "The next place of an indexed load waited for a miss status register or for a way.";
-        network: u64 = "constant.network.cycles", "The network did not take the next request.";
+        fills: u64 = "constant.fills.count", "Lines filled from L2.";
+        lanes: u64 = "constant.lanes.count", "Active lanes of the accesses to the data array.";
+        fails: u64 = "constant.fails.cycles", "The next address of an indexed load waited for a miss status register (MSHR) or a way.";
+        network: u64 = "constant.network.cycles", "The network did not accept the next request.";
         intervals: Log2 = "constant.interval.histogram", "Cycles between two uses of the data array.";
         line_intervals: Log2 = "constant.line_interval.histogram", "Cycles between two uses of the same line of the data array.";
     }

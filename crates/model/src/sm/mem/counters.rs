@@ -13,10 +13,10 @@ use super::texture::TextureCounters;
 counters! {
     /// What the load/store unit did.
     pub struct LsuCounters(Charge::Lines) {
-        instructions: u64 = "lsu.instructions.count", "Warp instructions that started.";
-        busy: u64 = "lsu.busy.cycles", "Cycles in which instructions made transactions or occupied shared memory, added up over instructions.";
-        blocked: u64 = "lsu.blocked.cycles", "Cycles in which the next transaction of a started instruction had to wait, added up over instructions.";
-        blocked_unit: u64 = "lsu.blocked_unit.cycles", "Of these, those in which an older instruction had the same cache.";
+        instructions: u64 = "lsu.instructions.count", "Warp instructions started.";
+        busy: u64 = "lsu.busy.cycles", "Cycles in which instructions made transactions or occupied shared memory, summed over instructions.";
+        blocked: u64 = "lsu.blocked.cycles", "Cycles in which the next transaction of a started instruction waited, summed over instructions.";
+        blocked_unit: u64 = "lsu.blocked_unit.cycles", "Cycles in which the next transaction waited because an older instruction used the same cache, summed over instructions.";
         transactions: [u64; 32] = "lsu.transactions_per_instruction.histogram", "Instructions on global or local memory by the lines they touch: 1 to 31, then all that touch more.";
         latency: Log2 = "lsu.latency.histogram", "Loads and atomics by the cycles from issue to data.";
     }

@@ -28,30 +28,30 @@ use super::{Answer, Asker, Cause};
 counters! {
     /// What the L1 data cache did. Accesses are transactions: a warp instruction makes one for each line that it touches.
     pub struct L1dCounters(Charge::Lines) {
-        reads: u64 = "l1d.reads.count", "Lines looked for by loads. Reads = hits + misses + merges.";
-        load_lanes: u64 = "l1d.load_lanes.count", "Active lanes behind loads of lines, whether or not these hit.";
-        read_hits: u64 = "l1d.read_hits.count", "Of these, those that were there.";
-        misses: u64 = "l1d.misses.count", "Loads that had a line fetched.";
-        merges: u64 = "l1d.merges.count", "Loads of a line that was being fetched already.";
-        bypasses: u64 = "l1d.bypasses.count", "Loads that went past the cache.";
+        reads: u64 = "l1d.reads.count", "Lines accessed by loads. Reads = hits + misses + merges.";
+        load_lanes: u64 = "l1d.load_lanes.count", "Active lanes of the lines accessed by loads, hits and misses.";
+        read_hits: u64 = "l1d.read_hits.count", "Lines accessed by loads that hit.";
+        misses: u64 = "l1d.misses.count", "Loads that missed and fetched a line.";
+        merges: u64 = "l1d.merges.count", "Loads merged with an outstanding miss on the same line.";
+        bypasses: u64 = "l1d.bypasses.count", "Loads that bypassed the cache.";
         writes: u64 = "l1d.writes.count", "Lines written by stores.";
-        write_hits: u64 = "l1d.write_hits.count", "Of these, those of local memory that were there.";
-        written: u64 = "l1d.written.bytes", "Bytes that stores brought, by whole words.";
-        hit_written: u64 = "l1d.hit_written.bytes", "Of these, those of lines of local memory that were there.";
-        write_fetches: u64 = "l1d.write_fetches.count", "Lines of local memory that were fetched because only a part of them was written.";
-        write_evictions: u64 = "l1d.write_evictions.count", "Lines dropped because global memory was written or operated on.";
-        atomics: u64 = "l1d.atomics.count", "Atomic operations and reductions sent to L2, a line each.";
-        array_reads: u64 = "l1d.array_reads.count", "Reads of the data array: hits, and changed lines written back.";
+        write_hits: u64 = "l1d.write_hits.count", "Lines of local memory written by stores that hit.";
+        written: u64 = "l1d.written.bytes", "Bytes written by stores, in whole words.";
+        hit_written: u64 = "l1d.hit_written.bytes", "Bytes written by stores to lines of local memory that hit, in whole words.";
+        write_fetches: u64 = "l1d.write_fetches.count", "Lines of local memory fetched because of a partial write.";
+        write_evictions: u64 = "l1d.write_evictions.count", "Lines invalidated by stores and atomics to global memory.";
+        atomics: u64 = "l1d.atomics.count", "Atomic operations and reductions sent to L2, by line.";
+        array_reads: u64 = "l1d.array_reads.count", "Reads of the data array: hits, and dirty lines written back.";
         array_writes: u64 = "l1d.array_writes.count", "Writes of the data array by stores to local memory.";
-        fills: u64 = "l1d.fills.count", "Lines that came from L2.";
-        evictions: u64 = "l1d.evictions.count", "Lines that made room for others.";
-        write_backs: u64 = "l1d.write_backs.count", "Changed lines of local memory written to L2.";
-        lanes: u64 = "l1d.lanes.count", "Active lanes behind the uses of the data array; 32 for fills and lines written back.";
-        fail_merges: u64 = "l1d.fail_merges.cycles", "The next transaction waited: as many as can do already wait for its line.";
-        fail_mshrs: u64 = "l1d.fail_mshrs.cycles", "The next transaction waited: all miss status registers were in use.";
-        fail_ways: u64 = "l1d.fail_ways.cycles", "The next transaction waited: all ways of its set were being fetched.";
-        fail_queue: u64 = "l1d.fail_queue.cycles", "The next transaction waited for room in the miss queue.";
-        network: u64 = "l1d.network.cycles", "The network did not take the next request.";
+        fills: u64 = "l1d.fills.count", "Lines filled from L2.";
+        evictions: u64 = "l1d.evictions.count", "Lines evicted.";
+        write_backs: u64 = "l1d.write_backs.count", "Dirty lines of local memory written back to L2.";
+        lanes: u64 = "l1d.lanes.count", "Active lanes of the accesses to the data array; 32 for fills and write-backs.";
+        fail_merges: u64 = "l1d.fail_merges.cycles", "The next transaction waited because too many accesses wait for its line.";
+        fail_mshrs: u64 = "l1d.fail_mshrs.cycles", "The next transaction waited because all miss status registers (MSHRs) were in use.";
+        fail_ways: u64 = "l1d.fail_ways.cycles", "The next transaction waited because all ways of its set were being filled.";
+        fail_queue: u64 = "l1d.fail_queue.cycles", "The next transaction waited for space in the miss queue.";
+        network: u64 = "l1d.network.cycles", "The network did not accept the next request.";
         intervals: Log2 = "l1d.interval.histogram", "Cycles between two uses of the data array.";
         line_intervals: Log2 = "l1d.line_interval.histogram", "Cycles between two uses of the same line of the data array.";
     }
@@ -155,7 +155,7 @@ impl L1d {
         }
     }
 
-    /// The same with techniques ahead of the cache. Several are asked one after the other.
+    /// An access with techniques in front of the cache, which are called one after the other.
     #[cold]
     #[inline(never)]
     fn filter(&mut self, now: u64, op: Op, line: &Line, asker: Asker) -> Result<Answer, Cause> {

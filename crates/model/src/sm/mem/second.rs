@@ -23,7 +23,7 @@ counters! {
     /// What the second-level cache of instructions and constants did.
     pub struct SecondCounters(Charge::Issues) {
         reads: u64 = "second.reads.count", "Lines that the instruction and constant caches asked the second-level cache for.";
-        hits: u64 = "second.hits.count", "Of these, those that were there.";
+        hits: u64 = "second.hits.count", "Accesses that hit.";
         fills: u64 = "second.fills.count", "Lines that came from L2.";
     }
 }

@@ -22,7 +22,7 @@ counters! {
         reads: u64 = "shared.reads.count", "Warp instructions that read shared memory.";
         writes: u64 = "shared.writes.count", "Warp instructions that write shared memory.";
         atomics: u64 = "shared.atomics.count", "Warp instructions that do atomic operations on shared memory.";
-        lanes: u64 = "shared.lanes.count", "Lanes of these instructions.";
+        lanes: u64 = "shared.lanes.count", "Active lanes of shared-memory instructions.";
         broadcasts: u64 = "shared.broadcasts.count", "Reads in which several lanes got the same word at once.";
         conflicts: u64 = "shared.conflict_cycles.cycles", "Cycles beyond those that the accesses take without bank conflicts.";
         cycles: [u64; 32] = "shared.cycles_per_access.histogram", "Accesses by the cycles they occupy the banks: 1 to 31, then all that take longer.";

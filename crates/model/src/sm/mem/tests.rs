@@ -569,7 +569,7 @@ fn play(
     play_with(config, jobs, every_cycle, seed, |_| ())
 }
 
-/// The same, with a unit that is changed beforehand.
+/// Plays the jobs on a unit that `change` has prepared.
 fn play_with(
     config: &Config,
     jobs: &[(Job, Handed)],

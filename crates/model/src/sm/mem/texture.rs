@@ -26,16 +26,16 @@ counters! {
     /// What the texture cache did.
     pub struct TextureCounters(Charge::TextureLines) {
         instructions: u64 = "texture.instructions.count", "Texture instructions.";
-        texels: u64 = "texture.texels.count", "Texels they read.";
-        reads: u64 = "texture.reads.count", "Lines looked for.";
-        hits: u64 = "texture.hits.count", "Of these, those that were there or on their way.";
-        misses: u64 = "texture.misses.count", "Of these, those that had to be fetched.";
+        texels: u64 = "texture.texels.count", "Texels read by texture instructions.";
+        reads: u64 = "texture.reads.count", "Lines accessed.";
+        hits: u64 = "texture.hits.count", "Lines accessed that hit, or were merged with an outstanding miss.";
+        misses: u64 = "texture.misses.count", "Lines accessed that missed and were fetched.";
         array_reads: u64 = "texture.array_reads.count", "Reads of the data array.";
         fills: u64 = "texture.fills.count", "Lines that came from L2.";
         lanes: u64 = "texture.lanes.count", "Active lanes behind the uses of the data array.";
         fail_fragments: u64 = "texture.fail_fragments.cycles", "The next line waited: the fragment queue was full.";
         fail_mshrs: u64 = "texture.fail_mshrs.cycles", "The next line waited: as many as can be were being fetched.";
-        network: u64 = "texture.network.cycles", "The network did not take the next request.";
+        network: u64 = "texture.network.cycles", "The network did not accept the next request.";
         intervals: Log2 = "texture.interval.histogram", "Cycles between two uses of the data array.";
         line_intervals: Log2 = "texture.line_interval.histogram", "Cycles between two uses of the same line of the data array.";
     }

@@ -71,26 +71,26 @@ technique_parameters! {
         symbol_bits: Length = Length::Sixteen, 0..=0, "bits", "Length of a symbol.";
         ways: u32 = 4, 1..=8, "", "Parallel decoding ways: decoders that work on a line at the same time.";
         probability: Probability = Probability::Offline, 0..=0, "", "Where the probabilities of symbols come from.";
-        profile: FileName = FileName::NONE, 0..=0, "", "Profile for offline probabilities; without one, a functional run of the workload makes it.";
-        profile_from: ProfileFrom = ProfileFrom::LoadsStores, 0..=0, "", "What such a run counts: the data of loads and stores, or lines that move between L2 and DRAM.";
-        profile_seed: ProfileSeed = ProfileSeed::Same, 0..=0, "", "Inputs of such a run: those of the run itself, or those of another seed.";
+        profile: FileName = FileName::NONE, 0..=0, "", "Profile for offline probabilities; without a file, a functional run of the workload collects it.";
+        profile_from: ProfileFrom = ProfileFrom::LoadsStores, 0..=0, "", "What the run for an offline profile counts: the data of loads and stores, or the lines that move between L2 and DRAM.";
+        profile_seed: ProfileSeed = ProfileSeed::Same, 0..=0, "", "Inputs of the run for an offline profile: those of the timed run, or those of another seed.";
         values: u32 = 1024, 8..=16384, "", "Most frequent values that have codewords if symbols are longer than 8 bits.";
         sampling: u32 = 20000000, 1..=4000000000, "instructions", "Thread instructions until online codes are made.";
-        recode: u32 = 0, 0..=4000000000, "instructions", "Thread instructions after which online codes are made anew, again and again; 0 for never. Not in the paper.";
+        recode: u32 = 0, 0..=4000000000, "instructions", "Thread instructions after which online codes are made again, repeatedly; 0: never. Not in the paper.";
         generation_cycles: u32 = 0, 0..=100000000, "cycles", "Core cycles that making online codes takes.";
-        accounting: Accounting = Accounting::Trace, 0..=0, "", "How lines count that are in memory when online codes come into being.";
+        accounting: Accounting = Accounting::Trace, 0..=0, "", "How lines are counted that are in memory when online codes become available.";
         latency: Latency = Latency::Table, 0..=0, "", "Where latencies come from.";
         compress_clocks: u32 = 46, 0..=1000, "clocks", "Latency of the compressor with `latency=set`, in DRAM clocks.";
         decompress_clocks: u32 = 82, 0..=1000, "clocks", "Latency of the decompressor with `latency=set` and one way, in DRAM clocks; ways divide it.";
-        compress_rate: u32 = 64800, 0..=4000000, "MB/s", "Uncompressed bytes that the compressors of a controller take; 0 for any.";
-        decompress_rate: u32 = 64000, 0..=4000000, "MB/s", "Uncompressed bytes that the decompressors of a controller give; 0 for any.";
-        metadata_bytes: u32 = 8192, 0..=1048576, "bytes", "Size of a controller's metadata cache, of 4 ways; 0 never misses.";
+        compress_rate: u32 = 64800, 0..=4000000, "MB/s", "Throughput of the compressors of a controller, in uncompressed bytes; 0: unlimited.";
+        decompress_rate: u32 = 64000, 0..=4000000, "MB/s", "Throughput of the decompressors of a controller, in uncompressed bytes; 0: unlimited.";
+        metadata_bytes: u32 = 8192, 0..=1048576, "bytes", "Size of a controller's metadata cache, of 4 ways; 0: it never misses.";
     }
 }
 
 pub static TECHNIQUE: Technique = Technique {
     name: "e2mc",
-    doc: "Lines move between L2 and DRAM with Huffman codes for the most frequent values.",
+    doc: "Lines between L2 and DRAM are compressed with Huffman codes for the most frequent values.",
     paper: "Lal, Lucas, Juurlink: E2MC (IPDPS 2017)",
     parameters: Parameters::parameters,
     settings: || Box::<Parameters>::default(),

@@ -24,7 +24,7 @@ macro_rules! technique {
                 Parameters = $name {
                     compress_clocks: u32 = $compress, 0..=1000, "clocks", "Latency of the compressor, in DRAM clocks.";
                     decompress_clocks: u32 = $decompress, 0..=1000, "clocks", "Latency of the decompressor, in DRAM clocks.";
-                    metadata_bytes: u32 = 8192, 0..=1048576, "bytes", "Size of a controller's metadata cache, of 4 ways; 0 never misses.";
+                    metadata_bytes: u32 = 8192, 0..=1048576, "bytes", "Size of a controller's metadata cache, of 4 ways; 0: it never misses.";
                 }
             }
 

@@ -16,13 +16,13 @@ use crate::techniques::{Build, Law, Sites, Technique};
 technique_parameters! {
     /// Parameters of the profile.
     Parameters = "block-profile" {
-        fills: bool = true, 0..=0, "", "A line that comes from the next level is a use of its block.";
+        fills: bool = true, 0..=0, "", "A fill counts as an access to its block.";
     }
 }
 
 pub static TECHNIQUE: Technique = Technique {
     name: "block-profile",
-    doc: "Profile of cache blocks: uses, intervals and active lanes of each. Changes nothing.",
+    doc: "Profile of cache blocks: accesses, intervals and active lanes of each block. It changes nothing.",
     paper: "Drowsy and divided-word-line caches (thesis), section 3.2",
     parameters: Parameters::parameters,
     settings: || Box::<Parameters>::default(),

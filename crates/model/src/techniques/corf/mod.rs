@@ -34,24 +34,24 @@ choice! {
 technique_parameters! {
     /// Parameters of CORF.
     Parameters = "corf" {
-        pairs: Pairs = Pairs::Static, 0..=0, "", "Where pairs of registers come from.";
-        profile: FileName = FileName::NONE, 0..=0, "", "Counts of instructions for `pairs=profile`, as `run --functional --write-profile` leaves them; without a file, a functional run with another seed makes them.";
-        loop_weight: u32 = 10, 1..=1000, "", "Turns of a loop whose number cannot be told from the program.";
-        metadata: bool = true, 0..=0, "", "Pairs reach the hardware by instructions, four pairs each; off makes that free.";
-        first_fit: bool = true, 0..=0, "", "Operands that first fit put into one entry coalesce too; off leaves pairs.";
-        packing: bool = true, 0..=0, "", "Narrow registers share entries; off leaves nothing to coalesce.";
-        virtualization: bool = true, 0..=0, "", "Registers that are no longer live give their place back.";
+        pairs: Pairs = Pairs::Static, 0..=0, "", "How register pairs are chosen.";
+        profile: FileName = FileName::NONE, 0..=0, "", "Counts of instructions for `pairs=profile`, as written by `run --functional --write-profile`; without a file, a functional run with another seed collects them.";
+        loop_weight: u32 = 10, 1..=1000, "", "Assumed iterations of a loop with an unknown trip count.";
+        metadata: bool = true, 0..=0, "", "Pairs are sent to the hardware by metadata instructions, four pairs each; off: at no cost.";
+        first_fit: bool = true, 0..=0, "", "Operands that first-fit packing put into one entry also coalesce; off: only pairs.";
+        packing: bool = true, 0..=0, "", "Narrow registers share entries; off: nothing can be coalesced.";
+        virtualization: bool = true, 0..=0, "", "The entries of dead registers are released.";
     }
 }
 
 warpwatt_base::counters! {
     /// Counters of CORF.
     pub struct Counters {
-        metadata: u64 = "corf.metadata.count", "Metadata instructions of the warps that were started.", Charge::Issues;
-        code: u64 = "corf.code.count", "Instructions of the kernels of these warps, without metadata, each counted once a warp.", Charge::Issues;
-        pairs: u64 = "corf.pairs.count", "Pairs of registers of these warps.", Charge::Issues;
-        partners: u64 = "corf.partners.count", "Registers of a pair that were placed while their partner had a place.", Charge::Writes;
-        together: u64 = "corf.together.count", "How many of them came to the partner's entry.", Charge::Writes;
+        metadata: u64 = "corf.metadata.count", "Metadata instructions of the started warps.", Charge::Issues;
+        code: u64 = "corf.code.count", "Instructions of the kernels of the started warps, without metadata; each instruction counts once for each warp.", Charge::Issues;
+        pairs: u64 = "corf.pairs.count", "Register pairs of the started warps.", Charge::Issues;
+        partners: u64 = "corf.partners.count", "Registers of a pair that were placed while their partner had an entry.", Charge::Writes;
+        together: u64 = "corf.together.count", "Registers of a pair that were placed in the entry of their partner.", Charge::Writes;
     }
 }
 
@@ -59,7 +59,7 @@ pub const NAME: &str = "corf";
 
 pub static TECHNIQUE: Technique = Technique {
     name: NAME,
-    doc: "Registers that are read together are packed together, and come with one access.",
+    doc: "Registers that are read together are packed into one entry and read with one access.",
     paper: "Asghari Esfeden et al., CORF, ASPLOS 2019, section 4",
     parameters: Parameters::parameters,
     settings: || Box::<Parameters>::default(),

@@ -32,26 +32,26 @@ choice! {
 technique_parameters! {
     /// Parameters of CORF++.
     Parameters = "corf++" {
-        hints: Sides = Sides::Static, 0..=0, "", "How the sides of registers are chosen.";
-        profile: FileName = FileName::NONE, 0..=0, "", "Counts of instructions for `hints=profile`, as `run --functional --write-profile` leaves them; without a file, a functional run with another seed makes them.";
-        loop_weight: u32 = 10, 1..=1000, "", "Turns of a loop whose number cannot be told from the program.";
-        metadata: bool = true, 0..=0, "", "Sides reach the hardware by instructions, 27 registers each; off makes that free.";
-        packing: bool = true, 0..=0, "", "Narrow registers share entries; off leaves nothing to coalesce.";
-        virtualization: bool = true, 0..=0, "", "Registers that are no longer live give their place back.";
+        hints: Sides = Sides::Static, 0..=0, "", "How registers are assigned to sides.";
+        profile: FileName = FileName::NONE, 0..=0, "", "Counts of instructions for `hints=profile`, as written by `run --functional --write-profile`; without a file, a functional run with another seed collects them.";
+        loop_weight: u32 = 10, 1..=1000, "", "Assumed iterations of a loop with an unknown trip count.";
+        metadata: bool = true, 0..=0, "", "Sides are sent to the hardware by metadata instructions, 27 registers each; off: at no cost.";
+        packing: bool = true, 0..=0, "", "Narrow registers share entries; off: nothing can be coalesced.";
+        virtualization: bool = true, 0..=0, "", "The entries of dead registers are released.";
     }
 }
 
 warpwatt_base::counters! {
     /// Counters of CORF++.
     pub struct Counters {
-        metadata: u64 = "corfpp.metadata.count", "Metadata instructions of the warps that were started.", Charge::Issues;
-        code: u64 = "corfpp.code.count", "Instructions of the kernels of these warps, without metadata, each counted once a warp.", Charge::Issues;
-        left: u64 = "corfpp.left.count", "Registers of these warps that are to lie on the left.", Charge::Issues;
-        right: u64 = "corfpp.right.count", "Registers that are to lie on the right.", Charge::Issues;
-        bounded: u64 = "corfpp.bounded.count", "Warps whose kernel has more odd cycles than are looked for at a time.", Charge::Issues;
-        wrong_side: u64 = "corfpp.wrong_side.count", "Registers that found no room on their side.", Charge::Writes;
-        warps: u64 = "corfpp.warps.count", "Warps that were started.", Charge::Issues;
-        kept_out: u64 = "corfpp.kept_out.count", "Warps that the SM could have held but for its fullest bank, added up over these.", Charge::Issues;
+        metadata: u64 = "corfpp.metadata.count", "Metadata instructions of the started warps.", Charge::Issues;
+        code: u64 = "corfpp.code.count", "Instructions of the kernels of the started warps, without metadata; each instruction counts once for each warp.", Charge::Issues;
+        left: u64 = "corfpp.left.count", "Registers of the started warps that are assigned to the left slices.", Charge::Issues;
+        right: u64 = "corfpp.right.count", "Registers of the started warps that are assigned to the right slices.", Charge::Issues;
+        bounded: u64 = "corfpp.bounded.count", "Started warps whose kernel has more odd cycles in its graph than the search looks for at a time.", Charge::Issues;
+        wrong_side: u64 = "corfpp.wrong_side.count", "Registers that found no free entry on their side.", Charge::Writes;
+        warps: u64 = "corfpp.warps.count", "Warps started.", Charge::Issues;
+        kept_out: u64 = "corfpp.kept_out.count", "Warps that would fit on the SM but for its fullest bank, summed over admissions.", Charge::Issues;
     }
 }
 
@@ -59,7 +59,7 @@ pub const NAME: &str = "corf++";
 
 pub static TECHNIQUE: Technique = Technique {
     name: NAME,
-    doc: "Operands in different slices of a bank come with one access; registers that are read together lie on different sides.",
+    doc: "Operands in different slices of a bank are read with one access; registers that are read together are placed on different sides.",
     paper: "Asghari Esfeden et al., CORF, ASPLOS 2019, section 5",
     parameters: Parameters::parameters,
     settings: || Box::<Parameters>::default(),

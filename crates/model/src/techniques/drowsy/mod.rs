@@ -22,7 +22,7 @@ use crate::techniques::{Build, Fault, Law, Observed, Sites, Technique};
 
 pub static TECHNIQUE: Technique = Technique {
     name: "drowsy",
-    doc: "Drowsy caches: regions of a cache sleep at a low voltage until they are accessed.",
+    doc: "Drowsy caches: regions of a cache are kept at a low voltage until they are accessed.",
     paper: "Drowsy and divided-word-line caches (thesis)",
     parameters: Parameters::parameters,
     settings: || Box::<Parameters>::default(),

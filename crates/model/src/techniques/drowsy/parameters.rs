@@ -30,11 +30,11 @@ choice! {
 technique_parameters! {
     /// Parameters of drowsy regions.
     Parameters = "drowsy" {
-        region: u32 = 1, 1..=1048576, "blocks", "Contiguous blocks that sleep and wake up together, a power of two; more than a cache has means all of it.";
-        millivolts: u32 = 400, 200..=900, "mV", "Supply voltage of a block that sleeps; 900 is full voltage.";
-        wake_cycles: u32 = 2, 0..=64, "cycles", "From the access to a region that sleeps until it can be accessed; clocks of the L2 for its slices.";
+        region: u32 = 1, 1..=1048576, "blocks", "Size of a region: contiguous blocks that sleep and wake together, a power of two; a larger number than the cache has means the whole cache.";
+        millivolts: u32 = 400, 200..=900, "mV", "Supply voltage of a drowsy block; 900 is the full voltage.";
+        wake_cycles: u32 = 2, 0..=64, "cycles", "Wake-up latency of a drowsy region; in L2 clocks for L2 slices.";
         policy: When = When::Left, 0..=0, "", "When a region goes to sleep.";
-        look_ahead: u32 = 0, 0..=64, "cycles", "How long before an access the two-level scheduler has its region woken; not for L2 and instruction cache, which it cannot foresee.";
+        look_ahead: u32 = 0, 0..=64, "cycles", "How long before an access the two-level scheduler wakes its region; not for L2 and the instruction cache, whose accesses it cannot predict.";
         index: Index = Index::SetMajor, 0..=0, "", "Which blocks are contiguous.";
         wake_fj: u32 = 0, 0..=100000000, "fJ", "Energy to wake a region up. The thesis gives none.";
         l1d: bool = true, 0..=0, "", "The L1 data caches sleep.";

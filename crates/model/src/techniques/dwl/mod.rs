@@ -41,25 +41,25 @@ warpwatt_base::counters! {
     /// Counters of divided word lines. A word line counts as 32 parts, also where it has fewer segments.
     pub struct Counters {
         l1d_reads: u64 = "dwl.l1d_reads.count", "Reads of the L1 data cache that enable segments.", Charge::Lines;
-        l1d_read_idle: u64 = "dwl.l1d_read_idle.count", "32nds of word lines that these left off.", Charge::Lines;
+        l1d_read_idle: u64 = "dwl.l1d_read_idle.count", "32nds of word lines that reads of the L1 data cache did not enable.", Charge::Lines;
         l1d_writes: u64 = "dwl.l1d_writes.count", "Writes of the L1 data cache that enable segments.", Charge::Lines;
-        l1d_write_idle: u64 = "dwl.l1d_write_idle.count", "32nds of word lines that these left off.", Charge::Lines;
+        l1d_write_idle: u64 = "dwl.l1d_write_idle.count", "32nds of word lines that writes of the L1 data cache did not enable.", Charge::Lines;
         l2_reads: u64 = "dwl.l2_reads.count", "Reads of the L2 slices that enable segments.", Charge::AllLines;
-        l2_read_idle: u64 = "dwl.l2_read_idle.count", "32nds of word lines that these left off.", Charge::AllLines;
+        l2_read_idle: u64 = "dwl.l2_read_idle.count", "32nds of word lines that reads of the L2 slices did not enable.", Charge::AllLines;
         l2_writes: u64 = "dwl.l2_writes.count", "Writes of the L2 slices that enable segments.", Charge::AllLines;
-        l2_write_idle: u64 = "dwl.l2_write_idle.count", "32nds of word lines that these left off.", Charge::AllLines;
+        l2_write_idle: u64 = "dwl.l2_write_idle.count", "32nds of word lines that writes of the L2 slices did not enable.", Charge::AllLines;
         constant_reads: u64 = "dwl.constant_reads.count", "Reads of the constant cache that enable segments.", Charge::ConstantCache;
-        constant_read_idle: u64 = "dwl.constant_read_idle.count", "32nds of word lines that these left off.", Charge::ConstantCache;
+        constant_read_idle: u64 = "dwl.constant_read_idle.count", "32nds of word lines that reads of the constant cache did not enable.", Charge::ConstantCache;
         constant_writes: u64 = "dwl.constant_writes.count", "Writes of the constant cache that enable segments.", Charge::ConstantCache;
-        constant_write_idle: u64 = "dwl.constant_write_idle.count", "32nds of word lines that these left off.", Charge::ConstantCache;
+        constant_write_idle: u64 = "dwl.constant_write_idle.count", "32nds of word lines that writes of the constant cache did not enable.", Charge::ConstantCache;
         texture_reads: u64 = "dwl.texture_reads.count", "Reads of the texture cache that enable segments.", Charge::TextureLines;
-        texture_read_idle: u64 = "dwl.texture_read_idle.count", "32nds of word lines that these left off.", Charge::TextureLines;
+        texture_read_idle: u64 = "dwl.texture_read_idle.count", "32nds of word lines that reads of the texture cache did not enable.", Charge::TextureLines;
         texture_writes: u64 = "dwl.texture_writes.count", "Writes of the texture cache that enable segments.", Charge::TextureLines;
-        texture_write_idle: u64 = "dwl.texture_write_idle.count", "32nds of word lines that these left off.", Charge::TextureLines;
+        texture_write_idle: u64 = "dwl.texture_write_idle.count", "32nds of word lines that writes of the texture cache did not enable.", Charge::TextureLines;
         shared_reads: u64 = "dwl.shared_reads.count", "Reads of the shared memory that enable segments.", Charge::Shared;
-        shared_read_idle: u64 = "dwl.shared_read_idle.count", "32nds of word lines that these left off.", Charge::Shared;
+        shared_read_idle: u64 = "dwl.shared_read_idle.count", "32nds of word lines that reads of the shared memory did not enable.", Charge::Shared;
         shared_writes: u64 = "dwl.shared_writes.count", "Writes of the shared memory that enable segments.", Charge::Shared;
-        shared_write_idle: u64 = "dwl.shared_write_idle.count", "32nds of word lines that these left off.", Charge::Shared;
+        shared_write_idle: u64 = "dwl.shared_write_idle.count", "32nds of word lines that writes of the shared memory did not enable.", Charge::Shared;
     }
 }
 

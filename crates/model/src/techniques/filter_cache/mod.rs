@@ -28,26 +28,26 @@ technique_parameters! {
     /// Parameters of the filter cache.
     Parameters = "filter-cache" {
         bytes: u32 = 1024, 128..=65536, "bytes", "Size: a power of two of lines of 128 bytes.";
-        ways: u32 = 8, 1..=512, "", "Lines of a set; as many as there are lines, and it is fully associative.";
-        policy: Replace = Replace::Lru, 0..=0, "", "Which line makes room.";
-        hit_cycles: u32 = 2, 0..=64, "cycles", "From a load to its data, if the line is there.";
-        serial: bool = true, 0..=0, "", "L1 is asked when the line is not there, so much later; off asks both at once.";
+        ways: u32 = 8, 1..=512, "", "Ways; fully associative if there are as many ways as lines.";
+        policy: Replace = Replace::Lru, 0..=0, "", "Replacement policy.";
+        hit_cycles: u32 = 2, 0..=64, "cycles", "Latency of a hit.";
+        serial: bool = true, 0..=0, "", "A load accesses L1 only after a miss, hit_cycles later; off: both are accessed at once.";
     }
 }
 
 warpwatt_base::counters! {
     /// Counters of the filter cache.
     pub struct Counters(Charge::Lines) {
-        hits: u64 = "filter.hits.count", "Loads of lines that the filter cache answered.";
-        fills: u64 = "filter.fills.count", "Lines that came to the filter cache.";
-        misses: u64 = "filter.misses.count", "Loads of lines that went on to L1 and came back with the line.";
-        drops: u64 = "filter.drops.count", "Lines dropped because the SM stored to them.";
+        hits: u64 = "filter.hits.count", "Loads of lines that hit in the filter cache.";
+        fills: u64 = "filter.fills.count", "Lines filled into the filter cache.";
+        misses: u64 = "filter.misses.count", "Loads of lines that went on to L1 and returned the line.";
+        drops: u64 = "filter.drops.count", "Lines invalidated because the SM stored to them.";
     }
 }
 
 pub static TECHNIQUE: Technique = Technique {
     name: "filter-cache",
-    doc: "Filter cache: a few lines before the L1 data cache answer loads.",
+    doc: "Filter cache: a small cache in front of the L1 data cache serves loads.",
     paper: "Drowsy and divided-word-line caches (thesis), future work of section 5.2",
     parameters: Parameters::parameters,
     settings: || Box::<Parameters>::default(),

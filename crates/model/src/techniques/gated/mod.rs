@@ -15,10 +15,10 @@ use crate::techniques::{Build, Law, Sites, Technique};
 technique_parameters! {
     /// Parameters of gated caches.
     Parameters = "gated" {
-        region: u32 = 1, 1..=1048576, "blocks", "Contiguous blocks that are switched together; more than a cache has means all of it.";
-        idle_cycles: u32 = 8192, 0..=4294967295, "cycles", "From the last access to a region until it is switched off; clocks of the L2 for its slices.";
-        wake_cycles: u32 = 2, 0..=64, "cycles", "From the access to a region that is off until it can be accessed.";
-        leakage: u32 = 0, 0..=100, "%", "Leakage that is left in a region that is off.";
+        region: u32 = 1, 1..=1048576, "blocks", "Size of a region: contiguous blocks that are gated together; a larger number than the cache has means the whole cache.";
+        idle_cycles: u32 = 8192, 0..=4294967295, "cycles", "Time from the last access to a region until it is gated; in L2 clocks for L2 slices.";
+        wake_cycles: u32 = 2, 0..=64, "cycles", "Wake-up latency of a gated region.";
+        leakage: u32 = 0, 0..=100, "%", "Leakage of a gated region, in percent of its full leakage.";
         l1d: bool = true, 0..=0, "", "The L1 data caches are gated.";
         l2: bool = true, 0..=0, "", "The L2 slices are gated.";
         constant: bool = true, 0..=0, "", "The constant caches are gated.";
@@ -30,30 +30,30 @@ technique_parameters! {
 warpwatt_base::counters! {
     /// Counters of gated caches. Times are those of lines, added up.
     pub struct Counters {
-        l1d_off: u64 = "l1d.gated.cycles", "Cycles that lines of the L1 data cache were off, added up.";
-        l1d_off_busy: u64 = "l1d.gated_busy.cycles", "Of these, those while the SM had warps.";
-        l1d_on: u64 = "l1d.ungated.cycles", "Cycles that lines of the L1 data cache were on, added up.";
+        l1d_off: u64 = "l1d.gated.cycles", "Cycles in which lines of the L1 data cache were gated off, summed over lines.";
+        l1d_off_busy: u64 = "l1d.gated_busy.cycles", "Cycles in which lines of the L1 data cache were gated off while the SM had warps, summed over lines.";
+        l1d_on: u64 = "l1d.ungated.cycles", "Cycles in which lines of the L1 data cache were on, summed over lines.";
         l1d_lost: u64 = "l1d.lost.count", "Lines of the L1 data cache that were switched off.", Charge::Lines;
         l1d_waits: u64 = "l1d.gated_waits.cycles", "Cycles that accesses to the L1 data cache waited for a region to be switched on.";
-        l1d_borrowed_off: u64 = "l1d.borrowed_gated.cycles", "Cycles that rows of shared memory were off that the L1 data cache had by a kernel's preference, added up.";
-        l2_off: u64 = "l2.gated.clocks", "L2 clocks that lines of the L2 slices were off, added up.";
-        l2_off_busy: u64 = "l2.gated_busy.clocks", "Of these, those while a kernel was under way.";
-        l2_on: u64 = "l2.ungated.clocks", "L2 clocks that lines of the L2 slices were on, added up.";
+        l1d_borrowed_off: u64 = "l1d.borrowed_gated.cycles", "Cycles in which rows of shared memory that belong to L1 by a kernel's preference were gated, summed over rows.";
+        l2_off: u64 = "l2.gated.clocks", "L2 clocks in which lines of the L2 slices were gated off, summed over lines.";
+        l2_off_busy: u64 = "l2.gated_busy.clocks", "L2 clocks in which lines of the L2 slices were gated off while a kernel was running, summed over lines.";
+        l2_on: u64 = "l2.ungated.clocks", "L2 clocks in which lines of the L2 slices were on, summed over lines.";
         l2_lost: u64 = "l2.lost.count", "Lines of the L2 slices that were switched off.", Charge::AllLines;
         l2_waits: u64 = "l2.gated_waits.clocks", "L2 clocks that accesses to the L2 slices waited for a region to be switched on.";
-        constant_off: u64 = "constant.gated.cycles", "Cycles that lines of the constant cache were off, added up.";
-        constant_off_busy: u64 = "constant.gated_busy.cycles", "Of these, those while the SM had warps.";
-        constant_on: u64 = "constant.ungated.cycles", "Cycles that lines of the constant cache were on, added up.";
+        constant_off: u64 = "constant.gated.cycles", "Cycles in which lines of the constant cache were gated off, summed over lines.";
+        constant_off_busy: u64 = "constant.gated_busy.cycles", "Cycles in which lines of the constant cache were gated off while the SM had warps, summed over lines.";
+        constant_on: u64 = "constant.ungated.cycles", "Cycles in which lines of the constant cache were on, summed over lines.";
         constant_lost: u64 = "constant.lost.count", "Lines of the constant cache that were switched off.", Charge::ConstantCache;
         constant_waits: u64 = "constant.gated_waits.cycles", "Cycles that accesses to the constant cache waited for a region to be switched on.";
-        texture_off: u64 = "texture.gated.cycles", "Cycles that lines of the texture cache were off, added up.";
-        texture_off_busy: u64 = "texture.gated_busy.cycles", "Of these, those while the SM had warps.";
-        texture_on: u64 = "texture.ungated.cycles", "Cycles that lines of the texture cache were on, added up.";
+        texture_off: u64 = "texture.gated.cycles", "Cycles in which lines of the texture cache were gated off, summed over lines.";
+        texture_off_busy: u64 = "texture.gated_busy.cycles", "Cycles in which lines of the texture cache were gated off while the SM had warps, summed over lines.";
+        texture_on: u64 = "texture.ungated.cycles", "Cycles in which lines of the texture cache were on, summed over lines.";
         texture_lost: u64 = "texture.lost.count", "Lines of the texture cache that were switched off.", Charge::TextureLines;
         texture_waits: u64 = "texture.gated_waits.cycles", "Cycles that accesses to the texture cache waited for a region to be switched on.";
-        icache_off: u64 = "icache.gated.cycles", "Cycles that lines of the instruction cache were off, added up.";
-        icache_off_busy: u64 = "icache.gated_busy.cycles", "Of these, those while the SM had warps.";
-        icache_on: u64 = "icache.ungated.cycles", "Cycles that lines of the instruction cache were on, added up.";
+        icache_off: u64 = "icache.gated.cycles", "Cycles in which lines of the instruction cache were gated off, summed over lines.";
+        icache_off_busy: u64 = "icache.gated_busy.cycles", "Cycles in which lines of the instruction cache were gated off while the SM had warps, summed over lines.";
+        icache_on: u64 = "icache.ungated.cycles", "Cycles in which lines of the instruction cache were on, summed over lines.";
         icache_lost: u64 = "icache.lost.count", "Lines of the instruction cache that were switched off.", Charge::Issues;
         icache_waits: u64 = "icache.gated_waits.cycles", "Cycles that accesses to the instruction cache waited for a region to be switched on.";
     }
@@ -61,7 +61,7 @@ warpwatt_base::counters! {
 
 pub static TECHNIQUE: Technique = Technique {
     name: "gated",
-    doc: "Gated caches: regions that are not accessed for some time are switched off and lose what they hold.",
+    doc: "Gated caches: regions that are not accessed for some time are power-gated and lose their contents.",
     paper: "Drowsy and divided-word-line caches (thesis), the contrast of section 3.3.1",
     parameters: Parameters::parameters,
     settings: || Box::<Parameters>::default(),

@@ -20,11 +20,11 @@ choice! {
 technique_parameters! {
     /// Parameters of register packing.
     Parameters = "packing" {
-        packers: u32 = 2, 0..=16, "", "Packers of an SM; each takes a result a cycle. At 0 they are not in the way.";
+        packers: u32 = 2, 0..=16, "", "Packers of an SM; each packs one result per cycle. 0: packing takes no time.";
         pack_cycles: u32 = 0, 0..=32, "cycles", "Latency of packing.";
-        unpack_cycles: u32 = 0, 0..=32, "cycles", "Latency of unpacking an operand that is narrow.";
-        growth_reads: bool = true, 0..=0, "", "A register that grows while a lane is left out is read first; off makes that free.";
-        coalesce: bool = false, 0..=0, "", "Two operands that first fit put into one entry come with one access.";
+        unpack_cycles: u32 = 0, 0..=32, "cycles", "Latency of unpacking a narrow operand.";
+        growth_reads: bool = true, 0..=0, "", "A register that becomes wider in a partial write is read first; off: at no cost.";
+        coalesce: bool = false, 0..=0, "", "Two operands that first-fit packing put into one entry are read with one access.";
         sub_bank_energy: SubBanks = SubBanks::Whole, 0..=0, "", "Which sub-banks of an entry an access activates.";
     }
 }
@@ -44,8 +44,8 @@ warpwatt_base::counters! {
         read_widths: [u64; 4] = "packing.read_widths.histogram", "Operands read, by width; no upper halves of 64-bit values.";
         read_widths_upper: [u64; 4] = "packing.read_widths_upper.histogram", "Upper halves of 64-bit values read, by width.";
         multi_source: u64 = "packing.multi_source.count", "Instructions with two or more register sources; a 64-bit operand is one.", Charge::Issues;
-        multi_source_reads: u64 = "packing.multi_source_reads.count", "Registers that these read.", Charge::Reads;
-        multi_source_wide: u64 = "packing.multi_source_wide.count", "Those of them that read the upper half of a 64-bit value.", Charge::Issues;
+        multi_source_reads: u64 = "packing.multi_source_reads.count", "Registers read by instructions with two or more register sources.", Charge::Reads;
+        multi_source_wide: u64 = "packing.multi_source_wide.count", "Instructions with two or more register sources that read the upper half of a 64-bit value.", Charge::Issues;
         operands: u64 = "packing.operands.count", "Register sources; a 64-bit operand is one.", Charge::Reads;
         multi_source_operands: u64 = "packing.multi_source_operands.count", "Sources of instructions with two or more.", Charge::Reads;
         potential: u64 = "packing.potential.count", "Those with two narrow sources that would fit into one entry; no upper halves.", Charge::Issues;

@@ -38,11 +38,11 @@ choice! {
 technique_parameters! {
     /// Parameters of the renaming table.
     Parameters = "renaming" {
-        ports: u32 = 2, 0..=8, "", "Ports of each bank of the table, of which there is one for each bank of the register file. At 0 lookups are not in the way.";
-        write_ports: bool = false, 0..=0, "", "Lookups for results take ports too.";
-        gating: Gating = Gating::Entries, 0..=0, "", "What is switched off while it holds no register.";
-        wake_cycles: u32 = 0, 0..=1000, "cycles", "From the first write to what is off until it can be written.";
-        gated_leakage: u32 = 0, 0..=100, "%", "Leakage that is left in what is off.";
+        ports: u32 = 2, 0..=8, "", "Ports of each bank of the renaming table, which has one bank for each bank of the register file. 0: lookups take no time.";
+        write_ports: bool = false, 0..=0, "", "Lookups for results also take ports.";
+        gating: Gating = Gating::Entries, 0..=0, "", "What is power-gated while it holds no register.";
+        wake_cycles: u32 = 0, 0..=1000, "cycles", "Wake-up latency of a gated part, from the first write to it.";
+        gated_leakage: u32 = 0, 0..=100, "%", "Leakage of a gated part, in percent of its full leakage.";
     }
 }
 
@@ -68,7 +68,7 @@ pub const NAME: &str = "renaming";
 
 pub static TECHNIQUE: Technique = Technique {
     name: NAME,
-    doc: "The renaming table on which packing, virtualization, corf and corf++ build; alone, registers get an entry when they are first written.",
+    doc: "Register renaming, which packing, virtualization, corf and corf++ use; alone, a register is allocated at its first write.",
     paper: "Asghari Esfeden et al., CORF, ASPLOS 2019, section 6",
     parameters: Parameters::parameters,
     settings: || Box::<Parameters>::default(),

@@ -14,7 +14,7 @@ use super::{Law, Sites, Technique};
 technique_parameters! {
     /// Parameters of register file virtualization.
     Parameters = "virtualization" {
-        joins: bool = true, 0..=0, "", "Registers that are dead where control comes together are released there; off leaves last reads.";
+        joins: bool = true, 0..=0, "", "Registers that are dead at a reconvergence point are released there; off: only after last reads.";
     }
 }
 
@@ -30,7 +30,7 @@ pub const NAME: &str = "virtualization";
 
 pub static TECHNIQUE: Technique = Technique {
     name: NAME,
-    doc: "Registers give their entry back after the last read of their live range.",
+    doc: "The entry of a register is released after the last read of its live range.",
     paper: "Jeon et al., GPU Register File Virtualization, MICRO 2015, as in Asghari Esfeden et al., CORF, ASPLOS 2019",
     parameters: Parameters::parameters,
     settings: || Box::<Parameters>::default(),

@@ -42,7 +42,7 @@ pub use parameters::{Divergent, Encodings, Parameters, Valid, Window, check};
 
 pub static TECHNIQUE: Technique = Technique {
     name: "warped-compression",
-    doc: "Registers of warps compressed by base and delta; banks without data are switched off.",
+    doc: "Warp registers are compressed as base and delta; banks without data are power-gated.",
     paper: "Lee et al., Warped-Compression, ISCA 2015",
     parameters: Parameters::parameters,
     settings: || Box::<Parameters>::default(),

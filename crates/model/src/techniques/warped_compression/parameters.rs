@@ -65,20 +65,20 @@ choice! {
 technique_parameters! {
     /// Warped-Compression's parameters.
     Parameters = "warped-compression" {
-        compression: bool = true, 0..=0, "", "Registers are compressed; off leaves bank gating alone.";
-        gating: bool = true, 0..=0, "", "Banks without a valid entry are switched off.";
+        compression: bool = true, 0..=0, "", "Registers are compressed; off: only bank gating.";
+        gating: bool = true, 0..=0, "", "Banks without a valid entry are power-gated.";
         encodings: Encodings = Encodings::All, 0..=0, "", "Encodings of the compressor, as base and delta bytes; of several, the smallest that holds the register is taken.";
-        compressors: u32 = 2, 1..=16, "", "Compression units of an SM; each takes a register a cycle.";
-        decompressors: u32 = 4, 1..=16, "", "Decompression units of an SM; each takes a register a cycle.";
-        compress_cycles: u32 = 2, 0..=32, "cycles", "Latency of compression; at 0 the units are not in the way, however many registers come.";
-        decompress_cycles: u32 = 1, 0..=32, "cycles", "Latency of decompression; at 0 the units are not in the way, however many registers come.";
-        wake_cycles: u32 = 10, 0..=1000, "cycles", "From the first write to a bank that is off until it can be written.";
-        divergent: Divergent = Divergent::Uncompressed, 0..=0, "", "What is done with a write that leaves lanes out.";
-        mov: bool = true, 0..=0, "", "Uncompressing a register ahead of such a write takes an injected MOV; off makes it free.";
+        compressors: u32 = 2, 1..=16, "", "Compression units of an SM; each accepts one register per cycle.";
+        decompressors: u32 = 4, 1..=16, "", "Decompression units of an SM; each accepts one register per cycle.";
+        compress_cycles: u32 = 2, 0..=32, "cycles", "Latency of compression; 0: no delay, for any number of registers.";
+        decompress_cycles: u32 = 1, 0..=32, "cycles", "Latency of decompression; 0: no delay, for any number of registers.";
+        wake_cycles: u32 = 10, 0..=1000, "cycles", "Wake-up latency of a gated bank, from the first write to it.";
+        divergent: Divergent = Divergent::Uncompressed, 0..=0, "", "How a partial write (one that does not write all lanes) is handled.";
+        mov: bool = true, 0..=0, "", "A register is decompressed before a partial write by an injected MOV; off: at no cost.";
         window: Window = Window::Warp, 0..=0, "", "What is compressed together.";
-        valid_on: Valid = Valid::FirstWrite, 0..=0, "", "Since when an entry is valid; it is until its warp ends.";
-        gated_leakage: u32 = 0, 0..=100, "%", "Leakage that is left in a bank that is off.";
-        wake_pj: u32 = 0, 0..=1000000, "pJ", "Energy of switching a bank on.";
+        valid_on: Valid = Valid::FirstWrite, 0..=0, "", "From when on an entry is valid, until its warp exits.";
+        gated_leakage: u32 = 0, 0..=100, "%", "Leakage of a gated bank, in percent of its full leakage.";
+        wake_pj: u32 = 0, 0..=1000000, "pJ", "Energy of waking a bank up.";
         observe: bool = false, 0..=0, "", "Measure the similarity of all values written (Figures 2, 5 and 8); slower.";
     }
 }

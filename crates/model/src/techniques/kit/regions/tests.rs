@@ -98,7 +98,7 @@ fn regions_follow_the_numbering_and_the_last_one_has_what_is_left() {
     assert_eq!(odd.spent.on, 10, "a region of one block");
 }
 
-/// The same, cycle by cycle and region by region.
+/// The plain twin: steps every cycle of every region.
 struct Twin {
     layout: Layout,
     /// By region: cycles until it can be accessed, and cycles that it is still needed, if it is on.

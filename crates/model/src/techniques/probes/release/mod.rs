@@ -21,7 +21,7 @@ warpwatt_base::counters! {
     /// Counters of the probe.
     pub struct Counters {
         released: u64 = "probe_release.released.count", "Registers released at the last read of a live range.", Charge::Reads;
-        free: u64 = "probe_release.free.cycles", "Cycles that released registers were free, added up.";
+        free: u64 = "probe_release.free.cycles", "Cycles that released registers were free, summed.";
     }
 }
 

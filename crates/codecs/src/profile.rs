@@ -131,7 +131,7 @@ impl Profile {
         if second.strip_prefix("sha256 ").map(str::trim_end) != Some(hash(body).as_str()) {
             return Err(ProfileError::Hash);
         }
-        Lines { text: body.lines(), line: 2 }.profile()
+        Lines { text: body, line: 2 }.profile()
     }
 
     /// A short name of its contents, for records.
@@ -151,14 +151,21 @@ pub fn hash(text: &str) -> String {
 
 /// The lines behind the hash.
 struct Lines<'a> {
-    text: std::str::Lines<'a>,
+    text: &'a str,
     line: usize,
 }
 
 impl<'a> Lines<'a> {
     fn next(&mut self, missing: &'static str) -> Result<&'a str, ProfileError> {
         self.line += 1;
-        self.text.next().ok_or(ProfileError::Line { line: self.line, what: missing })
+        if self.text.is_empty() {
+            return self.wrong(missing);
+        }
+        // Lines are short: a loop is quicker than a search that is made for long texts.
+        let end = self.text.bytes().position(|byte| byte == b'\n').unwrap_or(self.text.len());
+        let line = &self.text[..end];
+        self.text = self.text.get(end + 1..).unwrap_or_default();
+        Ok(line.strip_suffix('\r').unwrap_or(line))
     }
 
     fn wrong<T>(&self, what: &'static str) -> Result<T, ProfileError> {
@@ -180,7 +187,7 @@ impl<'a> Lines<'a> {
                 self.tree(tree, frequencies)?;
             }
         }
-        if self.text.next().is_some() {
+        if !self.text.is_empty() {
             self.line += 1;
             return self.wrong("nothing is expected behind the last symbol");
         }
@@ -200,10 +207,8 @@ impl<'a> Lines<'a> {
         };
         frequencies.note_rest(rest);
         for _ in 0..values {
-            let entry = self.next("there are fewer values than the heading says")?.split_once(' ');
-            let value = entry.and_then(|(value, _)| u32::from_str_radix(value, 16).ok());
-            let count = entry.and_then(|(_, count)| count.parse().ok());
-            let (Some(value), Some(count)) = (value, count) else {
+            let line = self.next("there are fewer values than the heading says")?;
+            let Some((value, count)) = entry(line.as_bytes()) else {
                 return self.wrong("expected a value in hexadecimal and a count");
             };
             if !frequencies.note(tree, value, count) {
@@ -212,4 +217,23 @@ impl<'a> Lines<'a> {
         }
         Ok(())
     }
+}
+
+/// A value in hexadecimal and a count in decimal, with a space between them: a profile has many of these.
+fn entry(line: &[u8]) -> Option<(u32, u64)> {
+    let digit = |byte: u8, radix: u32| char::from(byte).to_digit(radix);
+    let (mut value, mut at) = (0u32, 0);
+    while let Some(digit) = line.get(at).and_then(|&byte| digit(byte, 16)) {
+        value = value.checked_mul(16)? | digit;
+        at += 1;
+    }
+    let [b' ', count @ ..] = line.get(at..)? else { return None };
+    if at == 0 || count.is_empty() {
+        return None;
+    }
+    let decimal = |sum: u64, &byte: &u8| {
+        let digit = u64::from(digit(byte, 10)?);
+        sum.checked_mul(10)?.checked_add(digit)
+    };
+    Some((value, count.iter().try_fold(0, decimal)?))
 }

@@ -154,25 +154,29 @@ impl Tree {
     }
 
     fn frequent(frequencies: &Frequencies, values: usize) -> Tree {
-        let by_frequency = frequencies.by_frequency(0);
-        let admitted = admitted(by_frequency.iter().map(|&(value, _)| value), values);
-        let mut counts = Vec::with_capacity(admitted.len() + 1);
-        let (mut left_out, mut next) = (frequencies.rest(), 0);
-        for &(value, count) in &by_frequency {
-            if admitted.get(next) == Some(&value) {
-                counts.push(count);
-                next += 1;
-            } else {
-                left_out += count;
-            }
-        }
-        counts.push(left_out);
+        let (values, mut counts): (Vec<u32>, Vec<u64>) =
+            admitted(frequencies.occurring(0), values).into_iter().unzip();
+        counts.push(frequencies.total() - counts.iter().sum::<u64>());
         let code = Code::new(&limited_lengths(&counts, frequencies.width().longest()));
-        let entries = admitted.iter().enumerate().map(|(place, &value)| (value, code.word(place as u32)));
-        let look_up = LookUp::new(values, entries);
-        let escape = code.word(admitted.len() as u32);
-        Tree::Frequent { code, look_up, values: admitted, escape }
+        let entries = values.iter().enumerate().map(|(place, &value)| (value, code.word(place as u32)));
+        let look_up = LookUp::new(entries);
+        let escape = code.word(values.len() as u32);
+        Tree::Frequent { code, look_up, values, escape }
     }
+}
+
+/// Writes one symbol, the lowest bits of a word: its codeword, or itself behind the escape prefix.
+#[inline(always)]
+fn put_frequent<const BITS: u32>(look_up: &LookUp, escape: Codeword, word: u32, to: &mut Writer) -> usize {
+    let symbol = word & u32::MAX >> (32 - BITS);
+    let word = look_up.word(symbol);
+    if word.length > 0 {
+        to.put(word.bits, word.length);
+    } else {
+        to.put(escape.bits, escape.length);
+        to.put(symbol, BITS);
+    }
+    1
 }
 
 impl BlockCodec for Huffman {
@@ -204,24 +208,15 @@ impl BlockCodec for Huffman {
             to.put(first.bits, first.length);
             1
         };
-        let wide = |_: usize, word: u32, _: usize, to: &mut Writer| {
-            let symbol = word & u32::MAX >> (32 - self.width.bits());
-            if let Tree::Frequent { look_up, escape, .. } = &self.trees[0] {
-                let word = look_up.word(symbol);
-                if word.length > 0 {
-                    to.put(word.bits, word.length);
-                } else {
-                    to.put(escape.bits, escape.length);
-                    to.put(symbol, self.width.bits());
-                }
+        let pointers = match (self.width, &self.trees[0]) {
+            (SymbolBits::Four, _) => self.write::<4>(nibbles, block, &mut to),
+            (SymbolBits::Sixteen, Tree::Frequent { look_up, escape, .. }) => {
+                self.write::<16>(|_, word, _, to| put_frequent::<16>(look_up, *escape, word, to), block, &mut to)
             }
-            1
-        };
-        let pointers = match self.width {
-            SymbolBits::Four => self.write::<4>(nibbles, block, &mut to),
-            SymbolBits::Eight => self.write::<8>(bytes, block, &mut to),
-            SymbolBits::Sixteen => self.write::<16>(wide, block, &mut to),
-            SymbolBits::ThirtyTwo => self.write::<32>(wide, block, &mut to),
+            (SymbolBits::ThirtyTwo, Tree::Frequent { look_up, escape, .. }) => {
+                self.write::<32>(|_, word, _, to| put_frequent::<32>(look_up, *escape, word, to), block, &mut to)
+            }
+            _ => self.write::<8>(bytes, block, &mut to),
         };
         let Some(pointers) = pointers else { return false };
         to.finish();

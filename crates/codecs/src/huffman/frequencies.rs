@@ -50,13 +50,6 @@ impl SymbolBits {
             SymbolBits::Sixteen | SymbolBits::ThirtyTwo => 20,
         }
     }
-
-    /// The symbols of a word with their positions, the lowest bits first.
-    #[inline(always)]
-    pub(crate) fn symbols(self, word: u32) -> impl Iterator<Item = (usize, u32)> {
-        let (bits, mask) = (self.bits(), u32::MAX >> (32 - self.bits()));
-        (0..self.per_word()).map(move |position| (position, word >> (position as u32 * bits) & mask))
-    }
 }
 
 /// How often each value occurs, by code.
@@ -104,12 +97,22 @@ impl Frequencies {
 
     #[inline]
     fn count(&mut self, word: u32, times: u64) {
-        if self.width == SymbolBits::ThirtyTwo {
-            *self.sparse.entry(word).or_default() += times;
-            return;
+        match self.width {
+            SymbolBits::Four => self.count_dense::<4>(word, times),
+            SymbolBits::Eight => self.count_dense::<8>(word, times),
+            SymbolBits::Sixteen => self.count_dense::<16>(word, times),
+            SymbolBits::ThirtyTwo => *self.sparse.entry(word).or_default() += times,
         }
-        for (position, symbol) in self.width.symbols(word) {
-            self.dense[position % self.width.trees()][symbol as usize] += times;
+    }
+
+    /// Counts the symbols of a word, of a length that the compiler knows.
+    #[inline]
+    fn count_dense<const BITS: usize>(&mut self, word: u32, times: u64) {
+        let trees = self.dense.len();
+        for position in 0..32 / BITS {
+            let symbol = (word >> (position * BITS)) as usize & ((1 << BITS) - 1);
+            let tree = if trees == 1 { 0 } else { position };
+            self.dense[tree][symbol] += times;
         }
     }
 
@@ -139,13 +142,16 @@ impl Frequencies {
         self.rest += other.rest;
     }
 
+    /// Values that occur in a code with their counts, in no order.
+    pub(crate) fn occurring(&self, tree: usize) -> impl Iterator<Item = (u32, u64)> {
+        let dense = self.dense.get(tree).map_or(&[][..], Vec::as_slice);
+        let dense = (0..).zip(dense.iter().copied()).filter(|&(_, count)| count > 0);
+        dense.chain(self.sparse.iter().map(|(&value, &count)| (value, count)))
+    }
+
     /// Values that occur in a code with their counts, the most frequent first, lower values first among equals.
     pub fn by_frequency(&self, tree: usize) -> Vec<(u32, u64)> {
-        let mut all: Vec<(u32, u64)> = if self.width == SymbolBits::ThirtyTwo {
-            self.sparse.iter().map(|(&value, &count)| (value, count)).collect()
-        } else {
-            (0..).zip(self.dense[tree].iter().copied()).filter(|&(_, count)| count > 0).collect()
-        };
+        let mut all: Vec<(u32, u64)> = self.occurring(tree).collect();
         all.sort_unstable_by_key(|&(value, count)| (std::cmp::Reverse(count), value));
         all
     }

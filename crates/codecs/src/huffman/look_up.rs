@@ -1,64 +1,76 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The compressor's look-up table for symbols of 16 and 32 bits: a cache of eight ways that is indexed by the lowest bits of a symbol, seven for 1K
 //! values (E2MC, section III-E). Values whose set is full have no place in it, however frequent they are.
+//!
+//! Which values have a place is decided here as in hardware ([`admitted`]); the host then finds them by a hash, with fewer comparisons than there are ways.
+
+use std::cmp::Reverse;
 
 use super::Codeword;
 
 /// Values that a set holds.
 pub const WAYS: usize = 8;
 
+/// Of some values with their counts, the ones that a table of `capacity` values takes, the most frequent first, lower values first among equals.
+pub fn admitted(values: impl Iterator<Item = (u32, u64)>, capacity: usize) -> Vec<(u32, u64)> {
+    let sets = (capacity / WAYS).next_power_of_two();
+    let rank = |&(value, count): &(u32, u64)| (Reverse(count), value);
+    // Each set keeps the most frequent of its values, in order.
+    let mut table: Vec<Vec<(u32, u64)>> = vec![Vec::with_capacity(WAYS + 1); sets];
+    for entry in values {
+        let set = &mut table[entry.0 as usize % sets];
+        if set.len() == WAYS {
+            if rank(&entry) > rank(&set[WAYS - 1]) {
+                continue;
+            }
+            set.pop();
+        }
+        let place = set.partition_point(|other| rank(other) < rank(&entry));
+        set.insert(place, entry);
+    }
+    let mut all: Vec<(u32, u64)> = table.into_iter().flatten().collect();
+    all.sort_unstable_by_key(rank);
+    all.truncate(capacity);
+    all
+}
+
+/// The codewords of some values.
 #[derive(Clone, Debug)]
 pub struct LookUp {
-    /// Values and their codewords by set; what is not in use has no length, and comes last.
-    values: Vec<[u32; WAYS]>,
-    words: Vec<[Codeword; WAYS]>,
+    /// Values and codewords by hash, or behind the place of the hash until one is found that is not in use: its codeword has no length.
+    slots: Vec<(u32, Codeword)>,
+    /// Slots − 1.
     mask: u32,
 }
 
-/// The most frequent values that a table of `capacity` values takes, in the order given.
-pub fn admitted(by_frequency: impl Iterator<Item = u32>, capacity: usize) -> Vec<u32> {
-    let sets = sets(capacity);
-    let mut used = vec![0; sets];
-    let takes = |value: &u32| {
-        let set = &mut used[*value as usize % sets];
-        *set += usize::from(*set < WAYS + 1);
-        *set <= WAYS
-    };
-    by_frequency.filter(takes).take(capacity).collect()
-}
-
-/// Sets of a table, a power of two.
-fn sets(capacity: usize) -> usize {
-    (capacity / WAYS).next_power_of_two()
-}
-
 impl LookUp {
-    pub fn new(capacity: usize, entries: impl Iterator<Item = (u32, Codeword)>) -> LookUp {
-        let sets = sets(capacity);
-        let mut table = LookUp {
-            values: vec![[0; WAYS]; sets],
-            words: vec![[Codeword::default(); WAYS]; sets],
-            mask: sets as u32 - 1,
-        };
+    pub fn new(entries: impl ExactSizeIterator<Item = (u32, Codeword)>) -> LookUp {
+        let slots = (4 * entries.len()).next_power_of_two();
+        let mut table = LookUp { slots: vec![(0, Codeword::default()); slots], mask: slots as u32 - 1 };
         for (value, word) in entries {
-            let set = (value & table.mask) as usize;
-            if let Some(way) = table.words[set].iter().position(|word| word.length == 0) {
-                table.values[set][way] = value;
-                table.words[set][way] = word;
-            }
+            let place = table.find(value);
+            table.slots[place] = (value, word);
         }
         table
+    }
+
+    /// The slot of a value, or the one that is free for it.
+    #[inline(always)]
+    fn find(&self, value: u32) -> usize {
+        let mut place = value.wrapping_mul(0x9e37_79b1) >> 16 ^ value;
+        loop {
+            let slot = (place & self.mask) as usize;
+            let (found, word) = self.slots[slot];
+            if found == value || word.length == 0 {
+                return slot;
+            }
+            place = place.wrapping_add(1);
+        }
     }
 
     /// The codeword of a value, of no length if it has none.
     #[inline(always)]
     pub fn word(&self, value: u32) -> Codeword {
-        let set = (value & self.mask) as usize;
-        let found = self.values[set]
-            .iter()
-            .enumerate()
-            .fold(0u32, |found, (way, &entry)| found | u32::from(entry == value) << way);
-        // Of several the first: unused entries hold zeros, behind the one that is in use.
-        if found == 0 { Codeword::default() } else { self.words[set][found.trailing_zeros() as usize % WAYS] }
+        self.slots[self.find(value)].1
     }
 }

@@ -6,7 +6,7 @@
 //! that side. A register that outgrows its place is placed anew, in the same way; one that shrinks keeps its slices and uses fewer of them. Without
 //! room in the home bank the others are tried in turn.
 
-use super::free::{FreeMap, Side, WHOLE, fit};
+use super::free::{FreeMap, SLICES, Side, WHOLE, fit};
 
 /// Registers of a warp that there may be.
 pub const REGISTERS: usize = 256;
@@ -45,9 +45,7 @@ impl Mapping {
     /// Bytes of each lane.
     #[inline]
     pub fn width(&self) -> u8 {
-        // Hosts count bits slowly unless they are asked for an instruction that not all have.
-        const WIDTHS: [u8; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
-        WIDTHS[usize::from(self.mask & WHOLE)]
+        SLICES[usize::from(self.mask & WHOLE)]
     }
 
     #[inline]
@@ -59,7 +57,7 @@ impl Mapping {
     fn resized(&self, width: u8) -> Mapping {
         let lowest = self.owned.trailing_zeros() as u8;
         let place = match self.side {
-            Side::Left => lowest + self.owned.count_ones() as u8 - width,
+            Side::Left => lowest + SLICES[usize::from(self.owned & WHOLE)] - width,
             _ => lowest,
         };
         Mapping { mask: (WHOLE >> (4 - width)) << place, ..*self }
@@ -98,7 +96,9 @@ const NOBODY: u16 = u16::MAX;
 pub struct Allocator {
     banks: usize,
     entries: usize,
-    home: Home,
+    /// The bank of each sum of warp slot and register, and which bits of a register's number count in it.
+    homes: Vec<u8>,
+    spread: u8,
     /// Registers take as many slices as they need, not whole entries.
     packs: bool,
     free: FreeMap,
@@ -117,7 +117,8 @@ impl Allocator {
         Allocator {
             banks,
             entries,
-            home,
+            homes: (0..slots + REGISTERS).map(|place| (place % banks) as u8).collect(),
+            spread: if home == Home::Spread { u8::MAX } else { 0 },
             packs,
             free: FreeMap::new(banks, entries),
             table: vec![None; slots * REGISTERS],
@@ -131,10 +132,9 @@ impl Allocator {
     /// A warp comes to a slot, with partners and sides of its registers. Nothing of it has a place.
     pub fn start(&mut self, slot: usize, pairs: &[[u8; 2]], sides: &[(u8, Side)]) {
         self.end(slot);
-        for register in 0..REGISTERS {
-            self.partner[slot * REGISTERS + register] = register as u8;
-            self.side[slot * REGISTERS + register] = Side::Any;
-        }
+        let registers = slot * REGISTERS..(slot + 1) * REGISTERS;
+        self.partner[registers.clone()].iter_mut().zip(0..=u8::MAX).for_each(|(partner, own)| *partner = own);
+        self.side[registers].fill(Side::Any);
         for &[one, other] in pairs {
             self.partner[slot * REGISTERS + usize::from(one)] = other;
             self.partner[slot * REGISTERS + usize::from(other)] = one;
@@ -164,38 +164,38 @@ impl Allocator {
     /// The bank that a register belongs to.
     #[inline]
     pub fn home(&self, slot: usize, register: u8) -> u8 {
-        let place = match self.home {
-            Home::Spread => slot + usize::from(register),
-            Home::Warp => slot,
-        };
-        (place % self.banks) as u8
+        self.homes[slot + usize::from(register & self.spread)]
     }
 
     /// Entries of which a slice is taken, and slices that are.
+    #[inline]
     pub fn used(&self) -> (u32, u32) {
         self.free.used()
     }
 
     /// Free slices of an entry.
+    #[inline]
     pub fn free(&self, bank: u8, entry: u16) -> u8 {
         self.free.free(usize::from(bank), usize::from(entry))
     }
 
-    /// A register is written, and is so many bytes wide from now on.
+    /// A register is written, and is so many bytes wide from now on. Gives where it is, and what that changed; `None` if there is no room for it.
     #[inline]
-    pub fn write(&mut self, slot: usize, register: u8, width: u8) -> Change {
+    pub fn write(&mut self, slot: usize, register: u8, width: u8) -> Option<(Mapping, Change)> {
         let width = if self.packs { width.clamp(1, 4) } else { 4 };
         let at = slot * REGISTERS + usize::from(register);
         let Some(old) = self.table[at] else {
-            self.table[at] = self.place(slot, register, width);
-            return Change::Placed;
+            let new = self.place(slot, register, width);
+            self.table[at] = new;
+            return Some((new?, Change::Placed));
         };
         if width == old.width() {
-            return Change::None;
+            return Some((old, Change::None));
         }
-        if u32::from(width) <= old.owned.count_ones() {
-            self.table[at] = Some(old.resized(width));
-            return Change::Resized(old);
+        if width <= SLICES[usize::from(old.owned & WHOLE)] {
+            let new = old.resized(width);
+            self.table[at] = Some(new);
+            return Some((new, Change::Resized(old)));
         }
         let mut new = self.place(slot, register, width);
         self.clear(at, old);
@@ -203,10 +203,11 @@ impl Allocator {
             new = self.place(slot, register, width);
         }
         self.table[at] = new;
-        Change::Moved(old)
+        Some((new?, Change::Moved(old)))
     }
 
     /// A register is no longer needed. Tells whether it had a place.
+    #[inline]
     pub fn release(&mut self, slot: usize, register: u8) -> bool {
         let at = slot * REGISTERS + usize::from(register);
         let old = self.table[at].take();
@@ -216,6 +217,7 @@ impl Allocator {
         old.is_some()
     }
 
+    #[inline]
     fn clear(&mut self, at: usize, old: Mapping) {
         let (bank, entry) = (usize::from(old.bank), usize::from(old.entry));
         self.free.give_back(bank, entry, old.owned);
@@ -230,38 +232,49 @@ impl Allocator {
     }
 
     /// Finds a place, and takes it.
+    #[inline]
     fn place(&mut self, slot: usize, register: u8, width: u8) -> Option<Mapping> {
         let at = slot * REGISTERS + usize::from(register);
         let home = usize::from(self.home(slot, register));
         let partner = self.partner[at];
-        if partner != register {
-            let other = slot * REGISTERS + usize::from(partner);
-            if let Some(there) = self.table[other] {
-                let (bank, entry) = (usize::from(there.bank), usize::from(there.entry));
-                self.places.partners += 1;
-                // What was kept is taken, or no longer waited for.
-                if usize::from(self.keeper[bank * self.entries + entry]) == other {
-                    self.keep(bank, entry, NOBODY);
-                }
-                if let Some(mask) = fit(self.free.free(bank, entry), width, Side::Any) {
-                    self.places.together += 1;
-                    return Some(self.take(bank, entry, mask, Side::Any));
-                }
-            } else if let Some(entry) = self.free.first_whole(home) {
-                let mapping = self.take(home, entry, WHOLE >> (4 - width), Side::Any);
-                if width < 4 {
-                    self.keep(home, entry, at as u16);
-                }
-                return Some(mapping);
-            }
+        if partner != register
+            && let Some(mapping) = self.place_with_partner(at, home, partner, width)
+        {
+            return Some(mapping);
         }
         let side = self.side[at];
-        if side != Side::Any {
-            if let Some((entry, mask)) = self.free.first(home, width, side) {
-                return Some(self.take(home, entry, mask, side));
-            }
-            self.places.wrong_side += 1;
+        match self.free.first(home, width, side) {
+            Some((entry, mask)) => Some(self.take(home, entry, mask, side)),
+            None => self.place_elsewhere(home, width, side),
         }
+    }
+
+    /// Next to its partner; if that has no place yet, where there will be room for it.
+    fn place_with_partner(&mut self, at: usize, home: usize, partner: u8, width: u8) -> Option<Mapping> {
+        let other = at / REGISTERS * REGISTERS + usize::from(partner);
+        if let Some(there) = self.table[other] {
+            let (bank, entry) = (usize::from(there.bank), usize::from(there.entry));
+            self.places.partners += 1;
+            // What was kept is taken, or no longer waited for.
+            if usize::from(self.keeper[bank * self.entries + entry]) == other {
+                self.keep(bank, entry, NOBODY);
+            }
+            let mask = fit(self.free.free(bank, entry), width, Side::Any)?;
+            self.places.together += 1;
+            return Some(self.take(bank, entry, mask, Side::Any));
+        }
+        let entry = self.free.first_whole(home)?;
+        let mapping = self.take(home, entry, WHOLE >> (4 - width), Side::Any);
+        if width < 4 {
+            self.keep(home, entry, at as u16);
+        }
+        Some(mapping)
+    }
+
+    /// On any side, and in another bank if need be.
+    #[cold]
+    fn place_elsewhere(&mut self, home: usize, width: u8, side: Side) -> Option<Mapping> {
+        self.places.wrong_side += u64::from(side != Side::Any);
         for distance in 0..self.banks {
             let bank = (home + distance) % self.banks;
             if let Some((entry, mask)) = self.free.first(bank, width, Side::Any) {
@@ -272,6 +285,7 @@ impl Allocator {
         None
     }
 
+    #[inline]
     fn take(&mut self, bank: usize, entry: usize, mask: u8, side: Side) -> Mapping {
         self.free.take(bank, entry, mask);
         Mapping::new(bank as u8, entry as u16, mask, side)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The free register map (section 4.3): a bit for each slice of each entry, and beside it which entries have room for what, so that the first that
-//! fits is found at once.
+//! The free register map (section 4.3): a bit for each slice of each entry. Beside it, for each slice, the entries of which it is free, 64 in a word, so
+//! that the first entry with room is found by a few operations on words.
 
 /// All slices of an entry.
 pub const WHOLE: u8 = 0b1111;
@@ -57,47 +57,31 @@ const fn kind(width: u8, side: Side) -> usize {
     side as usize * 4 + width as usize - 1
 }
 
-/// An entry that is free as a whole has room of every kind.
-const EVERYTHING: u16 = (1 << KINDS) - 1;
+/// Slices of a mask.
+pub(super) const SLICES: [u8; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
 
-/// What an entry with these free slices has room for, a bit for each kind.
-const ROOM: [u16; 16] = {
-    let mut room = [0; 16];
-    let mut free = 0;
-    while free < 16 {
-        let mut width = 1;
-        while width <= 4 {
-            let run = WHOLE >> (4 - width);
-            let mut place = 0;
-            while place <= 4 - width {
-                if (run << place) & !(free as u8) == 0 {
-                    room[free] |= 1 << kind(width, Side::Any);
-                    if place == 0 {
-                        room[free] |= 1 << kind(width, Side::Right);
-                    }
-                    if place == 4 - width {
-                        room[free] |= 1 << kind(width, Side::Left);
-                    }
-                }
-                place += 1;
-            }
-            width += 1;
-        }
-        free += 1;
+/// By mask: all bits of a word for each slice that is in it.
+const WORDS: [[u64; 4]; 16] = {
+    let mut words = [[0; 4]; 16];
+    let mut at = 0;
+    while at < 64 {
+        words[at / 4][at % 4] = if at / 4 >> (at % 4) & 1 != 0 { u64::MAX } else { 0 };
+        at += 1;
     }
-    room
+    words
 };
+
+/// A flag beside the free slices of an entry: nobody takes them by looking for room.
+const HELD: u8 = 1 << 7;
 
 /// Free slices of all entries of a register file.
 #[derive(Clone, Debug)]
 pub struct FreeMap {
     entries: usize,
-    /// By bank and entry.
+    /// By bank and entry: the slices, and [`HELD`].
     free: Vec<u8>,
-    /// Entries whose free slices nobody takes by looking for room.
-    held: Vec<bool>,
-    /// By bank, 64 entries and kind of room: which of the entries have it, a bit each.
-    room: Vec<u64>,
+    /// By bank and 64 entries, for each slice: entries of which it is free and not held, a bit each.
+    open: Vec<[u64; 4]>,
     words: usize,
     used_entries: u32,
     used_slices: u32,
@@ -107,50 +91,56 @@ impl FreeMap {
     /// All is free.
     pub fn new(banks: usize, entries: usize) -> FreeMap {
         let words = entries.div_ceil(64);
-        let mut map = FreeMap {
+        let word = |word: usize| u64::MAX >> (64 - (entries - 64 * word).min(64));
+        FreeMap {
             entries,
             free: vec![WHOLE; banks * entries],
-            held: vec![false; banks * entries],
-            room: vec![0; banks * KINDS * words],
+            open: (0..banks * words).map(|at| [word(at % words); 4]).collect(),
             words,
             used_entries: 0,
             used_slices: 0,
-        };
-        for bank in 0..banks {
-            (0..entries).for_each(|entry| map.note(bank, entry));
-        }
-        map
-    }
-
-    fn note(&mut self, bank: usize, entry: usize) {
-        let at = bank * self.entries + entry;
-        let room = if self.held[at] { 0 } else { ROOM[usize::from(self.free[at] & WHOLE)] };
-        let bit = 1 << (entry % 64);
-        let words = &mut self.room[(bank * self.words + entry / 64) * KINDS..][..KINDS];
-        match room {
-            // Most entries are taken, or given back, as a whole.
-            0 => words.iter_mut().for_each(|word| *word &= !bit),
-            EVERYTHING => words.iter_mut().for_each(|word| *word |= bit),
-            _ => {
-                for (kind, word) in words.iter_mut().enumerate() {
-                    *word = if room >> kind & 1 != 0 { *word | bit } else { *word & !bit };
-                }
-            }
         }
     }
 
+    #[inline]
     pub fn free(&self, bank: usize, entry: usize) -> u8 {
-        self.free[bank * self.entries + entry]
+        self.free[bank * self.entries + entry] & WHOLE
+    }
+
+    /// Opens slices of an entry to those who look for room, or closes them.
+    #[inline]
+    fn open(&mut self, bank: usize, entry: usize, mask: u8, open: bool) {
+        let bit = 1 << (entry % 64);
+        let of_mask = &WORDS[usize::from(mask & WHOLE)];
+        for (word, of_mask) in self.open[bank * self.words + entry / 64].iter_mut().zip(of_mask) {
+            *word = if open { *word | bit & of_mask } else { *word & !(bit & of_mask) };
+        }
     }
 
     /// The first entry of a bank with room for a register, and the slices that it takes there.
+    #[inline]
     pub fn first(&self, bank: usize, width: u8, side: Side) -> Option<(usize, u8)> {
-        let words = &self.room[bank * self.words * KINDS..][..self.words * KINDS];
-        let kind = kind(width.clamp(1, 4), side);
-        let (place, word) =
-            words.chunks_exact(KINDS).map(|kinds| kinds[kind]).enumerate().find(|(_, word)| *word != 0)?;
-        let entry = place * 64 + word.trailing_zeros() as usize;
-        Some((entry, fit(self.free(bank, entry), width, side)?))
+        let width = width.clamp(1, 4);
+        let room = |&[a, b, c, d]: &[u64; 4]| match (width, side) {
+            (1, Side::Any) => a | b | c | d,
+            (2, Side::Any) => a & b | b & c | c & d,
+            (3, Side::Any) => b & c & (a | d),
+            (1, Side::Left) => d,
+            (2, Side::Left) => c & d,
+            (3, Side::Left) => b & c & d,
+            (1, Side::Right) => a,
+            (2, Side::Right) => a & b,
+            (3, Side::Right) => a & b & c,
+            _ => a & b & c & d,
+        };
+        for (place, word) in self.open[bank * self.words..][..self.words].iter().enumerate() {
+            let room = room(word);
+            if room != 0 {
+                let entry = place * 64 + room.trailing_zeros() as usize;
+                return Some((entry, fit(self.free(bank, entry), width, side)?));
+            }
+        }
+        None
     }
 
     /// The first entry of a bank that is free as a whole.
@@ -158,31 +148,38 @@ impl FreeMap {
         self.first(bank, 4, Side::Any).map(|(entry, _)| entry)
     }
 
+    #[inline]
     pub fn take(&mut self, bank: usize, entry: usize, mask: u8) {
         let free = &mut self.free[bank * self.entries + entry];
         debug_assert_eq!(*free & mask, mask, "slices are taken twice");
-        self.used_entries += u32::from(*free == WHOLE);
-        self.used_slices += mask.count_ones();
+        self.used_entries += u32::from(*free & WHOLE == WHOLE);
+        self.used_slices += u32::from(SLICES[usize::from(mask & WHOLE)]);
         *free &= !mask;
-        self.note(bank, entry);
+        self.open(bank, entry, mask, false);
     }
 
+    #[inline]
     pub fn give_back(&mut self, bank: usize, entry: usize, mask: u8) {
         let free = &mut self.free[bank * self.entries + entry];
         debug_assert_eq!(*free & mask, 0, "slices are freed twice");
         *free |= mask;
-        self.used_entries -= u32::from(*free == WHOLE);
-        self.used_slices -= mask.count_ones();
-        self.note(bank, entry);
+        self.used_entries -= u32::from(*free & WHOLE == WHOLE);
+        self.used_slices -= u32::from(SLICES[usize::from(mask & WHOLE)]);
+        if *free & HELD == 0 {
+            self.open(bank, entry, mask, true);
+        }
     }
 
     /// Whether an entry's free slices are kept from those who look for room.
     pub fn hold(&mut self, bank: usize, entry: usize, hold: bool) {
-        self.held[bank * self.entries + entry] = hold;
-        self.note(bank, entry);
+        let free = &mut self.free[bank * self.entries + entry];
+        *free = *free & WHOLE | if hold { HELD } else { 0 };
+        let mask = *free & WHOLE;
+        self.open(bank, entry, mask, !hold);
     }
 
     /// Entries of which a slice is taken, and slices that are.
+    #[inline]
     pub fn used(&self) -> (u32, u32) {
         (self.used_entries, self.used_slices)
     }

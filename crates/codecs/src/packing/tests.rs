@@ -260,7 +260,7 @@ fn walk(seed: u64, home: Home, packs: bool, pairs: bool, sides: bool) {
                 let active = width(values, lanes);
                 let new_width = if lanes == u32::MAX { active } else { active.max(*old_width) };
                 let old = allocator.get(slot, register);
-                let change = allocator.write(slot, register, new_width);
+                let (_, change) = allocator.write(slot, register, new_width).expect("room");
                 twin.write(slot, register, new_width);
                 *old_width = new_width;
                 let new = allocator.get(slot, register).expect("it was written");

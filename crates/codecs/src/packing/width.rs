@@ -5,7 +5,18 @@
 //! bits for negative values; the sign chooses. A second stage ORs what came of all lanes. A byte that is not needed so is nothing but a copy of the
 //! sign, and the bit below it is the sign too, so that what is left is the value when its sign is extended.
 
-use crate::Values;
+use crate::{LANES, Values};
+
+/// The bit of each lane.
+const BITS: [u32; LANES] = {
+    let mut bits = [0; LANES];
+    let mut lane = 0;
+    while lane < LANES {
+        bits[lane] = 1 << lane;
+        lane += 1;
+    }
+    bits
+};
 
 /// Bytes that every lane of a register needs, 1 to 4, for the widest of some lanes. Other lanes count as 0.
 #[inline]
@@ -15,8 +26,9 @@ pub fn width(values: &Values, lanes: u32) -> u8 {
     let bits = if lanes == u32::MAX {
         values.iter().fold(0, |bits, &value| bits | spread(value))
     } else {
-        let lane = |(lane, &value): (usize, &u32)| if lanes >> lane & 1 != 0 { spread(value) } else { 0 };
-        values.iter().enumerate().map(lane).fold(0, |bits, one| bits | one)
+        // A comparison of words, not a shift, so that the host does several lanes at once.
+        let active = |bit: u32| if lanes & bit == bit { u32::MAX } else { 0 };
+        values.iter().zip(&BITS).fold(0, |bits, (&value, &bit)| bits | spread(value) & active(bit))
     };
     // A bit of byte k or the upper bit of the byte below it: bits 8k − 1 to 8k + 6.
     match bits {

@@ -90,6 +90,7 @@ pub struct RegisterFile {
     plan: ReadPlan,
     /// The techniques that act here.
     pub sites: Vec<Hung<dyn RegisterFileSite>>,
+    looks_before: bool,
     counters: RegisterCounters,
     /// Activations of sub-banks that techniques saved, of reads and of writes.
     spared: [u64; 2],
@@ -99,6 +100,8 @@ impl RegisterFile {
     pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> RegisterFile {
         let rf = &config.rf;
         let unit_buses = (1 << rf.write_back) - 1;
+        let sites: Vec<Hung<dyn RegisterFileSite>> =
+            techniques.hang(config, sm, |sites, build| sites.register_file.map(|at| at(build)));
         RegisterFile {
             map: Map::new(config),
             ports: [Board::default(), Board::default()],
@@ -110,7 +113,8 @@ impl RegisterFile {
             collector_ports: u64::from(rf.collector_ports),
             sub_banks: u64::from(rf.sub_banks),
             plan: ReadPlan::default(),
-            sites: techniques.hang(config, sm, |sites, build| sites.register_file.map(|at| at(build))),
+            looks_before: sites.iter().any(|hung| hung.site.looks_before()),
+            sites,
             counters: RegisterCounters::default(),
             spared: [0; 2],
         }
@@ -144,6 +148,12 @@ impl RegisterFile {
         !self.sites.is_empty()
     }
 
+    /// Whether a technique has anything to do before an instruction issues.
+    #[inline(always)]
+    pub fn looks_before(&self) -> bool {
+        self.looks_before
+    }
+
     /// Kinds without a free collector, a bit for each.
     #[inline(always)]
     pub fn full(&self, now: u64) -> u32 {
@@ -169,10 +179,13 @@ impl RegisterFile {
     /// Books the reads of an instruction that issues now; gives the cycle in which all operands are there.
     #[inline(always)]
     pub fn collect(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
-        if timing.reads_plainly() && self.sites.is_empty() {
+        if !self.sites.is_empty() {
+            return self.collect_with_techniques(now, slot, timing);
+        }
+        if timing.reads_plainly() {
             return self.collect_plainly(now, slot, timing);
         }
-        self.collect_by_plan(now, slot, timing)
+        self.collect_one_by_one(now, slot, timing)
     }
 
     /// A shortcut for operands of different banks that no technique changes: what the plan comes to is known since the kernel was decoded.
@@ -182,7 +195,7 @@ impl RegisterFile {
         let ports = &mut self.ports[0];
         if ports.taken(now + 1) & first | ports.taken(now + 2) & second != 0 {
             return if timing.reads_later > 1 {
-                self.collect_by_plan(now, slot, timing)
+                self.collect_one_by_one(now, slot, timing)
             } else {
                 self.counters.reads += u64::from(timing.sources);
                 self.collect_cycle_by_cycle(now, first, second)
@@ -229,34 +242,43 @@ impl RegisterFile {
         at
     }
 
-    /// Any operands: planned as accesses, changed by techniques, booked one by one. Without techniques the plan is one access for each source.
+    /// Any operands without techniques: an access for each source, booked one by one.
     #[inline(never)]
-    fn collect_by_plan(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
+    fn collect_one_by_one(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
         let mut booking = Booking::new(now, self.collector_ports);
         let mut ready = now + 1;
-        if self.sites.is_empty() {
-            let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
-            for &register in sources {
-                let at = booking.book(&mut self.ports[0], self.map.bit(slot, register), 0);
-                ready = ready.max(at + 1);
-            }
-            self.counters.reads += sources.len() as u64;
-        } else {
-            self.plan.make(&self.map, slot, timing, self.sub_banks as u8);
-            for hung in &mut self.sites {
-                hung.site.plan(now, slot, &mut self.plan);
-            }
-            for access in self.plan.accesses_mut() {
-                access.at = booking.book(&mut self.ports[0], 1 << access.bank, u64::from(access.delay));
-                ready = ready.max(access.at + 1);
-                self.counters.reads += 1;
-                self.spared[0] += self.sub_banks - u64::from(access.arrays);
-            }
-            for hung in &mut self.sites {
-                ready = ready.max(hung.site.arrive(now, slot, &self.plan));
-            }
+        let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
+        for &register in sources {
+            let at = booking.book(&mut self.ports[0], self.map.bit(slot, register), 0);
+            ready = ready.max(at + 1);
         }
+        self.counters.reads += sources.len() as u64;
         self.counters.read_conflicts += booking.waited;
+        ready
+    }
+
+    /// Operands that techniques may change: planned as accesses, edited by them, booked one by one.
+    #[inline(never)]
+    fn collect_with_techniques(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
+        self.plan.make(&self.map, slot, timing, self.sub_banks as u8);
+        for hung in &mut self.sites {
+            hung.site.plan(now, slot, &mut self.plan);
+        }
+        let mut booking = Booking::new(now, self.collector_ports);
+        let (mut ready, mut arrays) = (now + 1, 0);
+        let accesses = self.plan.accesses_mut();
+        for access in accesses.iter_mut() {
+            access.at = booking.book(&mut self.ports[0], 1 << access.bank, u64::from(access.delay));
+            ready = ready.max(access.at + 1);
+            arrays += u64::from(access.arrays);
+        }
+        let reads = accesses.len() as u64;
+        self.counters.reads += reads;
+        self.counters.read_conflicts += booking.waited;
+        self.spared[0] += reads * self.sub_banks - arrays;
+        for hung in &mut self.sites {
+            ready = ready.max(hung.site.arrive(now, slot, &self.plan));
+        }
         ready
     }
 

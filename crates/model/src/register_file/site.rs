@@ -131,6 +131,11 @@ pub trait RegisterFileSite: Send {
     /// The warp of a slot has ended, and nothing of it is under way.
     fn end(&mut self, _now: u64, _slot: usize) {}
 
+    /// Whether it has anything to do before an instruction issues. Told once.
+    fn looks_before(&self) -> bool {
+        true
+    }
+
     /// An instruction is about to issue.
     fn before(&mut self, _next: &Next, _values: Values) -> Before {
         Before::Go

@@ -81,7 +81,7 @@ fn all_ways_to_collect_book_the_same() {
             let warp = usize::from(register());
             let timing = plain.fma(registers);
             plain.file.advance(now);
-            let expected = plain.file.collect_by_plan(now, warp, &timing);
+            let expected = plain.file.collect_one_by_one(now, warp, &timing);
             assert_eq!(file.collect(now, warp, registers), expected, "{banks} banks, {ports} ports");
             let dst = registers[0];
             let written = plain.write_back(now, dst, 1, Unit::Sp);

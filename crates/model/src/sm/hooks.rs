@@ -33,6 +33,9 @@ impl Sm {
         let (kernel, index) = (warp.kernel as usize, warp.index as usize);
         let block = at(&at(&work.shares, kernel).residents, warp.resident as usize);
         let lanes = block.next_lanes(&at(kernels, kernel).prepared, index);
+        if !self.rf.looks_before() {
+            return Asked::Go(lanes);
+        }
         let next = self.next(kernels, slot, timing, lanes);
         let values = Values { block, warp: index };
         for (place, hung) in self.rf.sites.iter_mut().enumerate() {

@@ -4,6 +4,9 @@
 //!
 //! Time is integrated when something changes, so that it is exact whether or not cycles without events are skipped.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 /// When a region goes to sleep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sleep {
@@ -92,6 +95,9 @@ struct Region {
     asleep_since: u64,
     /// The latest access that touched it.
     access: u64,
+    /// Its place among those that are on, and whether the heap has it.
+    place: u32,
+    queued: bool,
 }
 
 /// Stays on until something else happens.
@@ -105,6 +111,10 @@ pub struct Regions {
     regions: Vec<Region>,
     /// Regions that are on.
     on: Vec<u32>,
+    /// Those of them that are to sleep at some time, each once, by that time or an earlier one: accesses put it off without a change here.
+    due: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Regions that fall asleep in the same cycle, for a moment.
+    tied: Vec<u32>,
     on_frames: Blocks,
     /// Blocks that the array had when it was made; the others are borrowed.
     own: u32,
@@ -127,6 +137,8 @@ impl Regions {
             region: layout.region,
             regions: Vec::new(),
             on: Vec::new(),
+            due: BinaryHeap::new(),
+            tied: Vec::new(),
             on_frames: Blocks::default(),
             own: layout.frames.max(1),
             accesses: 0,
@@ -164,10 +176,13 @@ impl Regions {
             until: 0,
             asleep_since: time,
             access: 0,
+            place: 0,
+            queued: false,
         };
         self.regions = (0..frames).step_by(region as usize).map(asleep).collect();
         (self.on_frames, self.ahead) = (Blocks::default(), Blocks::default());
         self.on.clear();
+        self.due.clear();
         self.fell.clear();
         // An array of one region is never left.
         if self.regions.len() == 1 && self.layout.sleep == Sleep::WhenLeft {
@@ -186,7 +201,7 @@ impl Regions {
 
     fn switch_on(&mut self, region: u32, until: u64) {
         let place = &mut self.regions[region as usize];
-        (place.on, place.until) = (true, until);
+        (place.on, place.until, place.place) = (true, until, self.on.len() as u32);
         self.on_frames = self.on_frames.plus(place.frames);
         self.on.push(region);
     }
@@ -206,19 +221,40 @@ impl Regions {
             let place = &mut self.regions[region as usize];
             place.access = self.accesses;
             place.accessed = place.awake.max(now) + 1;
-            place.until = match self.layout.sleep {
-                Sleep::WhenLeft => OPEN,
-                Sleep::After(cycles) => place.accessed + cycles,
-            };
             awake = awake.max(place.awake);
+            match self.layout.sleep {
+                Sleep::WhenLeft => place.until = OPEN,
+                Sleep::After(cycles) => {
+                    place.until = place.accessed + cycles;
+                    self.queue(region);
+                }
+            }
         }
-        for &region in &self.on {
+        if self.layout.sleep == Sleep::WhenLeft {
+            self.leave(now);
+        }
+        awake - now
+    }
+
+    /// Regions that the latest access did not touch are left.
+    fn leave(&mut self, now: u64) {
+        for at in 0..self.on.len() {
+            let region = self.on[at];
             let place = &mut self.regions[region as usize];
             if place.until == OPEN && place.access != self.accesses {
                 place.until = now.max(place.accessed);
+                self.queue(region);
             }
         }
-        awake - now
+    }
+
+    /// A region is to sleep at some time.
+    fn queue(&mut self, region: u32) {
+        let place = &mut self.regions[region as usize];
+        if !place.queued {
+            place.queued = true;
+            self.due.push(Reverse((place.until, region)));
+        }
     }
 
     fn wake(&mut self, region: u32, now: u64) {
@@ -250,29 +286,58 @@ impl Regions {
         if now < self.time {
             return;
         }
-        loop {
-            let next =
-                self.on.iter().enumerate().min_by_key(|&(_, &region)| self.regions[region as usize].until);
-            let Some((at, &region)) = next else { break };
-            let until = self.regions[region as usize].until;
-            if until > now {
-                break;
-            }
+        while let Some(until) = self.next_to_sleep(now) {
             self.integrate(until);
-            let place = &mut self.regions[region as usize];
-            (place.on, place.asleep_since) = (false, self.time);
-            self.on_frames = self.on_frames.less(place.frames);
-            self.on.swap_remove(at);
-            if self.keeps_fallen {
-                self.fell.push(region);
+            while let Some(region) = self.first_tied() {
+                let place = &mut self.regions[region as usize];
+                (place.on, place.asleep_since) = (false, self.time);
+                let at = place.place;
+                self.on_frames = self.on_frames.less(place.frames);
+                self.on.swap_remove(at as usize);
+                if let Some(&moved) = self.on.get(at as usize) {
+                    self.regions[moved as usize].place = at;
+                }
+                if self.keeps_fallen {
+                    self.fell.push(region);
+                }
             }
         }
         self.integrate(now);
     }
 
+    /// The first time up to `now` in which regions fall asleep; they are gathered.
+    #[inline]
+    fn next_to_sleep(&mut self, now: u64) -> Option<u64> {
+        let mut found = None;
+        while let Some(&Reverse((at, region))) = self.due.peek()
+            && at <= found.unwrap_or(now)
+        {
+            self.due.pop();
+            let place = &mut self.regions[region as usize];
+            place.queued = false;
+            if place.until == at {
+                found = Some(at);
+                self.tied.push(region);
+            } else if place.until != OPEN {
+                self.queue(region);
+            }
+        }
+        found
+    }
+
+    /// Takes out the region that comes first among those that are on, of those that fall asleep in the same cycle.
+    fn first_tied(&mut self) -> Option<u32> {
+        let first = |at: &usize| self.regions[self.tied[*at] as usize].place;
+        let at = (0..self.tied.len()).min_by_key(first)?;
+        Some(self.tied.swap_remove(at))
+    }
+
     fn integrate(&mut self, to: u64) {
         let cycles = to.saturating_sub(self.time);
-        self.time = self.time.max(to);
+        if cycles == 0 {
+            return;
+        }
+        self.time = to;
         let all = Blocks::between(0, self.layout.frames, self.own);
         let asleep = all.less(self.on_frames).times(cycles);
         let ahead = self.ahead.at_most(asleep);

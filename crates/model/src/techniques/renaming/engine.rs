@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The table at work: results get their places, registers lose them; `reads.rs` has the operands.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use warpwatt_base::calendar::Board;
 use warpwatt_base::counters::CounterSet;
-use warpwatt_codecs::packing::{Allocator, Change, Home, Mapping, REGISTERS, width};
+use warpwatt_codecs::packing::{Allocator, Change, Home, Mapping, REGISTERS, WHOLE, width};
 use warpwatt_exec::lanes::Row;
 
+use super::deaths::{Death, Deaths};
 use super::occupancy::Occupancy;
 use super::shadow::Shadow;
 use super::{Counters, Gating, Parameters};
@@ -16,6 +14,7 @@ use crate::register_file::{
     Before, Next, ReadPlan, ReadPort, RegisterFileSite, Started, Values, WriteAccess, Written,
 };
 use crate::sm::{Effect, SourceWords};
+use crate::techniques::packing::SubBanks;
 use crate::techniques::{Build, Fault, corf, corf_plus, packing, virtualization};
 
 /// Warp slots that there may be.
@@ -66,18 +65,27 @@ pub struct Engine {
     /// By slot and register: counts places, so that a release is for the one that was read.
     pub(super) life: Vec<u32>,
     /// Registers that are released in a cycle, if nobody has written them by then.
-    pub(super) dying: BinaryHeap<Reverse<(u64, u32, u32)>>,
-    /// Ports of the table, and packers.
+    deaths: Deaths,
+    /// Those of one cycle, while they are released.
+    dying: Vec<Death>,
+    /// Ports of the table, those of each of its banks, and packers.
     pub(super) table: Board,
+    pub(super) ports_of_bank: Vec<u64>,
     packers: Board,
     /// By bank and entry: when it can be written.
     awake: Vec<u64>,
     entries: usize,
     pub(super) arrays_of_slice: u32,
+    /// An access activates the arrays of the slices that it is for, not all.
+    pub(super) selective: bool,
+    /// An operand of the instruction that was planned last is narrow.
+    pub(super) reads_narrow: bool,
     occupancy: Occupancy,
     shadow: Option<Box<Shadow>>,
     pub(super) counters: Counters,
     pub(super) packed: packing::Counters,
+    /// Operands read by width; those that are the upper half of a 64-bit value apart.
+    pub(super) read_widths: [[u64; 4]; 2],
     released: virtualization::Counters,
     corf: Option<corf::Counters>,
     corf_plus: Option<corf_plus::Counters>,
@@ -86,6 +94,11 @@ pub struct Engine {
 #[inline(always)]
 pub(super) fn index(slot: usize, register: u8) -> usize {
     slot % SLOTS * REGISTERS + usize::from(register)
+}
+
+/// The ports of a bank of the table. Banks beyond what a board has room for share its ports.
+fn ports_of_bank(bank: u32, ports: u32) -> u64 {
+    if ports == 0 { 0 } else { ((1 << ports) - 1) << (bank * ports % (64 / ports * ports)) }
 }
 
 impl Engine {
@@ -118,16 +131,21 @@ impl Engine {
             warps: Box::new([Warp::default(); SLOTS]),
             expected: vec![Expected::default(); SLOTS * REGISTERS],
             life: vec![0; SLOTS * REGISTERS],
-            dying: BinaryHeap::new(),
+            deaths: Deaths::default(),
+            dying: Vec::new(),
             table: Board::default(),
+            ports_of_bank: (0..banks as u32).map(|bank| ports_of_bank(bank, parameters.ports)).collect(),
             packers: Board::default(),
             awake: vec![0; banks * entries],
             entries,
             arrays_of_slice: build.config.rf.sub_banks / 4,
+            selective: packing.is_some_and(|packing| packing.sub_bank_energy == SubBanks::Selective),
+            reads_narrow: false,
             occupancy: Occupancy::new(parameters.gating, banks * entries),
             shadow: build.verify.then(shadow),
             counters: Counters::default(),
             packed: packing::Counters::default(),
+            read_widths: [[0; 4]; 2],
             released: virtualization::Counters::default(),
             corf: pairs.map(|_| corf::Counters::default()),
             corf_plus: sides.map(|_| corf_plus::Counters::default()),
@@ -150,96 +168,115 @@ impl Engine {
     /// Brings time up to a cycle: registers whose last read is over by then are released.
     #[inline]
     pub(super) fn advance(&mut self, now: u64) {
-        while let Some(&Reverse((at, index, life))) = self.dying.peek()
-            && at <= now
-        {
-            self.dying.pop();
-            if self.life[index as usize] == life {
-                self.occupancy.advance(at, &mut self.counters);
-                let (slot, register) = (index as usize / REGISTERS, (index as usize % REGISTERS) as u8);
-                self.released.released += u64::from(self.release(slot, register));
-            }
+        if now > self.deaths.now() && self.deaths.pass(now) {
+            self.bury(now);
         }
-        self.occupancy.advance(now, &mut self.counters);
     }
 
-    /// A register loses its place, if it has one.
-    fn release(&mut self, slot: usize, register: u8) -> bool {
-        let index = index(slot, register);
-        if !self.allocator.release(slot % SLOTS, register) {
+    #[inline(never)]
+    fn bury(&mut self, now: u64) {
+        let mut dying = std::mem::take(&mut self.dying);
+        while let Some(at) = self.deaths.next(now, &mut dying) {
+            for Death { index, life } in dying.drain(..) {
+                let index = index as usize;
+                if self.life[index] == life {
+                    let (slot, register) = (index / REGISTERS, (index % REGISTERS) as u8);
+                    self.released.released += u64::from(self.release(at, slot, register));
+                }
+            }
+        }
+        self.dying = dying;
+    }
+
+    /// A register loses its place in a cycle, if it has one.
+    #[inline]
+    fn release(&mut self, at: u64, slot: usize, register: u8) -> bool {
+        let slot = slot % SLOTS;
+        if !self.allocator.release(slot, register) {
             return false;
         }
+        let index = index(slot, register);
         self.life[index] += 1;
         self.counters.updates += 1;
-        self.warps[slot % SLOTS].placed[usize::from(register / 64)] &= !(1 << (register % 64));
+        self.warps[slot].placed[usize::from(register / 64)] &= !(1 << (register % 64));
         if let Some(shadow) = &mut self.shadow {
             shadow.forget(index);
         }
-        self.occupancy.used = self.allocator.used();
+        self.occupancy.set_used(at, self.allocator.used());
         true
     }
 
     /// Releases what is not live ahead of an instruction that all lanes execute.
-    fn release_dead(&mut self, slot: usize, live: &[u64; 4]) {
+    #[inline(never)]
+    fn release_dead(&mut self, now: u64, slot: usize, live: &[u64; 4]) {
         let placed = self.warps[slot % SLOTS].placed;
         for (word, (placed, live)) in placed.into_iter().zip(live).enumerate() {
             let mut dead = placed & !live;
             while dead != 0 {
                 let register = (64 * word) as u8 + dead.trailing_zeros() as u8;
                 dead &= dead - 1;
-                self.released.released_at_joins += u64::from(self.release(slot, register));
+                self.released.released_at_joins += u64::from(self.release(now, slot, register));
             }
         }
     }
 
     /// Gives a register a place for its new width. Tells what has changed.
-    fn place(&mut self, slot: usize, register: u8, width: u8) -> (Mapping, Change) {
-        let index = index(slot, register);
-        let change = self.allocator.write(slot % SLOTS, register, width);
-        let place =
-            self.allocator.get(slot % SLOTS, register).expect("a warp has no more registers than entries");
-        self.life[index] += 1;
-        self.warps[slot % SLOTS].placed[usize::from(register / 64)] |= 1 << (register % 64);
-        self.occupancy.used = self.allocator.used();
-        self.counters.updates += match change {
-            Change::None => 1,
-            Change::Placed | Change::Resized(_) => 2,
-            Change::Moved(_) => 3,
+    #[inline]
+    fn place(&mut self, now: u64, slot: usize, register: u8, width: u8) -> (Mapping, Change) {
+        let (place, change) = self
+            .allocator
+            .write(slot, register, width)
+            .expect("a warp has no more registers than entries");
+        self.life[index(slot, register)] += 1;
+        self.counters.updates += 1;
+        let (count, updates) = match change {
+            Change::None => return (place, change),
+            Change::Placed => {
+                self.warps[slot % SLOTS].placed[usize::from(register / 64)] |= 1 << (register % 64);
+                (&mut self.counters.placed, 1)
+            }
+            Change::Resized(old) if old.width() < place.width() => (&mut self.packed.widened, 1),
+            Change::Resized(_) => (&mut self.packed.shrunk, 1),
+            Change::Moved(_) => (&mut self.packed.grown, 2),
         };
-        match change {
-            Change::None => {}
-            Change::Placed => self.counters.placed += 1,
-            Change::Resized(old) if old.width() < place.width() => self.packed.widened += 1,
-            Change::Resized(_) => self.packed.shrunk += 1,
-            Change::Moved(_) => self.packed.grown += 1,
-        }
+        *count += 1;
+        self.counters.updates += updates;
+        self.occupancy.set_used(now, self.allocator.used());
         (place, change)
     }
 
     /// When a place can be written that is ready for it in a cycle: what was off is switched on.
+    #[inline]
     fn wake(&mut self, place: Mapping, change: Change, ready: u64) -> u64 {
-        let at = usize::from(place.bank) * self.entries + usize::from(place.entry);
-        let alone = self.allocator.free(place.bank, place.entry) | place.owned == 0b1111;
         let fresh = match (self.parameters.gating, change) {
-            (Gating::Entries, Change::Placed) => alone,
-            (Gating::Entries, Change::Moved(old)) => alone && !old.same_entry(&place),
+            (Gating::Entries, Change::Placed) => self.is_alone(place),
+            (Gating::Entries, Change::Moved(old)) => self.is_alone(place) && !old.same_entry(&place),
             (Gating::Slices, Change::Placed | Change::Moved(_)) => true,
             _ => false,
         };
+        let awake = &mut self.awake[usize::from(place.bank) * self.entries + usize::from(place.entry)];
         if fresh {
             self.counters.wakeups += 1;
-            self.awake[at] = ready + u64::from(self.parameters.wake_cycles);
+            *awake = ready + u64::from(self.parameters.wake_cycles);
         }
-        let awake = self.awake[at].max(ready);
+        let awake = (*awake).max(ready);
         self.counters.wakeup_waits += awake - ready;
         awake
     }
 
+    /// Whether the entry holds nothing else.
+    #[inline]
+    fn is_alone(&self, place: Mapping) -> bool {
+        self.allocator.free(place.bank, place.entry) | place.owned == WHOLE
+    }
+
     /// When a result that comes in a cycle has passed the table, if it takes a port there, and a packer.
-    fn pass(&mut self, now: u64, bank: u8) -> u64 {
+    #[inline]
+    fn pass(&mut self, now: u64, home: u8) -> u64 {
         let mut ready = now;
         if self.parameters.write_ports {
-            ready = self.look_up(now, bank, ready);
+            self.table.advance(now);
+            ready = self.look_up(home, ready);
         }
         if let Some(packing) = &self.packing {
             let start = match packing.packers {
@@ -256,17 +293,13 @@ impl Engine {
         ready
     }
 
-    /// Books a port of the table in a cycle or later.
-    #[inline]
-    pub(super) fn look_up(&mut self, now: u64, bank: u8, at: u64) -> u64 {
-        let ports = self.parameters.ports;
-        if ports == 0 {
-            return at;
+    /// Books a port of the table in a cycle or later. Its board is at the present.
+    #[inline(always)]
+    pub(super) fn look_up(&mut self, home: u8, at: u64) -> u64 {
+        match self.ports_of_bank[usize::from(home)] {
+            0 => at,
+            ports => self.table.book_any(ports, at),
         }
-        self.table.advance(now);
-        // Banks beyond what a board has room for share its ports.
-        let first = u32::from(bank) * ports % (64 / ports * ports);
-        self.table.book_any(((1 << ports) - 1) << first, at)
     }
 }
 
@@ -276,7 +309,8 @@ impl RegisterFileSite for Engine {
         let slot = warp.slot % SLOTS;
         self.warps[slot] = Warp { registers: warp.registers, ..Warp::default() };
         self.expected[index(slot, 0)..][..REGISTERS].fill(Expected::default());
-        self.occupancy.registers += u64::from(warp.registers);
+        let registers = self.occupancy.registers.amount() + u64::from(warp.registers);
+        self.occupancy.registers.set(now, registers);
         let pairs = self.corf.as_mut().map_or_else(Vec::new, |counters| corf::pairs(warp.program, counters));
         let sides =
             self.corf_plus.as_mut().map_or_else(Vec::new, |counters| corf_plus::sides(warp, counters));
@@ -288,12 +322,17 @@ impl RegisterFileSite for Engine {
         let warp = self.warps[slot % SLOTS];
         for (word, mut placed) in warp.placed.into_iter().enumerate() {
             while placed != 0 {
-                self.release(slot, (64 * word) as u8 + placed.trailing_zeros() as u8);
+                self.release(now, slot, (64 * word) as u8 + placed.trailing_zeros() as u8);
                 placed &= placed - 1;
             }
         }
-        self.occupancy.registers -= u64::from(warp.registers);
+        let registers = self.occupancy.registers.amount() - u64::from(warp.registers);
+        self.occupancy.registers.set(now, registers);
         self.warps[slot % SLOTS] = Warp::default();
+    }
+
+    fn looks_before(&self) -> bool {
+        self.shadow.is_some()
     }
 
     fn before(&mut self, next: &Next, values: Values) -> Before {
@@ -315,7 +354,7 @@ impl RegisterFileSite for Engine {
             && let (Some(live), Some(virtualization::Parameters { joins: true })) =
                 (next.live, &self.virtualization)
         {
-            self.release_dead(slot, live);
+            self.release_dead(now, slot, live);
         }
         let warp = &mut self.warps[slot];
         warp.joins = !together || timing.effect == Effect::Branch;
@@ -332,16 +371,19 @@ impl RegisterFileSite for Engine {
     }
 
     fn arrive(&mut self, _now: u64, slot: usize, plan: &ReadPlan) -> u64 {
-        let together = self.warps[slot % SLOTS].together && self.virtualization.is_some();
-        for access in plan.accesses() {
-            for (register, last) in [access.register, access.second].into_iter().zip(access.last) {
-                if last && together {
-                    let index = index(slot, register);
-                    self.dying.push(Reverse((access.at + 1, index as u32, self.life[index])));
+        let slot = slot % SLOTS;
+        if self.warps[slot].together && self.virtualization.is_some() {
+            for access in plan.accesses() {
+                for (register, last) in [access.register, access.second].into_iter().zip(access.last) {
+                    if last {
+                        let index = index(slot, register);
+                        let death = Death { index: index as u32, life: self.life[index] };
+                        self.deaths.push(access.at + 1, death);
+                    }
                 }
             }
         }
-        self.unpacked_at(slot % SLOTS, plan)
+        if self.reads_narrow { self.unpacked_at(slot, plan) } else { 0 }
     }
 
     fn write(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
@@ -351,16 +393,16 @@ impl RegisterFileSite for Engine {
         let index = index(slot, register);
         let Expected { lanes, all } = std::mem::take(&mut self.expected[index]);
         let old = self.allocator.get(slot, register);
-        access.bank = old.map_or(self.allocator.home(slot, register), |old| old.bank);
+        let home = self.allocator.home(slot, register);
         if lanes == 0 {
             // The guard held for no lane, and nothing changes.
+            access.bank = old.map_or(home, |old| old.bank);
             return;
         }
         let active = width(&values.0, lanes);
         // What a lane that is left out holds may be as wide as the register was.
         let wide = if all { active } else { active.max(old.map_or(1, |old| old.width())) };
-        let home = self.allocator.home(slot, register);
-        let (place, change) = self.place(slot, register, wide);
+        let (place, change) = self.place(now, slot, register, wide);
         let mut ready = self.pass(now, home);
         if let Some(packing) = &self.packing {
             let widths =
@@ -394,7 +436,7 @@ impl RegisterFileSite for Engine {
             return;
         }
         let wide = width(&values.0, u32::MAX).max(old.map_or(1, |old| old.width()));
-        let (place, change) = self.place(slot, register, wide);
+        let (place, change) = self.place(now, slot, register, wide);
         if let Some(shadow) = &mut self.shadow {
             shadow.store(index, place, change, &values.0, u32::MAX);
         }
@@ -405,14 +447,19 @@ impl RegisterFileSite for Engine {
     }
 
     fn counters(&self) -> Box<dyn CounterSet> {
-        Box::new(Counters { elsewhere: self.allocator.places.elsewhere, ..self.counters.clone() })
+        let mut counters =
+            Counters { elsewhere: self.allocator.places.elsewhere, ..self.counters.clone() };
+        self.occupancy.count(self.deaths.now(), &mut counters);
+        Box::new(counters)
     }
 
     fn counters_of_others(&self) -> Vec<(&'static str, Box<dyn CounterSet>)> {
         let places = self.allocator.places;
         let mut all: Vec<(&'static str, Box<dyn CounterSet>)> = Vec::new();
         if self.packing.is_some() {
-            all.push((packing::NAME, self.packed.boxed()));
+            let [read_widths, read_widths_upper] = self.read_widths;
+            let counters = packing::Counters { read_widths, read_widths_upper, ..self.packed.clone() };
+            all.push((packing::NAME, Box::new(counters)));
         }
         if self.virtualization.is_some() {
             all.push((virtualization::NAME, self.released.boxed()));

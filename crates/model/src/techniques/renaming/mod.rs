@@ -11,6 +11,7 @@
 //! depends on the techniques that are on, which say what is to be chosen and counted in folders of their own; the work is done here, because they
 //! share the table.
 
+mod deaths;
 mod engine;
 mod occupancy;
 mod reads;

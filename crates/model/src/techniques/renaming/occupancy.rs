@@ -3,37 +3,87 @@
 
 use super::{Counters, Gating};
 
+/// An amount that changes now and then. Its sum over all cycles up to one is the amount by then, times these cycles, less what each change would have
+/// brought before it was made: so only changes cost anything.
+#[derive(Clone, Copy, Default)]
+pub struct Level {
+    amount: u64,
+    /// Each change times its cycle, modulo 2^64.
+    moment: u64,
+}
+
+impl Level {
+    /// It is another amount from a cycle on.
+    #[inline]
+    pub fn set(&mut self, at: u64, amount: u64) {
+        self.moment = self.moment.wrapping_add(amount.wrapping_sub(self.amount).wrapping_mul(at));
+        self.amount = amount;
+    }
+
+    pub fn amount(&self) -> u64 {
+        self.amount
+    }
+
+    /// Its sum over the cycles before one.
+    fn sum(&self, until: u64) -> u64 {
+        self.amount.wrapping_mul(until).wrapping_sub(self.moment)
+    }
+}
+
 pub struct Occupancy {
-    /// Until when it is added up.
-    until: u64,
     gating: Gating,
     /// Entries that there are.
     all: u64,
     /// Registers that resident warps have.
-    pub registers: u64,
+    pub registers: Level,
     /// Entries that hold one, and slices that are taken.
-    pub used: (u32, u32),
+    entries: Level,
+    slices: Level,
 }
 
 impl Occupancy {
     pub fn new(gating: Gating, entries: usize) -> Occupancy {
-        Occupancy { until: 0, gating, all: entries as u64, registers: 0, used: (0, 0) }
+        let [registers, entries_used, slices] = [Level::default(); 3];
+        Occupancy { gating, all: entries as u64, registers, entries: entries_used, slices }
     }
 
-    /// Adds up until before a cycle, with what is in use since the last time.
+    /// From a cycle on, so many entries and slices are taken.
     #[inline]
-    pub fn advance(&mut self, now: u64, counters: &mut Counters) {
-        let Some(cycles) = now.checked_sub(self.until).filter(|cycles| *cycles != 0) else { return };
-        self.until = now;
-        let (entries, slices) = (u64::from(self.used.0), u64::from(self.used.1));
-        counters.registers += cycles * self.registers;
-        counters.entries += cycles * entries;
-        counters.slices += cycles * slices;
-        counters.gated += cycles
-            * match self.gating {
-                Gating::Entries => 4 * (self.all - entries),
-                Gating::Slices => 4 * self.all - slices,
-                Gating::Off => 0,
-            };
+    pub fn set_used(&mut self, at: u64, (entries, slices): (u32, u32)) {
+        self.entries.set(at, u64::from(entries));
+        self.slices.set(at, u64::from(slices));
+    }
+
+    /// Tells what came together before a cycle.
+    pub fn count(&self, until: u64, counters: &mut Counters) {
+        let (entries, slices) = (self.entries.sum(until), self.slices.sum(until));
+        counters.registers = self.registers.sum(until);
+        counters.entries = entries;
+        counters.slices = slices;
+        counters.gated = match self.gating {
+            Gating::Entries => 4 * (self.all * until - entries),
+            Gating::Slices => 4 * self.all * until - slices,
+            Gating::Off => 0,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpwatt_base::SplitMix64;
+
+    #[test]
+    fn sums_equal_those_of_every_cycle() {
+        let mut random = SplitMix64::new(3);
+        let (mut level, mut sum, mut amount) = (Level::default(), 0, 0);
+        for cycle in 0..10_000 {
+            if random.next_u64().is_multiple_of(3) {
+                amount = random.next_u64() % 1000;
+                level.set(cycle, amount);
+            }
+            assert_eq!(level.sum(cycle), sum);
+            sum += amount;
+        }
     }
 }

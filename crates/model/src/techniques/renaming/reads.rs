@@ -8,8 +8,7 @@ use warpwatt_codecs::packing::Mapping;
 
 use super::engine::{Coalescing, Engine};
 use crate::register_file::{NONE, ReadPlan};
-use crate::sm::SOURCES;
-use crate::techniques::packing::SubBanks;
+use crate::sm::{SOURCES, SourceWords};
 
 /// The sources of an instruction: where each lies, and which operand it belongs to.
 struct Sources {
@@ -48,72 +47,78 @@ impl Engine {
     /// Arrays that an access to some slices activates.
     #[inline]
     pub(super) fn arrays(&self, mask: u8) -> u32 {
-        match &self.packing {
-            Some(packing) if packing.sub_bank_energy == SubBanks::Selective => {
-                mask.count_ones() * self.arrays_of_slice
-            }
-            _ => 4 * self.arrays_of_slice,
-        }
+        if self.selective { mask.count_ones() * self.arrays_of_slice } else { 4 * self.arrays_of_slice }
     }
 
+    #[inline]
     pub(super) fn plan_reads(&mut self, now: u64, slot: usize, plan: &mut ReadPlan) {
-        let words = self.warps[slot].words;
-        let count = plan.accesses().len();
-        let mut sources =
-            Sources { place: [None; SOURCES], operand: [0; SOURCES], upper: words.upper, count };
-        let mut operands = 0;
-        for (i, access) in plan.accesses_mut().iter_mut().enumerate() {
-            operands += u8::from(words.second >> i & 1 == 0);
-            sources.operand[i] = operands;
-            let home = self.allocator.home(slot, access.register);
-            let place = self.allocator.get(slot, access.register);
-            let looked_up = self.look_up(now, home, now);
-            access.delay = (looked_up - now) as u16;
-            self.counters.lookups += 1;
-            self.counters.port_waits += looked_up - now;
-            match place {
-                Some(place) => {
-                    access.bank = place.bank;
-                    access.arrays = self.arrays(place.mask) as u8;
-                }
-                None => {
-                    access.bank = home;
-                    self.counters.undefined_reads += 1;
-                }
-            }
-            sources.place[i] = place;
+        let SourceWords { second, upper } = self.warps[slot].words;
+        let (mut narrow, mut undefined, mut waits) = (0u32, 0, 0);
+        if self.parameters.ports != 0 {
+            self.table.advance(now);
         }
-        if self.packing.is_some() {
-            // What does not fit into one entry cannot come with one access either.
-            let fits = self.count(&sources, operands);
-            if fits.any && self.coalescing != Coalescing::None {
-                self.coalesce(slot, &sources, plan);
+        for (i, access) in plan.accesses_mut().iter_mut().enumerate() {
+            let home = self.allocator.home(slot, access.register);
+            let wait = self.look_up(home, now) - now;
+            access.delay = wait as u16;
+            waits += wait;
+            let Some(place) = self.allocator.get(slot, access.register) else {
+                access.bank = home;
+                undefined += 1;
+                continue;
+            };
+            access.bank = place.bank;
+            if self.selective {
+                access.arrays = self.arrays(place.mask) as u8;
+            }
+            let width = place.width();
+            narrow |= u32::from(width < 4) << i;
+            let widths = &mut self.read_widths[usize::from(upper >> i & 1)];
+            widths[usize::from(width) - 1] += 1;
+        }
+        let count = plan.accesses().len();
+        self.counters.lookups += count as u64;
+        self.counters.undefined_reads += undefined;
+        self.counters.port_waits += waits;
+        self.reads_narrow = narrow != 0;
+        if self.packing.is_none() {
+            return;
+        }
+        let second = u32::from(second) & ((1 << count) - 1);
+        let operands = count as u64 - u64::from(second.count_ones());
+        self.packed.unpacked += count as u64 - undefined;
+        self.packed.operands += operands;
+        if operands > 1 {
+            self.packed.multi_source += 1;
+            self.packed.multi_source_reads += count as u64;
+            self.packed.multi_source_operands += operands;
+            self.packed.multi_source_wide += u64::from(upper != 0);
+            // One alone has nobody to come with.
+            if narrow & narrow.wrapping_sub(1) != 0 {
+                self.plan_narrow_reads(slot, plan);
             }
         }
     }
 
-    /// Widths of what is read, and what could come together.
-    fn count(&mut self, sources: &Sources, operands: u8) -> Fits {
-        let packed = &mut self.packed;
-        for (i, place) in sources.place[..sources.count].iter().enumerate() {
-            let Some(place) = place else { continue };
-            let upper = sources.upper >> i & 1 != 0;
-            let widths = if upper { &mut packed.read_widths_upper } else { &mut packed.read_widths };
-            widths[usize::from(place.width()) - 1] += 1;
-            packed.unpacked += 1;
+    /// At least two operands are narrow: some may come with one access.
+    #[inline(never)]
+    fn plan_narrow_reads(&mut self, slot: usize, plan: &mut ReadPlan) {
+        let SourceWords { second, upper } = self.warps[slot].words;
+        let count = plan.accesses().len();
+        let mut sources = Sources { place: [None; SOURCES], operand: [0; SOURCES], upper, count };
+        let mut operands = 0;
+        for (i, access) in plan.accesses().iter().enumerate() {
+            operands += u8::from(second >> i & 1 == 0);
+            sources.operand[i] = operands;
+            sources.place[i] = self.allocator.get(slot, access.register);
         }
-        packed.operands += u64::from(operands);
-        if operands > 1 {
-            packed.multi_source += 1;
-            packed.multi_source_reads += sources.count as u64;
-            packed.multi_source_operands += u64::from(operands);
-            packed.multi_source_wide += u64::from(sources.upper != 0);
-            let fits = sources.fit();
-            packed.potential += u64::from(fits.lower);
-            packed.potential_both += u64::from(fits.any);
-            return fits;
+        let fits = sources.fit();
+        self.packed.potential += u64::from(fits.lower);
+        self.packed.potential_both += u64::from(fits.any);
+        // What does not fit into one entry cannot come with one access either.
+        if fits.any && self.coalescing != Coalescing::None {
+            self.coalesce(slot, &sources, plan);
         }
-        Fits::default()
     }
 
     /// Finds operands that come with one access, each with the first that it can.

@@ -18,13 +18,16 @@ use warpwatt_runtime::{
     Counters, Instruction, Kind, LaunchRecord, OpCounters, Path, SmCounters, Techniques, TimedRecord,
 };
 
+/// A counter by its name, and where it is among the model's, if energy depends on it.
+pub(crate) type Place = (&'static str, Option<usize>);
+
 /// Works out energy for one GPU and technology.
 pub struct Energies {
     pub(crate) model: Model,
     core_hz: f64,
     /// Where each counter of an SM, in the order in which they are visited, is among the model's; the same for the whole GPU.
-    of_sm: Vec<Option<usize>>,
-    pub(crate) of_gpu: Vec<Option<usize>>,
+    of_sm: Vec<Place>,
+    pub(crate) of_gpu: Vec<Place>,
     /// What events are divided by, each with the counter that has all of them, and which of them each of the model's counters goes by.
     columns: Vec<(Charge, Option<String>)>,
     pub(crate) column_of: Vec<Option<usize>>,
@@ -53,10 +56,10 @@ impl Energies {
         // Techniques that are off count nothing.
         let sm = SmCounters::of(techniques);
         let (mut of_sm, mut of_gpu) = (Vec::new(), Vec::new());
-        let mut note = |name: &'static str, _: Count| of_sm.push(place(name));
+        let mut note = |name: &'static str, _: Count| of_sm.push((name, place(name)));
         sm.visit(&mut note);
         OpCounters::default().visit(&mut note);
-        Counters { sm, ..Counters::default() }.visit(&mut |name, _| of_gpu.push(place(name)));
+        Counters { sm, ..Counters::default() }.visit(&mut |name, _| of_gpu.push((name, place(name))));
         let mut columns = vec![Charge::Time];
         let column_of = model
             .counters()
@@ -241,15 +244,15 @@ fn busy(counter: &dyn Fn(&str) -> Option<f64>) -> f64 {
     }
 }
 
-/// Puts counters that are visited in a known order into their places.
-pub(crate) fn noting<'a>(
-    places: &'a [Option<usize>],
-    counts: &'a mut [f64],
-) -> impl FnMut(&'static str, Count) + 'a {
-    let mut places = places.iter();
-    move |_, count| {
-        if let (Some(Some(place)), Count::Sum(sum)) = (places.next(), count) {
-            counts[*place] = sum as f64;
+/// Puts counters into their places. They are visited in the order of the places, but for those of techniques that do not act here: an SM does not have
+/// the counters of a technique in the L2 slices or at the memory controllers.
+pub(crate) fn noting<'a>(places: &'a [Place], counts: &'a mut [f64]) -> impl FnMut(&'static str, Count) + 'a {
+    let mut next = 0;
+    move |name, count| {
+        let Some(ahead) = places[next..].iter().position(|(known, _)| *known == name) else { return };
+        next += ahead + 1;
+        if let ((_, Some(place)), Count::Sum(sum)) = (places[next - 1], count) {
+            counts[place] = sum as f64;
         }
     }
 }

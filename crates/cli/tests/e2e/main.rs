@@ -6,6 +6,7 @@ mod commands;
 mod common;
 mod compare;
 mod docs;
+mod drowsy;
 mod energy;
 mod entropy;
 mod exec;

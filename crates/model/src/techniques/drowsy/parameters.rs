@@ -31,7 +31,7 @@ technique_parameters! {
     /// Parameters of drowsy regions.
     Parameters = "drowsy" {
         region: u32 = 1, 1..=1048576, "blocks", "Size of a region: contiguous blocks that sleep and wake together, a power of two; a larger number than the cache has means the whole cache.";
-        millivolts: u32 = 400, 200..=900, "mV", "Supply voltage of a drowsy block; 900 is the full voltage.";
+        millivolts: u32 = 400, 200..=900, "mV", "Supply voltage of a drowsy block; 900 is full voltage, at which no block sleeps.";
         wake_cycles: u32 = 2, 0..=64, "cycles", "Wake-up latency of a drowsy region; in L2 clocks for L2 slices.";
         policy: When = When::Left, 0..=0, "", "When a region goes to sleep.";
         look_ahead: u32 = 0, 0..=64, "cycles", "How long before an access the two-level scheduler wakes its region; not for L2 and the instruction cache, whose accesses it cannot predict.";
@@ -45,6 +45,9 @@ technique_parameters! {
         instruction: bool = false, 0..=0, "", "The instruction caches sleep. The thesis leaves them on.";
     }
 }
+
+/// Full supply voltage.
+const FULL_MILLIVOLTS: u32 = 900;
 
 impl Parameters {
     pub fn acts_on(&self, array: Array) -> bool {
@@ -61,14 +64,19 @@ impl Parameters {
     pub fn layout(&self, array: Array, shape: ArrayShape) -> Layout {
         let foreseen = !matches!(array, Array::L2 | Array::Instruction);
         let ways = shape.ways;
+        // An array of one region that sleeps when it is left is always on.
+        let (region, policy) = match self.millivolts {
+            FULL_MILLIVOLTS.. => (u32::MAX, When::Left),
+            _ => (self.region, self.policy),
+        };
         Layout {
             frames: shape.frames,
-            region: self.region,
+            region,
             numbering: match self.index {
                 Index::SetMajor => Numbering::SetMajor { ways },
                 Index::WayMajor => Numbering::WayMajor { ways },
             },
-            sleep: match self.policy {
+            sleep: match policy {
                 When::Left => Sleep::WhenLeft,
                 When::Immediate => Sleep::After(0),
             },

@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -41,6 +41,16 @@ impl Log {
     }
 }
 
+/// A front end that is no terminal: what commands say goes there instead of to the standard streams.
+pub trait Listener: Send + Sync {
+    /// Part of the result.
+    fn result(&self, text: &str);
+    /// A line that would go to stderr, with its headline.
+    fn say(&self, line: &str);
+    /// How many runs of how many are done, and what runs.
+    fn progress(&self, done: u64, total: u64, text: &str);
+}
+
 pub struct Console {
     pub quiet: bool,
     pub log: Log,
@@ -49,6 +59,7 @@ pub struct Console {
     /// stderr is a terminal.
     pub live: bool,
     stdout_error: OnceLock<String>,
+    listener: Option<Arc<dyn Listener>>,
 }
 
 impl Console {
@@ -56,16 +67,35 @@ impl Console {
         let live = std::io::stderr().is_terminal();
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let log = Log::new(quiet, verbose, std::env::var("WARPWATT_LOG").ok().as_deref())?;
-        Ok(Console { quiet, log, color: live && !plain, live: live && !quiet, stdout_error: OnceLock::new() })
+        Ok(Console { quiet, log, color: live && !plain, live: live && !quiet, ..Console::plain() })
     }
 
     /// For what is said before there is a console.
     pub fn plain() -> Console {
-        Console { quiet: false, log: Log::Info, color: false, live: false, stdout_error: OnceLock::new() }
+        Console {
+            quiet: false,
+            log: Log::Info,
+            color: false,
+            live: false,
+            stdout_error: OnceLock::new(),
+            listener: None,
+        }
+    }
+
+    /// Everything goes to a listener.
+    pub fn to(listener: Arc<dyn Listener>) -> Console {
+        Console { listener: Some(listener), ..Console::plain() }
+    }
+
+    pub fn listener(&self) -> Option<&Arc<dyn Listener>> {
+        self.listener.as_ref()
     }
 
     /// Part of the result. A reader that went away is no error; a full disk is, which the end of the command reports.
     pub fn result(&self, text: &str) {
+        if let Some(listener) = &self.listener {
+            return listener.result(text);
+        }
         let mut stdout = std::io::stdout();
         let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
         if let Err(error) = written
@@ -107,31 +137,38 @@ impl Console {
     /// Something worth knowing about how the result came to be.
     pub fn note(&self, text: &str) {
         if self.log >= Log::Info {
-            eprintln!("{} {text}", self.paint("note:", "1;36"));
+            self.say(&format!("{} {text}", self.paint("note:", "1;36")));
         }
     }
 
     /// Something about the result that should be looked into.
     pub fn warn(&self, text: &str) {
         if self.log >= Log::Warn {
-            eprintln!("{} {text}", self.paint("warning:", "1;33"));
+            self.say(&format!("{} {text}", self.paint("warning:", "1;33")));
         }
     }
 
     pub fn detail(&self, text: &str) {
         if self.log >= Log::Debug {
-            eprintln!("{text}");
+            self.say(text);
         }
     }
 
     pub fn failure(&self, failure: &Failure) {
         if failure.rendered {
-            eprintln!("{}", failure.message);
+            self.say(&failure.message);
         } else {
-            eprintln!("{} {}", self.paint("error:", "1;31"), failure.message);
+            self.say(&format!("{} {}", self.paint("error:", "1;31"), failure.message));
         }
         if let Some(help) = &failure.help {
-            eprintln!("{} {help}", self.paint("help:", "1;32"));
+            self.say(&format!("{} {help}", self.paint("help:", "1;32")));
+        }
+    }
+
+    fn say(&self, line: &str) {
+        match &self.listener {
+            Some(listener) => listener.say(line),
+            None => eprintln!("{line}"),
         }
     }
 

@@ -30,15 +30,15 @@ pub struct Chosen {
     pub energies: Arc<Energies>,
 }
 
-/// The technology that the command line names, or the usual one.
-pub fn choose(name: Option<&str>, config: &Config, techniques: &Techniques) -> Result<Chosen, Failure> {
-    let file = read(name.unwrap_or(DEFAULT))?;
+/// The technology of a text.
+pub fn choose(file: TechnologyFile, config: &Config, techniques: &Techniques) -> Result<Chosen, Failure> {
     let technology = Technology::read(&file.text, &file.name).map_err(|errors| failure(&errors))?;
     let energies = Energies::new(&technology, config, techniques).map_err(|errors| failure(&errors))?;
     Ok(Chosen { name: technology.name, energies: Arc::new(energies), file })
 }
 
-fn read(name: &str) -> Result<TechnologyFile, Failure> {
+/// A built-in technology, or that of a file.
+pub fn read(name: &str) -> Result<TechnologyFile, Failure> {
     if let Some(builtin) = TECHNOLOGIES.iter().find(|technology| technology.name == name) {
         return Ok(TechnologyFile { name: name.to_owned(), text: builtin.text.to_owned() });
     }
@@ -65,7 +65,7 @@ fn read(name: &str) -> Result<TechnologyFile, Failure> {
 }
 
 /// All that is wrong with a technology, a line each.
-fn failure(errors: &[Error]) -> Failure {
+pub fn failure(errors: &[Error]) -> Failure {
     match errors {
         [error] => {
             let place = error.place.as_ref();
@@ -311,10 +311,11 @@ mod tests {
     #[test]
     fn unknown_technologies_are_named_with_what_was_meant() {
         let (config, none) = (Config::default(), Techniques::default());
-        let said = choose(Some("wc54"), &config, &none).err().map(|failure| (failure.message, failure.help));
+        let said = read("wc54").err().map(|failure| (failure.message, failure.help));
         let (message, help) = said.unwrap_or_default();
         assert!(message.contains("there is no technology `wc54`"), "{message}");
         assert!(help.unwrap_or_default().contains("did you mean `wc45`?"));
-        assert!(choose(None, &config, &none).is_ok());
+        let usual = read(DEFAULT).and_then(|file| choose(file, &config, &none));
+        assert!(usual.is_ok());
     }
 }

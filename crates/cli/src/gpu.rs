@@ -31,7 +31,12 @@ pub struct Machine {
 impl Machine {
     /// A built-in GPU or a GPU file, with settings and techniques. All that is wrong with these is told at once.
     pub fn new(args: &GpuArgs) -> Result<Machine, Failure> {
-        let GpuFile { name, mut config, .. } = read(args.gpu.as_deref().unwrap_or(REFERENCE))?;
+        Machine::of(read(args.gpu.as_deref().unwrap_or(REFERENCE))?, args)
+    }
+
+    /// The same of a GPU that was read; what `args` says of a GPU does not count.
+    pub fn of(file: GpuFile, args: &GpuArgs) -> Result<Machine, Failure> {
+        let GpuFile { name, mut config, .. } = file;
         let own = args.set.iter().map(String::as_str).filter(|setting| technique::setting(setting).is_none());
         let mut refused: Vec<_> = apply_all(&mut config, own).into_iter().map(told).collect();
         let techniques = technique::choose(args, &mut refused);
@@ -118,7 +123,8 @@ fn find(gpu: &str, settings: &[String]) -> Result<GpuFile, Failure> {
     Ok(file)
 }
 
-fn read(gpu: &str) -> Result<GpuFile, Failure> {
+/// A built-in GPU, or that of a file.
+pub fn read(gpu: &str) -> Result<GpuFile, Failure> {
     if PRESETS.iter().any(|preset| preset.name == gpu) {
         return GpuFile::preset(gpu).map_err(|errors| failure(&errors));
     }
@@ -146,7 +152,7 @@ fn read(gpu: &str) -> Result<GpuFile, Failure> {
 }
 
 /// All that is wrong, in one message.
-fn failure(errors: &[Error]) -> Failure {
+pub fn failure(errors: &[Error]) -> Failure {
     Failure::several(errors.iter().cloned().map(told).collect())
 }
 

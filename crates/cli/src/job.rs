@@ -3,6 +3,7 @@
 //! the same every time.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use warpwatt_results::{Check, Inputs, sha256_hex};
 use warpwatt_runtime::{Device, Error};
@@ -15,6 +16,14 @@ use crate::launch::{self, LaunchFile, Outcome, PlayError};
 pub enum Job {
     Workload { workload: &'static dyn Workload, size: Size, seed: u64 },
     File(FileJob),
+    Call(Arc<dyn Call>),
+}
+
+/// What another front end runs: it does the same every time, like every job.
+pub trait Call: Send + Sync {
+    fn name(&self) -> String;
+    fn inputs(&self) -> Inputs;
+    fn execute(&self, device: &mut Device) -> Result<Verdict, Stop>;
 }
 
 #[derive(Clone)]
@@ -52,16 +61,18 @@ impl Job {
         match self {
             Job::Workload { workload, size, seed } => format!("{}@{size}, seed {seed}", workload.info().name),
             Job::File(file) => format!("{} with {}", file.launch_path.display(), file.ptx_path.display()),
+            Job::Call(call) => call.name(),
         }
     }
 
-    /// This job with a seed that is larger by `distance`.
+    /// This job with a seed that is larger by `distance`, if it has one.
     pub fn reseeded(&self, distance: u64) -> Job {
         match self {
             Job::Workload { workload, size, seed } => {
                 Job::Workload { workload: *workload, size: *size, seed: seed.wrapping_add(distance) }
             }
             Job::File(file) => Job::File(FileJob { seed: file.seed.wrapping_add(distance), ..file.clone() }),
+            Job::Call(call) => Job::Call(call.clone()),
         }
     }
 
@@ -73,6 +84,7 @@ impl Job {
             Job::File(file) => {
                 (None, None, file.seed, file.ptx_text.as_str(), Some(sha256_hex(file.launch_text.as_bytes())))
             }
+            Job::Call(call) => return call.inputs(),
         };
         Inputs {
             workload,
@@ -121,6 +133,7 @@ impl Job {
                 Ok(Verdict { check: Some(Check { passed, max_error, tolerance, compared }), failures })
             }
             Job::File(file) => file.execute(device),
+            Job::Call(call) => call.execute(device),
         }
     }
 }

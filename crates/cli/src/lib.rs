@@ -13,6 +13,7 @@ mod energy;
 mod entropy;
 mod exec;
 mod exit;
+pub mod front;
 mod gpu;
 mod gpu_import;
 mod install;

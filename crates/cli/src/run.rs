@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpwatt_results::{Copied, Diagnostic, Gpu, RunRecord, Severity, SourceTexts, Status};
-use warpwatt_runtime::{Class, Device, Error, Mode, Notice, Options, Profile, Selection, Timed};
+use warpwatt_energy::DEFAULT;
+use warpwatt_runtime::{Class, Device, Error, Mode, Notice, Observer, Options, Profile, Selection, Timed};
 use warpwatt_workloads::Size;
 
 use crate::args::{Execution, GpuArgs, RunArgs, Timing};
@@ -22,10 +23,31 @@ use crate::reproducer::{self, Saved};
 use crate::session::{Watch, Watcher, isolated};
 use crate::summary::{Texts, summary};
 use crate::technique;
-use warpwatt_record::{self as record, CORRUPTED, Collector, Launches, Meter, Whole};
+use warpwatt_record::{self as record, CORRUPTED, Collector, Launches, Meter, TechnologyFile, Whole};
 
 pub fn run(args: &RunArgs, console: &Console) -> Result<Exit, Failure> {
-    let job = match (&args.workload, &args.launch) {
+    let job = job(args, console)?;
+    let mut target = if args.functional { None } else { Some(Target::new(&args.timing)?) };
+    if let Some(target) = &mut target {
+        target.provide(&job, &args.execution, &interrupt::flag(), console)?;
+    }
+    let machine = if args.functional { functional(&args.timing.gpu)? } else { None };
+    let request = Request {
+        execution: &args.execution,
+        target: target.as_ref(),
+        machine: machine.as_ref(),
+        json: args.json.as_deref(),
+        counts: args.write_profile.as_deref(),
+        trace: args.timing.trace.as_deref(),
+        save: args.save_reproducer.as_deref(),
+        panic_at: args.inject_panic,
+    };
+    perform(&job, &request, console)
+}
+
+/// What is to be run: a workload, or a launch file with its program.
+pub fn job(args: &RunArgs, console: &Console) -> Result<Job, Failure> {
+    Ok(match (&args.workload, &args.launch) {
         (Some(name), launch) if is_program(name) => {
             let launch = match launch {
                 Some(launch) => launch.clone(),
@@ -40,25 +62,7 @@ pub fn run(args: &RunArgs, console: &Console) -> Result<Exit, Failure> {
         (Some(name), None) => workload(name, args.size, args.seed)?,
         (None, Some(launch)) => Job::File(FileJob::load(launch, args.ptx.as_deref(), args.seed, console)?),
         (None, None) => return Err(Failure::usage("name a workload, or give `--launch FILE`")),
-    };
-    let mut target = if args.functional { None } else { Some(Target::new(&args.timing)?) };
-    if let Some(Target { timed, .. }) = &mut target {
-        let (config, flag) = (&timed.config, interrupt::flag());
-        let known = profile::Known::default();
-        profile::provide(&known, &job, &args.execution, config, &mut timed.techniques, &flag, Some(console))?;
-    }
-    let machine = if args.functional { functional(&args.timing.gpu)? } else { None };
-    let request = Request {
-        execution: &args.execution,
-        target: target.as_ref(),
-        machine: machine.as_ref(),
-        json: args.json.as_deref(),
-        counts: args.write_profile.as_deref(),
-        trace: args.timing.trace.as_deref(),
-        save: args.save_reproducer.as_deref(),
-        panic_at: args.inject_panic,
-    };
-    perform(&job, &request, console)
+    })
 }
 
 /// Whether what is to be run is a file of kernels and not a workload.
@@ -85,9 +89,13 @@ pub fn functional(args: &GpuArgs) -> Result<Option<Machine>, Failure> {
     if args.gpu.is_none() && args.set.is_empty() {
         return Ok(None);
     }
-    let machine = Machine::new(args)?;
+    without_techniques(Machine::new(args)?).map(Some)
+}
+
+/// A GPU whose limits a functional run has; techniques would have no effect there.
+pub fn without_techniques(machine: Machine) -> Result<Machine, Failure> {
     match machine.techniques.canonical().as_slice() {
-        [] => Ok(Some(machine)),
+        [] => Ok(machine),
         [name, ..] => {
             let message =
                 format!("a functional run has no time and no energy, and `{name}` changes nothing else");
@@ -108,12 +116,17 @@ pub struct Target {
 
 impl Target {
     pub fn new(timing: &Timing) -> Result<Target, Failure> {
-        let mut machine = Machine::new(&timing.gpu)?;
+        let machine = Machine::new(&timing.gpu)?;
+        Target::of(machine, energy::read(timing.technology.as_deref().unwrap_or(DEFAULT))?, timing)
+    }
+
+    /// A GPU and a technology that were read; what `timing` says of these does not count.
+    pub fn of(mut machine: Machine, technology: TechnologyFile, timing: &Timing) -> Result<Target, Failure> {
         if let Some(place) = timing.inject_fault {
             technique::inject(place, &mut machine.techniques)?;
         }
         let threads = timing.threads.unwrap_or_else(cores);
-        let mut target = Target::with(machine, timing.technology.as_deref(), threads)?;
+        let mut target = Target::with(machine, technology, threads)?;
         target.energy = timing.energy;
         target.timed.step_every_cycle = timing.step_every_cycle;
         target.timed.interval = timing.interval;
@@ -126,14 +139,27 @@ impl Target {
 
     /// All kernels on this GPU, with nothing out of the ordinary.
     pub fn on(machine: Machine, threads: u32) -> Result<Target, Failure> {
-        Target::with(machine, None, threads)
+        Target::with(machine, energy::read(DEFAULT)?, threads)
     }
 
-    fn with(machine: Machine, technology: Option<&str>, threads: u32) -> Result<Target, Failure> {
+    fn with(machine: Machine, technology: TechnologyFile, threads: u32) -> Result<Target, Failure> {
         let Machine { name, config, techniques } = machine;
         let technology = energy::choose(technology, &config, &techniques)?;
         let timed = Timed { threads, techniques, ..Timed::new(config) };
         Ok(Target { name, timed, selection: Selection::default(), technology, energy: false })
+    }
+
+    /// Gives techniques what they need to know of the job beforehand.
+    pub fn provide(
+        &mut self,
+        job: &Job,
+        execution: &Execution,
+        flag: &Arc<AtomicBool>,
+        console: &Console,
+    ) -> Result<(), Failure> {
+        let Timed { config, techniques, .. } = &mut self.timed;
+        let known = profile::Known::default();
+        profile::provide(&known, job, execution, config, techniques, flag, Some(console)).map(drop)
     }
 }
 
@@ -225,8 +251,14 @@ impl Attempt {
     }
 }
 
-fn attempt(job: &Job, options: Options, watcher: Watcher, collector: &Collector, counts: bool) -> Attempt {
-    let mut device = match Device::with(options, Box::new(watcher)) {
+fn attempt(
+    job: &Job,
+    options: Options,
+    observer: Box<dyn Observer + Send>,
+    collector: &Collector,
+    counts: bool,
+) -> Attempt {
+    let mut device = match Device::with(options, observer) {
         Ok(device) => device,
         Err(error) => return Attempt::failed(error),
     };
@@ -250,9 +282,32 @@ fn attempt(job: &Job, options: Options, watcher: Watcher, collector: &Collector,
     Attempt { result, whole, texts, sources, copies, pending: device.fault_is_pending(), notices, counts }
 }
 
-/// Runs a job and reports on it.
-pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, Failure> {
-    let flag = interrupt::flag();
+/// A run that has ended, in whichever way, and its record.
+pub struct Measured {
+    pub document: RunRecord,
+    pub result: Result<Verdict, Stop>,
+    /// Why the run is no success, if so.
+    pub failure: Option<Failure>,
+    /// What checks found that did not stop the run.
+    pub notices: Vec<Notice>,
+    pub texts: Texts,
+    /// How often instructions were executed, if that was counted.
+    counts: Option<Profile>,
+    /// Launches that were timed, and the time that the host took for them.
+    timed: (u64, f64),
+    options: Options,
+    /// What a bug of ours said.
+    pub crash: Option<String>,
+}
+
+/// Runs a job until it ends or the flag is set, and makes its record. The observer is made with the collector that it has to give launches to.
+pub fn measure(
+    job: &Job,
+    request: &Request,
+    flag: &Arc<AtomicBool>,
+    observer: impl FnOnce(Collector) -> Box<dyn Observer + Send>,
+    console: &Console,
+) -> Measured {
     let timeout = request.execution.timeout.map(|seconds| Timeout::start(seconds, flag.clone()));
     let mut options = options(request.execution, request.target, flag.clone());
     if let Some(machine) = request.machine {
@@ -260,17 +315,13 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     }
     let options = options;
     let (level, threads) = (options.level, request.target.map_or(1, |target| target.timed.threads));
-    let json_on_stdout = request.json == Some(Path::new("-"));
-    let (watcher, current) =
-        Watcher::new(Watch { panic_at: request.panic_at, ..Watch::new(console, json_on_stdout) });
     let config = request.target.map(|target| &target.timed.config);
     let energies = request.target.map(|target| &target.technology.energies);
     let collector = Collector::new(config.cloned(), energies.cloned(), request.execution.per_launch);
-    let watcher = watcher.collecting(collector.clone());
-    let json = request.json.map(ResultFile::open).transpose()?;
+    let observer = observer(collector.clone());
     let meter = Meter::start();
     console.detail(&format!("running {}", job.name()));
-    let finished = isolated(|| attempt(job, options.clone(), watcher, &collector, request.counts.is_some()));
+    let finished = isolated(|| attempt(job, options.clone(), observer, &collector, request.counts.is_some()));
     let expired = timeout.as_ref().is_some_and(Timeout::expired);
     drop(timeout);
     flag.store(false, Ordering::Relaxed);
@@ -303,6 +354,29 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     }
     document.sources.clone_from(&attempt.sources);
     document.copies.clone_from(&attempt.copies);
+    Measured {
+        document,
+        result: attempt.result,
+        failure: ending.failure,
+        notices: attempt.notices,
+        texts: attempt.texts,
+        counts: attempt.counts,
+        timed: (timed, host_seconds),
+        options,
+        crash,
+    }
+}
+
+/// Runs a job and reports on it.
+pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, Failure> {
+    let json_on_stdout = request.json == Some(Path::new("-"));
+    let (watcher, current) =
+        Watcher::new(Watch { panic_at: request.panic_at, ..Watch::new(console, json_on_stdout) });
+    let json = request.json.map(ResultFile::open).transpose()?;
+    let flag = interrupt::flag();
+    let measured =
+        measure(job, request, &flag, |collector| Box::new(watcher.collecting(collector)), console);
+    let Measured { document, result, failure, notices, texts, counts, timed, options, crash } = measured;
     if let Some(path) = request.trace {
         crate::report::trace(path, &document, console)?;
     }
@@ -312,24 +386,24 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
             file.finish(&text, console)
         })?;
     }
-    if let (Some(path), Some(counts), Ok(_)) = (request.counts, &attempt.counts, &attempt.result) {
+    if let (Some(path), Some(counts), Ok(_)) = (request.counts, &counts, &result) {
         write_result(path, &counts.to_text(), console)?;
     }
     // The record is the result where one is asked for; `-q` leaves out what repeats it.
     let repeats = console.quiet && request.json.is_some();
     if !json_on_stdout && !repeats {
         let gpu = request.target.map(|target| (target.name.as_str(), &target.timed.config));
-        console.result(&summary(&job.name(), &document, gpu, &attempt.texts));
+        console.result(&summary(&job.name(), &document, gpu, &texts));
         if request.target.is_some_and(|target| target.energy)
-            && let Some(table) = energy::table(&document, &attempt.texts)
+            && let Some(table) = energy::table(&document, &texts)
         {
             console.result(&table);
         }
     }
-    remark(&attempt.result, (timed, host_seconds), request, &document, console);
-    attempt.notices.iter().for_each(|notice| console.warn(&notice.message));
+    remark(&result, timed, request, &document, console);
+    notices.iter().for_each(|notice| console.warn(&notice.message));
 
-    let launch = match &attempt.result {
+    let launch = match &result {
         // Launches on streams run later than they were made.
         Err(Stop::Device { error: Error::Fault(report), .. }) => report.launch,
         _ => current.load(Ordering::Relaxed),
@@ -344,17 +418,17 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
         return Err(Failure::new(Exit::Internal, message).help(format!("please report it; {where_to}")));
     }
     if let Some(folder) = request.save {
-        let reason = attempt.result.as_ref().err().map_or("saved on demand".to_owned(), describe);
+        let reason = result.as_ref().err().map_or("saved on demand".to_owned(), describe);
         let folder =
             reproducer::save(job, &options, launch, Saved::Folder(folder), &reason).map_err(|reason| {
                 Failure::new(Exit::Io, format!("the reproducer could not be saved: {reason}"))
             })?;
         console.note(&format!("launch {launch} is saved; `warpwatt replay {}` runs it", folder.display()));
     }
-    match ending.failure {
+    match failure {
         Some(failure) => Err(failure),
         // A leak is what the check was to find.
-        None if attempt.notices.iter().any(|notice| notice.code == "leak") => Ok(Exit::CheckFailed),
+        None if notices.iter().any(|notice| notice.code == "leak") => Ok(Exit::CheckFailed),
         None => Ok(Exit::Ok),
     }
 }

@@ -123,7 +123,7 @@ const REDRAW: Duration = Duration::from_millis(100);
 const SPEAK: Duration = Duration::from_secs(30);
 
 /// How far a functional kernel is: blocks, and the time left as far as it can be told.
-fn describe_functional(index: u64, kernel: &str, done: u64, total: u64, elapsed: Duration) -> String {
+pub fn describe_functional(index: u64, kernel: &str, done: u64, total: u64, elapsed: Duration) -> String {
     let mut text = format!("launch {index}: {}: {done}/{total} blocks", shortened(&demangle(kernel), 40));
     let seconds = elapsed.as_secs_f64();
     if seconds > 0.5 && done > 0 {

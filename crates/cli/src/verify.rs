@@ -105,7 +105,7 @@ fn run_all(
     console: &Console,
 ) -> Result<Vec<Option<Found>>, Failure> {
     let names: Vec<_> = tasks.iter().map(Task::name).collect();
-    let progress = Progress::new(console.live, jobs, names.iter().map(String::as_str), 0);
+    let progress = Progress::new(console, jobs, names.iter().map(String::as_str), 0);
     let results: Vec<_> = tasks.iter().map(|_| Mutex::new(None)).collect();
     let failure = Mutex::new(None);
     let next = AtomicUsize::new(0);

@@ -138,7 +138,7 @@ pub fn run_all(
         format!("{}/{}", workloads[workload].info().name, VARIANTS[variant].name)
     };
     let names: Vec<_> = tasks.iter().map(|task| name_of(*task)).collect();
-    let progress = Progress::new(console.live, jobs, names.iter().map(String::as_str), 0);
+    let progress = Progress::new(console, jobs, names.iter().map(String::as_str), 0);
     let known = Known::default();
     let results: Vec<_> = tasks.iter().map(|_| Mutex::new(None)).collect();
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));

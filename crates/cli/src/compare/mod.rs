@@ -14,7 +14,9 @@ use crate::args::CompareArgs;
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
 use crate::job::read_text;
-use difference::Comparison;
+
+pub use difference::Comparison;
+pub use show::text;
 
 pub fn compare(args: &CompareArgs, console: &Console) -> Result<Exit, Failure> {
     let (a, b) = (read(&args.a)?, read(&args.b)?);

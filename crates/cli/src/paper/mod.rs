@@ -7,6 +7,8 @@ mod report;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use serde_json::Value;
@@ -32,6 +34,15 @@ pub use claims::list as list_claims;
 const ALL: &str = "all";
 
 pub fn paper(args: &PaperArgs, console: &Console) -> Result<Exit, Failure> {
+    reproduce(args, interrupt::flag, console)
+}
+
+/// The same, until the flag is set that is asked for before anything is run.
+pub fn reproduce(
+    args: &PaperArgs,
+    flag: impl FnOnce() -> Arc<AtomicBool>,
+    console: &Console,
+) -> Result<Exit, Failure> {
     let started = Instant::now();
     let papers = find(&args.name)?;
     let seeds = distinct(if args.quick { &args.seeds[..1] } else { &args.seeds });
@@ -40,7 +51,7 @@ pub fn paper(args: &PaperArgs, console: &Console) -> Result<Exit, Failure> {
     let points = plan.tasks.len();
     folder.log(&format!("{}, size {}, seeds {}: {points} points", args.name, args.size, list(&seeds)));
 
-    let flag = interrupt::flag();
+    let flag = flag();
     let jobs = points::jobs(args.jobs, console);
     let Outcome { records, failed, there, run, interrupted } =
         pool::run(&plan.tasks, &folder, jobs, &flag, console)?;

@@ -6,6 +6,7 @@
 
 mod alone;
 pub mod folder;
+mod own;
 pub mod pool;
 mod program;
 pub mod progress;

@@ -39,7 +39,7 @@ pub fn run(
     let todo: Vec<usize> = (0..records.len()).filter(|task| records[*task].is_none()).collect();
     let there = records.len() - todo.len();
     let progress =
-        Progress::new(console.live, jobs, todo.iter().map(|task| tasks[*task].name.as_str()), there);
+        Progress::new(console, jobs, todo.iter().map(|task| tasks[*task].name.as_str()), there);
     for (task, record) in tasks.iter().zip(&records) {
         if let Some(record) = record {
             progress.known(&task.name, record.host.wall_seconds);

@@ -11,6 +11,7 @@ use std::time::Duration;
 use warpwatt_papers::PointRecord;
 use warpwatt_results::{RunRecord, Status};
 
+use super::own;
 use super::run::Missing;
 use super::task::Task;
 
@@ -70,7 +71,7 @@ pub fn run(task: &Task, words: &[String], flag: &Arc<AtomicBool>) -> Result<Poin
 }
 
 fn command(task: &Task, words: &[String], record: &Path) -> std::io::Result<Command> {
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = Command::new(own::program()?);
     let point = &task.point;
     command.args(["exec", "--threads", "1", "--fail-on-fault", "--gpu", &point.gpu]);
     for setting in &point.settings {

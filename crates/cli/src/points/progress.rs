@@ -5,20 +5,24 @@
 //! variant as in another. Groups of which nothing is known count as the mean of the others.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::ProgressBar;
 
+use crate::console::{Console, Listener};
 use crate::session::style;
 
 pub struct Progress {
     bar: Option<ProgressBar>,
+    listener: Option<Arc<dyn Listener>>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     jobs: u32,
+    /// Runs that are done, and all.
+    done: (usize, usize),
     running: Vec<String>,
     groups: BTreeMap<String, Group>,
 }
@@ -43,20 +47,21 @@ impl State {
 
 impl Progress {
     /// For runs of these names, besides some that are there already.
-    pub fn new<'a>(live: bool, jobs: u32, todo: impl Iterator<Item = &'a str>, there: usize) -> Progress {
+    pub fn new<'a>(console: &Console, jobs: u32, todo: impl Iterator<Item = &'a str>, there: usize) -> Progress {
         let mut state = State { jobs: jobs.max(1), ..State::default() };
         let mut all = there;
         for name in todo {
             state.group(name).left += 1;
             all += 1;
         }
-        let bar = (live && there < all).then(|| {
+        state.done = (there, all);
+        let bar = (console.live && there < all).then(|| {
             let bar = ProgressBar::new(all as u64);
             bar.set_style(style("{elapsed:>4} {pos}/{len} runs {bar:20} {wide_msg}"));
             bar.set_position(there as u64);
             bar
         });
-        Progress { bar, state: Mutex::new(state) }
+        Progress { bar, listener: console.listener().cloned(), state: Mutex::new(state) }
     }
 
     /// What a run took that is there already.
@@ -74,6 +79,7 @@ impl Progress {
             let group = state.group(name);
             group.left = group.left.saturating_sub(1);
             group.add(seconds);
+            state.done.0 += usize::from(done);
         });
         if let Some(bar) = self.bar.as_ref().filter(|_| done) {
             bar.inc(1);
@@ -85,6 +91,10 @@ impl Progress {
         change(&mut state);
         if let Some(bar) = &self.bar {
             bar.set_message(describe(&state));
+        }
+        if let Some(listener) = &self.listener {
+            let (done, all) = state.done;
+            listener.progress(done as u64, all as u64, &describe(&state));
         }
     }
 }
@@ -133,7 +143,7 @@ mod tests {
     #[test]
     fn the_line_says_what_runs_and_how_long_it_takes() {
         let names = ["bfs/base", "bfs/wc", "nw/base", "lib/base"];
-        let progress = Progress::new(false, 2, names.into_iter(), 1);
+        let progress = Progress::new(&Console::plain(), 2, names.into_iter(), 1);
         let shown = || describe(&progress.state.lock().expect("a state"));
         progress.begin("bfs/base");
         progress.begin("nw/base");
@@ -151,7 +161,7 @@ mod tests {
 
     #[test]
     fn runs_that_are_there_tell_how_long_others_take() {
-        let progress = Progress::new(false, 1, ["nw/wc"].into_iter(), 1);
+        let progress = Progress::new(&Console::plain(), 1, ["nw/wc"].into_iter(), 1);
         progress.known("nw/base", 600.0);
         assert_eq!(describe(&progress.state.lock().expect("a state")), "10 min left");
     }

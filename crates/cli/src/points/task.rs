@@ -12,7 +12,7 @@ use warpwatt_papers::{KeyParts, Point};
 use warpwatt_results::sha256_hex;
 use warpwatt_workloads::Size;
 
-use super::internal;
+use super::{internal, own};
 use crate::args::{GpuArgs, Timing};
 use crate::exec::{library, located};
 use crate::exit::{Exit, Failure};
@@ -63,9 +63,7 @@ struct Ready {
 
 impl Planner {
     pub fn new() -> Result<Planner, Failure> {
-        // This one is there even if the file was replaced meanwhile.
-        let program = std::fs::read("/proc/self/exe").or_else(|_| std::fs::read(std::env::current_exe()?));
-        let bytes = program
+        let bytes = own::bytes()
             .map_err(|error| Failure::new(Exit::Io, format!("cannot read the program that runs: {error}")))?;
         Ok(Planner { build: sha256_hex(&bytes), targets: HashMap::new(), hashes: HashMap::new() })
     }

@@ -10,6 +10,8 @@ mod read;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use warpwatt_dataset::Measured;
@@ -29,6 +31,15 @@ pub use keys::schema;
 const REQUESTS: &str = "requests";
 
 pub fn sweep(args: &SweepArgs, console: &Console) -> Result<Exit, Failure> {
+    run(args, interrupt::flag, console)
+}
+
+/// The same, until the flag is set that is asked for before anything is run.
+pub fn run(
+    args: &SweepArgs,
+    flag: impl FnOnce() -> Arc<AtomicBool>,
+    console: &Console,
+) -> Result<Exit, Failure> {
     let started = Instant::now();
     let sweep = load(&args.file, console)?;
     let name = sweep.name.clone().unwrap_or_else(|| {
@@ -42,7 +53,7 @@ pub fn sweep(args: &SweepArgs, console: &Console) -> Result<Exit, Failure> {
         return requests(&plan.tasks, &folder, args, console);
     }
 
-    let flag = interrupt::flag();
+    let flag = flag();
     let jobs = points::jobs(args.jobs, console);
     let Outcome { records, failed, there, run, interrupted } =
         pool::run(&plan.tasks, &folder, jobs, &flag, console)?;
@@ -111,10 +122,15 @@ pub fn sweep(args: &SweepArgs, console: &Console) -> Result<Exit, Failure> {
 
 fn load(path: &Path, console: &Console) -> Result<read::Sweep, Failure> {
     let text = read_text(path)?;
-    read::read(&text).map_err(|problems| {
-        let shown = path.display().to_string();
+    let shown = path.display().to_string();
+    parse(&text, &shown, console.color)
+}
+
+/// The sweep of a text, which messages call by that name.
+pub fn parse(text: &str, shown: &str, color: bool) -> Result<read::Sweep, Failure> {
+    read::read(text).map_err(|problems| {
         let mut out: Vec<_> =
-            problems.iter().map(|problem| problem.render(&shown, &text, console.color)).collect();
+            problems.iter().map(|problem| problem.render(shown, text, color)).collect();
         let count = problems.len();
         out.push(format!("{shown} cannot be used: {count} error{}", if count == 1 { "" } else { "s" }));
         Failure::rendered(Exit::Usage, out.join("\n\n"))

@@ -19,6 +19,8 @@ const MARKER: &str = "warpwatt-out.json";
 const LOCK: &str = "lock";
 /// What files end in while they are written.
 const TEMPORARY: &str = ".tmp";
+/// What points end in while tasks on other machines write them.
+const PART: &str = ".part";
 
 const OUT_SCHEMA: &str = "warpwatt.out/1";
 
@@ -70,7 +72,7 @@ impl Folder {
         lock.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => {
                 Failure::usage(format!("another warpwatt is at work in {}", path.display()))
-                    .help("wait for it, or choose another folder with `--out DIR`")
+                    .help("wait for it (`warpwatt sweep status DIR` shows how far it is), or choose another folder with `--out DIR`")
             }
             TryLockError::Error(error) => Failure::io("lock", path, &error),
         })?;
@@ -81,8 +83,12 @@ impl Folder {
         Ok(Folder { path: path.to_owned(), log, started: Instant::now(), _lock: lock })
     }
 
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn point_file(&self, key: &str) -> PathBuf {
-        self.path.join(POINTS).join(format!("{key}.json"))
+        point_file(&self.path.join(POINTS), key)
     }
 
     /// The point of a key, if it was kept. One that is not whole is run again.
@@ -112,6 +118,34 @@ impl Folder {
     pub fn log(&self, line: &str) {
         let line = format!("{:8.1} s  {line}\n", self.started.elapsed().as_secs_f64());
         let _ = (&self.log).write_all(line.as_bytes());
+    }
+}
+
+fn point_file(points: &Path, key: &str) -> PathBuf {
+    points.join(format!("{key}.json"))
+}
+
+/// The point of a key in a folder of points that other processes use as well, if it was kept.
+pub fn kept(points: &Path, key: &str) -> Option<PointRecord> {
+    PointRecord::read(&fs::read_to_string(point_file(points, key)).ok()?, key)
+}
+
+/// Keeps a point in a folder that other processes write into as well; `writer` is no other's name. One that is there is left as it is.
+pub fn keep_as(points: &Path, record: &PointRecord, writer: &str) -> Result<(), Failure> {
+    let path = point_file(points, &record.key);
+    if kept(points, &record.key).is_some() {
+        return Ok(());
+    }
+    let text = warpwatt_results::json::to_text(record).map_err(super::internal)?;
+    let part = points.join(format!("{}.{writer}{PART}", record.key));
+    write_by(&part, &path, text.as_bytes()).map_err(|error| lost(&path, &error))
+}
+
+/// Removes what tasks that were ended in the middle of writing left. Nobody may be writing any more.
+pub fn clear_parts(out: &Path) {
+    let entries = fs::read_dir(out.join(POINTS)).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(PART)) {
+        let _ = fs::remove_file(entry.path());
     }
 }
 
@@ -152,17 +186,22 @@ fn is_ours(path: &Path, purpose: &Purpose) -> Result<bool, Failure> {
 }
 
 /// Readers see the old file or the new one, even if the machine goes down meanwhile. What could not be written takes no room.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(TEMPORARY);
+    write_by(Path::new(&temporary), path, bytes)
+}
+
+/// Writes a file by way of another one beside it.
+fn write_by(temporary: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let written = (|| {
-        let mut file = File::create(&temporary)?;
+        let mut file = File::create(temporary)?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        fs::rename(&temporary, path)
+        fs::rename(temporary, path)
     })();
     if written.is_err() {
-        let _ = fs::remove_file(&temporary);
+        let _ = fs::remove_file(temporary);
     }
     written
 }

@@ -14,12 +14,12 @@ use std::time::Instant;
 
 use warpwatt_dataset::Measured;
 
-use crate::args::SweepArgs;
+use crate::args::{SweepArgs, SweepCommand, SweepStatusArgs};
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
-use crate::interrupt;
 use crate::job::read_text;
-use crate::points::{self, Folder, Outcome, Purpose, Task, folder, internal, pool};
+use crate::points::{self, Folder, Outcome, Purpose, Task, folder, internal};
+use crate::slurm::{self, Run};
 use crate::table::Table;
 use expand::Plan;
 
@@ -29,12 +29,34 @@ pub use keys::schema;
 const REQUESTS: &str = "requests";
 
 pub fn sweep(args: &SweepArgs, console: &Console) -> Result<Exit, Failure> {
+    match (&args.command, &args.file) {
+        (Some(SweepCommand::Status(args)), _) => status(args, console),
+        (Some(SweepCommand::Cancel(args)), _) => slurm::cancel(&args.out, console),
+        (Some(SweepCommand::Work(args)), _) => slurm::work(args, console),
+        (None, Some(file)) => run(file, args, console),
+        // The command line does not let this pass.
+        (None, None) => Err(Failure::usage("no sweep file is named")),
+    }
+}
+
+fn status(args: &SweepStatusArgs, console: &Console) -> Result<Exit, Failure> {
+    let json = args.json.as_deref();
+    if args.what.is_dir() {
+        return slurm::status(&args.what, None, json, console);
+    }
+    let plan = Plan::new(&load(&args.what, console)?)?;
+    let points = plan.tasks.into_iter().map(|task| (task.key, task.name)).collect();
+    slurm::status(&args.out, Some(points), json, console)
+}
+
+fn run(file: &Path, args: &SweepArgs, console: &Console) -> Result<Exit, Failure> {
     let started = Instant::now();
-    let sweep = load(&args.file, console)?;
+    let sweep = load(file, console)?;
     let name = sweep.name.clone().unwrap_or_else(|| {
-        args.file.file_stem().map_or("sweep".to_owned(), |stem| stem.to_string_lossy().into_owned())
+        file.file_stem().map_or("sweep".to_owned(), |stem| stem.to_string_lossy().into_owned())
     });
     let plan = Plan::new(&sweep)?;
+    let settings = slurm::prepare(&args.engine, sweep.slurm.clone(), console)?;
     let folder = Folder::open(&args.out, &Purpose::Sweep(name.clone()))?;
     let points = plan.tasks.len();
     folder.log(&format!("sweep {name}: {points} points"));
@@ -42,14 +64,17 @@ pub fn sweep(args: &SweepArgs, console: &Console) -> Result<Exit, Failure> {
         return requests(&plan.tasks, &folder, args, console);
     }
 
-    let flag = interrupt::flag();
-    let jobs = points::jobs(args.jobs, console);
+    let mut again = format!("warpwatt sweep {} --out {}", file.display(), args.out.display());
+    again += &args.engine.words();
+    let how = (settings.as_ref(), args.engine.detach);
     let Outcome { records, failed, there, run, interrupted } =
-        pool::run(&plan.tasks, &folder, jobs, &flag, console)?;
+        match slurm::run(&plan.tasks, &folder, how, (args.jobs, again.clone()), console)? {
+            Run::Ended(outcome) => outcome,
+            Run::Detached => return Ok(Exit::Ok),
+        };
     if interrupted {
         folder.log("interrupted");
         let message = format!("interrupted: {} of {points} points are done and kept", there + run);
-        let again = format!("warpwatt sweep {} --out {}", args.file.display(), args.out.display());
         return Err(Failure::new(Exit::Interrupted, message)
             .help(format!("the same command goes on from there: {again}")));
     }

@@ -29,6 +29,7 @@ mod reproducer;
 mod run;
 mod schema;
 mod session;
+mod slurm;
 mod summary;
 mod sweep;
 mod table;

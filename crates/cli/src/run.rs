@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use warpwatt_results::{Copied, Diagnostic, Gpu, RunRecord, Severity, SourceTexts, Status};
 use warpwatt_energy::DEFAULT;
+use warpwatt_results::{Copied, Diagnostic, Gpu, RunRecord, Severity, SourceTexts, Status};
 use warpwatt_runtime::{Class, Device, Error, Mode, Notice, Observer, Options, Profile, Selection, Timed};
 use warpwatt_workloads::Size;
 
@@ -374,8 +374,7 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
         Watcher::new(Watch { panic_at: request.panic_at, ..Watch::new(console, json_on_stdout) });
     let json = request.json.map(ResultFile::open).transpose()?;
     let flag = interrupt::flag();
-    let measured =
-        measure(job, request, &flag, |collector| Box::new(watcher.collecting(collector)), console);
+    let measured = measure(job, request, &flag, |collector| Box::new(watcher.collecting(collector)), console);
     let Measured { document, result, failure, notices, texts, counts, timed, options, crash } = measured;
     if let Some(path) = request.trace {
         crate::report::trace(path, &document, console)?;
@@ -487,8 +486,10 @@ impl Judgement {
             None => {
                 let mut found = record::unnoticed();
                 if !pending {
-                    found.help =
-                        Some("the flipped bit was read and not detected: a bug in warpwatt, please report it".to_owned());
+                    found.help = Some(
+                        "the flipped bit was read and not detected: a bug in warpwatt, please report it"
+                            .to_owned(),
+                    );
                 }
                 let failure = Failure::new(Exit::CheckFailed, found.message.clone());
                 self.failure = Some(Failure { help: found.help.clone(), ..failure });

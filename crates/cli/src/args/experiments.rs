@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand, ValueEnum};
 use warpwatt_workloads::Size;
 
 use super::{GpuArgs, parse_size, parse_suite};
@@ -161,7 +161,7 @@ DIR gets a file for each run (points/), the series of each figure (figures/), th
 (ledger.json, ledger.md) with a row for each claim and its measurement, and tables of everything
 (data/). With `all`, each paper has a folder for figures and ledger. Existing results are reused if
 program, inputs and settings are the same, so an interrupted command continues where it stopped.
-docs/papers.md describes the experiments.")]
+docs/papers.md describes the experiments, docs/sweeps.md `--engine slurm`.")]
 pub struct PaperArgs {
     /// The paper: warped-compression, corf, e2mc, or caches; combined, for their techniques together; or all
     #[arg(value_name = "NAME")]
@@ -202,6 +202,34 @@ pub struct PaperArgs {
     /// Also write the ledger (schema warpwatt.ledger/2; a list with `all`) to a file, or to stdout with `-` instead of the table
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// What runs the points of papers and sweeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum Engine {
+    /// Threads of this process
+    #[default]
+    Local,
+    /// Array tasks of a Slurm cluster
+    Slurm,
+}
+
+#[derive(Args, Clone, Debug, Default)]
+pub struct EngineArgs {
+    /// What runs the points
+    #[arg(long, value_enum, value_name = "ENGINE", default_value = "local")]
+    pub engine: Engine,
+
+    /// With `--engine slurm`: leave the tasks in the queue and return; the same command takes the results later
+    #[arg(long)]
+    pub detach: bool,
+
+    /// With `--engine slurm`: take the table `[slurm]` (partition, time, memory and so on) of this file
+    #[arg(long, value_name = "FILE.toml")]
+    pub slurm: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -209,15 +237,22 @@ pub struct PaperArgs {
 Examples:
   warpwatt sweep examples/sweep/l1.toml --out l1
   warpwatt sweep examples/sweep/l1.toml --out l1 --csv
+  warpwatt sweep big.toml --out big --engine slurm       as array tasks of a Slurm cluster
+  warpwatt sweep status big                              done, running, failed, lost, time left
+  warpwatt sweep cancel big                              cancel its tasks
   warpwatt sweep big.toml --out big --requests           a file for each missing point
 
 DIR gets a file for each run (points/), tables of everything (data/), and the energy and time of
 each configuration with the Pareto front (sweep.json, figures/). Existing results are reused.
 docs/sweeps.md describes the file, and how to run the points on a cluster.")]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct SweepArgs {
+    #[command(subcommand)]
+    pub command: Option<SweepCommand>,
+
     /// The sweep file; `warpwatt schema sweep` prints its schema
-    #[arg(value_name = "FILE.toml")]
-    pub file: PathBuf,
+    #[arg(value_name = "FILE.toml", required = true)]
+    pub file: Option<PathBuf>,
 
     /// Number of parallel runs, each on one thread [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
@@ -238,6 +273,77 @@ pub struct SweepArgs {
     /// Also write the result (schema warpwatt.sweep-result/1) to a file, or to stdout with `-` instead of the table
     #[arg(long, value_name = "FILE|-", conflicts_with = "requests")]
     pub json: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+impl EngineArgs {
+    /// As on a command line, for messages that say how to go on.
+    pub fn words(&self) -> String {
+        let mut text = String::new();
+        if self.engine == Engine::Slurm {
+            text += " --engine slurm";
+        }
+        if let Some(path) = &self.slurm {
+            text += &format!(" --slurm {}", path.display());
+        }
+        text
+    }
+}
+
+#[derive(Subcommand, Debug)]
+pub enum SweepCommand {
+    /// Show which points of a folder are done, running, waiting, failed or lost, and the time left
+    Status(SweepStatusArgs),
+    /// Take the tasks of a folder back that wait or run on Slurm; points that are done are kept
+    Cancel(SweepCancelArgs),
+    /// Run the points of an array task: what the script of a batch calls
+    #[command(hide = true)]
+    Work(SweepWorkArgs),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  warpwatt sweep status big                              of a folder that `--engine slurm` made
+  warpwatt sweep status big.toml --out big               of any sweep, by its file
+  warpwatt sweep status big --json -
+
+done: the result is there. waiting: in a task that waits or runs. late: its task is over, and the
+result may still appear. lost: its task ended without it. unsubmitted: in no task. The command of the
+sweep runs what is lost, failed or unsubmitted, and waits for the rest.")]
+pub struct SweepStatusArgs {
+    /// The folder of results, of a sweep or of a paper; or the sweep file
+    #[arg(value_name = "DIR|FILE.toml")]
+    pub what: PathBuf,
+
+    /// Folder for the results, where the sweep file is named
+    #[arg(long, value_name = "DIR", default_value = "warpwatt-sweep")]
+    pub out: PathBuf,
+
+    /// Write the status (schema warpwatt.sweep-status/1) to a file, or to stdout with `-` instead of the text
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  warpwatt sweep cancel big")]
+pub struct SweepCancelArgs {
+    /// The folder of results
+    #[arg(value_name = "DIR")]
+    pub out: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub struct SweepWorkArgs {
+    /// The folder of the batch
+    #[arg(value_name = "BATCH")]
+    pub batch: PathBuf,
+
+    /// The place of the task in the array
+    #[arg(value_name = "TASK")]
+    pub task: usize,
 }
 
 #[derive(Args, Debug)]

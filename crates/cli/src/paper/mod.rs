@@ -25,7 +25,8 @@ use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::list::find_workload;
-use crate::points::{self, Folder, Outcome, Purpose, folder, internal, pool};
+use crate::points::{self, Folder, Outcome, Purpose, folder, internal};
+use crate::slurm::{self, Run};
 use plan::{Cell, Experiment, Plan};
 
 pub use claims::list as list_claims;
@@ -37,7 +38,7 @@ pub fn paper(args: &PaperArgs, console: &Console) -> Result<Exit, Failure> {
     reproduce(args, interrupt::flag, console)
 }
 
-/// The same, until the flag is set that is asked for before anything is run.
+/// Reproduces a paper until the flag is set, which is asked for before anything is run.
 pub fn reproduce(
     args: &PaperArgs,
     flag: impl FnOnce() -> Arc<AtomicBool>,
@@ -47,14 +48,18 @@ pub fn reproduce(
     let papers = find(&args.name)?;
     let seeds = distinct(if args.quick { &args.seeds[..1] } else { &args.seeds });
     let plan = Plan::new(&papers, args, &seeds)?;
+    let settings = slurm::prepare(&args.engine, None, console)?;
     let folder = Folder::open(&args.out, &Purpose::Paper(args.name.clone()))?;
     let points = plan.tasks.len();
     folder.log(&format!("{}, size {}, seeds {}: {points} points", args.name, args.size, list(&seeds)));
 
+    let how = (settings.as_ref(), args.engine.detach);
     let flag = flag();
-    let jobs = points::jobs(args.jobs, console);
     let Outcome { records, failed, there, run, interrupted } =
-        pool::run(&plan.tasks, &folder, jobs, &flag, console)?;
+        match slurm::run(&plan.tasks, &folder, how, (args.jobs, again(args)), &flag, console)? {
+            Run::Ended(outcome) => outcome,
+            Run::Detached => return Ok(Exit::Ok),
+        };
     if interrupted {
         folder.log("interrupted");
         let message = format!("interrupted: {} of {points} points are done and kept", there + run);
@@ -270,7 +275,7 @@ fn again(args: &PaperArgs) -> String {
     if args.large_where_needed {
         text += " --large-where-needed";
     }
-    text
+    text + &args.engine.words()
 }
 
 /// The paper of a name, or all of them.

@@ -20,6 +20,8 @@ const UNFINISHED_MARKER: &str = "warpwatt-out.json.tmp";
 const LOCK: &str = "lock";
 /// What files end in while they are written.
 const TEMPORARY: &str = ".tmp";
+/// What points end in while tasks on other machines write them.
+const PART: &str = ".part";
 
 const OUT_SCHEMA: &str = "warpwatt.out/1";
 
@@ -71,7 +73,7 @@ impl Folder {
         lock.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => {
                 Failure::usage(format!("another warpwatt process is using {}", path.display()))
-                    .help("wait for it, or choose another folder with `--out DIR`")
+                    .help("wait for it (`warpwatt sweep status DIR` shows its progress), or choose another folder with `--out DIR`")
             }
             TryLockError::Error(error) => Failure::io("lock", path, &error),
         })?;
@@ -82,8 +84,12 @@ impl Folder {
         Ok(Folder { path: path.to_owned(), log, started: Instant::now(), _lock: lock })
     }
 
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn point_file(&self, key: &str) -> PathBuf {
-        self.path.join(POINTS).join(format!("{key}.json"))
+        point_file(&self.path.join(POINTS), key)
     }
 
     /// The point of a key, if it was kept. One that is not whole is run again.
@@ -116,9 +122,36 @@ impl Folder {
     }
 }
 
+fn point_file(points: &Path, key: &str) -> PathBuf {
+    points.join(format!("{key}.json"))
+}
+
+/// The point of a key in a folder of points that other processes use as well, if it was kept.
+pub fn kept(points: &Path, key: &str) -> Option<PointRecord> {
+    PointRecord::read(&fs::read_to_string(point_file(points, key)).ok()?, key)
+}
+
+/// Keeps a point in a folder that other processes write into as well; `writer` is no other's name. One that is there is left as it is.
+pub fn keep_as(points: &Path, record: &PointRecord, writer: &str) -> Result<(), Failure> {
+    let path = point_file(points, &record.key);
+    if kept(points, &record.key).is_some() {
+        return Ok(());
+    }
+    let text = warpwatt_results::json::to_text(record).map_err(super::internal)?;
+    let part = points.join(format!("{}.{writer}{PART}", record.key));
+    write_by(&part, &path, text.as_bytes()).map_err(|error| lost(&path, &error))
+}
+
+/// Removes what tasks that were ended in the middle of writing left. Nobody may be writing any more.
+pub fn clear_parts(out: &Path) {
+    let entries = fs::read_dir(out.join(POINTS)).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(PART)) {
+        let _ = fs::remove_file(entry.path());
+    }
+}
+
 fn lost(path: &Path, error: &io::Error) -> Failure {
-    Failure::io("write", path, error)
-        .help("finished points are kept; repeat the command to continue")
+    Failure::io("write", path, error).help("finished points are kept; repeat the command to continue")
 }
 
 /// Whether the folder was made for this purpose; an error if it is there and was not.
@@ -131,10 +164,8 @@ fn is_ours(path: &Path, purpose: &Purpose) -> Result<bool, Failure> {
                 Err(Failure::usage(format!("{shown} has the results of {}", marker.purpose.shown()))
                     .help("choose another folder with `--out DIR`"))
             }
-            _ => {
-                Err(Failure::usage(format!("{shown}/{MARKER} was not written by this version of warpwatt"))
-                    .help("choose another folder with `--out DIR`, or remove this one"))
-            }
+            _ => Err(Failure::usage(format!("{shown}/{MARKER} was not written by this version of warpwatt"))
+                .help("choose another folder with `--out DIR`, or remove this one")),
         },
         Err(_) => match fs::read_dir(path) {
             // A command that was killed while it made the folder leaves an unfinished marker.
@@ -154,17 +185,22 @@ fn is_ours(path: &Path, purpose: &Purpose) -> Result<bool, Failure> {
 }
 
 /// Readers see the old file or the new one, even if the machine goes down meanwhile. What could not be written takes no room.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(TEMPORARY);
+    write_by(Path::new(&temporary), path, bytes)
+}
+
+/// Writes a file by way of another one beside it.
+fn write_by(temporary: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let written = (|| {
-        let mut file = File::create(&temporary)?;
+        let mut file = File::create(temporary)?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        fs::rename(&temporary, path)
+        fs::rename(temporary, path)
     })();
     if written.is_err() {
-        let _ = fs::remove_file(&temporary);
+        let _ = fs::remove_file(temporary);
     }
     written
 }

@@ -39,6 +39,7 @@ pub const SWEEP: Section = Section {
             Kind::Args,
             "Values for each parameter of the GPU; a key `technique.NAME.KEY` counts where that technique is on.",
         ),
+        key("slurm", Kind::Args, "What array tasks may use, and how long they are, with `--engine slurm`."),
     ],
 };
 
@@ -78,6 +79,7 @@ fn shape(name: &str) -> Value {
             let values = json!({ "anyOf": [value, { "type": "array", "items": value, "minItems": 1 }, { "type": "object" }] });
             json!({ "type": "object", "additionalProperties": values })
         }
+        "slurm" => crate::slurm::settings::schema(),
         _ => text,
     }
 }

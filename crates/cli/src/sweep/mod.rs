@@ -16,12 +16,13 @@ use std::time::Instant;
 
 use warpwatt_dataset::Measured;
 
-use crate::args::SweepArgs;
+use crate::args::{SweepArgs, SweepCommand, SweepStatusArgs};
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::job::read_text;
-use crate::points::{self, Folder, Outcome, Purpose, Task, folder, internal, pool};
+use crate::points::{self, Folder, Outcome, Purpose, Task, folder, internal};
+use crate::slurm::{self, Run};
 use crate::table::Table;
 use expand::Plan;
 
@@ -31,21 +32,40 @@ pub use keys::schema;
 const REQUESTS: &str = "requests";
 
 pub fn sweep(args: &SweepArgs, console: &Console) -> Result<Exit, Failure> {
-    run(args, interrupt::flag, console)
+    match (&args.command, &args.file) {
+        (Some(SweepCommand::Status(args)), _) => status(args, console),
+        (Some(SweepCommand::Cancel(args)), _) => slurm::cancel(&args.out, console),
+        (Some(SweepCommand::Work(args)), _) => slurm::work(args, console),
+        (None, Some(file)) => run(file, args, interrupt::flag, console),
+        // The command line does not let this pass.
+        (None, None) => Err(Failure::usage("no sweep file is named")),
+    }
 }
 
-/// The same, until the flag is set that is asked for before anything is run.
+fn status(args: &SweepStatusArgs, console: &Console) -> Result<Exit, Failure> {
+    let json = args.json.as_deref();
+    if args.what.is_dir() {
+        return slurm::status(&args.what, None, json, console);
+    }
+    let plan = Plan::new(&load(&args.what, console)?)?;
+    let points = plan.tasks.into_iter().map(|task| (task.key, task.name)).collect();
+    slurm::status(&args.out, Some(points), json, console)
+}
+
+/// Runs the sweep of a file until the flag is set, which is asked for before anything is run.
 pub fn run(
+    file: &Path,
     args: &SweepArgs,
     flag: impl FnOnce() -> Arc<AtomicBool>,
     console: &Console,
 ) -> Result<Exit, Failure> {
     let started = Instant::now();
-    let sweep = load(&args.file, console)?;
+    let sweep = load(file, console)?;
     let name = sweep.name.clone().unwrap_or_else(|| {
-        args.file.file_stem().map_or("sweep".to_owned(), |stem| stem.to_string_lossy().into_owned())
+        file.file_stem().map_or("sweep".to_owned(), |stem| stem.to_string_lossy().into_owned())
     });
     let plan = Plan::new(&sweep)?;
+    let settings = slurm::prepare(&args.engine, sweep.slurm.clone(), console)?;
     let folder = Folder::open(&args.out, &Purpose::Sweep(name.clone()))?;
     let points = plan.tasks.len();
     folder.log(&format!("sweep {name}: {points} points"));
@@ -53,14 +73,18 @@ pub fn run(
         return requests(&plan.tasks, &folder, args, console);
     }
 
+    let mut again = format!("warpwatt sweep {} --out {}", file.display(), args.out.display());
+    again += &args.engine.words();
+    let how = (settings.as_ref(), args.engine.detach);
     let flag = flag();
-    let jobs = points::jobs(args.jobs, console);
     let Outcome { records, failed, there, run, interrupted } =
-        pool::run(&plan.tasks, &folder, jobs, &flag, console)?;
+        match slurm::run(&plan.tasks, &folder, how, (args.jobs, again.clone()), &flag, console)? {
+            Run::Ended(outcome) => outcome,
+            Run::Detached => return Ok(Exit::Ok),
+        };
     if interrupted {
         folder.log("interrupted");
         let message = format!("interrupted: {} of {points} points are done and kept", there + run);
-        let again = format!("warpwatt sweep {} --out {}", args.file.display(), args.out.display());
         return Err(Failure::new(Exit::Interrupted, message)
             .help(format!("to continue, repeat the command: {again}")));
     }
@@ -129,8 +153,7 @@ fn load(path: &Path, console: &Console) -> Result<read::Sweep, Failure> {
 /// The sweep of a text, which messages call by that name.
 pub fn parse(text: &str, shown: &str, color: bool) -> Result<read::Sweep, Failure> {
     read::read(text).map_err(|problems| {
-        let mut out: Vec<_> =
-            problems.iter().map(|problem| problem.render(shown, text, color)).collect();
+        let mut out: Vec<_> = problems.iter().map(|problem| problem.render(shown, text, color)).collect();
         let count = problems.len();
         out.push(format!("{shown} cannot be used: {count} error{}", if count == 1 { "" } else { "s" }));
         Failure::rendered(Exit::Usage, out.join("\n\n"))

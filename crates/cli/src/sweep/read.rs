@@ -13,6 +13,7 @@ use crate::exit::{Failure, Told};
 use crate::gpu::{Machine, apply_told};
 use crate::launch::table::{Entry, Problems, Read, Table, shorten, span};
 use crate::list::find_workload;
+use crate::slurm::{Settings, settings};
 use crate::technique;
 
 /// Most points that a sweep may have: a slip of the pen should not plan for minutes.
@@ -30,6 +31,8 @@ pub struct Sweep {
     pub techniques: Vec<Vec<String>>,
     /// Keys with their values, in the order of the file.
     pub parameters: Vec<(String, Vec<String>)>,
+    /// What tasks may use with `--engine slurm`.
+    pub slurm: Option<Settings>,
 }
 
 /// What runs in every configuration.
@@ -90,7 +93,8 @@ fn file(table: &DeTable, problems: &mut Problems) -> Read<Sweep> {
         Some(entry) => parameters(entry, gpu.as_ref().map(|machine| &machine.config), problems)?,
         None => Vec::new(),
     };
-    Ok(Sweep { name, gpus, technology, subjects: subjects?, seeds, techniques, parameters })
+    let slurm = top.optional("slurm", problems, settings::read)?;
+    Ok(Sweep { name, gpus, technology, subjects: subjects?, seeds, techniques, parameters, slurm })
 }
 
 /// The first GPU, which parameters are tried on.
@@ -354,6 +358,12 @@ mod tests {
             ("workloads = [\"bfs\"]\ngpu = \"gtx48\"", "gtx48", ""),
             ("workloads = [\"bfs\"]\nseeds = [-1]", "-1", "0 to"),
             ("workloads = [\"bfs\"]\nparameters = 3", "has to be a table", "[parameters]"),
+            (
+                "workloads = [\"bfs\"]\n[slurm]\npartiton = \"x\"",
+                "no key `partiton`",
+                "did you mean `partition`?",
+            ),
+            ("workloads = [\"bfs\"]\n[slrum]\ncpus = 2", "no key `slrum`", "did you mean `slurm`?"),
             ("workloads = ", "", "has to be TOML"),
         ] {
             let found = refused(text);

@@ -20,6 +20,7 @@ mod paper;
 mod report;
 mod reproducers;
 mod resume;
+mod slurm;
 mod sweep;
 mod techniques;
 mod timed;

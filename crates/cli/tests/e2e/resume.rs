@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::common::{Folder, command, finish, warpwatt};
 
 /// All files of a folder and below by name, but the log and the lock, with the host's part of points taken out.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {

@@ -223,10 +223,8 @@ impl Engine {
     /// Gives a register a place for its new width. Tells what has changed.
     #[inline]
     fn place(&mut self, now: u64, slot: usize, register: u8, width: u8) -> (Mapping, Change) {
-        let (place, change) = self
-            .allocator
-            .write(slot, register, width)
-            .expect("a warp has no more registers than entries");
+        let (place, change) =
+            self.allocator.write(slot, register, width).expect("a warp has no more registers than entries");
         self.life[index(slot, register)] += 1;
         self.counters.updates += 1;
         let (count, updates) = match change {
@@ -447,8 +445,7 @@ impl RegisterFileSite for Engine {
     }
 
     fn counters(&self) -> Box<dyn CounterSet> {
-        let mut counters =
-            Counters { elsewhere: self.allocator.places.elsewhere, ..self.counters.clone() };
+        let mut counters = Counters { elsewhere: self.allocator.places.elsewhere, ..self.counters.clone() };
         self.occupancy.count(self.deaths.now(), &mut counters);
         Box::new(counters)
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Accesses that a technique has wait in a data array, and the rows and words that it is shown.
 
+use super::random::{play, play_with, random_config, random_jobs};
 use super::*;
 use crate::cache::Use;
 use crate::cache::data::tests::{Seen, slow};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpwatt_energy::DEFAULT;
-use warpwatt_results::{Copied, Diagnostic, Gpu, RunRecord, Severity, SourceTexts, Status};
+use warpwatt_results::{Copied, Diagnostic, Gpu, Inputs, RunRecord, Severity, SourceTexts, Status};
 use warpwatt_runtime::{Class, Device, Error, Mode, Notice, Observer, Options, Profile, Selection, Timed};
 use warpwatt_workloads::Size;
 
@@ -135,6 +135,13 @@ impl Target {
         target.selection =
             Selection { kernels: timing.kernels.clone(), skip: timing.skip.unwrap_or_default() };
         Ok(target)
+    }
+
+    /// Names the GPU, the techniques and the technology among the inputs of a record.
+    pub fn describe(&self, inputs: &mut Inputs) {
+        inputs.technology = Some(self.technology.name.clone());
+        inputs.gpu = Some(Gpu::of(&self.name, &self.timed.config));
+        inputs.techniques = self.timed.techniques.canonical();
     }
 
     /// All kernels on this GPU, with nothing out of the ordinary.
@@ -332,18 +339,19 @@ pub fn measure(
     };
     let Launches { kernels, sums, timed, host_seconds, .. } = collector.take();
     let mut inputs = job.inputs();
-    inputs.technology = request.target.map(|target| target.technology.name.clone());
-    inputs.gpu = request
-        .target
-        .map(|target| Gpu::of(&target.name, &target.timed.config))
-        .or_else(|| request.machine.map(|machine| Gpu::of(&machine.name, &machine.config)));
-    inputs.techniques = request.target.map(|target| target.timed.techniques.canonical()).unwrap_or_default();
-    let elapsed = attempt.whole.as_ref().map(Whole::elapsed);
-    let host = meter.host(level, threads);
-    let mut document = RunRecord::new(record::tool(), inputs, kernels, &sums, elapsed, host);
-    if let Some(energies) = energies {
-        energies.totals(&mut document, &sums);
+    match (request.target, request.machine) {
+        (Some(target), _) => target.describe(&mut inputs),
+        (None, machine) => inputs.gpu = machine.map(|machine| Gpu::of(&machine.name, &machine.config)),
     }
+    let host = meter.host(level, threads);
+    let mut document = record::assemble(
+        inputs,
+        kernels,
+        &sums,
+        attempt.whole.as_ref(),
+        energies.map(|energies| &**energies),
+        host,
+    );
     let ending = judge(&attempt.result, expired, request.execution, console);
     let spoilt = request.target.is_some_and(|target| target.timed.techniques.inject.is_some());
     let ending = if spoilt { ending.with_a_fault(attempt.pending) } else { ending };

@@ -2,6 +2,7 @@
 //! From what a device did to the run record: launches of one device as they end (`launch`, `collect`), or of several in other processes that leave
 //! parts (`part`, `merge`) under settings that they were given (`settings`), and tell how far they are (`board`).
 
+mod assemble;
 mod board;
 mod collect;
 mod energy;
@@ -13,6 +14,7 @@ mod settings;
 mod sources;
 mod techniques;
 
+pub use assemble::assemble;
 pub use board::{Board, Progress, Stop};
 pub use collect::{Collector, Launches, PER_LAUNCH};
 pub use energy::Energies;

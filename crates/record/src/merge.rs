@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use warpwatt_config::Config;
 use warpwatt_results::{Copied, Host, Inputs, RunRecord, Status, Sums, Values, sha256_hex};
 
-use crate::launch::{Whole, tool};
+use crate::assemble::assemble;
+use crate::energy::Energies;
+use crate::launch::Whole;
 use crate::part::Part;
 
 /// The record of a run with these parts, the sums over its launches, and the texts of source lines; `config` is that of a timed run.
@@ -14,6 +16,7 @@ use crate::part::Part;
 pub fn merge(
     mut inputs: Inputs,
     config: Option<&Config>,
+    energies: Option<&Energies>,
     parts: Vec<(u32, Part)>,
     per_launch: u64,
     host: Host,
@@ -52,8 +55,7 @@ pub fn merge(
     }
     inputs.ptx_sha256 = sha256_hex(hashes.as_bytes());
     let whole = config.map(|config| Whole { config: config.clone(), cycles, counters });
-    let elapsed = whole.as_ref().map(Whole::elapsed);
-    let mut record = RunRecord::new(tool(), inputs, kernels, &sums, elapsed, host);
+    let mut record = assemble(inputs, kernels, &sums, whole.as_ref(), energies, host);
     (record.status, record.diagnostics, record.copies) = (status, diagnostics, copies);
     (record, sums, texts)
 }
@@ -142,7 +144,8 @@ mod tests {
         std::fs::remove_dir_all(&folder).expect("it can be removed");
 
         let parts: Vec<_> = read.into_iter().filter_map(|(number, part)| Some((number, part?))).collect();
-        let again = |per_launch| merge(inputs(), Some(&Config::default()), parts.clone(), per_launch, host());
+        let again =
+            |per_launch| merge(inputs(), Some(&Config::default()), None, parts.clone(), per_launch, host());
         let (record, sums, texts) = again(16);
         let who: Vec<_> = record.kernels.iter().map(|kernel| (kernel.index, kernel.process)).collect();
         assert_eq!(who, [(0, Some(1)), (1, Some(2)), (2, Some(2))]);
@@ -167,7 +170,7 @@ mod tests {
 
     #[test]
     fn one_process_is_not_numbered_and_the_worst_status_counts() {
-        let (record, ..) = merge(inputs(), Some(&Config::default()), vec![(1, part(1))], 16, host());
+        let (record, ..) = merge(inputs(), Some(&Config::default()), None, vec![(1, part(1))], 16, host());
         assert_eq!(record.kernels[0].process, None);
         let fault = Diagnostic {
             code: "memory".to_owned(),
@@ -180,15 +183,15 @@ mod tests {
         };
         let failed = Part { status: Status::Failed, diagnostics: vec![fault.clone()], ..part(1) };
         let partial = Part { status: Status::Partial, ..part(1) };
-        let (record, ..) = merge(inputs(), None, vec![(1, failed), (2, partial)], 16, host());
+        let (record, ..) = merge(inputs(), None, None, vec![(1, failed), (2, partial)], 16, host());
         assert_eq!((record.status, record.diagnostics), (Status::Failed, vec![fault]));
     }
 
     #[test]
     fn a_program_without_kernels_has_an_empty_record_of_its_mode() {
-        let (record, ..) = merge(inputs(), Some(&Config::default()), Vec::new(), 16, host());
+        let (record, ..) = merge(inputs(), Some(&Config::default()), None, Vec::new(), 16, host());
         assert_eq!((record.mode, record.totals.cycles), (warpwatt_results::Mode::Timed, Some(0)));
-        let (record, ..) = merge(inputs(), None, Vec::new(), 16, host());
+        let (record, ..) = merge(inputs(), None, None, Vec::new(), 16, host());
         assert_eq!((record.mode, record.totals.cycles), (warpwatt_results::Mode::Functional, None));
     }
 }

@@ -17,7 +17,7 @@ use warpwatt_record::{
     CORRUPTED, ChosenTechniques, Meter, Part, Settings, Timing, UNNOTICED, children_usage, merge,
     traffic_path, unnoticed,
 };
-use warpwatt_results::{Diagnostic, Gpu, Inputs, Mode, RunRecord, Severity, SourceTexts, Status};
+use warpwatt_results::{Diagnostic, Inputs, Mode, RunRecord, Severity, SourceTexts, Status};
 use warpwatt_runtime::{Level, Traffic};
 
 use crate::args::ExecArgs;
@@ -96,25 +96,27 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
     let parts = console.slowly("reading what the program's processes left", || Part::read_all(folder.path()));
     let parts = parts.map_err(|error| Failure::io("read", folder.path(), &error))?;
     let config = target.as_ref().map(|target| &target.timed.config);
-    let gpu = target.as_ref().map(|target| Gpu::of(&target.name, &target.timed.config));
-    let inputs = Inputs {
+    let energies = target.as_ref().map(|target| &target.technology.energies);
+    let mut inputs = Inputs {
         workload: None,
         size: None,
         program: Some(program.words()),
         seed: None,
         ptx_sha256: String::new(),
         launch_sha256: None,
-        gpu,
-        techniques: target.as_ref().map(|target| target.timed.techniques.canonical()).unwrap_or_default(),
-        technology: target.as_ref().map(|target| target.technology.name.clone()),
+        gpu: None,
+        techniques: Vec::new(),
+        technology: None,
     };
+    if let Some(target) = &target {
+        target.describe(&mut inputs);
+    }
     let lost: Vec<u32> = parts.iter().filter(|(_, part)| part.is_none()).map(|(number, _)| *number).collect();
     let used = !parts.is_empty();
     let parts = parts.into_iter().filter_map(|(number, part)| Some((number, part?))).collect();
-    let (mut record, sums, mut texts) = merge(inputs, config, parts, args.execution.per_launch, host);
-    if let Some(target) = &target {
-        target.technology.energies.totals(&mut record, &sums);
-    }
+    let per_launch = args.execution.per_launch;
+    let (mut record, sums, mut texts) =
+        merge(inputs, config, energies.map(|energies| &**energies), parts, per_launch, host);
     complete(&mut record, &lost, &ending);
     let spoilt = target.as_ref().is_some_and(|target| target.timed.techniques.inject.is_some());
     if spoilt && record.status == Status::Complete {

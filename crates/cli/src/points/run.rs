@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use warpwatt_codecs::huffman::{Huffman, SymbolBits};
 use warpwatt_papers::PointRecord;
 use warpwatt_record::{self as record, Collector, Meter, Whole};
-use warpwatt_results::{Gpu, Reading, RunRecord, Values};
+use warpwatt_results::{Reading, RunRecord, Values};
 use warpwatt_runtime::{Class, Device, Mode, Techniques};
 
 use super::program;
@@ -88,17 +88,13 @@ fn attempt(
     }
     let launches = collector.take();
     let mut inputs = job.inputs();
-    inputs.technology = Some(target.technology.name.clone());
-    inputs.gpu = Some(Gpu::of(&target.name, config));
-    inputs.techniques = target.timed.techniques.canonical();
+    target.describe(&mut inputs);
     let whole = Whole::of(&device);
-    let elapsed = whole.as_ref().map(Whole::elapsed);
-    let threads = target.timed.threads;
-    let host = meter.host(level, threads);
-    let sums = launches.sums;
-    let mut document = RunRecord::new(record::tool(), inputs, Vec::new(), &sums, elapsed, host);
-    target.technology.energies.totals(&mut document, &sums);
-    target.technology.energies.groups(&mut document);
+    let host = meter.host(level, target.timed.threads);
+    let energies = &target.technology.energies;
+    let mut document =
+        record::assemble(inputs, Vec::new(), &launches.sums, whole.as_ref(), Some(energies), host);
+    energies.groups(&mut document);
     document.check = verdict.check;
     document.totals.counters.extend(codes);
     Ok(document)

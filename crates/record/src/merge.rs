@@ -11,7 +11,7 @@ use crate::energy::Energies;
 use crate::launch::Whole;
 use crate::part::Part;
 
-/// The record of a run with these parts, the sums over its launches, and the texts of source lines; `config` is that of a timed run.
+/// The record of a run with these parts, and the texts of source lines; `config` and `energies` are those of a timed run.
 /// Of the launches that the parts have in detail, the first `per_launch` are kept.
 pub fn merge(
     mut inputs: Inputs,
@@ -20,7 +20,7 @@ pub fn merge(
     parts: Vec<(u32, Part)>,
     per_launch: u64,
     host: Host,
-) -> (RunRecord, Sums, BTreeMap<(String, u32), String>) {
+) -> (RunRecord, BTreeMap<(String, u32), String>) {
     let several = parts.len() > 1;
     let (mut kernels, mut sums) = (Vec::new(), Sums::default());
     let (mut texts, mut hashes) = (BTreeMap::new(), String::new());
@@ -57,7 +57,7 @@ pub fn merge(
     let whole = config.map(|config| Whole { config: config.clone(), cycles, counters });
     let mut record = assemble(inputs, kernels, &sums, whole.as_ref(), energies, host);
     (record.status, record.diagnostics, record.copies) = (status, diagnostics, copies);
-    (record, sums, texts)
+    (record, texts)
 }
 
 fn worse(one: Status, other: Status) -> Status {
@@ -146,7 +146,7 @@ mod tests {
         let parts: Vec<_> = read.into_iter().filter_map(|(number, part)| Some((number, part?))).collect();
         let again =
             |per_launch| merge(inputs(), Some(&Config::default()), None, parts.clone(), per_launch, host());
-        let (record, sums, texts) = again(16);
+        let (record, texts) = again(16);
         let who: Vec<_> = record.kernels.iter().map(|kernel| (kernel.index, kernel.process)).collect();
         assert_eq!(who, [(0, Some(1)), (1, Some(2)), (2, Some(2))]);
         let cycles =
@@ -160,8 +160,8 @@ mod tests {
         assert_eq!(record.totals.counters["sm.issued.count"], Reading::Count(3 * issued(&first)));
         assert_eq!(texts.len(), 1);
         // Fewer in detail change nothing else.
-        let (fewer, sums_of_fewer, _) = again(2);
-        assert_eq!((fewer.kernels.len(), &fewer.totals, &sums_of_fewer), (2, &record.totals, &sums));
+        let (fewer, _) = again(2);
+        assert_eq!((fewer.kernels.len(), &fewer.totals), (2, &record.totals));
         assert_eq!(fewer.by_kernel, record.by_kernel);
         let [group] = &record.by_kernel[..] else { panic!("there is one kernel") };
         assert_eq!((group.launches, group.first, group.grid), (3, 0, Some([2, 1, 1])));

@@ -115,7 +115,7 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
     let used = !parts.is_empty();
     let parts = parts.into_iter().filter_map(|(number, part)| Some((number, part?))).collect();
     let per_launch = args.execution.per_launch;
-    let (mut record, sums, mut texts) =
+    let (mut record, mut texts) =
         merge(inputs, config, energies.map(|energies| &**energies), parts, per_launch, host);
     complete(&mut record, &lost, &ending);
     let spoilt = target.as_ref().is_some_and(|target| target.timed.techniques.inject.is_some());

@@ -18,7 +18,7 @@ mod memory;
 pub mod random;
 mod thread;
 
-pub use form::{Kind, Ty};
+pub use form::{ScalarKind, Ty};
 pub use memory::Memory;
 use thread::{State, Thread, World};
 use warpwatt_ptx::ast;

@@ -11,14 +11,14 @@ use warpwatt_memory::monitor::{Finding, Origin, Problem, Touched};
 use crate::device::Device;
 use crate::error::Error;
 use crate::launch::Ready;
-use crate::report::{FaultReport, Place};
+use crate::report::{FaultReport, SourcePosition};
 
 /// Something that is worth a line at the end of a run, and did not stop it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Notice {
     /// `stray-load` or `leak`.
     pub code: &'static str,
-    pub place: Option<Place>,
+    pub place: Option<SourcePosition>,
     pub message: String,
 }
 

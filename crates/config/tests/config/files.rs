@@ -114,12 +114,12 @@ fn the_hash_tells_every_parameter() {
     for parameter in Config::parameters() {
         let mut config = Config::default();
         let other = match parameter.kind {
-            warpwatt_config::Kind::Integer { min, max } => {
+            warpwatt_config::ParameterKind::Integer { min, max } => {
                 vec![min.to_string(), max.to_string()]
             }
-            warpwatt_config::Kind::Switch => vec!["true".to_owned(), "false".to_owned()],
-            warpwatt_config::Kind::File => vec![String::new(), "file".to_owned()],
-            warpwatt_config::Kind::Choice(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+            warpwatt_config::ParameterKind::Switch => vec!["true".to_owned(), "false".to_owned()],
+            warpwatt_config::ParameterKind::File => vec![String::new(), "file".to_owned()],
+            warpwatt_config::ParameterKind::Choice(words) => words.iter().map(|word| (*word).to_owned()).collect(),
         };
         let now = config.get(parameter.key).expect("a value");
         let other = other.iter().find(|value| **value != now).expect("another value");

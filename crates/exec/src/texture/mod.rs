@@ -167,7 +167,7 @@ unsafe fn read_by_lane(
                 words = 1;
             }
             (Op::Suld, Sub::Surf(geom, clamp, formatted)) => {
-                let place = surface::Place::of(image, geom, clamp, formatted, uop, |k| word(1, k))
+                let place = surface::SurfaceAddress::of(image, geom, clamp, formatted, uop, |k| word(1, k))
                     .map_err(|detail| at.outside(detail))?;
                 let read = surface::load(memory, place, image, formatted, uop, trace).map_err(gone)?;
                 words = uop.dst_words() as usize;
@@ -214,7 +214,7 @@ unsafe fn write_by_lane(
         let image = unsafe { at.image(memory)? };
         let word = |operand: usize, k: usize| unsafe { at.word(operand, k) };
         let place = |geom, clamp, formatted| {
-            surface::Place::of(image, geom, clamp, formatted, uop, |k| word(1, k))
+            surface::SurfaceAddress::of(image, geom, clamp, formatted, uop, |k| word(1, k))
                 .map_err(|detail| at.outside(detail))
         };
         let done = match (uop.op, uop.sub) {

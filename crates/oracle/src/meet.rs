@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where threads meet: CTA barriers and the instructions by which the lanes of a warp exchange values.
+//! Synchronisation of threads: block barriers, and the instructions by which the lanes of a warp exchange values.
 
 use warpwatt_ptx::words::{Mod, Opcode};
 

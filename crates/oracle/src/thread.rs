@@ -14,7 +14,7 @@ use crate::form::{ScalarKind, Ty, extend};
 use crate::meet::{Arrival, Collective};
 use crate::memory::{self, FUNCTION, Memory};
 
-/// What all threads of a CTA share.
+/// State that all threads of a block share.
 pub struct World<'a> {
     pub bound: &'a Bound,
     pub memory: &'a mut Memory,
@@ -42,7 +42,7 @@ pub struct Frame {
 #[derive(Clone, Debug)]
 pub enum State {
     Ready,
-    /// At a CTA barrier.
+    /// At a block barrier.
     Barrier(Arrival),
     /// At an instruction that exchanges values with other lanes.
     Warp(Collective),

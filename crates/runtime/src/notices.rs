@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What optional checks found: races and reads of what nobody wrote in global memory, when a launch has ended; loads that were let
-//! through and memory of the device's heap that nobody freed, at the end.
+//! What optional checks found: races and reads of uninitialised global memory, when a launch has ended; loads that were let
+//! through and memory of the device's heap that was never freed, at the end.
 
 use std::collections::BTreeMap;
 

@@ -94,7 +94,7 @@ pub struct FreeMap {
     entries: usize,
     /// By bank and entry.
     free: Vec<u8>,
-    /// Entries whose free slices nobody takes by looking for room.
+    /// Entries whose free slices are not found by the search for space.
     held: Vec<bool>,
     /// By bank, 64 entries and kind of room: which of the entries have it, a bit each.
     room: Vec<u64>,

@@ -55,7 +55,7 @@ thread_local! {
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Queued commands at which the queue is run although nobody waits.
+/// Queue length at which the queued commands run even if the host does not wait.
 const LONG_QUEUE: usize = 512;
 /// How long a program may be silent, while work waits whose results it could see in memory, before the work starts.
 const SILENCE: Duration = Duration::from_millis(500);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Execution one warp instruction at a time, for a machine that decides when each of them issues.
 //!
-//! Many SMs execute in parallel over the same memory. While they do, nobody writes to it: stores and atomics on global memory go to the [`EpochLog`]
+//! Many SMs execute in parallel over the same memory. Within an epoch it is read-only: stores and atomics on global memory go to the [`EpochLog`]
 //! of their SM and take effect in [`merge`], in the order of cycle, SM and issue. An SM's own loads see its own stores at once; a load
 //! that overlaps an own atomic has to be tried again after the merge. Everything else, registers and shared, local and constant
 //! memory, takes effect at issue, but for the few operations that need all of memory as it is ([`StepEvent::Deferred`]).

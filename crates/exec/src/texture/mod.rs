@@ -33,7 +33,7 @@ pub(crate) struct TextureFault {
     pub detail: String,
 }
 
-/// Somebody who wants to know which texels an operation touches.
+/// Observes which texels an operation accesses.
 pub(crate) trait Trace {
     /// It is told nothing.
     const IS_IDLE: bool = false;
@@ -41,7 +41,7 @@ pub(crate) trait Trace {
     fn texel(&mut self, address: u64, bytes: u64);
 }
 
-/// Nobody does.
+/// Observes nothing.
 pub(crate) struct Untraced;
 
 impl Trace for Untraced {

@@ -169,7 +169,7 @@ impl Techniques {
         })
     }
 
-    /// What the parameters of a technique are unless somebody says otherwise, in the same order.
+    /// Default values of the parameters of a technique, in order.
     pub fn usual_values(info: &Technique) -> impl Iterator<Item = String> {
         let (each, usual) = ((info.parameters)().iter(), (info.settings)());
         each.map(move |parameter| written(parameter.kind, usual.get(parameter.name).unwrap_or_default()))

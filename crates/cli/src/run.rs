@@ -413,8 +413,10 @@ impl Judgement {
             None => {
                 let mut found = record::unnoticed();
                 if !pending {
-                    found.help =
-                        Some("the flipped bit was read and not detected: a bug in warpwatt, please report it".to_owned());
+                    found.help = Some(
+                        "the flipped bit was read and not detected: a bug in warpwatt, please report it"
+                            .to_owned(),
+                    );
                 }
                 let failure = Failure::new(Exit::CheckFailed, found.message.clone());
                 self.failure = Some(Failure { help: found.help.clone(), ..failure });

@@ -256,6 +256,8 @@ mod tests {
         let wide = table.render_within(200).concat();
         assert!(wide.contains(&name) && wide.lines().count() == 2, "{wide}");
         let table = table.optional(1);
-        assert!(table.render_within(200)[0].contains("count") && !table.render_within(50)[0].contains("count"));
+        assert!(
+            table.render_within(200)[0].contains("count") && !table.render_within(50)[0].contains("count")
+        );
     }
 }

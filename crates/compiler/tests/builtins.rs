@@ -6,7 +6,7 @@
 
 use warpwatt_base::SplitMix64;
 use warpwatt_oracle::float::{self, Arith};
-use warpwatt_oracle::{ScalarKind, Launch, Memory, Ty, integer};
+use warpwatt_oracle::{Launch, Memory, ScalarKind, Ty, integer};
 
 use rustc_apfloat::Round;
 use rustc_apfloat::Round::*;

@@ -6,7 +6,7 @@ use std::fmt;
 
 use warpwatt_base::suggest;
 
-use crate::{Config, ParameterKind, Parameter, Refusal};
+use crate::{Config, Parameter, ParameterKind, Refusal};
 
 /// A place in a GPU file.
 #[derive(Clone, PartialEq, Eq, Debug)]

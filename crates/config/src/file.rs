@@ -11,7 +11,7 @@ use warpwatt_base::suggest;
 use crate::error::shortened;
 use crate::reasons::{self, Reason};
 use crate::sizes::Size;
-use crate::{Config, Error, ParameterKind, PRESETS, Parameter, FilePosition, Problem, validate};
+use crate::{Config, Error, FilePosition, PRESETS, Parameter, ParameterKind, Problem, validate};
 
 /// What a file inherits from unless it says otherwise: the defaults of the declarations.
 pub(crate) const ROOT: &str = "gtx480";

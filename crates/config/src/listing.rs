@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::shortened;
 use crate::sizes::Size;
-use crate::{Config, Error, ParameterKind, Parameter, Problem};
+use crate::{Config, Error, Parameter, ParameterKind, Problem};
 
 /// Every parameter with its value as it is written, in the order of declaration.
 pub fn listing(config: &Config) -> Vec<(&'static str, String)> {

@@ -6,7 +6,7 @@
 
 use warpwatt_base::SplitMix64;
 
-use crate::{Config, ParameterKind, Parameter, validate};
+use crate::{Config, Parameter, ParameterKind, validate};
 
 /// The GPU of a seed; the same one each time.
 pub fn random(seed: u64) -> Config {

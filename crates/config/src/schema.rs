@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::listing::values;
 use crate::sizes::SIZES;
-use crate::{Config, ParameterKind, PRESETS, Parameter};
+use crate::{Config, PRESETS, Parameter, ParameterKind};
 
 /// The schema of `warpwatt.gpu/1` as a JSON document.
 pub fn gpu_schema() -> Value {

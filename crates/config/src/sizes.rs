@@ -3,7 +3,7 @@
 
 use crate::derived::LINE_BYTES;
 use crate::error::shortened;
-use crate::{Config, ParameterKind, Parameter, Problem, Value};
+use crate::{Config, Parameter, ParameterKind, Problem, Value};
 
 /// A size that follows from parameters, and sets one of them.
 pub(crate) struct Size {

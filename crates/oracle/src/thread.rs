@@ -204,7 +204,8 @@ impl Thread {
                 self.write(world, &ops[0], moved, instr.form.ty())?;
             }
             Opcode::Isspacep => {
-                let address = self.read(world, &ops[1], Ty { kind: ScalarKind::Unsigned, bits: 64, lanes: 1 })?;
+                let address =
+                    self.read(world, &ops[1], Ty { kind: ScalarKind::Unsigned, bits: 64, lanes: 1 })?;
                 let within = window_of(address) == instr.form.space;
                 self.write_pred(world, &ops[0], within)?;
             }
@@ -368,7 +369,10 @@ impl Thread {
     pub fn address_of(&self, world: &World, place: VariableAddress) -> u64 {
         match place {
             VariableAddress::Shared(u64::MAX) => world.bound.dynamic_shared,
-            VariableAddress::Global(at) | VariableAddress::Const(at) | VariableAddress::Shared(at) | VariableAddress::KernelParam(at) => at,
+            VariableAddress::Global(at)
+            | VariableAddress::Const(at)
+            | VariableAddress::Shared(at)
+            | VariableAddress::KernelParam(at) => at,
             VariableAddress::Frame(at) => self.frame().base + at,
         }
     }
@@ -407,7 +411,8 @@ impl Thread {
         let index = match callee {
             Operand::Function(index) => *index,
             register @ Operand::Reg(_) => {
-                let address = self.read(world, register, Ty { kind: ScalarKind::Unsigned, bits: 64, lanes: 1 })?;
+                let address =
+                    self.read(world, register, Ty { kind: ScalarKind::Unsigned, bits: 64, lanes: 1 })?;
                 (address.wrapping_sub(FUNCTION) / 16) as usize
             }
             other => return Err(format!("cannot call {other:?}")),

@@ -176,7 +176,14 @@ mod tests {
         assert_eq!(kinds("0x1E-5"), [TokenKind::Number, TokenKind::Minus, TokenKind::Number, TokenKind::End]);
         assert_eq!(
             kinds("1.5e-3 7.8 1e+4 0f3F800000 12U"),
-            [TokenKind::Decimal, TokenKind::Decimal, TokenKind::Decimal, TokenKind::Number, TokenKind::Number, TokenKind::End]
+            [
+                TokenKind::Decimal,
+                TokenKind::Decimal,
+                TokenKind::Decimal,
+                TokenKind::Number,
+                TokenKind::Number,
+                TokenKind::End
+            ]
         );
     }
 

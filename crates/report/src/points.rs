@@ -187,11 +187,13 @@ fn of_all(points: &[Point], workloads: &[String]) -> Option<(String, Vec<CostPoi
     }
     // Means of different workloads are not to be compared.
     let each =
-        logs.into_iter().filter(|(_, sum)| sum.2 == with_base).map(|(name, (time, energy, number))| CostPoint {
-            name,
-            time: (time / number as f64).exp(),
-            energy: (energy / number as f64).exp(),
-            best: false,
+        logs.into_iter().filter(|(_, sum)| sum.2 == with_base).map(|(name, (time, energy, number))| {
+            CostPoint {
+                name,
+                time: (time / number as f64).exp(),
+                energy: (energy / number as f64).exp(),
+                best: false,
+            }
         });
     Some((base, each.collect()))
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! No parameter of a technique is dead: each has a value that changes what is counted, or what energy is worked out from.
 
-use warpwatt_config::{Config, GpuFile, ParameterKind, Parameter, Policy};
+use warpwatt_config::{Config, GpuFile, Parameter, ParameterKind, Policy};
 use warpwatt_runtime::{Device, LaunchRecord, Mode, Nobody, Options, Technique, Techniques, Timed};
 use warpwatt_workloads::{Size, all};
 

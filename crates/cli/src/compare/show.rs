@@ -9,7 +9,6 @@ use crate::energy::{joules, watts};
 use crate::summary::{duration, techniques};
 use crate::table::{Table, grouped, paragraph, shortened, width};
 
-
 pub fn text(comparison: &Comparison, a: (&str, &RunRecord), b: (&str, &RunRecord)) -> String {
     let mut out = format!("A  {}\n{}", a.0, paragraph(&made_with(a.1), 3));
     out += &format!("B  {}\n{}", b.0, paragraph(&made_with(b.1), 3));

@@ -37,15 +37,21 @@ const fn key(name: &'static str, kind: ValueKind, doc: &'static str) -> Key {
     Key { name, kind, doc }
 }
 
-const TYPE: Key =
-    key("type", ValueKind::Text, "Element type: u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32 or f64.");
+const TYPE: Key = key(
+    "type",
+    ValueKind::Text,
+    "Element type: u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32 or f64.",
+);
 const COUNT: Key = key("count", ValueKind::Count, "Number of elements.");
 const FILL: Key = key("fill", ValueKind::Number, "Every element has this value.");
-const VALUES: Key = key("values", ValueKind::Numbers, "The elements, one by one; those after the last are zero.");
+const VALUES: Key =
+    key("values", ValueKind::Numbers, "The elements, one by one; those after the last are zero.");
 const FILE: Key =
     key("file", ValueKind::Text, "A file with the raw little-endian elements, relative to the launch file.");
-const RANDOM: Key = key("random", ValueKind::Random, "Uniform random elements in [lo, hi): { seed, lo, hi }.");
-const IOTA: Key = key("iota", ValueKind::Iota, "start, start + step, start + 2 step and so on: { start, step }.");
+const RANDOM: Key =
+    key("random", ValueKind::Random, "Uniform random elements in [lo, hi): { seed, lo, hi }.");
+const IOTA: Key =
+    key("iota", ValueKind::Iota, "start, start + step, start + 2 step and so on: { start, step }.");
 const OFFSET: Key = key("offset", ValueKind::Count, "Bytes from the start of the buffer or variable.");
 const BYTES: Key = key("bytes", ValueKind::Count, "How many bytes; to the end when left out.");
 
@@ -58,7 +64,11 @@ pub const TOP: Section = Section {
             ValueKind::Text,
             "The PTX file to load, or CUDA C++ (.cu) where NVRTC is installed, relative to this file; `--ptx` takes precedence.",
         ),
-        key("buffer", ValueKind::Args, "`[[buffer]]`: device memory, taken in this order before the first step."),
+        key(
+            "buffer",
+            ValueKind::Args,
+            "`[[buffer]]`: device memory, taken in this order before the first step.",
+        ),
         key("texture", ValueKind::Args, "`[[texture]]`: textures and surfaces over buffers."),
         key("step", ValueKind::Args, "`[[step]]`: what the host does, in this order."),
     ],
@@ -77,7 +87,11 @@ pub const BUFFER: Section = Section {
         FILE,
         RANDOM,
         IOTA,
-        key("address", ValueKind::Count, "Device address that another run had it at; written by reproducers."),
+        key(
+            "address",
+            ValueKind::Count,
+            "Device address that another run had it at; written by reproducers.",
+        ),
     ],
 };
 
@@ -93,7 +107,11 @@ pub const TEXTURE: Section = Section {
             "`linear`, `1d`, `2d`, `3d`, `layered-1d`, `layered-2d` or `cube`; `2d` when left out.",
         ),
         key("extent", ValueKind::Extent, "Width, height, and depth, layers or faces."),
-        key("format", ValueKind::Text, "Channel type and number of channels, such as `f32`, `u8x4` or `f16x2`."),
+        key(
+            "format",
+            ValueKind::Text,
+            "Channel type and number of channels, such as `f32`, `u8x4` or `f16x2`.",
+        ),
         key("filter", ValueKind::Text, "`point` (the default) or `linear`."),
         key(
             "address",

@@ -9,7 +9,7 @@ use warpwatt_runtime::texture::{Image, Shape, Storage};
 use warpwatt_runtime::{Args, Device, DevicePtr, Error, LaunchConfig, ModuleId, find_kernel};
 
 use super::content::{Content, Element, Number};
-use super::{Action, Arg, Buffer, LaunchFile, BufferOffset, Texture};
+use super::{Action, Arg, Buffer, BufferOffset, LaunchFile, Texture};
 
 /// What the comparisons of a launch file found.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -8,9 +8,9 @@ use warpwatt_base::Span;
 use warpwatt_ptx::{Diagnostic, line_col, suggest};
 
 use super::content::{Content, Element, Number};
-use super::keys::{self, Key, ValueKind, STEPS, Section};
+use super::keys::{self, Key, STEPS, Section, ValueKind};
 use super::table::{Entry, Problems, Read, Reported, Table, shorten, span};
-use super::{Action, Arg, Buffer, Launch, LaunchFile, BufferOffset, Step};
+use super::{Action, Arg, Buffer, BufferOffset, Launch, LaunchFile, Step};
 
 /// The most that all buffers together may take: what a device has.
 const MOST_BYTES: u64 = warpwatt_memory::DEFAULT_CAPACITY;

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::content::Element;
-use super::keys::{BUFFER, ValueKind, STEPS, Section, TEXTURE};
+use super::keys::{BUFFER, STEPS, Section, TEXTURE, ValueKind};
 
 /// The schema of `warpwatt.launch/1` as a JSON document.
 pub fn launch_schema() -> Value {
@@ -52,7 +52,9 @@ fn kind(kind: ValueKind) -> Value {
             json!({ "anyOf": [count, { "type": "array", "items": count, "minItems": 1, "maxItems": 3 }] })
         }
         ValueKind::Numbers => json!({ "type": "array", "items": { "type": "number" } }),
-        ValueKind::Args => json!({ "type": "array", "items": { "anyOf": [{ "type": "string" }, argument()] } }),
+        ValueKind::Args => {
+            json!({ "type": "array", "items": { "anyOf": [{ "type": "string" }, argument()] } })
+        }
         ValueKind::Random => fields(&[("seed", "integer"), ("lo", "number"), ("hi", "number")]),
         ValueKind::Iota => fields(&[("start", "number"), ("step", "number")]),
     }

@@ -117,8 +117,7 @@ impl Folder {
 }
 
 fn lost(path: &Path, error: &io::Error) -> Failure {
-    Failure::io("write", path, error)
-        .help("finished points are kept; repeat the command to continue")
+    Failure::io("write", path, error).help("finished points are kept; repeat the command to continue")
 }
 
 /// Whether the folder was made for this purpose; an error if it is there and was not.
@@ -131,10 +130,8 @@ fn is_ours(path: &Path, purpose: &Purpose) -> Result<bool, Failure> {
                 Err(Failure::usage(format!("{shown} has the results of {}", marker.purpose.shown()))
                     .help("choose another folder with `--out DIR`"))
             }
-            _ => {
-                Err(Failure::usage(format!("{shown}/{MARKER} was not written by this version of warpwatt"))
-                    .help("choose another folder with `--out DIR`, or remove this one"))
-            }
+            _ => Err(Failure::usage(format!("{shown}/{MARKER} was not written by this version of warpwatt"))
+                .help("choose another folder with `--out DIR`, or remove this one")),
         },
         Err(_) => match fs::read_dir(path) {
             // A command that was killed while it made the folder leaves an unfinished marker.

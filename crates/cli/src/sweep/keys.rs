@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::launch::keys::{Key, ValueKind, Section};
+use crate::launch::keys::{Key, Section, ValueKind};
 
 const fn key(name: &'static str, kind: ValueKind, doc: &'static str) -> Key {
     Key { name, kind, doc }
@@ -15,7 +15,11 @@ pub const SWEEP: Section = Section {
     keys: &[
         key("name", ValueKind::Text, "What tables call the sweep; the name of the file when left out."),
         key("gpu", ValueKind::Args, "Built-in GPUs, or TOML files; `gtx480` when left out."),
-        key("technology", ValueKind::Text, "A built-in technology, or a TOML file; `gtx480-40nm` when left out."),
+        key(
+            "technology",
+            ValueKind::Text,
+            "A built-in technology, or a TOML file; `gtx480-40nm` when left out.",
+        ),
         key("workloads", ValueKind::Args, "Built-in workloads, as NAME or NAME@SIZE."),
         key(
             "size",

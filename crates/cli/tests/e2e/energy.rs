@@ -103,7 +103,10 @@ fn a_structure_of_the_user_s_own_appears() {
     same(number(&own["dynamic_j"]), writes * 100e-12);
     adds_up(&record["energy"]);
     let table = warpwatt(&["run", "vecadd@tiny", "--technology", &file, "--energy"]).expect(0).out;
-    assert!(table.contains("\nsnooping ") && !table.contains("\n  snooper "), "a component of its own: {table}");
+    assert!(
+        table.contains("\nsnooping ") && !table.contains("\n  snooper "),
+        "a component of its own: {table}"
+    );
     // A structure that is part of a built-in component has a row below it.
     let text = std::fs::read_to_string(&file).expect("the file").replace("\"snooping\"", "\"L1 data cache\"");
     let inside = folder.file("inside.toml", &text);

@@ -77,7 +77,11 @@ fn a_library_that_is_missing_is_asked_for() {
         command.args(["exec", "--", "true"]).env_remove("WARPWATT_LIB");
         command
     };
-    finish(&mut lonely()).expect(125).says("libwarpwatt_cuda.so was not found").says("`cargo install` leaves it out").says("cargo build --release && target/release/warpwatt install --prefix");
+    finish(&mut lonely())
+        .expect(125)
+        .says("libwarpwatt_cuda.so was not found")
+        .says("`cargo install` leaves it out")
+        .says("cargo build --release && target/release/warpwatt install --prefix");
     finish(lonely().env("WARPWATT_LIB", "/no/such")).expect(125).says("WARPWATT_LIB names no library");
 }
 

@@ -158,7 +158,10 @@ fn tables_fit_the_terminal() {
             let out = finish(command().args(args).env("COLUMNS", columns)).expect(0).out;
             let wide = out.lines().find(|line| line.chars().count() > columns.parse().expect("a number"));
             // The first line names files of the user's.
-            assert!(wide.is_none_or(|line| Some(line) == out.lines().next()), "{args:?} at {columns}: {wide:?}");
+            assert!(
+                wide.is_none_or(|line| Some(line) == out.lines().next()),
+                "{args:?} at {columns}: {wide:?}"
+            );
         }
     }
 }

@@ -111,9 +111,7 @@ fn mistakes_are_all_reported_with_place_and_advice() {
 fn broken_toml_and_impossible_requests_end_with_code_3() {
     let folder = Folder::new();
     with_store(&folder, "[[buffer]\nname = 1").expect(3).says("launch.toml:1");
-    with_store(&folder, "[[buffer]]\nname = \"x\"\nbytes = 99_999_999_999\n")
-        .expect(3)
-        .says("allowed: 0 to");
+    with_store(&folder, "[[buffer]]\nname = \"x\"\nbytes = 99_999_999_999\n").expect(3).says("allowed: 0 to");
     with_store(&folder, "[[buffer]]\nname = \"x\"\ntype = \"u8\"\nvalues = [256]\n")
         .expect(3)
         .says("256 is not a u8");

@@ -23,11 +23,17 @@ const LONG: &[&str] = &["warpwatt paper all", "warpwatt paper caches"];
 /// Commands that a test cannot run, by how they begin, and what runs them instead.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("./test", "it runs this test"),
-    ("cargo build --release && target/release/warpwatt install", "`exec` tests `install`; a build takes minutes"),
+    (
+        "cargo build --release && target/release/warpwatt install",
+        "`exec` tests `install`; a build takes minutes",
+    ),
     ("nvcc ", "the compiler is the reader's; tests/clients compiles programs"),
     ("clang++ ", "the compiler is the reader's; tests/clients compiles programs"),
     ("cargo run --release -- run sgemm@tiny --with NAME", "the long test below runs it"),
-    ("warpwatt exec --json run.json -- ./program &&", "it needs a program that uses CUDA; tests/clients has them"),
+    (
+        "warpwatt exec --json run.json -- ./program &&",
+        "it needs a program that uses CUDA; tests/clients has them",
+    ),
 ];
 
 fn long() -> bool {
@@ -55,14 +61,18 @@ fn commands(text: &str) -> Vec<String> {
     let (mut console, mut other) = (false, false);
     for line in text.lines() {
         if let Some(fence) = line.trim_start().strip_prefix("```") {
-            (console, other) = (!console && !other && fence == "console", !console && !other && fence != "console");
+            (console, other) =
+                (!console && !other && fence == "console", !console && !other && fence != "console");
             continue;
         }
         let indented = line.strip_prefix("    ").filter(|_| !other);
         let command = match (console, indented) {
             (true, _) => line.trim_start().strip_prefix("$ "),
             (false, Some(code)) => code.strip_prefix("$ ").or_else(|| {
-                ["warpwatt ", "cargo ", "nvcc ", "clang++ ", "./test"].iter().any(|name| code.starts_with(name)).then_some(code)
+                ["warpwatt ", "cargo ", "nvcc ", "clang++ ", "./test"]
+                    .iter()
+                    .any(|name| code.starts_with(name))
+                    .then_some(code)
             }),
             _ => None,
         };
@@ -80,7 +90,8 @@ struct Stranger {
 impl Stranger {
     fn new() -> Stranger {
         let folder = Folder::new();
-        let copied = Command::new("cp").arg("-r").arg(root().join("examples")).arg(folder.path("examples")).status();
+        let copied =
+            Command::new("cp").arg("-r").arg(root().join("examples")).arg(folder.path("examples")).status();
         assert!(copied.is_ok_and(|status| status.success()), "the examples can be copied");
         std::fs::create_dir(folder.path("home")).expect("an empty home");
         // Stand for programs of the reader's; real CUDA programs are run by tests/clients.
@@ -114,12 +125,18 @@ fn follow(name: &str, least: usize) {
     let stranger = Stranger::new();
     for (language, block) in blocks(&text) {
         let first = block.lines().next().unwrap_or_default();
-        if let Some(file) = first.strip_prefix("# ").filter(|file| language == "toml" && file.ends_with(".toml")) {
+        if let Some(file) =
+            first.strip_prefix("# ").filter(|file| language == "toml" && file.ends_with(".toml"))
+        {
             stranger.folder.file(file, block);
         }
     }
     let all = commands(&text);
-    assert!(all.len() >= least, "{name} has {} commands, which is fewer than {least}: are they still found?", all.len());
+    assert!(
+        all.len() >= least,
+        "{name} has {} commands, which is fewer than {least}: are they still found?",
+        all.len()
+    );
     for command in &all {
         let begins = |start: &str| command.starts_with(start);
         if ELSEWHERE.iter().any(|(start, _)| begins(start)) {
@@ -202,7 +219,8 @@ fn a_technique_is_added_as_the_page_says() {
     std::fs::write(techniques.join("merge/mod.rs"), code).expect("the technique");
     let list = std::fs::read_to_string(techniques.join("mod.rs")).expect("the list of techniques");
     let text = page("docs/adding-a-technique.md");
-    let (_, lines) = blocks(&text).into_iter().find(|(language, _)| *language == "text").expect("the two lines");
+    let (_, lines) =
+        blocks(&text).into_iter().find(|(language, _)| *language == "text").expect("the two lines");
     let [module, entry] = lines.lines().collect::<Vec<_>>()[..] else { panic!("two lines: {lines}") };
     let list = list.replacen("mod choose;", &format!("{module}\nmod choose;"), 1);
     let first = "&warped_compression::TECHNIQUE,\n";

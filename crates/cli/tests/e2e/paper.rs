@@ -155,7 +155,10 @@ fn an_interrupt_keeps_what_is_done() {
 fn what_cannot_be_done_is_told_first() {
     let folder = Folder::new();
     folder.file("thesis.tex", "");
-    two(&folder.path(""), &[]).expect(2).says("is not empty and was not created by warpwatt").says("--out DIR");
+    two(&folder.path(""), &[])
+        .expect(2)
+        .says("is not empty and was not created by warpwatt")
+        .says("--out DIR");
     two(&folder.path("thesis.tex"), &[]).expect(2).says("is a file");
     let out = folder.path("new");
     warpwatt(&["paper", "warped-compresion", "--out", &out])

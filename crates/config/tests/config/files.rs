@@ -119,7 +119,9 @@ fn the_hash_tells_every_parameter() {
             }
             warpwatt_config::ParameterKind::Switch => vec!["true".to_owned(), "false".to_owned()],
             warpwatt_config::ParameterKind::File => vec![String::new(), "file".to_owned()],
-            warpwatt_config::ParameterKind::Choice(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+            warpwatt_config::ParameterKind::Choice(words) => {
+                words.iter().map(|word| (*word).to_owned()).collect()
+            }
         };
         let now = config.get(parameter.key).expect("a value");
         let other = other.iter().find(|value| **value != now).expect("another value");

@@ -124,8 +124,10 @@ impl Core {
             return Ok(Some((Code::INVALID_CONFIGURATION, why)));
         }
         if launch.shared > shared {
-            let why =
-                format!("it requests {} bytes of dynamic shared memory; {shared} are available", launch.shared);
+            let why = format!(
+                "it requests {} bytes of dynamic shared memory; {shared} are available",
+                launch.shared
+            );
             return Ok(Some((Code::INVALID_VALUE, why)));
         }
         let attributes = self.attributes(launch.function)?;

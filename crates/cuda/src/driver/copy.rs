@@ -2,7 +2,7 @@
 //! Copies: each function says where its two ends are, and `core` does the rest.
 
 use crate::abi::driver::{Memcpy2d, Memcpy3d};
-use crate::core::copy::{Copy, Direction, CopyMemory, Plane};
+use crate::core::copy::{Copy, CopyMemory, Direction, Plane};
 use crate::core::{Code, Result};
 use crate::driver::{In, api, with};
 

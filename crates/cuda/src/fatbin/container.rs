@@ -5,7 +5,7 @@
 
 use std::io::Read;
 
-use super::{Entry, FatbinError, EntryKind, bare_elf, bare_ptx, looks_like_text, until_nul};
+use super::{Entry, EntryKind, FatbinError, bare_elf, bare_ptx, looks_like_text, until_nul};
 
 pub(super) const MAGIC: u32 = 0xBA55_ED50;
 pub(super) const HEADER_BYTES: usize = 16;

@@ -2,7 +2,7 @@
 //! Copies between linear memory of either side, in one, two and three dimensions.
 
 use crate::abi::runtime::{Memcpy3d, Memcpy3dPeer, PitchedPtr, Pos, StreamHandle};
-use crate::core::copy::{Copy, Direction, CopyMemory, Plane};
+use crate::core::copy::{Copy, CopyMemory, Direction, Plane};
 use crate::core::{Code, Core, Result};
 use crate::rt::api::{get, runtime};
 use crate::rt::{check_device, with};

@@ -3,7 +3,7 @@
 //! stream's order and from the pointers.
 
 use crate::abi::runtime::{BatchOp, BatchOperand, MemcpyAttributes, StreamHandle};
-use crate::core::copy::{Copy, Direction, CopyMemory, Plane};
+use crate::core::copy::{Copy, CopyMemory, Direction, Plane};
 use crate::core::{Code, Core, Result};
 use crate::rt::api::{get, list, put, runtime};
 use crate::rt::with;

@@ -8,7 +8,7 @@ use crate::abi::runtime::{
     KernelNodeParams, MemAccess, MemLocation, MemPoolProps, Memcpy3d, MemsetParams, NodeHandle, PitchedPtr,
     Pos,
 };
-use crate::core::copy::{Copy, Fill, CopyMemory, Plane};
+use crate::core::copy::{Copy, CopyMemory, Fill, Plane};
 use crate::core::graph::Work;
 use crate::core::launch::{Command, Launch};
 use crate::core::{Code, Core, Result};

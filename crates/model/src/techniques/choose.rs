@@ -4,7 +4,7 @@
 use std::fmt;
 
 use warpwatt_base::suggest;
-use warpwatt_config::{Config, ParameterKind, Parameter, Refusal};
+use warpwatt_config::{Config, Parameter, ParameterKind, Refusal};
 
 use super::chosen::builds_on;
 use super::{Technique, Techniques};

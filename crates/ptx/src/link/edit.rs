@@ -8,7 +8,7 @@ use super::Unit;
 use super::split::{Piece, PieceKind};
 use super::symbols::Plan;
 use crate::ast::Item;
-use crate::lexer::{TokenKind, Token};
+use crate::lexer::{Token, TokenKind};
 
 /// The files of all texts, numbered from 1.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 
 use warpwatt_base::Span;
 
-use crate::lexer::{TokenKind, Token, tokens};
+use crate::lexer::{Token, TokenKind, tokens};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PieceKind {

@@ -233,8 +233,11 @@ impl Parser<'_> {
         if self.eat(TokenKind::Semicolon) {
             return Ok(());
         }
-        let next_line =
-            self.starts_line() && matches!(self.peek(), TokenKind::Ident | TokenKind::Dotted | TokenKind::At | TokenKind::RBrace);
+        let next_line = self.starts_line()
+            && matches!(
+                self.peek(),
+                TokenKind::Ident | TokenKind::Dotted | TokenKind::At | TokenKind::RBrace
+            );
         let expected = if next_line || self.peek() == TokenKind::RBrace { "`;`" } else { "`,` or `;`" };
         let reported = self.unexpected(expected);
         if next_line { Ok(()) } else { Err(reported) }
@@ -317,7 +320,9 @@ impl Parser<'_> {
 
     fn reads_like_statement(&self) -> bool {
         match self.peek() {
-            TokenKind::Ident => self.peek_second() == TokenKind::Colon || Opcode::parse(self.word()).is_some(),
+            TokenKind::Ident => {
+                self.peek_second() == TokenKind::Colon || Opcode::parse(self.word()).is_some()
+            }
             TokenKind::At => true,
             TokenKind::Dotted => DIRECTIVES.contains(&self.word()),
             _ => false,

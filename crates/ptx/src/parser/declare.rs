@@ -229,7 +229,9 @@ impl Parser<'_> {
             let space = match self.word() {
                 ".param" => Space::Param,
                 ".reg" => Space::Reg,
-                _ if self.peek() == TokenKind::Dotted => return Err(self.unknown_directive(&[".param", ".reg"])),
+                _ if self.peek() == TokenKind::Dotted => {
+                    return Err(self.unknown_directive(&[".param", ".reg"]));
+                }
                 _ => return Err(self.unexpected("a parameter (`.param` or `.reg`)")),
             };
             self.bump();

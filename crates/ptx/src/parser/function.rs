@@ -36,7 +36,8 @@ impl Parser<'_> {
         while self.peek() == TokenKind::Dotted && self.word() == ".attribute" {
             self.attribute()?;
         }
-        let returns = if !is_kernel && self.peek() == TokenKind::LParen { self.parameters()? } else { Vec::new() };
+        let returns =
+            if !is_kernel && self.peek() == TokenKind::LParen { self.parameters()? } else { Vec::new() };
         let (name, span) = self.name("a function name")?;
         let mut function = Function {
             name,
@@ -124,7 +125,9 @@ impl Parser<'_> {
 
     /// After a broken header: to the body or the end of the prototype.
     fn recover_header(&mut self) {
-        while !matches!(self.peek(), TokenKind::LBrace | TokenKind::Semicolon | TokenKind::End) && !self.at_function() {
+        while !matches!(self.peek(), TokenKind::LBrace | TokenKind::Semicolon | TokenKind::End)
+            && !self.at_function()
+        {
             self.bump();
         }
     }

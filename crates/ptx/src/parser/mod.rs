@@ -17,7 +17,7 @@ use warpwatt_base::{Interner, Span, Sym};
 
 use crate::ast::{Module, Stmt, Target};
 use crate::diagnostic::Diagnostic;
-use crate::lexer::{TokenKind, Token, tokens};
+use crate::lexer::{Token, TokenKind, tokens};
 use crate::suggest;
 
 /// Deepest nesting of blocks, vectors, initialisers and parentheses. Compilers stay below ten.
@@ -213,8 +213,10 @@ impl<'t> Parser<'t> {
                 "this comment never ends",
             )
             .with_help("close it with `*/`"),
-            TokenKind::BadString => Diagnostic::error("ptx-syntax", span, "this string does not end on its line")
-                .with_help("close it with `\"`"),
+            TokenKind::BadString => {
+                Diagnostic::error("ptx-syntax", span, "this string does not end on its line")
+                    .with_help("close it with `\"`")
+            }
             TokenKind::BadText => Diagnostic::error("ptx-syntax", span, "this is not PTX")
                 .with_help(format!("expected {expected} here")),
             // What is missing is missing after the token before, not at the start of some later line.

@@ -30,7 +30,9 @@ impl Parser<'_> {
     pub(super) fn operand(&mut self, op: Opcode) -> Parse<Operand> {
         let start = self.span();
         let kind = match self.peek() {
-            TokenKind::LParen if op == Opcode::Call => OperandKind::Group(self.list(TokenKind::RParen, "`,` or `)`")?),
+            TokenKind::LParen if op == Opcode::Call => {
+                OperandKind::Group(self.list(TokenKind::RParen, "`,` or `)`")?)
+            }
             _ => self.simple()?,
         };
         let first = Operand { kind, span: self.since(start) };

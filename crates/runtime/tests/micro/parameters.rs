@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use warpwatt_config::{Config, ParameterKind, Parameter, apply, validate};
+use warpwatt_config::{Config, Parameter, ParameterKind, apply, validate};
 
 use crate::bench::{How, gpu};
 use crate::jobs::{JOBS, Job, Outcome};

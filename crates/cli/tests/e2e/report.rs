@@ -23,7 +23,7 @@ fn a_record_becomes_one_file_that_needs_nothing_else() {
     for words in [
         "id=\"s-run-1-k0-source\"",
         "Roofline of energy",
-        "What holds it back",
+        "Bottlenecks",
         "__global__",
         "Power over time",
     ] {

@@ -4,14 +4,15 @@
 
     crates/workloads/cuda/*.cu     -> crates/workloads/ptx/*.ptx        for compute_50
     crates/runtime/tests/cuda/*.cu -> crates/runtime/tests/cuda/*.ptx   for compute_75
+    examples/*/*.cu                -> examples/*/*.ptx                  for compute_50
 
 NVRTC comes from PyPI and needs neither a GPU nor a driver:
 
     python3 -m venv venv && venv/bin/pip install 'nvidia-cuda-nvrtc-cu12==12.9.*'
     venv/bin/python tools/build-ptx.py [NAME ...]
 
-The PTX is committed, so this is only run when a source changes; tests check that each PTX was made from the
-source beside it.
+NAME is a source with or without its folder and `.cu`; all sources are compiled when none is named. The PTX is committed, so this is
+only run when a source changes; tests check that the PTX of workloads and tests was made from the source beside it.
 """
 
 import ctypes
@@ -21,11 +22,13 @@ import re
 import sys
 from pathlib import Path
 
-CRATES = Path(__file__).resolve().parent.parent / "crates"
+ROOT = Path(__file__).resolve().parent.parent
+CRATES = ROOT / "crates"
 # (sources, results, architecture)
 SETS = [
     (CRATES / "workloads" / "cuda", CRATES / "workloads" / "ptx", "compute_50"),
     (CRATES / "runtime" / "tests" / "cuda", CRATES / "runtime" / "tests" / "cuda", "compute_75"),
+    *((folder, folder, "compute_50") for folder in sorted((ROOT / "examples").iterdir()) if any(folder.glob("*.cu"))),
 ]
 
 
@@ -80,22 +83,28 @@ def tidy(ptx, name, source):
     return f"// {name}.cu sha256 {digest}\n" + ptx.strip() + "\n"
 
 
+def without_note(ptx):
+    """Examples are shown to readers, as NVRTC makes them."""
+    return ptx.split("\n", 1)[1]
+
+
 def main():
+    sources = [(path, results, architecture) for folder, results, architecture in SETS for path in sorted(folder.glob("*.cu"))]
+    named = {Path(name).stem for name in sys.argv[1:]}
+    unknown = named - {path.stem for path, _, _ in sources}
+    if unknown:
+        sys.exit(f"no such source: {' '.join(sorted(unknown))}; nothing was compiled")
     nvrtc = load_nvrtc()
-    named = set(sys.argv[1:])
-    wanted = set(named)
-    for sources, results, architecture in SETS:
-        for path in sorted(sources.glob("*.cu")):
-            name = path.stem
-            if named and name not in named:
-                continue
-            wanted.discard(name)
-            source = path.read_bytes()
-            ptx = tidy(compile_source(nvrtc, name, source, architecture), name, source)
-            (results / f"{name}.ptx").write_text(ptx)
-            print(f"{name}.ptx: {len(ptx.splitlines())} lines")
-    if wanted:
-        sys.exit(f"no such source: {' '.join(sorted(wanted))}")
+    for path, results, architecture in sources:
+        name = path.stem
+        if named and name not in named:
+            continue
+        source = path.read_bytes()
+        ptx = tidy(compile_source(nvrtc, name, source, architecture), name, source)
+        if results.is_relative_to(ROOT / "examples"):
+            ptx = without_note(ptx)
+        (results / f"{name}.ptx").write_text(ptx)
+        print(f"{(results / name).relative_to(ROOT)}.ptx: {len(ptx.splitlines())} lines")
 
 
 main()

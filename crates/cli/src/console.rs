@@ -109,7 +109,7 @@ impl Console {
     pub fn stdout_failure(&self) -> Option<Failure> {
         let reason = self.stdout_error.get()?;
         let failure = Failure::new(Exit::Io, format!("cannot write the result to standard output: {reason}"));
-        Some(failure.help("make room where standard output goes, or send it elsewhere"))
+        Some(failure.help("free space on the disk that standard output is written to, or redirect it"))
     }
 
     /// The part of the result that `-q` leaves out.

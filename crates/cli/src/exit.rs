@@ -50,7 +50,7 @@ pub struct Failure {
 
 /// One of several things that are wrong, and what to do about it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Told {
+pub struct UsageProblem {
     pub message: String,
     pub help: String,
 }
@@ -73,9 +73,9 @@ impl Failure {
     }
 
     /// All that is wrong with what was asked for, each with what to do about it.
-    pub fn several(mut problems: Vec<Told>) -> Failure {
+    pub fn several(mut problems: Vec<UsageProblem>) -> Failure {
         if problems.len() == 1
-            && let Some(Told { message, help }) = problems.pop()
+            && let Some(UsageProblem { message, help }) = problems.pop()
         {
             return Failure::usage(message).help(help);
         }

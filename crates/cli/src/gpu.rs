@@ -14,7 +14,7 @@ use warpwatt_runtime::Techniques;
 
 use crate::args::{GpuArgs, ListArgs, ShowArgs};
 use crate::console::{Console, write_result};
-use crate::exit::{Exit, Failure, Told};
+use crate::exit::{Exit, Failure, UsageProblem};
 use crate::table::{Table, paragraph};
 use crate::technique;
 
@@ -109,7 +109,7 @@ fn find(gpu: &str, settings: &[String]) -> Result<GpuFile, Failure> {
         // What the value rested on was said about another one.
         file.reasons.remove(setting.split('=').next().unwrap_or_default().trim());
     }
-    let about_techniques = techniques.into_iter().map(|setting| Told {
+    let about_techniques = techniques.into_iter().map(|setting| UsageProblem {
         message: format!("`{setting}` is about a technique, not about a GPU"),
         help: "give it to `run`, `exec` or `bench`; `warpwatt list techniques --show NAME` shows a technique"
             .to_owned(),
@@ -157,16 +157,16 @@ pub fn failure(errors: &[Error]) -> Failure {
 }
 
 /// Makes a setting, or says what is wrong with it.
-pub fn apply_told(config: &mut Config, setting: &str) -> Result<(), Told> {
+pub fn apply_told(config: &mut Config, setting: &str) -> Result<(), UsageProblem> {
     apply(config, setting).map_err(told)
 }
 
-fn told(error: Error) -> Told {
+fn told(error: Error) -> UsageProblem {
     let place = match &error.place {
         Some(place) => format!("{}:{}:{}: ", place.file, place.line, place.column),
         None => String::new(),
     };
-    Told { message: place + &error.problem.message(), help: error.problem.help() }
+    UsageProblem { message: place + &error.problem.message(), help: error.problem.help() }
 }
 
 fn write_json(path: &Path, document: &Value, console: &Console) -> Result<(), Failure> {

@@ -99,9 +99,9 @@ pub struct Symbols {
 
 /// Symbols of jobs that have been run, for other runs of the same.
 #[derive(Default)]
-pub struct Known(Mutex<BTreeMap<String, Place>>);
+pub struct Known(Mutex<BTreeMap<String, SymbolsSlot>>);
 
-type Place = Arc<Mutex<Option<Arc<Symbols>>>>;
+type SymbolsSlot = Arc<Mutex<Option<Arc<Symbols>>>>;
 
 impl Known {
     /// The symbols of a job, which is run if it has not been.

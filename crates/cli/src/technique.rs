@@ -10,15 +10,15 @@ use warpwatt_runtime::{InjectedFault, Technique, TechniqueError, Techniques};
 
 use crate::args::{FaultPlace, GpuArgs, ListArgs};
 use crate::console::{Console, write_result};
-use crate::exit::{Exit, Failure, Told};
+use crate::exit::{Exit, Failure, UsageProblem};
 use crate::table::paragraph;
 
 /// What to say when verification has found what was injected.
 pub const NOTICED: &str = "this is the bit that `--inject-fault` flipped: the error was detected";
 
-impl From<TechniqueError> for Told {
-    fn from(TechniqueError { message, help }: TechniqueError) -> Told {
-        Told { message, help }
+impl From<TechniqueError> for UsageProblem {
+    fn from(TechniqueError { message, help }: TechniqueError) -> UsageProblem {
+        UsageProblem { message, help }
     }
 }
 
@@ -28,20 +28,20 @@ pub fn setting(text: &str) -> Option<&str> {
 }
 
 /// The techniques that `--with` and `--set technique.` switch on. Settings come after, so that they change what is on.
-pub fn choose(args: &GpuArgs, refused: &mut Vec<Told>) -> Techniques {
+pub fn choose(args: &GpuArgs, refused: &mut Vec<UsageProblem>) -> Techniques {
     let mut techniques = Techniques::default();
     for text in &args.with {
         match twice(text) {
             Some(told) => refused.push(told),
-            None => refused.extend(techniques.with(text).err().map(Told::from)),
+            None => refused.extend(techniques.with(text).err().map(UsageProblem::from)),
         }
     }
     for text in args.set.iter().filter_map(|text| setting(text)) {
         match text.split_once('=') {
             Some((key, value)) => {
-                refused.extend(techniques.set(key.trim(), value.trim()).err().map(Told::from));
+                refused.extend(techniques.set(key.trim(), value.trim()).err().map(UsageProblem::from));
             }
-            None => refused.push(Told {
+            None => refused.push(UsageProblem {
                 message: format!("`technique.{text}` gives no value"),
                 help: "write technique.NAME.parameter=value".to_owned(),
             }),
@@ -52,20 +52,20 @@ pub fn choose(args: &GpuArgs, refused: &mut Vec<Told>) -> Techniques {
 }
 
 /// A parameter that is given twice: one of the values would be lost.
-fn twice(text: &str) -> Option<Told> {
+fn twice(text: &str) -> Option<UsageProblem> {
     let (name, settings) = text.split_once(':')?;
     let keys: Vec<_> =
         settings.split(',').filter_map(|setting| Some(setting.split_once('=')?.0.trim())).collect();
     let (_, key) = keys.iter().enumerate().find(|(place, key)| keys[..*place].contains(key))?;
-    Some(Told {
+    Some(UsageProblem {
         message: format!("`{key}` of `{}` is given twice", name.trim()),
         help: "give it once".to_owned(),
     })
 }
 
 /// What is not possible together, or on this GPU.
-pub fn check(techniques: &Techniques, config: &Config, refused: &mut Vec<Told>) {
-    refused.extend(techniques.validate(config).err().unwrap_or_default().into_iter().map(Told::from));
+pub fn check(techniques: &Techniques, config: &Config, refused: &mut Vec<UsageProblem>) {
+    refused.extend(techniques.validate(config).err().unwrap_or_default().into_iter().map(UsageProblem::from));
 }
 
 /// Has a bit spoilt, which something has to be stored for.
@@ -186,7 +186,7 @@ fn as_json(info: &Technique) -> Result<serde_json::Value, Failure> {
 mod tests {
     use super::*;
 
-    fn chosen(with: &[&str], set: &[&str]) -> (Techniques, Vec<Told>) {
+    fn chosen(with: &[&str], set: &[&str]) -> (Techniques, Vec<UsageProblem>) {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         let mut refused = Vec::new();
         let args = GpuArgs { with: owned(with), set: owned(set), ..GpuArgs::default() };

@@ -112,7 +112,7 @@ fn suite(suites: &Suites, paper: &str) -> String {
     }
     let mut text = table.render() + "\n" + &paragraph(&counted, 0);
     for (workload, why) in &chosen.stand_ins {
-        text += &paragraph(&format!("{workload} stands in: {why}"), 0);
+        text += &paragraph(&format!("{workload} replaces a program of the suite: {why}"), 0);
     }
     if !chosen.compute_bound.is_empty() {
         let names = chosen.compute_bound.join(", ");

@@ -6,7 +6,7 @@
 //! defined several times and by parts (`lane`), and phis have become copies. Uses may name a part of a wide value at both stages.
 //!
 //! Invariants: phis stand first in a block, with one source per predecessor in the order of `Block::preds`; a predicate value has `words == 0`;
-//! a guarded definition (guard not "true") in SSA names in `keep` the value that lanes without the guard keep (`None`: nobody reads those lanes).
+//! a guarded definition (guard not "true") in SSA names in `keep` the value that lanes without the guard keep (`None`: those lanes are never read).
 
 use smallvec::SmallVec;
 use warpwatt_base::typed_id;

@@ -6,7 +6,7 @@
 
 use warpwatt_base::SplitMix64;
 use warpwatt_oracle::float::{self, Arith};
-use warpwatt_oracle::{Kind, Launch, Memory, Ty, integer};
+use warpwatt_oracle::{Launch, Memory, ScalarKind, Ty, integer};
 
 use rustc_apfloat::Round;
 use rustc_apfloat::Round::*;
@@ -37,7 +37,7 @@ fn cases() -> usize {
     std::env::var("WARPWATT_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(4_000)
 }
 
-const fn ty(kind: Kind, bits: u32) -> Ty {
+const fn ty(kind: ScalarKind, bits: u32) -> Ty {
     Ty { kind, bits, lanes: 1 }
 }
 
@@ -143,7 +143,7 @@ fn integer_edges(bits: u32) -> Vec<u64> {
 #[test]
 fn integer_division_is_exact() {
     for (bits, prefix) in [(16, "16"), (32, "32"), (64, "64")] {
-        for (sign, kind) in [("u", Kind::Unsigned), ("s", Kind::Signed)] {
+        for (sign, kind) in [("u", ScalarKind::Unsigned), ("s", ScalarKind::Signed)] {
             let of = ty(kind, bits);
             let word = format!("{sign}{prefix}");
             let operands = pairs(&integer_edges(bits), &[], of, u64::from(bits));
@@ -406,7 +406,7 @@ fn reciprocal_roots_of_doubles_are_good_to_their_last_places() {
 fn halves_go_through_single_precision() {
     let every: Vec<(u64, u64)> = (0..0x1_0000).map(|raw| (raw, 0)).collect();
     let twice: Vec<(u64, u64)> = (0..0x1_0000u64).map(|raw| (raw | (raw ^ 0x1234) << 16, 0)).collect();
-    let formats = [(ty(Kind::Float, 16), "f16"), (ty(Kind::Brain, 16), "bf16")];
+    let formats = [(ty(ScalarKind::Float, 16), "f16"), (ty(ScalarKind::Brain, 16), "bf16")];
     for (of, word) in formats {
         let through = |raw: u64, function: fn(f64) -> f64, ftz: bool| {
             let wide =

@@ -2,7 +2,7 @@
 //! The macro that declares parameters: each once, with type, default, range, unit and meaning. Structures, reading, writing and
 //! documentation all come from the declaration.
 
-use crate::value::Kind;
+use crate::value::ParameterKind;
 
 /// What is known about a parameter besides its value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,7 +13,7 @@ pub struct Parameter {
     pub section: &'static str,
     /// The part of the key after the last dot.
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: ParameterKind,
     pub unit: &'static str,
     pub doc: &'static str,
 }
@@ -31,7 +31,7 @@ pub struct Section {
 pub enum Refusal {
     UnknownKey,
     /// Not a value of the parameter's kind, or out of its range.
-    BadValue(Kind),
+    BadValue(ParameterKind),
 }
 
 /// Values of a technique's parameters.

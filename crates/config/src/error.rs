@@ -6,11 +6,11 @@ use std::fmt;
 
 use warpwatt_base::suggest;
 
-use crate::{Config, Kind, Parameter, Refusal};
+use crate::{Config, Parameter, ParameterKind, Refusal};
 
 /// A place in a GPU file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct FilePosition {
     pub file: String,
     /// From 1 on.
     pub line: u32,
@@ -22,7 +22,7 @@ pub struct Place {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Error {
     /// `None` for what does not come from a file.
-    pub place: Option<Place>,
+    pub place: Option<FilePosition>,
     pub problem: Problem,
 }
 
@@ -36,7 +36,7 @@ pub enum Problem {
         key: &'static str,
         /// As it was written.
         value: String,
-        kind: Kind,
+        kind: ParameterKind,
         unit: &'static str,
     },
     /// Values that are legal each, but not together.
@@ -139,7 +139,7 @@ impl Problem {
             }
             Problem::BadValue { key, value, kind, .. } => {
                 let typo = match kind {
-                    Kind::Choice(words) => suggest::nearest(value.trim_matches('"'), words),
+                    ParameterKind::Choice(words) => suggest::nearest(value.trim_matches('"'), words),
                     _ => None,
                 };
                 match typo {
@@ -190,7 +190,7 @@ impl From<Problem> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        if let Some(Place { file, line, column }) = &self.place {
+        if let Some(FilePosition { file, line, column }) = &self.place {
             write!(f, "{file}:{line}:{column}: ")?;
         }
         write!(f, "{}; {}", self.problem.message(), self.problem.help())

@@ -11,7 +11,7 @@ use warpwatt_base::suggest;
 use crate::error::shortened;
 use crate::reasons::{self, Reason};
 use crate::sizes::Size;
-use crate::{Config, Error, Kind, MEMORIES, PRESETS, Parameter, Place, Problem, validate};
+use crate::{Config, Error, FilePosition, MEMORIES, PRESETS, Parameter, ParameterKind, Problem, validate};
 
 /// What a file inherits from unless it says otherwise: the defaults of the declarations.
 pub(crate) const ROOT: &str = "gtx480";
@@ -242,7 +242,7 @@ impl<'t> Reader<'t> {
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
         let begin = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
         let column = String::from_utf8_lossy(&before[begin..]).chars().count() + 1;
-        let place = Place {
+        let place = FilePosition {
             file: self.file_name.to_owned(),
             line: u32::try_from(line).unwrap_or(u32::MAX),
             column: u32::try_from(column).unwrap_or(u32::MAX),
@@ -358,11 +358,11 @@ impl<'t> Reader<'t> {
         config: &mut Config,
     ) {
         let text = match (parameter.kind, value) {
-            (Kind::Integer { .. }, DeValue::Integer(number)) => {
+            (ParameterKind::Integer { .. }, DeValue::Integer(number)) => {
                 i128::from_str_radix(number.as_str(), number.radix()).ok().map(|number| number.to_string())
             }
-            (Kind::Switch, DeValue::Boolean(switch)) => Some(switch.to_string()),
-            (Kind::Choice(_) | Kind::File, DeValue::String(word)) => Some(word.to_string()),
+            (ParameterKind::Switch, DeValue::Boolean(switch)) => Some(switch.to_string()),
+            (ParameterKind::Choice(_) | ParameterKind::File, DeValue::String(word)) => Some(word.to_string()),
             _ => None,
         };
         let taken = text.is_some_and(|text| config.set(parameter.key, &text).is_ok());

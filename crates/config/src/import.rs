@@ -441,7 +441,11 @@ fn written(
         let _ = writeln!(out, "\n[{}]", section.key);
         for (parameter, (_, option)) in own {
             let value = config.get(parameter.key).unwrap_or_default();
-            let value = if matches!(parameter.kind, crate::Kind::Choice(_)) { quoted(&value) } else { value };
+            let value = if matches!(parameter.kind, crate::ParameterKind::Choice(_)) {
+                quoted(&value)
+            } else {
+                value
+            };
             let _ = writeln!(out, "{} = {{ value = {value}, source = {} }}", parameter.name, quoted(option));
         }
     }

@@ -22,7 +22,7 @@ mod write;
 
 pub use declare::{Parameter, Refusal, Section, Settings};
 pub use derived::LINE_BYTES;
-pub use error::{Error, Place, Problem};
+pub use error::{Error, FilePosition, Problem};
 pub use file::GpuFile;
 pub use import::{Imported, Unmapped, import};
 pub use listing::{Difference, apply, apply_all, differences, listing, sha256, values};
@@ -34,5 +34,5 @@ pub use reasons::{Basis, Reason};
 pub use reference::reference;
 pub use rules::validate;
 pub use schema::gpu_schema;
-pub use value::{FileName, Kind, Value};
+pub use value::{FileName, ParameterKind, Value};
 pub use write::to_toml;

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::shortened;
 use crate::sizes::Size;
-use crate::{Config, Error, Kind, Parameter, Problem};
+use crate::{Config, Error, Parameter, ParameterKind, Problem};
 
 /// Every parameter with its value as it is written, in the order of declaration.
 pub fn listing(config: &Config) -> Vec<(&'static str, String)> {
@@ -20,9 +20,9 @@ pub fn values(config: &Config) -> Map<String, Json> {
     let one = |parameter: &Parameter| {
         let text = shown(config, parameter);
         let value = match parameter.kind {
-            Kind::Integer { .. } => text.parse::<u32>().map_or(Json::Null, Json::from),
-            Kind::Switch => Json::from(text == "true"),
-            Kind::Choice(_) | Kind::File => Json::from(text),
+            ParameterKind::Integer { .. } => text.parse::<u32>().map_or(Json::Null, Json::from),
+            ParameterKind::Switch => Json::from(text == "true"),
+            ParameterKind::Choice(_) | ParameterKind::File => Json::from(text),
         };
         (parameter.key.to_owned(), value)
     };

@@ -14,7 +14,7 @@ choice! {
         Gto = "gto",
         /// Round robin.
         Lrr = "lrr",
-        /// Round robin among few active warps; those that wait for memory make room for pending ones.
+        /// Round robin among few active warps; those that wait for memory are replaced by pending ones.
         TwoLevel = "two-level",
     }
 }

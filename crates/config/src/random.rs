@@ -6,7 +6,7 @@
 
 use warpwatt_base::SplitMix64;
 
-use crate::{Config, Kind, Parameter, validate};
+use crate::{Config, Parameter, ParameterKind, validate};
 
 /// The GPU of a seed; the same one each time.
 pub fn random(seed: u64) -> Config {
@@ -27,10 +27,10 @@ pub fn random(seed: u64) -> Config {
 /// A value of a parameter's range.
 fn draw(parameter: &Parameter, defaults: &Config, random: &mut SplitMix64) -> String {
     let (min, max) = match parameter.kind {
-        Kind::Switch => return random.chance(2).to_string(),
-        Kind::Choice(words) => return words[random.below(words.len() as u32) as usize].to_owned(),
-        Kind::File => return String::new(),
-        Kind::Integer { min, max } => (min, max),
+        ParameterKind::Switch => return random.chance(2).to_string(),
+        ParameterKind::Choice(words) => return words[random.below(words.len() as u32) as usize].to_owned(),
+        ParameterKind::File => return String::new(),
+        ParameterKind::Integer { min, max } => (min, max),
     };
     let default: u32 = defaults.get(parameter.key).and_then(|value| value.parse().ok()).unwrap_or(min);
     // Half of the values stay as they are, so that what is odd meets what is usual.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::listing::values;
 use crate::sizes::SIZES;
-use crate::{Config, Kind, MEMORIES, PRESETS, Parameter};
+use crate::{Config, MEMORIES, PRESETS, Parameter, ParameterKind};
 
 /// The schema of `warpwatt.gpu/1` as a JSON document.
 pub fn gpu_schema() -> Value {
@@ -70,10 +70,10 @@ fn described(parameter: &Parameter) -> String {
 
 fn kind(parameter: &Parameter) -> Value {
     match parameter.kind {
-        Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
-        Kind::Switch => json!({ "type": "boolean" }),
-        Kind::Choice(words) => json!({ "enum": words }),
-        Kind::File => json!({ "type": "string" }),
+        ParameterKind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        ParameterKind::Switch => json!({ "type": "boolean" }),
+        ParameterKind::Choice(words) => json!({ "enum": words }),
+        ParameterKind::File => json!({ "type": "string" }),
     }
 }
 

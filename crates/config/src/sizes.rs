@@ -3,7 +3,7 @@
 
 use crate::derived::LINE_BYTES;
 use crate::error::shortened;
-use crate::{Config, Kind, Parameter, Problem, Value};
+use crate::{Config, Parameter, ParameterKind, Problem, Value};
 
 /// A size that follows from parameters, and sets one of them.
 pub(crate) struct Size {
@@ -37,7 +37,7 @@ impl Size {
     fn refused(&self, config: &Config, value: &str) -> Problem {
         let step = (self.step)(config);
         let range = match self.parameter().map(|parameter| parameter.kind) {
-            Some(Kind::Integer { min, max }) => format!(", with {} in {min}–{max}", self.sets),
+            Some(ParameterKind::Integer { min, max }) => format!(", with {} in {min}–{max}", self.sets),
             _ => String::new(),
         };
         Problem::BadSize {

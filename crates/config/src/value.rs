@@ -3,7 +3,7 @@
 
 /// What a parameter takes, for messages, the schema and the documentation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ParameterKind {
     /// A whole number from `min` to `max`.
     Integer { min: u32, max: u32 },
     /// `true` or `false`.
@@ -14,14 +14,14 @@ pub enum Kind {
     File,
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for ParameterKind {
     /// What is legal, as in “allowed: 1–64”.
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self {
-            Kind::Integer { min, max } => write!(f, "{min}–{max}"),
-            Kind::Switch => f.write_str("true or false"),
-            Kind::Choice(words) => f.write_str(&words.join(", ")),
-            Kind::File => f.write_str("the name of a file, without commas"),
+            ParameterKind::Integer { min, max } => write!(f, "{min}–{max}"),
+            ParameterKind::Switch => f.write_str("true or false"),
+            ParameterKind::Choice(words) => f.write_str(&words.join(", ")),
+            ParameterKind::File => f.write_str("the name of a file, without commas"),
         }
     }
 }
@@ -29,7 +29,7 @@ impl std::fmt::Display for Kind {
 /// A value that a parameter can have.
 pub trait Value: Copy + PartialEq {
     /// What is legal, given the range of the declaration.
-    fn kind(range: (u32, u32)) -> Kind;
+    fn kind(range: (u32, u32)) -> ParameterKind;
     /// Reads a value; `None` if the text is none of this kind. The unit decides whether sizes such as `16KB` are understood.
     fn read(text: &str, unit: &str) -> Option<Self>;
     fn show(self) -> String;
@@ -38,8 +38,8 @@ pub trait Value: Copy + PartialEq {
 }
 
 impl Value for u32 {
-    fn kind((min, max): (u32, u32)) -> Kind {
-        Kind::Integer { min, max }
+    fn kind((min, max): (u32, u32)) -> ParameterKind {
+        ParameterKind::Integer { min, max }
     }
 
     fn read(text: &str, unit: &str) -> Option<u32> {
@@ -62,8 +62,8 @@ impl Value for u32 {
 }
 
 impl Value for bool {
-    fn kind(_: (u32, u32)) -> Kind {
-        Kind::Switch
+    fn kind(_: (u32, u32)) -> ParameterKind {
+        ParameterKind::Switch
     }
 
     fn read(text: &str, _: &str) -> Option<bool> {
@@ -93,8 +93,8 @@ impl FileName {
 }
 
 impl Value for FileName {
-    fn kind(_: (u32, u32)) -> Kind {
-        Kind::File
+    fn kind(_: (u32, u32)) -> ParameterKind {
+        ParameterKind::File
     }
 
     fn read(text: &str, _: &str) -> Option<FileName> {
@@ -119,8 +119,8 @@ macro_rules! choice {
         pub enum $name { $($(#[$doc])* $variant,)* }
 
         impl $crate::Value for $name {
-            fn kind(_: (u32, u32)) -> $crate::Kind {
-                $crate::Kind::Choice(&[$($word),*])
+            fn kind(_: (u32, u32)) -> $crate::ParameterKind {
+                $crate::ParameterKind::Choice(&[$($word),*])
             }
             fn read(text: &str, _: &str) -> Option<Self> {
                 match text { $($word => Some($name::$variant),)* _ => None }

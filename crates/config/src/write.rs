@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use crate::file::ROOT;
 use crate::listing::shown;
-use crate::{Config, GpuFile, Kind, PRESETS, Parameter, Reason};
+use crate::{Config, GpuFile, PRESETS, Parameter, ParameterKind, Reason};
 
 /// All parameters as TOML, with what each means, its unit and what is legal if `annotated`.
 pub fn to_toml(config: &Config, annotated: bool) -> String {
@@ -61,5 +61,9 @@ fn legal(parameter: &Parameter) -> String {
 
 fn quoted(config: &Config, parameter: &Parameter) -> String {
     let value = shown(config, parameter);
-    if matches!(parameter.kind, Kind::Choice(_) | Kind::File) { format!("\"{value}\"") } else { value }
+    if matches!(parameter.kind, ParameterKind::Choice(_) | ParameterKind::File) {
+        format!("\"{value}\"")
+    } else {
+        value
+    }
 }

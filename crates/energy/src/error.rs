@@ -3,12 +3,12 @@
 
 use std::fmt;
 
-pub use warpwatt_config::Place;
+pub use warpwatt_config::FilePosition;
 
 /// Something wrong with a technology file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Error {
-    pub place: Option<Place>,
+    pub place: Option<FilePosition>,
     pub problem: Problem,
 }
 
@@ -107,7 +107,7 @@ impl From<Problem> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        if let Some(Place { file, line, column }) = &self.place {
+        if let Some(FilePosition { file, line, column }) = &self.place {
             write!(f, "{file}:{line}:{column}: ")?;
         }
         write!(f, "{}; {}", self.problem.message(), self.problem.help())

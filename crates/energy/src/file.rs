@@ -10,7 +10,7 @@ use toml::Spanned;
 use warpwatt_base::suggest;
 
 use crate::builtin::TECHNOLOGIES;
-use crate::error::{Error, Place, Problem, shortened};
+use crate::error::{Error, FilePosition, Problem, shortened};
 use crate::technology::{Die, Origin, Silicon, Structure, Technology};
 
 /// A technology: what the structures of a GPU take, each number with its source.
@@ -127,7 +127,7 @@ impl Origin {
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
         let begin = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
         let column = String::from_utf8_lossy(&before[begin..]).chars().count() + 1;
-        let place = Place {
+        let place = FilePosition {
             file: self.file.clone(),
             line: u32::try_from(line).unwrap_or(u32::MAX),
             column: u32::try_from(column).unwrap_or(u32::MAX),

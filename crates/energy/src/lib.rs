@@ -23,7 +23,7 @@ mod units;
 pub use attribute::{Attribution, Part, Shares, attribute};
 pub use builtin::{DEFAULT, TECHNOLOGIES, TechnologyText};
 pub use columns::Parts;
-pub use error::{Error, Place, Problem};
+pub use error::{Error, FilePosition, Problem};
 pub use evaluate::{Breakdown, Component, StructureEnergy};
 pub use figures::{FIGURES, Figure};
 pub use file::technology_schema;

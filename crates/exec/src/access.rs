@@ -170,7 +170,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         }
     }
 
-    /// Fills in the lanes' offsets into shared memory. False: not all are in bounds, or somebody wants to be asked first.
+    /// Fills in the lanes' offsets into shared memory. False: not all are in bounds, or a check has to see the access first.
     #[inline(always)]
     unsafe fn in_shared(&mut self, warp: &Warp, block: &Block, code: &Code, mask: u32) -> bool {
         // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,

@@ -5,7 +5,7 @@
 use warpwatt_isa::Op;
 
 use crate::cta::{Block, Warp};
-use crate::image::Kind;
+use crate::image::UopKind;
 use crate::machine::{Event, Machine};
 use crate::port::GlobalPort;
 use crate::rows::lanes_of;
@@ -121,7 +121,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         let others = mask & !group;
         // What is not executed now is counted when it is.
         let postponed = match self.grid.image.code[pc as usize].kind {
-            Kind::WarpSync => others,
+            UopKind::WarpSync => others,
             _ => mask,
         };
         let count = &mut self.counts[pc as usize];
@@ -138,7 +138,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             warp.splits.set_aside(others, pc);
         }
         match self.grid.image.code[pc as usize].kind {
-            Kind::WarpSync => warp.splits.block(pc + 1, Wait::WarpSync(members)),
+            UopKind::WarpSync => warp.splits.block(pc + 1, Wait::WarpSync(members)),
             _ => warp.splits.block(pc, Wait::Collective(members)),
         }
         if let Some(event) = self.grant_collectives(warp, block) {

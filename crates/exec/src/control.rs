@@ -7,7 +7,7 @@ use warpwatt_isa::{BarKind, NO_PC, Sub};
 use crate::barrier::BARRIERS;
 use crate::cta::{Block, Warp};
 use crate::fault::FaultKind;
-use crate::image::Kind;
+use crate::image::UopKind;
 use crate::machine::{Event, Machine};
 use crate::port::GlobalPort;
 use crate::rows::lanes_of;
@@ -20,33 +20,33 @@ impl<P: GlobalPort> Machine<'_, P> {
         let active = warp.splits.cur.mask;
         let rest = Path { pc: pc + 1, mask: active & !mask, step: Step::Jump };
         match code.kind {
-            Kind::Call if mask == active => {
+            UopKind::Call if mask == active => {
                 warp.splits.call(code.target, pc + 1);
             }
-            Kind::Call => {
+            UopKind::Call => {
                 let call = Path { pc: code.target, mask, step: Step::Call(pc + 1) };
                 warp.splits.fork(&[rest, call], pc + 1);
             }
-            Kind::Ret if mask == active => {
+            UopKind::Ret if mask == active => {
                 if !warp.splits.ret() {
                     return self.end_lanes(warp, block, pc, mask);
                 }
             }
-            Kind::Ret => match warp.splits.cur.frames.last() {
+            UopKind::Ret => match warp.splits.cur.frames.last() {
                 Some(&to) => {
                     self.tally.divergent_branches += 1;
                     warp.splits.fork(&[Path { pc: to, mask, step: Step::Return }, rest], NO_PC);
                 }
                 None => return self.end_lanes(warp, block, pc, mask),
             },
-            Kind::Exit => return self.end_lanes(warp, block, pc, mask),
+            UopKind::Exit => return self.end_lanes(warp, block, pc, mask),
             // SAFETY: as the caller promises (see `Machine`).
-            Kind::Brx | Kind::CallInd => return unsafe { self.indirect(warp, block, pc, mask) },
+            UopKind::Brx | UopKind::CallInd => return unsafe { self.indirect(warp, block, pc, mask) },
             // SAFETY: as the caller promises (see `Machine`).
-            Kind::Bar => return unsafe { self.barrier(warp, block, pc, mask) },
+            UopKind::Bar => return unsafe { self.barrier(warp, block, pc, mask) },
             // SAFETY: as the caller promises (see `Machine`).
-            Kind::WarpSync => return unsafe { self.warp_sync(warp, block, pc, mask) },
-            Kind::Nanosleep => {
+            UopKind::WarpSync => return unsafe { self.warp_sync(warp, block, pc, mask) },
+            UopKind::Nanosleep => {
                 warp.splits.go(pc + 1);
                 if warp.splits.cur.mask != 0 && warp.splits.cur.mask != warp.splits.live {
                     warp.splits.give_way();
@@ -73,7 +73,7 @@ impl<P: GlobalPort> Machine<'_, P> {
     unsafe fn indirect(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
         let image = self.grid.image;
         let code = &image.code[pc as usize];
-        let call = code.kind == Kind::CallInd;
+        let call = code.kind == UopKind::CallInd;
         let mut paths: SmallVec<[Path; 8]> = SmallVec::new();
         let rest = warp.splits.cur.mask & !mask;
         if rest != 0 {

@@ -32,7 +32,7 @@ pub(crate) struct Warp {
     pub look_after: u32,
     /// It spins: its turn comes after the other blocks'.
     pub resting: bool,
-    /// Registers that got a value from another instruction than the one that names them, as a set: somebody else arrived or ended.
+    /// Registers that got a value from another instruction than the one that names them, as a set, because another warp arrived or exited.
     pub late: [u64; 4],
     /// Barriers of the grid that it came to.
     pub grid_syncs: u32,

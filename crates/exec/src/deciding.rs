@@ -6,7 +6,7 @@
 
 use warpwatt_isa::{Op, Pred, PredSrc, Reg, SReg, Src, Sub, Uop};
 
-use crate::image::{Image, Kind};
+use crate::image::{Image, UopKind};
 
 /// Registers and predicates that decide, as sets.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -27,7 +27,7 @@ impl Deciding {
             let before = set.clone();
             for &pc in &executed {
                 let uop = &uops[pc];
-                let computes = matches!(image.code[pc].kind, Kind::Alu | Kind::S2r | Kind::Nop);
+                let computes = matches!(image.code[pc].kind, UopKind::Alu | UopKind::S2r | UopKind::Nop);
                 if !computes || set.has_result_of(uop) {
                     set.add_operands_of(uop);
                 }

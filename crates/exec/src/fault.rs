@@ -18,7 +18,7 @@ pub enum FaultKind {
     WrongSpace,
     /// All warps of a block wait, and none of them can open what the others wait for.
     BarrierDeadlock,
-    /// Warps run without changing anything: a lock that nobody will release.
+    /// Warps run without changing anything: a lock that is never released.
     NoProgress,
     StackOverflow,
     /// The kernel executed `trap`.
@@ -41,11 +41,11 @@ pub enum FaultKind {
     InvalidLaunch,
     /// Two warps touched the same shared byte between barriers, and one of them wrote.
     SharedRace,
-    /// A shared byte was read that nobody had written.
+    /// An uninitialised shared byte was read.
     UninitializedShared,
     /// Two blocks touched the same byte of global memory without an order between them, and one of them wrote.
     GlobalRace,
-    /// A byte of global memory was read that nobody had written.
+    /// An uninitialised byte of global memory was read.
     UninitializedGlobal,
     /// A shuffle by a lane that its mask does not name, or from one that does not take part.
     AbsentLane,

@@ -36,7 +36,7 @@ pub enum ImageError {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum UopKind {
     /// Computes on registers alone.
     Alu,
     /// As `Alu`, for lanes that a member mask names.
@@ -74,7 +74,7 @@ pub(crate) enum Kind {
 #[derive(Clone)]
 pub(crate) struct Code {
     pub kernel: Kernel,
-    pub kind: Kind,
+    pub kind: UopKind,
     pub guard: u8,
     pub pdst: [u8; 2],
     pub psrc: [u8; 3],
@@ -134,7 +134,7 @@ impl Image {
         for (pc, uop) in program.uops.iter().enumerate() {
             code.push(decoder.decode(pc as u32, uop)?);
         }
-        code.push(Code { kind: Kind::End, ..decoder.blank() });
+        code.push(Code { kind: UopKind::End, ..decoder.blank() });
         let (pool, consts) = (decoder.pool, decoder.consts);
         let entries = program.functions.iter().map(|f| (f.id, f.entry)).collect();
         Ok(Image { program, level, uops, code, pool, consts, entries })
@@ -175,7 +175,7 @@ impl Decoder<'_> {
     fn blank(&self) -> Code {
         Code {
             kernel: no_kernel,
-            kind: Kind::Nop,
+            kind: UopKind::Nop,
             guard: 7,
             pdst: [TRASH_PRED; 2],
             psrc: [7; 3],
@@ -264,7 +264,7 @@ impl Decoder<'_> {
         })
     }
 
-    fn kind(&self, pc: u32, uop: &Uop) -> Result<(Kind, Kernel), ImageError> {
+    fn kind(&self, pc: u32, uop: &Uop) -> Result<(UopKind, Kernel), ImageError> {
         let len = self.program.uops.len() as u32;
         let inside = |target: u32| {
             if target < len { Ok(()) } else { Err(ImageError::Target { pc, text: uop.to_string() }) }
@@ -273,51 +273,51 @@ impl Decoder<'_> {
             inside(uop.reconv)?;
         }
         let kind = match uop.op {
-            Op::S2r => Kind::S2r,
+            Op::S2r => UopKind::S2r,
             Op::Ld => match uop.mem.space {
-                Space::Global => Kind::LdGlobal,
-                Space::Shared => Kind::LdShared,
-                _ => Kind::LdOther,
+                Space::Global => UopKind::LdGlobal,
+                Space::Shared => UopKind::LdShared,
+                _ => UopKind::LdOther,
             },
             Op::St => match uop.mem.space {
-                Space::Global => Kind::StGlobal,
-                Space::Shared => Kind::StShared,
-                _ => Kind::StOther,
+                Space::Global => UopKind::StGlobal,
+                Space::Shared => UopKind::StShared,
+                _ => UopKind::StOther,
             },
-            Op::Atom | Op::Red => Kind::Atomic,
-            Op::Tex | Op::Tld4 | Op::Txq | Op::Suld | Op::Sust | Op::Sured => Kind::Texture,
-            Op::IsSpace => Kind::IsSpace,
-            Op::Membar | Op::Cctl | Op::Nop => Kind::Nop,
+            Op::Atom | Op::Red => UopKind::Atomic,
+            Op::Tex | Op::Tld4 | Op::Txq | Op::Suld | Op::Sust | Op::Sured => UopKind::Texture,
+            Op::IsSpace => UopKind::IsSpace,
+            Op::Membar | Op::Cctl | Op::Nop => UopKind::Nop,
             Op::Bra => {
                 inside(uop.target)?;
-                Kind::Bra
+                UopKind::Bra
             }
             Op::Brx => {
                 let bad = ImageError::Target { pc, text: uop.to_string() };
                 let table = self.program.tables.get(uop.target as usize).ok_or(bad)?;
                 table.iter().try_for_each(|&target| inside(target))?;
-                Kind::Brx
+                UopKind::Brx
             }
             Op::Call => {
                 inside(uop.target)?;
-                Kind::Call
+                UopKind::Call
             }
-            Op::CallInd => Kind::CallInd,
-            Op::Ret => Kind::Ret,
-            Op::Exit => Kind::Exit,
-            Op::Bar => Kind::Bar,
-            Op::WarpSync => Kind::WarpSync,
-            Op::Nanosleep => Kind::Nanosleep,
-            Op::Trap => Kind::Trap,
-            Op::Brkpt => Kind::Brkpt,
-            Op::Sys if matches!(uop.sub, Sub::Sys(_)) => Kind::Sys,
+            Op::CallInd => UopKind::CallInd,
+            Op::Ret => UopKind::Ret,
+            Op::Exit => UopKind::Exit,
+            Op::Bar => UopKind::Bar,
+            Op::WarpSync => UopKind::WarpSync,
+            Op::Nanosleep => UopKind::Nanosleep,
+            Op::Trap => UopKind::Trap,
+            Op::Brkpt => UopKind::Brkpt,
+            Op::Sys if matches!(uop.sub, Sub::Sys(_)) => UopKind::Sys,
             _ => {
                 let sync = matches!(uop.op, Op::Match | Op::Redux | Op::Elect)
                     || matches!(uop.op, Op::Shfl | Op::Vote) && uop.flags.has(Flags::SYNC);
                 return Ok(match lanes::select(self.level, uop) {
-                    Some(kernel) if sync => (Kind::Sync, kernel),
-                    Some(kernel) => (Kind::Alu, kernel),
-                    None => (Kind::Unsupported, no_kernel as Kernel),
+                    Some(kernel) if sync => (UopKind::Sync, kernel),
+                    Some(kernel) => (UopKind::Alu, kernel),
+                    None => (UopKind::Unsupported, no_kernel as Kernel),
                 });
             }
         };

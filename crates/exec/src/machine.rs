@@ -8,7 +8,7 @@ use warpwatt_isa::{Op, Order, Uop};
 use crate::cta::{Block, Warp};
 use crate::fault::{AccessKind, Fault, FaultAccess, FaultKind};
 use crate::grid::Grid;
-use crate::image::{Code, Kind};
+use crate::image::{Code, UopKind};
 use crate::lanes::{Args, Level, Row};
 use crate::options::Services;
 use crate::port::GlobalPort;
@@ -188,12 +188,12 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
             self.lanes += lanes;
             warp.issued += 1;
             match code.kind {
-                Kind::Alu => {
+                UopKind::Alu => {
                     if mask != 0 {
                         self.compute(warp, code, image.uops.get_unchecked(pc as usize), mask);
                     }
                 }
-                Kind::Bra => {
+                UopKind::Bra => {
                     count.lanes += u64::from((active & !mask).count_ones());
                     if mask == active {
                         warp.splits.go(code.target);
@@ -211,12 +211,12 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     }
                     return if warp.splits.cur.mask == 0 { Event::Blocked } else { Event::Go };
                 }
-                Kind::LdGlobal => {
+                UopKind::LdGlobal => {
                     if mask != 0 && !self.load_global(warp, code, pc, mask) {
                         return self.access_slowly(warp, block, pc, mask, AccessKind::Load);
                     }
                 }
-                Kind::StGlobal => {
+                UopKind::StGlobal => {
                     if mask != 0 && !self.store_global(warp, code, pc, mask) {
                         let event = self.access_slowly(warp, block, pc, mask, AccessKind::Store);
                         return self.wrote(warp, event);
@@ -224,12 +224,12 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     let event = self.advance(warp, pc);
                     return self.wrote(warp, event);
                 }
-                Kind::LdShared => {
+                UopKind::LdShared => {
                     if mask != 0 && !self.load_shared(warp, block, code, mask) {
                         return self.access_slowly(warp, block, pc, mask, AccessKind::Load);
                     }
                 }
-                Kind::StShared => {
+                UopKind::StShared => {
                     if mask != 0 && !self.store_shared(warp, block, code, mask) {
                         let event = self.access_slowly(warp, block, pc, mask, AccessKind::Store);
                         return self.wrote(warp, event);
@@ -237,17 +237,17 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     let event = self.advance(warp, pc);
                     return self.wrote(warp, event);
                 }
-                Kind::Nop => {}
-                Kind::LdOther | Kind::StOther | Kind::Atomic if mask != 0 => {
+                UopKind::Nop => {}
+                UopKind::LdOther | UopKind::StOther | UopKind::Atomic if mask != 0 => {
                     let event = match WIDE {
                         #[cfg(target_arch = "x86_64")]
                         true => self.other_access_avx2(warp, block, pc, mask),
                         _ => self.other_access(warp, block, pc, mask),
                     };
                     return match code.kind {
-                        Kind::LdOther => event,
+                        UopKind::LdOther => event,
                         // A spinning split that tries to get a lock has not changed anything.
-                        Kind::Atomic if image.uops.get_unchecked(pc as usize).op == Op::Atom => {
+                        UopKind::Atomic if image.uops.get_unchecked(pc as usize).op == Op::Atom => {
                             match warp.splits.cur.spins {
                                 true => event,
                                 false => self.tell_spinning(warp, event),
@@ -314,7 +314,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
     ) -> Event {
         let image = self.grid.image;
         let (code, uop) = (&image.code[pc as usize], &image.uops[pc as usize]);
-        if code.kind == Kind::End {
+        if code.kind == UopKind::End {
             let detail = "execution ran past the last instruction";
             return self.raise(warp, block, pc, FaultKind::InvalidPc, warp.splits.cur.mask, detail.into());
         }
@@ -324,20 +324,20 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         // SAFETY: as the caller promises (see `Machine`); the AVX2 copies run where the host has it.
         unsafe {
             match code.kind {
-                Kind::Sync => self.collective(warp, block, pc, mask),
-                Kind::S2r => {
+                UopKind::Sync => self.collective(warp, block, pc, mask),
+                UopKind::S2r => {
                     self.special_register(warp, block, code, uop, mask);
                     self.advance(warp, pc)
                 }
-                Kind::IsSpace => {
+                UopKind::IsSpace => {
                     self.is_space(warp, code, uop, mask);
                     self.advance(warp, pc)
                 }
-                Kind::Texture => self.texture(warp, block, pc, mask),
-                Kind::Sys => self.system(warp, block, pc, mask),
-                Kind::Trap => self.raise(warp, block, pc, FaultKind::Trap, mask, String::new()),
-                Kind::Brkpt => self.raise(warp, block, pc, FaultKind::Breakpoint, mask, String::new()),
-                Kind::Unsupported => {
+                UopKind::Texture => self.texture(warp, block, pc, mask),
+                UopKind::Sys => self.system(warp, block, pc, mask),
+                UopKind::Trap => self.raise(warp, block, pc, FaultKind::Trap, mask, String::new()),
+                UopKind::Brkpt => self.raise(warp, block, pc, FaultKind::Breakpoint, mask, String::new()),
+                UopKind::Unsupported => {
                     let detail = format!("this machine does not have `{uop}`");
                     self.raise(warp, block, pc, FaultKind::Unsupported, mask, detail)
                 }

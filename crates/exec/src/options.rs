@@ -105,7 +105,7 @@ pub struct CheckOptions {
     pub shuffles: bool,
     /// Accesses to shared memory that leave the array that they were meant for.
     pub arrays: bool,
-    /// Memory that kernels took with `malloc` and nobody freed.
+    /// Memory that kernels allocated with `malloc` and never freed.
     pub leaks: bool,
     /// How strictly loads are held to allocations.
     pub bounds: Bounds,
@@ -198,7 +198,7 @@ pub trait Services {
     fn progress(&mut self, _done: u64, _total: u64) {}
 }
 
-/// For kernels that print nothing, or when nobody wants to read it.
+/// For kernels that print nothing, or whose output is discarded.
 pub struct Quiet;
 
 impl Services for Quiet {

@@ -27,7 +27,7 @@ enum Region {
 }
 
 /// A lane's access: the region, and the offset in it.
-struct Place {
+struct RegionOffset {
     region: Region,
     offset: u64,
 }
@@ -53,7 +53,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         kind: AccessKind,
     ) -> Event {
         let bytes = u32::from(self.grid.image.code[pc as usize].bytes);
-        let mut places: [Option<Place>; 32] = [const { None }; 32];
+        let mut places: [Option<RegionOffset>; 32] = [const { None }; 32];
         let mut first: Option<Refusal> = None;
         let mut refused = 0;
         for lane in lanes_of(mask) {
@@ -143,7 +143,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         lane: usize,
         kind: AccessKind,
         refusal: &Refusal,
-    ) -> Option<Place> {
+    ) -> Option<RegionOffset> {
         let memory = self.port.memory();
         let &Refusal { kind: fault, address, space, .. } = refusal;
         let bytes = u32::from(self.grid.image.code[pc as usize].bytes);
@@ -162,14 +162,14 @@ impl<P: GlobalPort> Machine<'_, P> {
         memory.note_stray(Stray { grid, pc, cta, thread, address, bytes, count: 1 });
         Some(match memory.behind(address, bytes.into()) {
             Some(host) => {
-                Place { region: Region::Global { host, guest: address, len: bytes.into() }, offset: 0 }
+                RegionOffset { region: Region::Global { host, guest: address, len: bytes.into() }, offset: 0 }
             }
-            None => Place { region: Region::Nowhere, offset: 0 },
+            None => RegionOffset { region: Region::Nowhere, offset: 0 },
         })
     }
 
     /// Whether any lane of a load goes to bytes that it must wait for.
-    fn any_must_wait(&self, places: &[Option<Place>; 32], bytes: u32) -> bool {
+    fn any_must_wait(&self, places: &[Option<RegionOffset>; 32], bytes: u32) -> bool {
         places.iter().flatten().any(|place| match place.region {
             Region::Global { host, guest, .. } => {
                 let host = host.wrapping_add(place.offset as usize);
@@ -274,7 +274,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         pc: u32,
         lane: usize,
         kind: AccessKind,
-    ) -> Result<Place, Refusal> {
+    ) -> Result<RegionOffset, Refusal> {
         let image = self.grid.image;
         let (code, uop) = (&image.code[pc as usize], &image.uops[pc as usize]);
         let bytes = u64::from(code.bytes);
@@ -331,7 +331,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             Region::Global { guest, .. } => address - guest,
             _ => address,
         };
-        Ok(Place { region, offset })
+        Ok(RegionOffset { region, offset })
     }
 
     fn global_region(

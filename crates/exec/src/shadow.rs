@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Optional checks of shared memory: reads of bytes nobody wrote, and bytes that two threads touch without an order between them when one
+//! Optional checks of shared memory: reads of uninitialised bytes, and bytes that two threads access without an order between them when one
 //! of them writes.
 //!
 //! Every byte remembers its last plain writer, its last readers of two warps and its last atomic user. Two accesses are ordered
@@ -21,7 +21,7 @@ use crate::rows::lanes_of;
 /// Who touched a byte last, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Touch {
-    /// Warp plus one; 0 for nobody.
+    /// Warp plus one; 0 for none.
     warp: u32,
     lanes: u32,
     /// Barriers that had opened.
@@ -90,7 +90,7 @@ pub(crate) struct Shadow {
     orders: Vec<Order>,
     /// What those told who wrote a place with an atomic or a volatile store.
     told: FxHashMap<u64, Vec<u32>>,
-    /// The first read of a byte that nobody wrote. It is reported when the epoch ends: a write that comes until then makes it a race.
+    /// The first read of an uninitialised byte. It is reported when the epoch ends: a write that comes until then makes it a race.
     pending: Option<(u32, Finding)>,
 }
 
@@ -172,7 +172,7 @@ impl Shadow {
         }
     }
 
-    /// A read of what nobody wrote, when nothing can make it a race any more. `last`: nobody will come to a barrier again.
+    /// A read of uninitialised memory, once it can no longer become a race. `last`: no thread will reach a barrier again.
     pub(crate) fn due(&mut self, last: bool) -> Option<Finding> {
         self.pending.take_if(|(epoch, _)| last || *epoch < self.epoch).map(|(_, finding)| finding)
     }

@@ -7,7 +7,7 @@
 
 use warpwatt_isa::NO_PC;
 
-/// No join: these lanes meet nobody before they end.
+/// No join: these lanes reconverge with no others before they exit.
 pub(crate) const NO_JOIN: u32 = u32::MAX;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

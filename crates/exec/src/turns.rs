@@ -118,7 +118,7 @@ impl Splits {
         found.inspect(|&index| self.swap(index)).is_some()
     }
 
-    /// Puts all lanes together that stand at one place, if these are all there are. They have nobody left to wait for.
+    /// Puts all lanes together that stand at one place, if these are all there are. No other lanes are left to wait for.
     pub(crate) fn unite(&mut self) {
         let same = |split: &Split| {
             (split.pc, split.wait) == (self.cur.pc, Wait::Ready) && split.frames == self.cur.frames

@@ -168,6 +168,6 @@ ops! {
     Pack = "pack",
     /// Part `Sub::Part(i)` of wide value a
     Part = "part",
-    /// A value that nobody may rely on
+    /// An undefined value
     Undef = "undef",
 }

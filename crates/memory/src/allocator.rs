@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which ranges of device memory are in use: a next-fit allocator, so that a freed range is reused as late as possible and
-//! a stale pointer is noticed rather than silently reading somebody else's data.
+//! an access through a stale pointer is detected instead of silently reading other data.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -45,7 +45,7 @@ pub struct DeviceMemory {
     strays: Strays,
     /// Checks of kernels' accesses, if any are on.
     monitor: Option<Mutex<Monitor>>,
-    /// Sees all accesses, if somebody is to.
+    /// Sees all accesses, if there is one.
     witness: Option<Box<dyn Witness>>,
     /// What kernels took with `malloc`, and where: launch, place in the program, thread.
     heap: BTreeMap<u64, HeapOrigin>,

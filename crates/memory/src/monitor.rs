@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Optional checks of global memory: bytes that two blocks of a launch access without an order between them when one of them writes, and
-//! bytes that are read before anybody, host or kernel, wrote them.
+//! bytes that are read before host or kernel wrote them.
 //!
 //! Accesses of blocks are ordered by the end of a launch, by barriers of the grid, and by atomics and volatile accesses: a block that
 //! writes such a place tells what it did before and what it has learnt, one that reads it learns that (vector clocks, one entry per
@@ -78,7 +78,7 @@ pub struct Finding {
 
 #[derive(Clone, Copy, Default)]
 struct Mark {
-    /// Plus one; 0 for nobody.
+    /// Plus one; 0 for none.
     block: u32,
     clock: u32,
     phase: u32,

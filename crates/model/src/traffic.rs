@@ -40,7 +40,7 @@ pub struct Traffic {
     dram: FxHashMap<u64, LineBytes>,
     /// Contents of lines that moved, with the number of times that they were read and written.
     moved: FxHashMap<LineBytes, [u64; 2]>,
-    /// Lines read that nobody had written.
+    /// Lines read that were never written.
     pub untouched: u64,
     /// Frequencies in the data of loads and stores.
     pub loads_stores: Profile,

@@ -4,14 +4,14 @@
 use warpwatt_ptx::ast::Space;
 use warpwatt_ptx::words::{Mod, Opcode};
 
-use crate::bind::{Instr, Operand, Place};
+use crate::bind::{Instr, Operand, VariableAddress};
 use crate::float::{self, Arith};
-use crate::form::{Kind, Ty};
+use crate::form::{ScalarKind, Ty};
 use crate::integer as int;
 use crate::memory::{self, load, store};
 use crate::thread::{Thread, World, window_of};
 
-const ADDRESS: Ty = Ty { kind: Kind::Unsigned, bits: 64, lanes: 1 };
+const ADDRESS: Ty = Ty { kind: ScalarKind::Unsigned, bits: 64, lanes: 1 };
 
 impl Thread {
     /// Space and offset in it of an address operand.
@@ -21,8 +21,8 @@ impl Thread {
         let at = self.read(world, base, ADDRESS)?.wrapping_add(*offset as u64);
         let in_function = self.frames.len() > 1;
         Ok(match (instr.form.space, place) {
-            (_, Some(Place::Frame(_))) => (Space::Local, at),
-            (_, Some(Place::KernelParam(_))) => (Space::Param, at),
+            (_, Some(VariableAddress::Frame(_))) => (Space::Local, at),
+            (_, Some(VariableAddress::KernelParam(_))) => (Space::Param, at),
             (Some(Space::Param), None) if in_function => (Space::Local, at),
             (Some(space @ (Space::Shared | Space::Local | Space::Const)), _) => (space, at & 0xffff_ffff),
             (Some(space), _) => (space, at),

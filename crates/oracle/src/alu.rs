@@ -6,7 +6,7 @@ use warpwatt_ptx::words::{Mod, Opcode};
 use crate::bind::Instr;
 use crate::convert;
 use crate::float::{self, Arith, Special};
-use crate::form::{Form, Kind, Ty, mask};
+use crate::form::{Form, ScalarKind, Ty, mask};
 use crate::integer as int;
 
 /// Source operands of an instruction, numbered from 1 as PTX writes them after the destination.
@@ -202,7 +202,7 @@ fn integer_op(op: Opcode, form: &Form, ty: Ty, src: &impl Sources) -> Result<Opt
         Opcode::And => get(1)? & get(2)?,
         Opcode::Or => get(1)? | get(2)?,
         Opcode::Xor => get(1)? ^ get(2)?,
-        Opcode::Not if ty.kind == Kind::Pred => get(1)? ^ 1,
+        Opcode::Not if ty.kind == ScalarKind::Pred => get(1)? ^ 1,
         Opcode::Not => !get(1)?,
         Opcode::Cnot => u64::from(get(1)? == 0),
         Opcode::Shl => int::shift_left(get(1)?, word(2)?, ty.bits),
@@ -215,7 +215,7 @@ fn integer_op(op: Opcode, form: &Form, ty: Ty, src: &impl Sources) -> Result<Opt
             u64::from(int::permute(word(1)?, word(2)?, chosen.map_or_else(|| word(3), Ok)?))
         }
         Opcode::Selp => {
-            let first = src.get(3, Ty { kind: Kind::Pred, bits: 1, lanes: 1 })? != 0;
+            let first = src.get(3, Ty { kind: ScalarKind::Pred, bits: 1, lanes: 1 })? != 0;
             get(if first { 1 } else { 2 })?
         }
         _ => return Ok(None),
@@ -225,7 +225,7 @@ fn integer_op(op: Opcode, form: &Form, ty: Ty, src: &impl Sources) -> Result<Opt
 
 fn float_op(op: Opcode, form: &Form, ty: Ty, src: &impl Sources) -> Result<Option<u64>, String> {
     if op == Opcode::Selp {
-        let first = src.get(3, Ty { kind: Kind::Pred, bits: 1, lanes: 1 })? != 0;
+        let first = src.get(3, Ty { kind: ScalarKind::Pred, bits: 1, lanes: 1 })? != 0;
         return src.get(if first { 1 } else { 2 }, ty).map(Some);
     }
     if op == Opcode::Slct {

@@ -16,7 +16,7 @@ use crate::memory::{self, FUNCTION, Memory};
 const MODULE_GLOBALS: u64 = 0x7000_0000_0000;
 
 #[derive(Clone, Copy, Debug)]
-pub enum Place {
+pub enum VariableAddress {
     /// An absolute address.
     Global(u64),
     Const(u64),
@@ -35,7 +35,7 @@ pub enum Operand {
     Sink,
     /// Special register by name and component.
     Special(String, u8),
-    Var(Place, i64),
+    Var(VariableAddress, i64),
     Function(usize),
     /// Index of the instruction after the label.
     Label(usize),
@@ -64,7 +64,7 @@ pub struct Instr {
 #[derive(Clone, Copy, Debug)]
 pub enum Formal {
     Reg(usize),
-    Bytes { place: Place, size: u64 },
+    Bytes { place: VariableAddress, size: u64 },
 }
 
 #[derive(Clone, Debug, Default)]
@@ -95,7 +95,7 @@ pub struct Bound {
 #[derive(Clone, Debug)]
 enum Meaning {
     Reg(usize),
-    Var(Place),
+    Var(VariableAddress),
     Label(usize),
     Table(Vec<Sym>),
     Prototype,
@@ -104,7 +104,7 @@ enum Meaning {
 struct Binder<'a> {
     module: &'a ast::Module,
     bound: Bound,
-    globals: HashMap<Sym, Place>,
+    globals: HashMap<Sym, VariableAddress>,
     function: Function,
     scopes: Vec<HashMap<Sym, Meaning>>,
     /// Operands of branches, filled in when all labels are known: labels may be used before they are seen.
@@ -172,12 +172,12 @@ impl<'a> Binder<'a> {
                 Space::Global => {
                     let at = align_up(global, align.max(256));
                     global = at + size + 256;
-                    Place::Global(at)
+                    VariableAddress::Global(at)
                 }
                 Space::Const => {
                     let at = align_up(constant, align);
                     constant = at + size;
-                    Place::Const(at)
+                    VariableAddress::Const(at)
                 }
                 Space::Shared if !var.dims.iter().any(Option::is_none) => self.shared(size, align),
                 Space::Shared => continue,
@@ -194,8 +194,8 @@ impl<'a> Binder<'a> {
                 self.initialise(init, ty, &mut bytes, &mut 0)?;
             }
             match self.globals.get(&var.name) {
-                Some(&Place::Global(at)) => memory.map(at, bytes),
-                Some(&Place::Const(at)) => {
+                Some(&VariableAddress::Global(at)) => memory.map(at, bytes),
+                Some(&VariableAddress::Const(at)) => {
                     self.bound.const_bytes[at as usize..][..bytes.len()].copy_from_slice(&bytes);
                 }
                 _ => {}
@@ -204,11 +204,11 @@ impl<'a> Binder<'a> {
         Ok(())
     }
 
-    fn shared(&mut self, size: u64, align: u64) -> Place {
+    fn shared(&mut self, size: u64, align: u64) -> VariableAddress {
         let at = align_up(self.bound.shared_bytes, align);
         self.bound.shared_bytes = at + size;
         self.bound.dynamic_shared = align_up(self.bound.shared_bytes, 16);
-        Place::Shared(at)
+        VariableAddress::Shared(at)
     }
 
     fn initialise(&self, init: &Init, ty: Ty, bytes: &mut [u8], at: &mut usize) -> Result<(), String> {
@@ -225,9 +225,9 @@ impl<'a> Binder<'a> {
             Init::F64(bits) => *bits,
             Init::Symbol { name, addend, generic, mask: None, .. } => {
                 let base = match self.globals.get(name) {
-                    Some(Place::Global(at)) => *at,
-                    Some(Place::Const(at)) => *at + if *generic { memory::CONST } else { 0 },
-                    Some(Place::Shared(at)) => *at + if *generic { memory::SHARED } else { 0 },
+                    Some(VariableAddress::Global(at)) => *at,
+                    Some(VariableAddress::Const(at)) => *at + if *generic { memory::CONST } else { 0 },
+                    Some(VariableAddress::Shared(at)) => *at + if *generic { memory::SHARED } else { 0 },
                     _ => return Err(format!("address of `{}` in an initialiser", self.name(*name))),
                 };
                 base.wrapping_add(*addend as u64)
@@ -278,7 +278,7 @@ impl<'a> Binder<'a> {
         let place = if kernel {
             let at = align_up(self.function.param_bytes, align);
             self.function.param_bytes = at + size;
-            Place::KernelParam(at)
+            VariableAddress::KernelParam(at)
         } else {
             self.frame(size, align)
         };
@@ -286,10 +286,10 @@ impl<'a> Binder<'a> {
         Ok(Formal::Bytes { place, size })
     }
 
-    fn frame(&mut self, size: u64, align: u64) -> Place {
+    fn frame(&mut self, size: u64, align: u64) -> VariableAddress {
         let at = align_up(self.function.frame_bytes, align);
         self.function.frame_bytes = at + size;
-        Place::Frame(at)
+        VariableAddress::Frame(at)
     }
 
     fn register(&mut self, name: Sym, ty: ast::Type, scope: usize) -> Result<usize, String> {
@@ -399,7 +399,7 @@ impl<'a> Binder<'a> {
                 (None, None) if name.starts_with('%') => Operand::Special(name.to_owned(), 0),
                 (None, None) if self.is_dynamic_shared(sym) => {
                     // Its place is after everything else in shared memory, which is not known yet.
-                    Operand::Var(Place::Shared(u64::MAX), offset)
+                    Operand::Var(VariableAddress::Shared(u64::MAX), offset)
                 }
                 (None, None) if name.starts_with("__ww_") => Operand::Special(name.to_owned(), 0),
                 (None, None) => return Err(format!("unknown name `{name}`")),

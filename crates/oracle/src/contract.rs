@@ -171,7 +171,7 @@ fn has_effect(instr: &Instr) -> bool {
         || instr.op == Ld && ordered
 }
 
-/// The registers that are needed after each instruction. What only serves a result that nobody needs is not.
+/// The registers that are needed after each instruction. Registers that contribute only to dead results are not needed.
 fn live_after(code: &[Instr]) -> Vec<Slots> {
     let mut before = vec![Slots::new(); code.len()];
     let mut after = before.clone();

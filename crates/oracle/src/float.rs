@@ -5,7 +5,7 @@ use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 use warpwatt_ptx::words::Mod;
 
-use crate::form::{Kind, Ty, mask};
+use crate::form::{ScalarKind, Ty, mask};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arith {
@@ -20,7 +20,7 @@ pub enum Arith {
 macro_rules! with_format {
     ($ty:expr, $F:ident => $body:expr) => {
         match ($ty.kind, $ty.bits) {
-            (Kind::Brain, _) => {
+            (ScalarKind::Brain, _) => {
                 type $F = BFloat;
                 $body
             }
@@ -52,7 +52,7 @@ pub fn sign(raw: u64, ty: Ty) -> u64 {
 /// Bits of the fraction.
 fn fraction(ty: Ty) -> u32 {
     match (ty.kind, ty.bits) {
-        (Kind::Brain, _) => 7,
+        (ScalarKind::Brain, _) => 7,
         (_, 16) => 10,
         (_, 64) => 52,
         _ => 23,

@@ -7,7 +7,7 @@ use warpwatt_ptx::ast::{Scalar, Space};
 use warpwatt_ptx::words::Mod;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ScalarKind {
     Unsigned,
     Signed,
     /// Untyped bits.
@@ -21,24 +21,24 @@ pub enum Kind {
 /// The type of one value; packed pairs have `lanes` 2 and the width of one of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ty {
-    pub kind: Kind,
+    pub kind: ScalarKind,
     pub bits: u32,
     pub lanes: u32,
 }
 
 impl Ty {
-    const fn new(kind: Kind, bits: u32) -> Ty {
+    const fn new(kind: ScalarKind, bits: u32) -> Ty {
         Ty { kind, bits, lanes: 1 }
     }
 
-    const fn pair(kind: Kind, bits: u32) -> Ty {
+    const fn pair(kind: ScalarKind, bits: u32) -> Ty {
         Ty { kind, bits, lanes: 2 }
     }
 
-    pub const B32: Ty = Ty::new(Kind::Bits, 32);
-    pub const U32: Ty = Ty::new(Kind::Unsigned, 32);
-    pub const F32: Ty = Ty::new(Kind::Float, 32);
-    pub const F64: Ty = Ty::new(Kind::Float, 64);
+    pub const B32: Ty = Ty::new(ScalarKind::Bits, 32);
+    pub const U32: Ty = Ty::new(ScalarKind::Unsigned, 32);
+    pub const F32: Ty = Ty::new(ScalarKind::Float, 32);
+    pub const F64: Ty = Ty::new(ScalarKind::Float, 64);
 
     pub fn width(self) -> u32 {
         self.bits * self.lanes
@@ -49,11 +49,11 @@ impl Ty {
     }
 
     pub fn signed(self) -> bool {
-        self.kind == Kind::Signed
+        self.kind == ScalarKind::Signed
     }
 
     pub fn float(self) -> bool {
-        matches!(self.kind, Kind::Float | Kind::Brain)
+        matches!(self.kind, ScalarKind::Float | ScalarKind::Brain)
     }
 
     /// One lane of a packed pair.
@@ -66,7 +66,7 @@ impl Ty {
     }
 
     pub fn of_scalar(scalar: Scalar) -> Option<Ty> {
-        use Kind::*;
+        use ScalarKind::*;
         Some(match scalar {
             Scalar::U8 => Ty::new(Unsigned, 8),
             Scalar::U16 => Ty::new(Unsigned, 16),
@@ -92,7 +92,7 @@ impl Ty {
     }
 
     fn of_mod(word: Mod) -> Option<Ty> {
-        use Kind::*;
+        use ScalarKind::*;
         Some(match word {
             Mod::U8 => Ty::new(Unsigned, 8),
             Mod::U16 => Ty::new(Unsigned, 16),

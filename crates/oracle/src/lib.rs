@@ -2,7 +2,7 @@
 //! A plain interpreter of PTX for tests: one thread at a time, straight from the syntax tree, nothing optimised.
 //!
 //! It says what a kernel means, independently of the compiler and of the machine. Threads run one after the other until they meet at a
-//! barrier or an exchange between lanes; CTAs run in order. So kernels must not wait for other CTAs, and what their atomics return must not
+//! barrier or an exchange between lanes; blocks run in order. So kernels must not wait for other blocks, and what their atomics return must not
 //! matter where its order would. The semantics is that of the PTX ISA; every choice that PTX leaves open is made in the module that needs it.
 
 mod access;
@@ -18,7 +18,7 @@ mod memory;
 pub mod random;
 mod thread;
 
-pub use form::{Kind, Ty};
+pub use form::{ScalarKind, Ty};
 pub use memory::Memory;
 use thread::{State, Thread, World};
 use warpwatt_ptx::ast;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where threads meet: CTA barriers and the instructions by which the lanes of a warp exchange values.
+//! Synchronisation of threads: block barriers, and the instructions by which the lanes of a warp exchange values.
 
 use warpwatt_ptx::words::{Mod, Opcode};
 
 use crate::bind::{Instr, Operand};
-use crate::form::{Kind, Ty};
+use crate::form::{ScalarKind, Ty};
 use crate::integer as int;
 use crate::thread::{State, Thread, World};
 
@@ -29,7 +29,7 @@ pub struct Collective {
     pub predicate: bool,
 }
 
-const PREDICATE: Ty = Ty { kind: Kind::Pred, bits: 1, lanes: 1 };
+const PREDICATE: Ty = Ty { kind: ScalarKind::Pred, bits: 1, lanes: 1 };
 
 impl Thread {
     /// The instruction at which the thread now waits; its program counter stays there.

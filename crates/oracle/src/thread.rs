@@ -7,14 +7,14 @@ use warpwatt_ptx::ast::Space;
 use warpwatt_ptx::words::{Mod, Opcode};
 
 use crate::alu::{self, Sources};
-use crate::bind::{Bound, Formal, Function, Instr, Operand, Place, function_address};
+use crate::bind::{Bound, Formal, Function, Instr, Operand, VariableAddress, function_address};
 use crate::contract::Fused;
 use crate::float;
-use crate::form::{Kind, Ty, extend};
+use crate::form::{ScalarKind, Ty, extend};
 use crate::meet::{Arrival, Collective};
 use crate::memory::{self, FUNCTION, Memory};
 
-/// What all threads of a CTA share.
+/// State that all threads of a block share.
 pub struct World<'a> {
     pub bound: &'a Bound,
     pub memory: &'a mut Memory,
@@ -42,7 +42,7 @@ pub struct Frame {
 #[derive(Clone, Debug)]
 pub enum State {
     Ready,
-    /// At a CTA barrier.
+    /// At a block barrier.
     Barrier(Arrival),
     /// At an instruction that exchanges values with other lanes.
     Warp(Collective),
@@ -204,7 +204,8 @@ impl Thread {
                 self.write(world, &ops[0], moved, instr.form.ty())?;
             }
             Opcode::Isspacep => {
-                let address = self.read(world, &ops[1], Ty { kind: Kind::Unsigned, bits: 64, lanes: 1 })?;
+                let address =
+                    self.read(world, &ops[1], Ty { kind: ScalarKind::Unsigned, bits: 64, lanes: 1 })?;
                 let within = window_of(address) == instr.form.space;
                 self.write_pred(world, &ops[0], within)?;
             }
@@ -297,14 +298,14 @@ impl Thread {
             (Operand::Vector(parts), whole) => {
                 let value = self.read(world, whole, ty)?;
                 let bits = ty.bits / parts.len() as u32;
-                let part = Ty { kind: Kind::Bits, bits, lanes: 1 };
+                let part = Ty { kind: ScalarKind::Bits, bits, lanes: 1 };
                 parts.iter().enumerate().try_for_each(|(index, operand)| {
                     self.write(world, operand, value >> (bits * index as u32) & part.mask(), part)
                 })
             }
             (whole, Operand::Vector(parts)) => {
                 let bits = ty.bits / parts.len() as u32;
-                let part = Ty { kind: Kind::Bits, bits, lanes: 1 };
+                let part = Ty { kind: ScalarKind::Bits, bits, lanes: 1 };
                 let mut value = 0;
                 for (index, operand) in parts.iter().enumerate() {
                     value |= (self.read(world, operand, part)? & part.mask()) << (bits * index as u32);
@@ -342,7 +343,7 @@ impl Thread {
     }
 
     pub fn read_pred(&self, world: &World, operand: &Operand) -> Result<bool, String> {
-        Ok(self.read(world, operand, Ty { kind: Kind::Pred, bits: 1, lanes: 1 })? != 0)
+        Ok(self.read(world, operand, Ty { kind: ScalarKind::Pred, bits: 1, lanes: 1 })? != 0)
     }
 
     /// Writes a value of `ty`: a wider register is filled by extending it.
@@ -362,14 +363,17 @@ impl Thread {
     }
 
     pub fn write_pred(&mut self, world: &World, operand: &Operand, value: bool) -> Result<(), String> {
-        self.write(world, operand, u64::from(value), Ty { kind: Kind::Pred, bits: 1, lanes: 1 })
+        self.write(world, operand, u64::from(value), Ty { kind: ScalarKind::Pred, bits: 1, lanes: 1 })
     }
 
-    pub fn address_of(&self, world: &World, place: Place) -> u64 {
+    pub fn address_of(&self, world: &World, place: VariableAddress) -> u64 {
         match place {
-            Place::Shared(u64::MAX) => world.bound.dynamic_shared,
-            Place::Global(at) | Place::Const(at) | Place::Shared(at) | Place::KernelParam(at) => at,
-            Place::Frame(at) => self.frame().base + at,
+            VariableAddress::Shared(u64::MAX) => world.bound.dynamic_shared,
+            VariableAddress::Global(at)
+            | VariableAddress::Const(at)
+            | VariableAddress::Shared(at)
+            | VariableAddress::KernelParam(at) => at,
+            VariableAddress::Frame(at) => self.frame().base + at,
         }
     }
 
@@ -407,7 +411,8 @@ impl Thread {
         let index = match callee {
             Operand::Function(index) => *index,
             register @ Operand::Reg(_) => {
-                let address = self.read(world, register, Ty { kind: Kind::Unsigned, bits: 64, lanes: 1 })?;
+                let address =
+                    self.read(world, register, Ty { kind: ScalarKind::Unsigned, bits: 64, lanes: 1 })?;
                 (address.wrapping_sub(FUNCTION) / 16) as usize
             }
             other => return Err(format!("cannot call {other:?}")),
@@ -445,13 +450,13 @@ impl Thread {
             Formal::Reg(_) => 8,
             Formal::Bytes { size, .. } => size,
         };
-        if let Operand::Var(place @ Place::Frame(_), offset) = arg {
+        if let Operand::Var(place @ VariableAddress::Frame(_), offset) = arg {
             let at = self.address_of(world, *place).wrapping_add(*offset as u64);
             return self.local_bytes(at, size).map(|bytes| bytes.to_vec());
         }
         let ty = match formal {
             Formal::Reg(slot) => to.regs[slot],
-            Formal::Bytes { .. } => Ty { kind: Kind::Bits, bits: 64, lanes: 1 },
+            Formal::Bytes { .. } => Ty { kind: ScalarKind::Bits, bits: 64, lanes: 1 },
         };
         let value = self.read(world, arg, ty)?;
         Ok(value.to_le_bytes()[..size.min(8) as usize].to_vec())
@@ -485,7 +490,7 @@ impl Thread {
                 self.local_bytes(at, bytes.len() as u64)?.copy_from_slice(&bytes);
             } else {
                 let value = memory::load(&bytes[..bytes.len().min(8)]);
-                self.write(world, operand, value, Ty { kind: Kind::Bits, bits: 64, lanes: 1 })?;
+                self.write(world, operand, value, Ty { kind: ScalarKind::Bits, bits: 64, lanes: 1 })?;
             }
         }
         self.frame_mut().pc += 1;

@@ -178,7 +178,7 @@ impl Ledger {
                 format!("{some} of the {} programs of its suite, quick,", about.quick_of.unwrap_or_default())
             }
             true => format!("{some} of the {} programs of its suite", some + about.missing.len()),
-            false => format!("workloads of your choice ({})", about.workloads.join(", ")),
+            false => format!("selected workloads ({})", about.workloads.join(", ")),
         };
         let seeds: Vec<_> = about.seeds.iter().map(u64::to_string).collect();
         let plural = |names: &[String]| if names.len() == 1 { "y" } else { "ies" };
@@ -198,13 +198,13 @@ impl Ledger {
     /// How many claims hold, in a line, or why that is not told.
     pub fn tally(&self) -> String {
         if self.rows.is_empty() {
-            return "No paper has this experiment: there is no claim to compare with".to_owned();
+            return "No paper has this experiment, so there are no claims to compare".to_owned();
         }
         let Some(Summary { independent, holds, direction, differs, no_data, unsettled, not_counted }) =
             self.summary
         else {
             return format!(
-                "No tally: {} of {ENOUGH_SEEDS} seeds, so that nothing says how far inputs move the numbers",
+                "No tally: {} of {ENOUGH_SEEDS} seeds, so the spread over inputs is unknown",
                 self.about.seeds.len()
             );
         };
@@ -426,7 +426,7 @@ fn moved(from: Option<f64>, to: Option<f64>) -> bool {
 fn stale(of: &BTreeMap<Size, f64>, size: Size, measured: Option<f64>) -> Option<String> {
     let measured = measured?;
     match of.get(&size) {
-        None => Some(format!("written without a look at size {}", size.name())),
+        None => Some(format!("not written for size {}", size.name())),
         Some(value) if moved(Some(*value), Some(measured)) => {
             Some(format!("written for {}, now it is {}", shown(*value), shown(measured)))
         }

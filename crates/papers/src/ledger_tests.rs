@@ -267,7 +267,7 @@ fn reasons_are_told_where_they_are_needed_and_flagged_when_stale() {
     assert_eq!(moved.flags(1), ["reason is stale"]);
     assert_eq!(row(&claim, -13.0).remarks()[0], "`a > 0` is not true.");
     let elsewhere = Claim { reasons: vec![reason(&[(Size::Medium, 13.0)])], ..claim.clone() };
-    assert!(row(&elsewhere, 13.0).remarks()[0].ends_with("Stale: written without a look at size small."));
+    assert!(row(&elsewhere, 13.0).remarks()[0].ends_with("Stale: not written for size small."));
     let silent = Claim { reasons: Vec::new(), ..claim };
     assert_eq!(row(&silent, 13.0).remarks(), ["No reason is known."]);
 }
@@ -423,7 +423,7 @@ fn page_and_document_show_every_verdict_kind_and_flag() {
     for text in [
         "P on 2 of the 3 programs of its suite at small, seeds 1, 2, 3, GPUs g, h, technology t",
         "missing: M.",
-        "v stands in: it is another V.",
+        "v replaces a program of the suite: it is another V.",
         "failed: w/base",
         "**`holds`** (measured): As it says. Judged: within 0.8 to 1.25 of it; direction: holds > 0.",
     ] {

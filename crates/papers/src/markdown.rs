@@ -29,7 +29,7 @@ impl Ledger {
             let _ = writeln!(page, "Programs of the suite that are missing: {}.", about.missing.join(", "));
         }
         for (workload, why) in &about.stand_ins {
-            let _ = writeln!(page, "{workload} stands in: {why}.");
+            let _ = writeln!(page, "{workload} replaces a program of the suite: {why}.");
         }
         if self.rows.is_empty() {
             return page;

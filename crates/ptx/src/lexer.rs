@@ -13,7 +13,7 @@ use warpwatt_base::Span;
 // Comments, and the lines of DWARF that PTX before 2.0 carries.
 #[logos(skip(r"(//|@@[Dd][Ww][Aa][Rr][Ff])[^\n]*", allow_greedy = true))]
 #[logos(skip("\u{FEFF}"))]
-pub enum Kind {
+pub enum TokenKind {
     #[regex(r"[A-Za-z_$][A-Za-z0-9_$]*|%[A-Za-z0-9_$]+")]
     Ident,
     /// `.word`, `.word::word`
@@ -102,7 +102,7 @@ pub enum Kind {
     End,
 }
 
-fn block_comment(lexer: &mut Lexer<Kind>) -> logos::Filter<()> {
+fn block_comment(lexer: &mut Lexer<TokenKind>) -> logos::Filter<()> {
     match lexer.remainder().find("*/") {
         Some(at) => {
             lexer.bump(at + 2);
@@ -115,35 +115,35 @@ fn block_comment(lexer: &mut Lexer<Kind>) -> logos::Filter<()> {
     }
 }
 
-fn rest_of_line(lexer: &mut Lexer<Kind>) {
+fn rest_of_line(lexer: &mut Lexer<TokenKind>) {
     let rest = lexer.remainder();
     lexer.bump(rest.find('\n').unwrap_or(rest.len()));
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub span: Span,
 }
 
-/// All tokens of a text of less than 4 GiB, with one [`Kind::End`] at the end.
+/// All tokens of a text of less than 4 GiB, with one [`TokenKind::End`] at the end.
 pub fn tokens(text: &str) -> Vec<Token> {
     let mut tokens: Vec<Token> = Vec::with_capacity(text.len() / 4 + 1);
-    let mut lexer = Kind::lexer(text);
+    let mut lexer = TokenKind::lexer(text);
     while let Some(kind) = lexer.next() {
         let range = lexer.span();
         let span = Span::new(range.start as u32, range.end as u32);
-        let kind = kind.unwrap_or(Kind::BadText);
+        let kind = kind.unwrap_or(TokenKind::BadText);
         // Garbage of any length is one token, hence one message.
         match tokens.last_mut() {
-            Some(last) if kind == Kind::BadText && last.kind == kind && last.span.end == span.start => {
+            Some(last) if kind == TokenKind::BadText && last.kind == kind && last.span.end == span.start => {
                 last.span.end = span.end;
             }
             _ => tokens.push(Token { kind, span }),
         }
     }
     let end = text.len() as u32;
-    tokens.push(Token { kind: Kind::End, span: Span::new(end, end) });
+    tokens.push(Token { kind: TokenKind::End, span: Span::new(end, end) });
     tokens
 }
 
@@ -151,7 +151,7 @@ pub fn tokens(text: &str) -> Vec<Token> {
 mod tests {
     use super::*;
 
-    fn kinds(text: &str) -> Vec<Kind> {
+    fn kinds(text: &str) -> Vec<TokenKind> {
         tokens(text).iter().map(|t| t.kind).collect()
     }
 
@@ -167,23 +167,30 @@ mod tests {
     fn comments_and_dwarf_lines_vanish() {
         assert_eq!(
             kinds("/* a * / b */ x // y\n@@DWARF .byte 1, \"\n;\0"),
-            [Kind::Ident, Kind::Semicolon, Kind::End]
+            [TokenKind::Ident, TokenKind::Semicolon, TokenKind::End]
         );
     }
 
     #[test]
     fn numbers_are_whole() {
-        assert_eq!(kinds("0x1E-5"), [Kind::Number, Kind::Minus, Kind::Number, Kind::End]);
+        assert_eq!(kinds("0x1E-5"), [TokenKind::Number, TokenKind::Minus, TokenKind::Number, TokenKind::End]);
         assert_eq!(
             kinds("1.5e-3 7.8 1e+4 0f3F800000 12U"),
-            [Kind::Decimal, Kind::Decimal, Kind::Decimal, Kind::Number, Kind::Number, Kind::End]
+            [
+                TokenKind::Decimal,
+                TokenKind::Decimal,
+                TokenKind::Decimal,
+                TokenKind::Number,
+                TokenKind::Number,
+                TokenKind::End
+            ]
         );
     }
 
     #[test]
     fn unfinished_text_is_one_bad_token() {
-        assert_eq!(kinds("a /* b c"), [Kind::Ident, Kind::BadComment, Kind::End]);
-        assert_eq!(kinds("\"abc\n;"), [Kind::BadString, Kind::Semicolon, Kind::End]);
-        assert_eq!(kinds("é#´ ;"), [Kind::BadText, Kind::Semicolon, Kind::End]);
+        assert_eq!(kinds("a /* b c"), [TokenKind::Ident, TokenKind::BadComment, TokenKind::End]);
+        assert_eq!(kinds("\"abc\n;"), [TokenKind::BadString, TokenKind::Semicolon, TokenKind::End]);
+        assert_eq!(kinds("é#´ ;"), [TokenKind::BadText, TokenKind::Semicolon, TokenKind::End]);
     }
 }

@@ -44,7 +44,7 @@ pub struct Settings {
     /// Keep short branches as branches.
     #[serde(default)]
     pub no_predication: bool,
-    /// Somebody watches how far kernels are.
+    /// Progress of kernels is reported.
     pub live: bool,
     /// Say nothing but errors.
     pub quiet: bool,

@@ -23,7 +23,7 @@ pub fn html(id: &str, a: (&str, &RunRecord), b: (&str, &RunRecord)) -> String {
     out += &inputs(id, a, b);
     out += &headline(id, a, b);
     out += &paired(id, "energy", "Energy by component", &components(a), &components(b), joules);
-    out += &paired(id, "states", "Issue slots by what became of them", &slots(a), &slots(b), count);
+    out += &paired(id, "states", "Issue slots: issued, or by stall reason", &slots(a), &slots(b), count);
     out += &kernels(id, a, b);
     out += &counters(id, a, b);
     out += &lines(id, a, b);
@@ -82,7 +82,7 @@ fn inputs(id: &str, a: &RunRecord, b: &RunRecord) -> String {
         }
     }
     match table.is_empty() {
-        true => "<p class=note>The inputs are the same.</p>".to_owned(),
+        true => "<p class=note>The inputs are identical.</p>".to_owned(),
         false => format!("<h4>Inputs that differ</h4>{}", table.html()),
     }
 }
@@ -233,13 +233,13 @@ fn counters(id: &str, a: &RunRecord, b: &RunRecord) -> String {
     }
     moved.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
     let listed = moved.len();
-    let mut table = table(id, "counters", "Counters that moved", "counter").filter("Filter counters");
+    let mut table = table(id, "counters", "Counters that changed", "counter").filter("Filter counters");
     for (_, name, one, other) in moved.into_iter().take(MOST_COUNTERS) {
         table.push(row(Cell::text(name.clone()), one, other, shown));
     }
     match table.is_empty() {
-        true => "<p class=note>All counters are the same.</p>".to_owned(),
-        false => format!("<h4>Counters that moved: {listed}</h4>{}", table.html()),
+        true => "<p class=note>All counters are equal.</p>".to_owned(),
+        false => format!("<h4>Counters that changed: {listed}</h4>{}", table.html()),
     }
 }
 

@@ -191,7 +191,7 @@ impl Ledger {
         );
         let _ = write!(
             out,
-            "<div class=scroll tabindex=0 role=region aria-label=\"Ledger\"><table class=\"sortable ledger\" id=\"{id}\"><caption>Claims of the paper beside what was measured</caption>\
+            "<div class=scroll tabindex=0 role=region aria-label=\"Ledger\"><table class=\"sortable ledger\" id=\"{id}\"><caption>Claims of the paper and measurements</caption>\
              <thead><tr><th scope=col><button type=button>claim</button></th><th scope=col><button type=button>what</button></th>\
              <th scope=col><button type=button>where</button></th><th scope=col class=n><button type=button>paper</button></th>\
              <th scope=col class=n><button type=button>measured</button></th><th scope=col class=n title=\"least and most of any seed\"><button type=button>seeds</button></th>\
@@ -291,7 +291,7 @@ impl Ledger {
         if !row.others.is_empty() {
             let _ = write!(
                 out,
-                "<p><b>Other readings</b>, which change nothing about the verdict:</p>{}",
+                "<p><b>Alternative readings</b>, which change nothing about the verdict:</p>{}",
                 head("reading")
             );
             row.others.iter().for_each(|other| line(out, &other.name, &other.reading, None, &other.judged));

@@ -130,7 +130,7 @@ fn name(points: &mut [Point]) {
 
 /// One configuration in a plane of time and energy.
 #[derive(Clone, PartialEq, Debug)]
-struct Place {
+struct CostPoint {
     name: String,
     time: f64,
     energy: f64,
@@ -139,7 +139,7 @@ struct Place {
 }
 
 /// Marks the places that no other one is better than in one thing and at least as good in the other.
-fn mark(places: &mut [Place]) {
+fn mark(places: &mut [CostPoint]) {
     let all: Vec<(f64, f64)> = places.iter().map(|place| (place.time, place.energy)).collect();
     for (own, place) in places.iter_mut().enumerate() {
         let (time, energy) = all[own];
@@ -150,13 +150,13 @@ fn mark(places: &mut [Place]) {
 }
 
 /// Means over seeds of a workload's points, by configuration.
-fn of_workload(points: &[Point], workload: &str) -> Vec<Place> {
+fn of_workload(points: &[Point], workload: &str) -> Vec<CostPoint> {
     let mut sums = BTreeMap::<&str, (f64, f64, f64)>::new();
     for point in points.iter().filter(|point| point.workload == workload) {
         let sum = sums.entry(&point.configuration).or_default();
         *sum = (sum.0 + point.seconds, sum.1 + point.energy_j, sum.2 + 1.0);
     }
-    let each = sums.into_iter().map(|(name, (time, energy, number))| Place {
+    let each = sums.into_iter().map(|(name, (time, energy, number))| CostPoint {
         name: name.to_owned(),
         time: time / number,
         energy: energy / number,
@@ -166,7 +166,7 @@ fn of_workload(points: &[Point], workload: &str) -> Vec<Place> {
 }
 
 /// Geometric means over workloads, relative to the configuration without techniques that has most points.
-fn of_all(points: &[Point], workloads: &[String]) -> Option<(String, Vec<Place>)> {
+fn of_all(points: &[Point], workloads: &[String]) -> Option<(String, Vec<CostPoint>)> {
     let mut plain = BTreeMap::<&str, usize>::new();
     points
         .iter()
@@ -187,16 +187,18 @@ fn of_all(points: &[Point], workloads: &[String]) -> Option<(String, Vec<Place>)
     }
     // Means of different workloads are not to be compared.
     let each =
-        logs.into_iter().filter(|(_, sum)| sum.2 == with_base).map(|(name, (time, energy, number))| Place {
-            name,
-            time: (time / number as f64).exp(),
-            energy: (energy / number as f64).exp(),
-            best: false,
+        logs.into_iter().filter(|(_, sum)| sum.2 == with_base).map(|(name, (time, energy, number))| {
+            CostPoint {
+                name,
+                time: (time / number as f64).exp(),
+                energy: (energy / number as f64).exp(),
+                best: false,
+            }
         });
     Some((base, each.collect()))
 }
 
-fn chart(title: &str, id: &str, mut places: Vec<Place>, units: (&str, &str)) -> String {
+fn chart(title: &str, id: &str, mut places: Vec<CostPoint>, units: (&str, &str)) -> String {
     mark(&mut places);
     places.sort_by(|a, b| a.time.total_cmp(&b.time));
     let points = places.iter().enumerate().map(|(row, place)| Mark {
@@ -335,8 +337,8 @@ fn fronts(id: &str, points: &[Point]) -> String {
 mod tests {
     use super::*;
 
-    fn place(time: f64, energy: f64) -> Place {
-        Place { name: String::new(), time, energy, best: false }
+    fn place(time: f64, energy: f64) -> CostPoint {
+        CostPoint { name: String::new(), time, energy, best: false }
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::options::{Nobody, Observer, Options};
 use crate::queue::Queue;
 use crate::record::LaunchRecord;
 use crate::sources::Sources;
-use crate::timed::Clocked;
+use crate::timed::TimedGpu;
 use crate::types::{Args, DevicePtr, LaunchConfig, ModuleId, Stream};
 
 pub struct Device {
@@ -46,7 +46,7 @@ pub struct Device {
     pub(crate) queue: Queue,
     pub(crate) clock: Clock,
     /// The timed GPU, unless the device is functional.
-    pub(crate) clocked: Option<Clocked>,
+    pub(crate) timed_gpu: Option<TimedGpu>,
     /// How often instructions of functional launches were executed, if that is to be counted.
     pub(crate) counts: Option<Profile>,
 }
@@ -89,10 +89,10 @@ impl Device {
     }
 
     pub fn with(mut options: Options, observer: Box<dyn Observer + Send>) -> Result<Device, Error> {
-        let clocked = Clocked::new(&mut options)?;
+        let timed_gpu = TimedGpu::new(&mut options)?;
         let mut clock =
-            clocked.as_ref().map_or_else(Clock::nominal, |clocked| Clock::of(clocked.gpu.config()));
-        clock.copies = clocked.as_ref().filter(|clocked| clocked.traces()).map(|_| Vec::new());
+            timed_gpu.as_ref().map_or_else(Clock::nominal, |timed_gpu| Clock::of(timed_gpu.gpu.config()));
+        clock.copies = timed_gpu.as_ref().filter(|timed_gpu| timed_gpu.traces()).map(|_| Vec::new());
         let bytes = options.memory_bytes.unwrap_or(warpwatt_memory::DEFAULT_CAPACITY);
         let mut memory = DeviceMemory::new(bytes).map_err(|error| Error::OutOfMemory(error.to_string()))?;
         memory.set_heap_limit(options.heap_bytes);
@@ -115,7 +115,7 @@ impl Device {
             strays: Strays::new(),
             queue: Queue::new(),
             clock,
-            clocked,
+            timed_gpu,
             counts: None,
         })
     }

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::plan::{self, Member};
 use crate::queue::{Command, LONG, What};
 use crate::record::LaunchRecord;
-use crate::timed::Timely;
+use crate::timed::BatchLaunch;
 use crate::types::{DevicePtr, Event, Stream};
 
 /// What the host waits for.
@@ -202,7 +202,7 @@ impl Device {
                 self.arm(&mut ready)?;
                 let issued = self.run_functionally(&ready)?;
                 // A kernel that is not to be timed takes no time on a timed device.
-                Ok(if self.clocked.is_some() { start } else { self.clock.kernel(issued, start) })
+                Ok(if self.timed_gpu.is_some() { start } else { self.clock.kernel(issued, start) })
             }
             What::Call(call) => {
                 call();
@@ -227,7 +227,7 @@ impl Device {
                 return Err(Error::Internal("only kernels run in batches".to_owned()));
             };
             self.arm(&mut ready)?;
-            launches.push(Timely { ready: *ready, earliest, after });
+            launches.push(BatchLaunch { ready: *ready, earliest, after });
             indices.push(command);
         }
         if launches.is_empty() {

@@ -33,7 +33,7 @@ impl Device {
                 module.demangled(kernel)
             ));
         }
-        let as_timed = self.clocked.is_some() || self.counts.is_some();
+        let as_timed = self.timed_gpu.is_some() || self.counts.is_some();
         match as_timed.then(|| bounded(image.program(), &self.options.sm)).flatten() {
             Some(most) => module.image(kernel, &self.options, Some(most)).or(Ok(image)),
             None => Ok(image),

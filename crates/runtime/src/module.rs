@@ -45,7 +45,7 @@ struct Kernel {
     demangled: String,
     /// By the most registers a thread may have; `None` for what the module and the options allow.
     builds: Vec<Built>,
-    /// Somebody was told that it was compiled again.
+    /// The user was notified that it was recompiled.
     noted: bool,
 }
 

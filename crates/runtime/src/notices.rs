@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What optional checks found: races and reads of what nobody wrote in global memory, when a launch has ended; loads that were let
-//! through and memory of the device's heap that nobody freed, at the end.
+//! What optional checks found: races and reads of uninitialised global memory, when a launch has ended; loads that were let
+//! through and memory of the device's heap that was never freed, at the end.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use warpwatt_memory::monitor::{Finding, Origin, Problem, Touched};
 use crate::device::Device;
 use crate::error::Error;
 use crate::launch::Ready;
-use crate::report::{FaultReport, Place};
+use crate::report::{FaultReport, SourcePosition};
 
 /// Something that is worth a line at the end of a run, and did not stop it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Notice {
     /// `stray-load` or `leak`.
     pub code: &'static str,
-    pub place: Option<Place>,
+    pub place: Option<SourcePosition>,
     pub message: String,
 }
 

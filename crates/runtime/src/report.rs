@@ -15,7 +15,7 @@ use crate::types::LaunchConfig;
 
 /// A line of a text, with its words where the text is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct SourcePosition {
     pub file: String,
     pub line: u32,
     /// 0 when not known.
@@ -29,7 +29,7 @@ pub struct Waiting {
     pub block: [u32; 3],
     pub warp: u32,
     pub lanes: u32,
-    pub source: Option<Place>,
+    pub source: Option<SourcePosition>,
     pub reason: String,
 }
 
@@ -52,8 +52,8 @@ pub struct FaultReport {
     pub address: Option<u64>,
     pub bytes: Option<u32>,
     /// Line of the source the kernel was compiled from, by its line table.
-    pub source: Option<Place>,
-    pub ptx: Option<Place>,
+    pub source: Option<SourcePosition>,
+    pub ptx: Option<SourcePosition>,
     /// Threads of the warp that do the same, the one named included.
     pub threads: u32,
     /// Calls that are active in the thread, innermost first.
@@ -70,7 +70,7 @@ pub struct Call {
     /// The function that is called, as in the source.
     pub function: String,
     /// Where it is called.
-    pub place: Option<Place>,
+    pub place: Option<SourcePosition>,
 }
 
 /// The other access of a race.
@@ -79,7 +79,7 @@ pub struct Rival {
     pub verb: &'static str,
     pub block: [u32; 3],
     pub thread: [u32; 3],
-    pub place: Option<Place>,
+    pub place: Option<SourcePosition>,
 }
 
 /// What a report is made from besides the fault.
@@ -146,7 +146,7 @@ impl FaultReport {
 }
 
 /// Where an instruction is in the source, or else in the PTX text.
-fn place(scene: &Scene, pc: u32) -> Option<Place> {
+fn place(scene: &Scene, pc: u32) -> Option<SourcePosition> {
     let at = location(scene.program, pc)?;
     source_place(at, scene).or_else(|| ptx_place(at, scene))
 }
@@ -168,9 +168,9 @@ fn location(program: &Program, pc: u32) -> Option<Location> {
     program.locs.get(uop.loc as usize).copied()
 }
 
-fn source_place(at: Location, scene: &Scene) -> Option<Place> {
+fn source_place(at: Location, scene: &Scene) -> Option<SourcePosition> {
     let file = scene.program.files.get(at.file as usize).filter(|_| at.line > 0)?;
-    Some(Place {
+    Some(SourcePosition {
         file: file.clone(),
         line: at.line,
         column: at.column,
@@ -178,9 +178,9 @@ fn source_place(at: Location, scene: &Scene) -> Option<Place> {
     })
 }
 
-fn ptx_place(at: Location, scene: &Scene) -> Option<Place> {
+fn ptx_place(at: Location, scene: &Scene) -> Option<SourcePosition> {
     let text = scene.ptx_text.line(at.ptx_line)?;
-    Some(Place {
+    Some(SourcePosition {
         file: scene.ptx_file.to_owned(),
         line: at.ptx_line,
         column: 0,
@@ -308,7 +308,7 @@ fn triple([x, y, z]: [u32; 3]) -> String {
     format!("({x}, {y}, {z})")
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)?;
         if self.column > 0 {

@@ -17,7 +17,7 @@ use crate::record::TimedRecord;
 use crate::types::ModuleId;
 
 /// A GPU, what waits for it, and how long it was at work.
-pub(crate) struct Clocked {
+pub(crate) struct TimedGpu {
     pub gpu: Gpu,
     timed: Timed,
     /// Launches of selected kernels so far.
@@ -27,16 +27,16 @@ pub(crate) struct Clocked {
 }
 
 /// A launch of a batch, and what it waits for.
-pub(crate) struct Timely {
+pub(crate) struct BatchLaunch {
     pub ready: Ready,
     pub earliest: u64,
     /// Earlier launches of the batch that must have ended, and for how many cycles.
     pub after: Vec<(usize, u64)>,
 }
 
-impl Clocked {
+impl TimedGpu {
     /// The timed half that the options ask for, if they do, with its limits put into the options.
-    pub fn new(options: &mut Options) -> Result<Option<Clocked>, Error> {
+    pub fn new(options: &mut Options) -> Result<Option<TimedGpu>, Error> {
         let Mode::Timed(timed) = &options.mode else { return Ok(None) };
         validate(&timed.config).map_err(|errors| {
             let each: Vec<_> = errors.iter().map(|error| error.problem.message()).collect();
@@ -60,7 +60,7 @@ impl Clocked {
             // What is found first must not depend on which thread is faster.
             timed.threads = 1;
         }
-        Ok(Some(Clocked { gpu, timed, selected: 0, kernel_cycles: 0 }))
+        Ok(Some(TimedGpu { gpu, timed, selected: 0, kernel_cycles: 0 }))
     }
 
     /// Blocks and copies are noted.
@@ -72,17 +72,17 @@ impl Clocked {
 impl Device {
     /// The timed GPU of this device; `None` for a functional one.
     pub fn gpu(&self) -> Option<&Gpu> {
-        self.clocked.as_ref().map(|clocked| &clocked.gpu)
+        self.timed_gpu.as_ref().map(|timed_gpu| &timed_gpu.gpu)
     }
 
     /// Everything that the timed GPU of this device counted so far, what came to an end after the last kernel included.
     pub fn counters(&mut self) -> Option<Counters> {
-        self.clocked.as_mut().map(|clocked| clocked.gpu.counters())
+        self.timed_gpu.as_mut().map(|timed_gpu| timed_gpu.gpu.counters())
     }
 
     /// A fault was to be injected, and no technique has noticed one.
     pub fn fault_is_pending(&mut self) -> bool {
-        self.clocked.as_mut().is_some_and(|clocked| clocked.gpu.fault_is_pending())
+        self.timed_gpu.as_mut().is_some_and(|timed_gpu| timed_gpu.gpu.fault_is_pending())
     }
 
     /// Blocks of a kernel that an SM may hold, if a technique limits them.
@@ -93,7 +93,7 @@ impl Device {
         threads: u32,
     ) -> Result<Option<u32>, Error> {
         let image = self.image(m, kernel)?;
-        let Some(Clocked { timed, .. }) = &self.clocked else { return Ok(None) };
+        let Some(TimedGpu { timed, .. }) = &self.timed_gpu else { return Ok(None) };
         let program = image.program();
         let shape = BlockShape { program, warps: threads.div_ceil(32), registers: program.registers };
         Ok(timed.techniques.limit_blocks(&timed.config, &shape))
@@ -104,11 +104,11 @@ impl Device {
         if way == Way::HostWrite {
             self.memory.tell_written(at, bytes);
         }
-        let Some(clocked) = &mut self.clocked else { return Ok(()) };
-        clocked.gpu.copied(&self.memory, way, at, bytes);
+        let Some(timed_gpu) = &mut self.timed_gpu else { return Ok(()) };
+        timed_gpu.gpu.copied(&self.memory, way, at, bytes);
         if way == Way::HostRead
-            && clocked.timed.techniques.are_verified()
-            && let Some(detail) = clocked.gpu.corrupted()
+            && timed_gpu.timed.techniques.are_verified()
+            && let Some(detail) = timed_gpu.gpu.corrupted()
         {
             return Err(Error::Corrupted(detail));
         }
@@ -118,7 +118,7 @@ impl Device {
     /// How far the host has seen the device's clock go, in core cycles; `None` for a functional device. What is queued has not moved it
     /// yet.
     pub fn now_cycles(&self) -> Option<u64> {
-        self.clocked.is_some().then_some(self.clock.host)
+        self.timed_gpu.is_some().then_some(self.clock.host)
     }
 
     /// How far the host has seen the device's clock go, in nanoseconds; `None` for a functional device.
@@ -128,7 +128,7 @@ impl Device {
 
     /// Cycles in which kernels were under way so far.
     pub fn kernel_cycles(&self) -> Option<u64> {
-        self.clocked.as_ref().map(|clocked| clocked.kernel_cycles)
+        self.timed_gpu.as_ref().map(|timed_gpu| timed_gpu.kernel_cycles)
     }
 
     /// Runs all that is queued and waits for it. Errors of these launches are reported here, or by the call that has to wait for them.
@@ -138,30 +138,30 @@ impl Device {
 
     /// Whether this launch is to be timed, which counts it.
     pub(crate) fn selects(&mut self, m: ModuleId, kernel: &str) -> bool {
-        let Some(clocked) = &mut self.clocked else { return false };
+        let Some(timed_gpu) = &mut self.timed_gpu else { return false };
         let selection = &self.options.selection;
         if selection.kernels.is_some()
             && !selection.names(kernel, &self.modules[m.0 as usize].demangled(kernel))
         {
             return false;
         }
-        clocked.selected += 1;
-        clocked.selected > selection.skip
+        timed_gpu.selected += 1;
+        timed_gpu.selected > selection.skip
     }
 
     /// Runs launches together, each when it may, and logs them. Notes when each ended.
-    pub(crate) fn run_timed(&mut self, batch: &[Timely], ends: &mut [Option<u64>]) -> Result<(), Error> {
+    pub(crate) fn run_timed(&mut self, batch: &[BatchLaunch], ends: &mut [Option<u64>]) -> Result<(), Error> {
         let left =
             self.options.max_thread_instructions.map(|most| most.saturating_sub(self.thread_instructions));
-        let Some(clocked) = &mut self.clocked else { return Ok(()) };
-        let Timed { threads, step_every_cycle, interval, limit_cycles, trace, .. } = clocked.timed;
+        let Some(timed_gpu) = &mut self.timed_gpu else { return Ok(()) };
+        let Timed { threads, step_every_cycle, interval, limit_cycles, trace, .. } = timed_gpu.timed;
         // The GPU's clock never goes back: a batch starts where it stands, or when its first kernel can.
         let first = batch.iter().filter(|launch| launch.after.is_empty()).map(|launch| launch.earliest).min();
-        let idle = first.unwrap_or_default().saturating_sub(clocked.gpu.cycle());
-        clocked.gpu.advance(idle);
-        let before = clocked.gpu.cycle();
+        let idle = first.unwrap_or_default().saturating_sub(timed_gpu.gpu.cycle());
+        timed_gpu.gpu.advance(idle);
+        let before = timed_gpu.gpu.cycle();
         let max_cycle =
-            limit_cycles.map(|most| before.saturating_add(most.saturating_sub(clocked.kernel_cycles)));
+            limit_cycles.map(|most| before.saturating_add(most.saturating_sub(timed_gpu.kernel_cycles)));
         let options = RunOptions {
             threads,
             step_every_cycle,
@@ -180,23 +180,23 @@ impl Device {
                 after: launch.after.clone(),
                 checks: self.options.checks,
                 large_l1: launch.ready.config.prefer_l1
-                    && clocked.timed.config.has_large_l1(launch.ready.shared_bytes()),
+                    && timed_gpu.timed.config.has_large_l1(launch.ready.shared_bytes()),
             })
             .collect();
         let mut watch = Watch { observer: self.observer.as_mut(), batch };
         let started = Instant::now();
-        let outcome = clocked.gpu.run(&launches, &mut self.memory, &mut watch, &options);
+        let outcome = timed_gpu.gpu.run(&launches, &mut self.memory, &mut watch, &options);
         let seconds = started.elapsed().as_secs_f64();
-        let now = clocked.gpu.cycle();
+        let now = timed_gpu.gpu.cycle();
         let (reports, fault) = match outcome {
             Ok(reports) => (reports, None),
             Err(failure) => (failure.reports, Some((failure.launch, failure.fault))),
         };
 
-        clocked.kernel_cycles += under_way(&reports);
+        timed_gpu.kernel_cycles += under_way(&reports);
         let issued: u64 = reports.iter().map(|report| report.stats.warp_instructions).sum();
         let mut stopped = None;
-        for (position, (Timely { ready, .. }, report)) in batch.iter().zip(reports).enumerate() {
+        for (position, (BatchLaunch { ready, .. }, report)) in batch.iter().zip(reports).enumerate() {
             let faulted = fault.as_ref().is_some_and(|(launch, _)| *launch == position);
             let share = match issued {
                 0 => 1.0 / batch.len() as f64,
@@ -214,7 +214,7 @@ impl Device {
             self.ended.push(record);
         }
         if let Some((launch, fault)) = fault {
-            let Some(Timely { ready, .. }) = batch.get(launch) else {
+            let Some(BatchLaunch { ready, .. }) = batch.get(launch) else {
                 return Err(Error::Internal(format!("a fault in launch {launch} of {}", batch.len())));
             };
             return Err(self.fault(ready, &fault));
@@ -245,7 +245,7 @@ fn under_way(reports: &[KernelReport]) -> u64 {
 /// Hands what the model has to tell to the device's observer, with the device's own numbers of launches.
 struct Watch<'a> {
     observer: &'a mut dyn Observer,
-    batch: &'a [Timely],
+    batch: &'a [BatchLaunch],
 }
 
 impl Services for Watch<'_> {
@@ -256,7 +256,7 @@ impl Services for Watch<'_> {
 
 impl Monitor for Watch<'_> {
     fn tick(&mut self, progress: &Progress) {
-        if let Some(Timely { ready, .. }) = self.batch.get(progress.launch) {
+        if let Some(BatchLaunch { ready, .. }) = self.batch.get(progress.launch) {
             self.observer.tick(ready.index, &ready.program().name, progress);
         }
     }

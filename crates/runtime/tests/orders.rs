@@ -52,12 +52,12 @@ fn is_blocking(stream: usize) -> bool {
 struct Node {
     stream: usize,
     after: u128,
-    kind: Kind,
+    kind: CommandKind,
     host: u64,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum CommandKind {
     Launch,
     Record(Event),
     Other,
@@ -130,7 +130,7 @@ impl Program {
         })
     }
 
-    fn add(&mut self, stream: usize, after: u128, kind: Kind, touched: &[(usize, bool)]) {
+    fn add(&mut self, stream: usize, after: u128, kind: CommandKind, touched: &[(usize, bool)]) {
         let node = self.nodes.len();
         self.accesses.extend(touched.iter().map(|&(cell, written)| (node, cell, written)));
         let host = self.device.now_cycles().unwrap_or_default();
@@ -150,7 +150,7 @@ impl Program {
             .iter()
             .enumerate()
             .filter_map(|(node, it)| match it.kind {
-                Kind::Record(event) => Some((node, event)),
+                CommandKind::Record(event) => Some((node, event)),
                 _ => None,
             })
             .collect();
@@ -175,7 +175,7 @@ impl Program {
                 self.device.queue_launch(on, self.module, "mix", &launch, &args).expect("queued");
                 self.values[to] =
                     self.values[to].wrapping_mul(3).wrapping_add(self.values[from]).wrapping_add(amount);
-                self.add(stream, after, Kind::Launch, &touched);
+                self.add(stream, after, CommandKind::Launch, &touched);
             }
             4..=6 => {
                 let (to, from) = match amount % 3 {
@@ -190,7 +190,7 @@ impl Program {
                 let copy = CopyBox::flat(self.end(to), self.end(from), 4);
                 self.device.queue_copy(on, copy).expect("queued");
                 self.values[to] = self.values[from];
-                self.add(stream, after, Kind::Other, &touched);
+                self.add(stream, after, CommandKind::Other, &touched);
             }
             7 => {
                 let touched = [(to, true)];
@@ -201,7 +201,7 @@ impl Program {
                 let fill = FillBox { at, pitch: 4, value: amount, element: 4, width: 1, height: 1 };
                 self.device.queue_fill(on, fill).expect("queued");
                 self.values[to] = amount;
-                self.add(stream, after, Kind::Other, &touched);
+                self.add(stream, after, CommandKind::Other, &touched);
             }
             8 => {
                 let touched = [(host, false)];
@@ -217,18 +217,18 @@ impl Program {
                     seen.lock().expect("whole").push((value, right));
                 };
                 self.device.queue_call(on, Box::new(call)).expect("queued");
-                self.add(stream, after, Kind::Other, &touched);
+                self.add(stream, after, CommandKind::Other, &touched);
             }
             9 => {
                 let event = self.device.create_event();
                 self.device.queue_record(on, event).expect("queued");
-                self.add(stream, after, Kind::Record(event), &[]);
+                self.add(stream, after, CommandKind::Record(event), &[]);
             }
             10 => {
                 let Some((record, event)) = self.event() else { return };
                 self.device.queue_wait(on, event).expect("queued");
                 after |= self.reach(record);
-                self.add(stream, after, Kind::Other, &[]);
+                self.add(stream, after, CommandKind::Other, &[]);
             }
             _ if amount < 60 => self.wait(stream),
             _ => {}
@@ -281,18 +281,18 @@ impl Program {
             .nodes
             .iter()
             .map(|node| match node.kind {
-                Kind::Launch => {
+                CommandKind::Launch => {
                     let launch = launches.next().expect("every launch is logged, in order");
                     let timed = launch.timed.as_ref();
                     let end = timed.map(|timed| timed.start_cycle + timed.cycles);
                     (timed.map(|timed| timed.start_cycle), end)
                 }
-                Kind::Record(event) => {
+                CommandKind::Record(event) => {
                     let ns = self.device.event_ns(event).expect("reached");
                     let end = (ns * f64::from(mhz) / 1000.0).round() as u64;
                     (Some(end - 1), Some(end))
                 }
-                Kind::Other => (None, None),
+                CommandKind::Other => (None, None),
             })
             .collect();
         for (index, node) in self.nodes.iter().enumerate() {

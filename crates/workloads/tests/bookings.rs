@@ -68,7 +68,7 @@ fn table(text: &mut String, title: &str, said: &[Said]) {
 const HEAD: &str = "
 ## Bookings of register banks
 
-Banks are booked in the order of issue, for good; hardware arbitrates anew in each cycle. A twin of collectors and banks does that beside the
+Banks are booked in issue order, and bookings are final; hardware arbitrates in each cycle. A twin of collectors and banks arbitrates in parallel with the
 run, on the same instructions in the same cycles (`cargo test -p warpwatt-workloads --test bookings`): the oldest access of a bank goes first,
 writes before reads. Cycles from issue to the last operand, a mean over the instructions of each workload at `tiny`; the last column is the mean of
 the difference without its sign. The bound that the test holds: the mean differs by no more than a quarter of a cycle on any workload, on either GPU.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! No parameter of a technique is dead: each has a value that changes what is counted, or what energy is worked out from.
 
-use warpwatt_config::{Config, GpuFile, Kind, Parameter, Policy};
+use warpwatt_config::{Config, GpuFile, Parameter, ParameterKind, Policy};
 use warpwatt_runtime::{Device, LaunchRecord, Mode, Nobody, Options, Technique, Techniques, Timed};
 use warpwatt_workloads::{Size, all};
 
@@ -68,10 +68,10 @@ fn run(techniques: &Techniques) -> Vec<LaunchRecord> {
 /// Values worth a try: the ends of a range, the other position of a switch, all words.
 fn values(parameter: &Parameter) -> Vec<String> {
     match parameter.kind {
-        Kind::Integer { min, max } => [min, max].map(|number| number.to_string()).into(),
-        Kind::Switch => ["on", "off"].map(str::to_owned).into(),
-        Kind::Choice(words) => words.iter().map(|&word| word.to_owned()).collect(),
-        Kind::File => vec![],
+        ParameterKind::Integer { min, max } => [min, max].map(|number| number.to_string()).into(),
+        ParameterKind::Switch => ["on", "off"].map(str::to_owned).into(),
+        ParameterKind::Choice(words) => words.iter().map(|&word| word.to_owned()).collect(),
+        ParameterKind::File => vec![],
     }
 }
 

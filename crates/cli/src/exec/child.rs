@@ -49,7 +49,7 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut
     }
 }
 
-/// Sends what is pending, once, if there is somebody to send it to. Only async-signal-safe calls.
+/// Sends the pending signals, once, if the child process exists. Only async-signal-safe calls.
 fn pass_on() {
     let child = CHILD.load(Ordering::SeqCst);
     if child > 0 {

@@ -72,7 +72,7 @@ pub struct Step {
 
 /// A place in a buffer.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Place {
+pub struct BufferOffset {
     pub buffer: String,
     pub offset: u64,
 }
@@ -82,7 +82,7 @@ pub enum Action {
     Launch(Launch),
     /// Writes new contents into a buffer.
     Write {
-        to: Place,
+        to: BufferOffset,
         element: Element,
         count: Option<u64>,
         content: Content,
@@ -96,23 +96,23 @@ pub enum Action {
         content: Content,
     },
     Memset {
-        to: Place,
+        to: BufferOffset,
         value: u8,
         bytes: Option<u64>,
     },
     Copy {
-        to: Place,
-        from: Place,
+        to: BufferOffset,
+        from: BufferOffset,
         bytes: Option<u64>,
     },
     Dump {
-        from: Place,
+        from: BufferOffset,
         bytes: Option<u64>,
         file: PathBuf,
         text: bool,
     },
     Compare {
-        with: Place,
+        with: BufferOffset,
         element: Element,
         count: Option<u64>,
         expected: Content,
@@ -137,7 +137,7 @@ pub struct Launch {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Arg {
     /// The address of a buffer, some bytes on.
-    Buffer(Place),
+    Buffer(BufferOffset),
     /// The address of a variable of the module, some bytes on.
     Symbol {
         name: String,

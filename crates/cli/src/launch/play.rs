@@ -9,7 +9,7 @@ use warpwatt_runtime::texture::{Image, Shape, Storage};
 use warpwatt_runtime::{Args, Device, DevicePtr, Error, LaunchConfig, ModuleId, find_kernel};
 
 use super::content::{Content, Element, Number};
-use super::{Action, Arg, Buffer, LaunchFile, Place, Texture};
+use super::{Action, Arg, Buffer, BufferOffset, LaunchFile, Texture};
 
 /// What the comparisons of a launch file found.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -293,7 +293,7 @@ impl Player<'_> {
     }
 
     /// An address in a buffer, and how many bytes there are from it on.
-    fn place(&self, place: &Place) -> Result<(DevicePtr, u64), PlayError> {
+    fn place(&self, place: &BufferOffset) -> Result<(DevicePtr, u64), PlayError> {
         let taken = self.taken(&place.buffer)?;
         if place.offset > taken.bytes {
             let (offset, name, bytes) = (place.offset, &place.buffer, taken.bytes);
@@ -303,7 +303,7 @@ impl Player<'_> {
         Ok((taken.at.offset(place.offset), taken.bytes - place.offset))
     }
 
-    fn contents(&mut self, from: &Place, bytes: Option<u64>) -> Result<Vec<u8>, PlayError> {
+    fn contents(&mut self, from: &BufferOffset, bytes: Option<u64>) -> Result<Vec<u8>, PlayError> {
         let (at, room) = self.place(from)?;
         let bytes = bytes.unwrap_or(room);
         self.fits(bytes, room, &from.buffer)?;

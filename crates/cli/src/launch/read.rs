@@ -8,9 +8,9 @@ use warpwatt_base::Span;
 use warpwatt_ptx::{Diagnostic, line_col, suggest};
 
 use super::content::{Content, Element, Number};
-use super::keys::{self, Key, Kind, STEPS, Section};
+use super::keys::{self, Key, STEPS, Section, ValueKind};
 use super::table::{Entry, Problems, Read, Reported, Table, shorten, span};
-use super::{Action, Arg, Buffer, Launch, LaunchFile, Place, Step};
+use super::{Action, Arg, Buffer, BufferOffset, Launch, LaunchFile, Step};
 
 /// The most that all buffers together may take: what a device has.
 const MOST_BYTES: u64 = warpwatt_memory::DEFAULT_CAPACITY;
@@ -19,9 +19,9 @@ const RANDOM: Section = Section {
     name: "random content",
     doc: "",
     keys: &[
-        Key { name: "seed", kind: Kind::Count, doc: "" },
-        Key { name: "lo", kind: Kind::Number, doc: "" },
-        Key { name: "hi", kind: Kind::Number, doc: "" },
+        Key { name: "seed", kind: ValueKind::Count, doc: "" },
+        Key { name: "lo", kind: ValueKind::Number, doc: "" },
+        Key { name: "hi", kind: ValueKind::Number, doc: "" },
     ],
 };
 
@@ -29,8 +29,8 @@ const IOTA: Section = Section {
     name: "iota content",
     doc: "",
     keys: &[
-        Key { name: "start", kind: Kind::Number, doc: "" },
-        Key { name: "step", kind: Kind::Number, doc: "" },
+        Key { name: "start", kind: ValueKind::Number, doc: "" },
+        Key { name: "step", kind: ValueKind::Number, doc: "" },
     ],
 };
 
@@ -175,7 +175,7 @@ impl Reader<'_> {
     }
 
     /// The element type of a step: its own, or that of its buffer.
-    fn element_at(&mut self, table: &Table, place: &Place) -> Read<Element> {
+    fn element_at(&mut self, table: &Table, place: &BufferOffset) -> Read<Element> {
         let own = self.element(table)?;
         let buffers =
             self.buffers.iter().find(|(name, _)| *name == place.buffer).map(|(_, element)| *element);
@@ -335,11 +335,11 @@ impl Reader<'_> {
         }
     }
 
-    fn place(&mut self, table: &Table, buffer: &str, offset: &str) -> Read<Place> {
+    fn place(&mut self, table: &Table, buffer: &str, offset: &str) -> Read<BufferOffset> {
         let entry = table.need(buffer, &mut self.problems)?;
         let name = entry.text(&mut self.problems)?;
         let buffer = self.known_buffer(name, entry.span)?;
-        Ok(Place { buffer, offset: self.count(table, offset)?.unwrap_or(0) })
+        Ok(BufferOffset { buffer, offset: self.count(table, offset)?.unwrap_or(0) })
     }
 
     pub(super) fn known_buffer(&mut self, name: &str, at: Span) -> Read<String> {
@@ -412,7 +412,7 @@ impl Reader<'_> {
                     FORMS,
                 );
             };
-            return Ok(Arg::Buffer(Place { buffer: self.known_buffer(name, entry.span)?, offset: 0 }));
+            return Ok(Arg::Buffer(BufferOffset { buffer: self.known_buffer(name, entry.span)?, offset: 0 }));
         }
         let Some(table) = entry.value.as_table() else {
             return self.problems.error(entry.span, "the type of this argument is not given", FORMS);
@@ -433,7 +433,7 @@ impl Reader<'_> {
         match key {
             "ptr" => {
                 let name = value.text(&mut self.problems)?;
-                Ok(Arg::Buffer(Place { buffer: self.known_buffer(name, value.span)?, offset }))
+                Ok(Arg::Buffer(BufferOffset { buffer: self.known_buffer(name, value.span)?, offset }))
             }
             "symbol" => Ok(Arg::Symbol { name: value.text(&mut self.problems)?.to_owned(), offset }),
             "texture" => {

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::content::Element;
-use super::keys::{BUFFER, Kind, STEPS, Section, TEXTURE};
+use super::keys::{BUFFER, STEPS, Section, TEXTURE, ValueKind};
 
 /// The schema of `warpwatt.launch/1` as a JSON document.
 pub fn launch_schema() -> Value {
@@ -41,20 +41,22 @@ fn object(section: &Section, required: &[&str]) -> Value {
     })
 }
 
-fn kind(kind: Kind) -> Value {
+fn kind(kind: ValueKind) -> Value {
     let count = json!({ "type": "integer", "minimum": 0 });
     match kind {
-        Kind::Text => json!({ "type": "string" }),
-        Kind::Count => count,
-        Kind::Number => json!({ "type": "number" }),
-        Kind::Switch => json!({ "type": "boolean" }),
-        Kind::Extent => {
+        ValueKind::Text => json!({ "type": "string" }),
+        ValueKind::Count => count,
+        ValueKind::Number => json!({ "type": "number" }),
+        ValueKind::Switch => json!({ "type": "boolean" }),
+        ValueKind::Extent => {
             json!({ "anyOf": [count, { "type": "array", "items": count, "minItems": 1, "maxItems": 3 }] })
         }
-        Kind::Numbers => json!({ "type": "array", "items": { "type": "number" } }),
-        Kind::Args => json!({ "type": "array", "items": { "anyOf": [{ "type": "string" }, argument()] } }),
-        Kind::Random => fields(&[("seed", "integer"), ("lo", "number"), ("hi", "number")]),
-        Kind::Iota => fields(&[("start", "number"), ("step", "number")]),
+        ValueKind::Numbers => json!({ "type": "array", "items": { "type": "number" } }),
+        ValueKind::Args => {
+            json!({ "type": "array", "items": { "anyOf": [{ "type": "string" }, argument()] } })
+        }
+        ValueKind::Random => fields(&[("seed", "integer"), ("lo", "number"), ("hi", "number")]),
+        ValueKind::Iota => fields(&[("start", "number"), ("step", "number")]),
     }
 }
 

@@ -13,7 +13,7 @@ use warpwatt_ptx::Diagnostic;
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
 use crate::job::read_text;
-use crate::launch::keys::{Key, Kind, Section};
+use crate::launch::keys::{Key, Section, ValueKind};
 use crate::launch::table::{Entry, Problems, Read, Table, span};
 
 /// Memory of a task unless the file says otherwise. A simulation on one thread stays below a tenth of it.
@@ -26,7 +26,7 @@ const POLL_SECONDS: f64 = 10.0;
 /// The most minutes that a time limit can have: a year.
 const MOST_MINUTES: u64 = 366 * 24 * 60;
 
-const fn key(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+const fn key(name: &'static str, kind: ValueKind, doc: &'static str) -> Key {
     Key { name, kind, doc }
 }
 
@@ -36,48 +36,52 @@ pub const SLURM: Section = Section {
     keys: &[
         key(
             "partition",
-            Kind::Text,
+            ValueKind::Text,
             "The partition, or several with commas; the cluster's default when left out.",
         ),
-        key("account", Kind::Text, "The account that pays; the user's default when left out."),
+        key("account", ValueKind::Text, "The account that pays; the user's default when left out."),
         key(
             "time",
-            Kind::Text,
+            ValueKind::Text,
             "Time limit of a task: minutes, or a text as Slurm takes it, such as \"2:30:00\" or \"1-12\"; four times the estimated time and at least an hour when left out.",
         ),
         key(
             "memory",
-            Kind::Text,
+            ValueKind::Text,
             "Memory of a task: megabytes, or a text such as \"2G\"; \"1G\" when left out. A point whose task is killed for memory is tried once more with twice as much.",
         ),
-        key("cpus", Kind::Count, "Cores of a task, and so points that it runs at a time; 1 when left out."),
-        key("sbatch", Kind::Args, "More options for `sbatch`, a list of texts such as [\"--qos=low\"]."),
+        key(
+            "cpus",
+            ValueKind::Count,
+            "Cores of a task, and so points that it runs at a time; 1 when left out.",
+        ),
+        key("sbatch", ValueKind::Args, "More options for `sbatch`, a list of texts such as [\"--qos=low\"]."),
         key(
             "task_minutes",
-            Kind::Number,
+            ValueKind::Number,
             "Points are packed into a task until they are estimated to take this long; 30 when left out.",
         ),
         key(
             "point_seconds",
-            Kind::Number,
+            ValueKind::Number,
             "What a point takes, instead of the estimate; programs of `command` are taken for 60 when left out.",
         ),
         key(
             "max_array",
-            Kind::Count,
+            ValueKind::Count,
             "Most tasks of one array job; the cluster's MaxArraySize when left out.",
         ),
         key(
             "max_queued",
-            Kind::Count,
+            ValueKind::Count,
             "Most tasks of this sweep that wait or run at a time; 1000 when left out. The others are submitted as these end.",
         ),
         key(
             "grace_seconds",
-            Kind::Number,
+            ValueKind::Number,
             "Time that a result may take to appear after its task ended, on a file system that lags; 60 when left out.",
         ),
-        key("poll_seconds", Kind::Number, "Time between two looks at the queue; 10 when left out."),
+        key("poll_seconds", ValueKind::Number, "Time between two looks at the queue; 10 when left out."),
     ],
 };
 
@@ -231,9 +235,9 @@ pub fn schema() -> Value {
     for key in SLURM.keys {
         let mut value = match (key.name, key.kind) {
             ("time" | "memory", _) => json!({ "type": ["string", "integer"] }),
-            (_, Kind::Count) => json!({ "type": "integer", "minimum": 1 }),
-            (_, Kind::Number) => json!({ "type": "number", "minimum": 0 }),
-            (_, Kind::Args) => json!({ "type": "array", "items": { "type": "string" } }),
+            (_, ValueKind::Count) => json!({ "type": "integer", "minimum": 1 }),
+            (_, ValueKind::Number) => json!({ "type": "number", "minimum": 0 }),
+            (_, ValueKind::Args) => json!({ "type": "array", "items": { "type": "string" } }),
             _ => json!({ "type": "string" }),
         };
         value["description"] = key.doc.into();

@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::launch::keys::{Key, Kind, Section};
+use crate::launch::keys::{Key, Section, ValueKind};
 
-const fn key(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+const fn key(name: &'static str, kind: ValueKind, doc: &'static str) -> Key {
     Key { name, kind, doc }
 }
 
@@ -13,33 +13,41 @@ pub const SWEEP: Section = Section {
     name: "sweep file",
     doc: "Parameters x workloads (or a program) x techniques: every combination is a point.",
     keys: &[
-        key("name", Kind::Text, "What tables call the sweep; the name of the file when left out."),
-        key("gpu", Kind::Args, "Built-in GPUs, or TOML files; `gtx480` when left out."),
-        key("technology", Kind::Text, "A built-in technology, or a TOML file; `gtx480-40nm` when left out."),
-        key("workloads", Kind::Args, "Built-in workloads, as NAME or NAME@SIZE."),
+        key("name", ValueKind::Text, "What tables call the sweep; the name of the file when left out."),
+        key("gpu", ValueKind::Args, "Built-in GPUs, or TOML files; `gtx480` when left out."),
+        key(
+            "technology",
+            ValueKind::Text,
+            "A built-in technology, or a TOML file; `gtx480-40nm` when left out.",
+        ),
+        key("workloads", ValueKind::Args, "Built-in workloads, as NAME or NAME@SIZE."),
         key(
             "size",
-            Kind::Text,
+            ValueKind::Text,
             "Size of workloads that name none: tiny, small, medium or large; `small` when left out.",
         ),
-        key("seeds", Kind::Numbers, "Seeds of the workloads' inputs; 1 when left out."),
-        key("command", Kind::Args, "Program and arguments for `exec`, instead of workloads."),
+        key("seeds", ValueKind::Numbers, "Seeds of the workloads' inputs; 1 when left out."),
+        key("command", ValueKind::Args, "Program and arguments for `exec`, instead of workloads."),
         key(
             "files",
-            Kind::Args,
+            ValueKind::Args,
             "Files that the program reads, besides those that its arguments name: a change of one makes other points.",
         ),
         key(
             "techniques",
-            Kind::Args,
+            ValueKind::Args,
             "Sets of techniques, each a text as for `--with`, a list of such texts, or `none`; none when left out.",
         ),
         key(
             "parameters",
-            Kind::Args,
+            ValueKind::Args,
             "Values for each parameter of the GPU; a key `technique.NAME.KEY` counts where that technique is on.",
         ),
-        key("slurm", Kind::Args, "What array tasks may use, and how long they are, with `--engine slurm`."),
+        key(
+            "slurm",
+            ValueKind::Args,
+            "What array tasks may use, and how long they are, with `--engine slurm`.",
+        ),
     ],
 };
 

@@ -9,7 +9,7 @@ use warpwatt_workloads::Size;
 
 use super::keys::SWEEP;
 use crate::args::GpuArgs;
-use crate::exit::{Failure, Told};
+use crate::exit::{Failure, UsageProblem};
 use crate::gpu::{Machine, apply_told};
 use crate::launch::table::{Entry, Problems, Read, Table, shorten, span};
 use crate::list::find_workload;
@@ -208,7 +208,7 @@ fn one_set(entry: &Entry, problems: &mut Problems) -> Read<Vec<String>> {
     match found.is_empty() {
         true => Ok(texts),
         false => {
-            for Told { message, help } in found {
+            for UsageProblem { message, help } in found {
                 let _: Read<()> = problems.error(entry.span, message, help);
             }
             Err(crate::launch::table::Reported)
@@ -299,7 +299,7 @@ fn values(entry: &Entry, config: Option<&Config>, problems: &mut Problems) -> Re
             None => told.extend(config.and_then(|config| apply_told(&mut config.clone(), &setting).err())),
         }
         // One value of a parameter that is wrong is enough to say so.
-        if let Some(Told { message, help }) = told.into_iter().next() {
+        if let Some(UsageProblem { message, help }) = told.into_iter().next() {
             return problems.error(entry.key_span, message, help);
         }
         texts.push(text);

@@ -90,7 +90,7 @@ fn a_paper_leaves_points_figures_and_a_ledger_and_is_done_once() {
             assert!(line.contains(&shown) && page.contains(&shown), "`{shown}` in\n{line}\n{page}");
         }
     }
-    assert!(ran.out.contains("workloads of your choice (vecadd, bfs)"), "{}", ran.out);
+    assert!(ran.out.contains("selected workloads (vecadd, bfs)"), "{}", ran.out);
     // One seed has no spread, and is not counted.
     assert!(ran.out.contains("No tally: 1 of 3 seeds") && ledger.get("summary").is_none(), "{}", ran.out);
 

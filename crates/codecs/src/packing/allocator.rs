@@ -89,7 +89,7 @@ pub struct Places {
     pub wrong_side: u64,
 }
 
-/// Nobody keeps slices of the entry.
+/// No register keeps slices of the entry.
 const NOBODY: u16 = u16::MAX;
 
 #[derive(Clone, Debug)]

@@ -320,7 +320,7 @@ impl<'a> Solver<'a> {
         Some(other.unwrap_or(lowest))
     }
 
-    /// Word `slot` of `v` in register `at` is not written while that is held for another, and nobody writes it while it is held for `v`.
+    /// Word `slot` of `v` in register `at` is not written while that is held for another, and no other value is written to it while it is held for `v`.
     fn respects_holds(&self, wishes: &Wishes, v: Value, at: usize, slot: usize) -> bool {
         let waits = |s: &Segment| {
             let last = self.held[at].range(..s.to).next_back();

@@ -153,7 +153,7 @@ pub(super) fn run(f: &MFunc, assignment: &Assignment) -> CodedFunction {
     }
 }
 
-/// The number behind the highest register that is read: some are that nobody writes.
+/// One more than the highest register that is read; some registers are read and never written.
 fn read_up_to(blocks: &[CodedBlock]) -> u32 {
     let end = |source: Src, words: u32| match source {
         Src::Reg(first) if first != Reg::ZERO => u32::from(first.0) + words,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Dead code by words: after 64-bit operations were split, halves that nobody reads go, and carries that nobody takes.
+//! Dead code by words: after 64-bit operations were split, removes halves and carries that are never read.
 
 use fixedbitset::FixedBitSet;
 
@@ -81,7 +81,7 @@ pub(super) fn run(f: &mut Function) -> FixedBitSet {
     live
 }
 
-/// A predicate result that nobody reads is not written.
+/// A predicate result that is never read is not written.
 fn drop_unread(inst: &mut Inst, map: &WordMap, live: &FixedBitSet) {
     for k in 0..2 {
         if let Some(value) = inst.pdst[k]

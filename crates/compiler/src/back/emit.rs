@@ -86,7 +86,7 @@ fn thread(f: &CodedFunction) -> Vec<BlockId> {
         .collect()
 }
 
-/// Nobody goes there any more, except the entry.
+/// Block without predecessors, other than the entry.
 fn skipped(f: &CodedFunction, threaded: &[BlockId], b: BlockId) -> bool {
     b.0 != 0 && threaded[b.index()] != b && f.blocks[b.index()].uops.is_empty()
 }

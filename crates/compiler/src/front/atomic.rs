@@ -144,7 +144,7 @@ impl<'a> Lowerer<'a, '_> {
         Ok(())
     }
 
-    /// `alloca`: the frame has a fixed size, so only constant sizes outside of loops could be had; nobody emits those.
+    /// `alloca`: the frame has a fixed size, so only constant sizes outside of loops could be supported, and compilers do not emit those.
     pub fn alloca(&mut self, form: &mut Form<'a>) -> Lower {
         Err(form.unsupported())
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The form of an instruction: its suffixes, taken one by one, so that what nobody asked for is told and never ignored.
+//! The form of an instruction: its suffixes, taken one by one, so that an unexpected suffix is reported and never ignored.
 
 use warpwatt_base::Interner;
 use warpwatt_isa::{Flags, Round, Scope};

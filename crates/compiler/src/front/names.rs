@@ -62,7 +62,7 @@ pub struct Names<'a> {
 /// What a name was found to be.
 pub enum Found<'a> {
     Entity(Entity<'a>),
-    /// A register out of a range that nobody named yet: the scope it belongs to, and its type.
+    /// A register of a range that has not been used yet: the scope it belongs to, and its type.
     Fresh {
         scope: usize,
         scalar: Scalar,

@@ -18,7 +18,7 @@ pub fn construct(mut f: Function, is_register: &[bool]) -> Function {
     renumber(ssa.f)
 }
 
-/// Removes blocks that nobody reaches, joins blocks that only follow each other, fills in predecessors.
+/// Removes unreachable blocks, merges straight-line blocks, and fills in predecessors.
 fn clean(f: &mut Function) {
     let n = f.blocks.len();
     let mut reached = vec![false; n];

@@ -8,7 +8,7 @@ use super::blocks::remove_edge;
 use super::defs::Defs;
 use crate::ir::{BlockId, Function, Inst, Opnd, Part, PredUse, Term};
 
-/// Instructions that a side block may have at most. A jump over more than this costs less than issuing them for nobody.
+/// Instructions that a side block may have at most. A jump over more than this costs less than issuing them without active lanes.
 const MAX_SIDE: usize = 7;
 
 pub fn run(f: &mut Function) -> bool {

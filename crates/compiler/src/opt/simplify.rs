@@ -42,7 +42,7 @@ pub enum Outcome {
     Copy(Opnd),
     /// `pdst[0]` is a copy of this predicate.
     Pred(PredUse),
-    /// Never executes, or nobody may rely on its result.
+    /// Never executes, or its result is undefined.
     Nothing,
 }
 

@@ -89,8 +89,10 @@ fn a_file_without_a_name_is_called_like_the_file() {
 fn annotations_tell_meaning_unit_and_range() {
     let text = to_toml(&Config::default(), true);
     assert!(text.contains("# L1 data cache, with lines of 128 bytes.\n[sm.l1d]\n"), "{text}");
-    assert!(text.contains("# Lines being fetched. (1–256)\nmshrs = 64\n"));
-    assert!(text.contains("# Which ready warp is issued from. (gto, lrr, two-level)\nscheduler = \"gto\"\n"));
+    assert!(text.contains("# Miss status registers (MSHRs): lines being fetched. (1–256)\nmshrs = 64\n"));
+    assert!(text.contains(
+        "# Scheduling policy: which ready warp issues. (gto, lrr, two-level)\nscheduler = \"gto\"\n"
+    ));
     assert!(text.contains("(8192–262144 bytes)\nonchip_bytes = 65536\n"));
     assert!(!to_toml(&Config::default(), false).contains('#'));
 }
@@ -114,12 +116,14 @@ fn the_hash_tells_every_parameter() {
     for parameter in Config::parameters() {
         let mut config = Config::default();
         let other = match parameter.kind {
-            warpwatt_config::Kind::Integer { min, max } => {
+            warpwatt_config::ParameterKind::Integer { min, max } => {
                 vec![min.to_string(), max.to_string()]
             }
-            warpwatt_config::Kind::Switch => vec!["true".to_owned(), "false".to_owned()],
-            warpwatt_config::Kind::File => vec![String::new(), "file".to_owned()],
-            warpwatt_config::Kind::Choice(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+            warpwatt_config::ParameterKind::Switch => vec!["true".to_owned(), "false".to_owned()],
+            warpwatt_config::ParameterKind::File => vec![String::new(), "file".to_owned()],
+            warpwatt_config::ParameterKind::Choice(words) => {
+                words.iter().map(|word| (*word).to_owned()).collect()
+            }
         };
         let now = config.get(parameter.key).expect("a value");
         let other = other.iter().find(|value| **value != now).expect("another value");

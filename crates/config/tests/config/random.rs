@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpwatt_config::{Config, Kind, listing, random, validate};
+use warpwatt_config::{Config, ParameterKind, listing, random, validate};
 
 #[test]
 fn they_are_legal_and_varied() {
@@ -20,10 +20,10 @@ fn they_are_legal_and_varied() {
     for parameter in Config::parameters() {
         let values = seen[parameter.key].len();
         let least = match parameter.kind {
-            Kind::Integer { .. } => 2,
-            Kind::Switch => 2,
-            Kind::Choice(words) => words.len(),
-            Kind::File => 1,
+            ParameterKind::Integer { .. } => 2,
+            ParameterKind::Switch => 2,
+            ParameterKind::Choice(words) => words.len(),
+            ParameterKind::File => 1,
         };
         assert!(values >= least, "{} had {values} values", parameter.key);
     }

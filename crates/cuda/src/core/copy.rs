@@ -5,12 +5,12 @@ use warpwatt_runtime::{CopyBox, End, FillBox, HostPtr, Side, Stream, Until};
 
 use crate::core::code::{Code, Result};
 use crate::core::launch::Command;
-use crate::core::memory::{Kind, Pointed};
+use crate::core::memory::{MemoryKind, Pointed};
 use crate::core::state::Core;
 
 /// Memory that a copy reads or writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum CopyMemory {
     /// A pointer of either side.
     Linear(u64),
     /// A handle of an array.
@@ -20,7 +20,7 @@ pub enum Place {
 /// One end of a copy: the memory, its rows, and where in it the box starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Plane {
-    pub at: Place,
+    pub at: CopyMemory,
     /// Bytes from row to row, and rows from slice to slice; an array knows its own.
     pub pitch: u64,
     pub rows: u64,
@@ -30,7 +30,7 @@ pub struct Plane {
 
 impl Plane {
     pub fn linear(at: u64) -> Plane {
-        Plane { at: Place::Linear(at), pitch: 0, rows: 0, offset: [0; 3] }
+        Plane { at: CopyMemory::Linear(at), pitch: 0, rows: 0, offset: [0; 3] }
     }
 
     pub fn pitched(at: u64, pitch: u64) -> Plane {
@@ -39,7 +39,7 @@ impl Plane {
 
     /// `x` in bytes.
     pub fn array(handle: u64, x: u64, y: u64, z: u64) -> Plane {
-        Plane { at: Place::Array(handle), pitch: 0, rows: 0, offset: [x, y, z] }
+        Plane { at: CopyMemory::Array(handle), pitch: 0, rows: 0, offset: [x, y, z] }
     }
 }
 
@@ -168,7 +168,7 @@ impl Core {
     fn locate(&self, plane: &Plane, extent: &[u64; 3]) -> Result<Located> {
         let [x, y, z] = plane.offset;
         let (base, pitch, slice, kind) = match plane.at {
-            Place::Array(handle) => {
+            CopyMemory::Array(handle) => {
                 let array = self.arrays.get(handle)?;
                 let level = array.storage.levels[0];
                 let texel = u64::from(array.storage.format.texel_bytes());
@@ -183,8 +183,8 @@ impl Core {
                 }
                 (level.address, level.pitch, level.slice, Where::Device)
             }
-            Place::Linear(0) => return Err(Code::INVALID_VALUE),
-            Place::Linear(at) => {
+            CopyMemory::Linear(0) => return Err(Code::INVALID_VALUE),
+            CopyMemory::Linear(at) => {
                 let flat = extent[1] <= 1 && extent[2] <= 1;
                 let pitch = if plane.pitch == 0 && flat { extent[0] } else { plane.pitch };
                 if pitch < extent[0] && !flat {
@@ -194,7 +194,7 @@ impl Core {
                 let kind = match self.pointed(at) {
                     Pointed::Nothing => return Err(Code::INVALID_VALUE),
                     Pointed::Host => Where::Pageable,
-                    Pointed::Block(block) if block.kind.host_sees() && block.kind != Kind::Managed => {
+                    Pointed::Block(block) if block.kind.host_sees() && block.kind != MemoryKind::Managed => {
                         Where::Shared
                     }
                     Pointed::Block(_) | Pointed::Variable { .. } => Where::Device,

@@ -9,7 +9,7 @@ use crate::core::code::{Code, Result};
 /// What a handle stands for; part of its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Kind {
+pub enum HandleKind {
     Context = 1,
     Module,
     Function,
@@ -35,13 +35,13 @@ const STEP: u64 = 16;
 
 /// All living things of one kind.
 pub struct Table<T> {
-    kind: Kind,
+    kind: HandleKind,
     next: u64,
     items: FxHashMap<u64, T>,
 }
 
 impl<T> Table<T> {
-    pub fn new(kind: Kind) -> Table<T> {
+    pub fn new(kind: HandleKind) -> Table<T> {
         Table { kind, next: 0, items: FxHashMap::default() }
     }
 
@@ -93,8 +93,8 @@ mod tests {
 
     #[test]
     fn a_handle_is_never_given_twice_and_of_its_kind_alone() {
-        let mut streams = Table::new(Kind::Stream);
-        let mut events = Table::new(Kind::Event);
+        let mut streams = Table::new(HandleKind::Stream);
+        let mut events = Table::new(HandleKind::Event);
         let (first, other) = (streams.insert(1), events.insert(2));
         assert_ne!(first, other);
         assert_eq!(streams.remove(first), Ok(1));

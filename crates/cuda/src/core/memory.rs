@@ -10,14 +10,14 @@ use warpwatt_runtime::texture::{Format, Shape, Storage};
 use warpwatt_runtime::{Device, DevicePtr, Error, Stream, Until};
 
 use crate::core::code::{Code, Result};
-use crate::core::handle::{Kind as HandleKind, Table};
+use crate::core::handle::{HandleKind, Table};
 use crate::core::state::{Core, because};
 
 /// Rows of pitched memory start at multiples of this.
 pub const PITCH_ALIGNMENT: u64 = 512;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum MemoryKind {
     Device,
     Managed,
     /// Page-locked host memory that we gave; flags as in `cudaHostAlloc`.
@@ -36,10 +36,10 @@ pub enum Kind {
     },
 }
 
-impl Kind {
+impl MemoryKind {
     /// Whether the host may follow pointers into it.
     pub fn host_sees(self) -> bool {
-        matches!(self, Kind::Managed | Kind::Pinned { .. } | Kind::Registered { .. })
+        matches!(self, MemoryKind::Managed | MemoryKind::Pinned { .. } | MemoryKind::Registered { .. })
     }
 }
 
@@ -47,7 +47,7 @@ impl Kind {
 pub struct Block {
     pub base: u64,
     pub bytes: u64,
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// Counted from 1 over all blocks: never the same for two (`CU_POINTER_ATTRIBUTE_BUFFER_ID`).
     pub id: u64,
 }
@@ -55,7 +55,7 @@ pub struct Block {
 impl Block {
     pub fn release(&self, device: &mut Device) -> std::result::Result<(), Error> {
         match self.kind {
-            Kind::Registered { .. } => device.abandon(self.base),
+            MemoryKind::Registered { .. } => device.abandon(self.base),
             _ => device.free(DevicePtr(self.base)),
         }
     }
@@ -70,7 +70,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    fn add(&mut self, base: u64, bytes: u64, kind: Kind) {
+    fn add(&mut self, base: u64, bytes: u64, kind: MemoryKind) {
         self.made += 1;
         self.shared += usize::from(kind.host_sees());
         self.blocks.insert(base, Block { base, bytes, kind, id: self.made });
@@ -189,7 +189,7 @@ impl Core {
     }
 
     /// Takes memory; `bytes` is not 0.
-    pub fn alloc(&mut self, bytes: u64, kind: Kind) -> Result<u64> {
+    pub fn alloc(&mut self, bytes: u64, kind: MemoryKind) -> Result<u64> {
         let taken = self.device.alloc(bytes);
         let base = self.settle(taken)?.0;
         if kind.host_sees() {
@@ -203,18 +203,18 @@ impl Core {
     pub fn alloc_pitched(&mut self, width: u64, rows: u64) -> Result<(u64, u64)> {
         let pitch = width.checked_next_multiple_of(PITCH_ALIGNMENT).ok_or(Code::OUT_OF_MEMORY)?;
         let bytes = pitch.checked_mul(rows).ok_or(Code::OUT_OF_MEMORY)?;
-        Ok((self.alloc(bytes.max(1), Kind::Device)?, pitch))
+        Ok((self.alloc(bytes.max(1), MemoryKind::Device)?, pitch))
     }
 
     /// Gives a block back that starts at `base` and is of a kind that `fits`; waits for all work first, as CUDA does.
-    pub fn free(&mut self, base: u64, fits: impl Fn(Kind) -> bool) -> Result<()> {
+    pub fn free(&mut self, base: u64, fits: impl Fn(MemoryKind) -> bool) -> Result<()> {
         let Some(block) = self.ledger.starting_at(base).copied().filter(|block| fits(block.kind)) else {
             because(self.why_not_free(base));
             return Err(Code::INVALID_VALUE);
         };
         self.finish(Until::Everything)?;
         self.ledger.remove(base);
-        if let Kind::Pool { pool } = block.kind {
+        if let MemoryKind::Pool { pool } = block.kind {
             self.leave_pool(pool, block.bytes);
         }
         let outcome = block.release(&mut self.device);
@@ -247,12 +247,12 @@ impl Core {
         }
         let adopted = self.device.adopt(at, bytes, "registered host memory");
         self.settle(adopted)?;
-        self.ledger.add(at, bytes, Kind::Registered { flags });
+        self.ledger.add(at, bytes, MemoryKind::Registered { flags });
         Ok(())
     }
 
     pub fn unregister(&mut self, at: u64) -> Result<()> {
-        let registered = |block: &&Block| matches!(block.kind, Kind::Registered { .. });
+        let registered = |block: &&Block| matches!(block.kind, MemoryKind::Registered { .. });
         if self.ledger.starting_at(at).filter(registered).is_none() {
             return Err(Code::HOST_MEMORY_NOT_REGISTERED);
         }
@@ -262,7 +262,7 @@ impl Core {
     /// Memory that is given in stream order. It is there at once: only when it may be given again matters.
     pub fn alloc_async(&mut self, bytes: u64, pool: u64) -> Result<u64> {
         self.pools.table.get(pool)?;
-        let base = self.alloc(bytes, Kind::Pool { pool })?;
+        let base = self.alloc(bytes, MemoryKind::Pool { pool })?;
         let pool = self.pools.table.get_mut(pool)?;
         pool.used += bytes;
         pool.used_high = pool.used_high.max(pool.used);
@@ -275,8 +275,8 @@ impl Core {
             return Err(Code::INVALID_VALUE);
         };
         match block.kind {
-            Kind::Pool { pool } => self.leave_pool(pool, block.bytes),
-            Kind::Device | Kind::Managed => (),
+            MemoryKind::Pool { pool } => self.leave_pool(pool, block.bytes),
+            MemoryKind::Device | MemoryKind::Managed => (),
             _ => return Err(Code::INVALID_VALUE),
         }
         self.ledger.remove(base);
@@ -334,7 +334,7 @@ impl Core {
             *small = u32::try_from(extent).ok().filter(|&n| n <= 1 << 20).ok_or(Code::INVALID_VALUE)?;
         }
         let (storage, bytes) = Storage::array(shape, small, levels, format);
-        let base = self.alloc(bytes.max(1), Kind::Array)?;
+        let base = self.alloc(bytes.max(1), MemoryKind::Array)?;
         Ok((storage.at(base), base))
     }
 
@@ -363,7 +363,7 @@ impl Core {
         // A level goes with its mipmapped array.
         let base = self.arrays.get(array)?.owned.ok_or(Code::INVALID_VALUE)?;
         self.arrays.remove(array)?;
-        self.free(base, |kind| kind == Kind::Array)
+        self.free(base, |kind| kind == MemoryKind::Array)
     }
 
     pub fn destroy_mipmap(&mut self, mipmap: u64) -> Result<()> {
@@ -371,6 +371,6 @@ impl Core {
         for level in gone.levels.into_iter().flatten() {
             self.arrays.remove(level)?;
         }
-        self.free(gone.owned, |kind| kind == Kind::Array)
+        self.free(gone.owned, |kind| kind == MemoryKind::Array)
     }
 }

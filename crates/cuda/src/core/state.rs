@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use warpwatt_runtime::{Class, Device, Error, Until};
 
 use crate::core::code::{Code, Result};
-use crate::core::handle::{Kind, Table};
+use crate::core::handle::{HandleKind, Table};
 use crate::core::memory::{Array, Ledger, Mipmap, Pools};
 use crate::core::module::{Function, Loaded};
 use crate::core::stream::{EventState, StreamState, ThreadStreams};
@@ -55,7 +55,7 @@ thread_local! {
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Queued commands at which the queue is run although nobody waits.
+/// Queue length at which the queued commands run even if the host does not wait.
 const LONG_QUEUE: usize = 512;
 /// How long a program may be silent, while work waits whose results it could see in memory, before the work starts.
 const SILENCE: Duration = Duration::from_millis(500);
@@ -221,15 +221,15 @@ impl Core {
             session,
             process,
             worker,
-            modules: Table::new(Kind::Module),
-            functions: Table::new(Kind::Function),
-            streams: Table::new(Kind::Stream),
+            modules: Table::new(HandleKind::Module),
+            functions: Table::new(HandleKind::Function),
+            streams: Table::new(HandleKind::Stream),
             thread_streams: ThreadStreams::default(),
-            events: Table::new(Kind::Event),
+            events: Table::new(HandleKind::Event),
             ledger: Ledger::default(),
             pools: Pools::new(),
-            arrays: Table::new(Kind::Array),
-            mipmaps: Table::new(Kind::Mipmap),
+            arrays: Table::new(HandleKind::Array),
+            mipmaps: Table::new(HandleKind::Mipmap),
             textures: texture::Textures::new(),
             graphs: graph::Graphs::new(),
             log: String::new(),

@@ -8,7 +8,7 @@ use warpwatt_runtime::Until;
 use warpwatt_runtime::texture::{AddressMode, ChannelKind, Filter, Format, Image, Sampler, Shape, Storage};
 
 use crate::core::code::{Code, Result};
-use crate::core::handle::{Kind, Table};
+use crate::core::handle::{HandleKind, Table};
 use crate::core::state::Core;
 
 /// Where texels come from.
@@ -88,7 +88,7 @@ impl Default for Textures {
 
 impl Textures {
     pub fn new() -> Textures {
-        Textures { objects: FxHashMap::default(), references: Table::new(Kind::TextureReference) }
+        Textures { objects: FxHashMap::default(), references: Table::new(HandleKind::TextureReference) }
     }
 }
 

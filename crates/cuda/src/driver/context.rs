@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warpwatt_runtime::Until;
 
-use crate::core::handle::{Kind, Table};
+use crate::core::handle::{HandleKind, Table};
 use crate::core::launch::CONTEXT_CACHE;
 use crate::core::{Code, Result, with_faulted};
 use crate::driver::entry::check_initialized;
@@ -53,7 +53,7 @@ fn with_stack<R>(call: impl Fn(&mut Vec<u64>) -> R) -> R {
 fn contexts() -> MutexGuard<'static, Contexts> {
     let mut contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
     if contexts.table.is_none() {
-        let mut table = Table::new(Kind::Context);
+        let mut table = Table::new(HandleKind::Context);
         contexts.primary = table.insert(Context { flags: 0, uses: 1, number: 1 });
         contexts.made = 1;
         contexts.table = Some(table);
@@ -63,7 +63,7 @@ fn contexts() -> MutexGuard<'static, Contexts> {
 
 impl Contexts {
     fn table(&mut self) -> &mut Table<Context> {
-        self.table.get_or_insert_with(|| Table::new(Kind::Context))
+        self.table.get_or_insert_with(|| Table::new(HandleKind::Context))
     }
 
     fn get(&mut self, context: u64) -> Result<&mut Context> {

@@ -2,7 +2,7 @@
 //! Copies: each function says where its two ends are, and `core` does the rest.
 
 use crate::abi::driver::{Memcpy2d, Memcpy3d};
-use crate::core::copy::{Copy, Direction, Place, Plane};
+use crate::core::copy::{Copy, CopyMemory, Direction, Plane};
 use crate::core::{Code, Result};
 use crate::driver::{In, api, with};
 
@@ -40,9 +40,9 @@ pub(crate) fn describe(c: &Memcpy3d) -> Result<(Copy, Direction)> {
         return Err(Code::INVALID_VALUE);
     }
     let place = |kind, host, device, array| match kind {
-        HOST => Ok(Place::Linear(host)),
-        DEVICE | UNIFIED => Ok(Place::Linear(device)),
-        ARRAY => Ok(Place::Array(array)),
+        HOST => Ok(CopyMemory::Linear(host)),
+        DEVICE | UNIFIED => Ok(CopyMemory::Linear(device)),
+        ARRAY => Ok(CopyMemory::Array(array)),
         _ => Err(Code::INVALID_VALUE),
     };
     let from = Plane {
@@ -70,8 +70,8 @@ pub(crate) fn describe(c: &Memcpy3d) -> Result<(Copy, Direction)> {
 /// The structure that describes a copy, for programs that ask what a node does.
 pub(crate) fn structure(copy: &Copy) -> Memcpy3d {
     let ends = |plane: &Plane| match plane.at {
-        Place::Linear(at) => (UNIFIED, at, 0),
-        Place::Array(handle) => (ARRAY, 0, handle),
+        CopyMemory::Linear(at) => (UNIFIED, at, 0),
+        CopyMemory::Array(handle) => (ARRAY, 0, handle),
     };
     let ((src_type, src_device, src_array), (dst_type, dst_device, dst_array)) =
         (ends(&copy.from), ends(&copy.to));

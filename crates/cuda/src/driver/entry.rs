@@ -120,7 +120,7 @@ api! {
 }
 
 /// Libraries that must not be found elsewhere: a client that finds NVIDIA's nvJitLink makes machine code with it, for a GPU that
-/// is not there, and does well without. So names of it that stand beside us, and are us, are taken before anybody asks.
+/// is not there, and does well without. So names of it that stand beside us, and are us, are loaded in advance.
 extern "C" fn claim_names() {
     // SAFETY: `dladdr` fills a plain structure about an address of our own; names passed on end with 0.
     unsafe {

@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::core::handle::{Kind, Table};
+use crate::core::handle::{HandleKind, Table};
 use crate::core::state::say;
 use crate::core::{Code, Core, Result, with};
 use crate::driver::entry::check_initialized;
@@ -33,7 +33,7 @@ struct Links(MutexGuard<'static, Option<Table<Link>>>);
 
 impl Links {
     fn table(&mut self) -> &mut Table<Link> {
-        self.0.get_or_insert_with(|| Table::new(Kind::Link))
+        self.0.get_or_insert_with(|| Table::new(HandleKind::Link))
     }
 }
 

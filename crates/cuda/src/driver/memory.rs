@@ -3,7 +3,7 @@
 //! device whose memory is the host's.
 
 use crate::abi::driver::MemLocation;
-use crate::core::memory::{Kind, Pointed};
+use crate::core::memory::{MemoryKind, Pointed};
 use crate::core::{Code, Core, Result};
 use crate::driver::{In, Out, api, with};
 
@@ -17,7 +17,7 @@ const HOST: i32 = -1;
 /// `CU_DEVICE_INVALID`.
 const NOWHERE: i32 = -2;
 
-fn alloc(bytes: usize, kind: Kind) -> Result<u64> {
+fn alloc(bytes: usize, kind: MemoryKind) -> Result<u64> {
     if bytes == 0 {
         return Err(Code::INVALID_VALUE);
     }
@@ -28,7 +28,7 @@ fn alloc(bytes: usize, kind: Kind) -> Result<u64> {
 pub(crate) fn check_managed(core: &Core, at: u64, bytes: usize) -> Result<()> {
     let end = at.checked_add(bytes as u64).ok_or(Code::INVALID_VALUE)?;
     let inside = match core.pointed(at) {
-        Pointed::Block(block) => block.kind == Kind::Managed && end <= block.base + block.bytes,
+        Pointed::Block(block) => block.kind == MemoryKind::Managed && end <= block.base + block.bytes,
         Pointed::Variable { base, bytes } => end <= base + bytes,
         Pointed::Nothing | Pointed::Host => false,
     };
@@ -80,7 +80,7 @@ api! {
 
     fn cuMemAlloc_v2(at: Out<u64>, bytes: usize) {
         at.check()?;
-        at.put(alloc(bytes, Kind::Device)?)
+        at.put(alloc(bytes, MemoryKind::Device)?)
     }
 
     fn cuMemAllocPitch_v2(at: Out<u64>, pitch: Out<usize>, width: usize, height: usize, element: u32) {
@@ -100,14 +100,14 @@ api! {
         if !matches!(flags, 1 | 2) {
             return Err(Code::INVALID_VALUE);
         }
-        at.put(alloc(bytes, Kind::Managed)?)
+        at.put(alloc(bytes, MemoryKind::Managed)?)
     }
 
     fn cuMemFree_v2(at: u64) {
         if at == 0 {
             return crate::driver::context::check_current();
         }
-        with(|core| core.free(at, |kind| matches!(kind, Kind::Device | Kind::Managed | Kind::Pool { .. })))
+        with(|core| core.free(at, |kind| matches!(kind, MemoryKind::Device | MemoryKind::Managed | MemoryKind::Pool { .. })))
     }
 
     fn cuMemGetAddressRange_v2(base: Out<u64>, bytes: Out<usize>, at: u64) {
@@ -123,7 +123,7 @@ api! {
 
     fn cuMemAllocHost_v2(at: Out<u64>, bytes: usize) {
         at.check()?;
-        at.put(alloc(bytes, Kind::Pinned { flags: 3 })?)
+        at.put(alloc(bytes, MemoryKind::Pinned { flags: 3 })?)
     }
 
     fn cuMemHostAlloc(at: Out<u64>, bytes: usize, flags: u32) {
@@ -131,14 +131,14 @@ api! {
         if flags & !HOST_ALLOC_FLAGS != 0 {
             return Err(Code::INVALID_VALUE);
         }
-        at.put(alloc(bytes, Kind::Pinned { flags })?)
+        at.put(alloc(bytes, MemoryKind::Pinned { flags })?)
     }
 
     fn cuMemFreeHost(at: u64) {
         if at == 0 {
             return crate::driver::context::check_current();
         }
-        with(|core| core.free(at, |kind| matches!(kind, Kind::Pinned { .. })))
+        with(|core| core.free(at, |kind| matches!(kind, MemoryKind::Pinned { .. })))
     }
 
     fn cuMemHostRegister_v2 [also cuMemHostRegister] (at: u64, bytes: usize, flags: u32) {
@@ -161,7 +161,7 @@ api! {
             return Err(Code::INVALID_VALUE);
         }
         with(|core| match core.pointed(at) {
-            Pointed::Block(block) if matches!(block.kind, Kind::Pinned { .. } | Kind::Registered { .. }) => Ok(()),
+            Pointed::Block(block) if matches!(block.kind, MemoryKind::Pinned { .. } | MemoryKind::Registered { .. }) => Ok(()),
             _ => Err(Code::INVALID_VALUE),
         })?;
         // One address for both sides.
@@ -172,7 +172,7 @@ api! {
         flags.check()?;
         flags.put(with(|core| match core.pointed(at) {
             Pointed::Block(block) => match block.kind {
-                Kind::Pinned { flags } => Ok(flags | 2),
+                MemoryKind::Pinned { flags } => Ok(flags | 2),
                 _ => Err(Code::INVALID_VALUE),
             },
             _ => Err(Code::INVALID_VALUE),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a pointer points to (`CUpointer_attribute`).
 
-use crate::core::memory::{Kind, Pointed};
+use crate::core::memory::{MemoryKind, Pointed};
 use crate::core::{Code, Core, Result};
 use crate::driver::context::current;
 use crate::driver::{In, Out, api, with};
@@ -13,7 +13,7 @@ const DEVICE: u32 = 2;
 struct Known {
     base: u64,
     bytes: u64,
-    kind: Kind,
+    kind: MemoryKind,
     id: u64,
 }
 
@@ -22,7 +22,7 @@ fn look(core: &Core, at: u64) -> Option<Known> {
         Pointed::Block(block) => {
             Some(Known { base: block.base, bytes: block.bytes, kind: block.kind, id: block.id })
         }
-        Pointed::Variable { base, bytes } => Some(Known { base, bytes, kind: Kind::Device, id: base }),
+        Pointed::Variable { base, bytes } => Some(Known { base, bytes, kind: MemoryKind::Device, id: base }),
         Pointed::Nothing | Pointed::Host => None,
     }
 }
@@ -32,7 +32,7 @@ fn write(known: &Known, number: u32, at: u64, data: u64) -> Result<()> {
     let (word, flag) =
         (|value: u64| Out::<u64>::at(data).put(value), |value: u32| Out::<u32>::at(data).put(value));
     let byte = |value: bool| Out::<u8>::at(data).put(u8::from(value));
-    let of_host = matches!(known.kind, Kind::Pinned { .. } | Kind::Registered { .. });
+    let of_host = matches!(known.kind, MemoryKind::Pinned { .. } | MemoryKind::Registered { .. });
     match number {
         1 => word(current()),
         2 => flag(if of_host { HOST } else { DEVICE }),
@@ -42,7 +42,7 @@ fn write(known: &Known, number: u32, at: u64, data: u64) -> Result<()> {
         4 => Err(Code::INVALID_VALUE),
         6 => byte(false),
         7 | 20 => word(known.id),
-        8 => byte(known.kind == Kind::Managed),
+        8 => byte(known.kind == MemoryKind::Managed),
         9 => Out::<i32>::at(data).put(0),
         10 => byte(false),
         11 | 19 => word(known.base),
@@ -52,7 +52,7 @@ fn write(known: &Known, number: u32, at: u64, data: u64) -> Result<()> {
         15 | 21 => byte(false),
         // The device reads and writes.
         16 => flag(3),
-        17 => word(if let Kind::Pool { pool } = known.kind { pool } else { 0 }),
+        17 => word(if let MemoryKind::Pool { pool } = known.kind { pool } else { 0 }),
         _ => Err(Code::INVALID_VALUE),
     }
 }

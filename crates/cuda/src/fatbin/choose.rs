@@ -2,7 +2,7 @@
 //! Which of an image's entries runs: the PTX for the newest architecture that the device has, as on hardware; else the oldest of
 //! those beyond, since the simulator is not bound to one. Code for one architecture alone comes last.
 
-use super::{Entry, Kind};
+use super::{Entry, EntryKind};
 
 /// Why nothing in an image can run.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -35,12 +35,12 @@ pub fn choose(entries: &[Entry], capability: u32) -> Result<String, Refusal> {
             std::cmp::Reverse(entry.isa),
         )
     };
-    if let Some(best) = entries.iter().filter(|entry| entry.kind == Kind::Ptx).min_by_key(rank) {
+    if let Some(best) = entries.iter().filter(|entry| entry.kind == EntryKind::Ptx).min_by_key(rank) {
         return Ok(String::from_utf8_lossy(&best.payload).into_owned());
     }
     let mut machines: Vec<_> = entries
         .iter()
-        .filter(|entry| entry.kind == Kind::Elf)
+        .filter(|entry| entry.kind == EntryKind::Elf)
         .map(|entry| (entry.sm, entry.specific))
         .collect();
     machines.sort_unstable();
@@ -52,7 +52,7 @@ pub fn choose(entries: &[Entry], capability: u32) -> Result<String, Refusal> {
     };
     Err(match (machines.is_empty(), entries.first()) {
         (false, _) => Refusal::MachineCode(machines.into_iter().map(name).collect()),
-        (true, Some(Entry { kind: Kind::Other(kind), .. })) => Refusal::Intermediate(*kind),
+        (true, Some(Entry { kind: EntryKind::Other(kind), .. })) => Refusal::Intermediate(*kind),
         (true, _) => Refusal::Empty,
     })
 }

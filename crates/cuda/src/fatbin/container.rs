@@ -5,7 +5,7 @@
 
 use std::io::Read;
 
-use super::{Entry, FatbinError, Kind, bare_elf, bare_ptx, looks_like_text, until_nul};
+use super::{Entry, EntryKind, FatbinError, bare_elf, bare_ptx, looks_like_text, until_nul};
 
 pub(super) const MAGIC: u32 = 0xBA55_ED50;
 pub(super) const HEADER_BYTES: usize = 16;
@@ -186,9 +186,9 @@ impl Header {
             return any(payload, depth + 1, entries);
         }
         let (kind, payload) = match self.kind {
-            KIND_PTX => (Kind::Ptx, until_nul(payload)),
-            KIND_ELF => (Kind::Elf, payload),
-            other => (Kind::Other(other), payload),
+            KIND_PTX => (EntryKind::Ptx, until_nul(payload)),
+            KIND_ELF => (EntryKind::Elf, payload),
+            other => (EntryKind::Other(other), payload),
         };
         let specific = self.flags & FLAG_SPECIFIC != 0;
         entries.push(Entry { kind, sm: self.sm, specific, isa: self.isa, payload: payload.to_vec() });

@@ -15,7 +15,7 @@ pub use pointer::{LoadError, from_pointer, load, load_bytes, units};
 
 /// What an entry holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum EntryKind {
     Ptx,
     /// Machine code.
     Elf,
@@ -26,7 +26,7 @@ pub enum Kind {
 /// One piece of code for one architecture.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Architecture as in `sm_75`; 0 where it is not known.
     pub sm: u32,
     /// For one architecture or family alone (`sm_90a`, `sm_100f`), not for later ones.
@@ -59,7 +59,7 @@ fn bare_ptx(text: &[u8]) -> Entry {
     let text = until_nul(text);
     let shown = String::from_utf8_lossy(&text[..text.len().min(1 << 16)]);
     let (isa, (sm, specific)) = (choose::version_of(&shown), choose::target_of(&shown));
-    Entry { kind: Kind::Ptx, sm, specific, isa, payload: text.to_vec() }
+    Entry { kind: EntryKind::Ptx, sm, specific, isa, payload: text.to_vec() }
 }
 
 /// An entry for a bare ELF file of machine code.
@@ -69,7 +69,7 @@ fn bare_elf(image: &[u8]) -> Entry {
     let abi = image.get(8).copied().unwrap_or(0);
     // The architecture moved by a byte when the format's version did.
     let sm = if abi >= 8 { (flags >> 8) & 0xff } else { flags & 0xff };
-    Entry { kind: Kind::Elf, sm, specific: false, isa: (u16::from(abi), 0), payload: image.to_vec() }
+    Entry { kind: EntryKind::Elf, sm, specific: false, isa: (u16::from(abi), 0), payload: image.to_vec() }
 }
 
 fn until_nul(text: &[u8]) -> &[u8] {

@@ -109,7 +109,7 @@ pub unsafe fn units(image: *const u8) -> Result<Vec<Vec<Entry>>, FatbinError> {
         // SAFETY: the wrapper holds an image.
         let linked = unsafe { single(wrapper.data) }?;
         // What the linker made of the units is machine code; where there is none the container is empty.
-        if units.is_empty() || linked.iter().any(|entry| entry.kind == super::Kind::Ptx) {
+        if units.is_empty() || linked.iter().any(|entry| entry.kind == super::EntryKind::Ptx) {
             units.push(linked);
         }
     }

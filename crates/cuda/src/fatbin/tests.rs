@@ -24,9 +24,9 @@ fn encode(entry: &Entry, packing: Packing) -> Vec<u8> {
     };
     let padded = stored.len().next_multiple_of(8);
     let kind: u16 = match entry.kind {
-        Kind::Ptx => 1,
-        Kind::Elf => 2,
-        Kind::Other(kind) => kind,
+        EntryKind::Ptx => 1,
+        EntryKind::Elf => 2,
+        EntryKind::Other(kind) => kind,
     };
     let packed = if packing == Packing::Plain { 0 } else { stored.len() as u32 };
     let flags: u64 = 0x11 | flag | if entry.specific { 0x10_0000 } else { 0 };
@@ -62,11 +62,11 @@ fn ptx(sm: u32, specific: bool) -> Entry {
     let letter = if specific { "a" } else { "" };
     let text =
         format!(".version 8.4\n.target sm_{sm}{letter}, debug\n.address_size 64\n// {}\n", "x".repeat(90));
-    Entry { kind: Kind::Ptx, sm, specific, isa: (8, 4), payload: text.into_bytes() }
+    Entry { kind: EntryKind::Ptx, sm, specific, isa: (8, 4), payload: text.into_bytes() }
 }
 
 fn elf(sm: u32) -> Entry {
-    Entry { kind: Kind::Elf, sm, specific: false, isa: (1, 8), payload: b"\x7fELF 16 bytes ok".to_vec() }
+    Entry { kind: EntryKind::Elf, sm, specific: false, isa: (1, 8), payload: b"\x7fELF 16 bytes ok".to_vec() }
 }
 
 const SPEED: &[u8] = include_bytes!("../../tests/data/add-speed.fatbin");
@@ -80,7 +80,7 @@ fn images_of_nvidias_tools_are_read() {
         assert_eq!(entries.iter().map(|entry| (entry.sm, entry.specific)).collect::<Vec<_>>(), sms);
         for entry in &entries {
             let text = String::from_utf8_lossy(&entry.payload);
-            assert_eq!((entry.kind, entry.isa), (Kind::Ptx, (9, 4)));
+            assert_eq!((entry.kind, entry.isa), (EntryKind::Ptx, (9, 4)));
             assert!(
                 text.contains(&format!(".target sm_{}\n", entry.sm)) && text.contains("_Z3addPfi"),
                 "{text}"
@@ -96,7 +96,7 @@ fn images_of_nvidias_tools_are_read() {
 #[test]
 fn nested_and_consecutive_containers_are_followed() {
     let inner = container(&[encode(&ptx(70, false), Packing::Lz4)]);
-    let wrapping = Entry { kind: Kind::Other(64), sm: 0, specific: false, isa: (0, 0), payload: inner };
+    let wrapping = Entry { kind: EntryKind::Other(64), sm: 0, specific: false, isa: (0, 0), payload: inner };
     let mut image = container(&[encode(&wrapping, Packing::Plain), encode(&elf(80), Packing::Plain)]);
     image.extend(container(&[encode(&ptx(75, false), Packing::Zstd)]));
     let entries = decode(&image).expect("it is whole");
@@ -125,7 +125,7 @@ fn machine_code_alone_is_refused_with_the_flag_that_helps() {
         assert!(text.contains(part), "{text}");
     }
     assert_eq!(choose(&[], 75), Err(Refusal::Empty));
-    let lto = Entry { kind: Kind::Other(8), ..elf(75) };
+    let lto = Entry { kind: EntryKind::Other(8), ..elf(75) };
     assert_eq!(choose(&[lto], 75), Err(Refusal::Intermediate(8)));
 }
 
@@ -210,7 +210,7 @@ fn every_truncation_is_an_error() {
 
 fn entries() -> impl Strategy<Value = Vec<(Entry, Packing)>> {
     let packing = prop_oneof![Just(Packing::Plain), Just(Packing::Lz4), Just(Packing::Zstd)];
-    let kind = prop_oneof![Just(Kind::Ptx), Just(Kind::Elf), Just(Kind::Other(8))];
+    let kind = prop_oneof![Just(EntryKind::Ptx), Just(EntryKind::Elf), Just(EntryKind::Other(8))];
     let payload = prop::collection::vec(1u8..=255, 8..600).prop_map(|mut bytes| {
         // Whole multiples of the padding, so that what comes back is what went in; no image within an image.
         bytes.truncate(bytes.len() / 8 * 8);

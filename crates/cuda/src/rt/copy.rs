@@ -2,7 +2,7 @@
 //! Copies between linear memory of either side, in one, two and three dimensions.
 
 use crate::abi::runtime::{Memcpy3d, Memcpy3dPeer, PitchedPtr, Pos, StreamHandle};
-use crate::core::copy::{Copy, Direction, Place, Plane};
+use crate::core::copy::{Copy, CopyMemory, Direction, Plane};
 use crate::core::{Code, Core, Result};
 use crate::rt::api::{get, runtime};
 use crate::rt::{check_device, with};
@@ -164,12 +164,12 @@ fn plane(array: u64, pointer: PitchedPtr, pos: Pos, texel: Option<u64>) -> Resul
     match (array, pointer.ptr) {
         (0, 0) => Err(Code::INVALID_VALUE),
         (0, at) => Ok(Plane {
-            at: Place::Linear(at),
+            at: CopyMemory::Linear(at),
             pitch: pointer.pitch as u64,
             rows: pointer.ysize as u64,
             offset,
         }),
-        (array, 0) => Ok(Plane { at: Place::Array(array), pitch: 0, rows: 0, offset }),
+        (array, 0) => Ok(Plane { at: CopyMemory::Array(array), pitch: 0, rows: 0, offset }),
         _ => Err(Code::INVALID_VALUE),
     }
 }

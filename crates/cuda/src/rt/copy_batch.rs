@@ -3,7 +3,7 @@
 //! stream's order and from the pointers.
 
 use crate::abi::runtime::{BatchOp, BatchOperand, MemcpyAttributes, StreamHandle};
-use crate::core::copy::{Copy, Direction, Place, Plane};
+use crate::core::copy::{Copy, CopyMemory, Direction, Plane};
 use crate::core::{Code, Core, Result};
 use crate::rt::api::{get, list, put, runtime};
 use crate::rt::with;
@@ -55,7 +55,7 @@ fn box_of(core: &Core, op: &BatchOp) -> Result<Copy> {
             1 => {
                 let row = if operand.a == 0 { op.extent.width } else { operand.a };
                 let rows = operand.b as u64;
-                Plane { at: Place::Linear(operand.place), pitch: scaled(row)?, rows, offset: [0; 3] }
+                Plane { at: CopyMemory::Linear(operand.place), pitch: scaled(row)?, rows, offset: [0; 3] }
             }
             _ => Plane::array(operand.place, scaled(operand.a)?, operand.b as u64, operand.c as u64),
         })

@@ -8,7 +8,7 @@ use crate::abi::runtime::{
     KernelNodeParams, MemAccess, MemLocation, MemPoolProps, Memcpy3d, MemsetParams, NodeHandle, PitchedPtr,
     Pos,
 };
-use crate::core::copy::{Copy, Fill, Place, Plane};
+use crate::core::copy::{Copy, CopyMemory, Fill, Plane};
 use crate::core::graph::Work;
 use crate::core::launch::{Command, Launch};
 use crate::core::{Code, Core, Result};
@@ -235,17 +235,17 @@ fn kernel_params(core: &Core, node: NodeHandle, work: &Work) -> Option<KernelNod
 fn memcpy_params(core: &Core, work: &Work) -> Option<Memcpy3d> {
     let Work::Do(Command::Copy(copy)) = work else { return None };
     let texel = |plane: &Plane| match plane.at {
-        Place::Array(array) => {
+        CopyMemory::Array(array) => {
             core.arrays.get(array).ok().map(|array| array.storage.format.texel_bytes() as usize)
         }
-        Place::Linear(_) => None,
+        CopyMemory::Linear(_) => None,
     };
     let end = |plane: &Plane| {
         let unit = texel(plane).unwrap_or(1);
         let [x, y, z] = plane.offset.map(|n| n as usize);
         let (array, ptr) = match plane.at {
-            Place::Array(array) => (array, 0),
-            Place::Linear(at) => (0, at),
+            CopyMemory::Array(array) => (array, 0),
+            CopyMemory::Linear(at) => (0, at),
         };
         let rows = plane.rows as usize;
         let pitched =

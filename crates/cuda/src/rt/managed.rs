@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 
 use crate::abi::runtime::{MemLocation, StreamHandle};
-use crate::core::memory::{Kind, Pointed};
+use crate::core::memory::{MemoryKind, Pointed};
 use crate::core::{Code, Core, Result};
 use crate::rt::api::{list, put, runtime};
 use crate::rt::with;
@@ -16,7 +16,7 @@ const INVALID: i32 = -2;
 fn check_range(core: &Core, at: u64, bytes: usize) -> Result<()> {
     let end = |base: u64, size: u64| (bytes as u64) <= size - (at - base);
     let inside = match core.pointed(at) {
-        Pointed::Block(block) if block.kind == Kind::Managed => end(block.base, block.bytes),
+        Pointed::Block(block) if block.kind == MemoryKind::Managed => end(block.base, block.bytes),
         Pointed::Variable { base, bytes } => end(base, bytes),
         _ => false,
     };
@@ -120,7 +120,7 @@ runtime! {
         if place.is_null() || bytes == 0 || !matches!(flags, 1 | 2) {
             return Err(Code::INVALID_VALUE);
         }
-        put(place, with(|core| core.alloc(bytes as u64, Kind::Managed))?)
+        put(place, with(|core| core.alloc(bytes as u64, MemoryKind::Managed))?)
     }
 
     before13 fn cudaMemAdvise_11 as cudaMemAdvise(at: u64, bytes: usize, advice: i32, device: i32) {

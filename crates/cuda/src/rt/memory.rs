@@ -2,13 +2,13 @@
 //! Memory: linear, pitched, page-locked, registered, and what a pointer points to.
 
 use crate::abi::runtime::{Extent, PitchedPtr, PointerAttributes, PointerAttributes13, StreamHandle};
-use crate::core::memory::{Kind, Pointed};
+use crate::core::memory::{MemoryKind, Pointed};
 use crate::core::{Code, Core, Result};
 use crate::rt::api::{put, runtime};
 use crate::rt::with;
 
 /// Takes memory of a kind. Nothing is what a request for nothing gets.
-fn alloc(bytes: usize, kind: Kind) -> Result<u64> {
+fn alloc(bytes: usize, kind: MemoryKind) -> Result<u64> {
     with(|core| if bytes == 0 { Ok(0) } else { core.alloc(bytes as u64, kind) })
 }
 
@@ -17,7 +17,7 @@ fn host_alloc(place: *mut u64, bytes: usize, flags: u32) -> Result<()> {
     if flags & !7 != 0 || place.is_null() {
         return Err(Code::INVALID_VALUE);
     }
-    let at = alloc(bytes, Kind::Pinned { flags })?;
+    let at = alloc(bytes, MemoryKind::Pinned { flags })?;
     // SAFETY: the program's variable, and not null.
     unsafe { put(place, at) }
 }
@@ -27,7 +27,7 @@ runtime! {
         if place.is_null() {
             return Err(Code::INVALID_VALUE);
         }
-        put(place, alloc(bytes, Kind::Device)?)
+        put(place, alloc(bytes, MemoryKind::Device)?)
     }
 
     all fn cudaMallocPitch(place: *mut u64, pitch: *mut usize, width: usize, height: usize) {
@@ -60,7 +60,7 @@ runtime! {
     all fn cudaFree(at: u64) {
         with(|core| match at {
             0 => Ok(()),
-            at => core.free(at, |kind| matches!(kind, Kind::Device | Kind::Managed | Kind::Pool { .. })),
+            at => core.free(at, |kind| matches!(kind, MemoryKind::Device | MemoryKind::Managed | MemoryKind::Pool { .. })),
         })
     }
 
@@ -75,7 +75,7 @@ runtime! {
     all fn cudaFreeHost(at: u64) {
         with(|core| match at {
             0 => Ok(()),
-            at => core.free(at, |kind| matches!(kind, Kind::Pinned { .. })),
+            at => core.free(at, |kind| matches!(kind, MemoryKind::Pinned { .. })),
         })
     }
 
@@ -135,7 +135,7 @@ runtime! {
         with(|core| {
             core.stream(stream, per_thread)?;
             match core.pointed(at) {
-                Pointed::Block(block) if block.kind == Kind::Managed => Ok(()),
+                Pointed::Block(block) if block.kind == MemoryKind::Managed => Ok(()),
                 Pointed::Variable { .. } => Ok(()),
                 _ => Err(Code::INVALID_VALUE),
             }
@@ -148,7 +148,7 @@ fn host_block(core: &Core, host: u64) -> Result<u32> {
     match core.pointed(host) {
         Pointed::Block(block) => match block.kind {
             // What we give is mapped, whether it was asked for or not.
-            Kind::Pinned { flags } | Kind::Registered { flags } => Ok(flags | 2),
+            MemoryKind::Pinned { flags } | MemoryKind::Registered { flags } => Ok(flags | 2),
             _ => Err(Code::INVALID_VALUE),
         },
         _ => Err(Code::INVALID_VALUE),
@@ -159,9 +159,9 @@ fn host_block(core: &Core, host: u64) -> Result<u32> {
 fn attributes(core: &Core, at: u64) -> PointerAttributes {
     let (kind, device, on_device, on_host) = match core.pointed(at) {
         Pointed::Block(block) => match block.kind {
-            Kind::Managed => (3, 0, at, at),
-            Kind::Pinned { .. } | Kind::Registered { .. } => (1, 0, at, at),
-            Kind::Device | Kind::Array | Kind::Pool { .. } => (2, 0, at, 0),
+            MemoryKind::Managed => (3, 0, at, at),
+            MemoryKind::Pinned { .. } | MemoryKind::Registered { .. } => (1, 0, at, at),
+            MemoryKind::Device | MemoryKind::Array | MemoryKind::Pool { .. } => (2, 0, at, 0),
         },
         Pointed::Variable { .. } => (2, 0, at, 0),
         Pointed::Nothing | Pointed::Host => (0, -2, 0, at),

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 /// Set by the handler, which may touch nothing but atomics.
 static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-/// The process that has the device; forked children have the handler, but nobody who looks at the flag.
+/// The process that has the device; forked children have the handler, but nothing in them checks the flag.
 static OWNER: AtomicI32 = AtomicI32::new(0);
 /// The first signal that came, 0 for none, and when, in nanoseconds.
 static CAUGHT: AtomicI32 = AtomicI32::new(0);

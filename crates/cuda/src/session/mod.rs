@@ -33,7 +33,7 @@ pub struct Session {
     energies: Option<Arc<Energies>>,
     /// Launches that are kept in detail.
     per_launch: u64,
-    /// Somebody watches how far kernels are.
+    /// Progress of kernels is reported.
     pub live: bool,
     /// Say nothing but errors.
     pub quiet: bool,

@@ -17,7 +17,7 @@ pub struct Watcher {
     pub interrupt: Arc<AtomicBool>,
     pub live: bool,
     pub process: u64,
-    /// Where launches go; `None` if nobody wants to know of them.
+    /// Where launches are recorded; `None` if they are not recorded.
     pub collector: Option<Collector>,
     /// Of the kernel that runs.
     shown: Progress,

@@ -152,7 +152,7 @@ impl Process {
         self.pause = PAUSE.max(started.elapsed() * SHARE);
     }
 
-    /// A limit was reached, or somebody wants the program to stop: writes what there is and ends the process. It goes on only if
+    /// A limit was reached, or the program was interrupted: writes the results so far and ends the process. It continues only if
     /// it handles Ctrl-C itself.
     pub fn stop(&mut self, device: &Device, error: &Error) {
         let expired = self.board.as_ref().and_then(|board| board.stopped()) == Some(Stop::Timeout);

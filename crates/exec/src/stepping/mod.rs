@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Execution one warp instruction at a time, for a machine that decides when each of them issues.
 //!
-//! Many SMs execute in parallel over the same memory. While they do, nobody writes to it: stores and atomics on global memory go to the [`EpochLog`]
+//! Many SMs execute in parallel over the same memory. Within an epoch it is read-only: stores and atomics on global memory go to the [`EpochLog`]
 //! of their SM and take effect in [`merge`], in the order of cycle, SM and issue. An SM's own loads see its own stores at once; a load
 //! that overlaps an own atomic has to be tried again after the merge. Everything else, registers and shared, local and constant
 //! memory, takes effect at issue, but for the few operations that need all of memory as it is ([`StepEvent::Deferred`]).
@@ -24,7 +24,7 @@ use warpwatt_memory::DeviceMemory;
 
 use crate::cta::Cta;
 use crate::fault::Fault;
-use crate::image::Kind;
+use crate::image::UopKind;
 use crate::machine::{Machine, State, compute};
 use crate::options::{Quiet, Services};
 use crate::stats::PcCount;
@@ -110,7 +110,7 @@ impl Stepper {
         let warp = &mut cta.cta.warps[warp];
         let (pc, active) = (warp.splits.cur.pc, warp.splits.cur.mask);
         let code = &grid.image.code[pc as usize];
-        if code.kind != Kind::Alu || active == 0 {
+        if code.kind != UopKind::Alu || active == 0 {
             return None;
         }
         let mask = active & (warp.preds[usize::from(code.guard)] ^ code.guard_flip);
@@ -184,7 +184,7 @@ impl Stepper {
         let mask = active & (warp.preds[usize::from(code.guard)] ^ code.guard_flip);
         self.state.tally.record.access = Access::None;
         let mut event = StepEvent::Blocked;
-        if mask != 0 && matches!(code.kind, Kind::Sys | Kind::Texture) {
+        if mask != 0 && matches!(code.kind, UopKind::Sys | UopKind::Texture) {
             let mut machine = Machine::new(grid, MergedPort(memory), services, &mut self.state);
             // SAFETY: the image was checked when it was made, and the state belongs to it.
             event = unsafe { machine.step_other(warp, block, pc, mask) };

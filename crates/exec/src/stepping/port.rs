@@ -8,7 +8,7 @@ use crate::lanes::Row;
 use crate::port::{Direct, GlobalPort, Shape, Span, gather};
 use crate::stepping::EpochLog;
 
-/// Memory that nobody writes to for now, and the log of one SM in front of it.
+/// Memory that is read-only within the epoch, and the log of one SM in front of it.
 pub(super) struct EpochPort<'a> {
     pub memory: &'a DeviceMemory,
     pub log: &'a mut EpochLog,

@@ -33,7 +33,7 @@ pub(crate) struct TextureFault {
     pub detail: String,
 }
 
-/// Somebody who wants to know which texels an operation touches.
+/// Observes which texels an operation accesses.
 pub(crate) trait Trace {
     /// It is told nothing.
     const IS_IDLE: bool = false;
@@ -41,7 +41,7 @@ pub(crate) trait Trace {
     fn texel(&mut self, address: u64, bytes: u64);
 }
 
-/// Nobody does.
+/// Observes nothing.
 pub(crate) struct Untraced;
 
 impl Trace for Untraced {
@@ -171,7 +171,7 @@ unsafe fn read_by_lane(
                 words = 1;
             }
             (Op::Suld, Sub::Surf(geom, clamp, formatted)) => {
-                let place = surface::Place::of(image, geom, clamp, formatted, uop, |k| word(1, k))
+                let place = surface::SurfaceAddress::of(image, geom, clamp, formatted, uop, |k| word(1, k))
                     .map_err(|detail| at.outside(detail))?;
                 let read = surface::load(memory, place, image, formatted, uop, trace).map_err(gone)?;
                 words = uop.dst_words() as usize;
@@ -220,7 +220,7 @@ unsafe fn write_by_lane(
         // SAFETY: operands' rows span the words that the micro-op's geometry reads.
         let word = |operand: usize, k: usize| unsafe { at.word(operand, k) };
         let place = |geom, clamp, formatted| {
-            surface::Place::of(image, geom, clamp, formatted, uop, |k| word(1, k))
+            surface::SurfaceAddress::of(image, geom, clamp, formatted, uop, |k| word(1, k))
                 .map_err(|detail| at.outside(detail))
         };
         let done = match (uop.op, uop.sub) {

@@ -9,7 +9,7 @@ use super::{Trace, texel};
 
 /// Where an access goes; `None` is outside, where reads give zero and writes are dropped.
 #[derive(Clone, Copy)]
-pub struct Place(Option<u64>);
+pub struct SurfaceAddress(Option<u64>);
 
 /// Bytes of one access.
 pub fn bytes(uop: &Uop, format: Format, formatted: bool) -> usize {
@@ -20,7 +20,7 @@ pub fn bytes(uop: &Uop, format: Format, formatted: bool) -> usize {
     }
 }
 
-impl Place {
+impl SurfaceAddress {
     /// The error says what is wrong.
     pub fn of(
         image: &Image,
@@ -29,7 +29,7 @@ impl Place {
         formatted: bool,
         uop: &Uop,
         word: impl Fn(usize) -> u32,
-    ) -> Result<Place, String> {
+    ) -> Result<SurfaceAddress, String> {
         let level = &image.storage.levels[0];
         let first = usize::from(geom.layered());
         let texel = image.storage.format.texel_bytes();
@@ -60,11 +60,11 @@ impl Place {
                     "a {bytes}-byte surface access needs an x coordinate that is a multiple of {bytes}"
                 ));
             }
-            return Ok(Place(Some(address)));
+            return Ok(SurfaceAddress(Some(address)));
         }
         match clamp {
-            SurfClamp::Clamp => Ok(Place(Some(address))),
-            SurfClamp::Zero => Ok(Place(None)),
+            SurfClamp::Clamp => Ok(SurfaceAddress(Some(address))),
+            SurfClamp::Zero => Ok(SurfaceAddress(None)),
             SurfClamp::Trap => Err(format!(
                 "outside of the {} x {} x {} surface, and the instruction has `.trap`",
                 level.width, level.height, level.depth
@@ -75,7 +75,7 @@ impl Place {
 
 pub fn load(
     memory: &DeviceMemory,
-    place: Place,
+    place: SurfaceAddress,
     image: &Image,
     formatted: bool,
     uop: &Uop,
@@ -110,7 +110,7 @@ pub fn unpack(raw: &[u8], image: &Image, formatted: bool, uop: &Uop) -> [u32; 4]
 
 pub fn store(
     memory: &mut DeviceMemory,
-    place: Place,
+    place: SurfaceAddress,
     format: Format,
     formatted: bool,
     uop: &Uop,
@@ -149,7 +149,7 @@ pub fn encode(value: u32, kind: ChannelKind, bits: u8) -> u32 {
 
 pub fn reduce(
     memory: &mut DeviceMemory,
-    place: Place,
+    place: SurfaceAddress,
     op: AtomOp,
     ty: Ty,
     data: u64,

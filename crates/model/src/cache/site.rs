@@ -35,7 +35,7 @@ pub enum Use {
     Modify,
     /// A line comes from the next level.
     Fill,
-    /// A dirty line is read to be written to the next level, because it makes room or a kernel starts.
+    /// A dirty line is read to be written back to the next level, because it is evicted or a kernel starts.
     WriteBack,
 }
 
@@ -66,7 +66,7 @@ pub struct ArrayAccess<'a> {
 /// An atomic operation is a [`Use::Modify`] and then a [`Use::Write`], both in the same cycle.
 pub trait DataArraySite: Send {
     /// Cycles (L2: clocks) that an access has to wait until the array can serve it. Those of several techniques run at the same time. Stores
-    /// and write-backs are shown, but nobody waits for them; after a fill that waits, reads of its line wait at least as long.
+    /// and write-backs are shown, but nothing waits for them; after a fill that waits, reads of its line wait at least as long.
     fn access(&mut self, _access: &ArrayAccess) -> u64 {
         0
     }

@@ -20,7 +20,7 @@ pub enum State {
     Dirty,
 }
 
-/// What a line made room for.
+/// The line that was evicted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Evicted {
     /// Number of the line that was there.
@@ -41,7 +41,7 @@ pub struct Tags {
     lines: Vec<u64>,
     states: Vec<State>,
     /// When a line was used last, in uses of the cache: 0 if it is invalid, with [`RESERVED`] on top if it is reserved. The least of a
-    /// set makes room.
+    /// set is evicted.
     used: Vec<u64>,
     uses: u64,
 }

@@ -2,7 +2,7 @@
 //! A run: epochs in which actors run side by side, and what happens between them, in a fixed order.
 //!
 //! Between epochs: faults are looked for; stores, atomics and system calls of all SMs take effect in (cycle, SM, sequence) order;
-//! packets and credits change sides; the work distributor hands out blocks; samples are taken; time is moved on, over epochs in which nobody
+//! packets and credits change sides; the work distributor hands out blocks; samples are taken; time is moved on, over epochs in which no actor
 //! has anything to do.
 
 use warpwatt_exec::stepping::{self, Prepared, StepEvent};
@@ -533,7 +533,7 @@ impl<'g, 'a> Run<'g, 'a> {
         }
     }
 
-    /// Chooses the next epoch: the next one, or the first in which somebody has something to do.
+    /// Chooses the next epoch: the following one, or the first in which an actor is busy.
     fn move_on(&mut self) -> Result<(), Stop> {
         let start = self.to;
         let mut next = self.dispatcher.next(start);

@@ -124,7 +124,7 @@ impl Gpu {
         &self.busy
     }
 
-    /// A fault was to be injected, and nobody has noticed one.
+    /// A fault was to be injected, and none was detected.
     pub fn fault_is_pending(&mut self) -> bool {
         self.sms.as_mut_slice().iter().any(Sm::fault_is_pending)
             || self.partitions.as_mut_slice().iter().any(Partition::fault_is_pending)

@@ -3,7 +3,7 @@
 //!
 //! Every thread has a list of actors that it works off first, so that their state stays in its cache; a thread that is through with its own
 //! list helps with the others'. A round is over when all actors have run, not when all threads have come by: a thread that the
-//! system lets wait holds up nobody unless it is in the middle of an actor. Which thread runs an actor makes no difference to the actor.
+//! system suspends delays no other thread unless it is in the middle of an actor. Which thread runs an actor makes no difference to the actor.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -29,7 +29,7 @@ pub enum Next {
 
 /// Parts of actors, one for each actor of a kind, that different threads work on at the same time.
 ///
-/// In a round, an item is touched by nobody but the one thread that runs the actor it belongs to, through [`Cells::get`]. Between
+/// In a round, an item is accessed only by the one thread that runs the actor it belongs to, through [`Cells::get`]. Between
 /// rounds, whoever has the whole by `&mut` has all items by [`Cells::as_mut_slice`].
 pub struct Cells<T>(Box<[UnsafeCell<T>]>);
 

@@ -13,7 +13,7 @@ pub enum Kind {
     Write,
     /// Brings operands of an atomic operation; wants old values if it is to be answered with data.
     Atomic,
-    /// An atomic operation whose old values nobody wants.
+    /// An atomic operation whose old values are not used.
     Reduction,
     /// Answers `Read` and `Atomic`.
     Data,

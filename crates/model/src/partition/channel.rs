@@ -2,7 +2,7 @@
 //! A memory channel: picks the commands for the lines that wait, one in a command clock at most.
 //!
 //! Lines are served first-ready first-come-first-served: the oldest access to an open row that may go now; else the oldest line of
-//! some bank has its row opened, or the row in its way closed once nobody waits for that. With `fcfs` only the oldest line counts.
+//! some bank has its row opened, or the open row closed once no access waits for it. With `fcfs` only the oldest line counts.
 //! Reads go before writes with `dram.write_queue`: writes gather in a queue of their own, as long as the reads'; they are drained when it is three quarters
 //! full or no read waits, until it is a quarter full or, if no read waits, empty. A read of a line that is still in the write queue
 //! is answered from there. Without it both share one queue, and the oldest access to an open row, or else the oldest line, decides the

@@ -224,7 +224,7 @@ impl Controller {
         }
     }
 
-    /// Reads a line of metadata that is not there, and writes the one back that makes room.
+    /// Reads a metadata line that missed, and writes back the evicted one.
     fn move_metadata(&mut self, metadata: &Metadata) {
         if let Some((line, place)) = metadata.write_back {
             self.push_metadata(line, place, Direction::Write, INTERNAL);

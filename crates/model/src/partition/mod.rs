@@ -48,7 +48,7 @@ pub struct Partition {
     /// What stood still in the last clock that was run: the next request, and an answer that was ready.
     blocked: Option<Cause>,
     reply_waits: bool,
-    /// The next request's line. Nobody else takes or moves lines while it is blocked.
+    /// The next request's line. No other request allocates or evicts lines while it is blocked.
     head: LookedUp,
 }
 

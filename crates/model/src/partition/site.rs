@@ -71,7 +71,7 @@ pub struct Metadata {
     pub place: u64,
     /// The cache has it not: it is read. A fill waits for it, and for one that is being read already.
     pub missing: bool,
-    /// A changed line of metadata that makes room, with its place.
+    /// A dirty metadata line that is evicted, with its address.
     pub write_back: Option<(u64, u64)>,
 }
 

@@ -204,7 +204,7 @@ impl Slice {
         self.write_lost(memory);
     }
 
-    /// Writes changed lines that were given up, as far as memory has room.
+    /// Writes back evicted dirty lines, as far as the queue to memory has space.
     fn write_lost(&mut self, memory: &mut Controller) {
         while let Some(&line) = self.lost.front()
             && memory.has_room(None, Some(line))

@@ -69,7 +69,7 @@ pub struct Timing {
     pub source: [u8; SOURCES],
     /// By source: no instruction on any path reads the register after this one.
     pub last_reads: u16,
-    /// Operands that lie in different banks come in two cycles at most, if nobody else wants these banks: as many in the first as a
+    /// Operands that lie in different banks come in two cycles at most, if these banks are otherwise free: as many in the first as a
     /// collector has ports, the rest in the second. How many these are ([`SCATTERED`] if the operands lie otherwise), and the banks of
     /// each cycle as sets, for warp slot 0, repeated all over the word: to turn them by the slot gives those of any other.
     pub reads_later: u8,

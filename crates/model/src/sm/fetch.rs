@@ -86,7 +86,7 @@ pub struct Fetch {
     wanted: [u64; WARPS],
     /// Where each warp slot found its line last.
     place: [LineId; WARPS],
-    /// Warp slots whose line has come: they go first, or a line could always make room for another before anybody has had it.
+    /// Warp slots whose line has come: they go first, because otherwise a line could always be evicted before a warp has used it.
     first: u64,
     /// The slot that was fetched for last.
     last: u32,
@@ -226,7 +226,7 @@ impl Fetch {
         Some(slot as usize)
     }
 
-    /// Whether anybody can be fetched for.
+    /// Whether an instruction can be fetched for any warp.
     #[inline(always)]
     pub fn has_work(&self) -> bool {
         self.need & !self.waiting & self.room != 0

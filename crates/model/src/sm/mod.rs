@@ -413,7 +413,7 @@ impl Sm {
         self.next = self.next.min(now);
     }
 
-    /// A fault was to be injected, and nobody has noticed one.
+    /// A fault was to be injected, and none was detected.
     pub fn fault_is_pending(&self) -> bool {
         self.rf.fault_is_pending() || self.mem.fault_is_pending() || self.fetch.data.fault_is_pending()
     }

@@ -3,7 +3,7 @@
 //!
 //! Its warps are numbered by age, so that sets of them are bit masks and the oldest is the lowest bit. Policies: greedy then oldest,
 //! loose round robin, and two levels (Narasiman et al., MICRO 2011), where few active warps take turns and one that waits for memory or
-//! at a barrier makes room for a pending one.
+//! at a barrier is replaced by a pending one.
 
 use warpwatt_config::Policy;
 
@@ -115,7 +115,7 @@ impl Scheduler {
         self.fill_active();
     }
 
-    /// With two levels, active warps that wait for long make room for pending ones that do not.
+    /// With two levels, active warps with long stalls are replaced by pending ones that are ready.
     fn fill_active(&mut self) {
         if self.policy != Policy::TwoLevel {
             return;

@@ -9,7 +9,7 @@ use warpwatt_exec::{CheckOptions, Fault};
 use super::decode::Decoded;
 use super::stall::{Stall, Stalls};
 
-/// A kernel of the run; nobody changes it.
+/// A kernel of the run; it is immutable.
 pub struct Kernel<'a> {
     pub prepared: Prepared<'a>,
     pub decoded: Decoded,

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use warpwatt_base::suggest;
-use warpwatt_config::{Config, Kind, Parameter, Refusal};
+use warpwatt_config::{Config, Parameter, ParameterKind, Refusal};
 
 use super::chosen::builds_on;
 use super::{Technique, Techniques};
@@ -31,10 +31,10 @@ impl fmt::Display for TechniqueError {
 impl std::error::Error for TechniqueError {}
 
 /// A value as it is written for a technique: switches are on or off.
-fn written(kind: Kind, value: String) -> String {
+fn written(kind: ParameterKind, value: String) -> String {
     match (kind, value.as_str()) {
-        (Kind::Switch, "true") => "on".to_owned(),
-        (Kind::Switch, "false") => "off".to_owned(),
+        (ParameterKind::Switch, "true") => "on".to_owned(),
+        (ParameterKind::Switch, "false") => "off".to_owned(),
         _ => value,
     }
 }
@@ -154,9 +154,9 @@ impl Techniques {
     }
 
     /// What a parameter of a technique can be, in words.
-    pub fn legal(kind: Kind) -> String {
+    pub fn legal(kind: ParameterKind) -> String {
         match kind {
-            Kind::Switch => "on or off".to_owned(),
+            ParameterKind::Switch => "on or off".to_owned(),
             other => other.to_string(),
         }
     }
@@ -169,7 +169,7 @@ impl Techniques {
         })
     }
 
-    /// What the parameters of a technique are unless somebody says otherwise, in the same order.
+    /// Default values of the parameters of a technique, in order.
     pub fn usual_values(info: &Technique) -> impl Iterator<Item = String> {
         let (each, usual) = ((info.parameters)().iter(), (info.settings)());
         each.map(move |parameter| written(parameter.kind, usual.get(parameter.name).unwrap_or_default()))
@@ -188,11 +188,11 @@ impl Techniques {
         let all = Techniques::ALL.iter().flat_map(values);
         let number = |(parameter, text): (&'static Parameter, String)| {
             let value = match parameter.kind {
-                Kind::Integer { .. } => text.parse().ok()?,
-                Kind::Switch => f64::from(u8::from(text == "on")),
+                ParameterKind::Integer { .. } => text.parse().ok()?,
+                ParameterKind::Switch => f64::from(u8::from(text == "on")),
                 // Words may be numbers.
-                Kind::Choice(_) => text.parse().ok()?,
-                Kind::File => return None,
+                ParameterKind::Choice(_) => text.parse().ok()?,
+                ParameterKind::File => return None,
             };
             Some((parameter.key, if parameter.unit == "%" { value / 100.0 } else { value }))
         };

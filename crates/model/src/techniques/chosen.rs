@@ -45,7 +45,7 @@ pub struct Chosen(Vec<One>);
 struct One {
     place: usize,
     settings: Held,
-    /// Nobody asked for it: another one builds on it.
+    /// Not enabled explicitly: another technique needs it.
     implied: bool,
 }
 
@@ -150,7 +150,7 @@ impl Techniques {
         self.chosen.0.iter().any(|one| !one.implied && Techniques::ALL[one.place].name == name)
     }
 
-    /// Switches on what techniques build on, and off what nobody builds on any more.
+    /// Enables the techniques that enabled ones need, and disables those that are no longer needed.
     pub(super) fn imply(&mut self) {
         self.chosen.0.retain(|one| !one.implied);
         loop {

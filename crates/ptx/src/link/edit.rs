@@ -8,7 +8,7 @@ use super::Unit;
 use super::split::{Piece, PieceKind};
 use super::symbols::Plan;
 use crate::ast::Item;
-use crate::lexer::{Kind, Token};
+use crate::lexer::{Token, TokenKind};
 
 /// The files of all texts, numbered from 1.
 #[derive(Default)]
@@ -95,27 +95,27 @@ impl Editor<'_> {
         while let Some(token) = tokens.get(at) {
             at += 1;
             match token.kind {
-                Kind::Dotted if self.word(token) == ".loc" => {
+                TokenKind::Dotted if self.word(token) == ".loc" => {
                     at = self.location(tokens, at, files);
                     at_start = true;
                 }
-                Kind::Ident => {
-                    let label = tokens.get(at).is_some_and(|next| next.kind == Kind::Colon);
+                TokenKind::Ident => {
+                    let label = tokens.get(at).is_some_and(|next| next.kind == TokenKind::Colon);
                     if !at_start || guard || label {
                         self.rename(token, plan);
                     }
                     (at_start, guard) = (guard, false);
                 }
-                Kind::LBrace => {
+                TokenKind::LBrace => {
                     let block = at_start || (function && braces.is_empty());
                     braces.push(block);
                     (at_start, guard) = (block, false);
                 }
-                Kind::RBrace => (at_start, guard) = (braces.pop().unwrap_or(true), false),
-                Kind::Semicolon | Kind::Colon => (at_start, guard) = (true, false),
+                TokenKind::RBrace => (at_start, guard) = (braces.pop().unwrap_or(true), false),
+                TokenKind::Semicolon | TokenKind::Colon => (at_start, guard) = (true, false),
                 // `@p`, `@!p`: the operation comes after.
-                Kind::At => (at_start, guard) = (true, true),
-                Kind::Bang if guard => {}
+                TokenKind::At => (at_start, guard) = (true, true),
+                TokenKind::Bang if guard => {}
                 _ => (at_start, guard) = (false, false),
             }
         }
@@ -130,17 +130,17 @@ impl Editor<'_> {
     /// Numbers the files of a `.loc`, which has no `;` at its end: `.loc file line column`, and for code that was inlined
     /// `, function_name label + offset, inlined_at file line column`. Returns where it ends.
     fn location(&mut self, tokens: &[Token], mut at: usize, files: &HashMap<u32, u32>) -> usize {
-        let kind = |at: usize| tokens.get(at).map_or(Kind::End, |token| token.kind);
+        let kind = |at: usize| tokens.get(at).map_or(TokenKind::End, |token| token.kind);
         let mut numbers = 0;
         loop {
             match kind(at) {
-                Kind::Number if numbers < 3 => {
+                TokenKind::Number if numbers < 3 => {
                     if numbers == 0 {
                         self.renumber(&tokens[at], files);
                     }
                     numbers += 1;
                 }
-                Kind::Comma if kind(at + 1) == Kind::Ident => {
+                TokenKind::Comma if kind(at + 1) == TokenKind::Ident => {
                     numbers = match self.word(&tokens[at + 1]) {
                         "inlined_at" => 0,
                         "function_name" => {
@@ -151,7 +151,7 @@ impl Editor<'_> {
                     };
                     at += 1;
                 }
-                Kind::Plus if kind(at + 1) == Kind::Number => at += 1,
+                TokenKind::Plus if kind(at + 1) == TokenKind::Number => at += 1,
                 _ => return at,
             }
             at += 1;

@@ -3,7 +3,7 @@
 
 use warpwatt_base::Span;
 
-use crate::lexer::{Kind, Token, tokens};
+use crate::lexer::{Token, TokenKind, tokens};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PieceKind {
@@ -25,7 +25,7 @@ pub fn pieces(text: &str) -> Vec<Piece> {
     let tokens = tokens(text);
     let mut cursor = Cursor { text, tokens: &tokens, at: 0 };
     let mut pieces = Vec::new();
-    while cursor.kind() != Kind::End {
+    while cursor.kind() != TokenKind::End {
         let start = cursor.at;
         let kind = cursor.piece();
         // Every piece has a token, so that this ends.
@@ -45,8 +45,8 @@ struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    fn kind(&self) -> Kind {
-        self.tokens.get(self.at).map_or(Kind::End, |token| token.kind)
+    fn kind(&self) -> TokenKind {
+        self.tokens.get(self.at).map_or(TokenKind::End, |token| token.kind)
     }
 
     fn word(&self) -> &str {
@@ -55,7 +55,7 @@ impl Cursor<'_> {
             .map_or("", |token| &self.text[token.span.start as usize..token.span.end as usize])
     }
 
-    fn eat(&mut self, kind: Kind) -> bool {
+    fn eat(&mut self, kind: TokenKind) -> bool {
         let found = self.kind() == kind;
         self.at += usize::from(found);
         found
@@ -66,18 +66,18 @@ impl Cursor<'_> {
             ".version" | ".address_size" => self.at += 2,
             ".target" => {
                 self.at += 2;
-                while self.eat(Kind::Comma) {
+                while self.eat(TokenKind::Comma) {
                     self.at += 1;
                 }
             }
             ".file" => {
                 self.at += 3;
-                while self.eat(Kind::Comma) {
+                while self.eat(TokenKind::Comma) {
                     self.at += 1;
                 }
             }
             ".section" => {
-                while !matches!(self.kind(), Kind::LBrace | Kind::End) {
+                while !matches!(self.kind(), TokenKind::LBrace | TokenKind::End) {
                     self.at += 1;
                 }
                 self.braces();
@@ -95,27 +95,27 @@ impl Cursor<'_> {
         let mut function = false;
         loop {
             match self.kind() {
-                Kind::End => return,
-                Kind::Semicolon => {
+                TokenKind::End => return,
+                TokenKind::Semicolon => {
                     self.at += 1;
                     return;
                 }
-                Kind::LBrace => {
+                TokenKind::LBrace => {
                     self.braces();
                     // Of a variable, the braces are those of its initialiser.
                     if function {
                         return;
                     }
                 }
-                Kind::Dotted => {
+                TokenKind::Dotted => {
                     let word = self.word();
                     function |= word == ".func" || word == ".entry";
                     let pragma = function && word == ".pragma";
                     self.at += 1;
                     // Its `;` is not the end of the function's header.
                     while pragma
-                        && !matches!(self.kind(), Kind::End | Kind::LBrace)
-                        && !self.eat(Kind::Semicolon)
+                        && !matches!(self.kind(), TokenKind::End | TokenKind::LBrace)
+                        && !self.eat(TokenKind::Semicolon)
                     {
                         self.at += 1;
                     }
@@ -130,9 +130,9 @@ impl Cursor<'_> {
         let mut open = 0u32;
         loop {
             match self.kind() {
-                Kind::End => return,
-                Kind::LBrace => open += 1,
-                Kind::RBrace => open = open.saturating_sub(1),
+                TokenKind::End => return,
+                TokenKind::LBrace => open += 1,
+                TokenKind::RBrace => open = open.saturating_sub(1),
                 _ => {}
             }
             self.at += 1;

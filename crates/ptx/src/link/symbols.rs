@@ -161,6 +161,6 @@ fn separate(name: &str, found: &[Symbol], plans: &mut [Plan], taken: &mut BTreeS
 /// All names in a text.
 fn words<'a>(unit: &'a Unit) -> impl Iterator<Item = String> + use<'a> {
     let tokens = unit.pieces.iter().flat_map(|piece| &piece.tokens);
-    let names = tokens.filter(|token| token.kind == crate::lexer::Kind::Ident);
+    let names = tokens.filter(|token| token.kind == crate::lexer::TokenKind::Ident);
     names.map(|token| unit.text[token.span.start as usize..token.span.end as usize].to_owned())
 }

@@ -8,7 +8,7 @@ use super::declare::space;
 use super::{Parse, Parser, shorten};
 use crate::ast::{Guard, Instr, Loc, Stmt};
 use crate::diagnostic::Diagnostic;
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 use crate::words::{Mod, Opcode};
 
 const DIRECTIVES: &[&str] = &[
@@ -33,7 +33,7 @@ impl Parser<'_> {
     pub(super) fn function_body(&mut self, stmts: &mut Vec<Stmt>, name: Span) {
         self.bump();
         self.statements(stmts);
-        if !self.eat(Kind::RBrace) {
+        if !self.eat(TokenKind::RBrace) {
             let help = if self.at_end() {
                 "the file seems to be cut off"
             } else {
@@ -47,7 +47,7 @@ impl Parser<'_> {
 
     /// Up to the `}`, the end, or another function.
     fn statements(&mut self, stmts: &mut Vec<Stmt>) {
-        while !matches!(self.peek(), Kind::RBrace | Kind::End) && !self.at_function() {
+        while !matches!(self.peek(), TokenKind::RBrace | TokenKind::End) && !self.at_function() {
             let before = self.at;
             self.open_braces = 0;
             if self.statement(stmts).is_err() {
@@ -58,18 +58,18 @@ impl Parser<'_> {
 
     fn statement(&mut self, stmts: &mut Vec<Stmt>) -> Parse<()> {
         match self.peek() {
-            Kind::Ident if self.peek_second() == Kind::Colon => self.labelled(stmts),
-            Kind::Ident | Kind::At => {
+            TokenKind::Ident if self.peek_second() == TokenKind::Colon => self.labelled(stmts),
+            TokenKind::Ident | TokenKind::At => {
                 let instr = self.instruction()?;
                 stmts.push(Stmt::Instr(instr));
                 Ok(())
             }
-            Kind::Dotted => self.directive(stmts),
-            Kind::Semicolon => {
+            TokenKind::Dotted => self.directive(stmts),
+            TokenKind::Semicolon => {
                 self.bump();
                 Ok(())
             }
-            Kind::LBrace => self.block(stmts),
+            TokenKind::LBrace => self.block(stmts),
             _ => Err(self.unexpected("an instruction, a label or a directive")),
         }
     }
@@ -88,7 +88,7 @@ impl Parser<'_> {
         };
         stmts.push(Stmt::Block(inner));
         // At the end of the text or at a function the body itself says what is missing.
-        if !self.eat(Kind::RBrace) && !self.at_end() && !self.at_function() {
+        if !self.eat(TokenKind::RBrace) && !self.at_end() && !self.at_function() {
             return Err(self.error("ptx-syntax", start, "this block never ends"));
         }
         Ok(())
@@ -99,9 +99,9 @@ impl Parser<'_> {
         let mut open = 0u32;
         while !self.at_end() && !self.at_function() {
             match self.bump().kind {
-                Kind::LBrace => open += 1,
-                Kind::RBrace if open > 1 => open -= 1,
-                Kind::RBrace => return,
+                TokenKind::LBrace => open += 1,
+                TokenKind::RBrace if open > 1 => open -= 1,
+                TokenKind::RBrace => return,
                 _ => {}
             }
         }
@@ -132,18 +132,18 @@ impl Parser<'_> {
         loop {
             let (name, span) = self.name("a label or function")?;
             // `L<4>` stands for L0 to L3.
-            if self.eat(Kind::Less) {
+            if self.eat(TokenKind::Less) {
                 let count = self.plain_integer("a count")?;
                 if count > 1 << 16 {
                     return Err(self.error("ptx-limit", span, "too many targets"));
                 }
-                self.expect(Kind::Greater, "`>`")?;
+                self.expect(TokenKind::Greater, "`>`")?;
                 let stem = self.text_of(span);
                 names.extend((0..count).map(|index| self.names.intern(&format!("{stem}{index}"))));
             } else {
                 names.push(name);
             }
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 self.end_of_statement()?;
                 return Ok(names);
             }
@@ -188,10 +188,10 @@ impl Parser<'_> {
     pub(super) fn pragma(&mut self, stmts: &mut Vec<Stmt>) -> Parse<()> {
         self.bump();
         loop {
-            let token = self.expect(Kind::String, "a string")?;
+            let token = self.expect(TokenKind::String, "a string")?;
             let quoted = self.text_of(token.span);
             stmts.push(Stmt::Pragma(quoted[1..quoted.len() - 1].to_owned(), token.span));
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 return self.end_of_statement();
             }
         }
@@ -202,7 +202,7 @@ impl Parser<'_> {
         self.bump();
         let (file, line, column) = self.position()?;
         let mut loc = Loc { file, line, column, inlined_at: None };
-        while self.eat(Kind::Comma) {
+        while self.eat(TokenKind::Comma) {
             let (_, span) = self.name("`function_name` or `inlined_at`")?;
             match self.text_of(span) {
                 "function_name" => {
@@ -230,20 +230,23 @@ impl Parser<'_> {
 
     /// The `;`. When it is missing at the end of a line, the next line is a statement of its own.
     pub(super) fn end_of_statement(&mut self) -> Parse<()> {
-        if self.eat(Kind::Semicolon) {
+        if self.eat(TokenKind::Semicolon) {
             return Ok(());
         }
-        let next_line =
-            self.starts_line() && matches!(self.peek(), Kind::Ident | Kind::Dotted | Kind::At | Kind::RBrace);
-        let expected = if next_line || self.peek() == Kind::RBrace { "`;`" } else { "`,` or `;`" };
+        let next_line = self.starts_line()
+            && matches!(
+                self.peek(),
+                TokenKind::Ident | TokenKind::Dotted | TokenKind::At | TokenKind::RBrace
+            );
+        let expected = if next_line || self.peek() == TokenKind::RBrace { "`;`" } else { "`,` or `;`" };
         let reported = self.unexpected(expected);
         if next_line { Ok(()) } else { Err(reported) }
     }
 
     fn instruction(&mut self) -> Parse<Instr> {
         let start = self.span();
-        let guard = if self.eat(Kind::At) {
-            let negated = self.eat(Kind::Bang);
+        let guard = if self.eat(TokenKind::At) {
+            let negated = self.eat(TokenKind::Bang);
             let (pred, _) = self.name("a predicate")?;
             Some(Guard { pred, negated })
         } else {
@@ -258,7 +261,7 @@ impl Parser<'_> {
             }
         };
         let mut mods: SmallVec<[Mod; 6]> = SmallVec::new();
-        while self.peek() == Kind::Dotted {
+        while self.peek() == TokenKind::Dotted {
             let span = self.bump().span;
             let word = &self.text_of(span)[1..];
             mods.push(Mod::parse(word).unwrap_or_else(|| Mod::Other(self.names.intern(word))));
@@ -267,7 +270,7 @@ impl Parser<'_> {
         if !self.ends_instruction(op) {
             loop {
                 operands.push(self.operand(op)?);
-                if !self.eat(Kind::Comma) {
+                if !self.eat(TokenKind::Comma) {
                     break;
                 }
             }
@@ -280,7 +283,7 @@ impl Parser<'_> {
     /// Whether no operand follows: at the `;`, or where it is missing. The function of a `call` may be named like an
     /// instruction and stand on the next line.
     fn ends_instruction(&self, op: Opcode) -> bool {
-        matches!(self.peek(), Kind::Semicolon | Kind::RBrace | Kind::End)
+        matches!(self.peek(), TokenKind::Semicolon | TokenKind::RBrace | TokenKind::End)
             || (op != Opcode::Call && self.starts_line() && self.reads_like_statement())
     }
 
@@ -304,12 +307,12 @@ impl Parser<'_> {
                 return;
             }
             match self.peek() {
-                Kind::RBrace if self.open_braces == 0 => return,
-                Kind::RBrace => self.open_braces -= 1,
-                Kind::LBrace => self.open_braces += 1,
+                TokenKind::RBrace if self.open_braces == 0 => return,
+                TokenKind::RBrace => self.open_braces -= 1,
+                TokenKind::LBrace => self.open_braces += 1,
                 _ => {}
             }
-            if self.bump().kind == Kind::Semicolon {
+            if self.bump().kind == TokenKind::Semicolon {
                 return;
             }
         }
@@ -317,9 +320,11 @@ impl Parser<'_> {
 
     fn reads_like_statement(&self) -> bool {
         match self.peek() {
-            Kind::Ident => self.peek_second() == Kind::Colon || Opcode::parse(self.word()).is_some(),
-            Kind::At => true,
-            Kind::Dotted => DIRECTIVES.contains(&self.word()),
+            TokenKind::Ident => {
+                self.peek_second() == TokenKind::Colon || Opcode::parse(self.word()).is_some()
+            }
+            TokenKind::At => true,
+            TokenKind::Dotted => DIRECTIVES.contains(&self.word()),
             _ => false,
         }
     }

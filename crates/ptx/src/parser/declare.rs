@@ -6,7 +6,7 @@ use warpwatt_base::{Span, Sym};
 use super::{Parse, Parser};
 use crate::ast::{Linkage, Pointee, RegDecl, Scalar, Space, Stmt, Type, Variable};
 use crate::diagnostic::Diagnostic;
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 
 /// Names of one `%r<n>`: beyond this no compiler goes, and each name costs memory.
 const MOST_REGISTERS: u32 = 1 << 20;
@@ -89,7 +89,7 @@ impl Parser<'_> {
             managed: false,
         };
         let mut typed = false;
-        while self.peek() == Kind::Dotted {
+        while self.peek() == TokenKind::Dotted {
             let word = self.word();
             if let Some(scalar) = scalar(word) {
                 self.bump();
@@ -150,15 +150,15 @@ impl Parser<'_> {
     /// `.attribute(.managed)`, `.attribute(.unified(1, 2))`: whether it says managed.
     pub(super) fn attribute(&mut self) -> Parse<bool> {
         self.bump();
-        self.expect(Kind::LParen, "`(`")?;
+        self.expect(TokenKind::LParen, "`(`")?;
         let mut managed = false;
         let mut open = 1;
         while open > 0 {
             match self.peek() {
-                Kind::LParen => open += 1,
-                Kind::RParen => open -= 1,
-                Kind::Dotted => managed |= self.word() == ".managed",
-                Kind::Comma | Kind::Number => {}
+                TokenKind::LParen => open += 1,
+                TokenKind::RParen => open -= 1,
+                TokenKind::Dotted => managed |= self.word() == ".managed",
+                TokenKind::Comma | TokenKind::Number => {}
                 _ => return Err(self.unexpected("`)`")),
             }
             self.bump();
@@ -185,10 +185,10 @@ impl Parser<'_> {
 
     fn dimensions(&mut self) -> Parse<Vec<Option<u64>>> {
         let mut dims = Vec::new();
-        while self.eat(Kind::LBracket) {
+        while self.eat(TokenKind::LBracket) {
             let size =
-                if self.peek() == Kind::RBracket { None } else { Some(self.integer("an array size")?) };
-            self.expect(Kind::RBracket, "`]`")?;
+                if self.peek() == TokenKind::RBracket { None } else { Some(self.integer("an array size")?) };
+            self.expect(TokenKind::RBracket, "`]`")?;
             dims.push(size);
         }
         Ok(dims)
@@ -201,18 +201,18 @@ impl Parser<'_> {
             return Err(self.error("ptx-syntax", token.span, "expected a state space such as `.global`"));
         };
         // `.const[3]`: the bank of PTX 1 and 2, where it is deprecated.
-        if space == Space::Const && self.eat(Kind::LBracket) {
+        if space == Space::Const && self.eat(TokenKind::LBracket) {
             self.integer("a constant bank")?;
-            self.expect(Kind::RBracket, "`]`")?;
+            self.expect(TokenKind::RBracket, "`]`")?;
         }
         let attributes = self.attributes(space)?;
         loop {
             let mut variable = self.declarator(space, linkage, &attributes)?;
-            if self.eat(Kind::Equals) {
+            if self.eat(TokenKind::Equals) {
                 variable.init = Some(self.initialiser()?);
             }
             found.push(variable);
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 return self.end_of_statement();
             }
         }
@@ -220,26 +220,28 @@ impl Parser<'_> {
 
     /// `(.param .b32 a, .reg .f64 b)`, after nothing; an empty list is fine.
     pub(super) fn parameters(&mut self) -> Parse<Vec<Variable>> {
-        self.expect(Kind::LParen, "`(`")?;
+        self.expect(TokenKind::LParen, "`(`")?;
         let mut params = Vec::new();
-        if self.eat(Kind::RParen) {
+        if self.eat(TokenKind::RParen) {
             return Ok(params);
         }
         loop {
             let space = match self.word() {
                 ".param" => Space::Param,
                 ".reg" => Space::Reg,
-                _ if self.peek() == Kind::Dotted => return Err(self.unknown_directive(&[".param", ".reg"])),
+                _ if self.peek() == TokenKind::Dotted => {
+                    return Err(self.unknown_directive(&[".param", ".reg"]));
+                }
                 _ => return Err(self.unexpected("a parameter (`.param` or `.reg`)")),
             };
             self.bump();
             let attributes = self.attributes(space)?;
             params.push(self.declarator(space, Linkage::Local, &attributes)?);
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
-        self.expect(Kind::RParen, "`,` or `)`")?;
+        self.expect(TokenKind::RParen, "`,` or `)`")?;
         Ok(params)
     }
 
@@ -249,9 +251,9 @@ impl Parser<'_> {
         let attributes = self.attributes(Space::Reg)?;
         loop {
             let (name, span) = self.name("a register name")?;
-            let count = if self.eat(Kind::Less) { Some(self.register_count(name, span)?) } else { None };
+            let count = if self.eat(TokenKind::Less) { Some(self.register_count(name, span)?) } else { None };
             stmts.push(Stmt::Reg(RegDecl { name, count, ty: attributes.ty, span }));
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 return self.end_of_statement();
             }
         }
@@ -267,7 +269,7 @@ impl Parser<'_> {
                     .with_help(format!("up to {MOST_REGISTERS} of one name are read"));
             return Err(self.report(error));
         }
-        self.expect(Kind::Greater, "`>`")?;
+        self.expect(TokenKind::Greater, "`>`")?;
         Ok(count)
     }
 }

@@ -6,7 +6,7 @@ use warpwatt_base::Span;
 
 use super::{Parse, Parser, Reported, shorten};
 use crate::diagnostic::Diagnostic;
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Value {
@@ -30,18 +30,18 @@ fn truth(value: bool) -> Value {
     signed(i64::from(value))
 }
 
-fn precedence(kind: Kind) -> Option<u8> {
+fn precedence(kind: TokenKind) -> Option<u8> {
     Some(match kind {
-        Kind::OrOr => 1,
-        Kind::AndAnd => 2,
-        Kind::Or => 3,
-        Kind::Xor => 4,
-        Kind::And => 5,
-        Kind::EqualEqual | Kind::NotEqual => 6,
-        Kind::Less | Kind::LessEqual | Kind::Greater | Kind::GreaterEqual => 7,
-        Kind::ShiftLeft | Kind::ShiftRight => 8,
-        Kind::Plus | Kind::Minus => 9,
-        Kind::Star | Kind::Slash | Kind::Percent => MULTIPLICATIVE,
+        TokenKind::OrOr => 1,
+        TokenKind::AndAnd => 2,
+        TokenKind::Or => 3,
+        TokenKind::Xor => 4,
+        TokenKind::And => 5,
+        TokenKind::EqualEqual | TokenKind::NotEqual => 6,
+        TokenKind::Less | TokenKind::LessEqual | TokenKind::Greater | TokenKind::GreaterEqual => 7,
+        TokenKind::ShiftLeft | TokenKind::ShiftRight => 8,
+        TokenKind::Plus | TokenKind::Minus => 9,
+        TokenKind::Star | TokenKind::Slash | TokenKind::Percent => MULTIPLICATIVE,
         _ => return None,
     })
 }
@@ -49,13 +49,13 @@ fn precedence(kind: Kind) -> Option<u8> {
 impl Parser<'_> {
     /// Whether a constant starts here. A sign or `!` counts only before one.
     pub(super) fn at_constant(&self) -> bool {
-        let starts = |kind: Kind, word: &str| match kind {
-            Kind::Number | Kind::Decimal | Kind::LParen | Kind::Tilde => true,
-            Kind::Ident => word == "WARP_SZ",
+        let starts = |kind: TokenKind, word: &str| match kind {
+            TokenKind::Number | TokenKind::Decimal | TokenKind::LParen | TokenKind::Tilde => true,
+            TokenKind::Ident => word == "WARP_SZ",
             _ => false,
         };
         let mut at = self.at;
-        while matches!(self.tokens[at].kind, Kind::Plus | Kind::Minus | Kind::Bang) {
+        while matches!(self.tokens[at].kind, TokenKind::Plus | TokenKind::Minus | TokenKind::Bang) {
             at += 1;
         }
         let token = self.tokens[at];
@@ -64,7 +64,7 @@ impl Parser<'_> {
 
     pub(super) fn constant(&mut self) -> Parse<Value> {
         let condition = self.binary(1)?;
-        if !self.eat(Kind::Question) {
+        if !self.eat(TokenKind::Question) {
             return Ok(condition);
         }
         let span = self.last_span();
@@ -72,7 +72,7 @@ impl Parser<'_> {
             return Err(self.error("ptx-syntax", span, "the condition of `?:` must be an integer"));
         };
         let then = self.nested(Self::constant)?;
-        self.expect(Kind::Colon, "`:`")?;
+        self.expect(TokenKind::Colon, "`:`")?;
         let otherwise = self.nested(Self::constant)?;
         Ok(if bits != 0 { then } else { otherwise })
     }
@@ -104,7 +104,7 @@ impl Parser<'_> {
 
     /// One number and no expression: in lists without separators a sign or bracket after it means something else.
     pub(super) fn plain_integer(&mut self, what: &str) -> Parse<u32> {
-        if self.peek() != Kind::Number {
+        if self.peek() != TokenKind::Number {
             return Err(self.unexpected(what));
         }
         let span = self.span();
@@ -117,9 +117,9 @@ impl Parser<'_> {
     /// `+ 4`, `- 4`, `+-4`, `+ 2*8 - 4`: the constant after a name; 0 when there is none.
     pub(super) fn offset(&mut self) -> Parse<i64> {
         let mut sum = 0i64;
-        while matches!(self.peek(), Kind::Plus | Kind::Minus) {
+        while matches!(self.peek(), TokenKind::Plus | TokenKind::Minus) {
             let sign = self.bump();
-            if self.peek() == Kind::Ident && self.word() != "WARP_SZ" {
+            if self.peek() == TokenKind::Ident && self.word() != "WARP_SZ" {
                 let span = self.span();
                 let error = Diagnostic::error("ptx-syntax", span, "an offset must be a constant")
                     .with_help("add the register to the address with `add` first");
@@ -130,7 +130,7 @@ impl Parser<'_> {
                 return Err(self.error("ptx-syntax", span, "an offset must be an integer"));
             };
             let term = bits as i64;
-            sum = if sign.kind == Kind::Plus { sum.wrapping_add(term) } else { sum.wrapping_sub(term) };
+            sum = if sign.kind == TokenKind::Plus { sum.wrapping_add(term) } else { sum.wrapping_sub(term) };
         }
         Ok(sum)
     }
@@ -149,11 +149,11 @@ impl Parser<'_> {
     fn unary(&mut self) -> Parse<Value> {
         let operator = self.span();
         match self.peek() {
-            Kind::Plus => {
+            TokenKind::Plus => {
                 self.bump();
                 self.nested(Self::unary)
             }
-            Kind::Minus => {
+            TokenKind::Minus => {
                 self.bump();
                 Ok(match self.nested(Self::unary)? {
                     Value::Int { bits, unsigned } => Value::Int { bits: bits.wrapping_neg(), unsigned },
@@ -161,20 +161,20 @@ impl Parser<'_> {
                     Value::F64(value) => Value::F64(-value),
                 })
             }
-            kind @ (Kind::Tilde | Kind::Bang) => {
+            kind @ (TokenKind::Tilde | TokenKind::Bang) => {
                 self.bump();
                 match self.nested(Self::unary)? {
-                    Value::Int { bits, .. } if kind == Kind::Bang => Ok(truth(bits == 0)),
+                    Value::Int { bits, .. } if kind == TokenKind::Bang => Ok(truth(bits == 0)),
                     Value::Int { bits, unsigned } => Ok(Value::Int { bits: !bits, unsigned }),
                     _ => Err(self.error("ptx-syntax", operator, "this operator takes an integer")),
                 }
             }
-            Kind::LParen => {
+            TokenKind::LParen => {
                 self.bump();
                 self.parenthesised()
             }
-            Kind::Number | Kind::Decimal => self.literal(),
-            Kind::Ident if self.word() == "WARP_SZ" => {
+            TokenKind::Number | TokenKind::Decimal => self.literal(),
+            TokenKind::Ident if self.word() == "WARP_SZ" => {
                 self.bump();
                 Ok(signed(32))
             }
@@ -186,7 +186,7 @@ impl Parser<'_> {
     fn parenthesised(&mut self) -> Parse<Value> {
         for (cast, unsigned) in [(".s64", false), (".u64", true)] {
             if self.eat_dotted(cast) {
-                self.expect(Kind::RParen, "`)`")?;
+                self.expect(TokenKind::RParen, "`)`")?;
                 return Ok(match self.nested(Self::unary)? {
                     Value::Int { bits, .. } => Value::Int { bits, unsigned },
                     Value::F64(value) if unsigned => Value::Int { bits: value as u64, unsigned },
@@ -196,14 +196,14 @@ impl Parser<'_> {
             }
         }
         let value = self.nested(Self::constant)?;
-        self.expect(Kind::RParen, "`)`")?;
+        self.expect(TokenKind::RParen, "`)`")?;
         Ok(value)
     }
 
     pub(super) fn literal(&mut self) -> Parse<Value> {
         let token = self.bump();
         let text = self.text_of(token.span);
-        if token.kind == Kind::Decimal {
+        if token.kind == TokenKind::Decimal {
             return text.parse().map(Value::F64).map_err(|_| self.malformed(token.span, "a decimal number"));
         }
         let prefix =
@@ -249,7 +249,7 @@ impl Parser<'_> {
     }
 }
 
-fn apply(operator: Kind, left: Value, right: Value) -> Result<Value, &'static str> {
+fn apply(operator: TokenKind, left: Value, right: Value) -> Result<Value, &'static str> {
     match (left, right) {
         (Value::Int { bits: a, unsigned: x }, Value::Int { bits: b, unsigned: y }) => {
             apply_integers(operator, a, b, x, x || y)
@@ -272,7 +272,7 @@ fn as_double(value: Value) -> f64 {
 
 /// `left_unsigned` decides what a right shift brings in; for the rest one unsigned side makes both unsigned, as in C.
 fn apply_integers(
-    operator: Kind,
+    operator: TokenKind,
     a: u64,
     b: u64,
     left_unsigned: bool,
@@ -281,51 +281,51 @@ fn apply_integers(
     let (sa, sb) = (a as i64, b as i64);
     let less = |a: u64, b: u64| if unsigned { a < b } else { (a as i64) < (b as i64) };
     let bits = match operator {
-        Kind::Plus => a.wrapping_add(b),
-        Kind::Minus => a.wrapping_sub(b),
-        Kind::Star => a.wrapping_mul(b),
-        Kind::Slash | Kind::Percent if b == 0 => return Err("division by zero"),
-        Kind::Slash if unsigned => a / b,
-        Kind::Slash => sa.wrapping_div(sb) as u64,
-        Kind::Percent if unsigned => a % b,
-        Kind::Percent => sa.wrapping_rem(sb) as u64,
-        Kind::And => a & b,
-        Kind::Or => a | b,
-        Kind::Xor => a ^ b,
-        Kind::ShiftLeft | Kind::ShiftRight => {
+        TokenKind::Plus => a.wrapping_add(b),
+        TokenKind::Minus => a.wrapping_sub(b),
+        TokenKind::Star => a.wrapping_mul(b),
+        TokenKind::Slash | TokenKind::Percent if b == 0 => return Err("division by zero"),
+        TokenKind::Slash if unsigned => a / b,
+        TokenKind::Slash => sa.wrapping_div(sb) as u64,
+        TokenKind::Percent if unsigned => a % b,
+        TokenKind::Percent => sa.wrapping_rem(sb) as u64,
+        TokenKind::And => a & b,
+        TokenKind::Or => a | b,
+        TokenKind::Xor => a ^ b,
+        TokenKind::ShiftLeft | TokenKind::ShiftRight => {
             let by = b.min(64) as u32;
             let bits = match operator {
-                Kind::ShiftLeft => a.checked_shl(by).unwrap_or(0),
+                TokenKind::ShiftLeft => a.checked_shl(by).unwrap_or(0),
                 _ if left_unsigned => a.checked_shr(by).unwrap_or(0),
                 _ => (sa >> by.min(63)) as u64,
             };
             return Ok(Value::Int { bits, unsigned: left_unsigned });
         }
-        Kind::EqualEqual => return Ok(truth(a == b)),
-        Kind::NotEqual => return Ok(truth(a != b)),
-        Kind::Less => return Ok(truth(less(a, b))),
-        Kind::GreaterEqual => return Ok(truth(!less(a, b))),
-        Kind::Greater => return Ok(truth(less(b, a))),
-        Kind::LessEqual => return Ok(truth(!less(b, a))),
-        Kind::AndAnd => return Ok(truth(a != 0 && b != 0)),
-        Kind::OrOr => return Ok(truth(a != 0 || b != 0)),
+        TokenKind::EqualEqual => return Ok(truth(a == b)),
+        TokenKind::NotEqual => return Ok(truth(a != b)),
+        TokenKind::Less => return Ok(truth(less(a, b))),
+        TokenKind::GreaterEqual => return Ok(truth(!less(a, b))),
+        TokenKind::Greater => return Ok(truth(less(b, a))),
+        TokenKind::LessEqual => return Ok(truth(!less(b, a))),
+        TokenKind::AndAnd => return Ok(truth(a != 0 && b != 0)),
+        TokenKind::OrOr => return Ok(truth(a != 0 || b != 0)),
         _ => return Err("this operator takes no integers"),
     };
     Ok(Value::Int { bits, unsigned })
 }
 
-fn apply_doubles(operator: Kind, a: f64, b: f64) -> Result<Value, &'static str> {
+fn apply_doubles(operator: TokenKind, a: f64, b: f64) -> Result<Value, &'static str> {
     Ok(match operator {
-        Kind::Plus => Value::F64(a + b),
-        Kind::Minus => Value::F64(a - b),
-        Kind::Star => Value::F64(a * b),
-        Kind::Slash => Value::F64(a / b),
-        Kind::EqualEqual => truth(a == b),
-        Kind::NotEqual => truth(a != b),
-        Kind::Less => truth(a < b),
-        Kind::LessEqual => truth(a <= b),
-        Kind::Greater => truth(a > b),
-        Kind::GreaterEqual => truth(a >= b),
+        TokenKind::Plus => Value::F64(a + b),
+        TokenKind::Minus => Value::F64(a - b),
+        TokenKind::Star => Value::F64(a * b),
+        TokenKind::Slash => Value::F64(a / b),
+        TokenKind::EqualEqual => truth(a == b),
+        TokenKind::NotEqual => truth(a != b),
+        TokenKind::Less => truth(a < b),
+        TokenKind::LessEqual => truth(a <= b),
+        TokenKind::Greater => truth(a > b),
+        TokenKind::GreaterEqual => truth(a >= b),
         _ => return Err("this operator takes integers only"),
     })
 }

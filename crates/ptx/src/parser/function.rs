@@ -6,7 +6,7 @@ use warpwatt_base::{Span, Sym};
 
 use super::{Parse, Parser};
 use crate::ast::{Function, Item, Limits, Stmt, Variable};
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 
 const HEADER_DIRECTIVES: &[&str] = &[
     ".maxntid",
@@ -33,10 +33,11 @@ impl Parser<'_> {
         let linkage = self.linkage();
         let is_kernel = self.word() == ".entry";
         self.bump();
-        while self.peek() == Kind::Dotted && self.word() == ".attribute" {
+        while self.peek() == TokenKind::Dotted && self.word() == ".attribute" {
             self.attribute()?;
         }
-        let returns = if !is_kernel && self.peek() == Kind::LParen { self.parameters()? } else { Vec::new() };
+        let returns =
+            if !is_kernel && self.peek() == TokenKind::LParen { self.parameters()? } else { Vec::new() };
         let (name, span) = self.name("a function name")?;
         let mut function = Function {
             name,
@@ -54,11 +55,11 @@ impl Parser<'_> {
         if self.header(&mut function).is_err() {
             self.recover_header();
         }
-        if self.peek() == Kind::LBrace {
+        if self.peek() == TokenKind::LBrace {
             let mut stmts = self.module_registers.clone();
             self.function_body(&mut stmts, span);
             function.body = Some(stmts);
-        } else if !self.eat(Kind::Semicolon) {
+        } else if !self.eat(TokenKind::Semicolon) {
             // A prototype without its `;` before the next item is clear enough to go on, but it is an error.
             self.unexpected("`{` or `;`");
         }
@@ -69,10 +70,10 @@ impl Parser<'_> {
     }
 
     fn header(&mut self, function: &mut Function) -> Parse<()> {
-        if self.peek() == Kind::LParen {
+        if self.peek() == TokenKind::LParen {
             function.params = self.parameters()?;
         }
-        while self.peek() == Kind::Dotted && !self.at_function() {
+        while self.peek() == TokenKind::Dotted && !self.at_function() {
             self.header_directive(function)?;
         }
         Ok(())
@@ -114,7 +115,7 @@ impl Parser<'_> {
         let mut dims = [1; 3];
         dims[0] = self.number_after()?;
         for dim in &mut dims[1..] {
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
             *dim = self.small_integer("a number")?;
@@ -124,7 +125,9 @@ impl Parser<'_> {
 
     /// After a broken header: to the body or the end of the prototype.
     fn recover_header(&mut self) {
-        while !matches!(self.peek(), Kind::LBrace | Kind::Semicolon | Kind::End) && !self.at_function() {
+        while !matches!(self.peek(), TokenKind::LBrace | TokenKind::Semicolon | TokenKind::End)
+            && !self.at_function()
+        {
             self.bump();
         }
     }
@@ -132,16 +135,16 @@ impl Parser<'_> {
     /// `label: .callprototype (…) _ (…) .noreturn;` from the directive on.
     pub(super) fn call_prototype(&mut self, label: Sym, start: Span) -> Parse<Stmt> {
         self.bump();
-        let first = if self.peek() == Kind::LParen { Some(self.parameters()?) } else { None };
-        let (returns, params): (Vec<Variable>, Vec<Variable>) = if self.peek() == Kind::Ident {
+        let first = if self.peek() == TokenKind::LParen { Some(self.parameters()?) } else { None };
+        let (returns, params): (Vec<Variable>, Vec<Variable>) = if self.peek() == TokenKind::Ident {
             self.bump();
-            let params = if self.peek() == Kind::LParen { self.parameters()? } else { Vec::new() };
+            let params = if self.peek() == TokenKind::LParen { self.parameters()? } else { Vec::new() };
             (first.unwrap_or_default(), params)
         } else {
             return Err(self.unexpected("`_`"));
         };
         let mut noreturn = false;
-        while self.peek() == Kind::Dotted {
+        while self.peek() == TokenKind::Dotted {
             match self.word() {
                 ".noreturn" => {
                     self.bump();

@@ -8,37 +8,37 @@ use super::expr::Value;
 use super::{Parse, Parser};
 use crate::ast::Init;
 use crate::diagnostic::Diagnostic;
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 
 impl Parser<'_> {
     pub(super) fn initialiser(&mut self) -> Parse<Init> {
         match self.peek() {
-            Kind::LBrace => {
+            TokenKind::LBrace => {
                 self.bump();
                 self.open_braces += 1;
                 let list = self.nested(Self::initialiser_list)?;
                 self.open_braces -= 1;
                 Ok(list)
             }
-            Kind::Ident if self.peek_second() == Kind::Equals => {
+            TokenKind::Ident if self.peek_second() == TokenKind::Equals => {
                 let (name, _) = self.name("a field")?;
                 self.bump();
                 let value = Box::new(self.nested(Self::initialiser)?);
                 Ok(Init::Field { name, value })
             }
             // `0xFF00(symbol)`: one byte of an address, chosen by a mask.
-            Kind::Number if self.peek_second() == Kind::LParen => {
+            TokenKind::Number if self.peek_second() == TokenKind::LParen => {
                 let start = self.span();
                 let Value::Int { bits: mask, .. } = self.literal()? else {
                     return Err(self.error("ptx-syntax", start, "the mask of an address must be an integer"));
                 };
                 self.bump();
                 let symbol = self.symbol(Some(mask), start)?;
-                self.expect(Kind::RParen, "`)`")?;
+                self.expect(TokenKind::RParen, "`)`")?;
                 Ok(symbol)
             }
-            Kind::Ident if self.word() != "WARP_SZ" => self.symbol(None, self.span()),
-            Kind::String => {
+            TokenKind::Ident if self.word() != "WARP_SZ" => self.symbol(None, self.span()),
+            TokenKind::String => {
                 let error = Diagnostic::error(
                     "ptx-unsupported",
                     self.span(),
@@ -59,19 +59,19 @@ impl Parser<'_> {
     /// After `{`, up to and with `}`. A comma before the `}` is let pass.
     fn initialiser_list(&mut self) -> Parse<Init> {
         let mut list = Vec::new();
-        while self.peek() != Kind::RBrace {
+        while self.peek() != TokenKind::RBrace {
             list.push(self.initialiser()?);
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
-        self.expect(Kind::RBrace, "`,` or `}`")?;
+        self.expect(TokenKind::RBrace, "`,` or `}`")?;
         Ok(Init::List(list))
     }
 
     /// `name`, `name + 4`, `generic(name) + 4`, `generic(name + 4)`.
     fn symbol(&mut self, mask: Option<u64>, start: Span) -> Parse<Init> {
-        let generic = self.word() == "generic" && self.peek_second() == Kind::LParen;
+        let generic = self.word() == "generic" && self.peek_second() == TokenKind::LParen;
         if generic {
             self.bump();
             self.bump();
@@ -79,7 +79,7 @@ impl Parser<'_> {
         let (name, _) = self.name("a variable or function")?;
         let mut addend = self.offset()?;
         if generic {
-            self.expect(Kind::RParen, "`)`")?;
+            self.expect(TokenKind::RParen, "`)`")?;
             addend = addend.wrapping_add(self.offset()?);
         }
         Ok(Init::Symbol { name, addend, generic, mask, span: self.since(start) })

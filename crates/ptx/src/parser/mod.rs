@@ -17,7 +17,7 @@ use warpwatt_base::{Interner, Span, Sym};
 
 use crate::ast::{Module, Stmt, Target};
 use crate::diagnostic::Diagnostic;
-use crate::lexer::{Kind, Token, tokens};
+use crate::lexer::{Token, TokenKind, tokens};
 use crate::suggest;
 
 /// Deepest nesting of blocks, vectors, initialisers and parentheses. Compilers stay below ten.
@@ -100,13 +100,13 @@ struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
-    fn peek(&self) -> Kind {
+    fn peek(&self) -> TokenKind {
         self.tokens[self.at].kind
     }
 
     /// The kind of the token after the next one.
-    fn peek_second(&self) -> Kind {
-        self.tokens.get(self.at + 1).map_or(Kind::End, |token| token.kind)
+    fn peek_second(&self) -> TokenKind {
+        self.tokens.get(self.at + 1).map_or(TokenKind::End, |token| token.kind)
     }
 
     fn span(&self) -> Span {
@@ -132,19 +132,19 @@ impl<'t> Parser<'t> {
     }
 
     fn at_end(&self) -> bool {
-        self.peek() == Kind::End
+        self.peek() == TokenKind::End
     }
 
     /// Takes the next token; the last one, `End`, stays.
     fn bump(&mut self) -> Token {
         let token = self.tokens[self.at];
-        if token.kind != Kind::End {
+        if token.kind != TokenKind::End {
             self.at += 1;
         }
         token
     }
 
-    fn eat(&mut self, kind: Kind) -> bool {
+    fn eat(&mut self, kind: TokenKind) -> bool {
         let found = self.peek() == kind;
         if found {
             self.bump();
@@ -152,13 +152,13 @@ impl<'t> Parser<'t> {
         found
     }
 
-    fn expect(&mut self, kind: Kind, what: &str) -> Parse<Token> {
+    fn expect(&mut self, kind: TokenKind, what: &str) -> Parse<Token> {
         if self.peek() == kind { Ok(self.bump()) } else { Err(self.unexpected(what)) }
     }
 
     /// Takes the next token if it is this dotted word.
     fn eat_dotted(&mut self, word: &str) -> bool {
-        let found = self.peek() == Kind::Dotted && self.word() == word;
+        let found = self.peek() == TokenKind::Dotted && self.word() == word;
         if found {
             self.bump();
         }
@@ -166,7 +166,7 @@ impl<'t> Parser<'t> {
     }
 
     fn name(&mut self, what: &str) -> Parse<(Sym, Span)> {
-        let token = self.expect(Kind::Ident, what)?;
+        let token = self.expect(TokenKind::Ident, what)?;
         Ok((self.intern(token.span), token.span))
     }
 
@@ -203,19 +203,21 @@ impl<'t> Parser<'t> {
     fn unexpected(&mut self, expected: &str) -> Reported {
         let span = self.span();
         let error = match self.peek() {
-            Kind::End => {
+            TokenKind::End => {
                 Diagnostic::error("ptx-syntax", span, format!("the text ends where {expected} should follow"))
                     .with_help("the file seems to be cut off")
             }
-            Kind::BadComment => Diagnostic::error(
+            TokenKind::BadComment => Diagnostic::error(
                 "ptx-syntax",
                 Span::new(span.start, span.start + 2),
                 "this comment never ends",
             )
             .with_help("close it with `*/`"),
-            Kind::BadString => Diagnostic::error("ptx-syntax", span, "this string does not end on its line")
-                .with_help("close it with `\"`"),
-            Kind::BadText => Diagnostic::error("ptx-syntax", span, "this is not PTX")
+            TokenKind::BadString => {
+                Diagnostic::error("ptx-syntax", span, "this string does not end on its line")
+                    .with_help("close it with `\"`")
+            }
+            TokenKind::BadText => Diagnostic::error("ptx-syntax", span, "this is not PTX")
                 .with_help(format!("expected {expected} here")),
             // What is missing is missing after the token before, not at the start of some later line.
             _ if self.starts_line() && self.at > 0 => {
@@ -252,7 +254,7 @@ impl<'t> Parser<'t> {
     fn at_function(&self) -> bool {
         // One linkage directive is usual; looking past any number of them would make recovery quadratic.
         for token in self.tokens[self.at..].iter().take(3) {
-            if token.kind != Kind::Dotted {
+            if token.kind != TokenKind::Dotted {
                 return false;
             }
             match self.text_of(token.span) {

@@ -5,7 +5,7 @@ use super::declare::{linkage, space};
 use super::{NEWEST_VERSION, Parse, Parser, shorten};
 use crate::ast::{Item, Linkage, Module, SourceFile, Target};
 use crate::diagnostic::Diagnostic;
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 
 /// Every function copies these declarations, so that their number bounds what a small text can make of itself.
 const MOST_MODULE_REGISTERS: usize = 64;
@@ -33,7 +33,7 @@ const DIRECTIVES: &[&str] = &[
 
 impl Parser<'_> {
     pub(super) fn module(&mut self, mut module: Module) -> Module {
-        if !self.starts_with_version() && self.peek() != Kind::Dotted {
+        if !self.starts_with_version() && self.peek() != TokenKind::Dotted {
             self.recover_item(0);
         }
         while !self.at_end() {
@@ -48,7 +48,7 @@ impl Parser<'_> {
 
     /// Every module starts with `.version`; without it the rest is read all the same.
     fn starts_with_version(&mut self) -> bool {
-        if self.peek() == Kind::Dotted && self.word() == ".version" {
+        if self.peek() == TokenKind::Dotted && self.word() == ".version" {
             return true;
         }
         let error = Diagnostic::error("ptx-version", self.span(), "a PTX module starts with `.version`")
@@ -59,12 +59,12 @@ impl Parser<'_> {
 
     fn item(&mut self, module: &mut Module) -> Parse<()> {
         match self.peek() {
-            Kind::Dotted => {}
-            Kind::Semicolon => {
+            TokenKind::Dotted => {}
+            TokenKind::Semicolon => {
                 self.bump();
                 return Ok(());
             }
-            Kind::RBrace => {
+            TokenKind::RBrace => {
                 let span = self.bump().span;
                 let error = Diagnostic::error("ptx-syntax", span, "this `}` closes nothing")
                     .with_help("look for a `{` that is missing above");
@@ -103,7 +103,7 @@ impl Parser<'_> {
 
     fn version(&mut self, module: &mut Module) -> Parse<()> {
         self.bump();
-        let token = self.expect(Kind::Decimal, "a version such as `7.8`")?;
+        let token = self.expect(TokenKind::Decimal, "a version such as `7.8`")?;
         let text = self.text_of(token.span);
         let parts = text.split_once('.').map(|(major, minor)| (major.parse(), minor.parse()));
         let Some((Ok(major), Ok(minor))) = parts else {
@@ -146,7 +146,7 @@ impl Parser<'_> {
                     target.suffix = digits[plain.len()..].chars().next();
                 }
             }
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 return Ok(());
             }
         }
@@ -166,8 +166,8 @@ impl Parser<'_> {
     pub(super) fn file(&mut self, files: &mut Vec<SourceFile>) -> Parse<()> {
         self.bump();
         let index = self.plain_integer("a file number")?;
-        let name = self.expect(Kind::String, "a file name in quotes")?;
-        while self.eat(Kind::Comma) {
+        let name = self.expect(TokenKind::String, "a file name in quotes")?;
+        while self.eat(TokenKind::Comma) {
             self.integer("a time stamp or size")?;
         }
         files.push(SourceFile { index, name: self.text_of(name.span).trim_matches('"').to_owned() });
@@ -177,16 +177,16 @@ impl Parser<'_> {
     /// `.section name { … }`: debugging information for other tools, passed over whole.
     pub(super) fn section(&mut self) -> Parse<()> {
         let start = self.bump().span;
-        while matches!(self.peek(), Kind::Dotted | Kind::Ident) {
+        while matches!(self.peek(), TokenKind::Dotted | TokenKind::Ident) {
             self.bump();
         }
-        self.expect(Kind::LBrace, "`{`")?;
+        self.expect(TokenKind::LBrace, "`{`")?;
         let mut open = 1u32;
         while open > 0 {
             match self.peek() {
-                Kind::LBrace => open += 1,
-                Kind::RBrace => open -= 1,
-                Kind::End => {
+                TokenKind::LBrace => open += 1,
+                TokenKind::RBrace => open -= 1,
+                TokenKind::End => {
                     let error = Diagnostic::error("ptx-syntax", start, "this section never ends");
                     return Err(self.report(error.with_help("the file seems to be cut off")));
                 }
@@ -204,7 +204,7 @@ impl Parser<'_> {
     fn alias(&mut self, items: &mut Vec<Item>) -> Parse<()> {
         let start = self.bump().span;
         let (new, _) = self.name("a function")?;
-        self.expect(Kind::Comma, "`,`")?;
+        self.expect(TokenKind::Comma, "`,`")?;
         let (old, _) = self.name("a function")?;
         let span = self.since(start);
         self.end_of_statement()?;
@@ -262,18 +262,18 @@ impl Parser<'_> {
             if open == 0
                 && self.at > start
                 && self.starts_line()
-                && self.peek() == Kind::Dotted
+                && self.peek() == TokenKind::Dotted
                 && DIRECTIVES.contains(&self.word())
             {
                 return;
             }
             match self.bump().kind {
-                Kind::LBrace => open += 1,
-                Kind::RBrace if open > 1 => open -= 1,
+                TokenKind::LBrace => open += 1,
+                TokenKind::RBrace if open > 1 => open -= 1,
                 // The end of a list of initial values; its `;` follows.
-                Kind::RBrace if self.peek() == Kind::Semicolon => open = 0,
-                Kind::RBrace => return,
-                Kind::Semicolon if open == 0 => return,
+                TokenKind::RBrace if self.peek() == TokenKind::Semicolon => open = 0,
+                TokenKind::RBrace => return,
+                TokenKind::Semicolon if open == 0 => return,
                 _ => {}
             }
         }

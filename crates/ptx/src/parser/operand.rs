@@ -5,7 +5,7 @@ use super::expr::Value;
 use super::{Parse, Parser};
 use crate::ast::{Address, AddressBase, Operand, OperandKind};
 use crate::diagnostic::Diagnostic;
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 use crate::words::Opcode;
 
 /// `.x` to `.w`, `.r` to `.a`, and the byte and half-word selectors of video instructions.
@@ -30,11 +30,13 @@ impl Parser<'_> {
     pub(super) fn operand(&mut self, op: Opcode) -> Parse<Operand> {
         let start = self.span();
         let kind = match self.peek() {
-            Kind::LParen if op == Opcode::Call => OperandKind::Group(self.list(Kind::RParen, "`,` or `)`")?),
+            TokenKind::LParen if op == Opcode::Call => {
+                OperandKind::Group(self.list(TokenKind::RParen, "`,` or `)`")?)
+            }
             _ => self.simple()?,
         };
         let first = Operand { kind, span: self.since(start) };
-        if !self.eat(Kind::Or) {
+        if !self.eat(TokenKind::Or) {
             return Ok(first);
         }
         let second_start = self.span();
@@ -46,22 +48,22 @@ impl Parser<'_> {
     /// An operand without `|`.
     fn simple(&mut self) -> Parse<OperandKind> {
         match self.peek() {
-            Kind::Ident if self.word() == "WARP_SZ" => self.immediate(),
-            Kind::Ident => self.named(),
-            Kind::LBracket => self.bracket(),
-            Kind::LBrace => {
+            TokenKind::Ident if self.word() == "WARP_SZ" => self.immediate(),
+            TokenKind::Ident => self.named(),
+            TokenKind::LBracket => self.bracket(),
+            TokenKind::LBrace => {
                 self.open_braces += 1;
-                let parts = self.list(Kind::RBrace, "`,` or `}`")?;
+                let parts = self.list(TokenKind::RBrace, "`,` or `}`")?;
                 self.open_braces -= 1;
                 Ok(OperandKind::Vector(parts))
             }
             _ if self.at_constant() => self.immediate(),
-            sign @ (Kind::Bang | Kind::Minus) => {
+            sign @ (TokenKind::Bang | TokenKind::Minus) => {
                 self.bump();
                 let start = self.span();
                 let kind = self.nested(Self::simple)?;
                 let inner = Box::new(Operand { kind, span: self.since(start) });
-                Ok(if sign == Kind::Bang { OperandKind::Not(inner) } else { OperandKind::Neg(inner) })
+                Ok(if sign == TokenKind::Bang { OperandKind::Not(inner) } else { OperandKind::Neg(inner) })
             }
             _ => Err(self.unexpected("an operand")),
         }
@@ -81,15 +83,15 @@ impl Parser<'_> {
             return Ok(OperandKind::Sink);
         }
         match self.peek() {
-            Kind::Dotted => match member(self.word()) {
+            TokenKind::Dotted => match member(self.word()) {
                 Some(index) => {
                     self.bump();
                     Ok(OperandKind::Member(name, index))
                 }
                 None => Err(self.unexpected("a component such as `.x`")),
             },
-            Kind::Plus | Kind::Minus => Ok(OperandKind::NameOffset(name, self.offset()?)),
-            Kind::LBracket => {
+            TokenKind::Plus | TokenKind::Minus => Ok(OperandKind::NameOffset(name, self.offset()?)),
+            TokenKind::LBracket => {
                 let error =
                     Diagnostic::error("ptx-unsupported", self.span(), "an array element as an operand")
                         .with_help("write its address: `[array+offset]`, with the offset in bytes");
@@ -101,7 +103,7 @@ impl Parser<'_> {
 
     /// `[a+4]`, `[4096]`, or the several operands of a texture or bulk copy.
     fn bracket(&mut self) -> Parse<OperandKind> {
-        let mut parts = self.list(Kind::RBracket, "`,` or `]`")?;
+        let mut parts = self.list(TokenKind::RBracket, "`,` or `]`")?;
         if parts.len() != 1 {
             return Ok(OperandKind::Bracket(parts));
         }
@@ -119,7 +121,7 @@ impl Parser<'_> {
     }
 
     /// Operands with commas between an opening bracket, which is next, and `close`.
-    fn list(&mut self, close: Kind, expected: &str) -> Parse<Vec<Operand>> {
+    fn list(&mut self, close: TokenKind, expected: &str) -> Parse<Vec<Operand>> {
         self.bump();
         self.nested(|parser| {
             let mut parts = Vec::new();
@@ -130,7 +132,7 @@ impl Parser<'_> {
                 let start = parser.span();
                 let kind = parser.simple()?;
                 parts.push(Operand { kind, span: parser.since(start) });
-                if !parser.eat(Kind::Comma) {
+                if !parser.eat(TokenKind::Comma) {
                     break;
                 }
             }

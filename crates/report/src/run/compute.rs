@@ -83,7 +83,7 @@ pub const REASONS: [(&str, &str, &str); 9] = [
     ("empty", "schedulers without warps", "c7"),
 ];
 
-/// Issue slots by what became of them. Static energy goes with time: a slot costs its share of it.
+/// Issue slots: issued, or by stall reason. Static energy goes with time: a slot costs its share of it.
 pub fn states(scope: &Scope) -> String {
     let (Some(slots), Some(_)) = (scope.slots(), scope.stalls) else {
         return "<p class=empty>A functional run has no time.</p>".to_owned();
@@ -93,7 +93,7 @@ pub fn states(scope: &Scope) -> String {
     let issued = scope.or_none("sm.issued.count") + scope.or_none("sm.injected.count");
     let all = std::iter::once(("issued", "an instruction issued", "c9", issued))
         .chain(REASONS.iter().map(|(name, what, class)| (*name, *what, *class, scope.stall(name))));
-    let mut table = Table::new("Issue slots by what became of them")
+    let mut table = Table::new("Issue slots: issued, or by stall reason")
         .id(format!("{id}-d"))
         .text("state")
         .number("slots")
@@ -117,10 +117,14 @@ pub fn states(scope: &Scope) -> String {
             Cell::text(what),
         ]);
     }
-    let rows =
-        Rows { title: "Issue slots by what became of them".to_owned(), legend: Vec::new(), rows, most: None };
+    let rows = Rows {
+        title: "Issue slots: issued, or by stall reason".to_owned(),
+        legend: Vec::new(),
+        rows,
+        most: None,
+    };
     format!(
-        "<p class=note>Energy is the static energy of the time that these slots are, by their share of all slots.</p><div class=plot data-table=\"{id}-d\">{}</div>{}",
+        "<p class=note>Energy: static energy, divided by the share of issue slots.</p><div class=plot data-table=\"{id}-d\">{}</div>{}",
         rows.draw().inline(),
         table.html()
     )

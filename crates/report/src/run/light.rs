@@ -62,7 +62,7 @@ pub fn html(scope: &Scope) -> String {
         text: percent(*share),
     });
     let rows = Rows {
-        title: "Share of what each part can do".to_owned(),
+        title: "Utilisation of each part".to_owned(),
         legend: Vec::new(),
         rows: rows.collect(),
         most: Some(1.0),

@@ -172,7 +172,7 @@ fn chart(scope: &Scope) -> String {
         .svg
         .finish(
             row(3) + height + 12.0,
-            "Bytes between the levels of memory, with hit rates and energy; the tables below have the same.",
+            "Bytes between the levels of memory, with hit rates and energy; the tables below have the same data.",
         )
         .inline()
 }

@@ -50,7 +50,7 @@ impl<'a, 'b> Metrics<'a, 'b> {
 
     pub fn html(&self) -> String {
         if self.table.is_empty() {
-            "<p class=empty>This run has nothing of it.</p>".to_owned()
+            "<p class=empty>This run has no data for this section.</p>".to_owned()
         } else {
             self.table.html()
         }

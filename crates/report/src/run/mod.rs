@@ -151,7 +151,7 @@ fn sections(scope: &Scope, record: &RunRecord, whole: bool) -> String {
     let power = energy::power(scope, record.energy.as_ref().and_then(|energy| energy.power.as_ref()));
     let no_power = || "<p class=empty>`--interval CYCLES` records it.</p>".to_owned();
     let mut parts: Vec<(&str, &str, String)> = vec![
-        ("rules", "What holds it back", rules::html(scope)),
+        ("rules", "Bottlenecks", rules::html(scope)),
         ("sol", "Speed of light", light::html(scope)),
         ("compute", "Compute", compute::workload(scope)),
         ("memory", "Memory", memory::html(scope)),

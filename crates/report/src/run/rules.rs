@@ -195,7 +195,7 @@ fn divergence(scope: &Scope, facts: &Facts) -> Option<Finding> {
         waste * facts.cycles_of(issued),
         waste * scope.dynamic_of(&["front end", "pipeline"]),
         evidence,
-        "Let threads of a warp take the same branch: sort work by kind, compact what is left to do, round blocks up to whole warps.",
+        "Let threads of a warp take the same branch: sort work by kind, compact the remaining work, use blocks of whole warps.",
         "share of idle lanes × cycles of issue; joules: the same share of the dynamic energy of front end and pipeline",
     )
 }
@@ -215,7 +215,7 @@ fn row_misses(scope: &Scope, facts: &Facts) -> Option<Finding> {
         cycles.min(waited),
         0.0,
         evidence,
-        "Walk through memory in the order of addresses; keep the number of streams that are read at a time small.",
+        "Access memory in address order; keep the number of concurrent streams small.",
         "row misses × (tRP + tRCD) ÷ (channels × banks), if all banks open rows at the same time; at most the cycles lost to `memory`",
     )
 }
@@ -255,7 +255,7 @@ fn latency(scope: &Scope, facts: &Facts) -> Option<Finding> {
     if scope.count("dram.utilisation.ratio").unwrap_or_default() >= 0.6 {
         return None;
     }
-    let advice = "Have more warps resident (fewer registers or less shared memory for each), more loads under way in a thread, or more hits in L1.";
+    let advice = "Have more warps resident (fewer registers or less shared memory for each), more outstanding loads in each thread, or more hits in L1.";
     waiting(
         scope,
         facts,
@@ -335,7 +335,7 @@ pub fn html(scope: &Scope) -> String {
     if found.is_empty() {
         return "<p class=empty>No rule applies.</p>".to_owned();
     }
-    let mut table = Table::new(format!("What holds it back: {}", scope.title))
+    let mut table = Table::new(format!("Bottlenecks: {}", scope.title))
         .id(format!("{}-rules-d", scope.id))
         .text("bottleneck")
         .text("evidence, and what to do")
@@ -357,7 +357,7 @@ pub fn html(scope: &Scope) -> String {
         ]);
     }
     format!(
-        "<p class=note>Each gain is a bound for mending that alone; they do not add up.</p>{}",
+        "<p class=note>Each gain is an upper bound for removing this bottleneck alone; gains do not add up.</p>{}",
         table.html()
     )
 }

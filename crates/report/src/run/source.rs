@@ -44,7 +44,7 @@ impl Work<'_> {
 }
 
 /// The share of time of a line.
-type Share<'a> = &'a dyn Fn(&Work) -> f64;
+type TimeShare<'a> = &'a dyn Fn(&Work) -> f64;
 
 type Files<'a> = BTreeMap<&'a str, BTreeMap<u32, Work<'a>>>;
 
@@ -143,7 +143,7 @@ fn row(
     (id, line): (&str, u32),
     text: &str,
     work: Option<&Work>,
-    (time, most): (Share, [f64; 3]),
+    (time, most): (TimeShare, [f64; 3]),
     total: f64,
 ) {
     let number = if line == 0 { "–".to_owned() } else { line.to_string() };

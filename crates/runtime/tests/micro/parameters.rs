@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use warpwatt_config::{Config, Kind, Parameter, apply, validate};
+use warpwatt_config::{Config, Parameter, ParameterKind, apply, validate};
 
 use crate::bench::{How, gpu};
 use crate::jobs::{JOBS, Job, Outcome};
@@ -71,15 +71,15 @@ fn likely(key: &str) -> &'static str {
 fn others(parameter: &Parameter, config: &Config) -> Vec<String> {
     let now = config.get(parameter.key).expect("a key of the listing");
     match parameter.kind {
-        Kind::Integer { .. } => {
+        ParameterKind::Integer { .. } => {
             let now: u64 = now.parse().expect("a number");
             vec![(2 * now.max(1)).to_string(), (now / 2).to_string()]
         }
-        Kind::Switch => vec![(now != "true").to_string()],
-        Kind::Choice(words) => {
+        ParameterKind::Switch => vec![(now != "true").to_string()],
+        ParameterKind::Choice(words) => {
             words.iter().filter(|&&word| word != now).map(|&word| word.to_owned()).collect()
         }
-        Kind::File => vec![],
+        ParameterKind::File => vec![],
     }
 }
 

@@ -184,7 +184,7 @@ fn the_rate_rests_on_the_hash_the_place_and_the_registers() {
 
 /// The table of mechanisms.
 pub fn attributed() -> String {
-    let mut text = "\n### What the rates of streams rest on\n\nGB/s of a GTX 480 with one mechanism taken away: a grid-stride loop of 120 blocks with 4 loads in flight, and loads of a thread 2^20 bytes apart with 16 in flight. The card reads 152 to 164.\n\n| | grid-stride | loads apart |\n|---|---:|---:|\n".to_owned();
+    let mut text = "\n### Which mechanisms limit streams\n\nGB/s of a GTX 480 with one mechanism removed: a grid-stride loop of 120 blocks with 4 loads in flight, and loads of a thread 2^20 bytes apart with 16 in flight. The card reads 152 to 164.\n\n| | grid-stride | loads apart |\n|---|---:|---:|\n".to_owned();
     for (what, [loops, loads]) in ATTRIBUTED.iter() {
         text += &format!("| {what} | {loops:.1} | {loads:.1} |\n");
     }

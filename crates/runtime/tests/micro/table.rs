@@ -10,16 +10,16 @@ use crate::{arithmetic, control, known, memory, shared, streams};
 
 const HEAD: &str = "# Validation
 
-Micro-benchmarks whose answers are known, as `cargo test -p warpwatt-runtime --test micro` runs them. The known answer follows from
-the parameters of the GPU by the formula beside it, or was measured on the card by others; the test fails when ours is farther off than
-allowed. Cycles are core cycles. Unless it says otherwise, one SM of a GTX 480 is measured; times are differences between two runs, so
+Micro-benchmarks with known results, as `cargo test -p warpwatt-runtime --test micro` runs them. The known result follows from
+the parameters of the GPU by the given formula, or was measured on the real card by others; the test fails when our result is outside the
+tolerance. Cycles are core cycles. Unless it says otherwise, one SM of a GTX 480 is measured; times are differences between two runs, so
 that launches and cold caches do not count.
 
-Besides, the tests see to it that in every one of these runs, and in the fourteen workloads, nothing is lost: issue slots and stalls add up
+The tests also check conservation in all of these runs and in the fourteen workloads: issue slots and stalls add up
 to cycles, instructions issued retire, source lines add up to totals, requests are answered, cache accesses are hits, misses or merges,
-memory moves what caches miss, and register accesses are those of the instructions. That each parameter moves a counter is tested for
-every key of `warpwatt gpu show`. Threads, skipping of idle cycles and vector instructions of the host show in none of it, on random
-GPUs neither.
+memory moves what caches miss, and register accesses are those of the instructions. A test checks that every
+key of `warpwatt gpu show` changes a counter. Threads, skipping of idle cycles and vector instructions of the host change no result, also on random
+GPUs.
 ";
 
 /// What is measured elsewhere: `cargo test -p warpwatt-workloads --test bookings`.

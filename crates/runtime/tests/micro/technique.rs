@@ -2,7 +2,7 @@
 //! Random settings of a technique, as a part of random GPUs.
 
 use warpwatt_base::SplitMix64;
-use warpwatt_config::{Config, Kind};
+use warpwatt_config::{Config, ParameterKind};
 use warpwatt_runtime::Techniques;
 
 /// Every other seed has a technique, with settings of its own, and makes the GPU one that the technique goes with.
@@ -25,10 +25,10 @@ pub fn random(seed: u64, config: &mut Config) -> Techniques {
                 continue;
             }
             let value = match parameter.kind {
-                Kind::Switch => ["off", "on"][random.below(2) as usize].to_owned(),
-                Kind::Choice(words) => words[random.below(words.len() as u32) as usize].to_owned(),
-                Kind::File => continue,
-                Kind::Integer { min, max } => {
+                ParameterKind::Switch => ["off", "on"][random.below(2) as usize].to_owned(),
+                ParameterKind::Choice(words) => words[random.below(words.len() as u32) as usize].to_owned(),
+                ParameterKind::File => continue,
+                ParameterKind::Integer { min, max } => {
                     (min + random.below(max.min(4 * min + 40) - min + 1)).to_string()
                 }
             };

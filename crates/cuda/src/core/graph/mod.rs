@@ -15,7 +15,7 @@ pub use capture::{Status, capture};
 pub use exec::{Exec, Update};
 
 use crate::core::code::{Code, Result};
-use crate::core::handle::{Kind, Table};
+use crate::core::handle::{HandleKind, Table};
 use crate::core::launch::Command;
 use crate::core::state::{Core, host_function};
 
@@ -135,10 +135,10 @@ impl Default for Graphs {
 impl Graphs {
     pub fn new() -> Graphs {
         Graphs {
-            graphs: Table::new(Kind::Graph),
-            nodes: Table::new(Kind::GraphNode),
-            execs: Table::new(Kind::GraphExec),
-            objects: Table::new(Kind::UserObject),
+            graphs: Table::new(HandleKind::Graph),
+            nodes: Table::new(HandleKind::GraphNode),
+            execs: Table::new(HandleKind::GraphExec),
+            objects: Table::new(HandleKind::UserObject),
             captures: FxHashMap::default(),
             streams: FxHashMap::default(),
             events: FxHashMap::default(),

@@ -22,7 +22,7 @@ struct Places {
 }
 
 impl Places {
-    /// `surface::Place::of` for all lanes; `None` if one of them is at fault.
+    /// `surface::SurfaceAddress::of` for all lanes; `None` if one of them is at fault.
     #[inline(always)]
     unsafe fn of(
         memory: &DeviceMemory,

@@ -10,7 +10,7 @@ use crate::partition::channel::Command;
 use crate::partition::controller::Controller;
 use crate::techniques::Techniques;
 
-/// Commands further back than this concern nobody.
+/// Commands further back than this do not affect timing.
 const WINDOW: usize = 400;
 
 /// Clocks that must lie between two commands, with `same` bank and `group`.

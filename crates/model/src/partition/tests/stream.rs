@@ -7,7 +7,7 @@ use super::{Rig, one_channel};
 use crate::net::Kind;
 
 /// Lines that SMs ask for block by block, as kernels do: each SM walks through its own stretch of `stretch` lines, then through the
-/// next one that nobody has taken. Gives the share of time in which the data bus was in use.
+/// next one that has not been taken. Gives the share of time in which the data bus was in use.
 fn stream(config: Config, kinds: &[Kind], stretch: u64, lines: u64) -> (f64, Rig) {
     let sms = config.gpu.sms as usize;
     let mut rig = Rig::new(config, sms);

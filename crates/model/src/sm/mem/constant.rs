@@ -61,7 +61,7 @@ pub struct ConstantCache {
     /// Warps that have waited for an operand which they have not read yet.
     late: u64,
     woken: u64,
-    /// By warp slot: lines it waited for last. It may read them although they had to make room meanwhile; without that, warps could
+    /// By warp slot: lines it waited for last. It may read them although they have been evicted meanwhile; without that, warps could
     /// take each other's operands away for ever.
     held: Vec<[u64; HELD]>,
     pub requests: Requests,

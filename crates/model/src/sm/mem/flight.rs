@@ -21,7 +21,7 @@ struct Flight {
     left: u32,
     /// When the latest of those that are done is there.
     at: u64,
-    /// Cycle of issue, if somebody waits for a value.
+    /// Cycle of issue, if an instruction waits for the value.
     issued: Option<u64>,
 }
 

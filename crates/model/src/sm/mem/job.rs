@@ -51,7 +51,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Whether somebody waits for a value.
+    /// Whether an instruction waits for the value.
     pub fn is_load(&self) -> bool {
         matches!(self.kind, JobKind::Load | JobKind::Texture | JobKind::Atomic)
     }

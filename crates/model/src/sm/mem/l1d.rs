@@ -2,11 +2,11 @@
 //! The L1 data cache: write-evict without allocation for global memory, write-back with allocation for local memory; one line a cycle.
 //!
 //! Global stores go to L2 and drop the line here; so do atomics and reductions, which L2 carries out. Local memory belongs to one warp,
-//! so its lines can stay changed until they make room. A load that finds no line waits in a miss status register; one whose line is on its
-//! way joins those who wait. What cannot be done leaves everything as it is and is tried again.
+//! so its lines can stay dirty until they are evicted. A load that finds no line waits in a miss status register; one whose line is on its
+//! way is merged with that miss. An access that cannot be served changes nothing and is retried.
 //!
-//! With `sm.l1d.allocate = "miss"`, a line that is fetched has its place reserved at once, so that no more lines of a set can be on their way
-//! than it has ways. With `"fill"` it takes the least recently used place when it comes.
+//! With `sm.l1d.allocate = "miss"`, a line that is fetched is allocated at the miss, so that no more lines of a set can be outstanding
+//! than it has ways. With `"fill"` it is allocated in the least recently used way when the data arrive.
 
 use std::collections::VecDeque;
 
@@ -91,7 +91,7 @@ pub struct L1d {
     is_large: bool,
     set_index: SetIndex,
     pub requests: Requests,
-    /// Numbers of changed lines that made room or were flushed, and wait for room among the requests.
+    /// Numbers of dirty lines that were evicted or flushed and wait for space in the request queue.
     backlog: VecDeque<u64>,
     /// Lines written back that L2 has not acknowledged, those of the backlog included.
     write_backs: u32,
@@ -299,7 +299,7 @@ impl L1d {
         Ok(Answer::At(now))
     }
 
-    /// Nobody waits until the array has taken it.
+    /// Nothing waits until the array has accepted it.
     fn write(&mut self, now: u64, place: LineId, line: &Line, lanes: u8) {
         self.tags.set_state(place, State::Dirty);
         self.tags.touch(place);
@@ -342,7 +342,7 @@ impl L1d {
         Ok(register)
     }
 
-    /// Reserves a place if the miss queue has room for so many `requests`. A changed line that has to go waits in the backlog, which
+    /// Reserves a place if the miss queue has room for so many `requests`. An evicted dirty line waits in the backlog, which
     /// has to be empty: it is a buffer for one.
     fn make_room(&mut self, now: u64, number: u64, requests: usize) -> Result<LineId, Cause> {
         let victim = self.tags.victim(number).ok_or(Cause::Ways)?;
@@ -353,7 +353,7 @@ impl L1d {
         self.take_place(now, number).ok_or(Cause::Ways)
     }
 
-    /// Gives a line the least recently used place of its set; a changed line that was there goes to the backlog.
+    /// Allocates the least recently used way of the set for a line; an evicted dirty line goes to the backlog.
     fn take_place(&mut self, now: u64, number: u64) -> Option<LineId> {
         let (place, evicted) = self.tags.reserve(number)?;
         if let Some(evicted) = evicted {

@@ -82,7 +82,7 @@ enum Cause {
 /// When a transaction is done.
 #[derive(Clone, Copy)]
 enum Answer {
-    /// The result is there in this cycle, or nobody waits for one.
+    /// The result is available in this cycle, or no instruction waits for one.
     At(u64),
     /// With the answer from memory.
     Later,
@@ -391,7 +391,7 @@ impl MemoryUnit {
     /// An answer from memory.
     pub fn fill(&mut self, now: u64, packet: &Packet, done: &mut Vec<Done>) {
         if packet.client == Client::L1d {
-            // A line that makes room for another is a request from now on, and not before.
+            // An evicted line becomes a request now, and not before.
             self.settle(now);
             if !self.has_requests() {
                 self.port_accounted = now;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cache of metadata at a controller: how many bursts each line of memory takes, two bits a line (E2MC, section III-D). Four ways, lines of 32
-//! bytes, which serve 128 lines of memory; the least recently used one makes room. Changed lines are written back.
+//! bytes, which serve 128 lines of memory; the least recently used one is evicted. Dirty lines are written back.
 
 use crate::partition::Metadata;
 

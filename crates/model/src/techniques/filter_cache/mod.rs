@@ -12,7 +12,7 @@ use crate::cache::FilterSite;
 use crate::techniques::{Build, Law, Sites, Technique, TechniqueError};
 
 choice! {
-    /// Which line makes room.
+    /// Which line is evicted.
     Replace {
         /// The one that was used longest ago.
         Lru = "lru",

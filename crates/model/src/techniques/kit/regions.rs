@@ -123,7 +123,7 @@ pub struct Regions {
     time: u64,
     /// Time on that look-ahead added, to be taken from time asleep.
     ahead: Blocks,
-    /// Regions that fell asleep since somebody asked.
+    /// Regions that fell asleep since the last query.
     fell: Vec<u32>,
     keeps_fallen: bool,
     pub spent: Time,

@@ -64,7 +64,7 @@ pub struct Engine {
     expected: Vec<Expected>,
     /// By slot and register: counts places, so that a release is for the one that was read.
     pub(super) life: Vec<u32>,
-    /// Registers that are released in a cycle, if nobody has written them by then.
+    /// Registers that are released in a cycle, unless they are written before.
     deaths: Deaths,
     /// Those of one cycle, while they are released.
     dying: Vec<Death>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Exclusive common pairs (section 4.2): of registers with more than one edge, the lightest edge is removed again and again until nobody has more
+//! Exclusive common pairs (section 4.2): of registers with more than one edge, the lightest edge is removed repeatedly until no register has more
 //! than one; then edges are restored between registers that are left with none, the heaviest first. Of equal edges, that of the lower registers
 //! is kept.
 

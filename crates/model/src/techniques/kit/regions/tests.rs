@@ -131,7 +131,7 @@ impl Twin {
         wait
     }
 
-    /// Regions that nobody needs go to sleep.
+    /// Regions that are not in use go to sleep.
     fn drop_unneeded(&mut self) {
         for (region, state) in self.on.iter_mut().enumerate() {
             if matches!(state, Some((_, 0))) && !self.last.contains(&(region as u32)) {

@@ -210,12 +210,16 @@ impl BlockCodec for Huffman {
         };
         let pointers = match (self.width, &self.trees[0]) {
             (SymbolBits::Four, _) => self.write::<4>(nibbles, block, &mut to),
-            (SymbolBits::Sixteen, Tree::Frequent { look_up, escape, .. }) => {
-                self.write::<16>(|_, word, _, to| put_frequent::<16>(look_up, *escape, word, to), block, &mut to)
-            }
-            (SymbolBits::ThirtyTwo, Tree::Frequent { look_up, escape, .. }) => {
-                self.write::<32>(|_, word, _, to| put_frequent::<32>(look_up, *escape, word, to), block, &mut to)
-            }
+            (SymbolBits::Sixteen, Tree::Frequent { look_up, escape, .. }) => self.write::<16>(
+                |_, word, _, to| put_frequent::<16>(look_up, *escape, word, to),
+                block,
+                &mut to,
+            ),
+            (SymbolBits::ThirtyTwo, Tree::Frequent { look_up, escape, .. }) => self.write::<32>(
+                |_, word, _, to| put_frequent::<32>(look_up, *escape, word, to),
+                block,
+                &mut to,
+            ),
             _ => self.write::<8>(bytes, block, &mut to),
         };
         let Some(pointers) = pointers else { return false };

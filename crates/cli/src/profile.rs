@@ -85,7 +85,7 @@ pub fn read_for_a_program(techniques: &mut Techniques) -> Result<(), Failure> {
             wanted.technique
         ));
         return Err(failure
-            .help("leave that out, so that hints come from the program itself, or give `profile=FILE`"));
+            .help("leave that out, so that hints come from the program itself, or give `profile=FILE` (`warpwatt exec --functional --gpu GPU --write-profile FILE -- PROGRAM` makes one)"));
     }
     Ok(())
 }

@@ -106,6 +106,7 @@ mod tests {
             ptx: vec![sha256_hex(PTX.as_bytes())],
             texts: vec![("k.ptx".to_owned(), 10, "st.global.u32 [%rd1], %r1;".to_owned())],
             copies: Vec::new(),
+            counts: None,
         }
     }
 

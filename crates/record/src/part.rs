@@ -28,6 +28,9 @@ pub struct Part {
     /// Copies, if they are noted.
     #[serde(default)]
     pub copies: Vec<Copied>,
+    /// How often each instruction was executed, as a file of counts, if that is wanted and the process has ended.
+    #[serde(default)]
+    pub counts: Option<String>,
 }
 
 /// The file with the traffic of a process, in a session's folder.

@@ -51,6 +51,9 @@ pub struct Settings {
     /// Note the traffic behind L2, and leave it in the session's folder.
     #[serde(default)]
     pub traffic: bool,
+    /// Count how often each instruction of functional launches is executed; the part of a process has the counts.
+    #[serde(default)]
+    pub counts: bool,
 }
 
 /// A technology file.
@@ -110,6 +113,7 @@ impl Settings {
             live: false,
             quiet: false,
             traffic: false,
+            counts: false,
         }
     }
 

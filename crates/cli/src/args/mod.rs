@@ -457,6 +457,10 @@ pub struct ExecArgs {
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
 
+    /// Write how often each instruction was executed, in all processes, for `--with corf:pairs=profile,profile=FILE`, to a file, or to stdout with `-`
+    #[arg(long, value_name = "FILE|-", requires = "functional")]
+    pub write_profile: Option<PathBuf>,
+
     /// The program and its arguments
     #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,

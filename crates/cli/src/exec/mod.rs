@@ -18,10 +18,10 @@ use warpwatt_record::{
     traffic_path, unnoticed,
 };
 use warpwatt_results::{Diagnostic, Inputs, Mode, RunRecord, Severity, SourceTexts, Status};
-use warpwatt_runtime::{Level, Traffic};
+use warpwatt_runtime::{Level, Profile, Traffic};
 
 use crate::args::ExecArgs;
-use crate::console::{Console, Log, ResultFile};
+use crate::console::{Console, Log, ResultFile, write_result};
 use crate::energy;
 use crate::exit::{Exit, Failure};
 use crate::gpu::Machine;
@@ -113,7 +113,9 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
     }
     let lost: Vec<u32> = parts.iter().filter(|(_, part)| part.is_none()).map(|(number, _)| *number).collect();
     let used = !parts.is_empty();
-    let parts = parts.into_iter().filter_map(|(number, part)| Some((number, part?))).collect();
+    let parts: Vec<(u32, Part)> =
+        parts.into_iter().filter_map(|(number, part)| Some((number, part?))).collect();
+    let counts = args.write_profile.as_ref().map(|path| (path, counted(&program.shown(), &parts, console)));
     let per_launch = args.execution.per_launch;
     let (mut record, mut texts) =
         merge(inputs, config, energies.map(|energies| &**energies), parts, per_launch, host);
@@ -124,6 +126,9 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
         record.diagnostics.push(unnoticed());
     }
 
+    if let Some((path, counts)) = counts {
+        write_result(path, &counts?.to_text(), console)?;
+    }
     record.sources = sources(&record, &texts);
     if let Some(path) = &args.timing.trace {
         crate::report::trace(path, &record, console)?;
@@ -177,6 +182,23 @@ pub fn traffic<R>(
         }
     }
     Ok((program.shown(), look(&traffic)))
+}
+
+/// How often the processes of a program executed each instruction.
+fn counted(program: &str, parts: &[(u32, Part)], console: &Console) -> Result<Profile, Failure> {
+    if parts.is_empty() {
+        return Err(Failure::usage("no process of the program used CUDA: there is nothing to count"));
+    }
+    let mut counts = Profile::new(program);
+    for (number, part) in parts {
+        match part.counts.as_deref().map(Profile::from_text) {
+            Some(Ok(of_process)) => counts.absorb(&of_process),
+            _ => console.warn(&format!(
+                "process {number} left no counts: it was killed, called `_exit`, or still runs"
+            )),
+        }
+    }
+    Ok(counts)
 }
 
 /// Lines of the program's sources, where they still are where they were compiled.
@@ -238,6 +260,7 @@ fn settings(args: &ExecArgs, target: Option<&Target>, console: &Console) -> Resu
         limit_loop: execution.limit_loop,
         max_registers: execution.max_registers,
         no_predication: execution.no_predication,
+        counts: args.write_profile.is_some(),
         live: console.live,
         quiet: console.log < Log::Info,
         ..Settings::new(&name, &config, timing)

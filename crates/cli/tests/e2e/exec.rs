@@ -62,6 +62,16 @@ fn programs_that_cannot_be_run_are_told_apart() {
     ran(&scratch, &["--gpu", "gtx481", "--", "true"]).expect(125).says("gtx481").says("gtx480");
 }
 
+#[test]
+fn counts_of_instructions_are_those_of_functional_launches() {
+    let scratch = Folder::new();
+    let path = &scratch.path("program.counts");
+    ran(&scratch, &["--write-profile", path, "--", "true"]).expect(2).says("--functional");
+    let nothing = ran(&scratch, &["--functional", "--write-profile", path, "--", "true"]);
+    nothing.expect(125).says("no process of the program used CUDA");
+    assert!(!Path::new(path).exists());
+}
+
 fn make_program(path: &str, bytes: &[u8]) {
     std::fs::write(path, bytes).expect("it can be written");
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("they can be set");

@@ -43,7 +43,7 @@ impl Mapping {
     }
 
     /// Bytes of each lane.
-    #[inline]
+    #[inline(always)]
     pub fn width(&self) -> u8 {
         SLICES[usize::from(self.mask & WHOLE)]
     }
@@ -92,10 +92,20 @@ pub struct Places {
 /// No register keeps slices of the entry.
 const NOBODY: u16 = u16::MAX;
 
+/// What the table has of a register.
+#[derive(Clone, Copy, Debug)]
+struct Register {
+    mapping: Option<Mapping>,
+    /// The partner, if another register.
+    partner: u8,
+    side: Side,
+    /// Counts writes and releases, so that a release can be for the value that was read.
+    life: u32,
+}
+
 #[derive(Clone, Debug)]
 pub struct Allocator {
     banks: usize,
-    entries: usize,
     /// The bank of each sum of warp slot and register, and which bits of a register's number count in it.
     homes: Vec<u8>,
     spread: u8,
@@ -103,28 +113,24 @@ pub struct Allocator {
     packs: bool,
     free: FreeMap,
     /// By slot and register.
-    table: Vec<Option<Mapping>>,
-    /// By slot and register: the partner, if another register.
-    partner: Vec<u8>,
-    side: Vec<Side>,
-    /// By bank and entry: who keeps its free slices for its partner, by slot and register.
+    table: Vec<Register>,
+    /// By place: who keeps its free slices for its partner, by slot and register.
     keeper: Vec<u16>,
     pub places: Places,
 }
 
 impl Allocator {
     pub fn new(slots: usize, banks: usize, entries: usize, home: Home, packs: bool) -> Allocator {
+        let free = FreeMap::new(banks, entries);
+        let register = |at: usize| Register { mapping: None, partner: at as u8, side: Side::Any, life: 0 };
         Allocator {
             banks,
-            entries,
             homes: (0..slots + REGISTERS).map(|place| (place % banks) as u8).collect(),
             spread: if home == Home::Spread { u8::MAX } else { 0 },
             packs,
-            free: FreeMap::new(banks, entries),
-            table: vec![None; slots * REGISTERS],
-            partner: (0..slots * REGISTERS).map(|at| at as u8).collect(),
-            side: vec![Side::Any; slots * REGISTERS],
-            keeper: vec![NOBODY; banks * entries],
+            table: (0..slots * REGISTERS).map(register).collect(),
+            keeper: vec![NOBODY; free.places()],
+            free,
             places: Places::default(),
         }
     }
@@ -132,15 +138,16 @@ impl Allocator {
     /// A warp comes to a slot, with partners and sides of its registers. Nothing of it has a place.
     pub fn start(&mut self, slot: usize, pairs: &[[u8; 2]], sides: &[(u8, Side)]) {
         self.end(slot);
-        let registers = slot * REGISTERS..(slot + 1) * REGISTERS;
-        self.partner[registers.clone()].iter_mut().zip(0..=u8::MAX).for_each(|(partner, own)| *partner = own);
-        self.side[registers].fill(Side::Any);
+        let registers = &mut self.table[slot * REGISTERS..][..REGISTERS];
+        for (register, own) in registers.iter_mut().zip(0..=u8::MAX) {
+            (register.partner, register.side) = (own, Side::Any);
+        }
         for &[one, other] in pairs {
-            self.partner[slot * REGISTERS + usize::from(one)] = other;
-            self.partner[slot * REGISTERS + usize::from(other)] = one;
+            registers[usize::from(one)].partner = other;
+            registers[usize::from(other)].partner = one;
         }
         for &(register, side) in sides {
-            self.side[slot * REGISTERS + usize::from(register)] = side;
+            registers[usize::from(register)].side = side;
         }
     }
 
@@ -151,42 +158,72 @@ impl Allocator {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, slot: usize, register: u8) -> Option<Mapping> {
-        self.table[slot * REGISTERS + usize::from(register)]
+        self.table[slot * REGISTERS + usize::from(register)].mapping
+    }
+
+    /// How often a register was written or released.
+    #[inline(always)]
+    pub fn life(&self, slot: usize, register: u8) -> u32 {
+        self.table[slot * REGISTERS + usize::from(register)].life
     }
 
     /// The register that a register is paired with; itself if none.
     pub fn partner(&self, slot: usize, register: u8) -> u8 {
-        self.partner[slot * REGISTERS + usize::from(register)]
+        self.table[slot * REGISTERS + usize::from(register)].partner
+    }
+
+    /// A number less than slots + registers: registers of the same number have the same home.
+    #[inline(always)]
+    pub fn home_class(&self, slot: usize, register: u8) -> usize {
+        slot + usize::from(register & self.spread)
     }
 
     /// The bank that a register belongs to.
-    #[inline]
+    #[inline(always)]
     pub fn home(&self, slot: usize, register: u8) -> u8 {
-        self.homes[slot + usize::from(register & self.spread)]
+        self.homes[self.home_class(slot, register)]
     }
 
     /// Entries of which a slice is taken, and slices that are.
-    #[inline]
+    #[inline(always)]
     pub fn used(&self) -> (u32, u32) {
         self.free.used()
     }
 
-    /// Free slices of an entry.
-    #[inline]
-    pub fn free(&self, bank: u8, entry: u16) -> u8 {
-        self.free.free(usize::from(bank), usize::from(entry))
+    /// Places that entries may have, and the place of one.
+    pub fn places_of_entries(&self) -> usize {
+        self.free.places()
+    }
+
+    #[inline(always)]
+    pub fn place_of(&self, mapping: &Mapping) -> usize {
+        self.free.place(mapping.bank, mapping.entry)
+    }
+
+    /// Free slices of the entry of a place.
+    #[inline(always)]
+    pub fn free(&self, place: usize) -> u8 {
+        self.free.free(place)
     }
 
     /// A register is written, and is so many bytes wide from now on. Gives where it is, and what that changed; `None` if there is no room for it.
-    #[inline]
+    #[inline(always)]
     pub fn write(&mut self, slot: usize, register: u8, width: u8) -> Option<(Mapping, Change)> {
         let width = if self.packs { width.clamp(1, 4) } else { 4 };
         let at = slot * REGISTERS + usize::from(register);
-        let Some(old) = self.table[at] else {
-            let new = self.place(slot, register, width);
-            self.table[at] = new;
+        let place = &mut self.table[at];
+        place.life = place.life.wrapping_add(1);
+        let Some(old) = place.mapping else {
+            let Register { partner, side, .. } = *place;
+            let home = self.home(slot, register);
+            let new = if partner == register {
+                self.place(home, width, side)
+            } else {
+                self.place_with_partner(at, home, width)
+            };
+            self.table[at].mapping = new;
             return Some((new?, Change::Placed));
         };
         if width == old.width() {
@@ -194,120 +231,122 @@ impl Allocator {
         }
         if width <= SLICES[usize::from(old.owned & WHOLE)] {
             let new = old.resized(width);
-            self.table[at] = Some(new);
+            place.mapping = Some(new);
             return Some((new, Change::Resized(old)));
         }
-        let mut new = self.place(slot, register, width);
+        Some((self.grow(at, old, width)?, Change::Moved(old)))
+    }
+
+    /// A register outgrows its place.
+    #[inline(never)]
+    fn grow(&mut self, at: usize, old: Mapping, width: u8) -> Option<Mapping> {
+        let home = self.home(at / REGISTERS, (at % REGISTERS) as u8);
+        let mut new = self.place_with_partner(at, home, width);
         self.clear(at, old);
         if new.is_none() {
-            new = self.place(slot, register, width);
+            new = self.place_with_partner(at, home, width);
         }
-        self.table[at] = new;
-        Some((new?, Change::Moved(old)))
+        self.table[at].mapping = new;
+        new
     }
 
     /// A register is no longer needed. Tells whether it had a place.
-    #[inline]
+    #[inline(always)]
     pub fn release(&mut self, slot: usize, register: u8) -> bool {
         let at = slot * REGISTERS + usize::from(register);
-        let old = self.table[at].take();
-        if let Some(old) = old {
-            self.clear(at, old);
-        }
-        old.is_some()
+        let place = &mut self.table[at];
+        let Some(old) = place.mapping.take() else { return false };
+        place.life = place.life.wrapping_add(1);
+        self.clear(at, old);
+        true
     }
 
-    #[inline]
+    #[inline(always)]
     fn clear(&mut self, at: usize, old: Mapping) {
-        let (bank, entry) = (usize::from(old.bank), usize::from(old.entry));
-        self.free.give_back(bank, entry, old.owned);
-        if usize::from(self.keeper[bank * self.entries + entry]) == at {
-            self.keep(bank, entry, NOBODY);
+        let place = self.place_of(&old);
+        if self.free.give_back(place, old.owned) && usize::from(self.keeper[place]) == at {
+            self.keep(place, NOBODY);
         }
     }
 
-    fn keep(&mut self, bank: usize, entry: usize, keeper: u16) {
-        self.keeper[bank * self.entries + entry] = keeper;
-        self.free.hold(bank, entry, keeper != NOBODY);
+    fn keep(&mut self, place: usize, keeper: u16) {
+        self.keeper[place] = keeper;
+        self.free.hold(place, keeper != NOBODY);
     }
 
-    /// Finds a place, and takes it.
-    #[inline]
-    fn place(&mut self, slot: usize, register: u8, width: u8) -> Option<Mapping> {
-        let at = slot * REGISTERS + usize::from(register);
-        let home = usize::from(self.home(slot, register));
-        let partner = self.partner[at];
-        if partner != register
-            && let Some(mapping) = self.place_with_partner(at, home, partner, width)
-        {
-            return Some(mapping);
-        }
-        let side = self.side[at];
+    /// Finds a place in the home bank on the side that is wanted, or elsewhere, and takes it.
+    #[inline(always)]
+    fn place(&mut self, home: u8, width: u8, side: Side) -> Option<Mapping> {
         match self.free.first(home, width, side) {
-            Some((entry, mask)) => Some(self.take(home, entry, mask, side)),
+            Some((place, mask)) => Some(self.take(home, place, mask, side)),
             None => self.place_elsewhere(home, width, side),
         }
     }
 
-    /// Next to its partner; if that has no place yet, where there will be room for it.
-    fn place_with_partner(&mut self, at: usize, home: usize, partner: u8, width: u8) -> Option<Mapping> {
+    /// Next to its partner; if that has no place yet, where there will be room for it; wherever there is room otherwise.
+    #[inline(never)]
+    fn place_with_partner(&mut self, at: usize, home: u8, width: u8) -> Option<Mapping> {
+        let Register { partner, side, .. } = self.table[at];
         let other = at / REGISTERS * REGISTERS + usize::from(partner);
-        if let Some(there) = self.table[other] {
-            let (bank, entry) = (usize::from(there.bank), usize::from(there.entry));
+        if other == at {
+            return self.place(home, width, side);
+        }
+        if let Some(there) = self.table[other].mapping {
+            let place = self.place_of(&there);
             self.places.partners += 1;
             // What was kept is taken, or no longer waited for.
-            if usize::from(self.keeper[bank * self.entries + entry]) == other {
-                self.keep(bank, entry, NOBODY);
+            if usize::from(self.keeper[place]) == other {
+                self.keep(place, NOBODY);
             }
-            let mask = fit(self.free.free(bank, entry), width, Side::Any)?;
-            self.places.together += 1;
-            return Some(self.take(bank, entry, mask, Side::Any));
+            if let Some(mask) = fit(self.free.free(place), width, Side::Any) {
+                self.places.together += 1;
+                return Some(self.take(there.bank, place, mask, Side::Any));
+            }
+        } else if let Some((place, _)) = self.free.first(home, 4, Side::Any) {
+            let mapping = self.take(home, place, WHOLE >> (4 - width), Side::Any);
+            if width < 4 {
+                self.keep(place, at as u16);
+            }
+            return Some(mapping);
         }
-        let entry = self.free.first_whole(home)?;
-        let mapping = self.take(home, entry, WHOLE >> (4 - width), Side::Any);
-        if width < 4 {
-            self.keep(home, entry, at as u16);
-        }
-        Some(mapping)
+        self.place(home, width, side)
     }
 
     /// On any side, and in another bank if need be.
     #[cold]
-    fn place_elsewhere(&mut self, home: usize, width: u8, side: Side) -> Option<Mapping> {
+    fn place_elsewhere(&mut self, home: u8, width: u8, side: Side) -> Option<Mapping> {
         self.places.wrong_side += u64::from(side != Side::Any);
         for distance in 0..self.banks {
-            let bank = (home + distance) % self.banks;
-            if let Some((entry, mask)) = self.free.first(bank, width, Side::Any) {
+            let bank = ((usize::from(home) + distance) % self.banks) as u8;
+            if let Some((place, mask)) = self.free.first(bank, width, Side::Any) {
                 self.places.elsewhere += u64::from(distance != 0);
-                return Some(self.take(bank, entry, mask, Side::Any));
+                return Some(self.take(bank, place, mask, Side::Any));
             }
         }
         None
     }
 
-    #[inline]
-    fn take(&mut self, bank: usize, entry: usize, mask: u8, side: Side) -> Mapping {
-        self.free.take(bank, entry, mask);
-        Mapping::new(bank as u8, entry as u16, mask, side)
+    #[inline(always)]
+    fn take(&mut self, bank: u8, place: usize, mask: u8, side: Side) -> Mapping {
+        self.free.take(place, mask);
+        Mapping::new(bank, self.free.entry(bank, place), mask, side)
     }
 
     /// Whether slices are free exactly if no register owns them, and every kept entry has its keeper: for tests, and slow.
     pub fn is_consistent(&self) -> bool {
-        let mut taken = vec![0u8; self.banks * self.entries];
-        for mapping in self.table.iter().flatten() {
-            let place = usize::from(mapping.bank) * self.entries + usize::from(mapping.entry);
-            if taken[place] & mapping.owned != 0 || mapping.mask & !mapping.owned != 0 || mapping.mask == 0 {
+        let mut taken = vec![0u8; self.free.places()];
+        for mapping in self.table.iter().filter_map(|register| register.mapping) {
+            let taken = &mut taken[self.place_of(&mapping)];
+            if *taken & mapping.owned != 0 || mapping.mask & !mapping.owned != 0 || mapping.mask == 0 {
                 return false;
             }
-            taken[place] |= mapping.owned;
+            *taken |= mapping.owned;
         }
         let agree = |(place, taken): (usize, &u8)| {
-            let (bank, entry) = (place / self.entries, place % self.entries);
             let keeper = self.keeper[place];
-            let is_there = keeper == NOBODY
-                || self.table[usize::from(keeper)]
-                    .is_some_and(|kept| (usize::from(kept.bank), usize::from(kept.entry)) == (bank, entry));
-            self.free.free(bank, entry) == WHOLE & !taken && is_there
+            let kept = || self.table[usize::from(keeper)].mapping;
+            let is_there = keeper == NOBODY || kept().is_some_and(|kept| self.place_of(&kept) == place);
+            self.free.free(place) == WHOLE & !taken && is_there
         };
         taken.iter().enumerate().all(agree)
     }

@@ -19,6 +19,7 @@ pub enum Side {
 }
 
 /// The slices that a register takes of an entry in which some are free: a run of them, the lowest that there is.
+#[inline]
 pub fn fit(free: u8, width: u8, side: Side) -> Option<u8> {
     match FIT[kind(width.clamp(1, 4), side)][usize::from(free & WHOLE)] {
         0 => None,
@@ -74,14 +75,14 @@ const WORDS: [[u64; 4]; 16] = {
 /// A flag beside the free slices of an entry: nobody takes them by looking for room.
 const HELD: u8 = 1 << 7;
 
-/// Free slices of all entries of a register file.
+/// Free slices of all entries of a register file. An entry's place is its number over all banks, each of which has places for a multiple of 64.
 #[derive(Clone, Debug)]
 pub struct FreeMap {
-    entries: usize,
-    /// By bank and entry: the slices, and [`HELD`].
+    /// By place: the slices, and [`HELD`].
     free: Vec<u8>,
-    /// By bank and 64 entries, for each slice: entries of which it is free and not held, a bit each.
+    /// By 64 places, for each slice: entries of which it is free and not held, a bit each.
     open: Vec<[u64; 4]>,
+    /// Words of a bank.
     words: usize,
     used_entries: u32,
     used_slices: u32,
@@ -93,8 +94,7 @@ impl FreeMap {
         let words = entries.div_ceil(64);
         let word = |word: usize| u64::MAX >> (64 - (entries - 64 * word).min(64));
         FreeMap {
-            entries,
-            free: vec![WHOLE; banks * entries],
+            free: vec![WHOLE; banks * words * 64],
             open: (0..banks * words).map(|at| [word(at % words); 4]).collect(),
             words,
             used_entries: 0,
@@ -102,85 +102,105 @@ impl FreeMap {
         }
     }
 
-    #[inline]
-    pub fn free(&self, bank: usize, entry: usize) -> u8 {
-        self.free[bank * self.entries + entry] & WHOLE
+    /// The place of an entry.
+    #[inline(always)]
+    pub fn place(&self, bank: u8, entry: u16) -> usize {
+        usize::from(bank) * self.words * 64 + usize::from(entry)
+    }
+
+    /// The entry of a place in a bank.
+    #[inline(always)]
+    pub fn entry(&self, bank: u8, place: usize) -> u16 {
+        (place - usize::from(bank) * self.words * 64) as u16
+    }
+
+    /// Places that there are.
+    pub fn places(&self) -> usize {
+        self.free.len()
+    }
+
+    #[inline(always)]
+    pub fn free(&self, place: usize) -> u8 {
+        self.free[place] & WHOLE
     }
 
     /// Opens slices of an entry to those who look for room, or closes them.
-    #[inline]
-    fn open(&mut self, bank: usize, entry: usize, mask: u8, open: bool) {
-        let bit = 1 << (entry % 64);
+    #[inline(always)]
+    fn open(&mut self, place: usize, mask: u8, open: bool) {
+        let bit = 1 << (place % 64);
         let of_mask = &WORDS[usize::from(mask & WHOLE)];
-        for (word, of_mask) in self.open[bank * self.words + entry / 64].iter_mut().zip(of_mask) {
+        for (word, of_mask) in self.open[place / 64].iter_mut().zip(of_mask) {
             *word = if open { *word | bit & of_mask } else { *word & !(bit & of_mask) };
         }
     }
 
-    /// The first entry of a bank with room for a register, and the slices that it takes there.
-    #[inline]
-    pub fn first(&self, bank: usize, width: u8, side: Side) -> Option<(usize, u8)> {
-        let width = width.clamp(1, 4);
-        let room = |&[a, b, c, d]: &[u64; 4]| match (width, side) {
-            (1, Side::Any) => a | b | c | d,
-            (2, Side::Any) => a & b | b & c | c & d,
-            (3, Side::Any) => b & c & (a | d),
-            (1, Side::Left) => d,
-            (2, Side::Left) => c & d,
-            (3, Side::Left) => b & c & d,
-            (1, Side::Right) => a,
-            (2, Side::Right) => a & b,
-            (3, Side::Right) => a & b & c,
-            _ => a & b & c & d,
-        };
-        for (place, word) in self.open[bank * self.words..][..self.words].iter().enumerate() {
-            let room = room(word);
+    /// The first entry of a bank with room for a register, by its place, and the slices that it takes there.
+    #[inline(always)]
+    pub fn first(&self, bank: u8, width: u8, side: Side) -> Option<(usize, u8)> {
+        let first = usize::from(bank) * self.words;
+        for (word, slices) in self.open[first..][..self.words].iter().enumerate() {
+            let room = room(slices, width, side);
             if room != 0 {
-                let entry = place * 64 + room.trailing_zeros() as usize;
-                return Some((entry, fit(self.free(bank, entry), width, side)?));
+                let place = (first + word) * 64 + room.trailing_zeros() as usize;
+                return Some((place, fit(self.free(place), width, side)?));
             }
         }
         None
     }
 
-    /// The first entry of a bank that is free as a whole.
-    pub fn first_whole(&self, bank: usize) -> Option<usize> {
-        self.first(bank, 4, Side::Any).map(|(entry, _)| entry)
-    }
-
-    #[inline]
-    pub fn take(&mut self, bank: usize, entry: usize, mask: u8) {
-        let free = &mut self.free[bank * self.entries + entry];
+    #[inline(always)]
+    pub fn take(&mut self, place: usize, mask: u8) {
+        let free = &mut self.free[place];
         debug_assert_eq!(*free & mask, mask, "slices are taken twice");
         self.used_entries += u32::from(*free & WHOLE == WHOLE);
         self.used_slices += u32::from(SLICES[usize::from(mask & WHOLE)]);
         *free &= !mask;
-        self.open(bank, entry, mask, false);
+        self.open(place, mask, false);
     }
 
-    #[inline]
-    pub fn give_back(&mut self, bank: usize, entry: usize, mask: u8) {
-        let free = &mut self.free[bank * self.entries + entry];
+    /// Slices are free again. Tells whether the entry is held.
+    #[inline(always)]
+    pub fn give_back(&mut self, place: usize, mask: u8) -> bool {
+        let free = &mut self.free[place];
         debug_assert_eq!(*free & mask, 0, "slices are freed twice");
         *free |= mask;
+        let held = *free & HELD != 0;
         self.used_entries -= u32::from(*free & WHOLE == WHOLE);
         self.used_slices -= u32::from(SLICES[usize::from(mask & WHOLE)]);
-        if *free & HELD == 0 {
-            self.open(bank, entry, mask, true);
+        if !held {
+            self.open(place, mask, true);
         }
+        held
     }
 
     /// Whether an entry's free slices are kept from those who look for room.
-    pub fn hold(&mut self, bank: usize, entry: usize, hold: bool) {
-        let free = &mut self.free[bank * self.entries + entry];
+    pub fn hold(&mut self, place: usize, hold: bool) {
+        let free = &mut self.free[place];
         *free = *free & WHOLE | if hold { HELD } else { 0 };
         let mask = *free & WHOLE;
-        self.open(bank, entry, mask, !hold);
+        self.open(place, mask, !hold);
     }
 
     /// Entries of which a slice is taken, and slices that are.
-    #[inline]
+    #[inline(always)]
     pub fn used(&self) -> (u32, u32) {
         (self.used_entries, self.used_slices)
+    }
+}
+
+/// Of 64 entries, given which have each slice free, those with room for a register.
+#[inline(always)]
+fn room(&[a, b, c, d]: &[u64; 4], width: u8, side: Side) -> u64 {
+    match (width, side) {
+        (1, Side::Any) => a | b | c | d,
+        (2, Side::Any) => a & b | b & c | c & d,
+        (3, Side::Any) => b & c & (a | d),
+        (1, Side::Left) => d,
+        (2, Side::Left) => c & d,
+        (3, Side::Left) => b & c & d,
+        (1, Side::Right) => a,
+        (2, Side::Right) => a & b,
+        (3, Side::Right) => a & b & c,
+        _ => a & b & c & d,
     }
 }

@@ -41,6 +41,8 @@ pub struct Session {
     pub folder: Option<PathBuf>,
     /// The traffic behind L2 is noted, and left in that folder.
     pub traffic: bool,
+    /// Executions of instructions are counted, for the part of the record.
+    pub counts: bool,
 }
 
 /// Why there is no session.
@@ -92,6 +94,7 @@ impl Session {
             quiet: settings.quiet,
             folder,
             traffic: settings.traffic,
+            counts: settings.counts,
         })
     }
 

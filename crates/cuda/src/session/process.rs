@@ -12,7 +12,7 @@ use warpwatt_record::{
     traffic_path,
 };
 use warpwatt_results::{Diagnostic, Severity, Status, sha256_hex};
-use warpwatt_runtime::{Class, Device, Error, Mode, Observer, Traffic, TrafficLog};
+use warpwatt_runtime::{Class, Device, Error, Mode, Observer, Profile, Traffic, TrafficLog};
 
 use super::observer::Watcher;
 use super::{Session, interrupt};
@@ -78,8 +78,11 @@ impl Process {
         }
     }
 
-    /// Has the traffic of the device noted, if the session asks for it.
+    /// Has the traffic of the device noted, and its instructions counted, if the session asks for it.
     pub fn note_traffic(&mut self, session: &Session, device: &mut Device) {
+        if session.counts && self.folder.is_some() {
+            device.count_instructions("a program");
+        }
         if session.traffic && self.folder.is_some() {
             self.traffic = Some(device.note_traffic(&session.config, "a program"));
         }
@@ -232,7 +235,8 @@ impl Process {
         }
         let whole = Whole::of(device).map(|whole| (whole.cycles, whole.counters));
         let (diagnostics, ptx) = (self.diagnostics.clone(), self.ptx.clone());
-        Part { status, kernels, sums, whole, diagnostics, ptx, texts, copies: copies(device) }
+        let counts = device.counted_instructions().filter(|_| with_texts).map(Profile::to_text);
+        Part { status, kernels, sums, whole, diagnostics, ptx, texts, copies: copies(device), counts }
     }
 }
 
@@ -267,7 +271,7 @@ fn plain(code: &str, message: String) -> Diagnostic {
 mod tests {
     use warpwatt_config::Config;
     use warpwatt_record::{SETTINGS_FILE, Settings};
-    use warpwatt_runtime::Options;
+    use warpwatt_runtime::{Args, LaunchConfig, Options};
 
     use super::*;
 
@@ -309,5 +313,42 @@ mod tests {
         std::fs::remove_dir_all(&folder).expect("it can be removed");
         second.end(&device);
         assert_eq!(second.folder, None, "nobody is left who would want its part");
+    }
+
+    /// `exec --write-profile` adds up what the parts of processes have.
+    #[test]
+    fn instructions_of_functional_launches_are_counted_where_that_is_wanted() {
+        const PTX: &str = ".version 7.8\n.target sm_75\n.address_size 64\n\
+            .visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<3>;\n.reg .b64 %rd<3>;\n\
+            ld.param.u64 %rd1, [p];\nmov.u32 %r1, %tid.x;\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
+        for counts in [false, true] {
+            let folder =
+                std::env::temp_dir().join(format!("warpwatt-counts-{}-{counts}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&folder);
+            std::fs::create_dir(&folder).expect("a folder can be made");
+            let settings = Settings { counts, ..Settings::new("gtx480", &Config::default(), None) };
+            let session = Session::of(&settings, Some(folder.clone())).expect("it is legal");
+            let mut process = Process::new(&session, false);
+            let mut device = Device::with(session.options.clone(), process.observer()).expect("a device");
+            process.note_traffic(&session, &mut device);
+            let module = device.load_module("k.ptx", PTX).expect("the text is PTX");
+            let p = device.alloc(4).expect("there is room");
+            for _ in 0..3 {
+                let launch = LaunchConfig::new(2, 64);
+                device.launch(module, "k", &launch, &Args::new().ptr(p)).expect("the kernel runs");
+            }
+            device.synchronize().expect("the kernels end");
+            process.end(&device);
+            let parts = Part::read_all(&folder).expect("they can be read");
+            let text = parts[0].1.as_ref().expect("it was written").counts.as_deref();
+            assert_eq!(text.is_some(), counts);
+            if let Some(text) = text {
+                assert!(Profile::from_text(text).is_ok());
+                let line = text.lines().find(|line| line.starts_with("kernel k code ")).expect("a kernel");
+                // Three launches of two blocks of two warps.
+                assert!(line.split(' ').skip(4).all(|count| count == "12"), "{line}");
+            }
+            std::fs::remove_dir_all(&folder).expect("it can be removed");
+        }
     }
 }

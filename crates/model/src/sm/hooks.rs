@@ -19,7 +19,7 @@ pub(super) enum Asked {
 }
 
 impl Sm {
-    /// Asks the techniques whether the next instruction of a warp may issue.
+    /// Asks the techniques whether the next instruction of a warp may issue, if any of them wants to know.
     #[inline(never)]
     pub(super) fn ask_first(
         &mut self,
@@ -33,9 +33,25 @@ impl Sm {
         let (kernel, index) = (warp.kernel as usize, warp.index as usize);
         let block = at(&at(&work.shares, kernel).residents, warp.resident as usize);
         let lanes = block.next_lanes(&at(kernels, kernel).prepared, index);
-        if !self.rf.looks_before() {
-            return Asked::Go(lanes);
+        if self.rf.looks_before() {
+            return self.ask_techniques(work, kernels, slot, timing, lanes, now);
         }
+        Asked::Go(lanes)
+    }
+
+    #[inline(never)]
+    fn ask_techniques(
+        &mut self,
+        work: &mut Work,
+        kernels: &[Kernel],
+        slot: usize,
+        timing: &Timing,
+        lanes: NextLanes,
+        now: u64,
+    ) -> Asked {
+        let warp = &self.warps[slot % WARPS];
+        let (kernel, index) = (warp.kernel as usize, warp.index as usize);
+        let block = at(&at(&work.shares, kernel).residents, warp.resident as usize);
         let next = self.next(kernels, slot, timing, lanes);
         let values = Values { block, warp: index };
         for (place, hung) in self.rf.sites.iter_mut().enumerate() {

@@ -50,6 +50,14 @@ impl Profile {
         sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
 
+    /// Adds what another run counted.
+    pub fn absorb(&mut self, other: &Profile) {
+        for (key, counts) in &other.kernels {
+            let sums = self.kernels.entry(key.clone()).or_insert_with(|| vec![0; counts.len()]);
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+    }
+
     /// The counts of a program, if it was executed.
     pub fn of(&self, program: &Program) -> Option<&[u64]> {
         self.kernels.get(&(program.name.clone(), code_of(program))).map(Vec::as_slice)
@@ -143,6 +151,10 @@ mod tests {
         profile.add(&other, [1, 1, 1].into_iter());
         assert_eq!((profile.of(&k), profile.of(&other)), (Some(&[40, 6][..]), Some(&[1, 1, 1][..])));
         assert_eq!(Profile::from_text(&profile.to_text()), Ok(profile.clone()));
+        let mut twice = Profile::new("both");
+        twice.absorb(&profile);
+        twice.absorb(&profile);
+        assert_eq!((twice.of(&k), twice.of(&other)), (Some(&[80, 12][..]), Some(&[2, 2, 2][..])));
         assert_eq!((profile.misfit(&k), profile.misfit(&other)), (None, None));
         let changed =
             profile.misfit(&program("k", &[Op::Exit, Op::Nop])).expect("other code of the same length");

@@ -9,17 +9,18 @@ use std::collections::BinaryHeap;
 /// Cycles, from the present on, that have lists.
 const HORIZON: u64 = 64;
 
-/// A register by slot and number, and which of its lives ends.
+/// A register of a warp, and which of its lives ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Death {
-    pub index: u32,
+    pub slot: u8,
+    pub register: u8,
     pub life: u32,
 }
 
 pub struct Deaths {
     now: u64,
     /// By cycle, modulo the horizon.
-    near: Vec<Vec<Death>>,
+    near: Box<[Vec<Death>; HORIZON as usize]>,
     /// Which lists are not empty, a bit each.
     filled: u64,
     far: BinaryHeap<Reverse<(u64, Death)>>,
@@ -31,7 +32,7 @@ impl Default for Deaths {
     fn default() -> Deaths {
         Deaths {
             now: 0,
-            near: vec![Vec::new(); HORIZON as usize],
+            near: Box::new([const { Vec::new() }; HORIZON as usize]),
             filled: 0,
             far: BinaryHeap::new(),
             far_from: u64::MAX,
@@ -41,26 +42,30 @@ impl Default for Deaths {
 
 impl Deaths {
     /// The present: everything up to it has been taken out.
-    #[inline]
+    #[inline(always)]
     pub fn now(&self) -> u64 {
         self.now
     }
 
     /// A register dies in a cycle after the present.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, at: u64, death: Death) {
         if at - self.now < HORIZON {
-            let place = at % HORIZON;
-            self.near[place as usize].push(death);
-            self.filled |= 1 << place;
+            self.near[(at % HORIZON) as usize].push(death);
+            self.filled |= 1 << (at % HORIZON);
         } else {
-            self.far.push(Reverse((at, death)));
-            self.far_from = self.far_from.min(at);
+            self.push_far(at, death);
         }
     }
 
+    #[cold]
+    fn push_far(&mut self, at: u64, death: Death) {
+        self.far.push(Reverse((at, death)));
+        self.far_from = self.far_from.min(at);
+    }
+
     /// Whether something dies up to a cycle, which is after the present. If not, it is the present from now on.
-    #[inline]
+    #[inline(always)]
     pub fn pass(&mut self, now: u64) -> bool {
         if self.due(now) != 0 || self.far_from <= now {
             return true;
@@ -70,26 +75,40 @@ impl Deaths {
     }
 
     /// Lists of the cycles after the present up to one, the first in the lowest bit.
-    #[inline]
+    #[inline(always)]
     fn due(&self, now: u64) -> u64 {
-        let filled = self.filled.rotate_right(((self.now + 1) % HORIZON) as u32);
+        let filled = self.filled.rotate_right((self.now + 1) as u32);
         let passed = now - self.now;
         if passed < HORIZON { filled & ((1 << passed) - 1) } else { filled }
     }
 
-    /// Takes out what dies in the first cycle up to `now` in which something does, and puts it into an empty list; gives that cycle.
-    pub fn next(&mut self, now: u64, list: &mut Vec<Death>) -> Option<u64> {
+    /// Takes out the registers that die in the first cycle up to `now` in which some do, with that cycle. The list is to be given back.
+    #[inline(always)]
+    pub fn next(&mut self, now: u64) -> Option<(u64, Vec<Death>)> {
         let due = self.due(now);
-        let near = (due != 0).then(|| self.now + 1 + u64::from(due.trailing_zeros()));
-        let at = near.unwrap_or(u64::MAX).min(self.far_from);
+        let at = self.now + 1 + u64::from(due.trailing_zeros());
+        if due == 0 || self.far_from <= at {
+            return self.next_far(now, if due == 0 { u64::MAX } else { at });
+        }
+        Some((at, self.take(at)))
+    }
+
+    #[inline(always)]
+    fn take(&mut self, at: u64) -> Vec<Death> {
+        self.now = at;
+        self.filled &= !(1 << (at % HORIZON));
+        std::mem::take(&mut self.near[(at % HORIZON) as usize])
+    }
+
+    /// The same if the heap may have the first ones; `near` is the first cycle of the lists.
+    #[inline(never)]
+    fn next_far(&mut self, now: u64, near: u64) -> Option<(u64, Vec<Death>)> {
+        let at = near.min(self.far_from);
         if at > now {
             self.now = now;
             return None;
         }
-        if near == Some(at) {
-            std::mem::swap(&mut self.near[(at % HORIZON) as usize], list);
-            self.filled &= !(1 << (at % HORIZON));
-        }
+        let mut list = self.take(at);
         while let Some(&Reverse((first, death))) = self.far.peek()
             && first == at
         {
@@ -97,9 +116,14 @@ impl Deaths {
             list.push(death);
         }
         self.far_from = self.far.peek().map_or(u64::MAX, |Reverse((first, _))| *first);
-        // Its own list is empty now, and what is pushed comes later.
-        self.now = at;
-        Some(at)
+        Some((at, list))
+    }
+
+    /// Takes back the list of a cycle that is over, for its memory. Nothing has been pushed since.
+    #[inline(always)]
+    pub fn give_back(&mut self, at: u64, mut list: Vec<Death>) {
+        list.clear();
+        self.near[(at % HORIZON) as usize] = list;
     }
 }
 
@@ -111,23 +135,24 @@ mod tests {
     #[test]
     fn registers_die_in_their_cycles_and_in_order() {
         let mut random = SplitMix64::new(5);
-        let (mut deaths, mut plain, mut list) = (Deaths::default(), BinaryHeap::new(), Vec::new());
+        let (mut deaths, mut plain) = (Deaths::default(), BinaryHeap::new());
         let mut now = 0;
-        for index in 0..20_000 {
+        for life in 0..20_000 {
             now += random.next_u64() % 3 + if random.next_u64().is_multiple_of(499) { 200 } else { 0 };
             if now > deaths.now() && deaths.pass(now) {
-                while let Some(at) = deaths.next(now, &mut list) {
+                while let Some((at, mut list)) = deaths.next(now) {
                     list.sort_unstable();
-                    for death in list.drain(..) {
+                    for &death in &list {
                         assert_eq!(plain.pop(), Some(Reverse((at, death))));
                     }
+                    deaths.give_back(at, list);
                 }
             }
             assert_eq!(deaths.now(), now);
             assert!(plain.peek().is_none_or(|Reverse((at, _))| *at > now), "nothing is left behind");
             let far = if random.next_u64().is_multiple_of(20) { 300 } else { 20 };
             let at = now + 1 + random.next_u64() % far;
-            let death = Death { index, life: 0 };
+            let death = Death { slot: 1, register: 2, life };
             deaths.push(at, death);
             plain.push(Reverse((at, death)));
         }

@@ -20,6 +20,9 @@ use crate::techniques::{Build, Fault, corf, corf_plus, packing, virtualization};
 /// Warp slots that there may be.
 const SLOTS: usize = 64;
 
+/// Classes of registers with the same home, and more, so that a table is indexed without a check.
+pub(super) const HOMES: usize = 512;
+
 /// Which operands come with one access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Coalescing {
@@ -62,19 +65,14 @@ pub struct Engine {
     pub(super) allocator: Allocator,
     pub(super) warps: Box<[Warp; SLOTS]>,
     expected: Vec<Expected>,
-    /// By slot and register: counts places, so that a release is for the one that was read.
-    pub(super) life: Vec<u32>,
     /// Registers that are released in a cycle, unless they are written before.
     deaths: Deaths,
-    /// Those of one cycle, while they are released.
-    dying: Vec<Death>,
-    /// Ports of the table, those of each of its banks, and packers.
+    /// Ports of the table, by class of homes those of their bank, and packers.
     pub(super) table: Board,
-    pub(super) ports_of_bank: Vec<u64>,
+    pub(super) ports: Box<[u64; HOMES]>,
     packers: Board,
-    /// By bank and entry: when it can be written.
+    /// By place of an entry: when it can be written.
     awake: Vec<u64>,
-    entries: usize,
     pub(super) arrays_of_slice: u32,
     /// An access activates the arrays of the slices that it is for, not all.
     pub(super) selective: bool,
@@ -84,8 +82,9 @@ pub struct Engine {
     shadow: Option<Box<Shadow>>,
     pub(super) counters: Counters,
     pub(super) packed: packing::Counters,
-    /// Operands read by width; those that are the upper half of a 64-bit value apart.
-    pub(super) read_widths: [[u64; 4]; 2],
+    /// Operands read, and results written, by their slices; those that are the upper half of a 64-bit value apart.
+    pub(super) reads_by_mask: [[u64; 16]; 2],
+    writes_by_mask: [[u64; 16]; 2],
     released: virtualization::Counters,
     corf: Option<corf::Counters>,
     corf_plus: Option<corf_plus::Counters>,
@@ -99,6 +98,15 @@ pub(super) fn index(slot: usize, register: u8) -> usize {
 /// The ports of a bank of the table. Banks beyond what a board has room for share its ports.
 fn ports_of_bank(bank: u32, ports: u32) -> u64 {
     if ports == 0 { 0 } else { ((1 << ports) - 1) << (bank * ports % (64 / ports * ports)) }
+}
+
+/// Registers by the bytes that they take of a lane, from those by their slices.
+fn by_width(by_mask: [u64; 16]) -> [u64; 4] {
+    let mut widths = [0; 4];
+    for (mask, count) in by_mask.into_iter().enumerate().skip(1) {
+        widths[mask.count_ones() as usize - 1] += count;
+    }
+    widths
 }
 
 impl Engine {
@@ -123,21 +131,21 @@ impl Engine {
             let flip = build.inject == Some(Fault::Rf);
             Box::new(Shadow::new(banks, entries, SLOTS * REGISTERS, flip))
         };
+        let allocator = Allocator::new(SLOTS, banks, entries, home, packing.is_some());
         Engine {
             packing: packing.cloned(),
             virtualization: on.parameters_of(virtualization::NAME).cloned(),
             coalescing,
-            allocator: Allocator::new(SLOTS, banks, entries, home, packing.is_some()),
+            awake: vec![0; allocator.places_of_entries()],
+            allocator,
             warps: Box::new([Warp::default(); SLOTS]),
             expected: vec![Expected::default(); SLOTS * REGISTERS],
-            life: vec![0; SLOTS * REGISTERS],
             deaths: Deaths::default(),
-            dying: Vec::new(),
             table: Board::default(),
-            ports_of_bank: (0..banks as u32).map(|bank| ports_of_bank(bank, parameters.ports)).collect(),
+            ports: Box::new(std::array::from_fn(|class| {
+                ports_of_bank((class % banks) as u32, parameters.ports)
+            })),
             packers: Board::default(),
-            awake: vec![0; banks * entries],
-            entries,
             arrays_of_slice: build.config.rf.sub_banks / 4,
             selective: packing.is_some_and(|packing| packing.sub_bank_energy == SubBanks::Selective),
             reads_narrow: false,
@@ -145,7 +153,8 @@ impl Engine {
             shadow: build.verify.then(shadow),
             counters: Counters::default(),
             packed: packing::Counters::default(),
-            read_widths: [[0; 4]; 2],
+            reads_by_mask: [[0; 16]; 2],
+            writes_by_mask: [[0; 16]; 2],
             released: virtualization::Counters::default(),
             corf: pairs.map(|_| corf::Counters::default()),
             corf_plus: sides.map(|_| corf_plus::Counters::default()),
@@ -166,7 +175,7 @@ impl Engine {
     }
 
     /// Brings time up to a cycle: registers whose last read is over by then are released.
-    #[inline]
+    #[inline(always)]
     pub(super) fn advance(&mut self, now: u64) {
         if now > self.deaths.now() && self.deaths.pass(now) {
             self.bury(now);
@@ -175,17 +184,14 @@ impl Engine {
 
     #[inline(never)]
     fn bury(&mut self, now: u64) {
-        let mut dying = std::mem::take(&mut self.dying);
-        while let Some(at) = self.deaths.next(now, &mut dying) {
-            for Death { index, life } in dying.drain(..) {
-                let index = index as usize;
-                if self.life[index] == life {
-                    let (slot, register) = (index / REGISTERS, (index % REGISTERS) as u8);
-                    self.released.released += u64::from(self.release(at, slot, register));
+        while let Some((at, dying)) = self.deaths.next(now) {
+            for &Death { slot, register, life } in &dying {
+                if self.allocator.life(usize::from(slot), register) == life {
+                    self.released.released += u64::from(self.release(at, usize::from(slot), register));
                 }
             }
+            self.deaths.give_back(at, dying);
         }
-        self.dying = dying;
     }
 
     /// A register loses its place in a cycle, if it has one.
@@ -195,12 +201,10 @@ impl Engine {
         if !self.allocator.release(slot, register) {
             return false;
         }
-        let index = index(slot, register);
-        self.life[index] += 1;
         self.counters.updates += 1;
         self.warps[slot].placed[usize::from(register / 64)] &= !(1 << (register % 64));
         if let Some(shadow) = &mut self.shadow {
-            shadow.forget(index);
+            shadow.forget(index(slot, register));
         }
         self.occupancy.set_used(at, self.allocator.used());
         true
@@ -221,11 +225,10 @@ impl Engine {
     }
 
     /// Gives a register a place for its new width. Tells what has changed.
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, now: u64, slot: usize, register: u8, width: u8) -> (Mapping, Change) {
         let (place, change) =
             self.allocator.write(slot, register, width).expect("a warp has no more registers than entries");
-        self.life[index(slot, register)] += 1;
         self.counters.updates += 1;
         let (count, updates) = match change {
             Change::None => return (place, change),
@@ -244,15 +247,18 @@ impl Engine {
     }
 
     /// When a place can be written that is ready for it in a cycle: what was off is switched on.
-    #[inline]
+    #[inline(always)]
     fn wake(&mut self, place: Mapping, change: Change, ready: u64) -> u64 {
+        let at = self.allocator.place_of(&place);
+        // Whether the entry holds nothing else.
+        let alone = || self.allocator.free(at) | place.owned == WHOLE;
         let fresh = match (self.parameters.gating, change) {
-            (Gating::Entries, Change::Placed) => self.is_alone(place),
-            (Gating::Entries, Change::Moved(old)) => self.is_alone(place) && !old.same_entry(&place),
+            (Gating::Entries, Change::Placed) => alone(),
+            (Gating::Entries, Change::Moved(old)) => alone() && !old.same_entry(&place),
             (Gating::Slices, Change::Placed | Change::Moved(_)) => true,
             _ => false,
         };
-        let awake = &mut self.awake[usize::from(place.bank) * self.entries + usize::from(place.entry)];
+        let awake = &mut self.awake[at];
         if fresh {
             self.counters.wakeups += 1;
             *awake = ready + u64::from(self.parameters.wake_cycles);
@@ -262,19 +268,13 @@ impl Engine {
         awake
     }
 
-    /// Whether the entry holds nothing else.
-    #[inline]
-    fn is_alone(&self, place: Mapping) -> bool {
-        self.allocator.free(place.bank, place.entry) | place.owned == WHOLE
-    }
-
     /// When a result that comes in a cycle has passed the table, if it takes a port there, and a packer.
-    #[inline]
-    fn pass(&mut self, now: u64, home: u8) -> u64 {
+    #[inline(always)]
+    fn pass(&mut self, now: u64, slot: usize, register: u8) -> u64 {
         let mut ready = now;
         if self.parameters.write_ports {
             self.table.advance(now);
-            ready = self.look_up(home, ready);
+            ready = self.look_up(slot, register, ready);
         }
         if let Some(packing) = &self.packing {
             let start = match packing.packers {
@@ -291,10 +291,10 @@ impl Engine {
         ready
     }
 
-    /// Books a port of the table in a cycle or later. Its board is at the present.
+    /// Books a port of the table for a register in a cycle or later. Its board is at the present.
     #[inline(always)]
-    pub(super) fn look_up(&mut self, home: u8, at: u64) -> u64 {
-        match self.ports_of_bank[usize::from(home)] {
+    pub(super) fn look_up(&mut self, slot: usize, register: u8, at: u64) -> u64 {
+        match self.ports[self.allocator.home_class(slot, register) % HOMES] {
             0 => at,
             ports => self.table.book_any(ports, at),
         }
@@ -374,9 +374,8 @@ impl RegisterFileSite for Engine {
             for access in plan.accesses() {
                 for (register, last) in [access.register, access.second].into_iter().zip(access.last) {
                     if last {
-                        let index = index(slot, register);
-                        let death = Death { index: index as u32, life: self.life[index] };
-                        self.deaths.push(access.at + 1, death);
+                        let life = self.allocator.life(slot, register);
+                        self.deaths.push(access.at + 1, Death { slot: slot as u8, register, life });
                     }
                 }
             }
@@ -391,21 +390,18 @@ impl RegisterFileSite for Engine {
         let index = index(slot, register);
         let Expected { lanes, all } = std::mem::take(&mut self.expected[index]);
         let old = self.allocator.get(slot, register);
-        let home = self.allocator.home(slot, register);
         if lanes == 0 {
             // The guard held for no lane, and nothing changes.
-            access.bank = old.map_or(home, |old| old.bank);
+            access.bank = old.map_or(self.allocator.home(slot, register), |old| old.bank);
             return;
         }
         let active = width(&values.0, lanes);
         // What a lane that is left out holds may be as wide as the register was.
         let wide = if all { active } else { active.max(old.map_or(1, |old| old.width())) };
         let (place, change) = self.place(now, slot, register, wide);
-        let mut ready = self.pass(now, home);
+        let mut ready = self.pass(now, slot, register);
         if let Some(packing) = &self.packing {
-            let widths =
-                if upper { &mut self.packed.write_widths_upper } else { &mut self.packed.write_widths };
-            widths[usize::from(place.width()) - 1] += 1;
+            self.writes_by_mask[usize::from(upper)][usize::from(place.mask & WHOLE)] += 1;
             if let Change::Moved(old) | Change::Resized(old) = change
                 && packing.growth_reads
                 && old.width() < place.width()
@@ -454,9 +450,18 @@ impl RegisterFileSite for Engine {
         let places = self.allocator.places;
         let mut all: Vec<(&'static str, Box<dyn CounterSet>)> = Vec::new();
         if self.packing.is_some() {
-            let [read_widths, read_widths_upper] = self.read_widths;
-            let counters = packing::Counters { read_widths, read_widths_upper, ..self.packed.clone() };
-            all.push((packing::NAME, Box::new(counters)));
+            let [read_widths, read_widths_upper] = self.reads_by_mask.map(by_width);
+            let [write_widths, write_widths_upper] = self.writes_by_mask.map(by_width);
+            all.push((
+                packing::NAME,
+                Box::new(packing::Counters {
+                    read_widths,
+                    read_widths_upper,
+                    write_widths,
+                    write_widths_upper,
+                    ..self.packed.clone()
+                }),
+            ));
         }
         if self.virtualization.is_some() {
             all.push((virtualization::NAME, self.released.boxed()));

@@ -4,7 +4,7 @@
 //! At most two operands come with one access: a collector has two unpackers, a bank two addresses. The two words of a 64-bit operand are one source,
 //! and do not coalesce with each other.
 
-use warpwatt_codecs::packing::Mapping;
+use warpwatt_codecs::packing::{Mapping, WHOLE};
 
 use super::engine::{Coalescing, Engine};
 use crate::register_file::{NONE, ReadPlan};
@@ -50,7 +50,7 @@ impl Engine {
         if self.selective { mask.count_ones() * self.arrays_of_slice } else { 4 * self.arrays_of_slice }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn plan_reads(&mut self, now: u64, slot: usize, plan: &mut ReadPlan) {
         let SourceWords { second, upper } = self.warps[slot].words;
         let (mut narrow, mut undefined, mut waits) = (0u32, 0, 0);
@@ -58,12 +58,11 @@ impl Engine {
             self.table.advance(now);
         }
         for (i, access) in plan.accesses_mut().iter_mut().enumerate() {
-            let home = self.allocator.home(slot, access.register);
-            let wait = self.look_up(home, now) - now;
+            let wait = self.look_up(slot, access.register, now) - now;
             access.delay = wait as u16;
             waits += wait;
             let Some(place) = self.allocator.get(slot, access.register) else {
-                access.bank = home;
+                access.bank = self.allocator.home(slot, access.register);
                 undefined += 1;
                 continue;
             };
@@ -71,10 +70,8 @@ impl Engine {
             if self.selective {
                 access.arrays = self.arrays(place.mask) as u8;
             }
-            let width = place.width();
-            narrow |= u32::from(width < 4) << i;
-            let widths = &mut self.read_widths[usize::from(upper >> i & 1)];
-            widths[usize::from(width) - 1] += 1;
+            narrow |= u32::from(place.mask != WHOLE) << i;
+            self.reads_by_mask[usize::from(upper >> i & 1)][usize::from(place.mask & WHOLE)] += 1;
         }
         let count = plan.accesses().len();
         self.counters.lookups += count as u64;
@@ -84,8 +81,10 @@ impl Engine {
         if self.packing.is_none() {
             return;
         }
-        let second = u32::from(second) & ((1 << count) - 1);
-        let operands = count as u64 - u64::from(second.count_ones());
+        let mut operands = count as u64;
+        if second != 0 {
+            operands -= u64::from((u32::from(second) & ((1 << count) - 1)).count_ones());
+        }
         self.packed.unpacked += count as u64 - undefined;
         self.packed.operands += operands;
         if operands > 1 {

@@ -63,7 +63,7 @@ impl Traffic {
 
     /// A thread is about to access global memory.
     pub fn access(&mut self, memory: &DeviceMemory, seen: &Observed) {
-        self.count(seen);
+        self.count(memory, seen);
         let Origin { block, thread, pc } = seen.origin;
         let warp = (seen.grid, block, thread / 32, pc);
         let line = seen.address / LINE_BYTES;
@@ -126,14 +126,18 @@ impl Traffic {
         }
     }
 
-    /// Counts the words that a thread loads or stores; of accesses to parts of words, the words.
-    fn count(&mut self, seen: &Observed) {
+    /// Counts the words that a thread loads or stores. Of an access to a part of a word it is the word that memory holds, as lines consist of these.
+    fn count(&mut self, memory: &DeviceMemory, seen: &Observed) {
         let data = if seen.stored.is_empty() { seen.current } else { seen.stored };
         let (words, rest) = data.as_chunks::<4>();
         words.iter().for_each(|&word| self.loads_stores.add_word(u32::from_le_bytes(word)));
-        if !rest.is_empty() && words.is_empty() {
-            let mut word = [0; 4];
-            word[..rest.len()].copy_from_slice(rest);
+        if words.is_empty() && !rest.is_empty() {
+            let first = (seen.address % 4) as usize;
+            let mut word: [u8; 4] = memory.line(seen.address - first as u64).unwrap_or_default();
+            // An access is aligned to its size, so that it lies in one word.
+            if let Some(part) = word.get_mut(first..first + rest.len()) {
+                part.copy_from_slice(rest);
+            }
             self.loads_stores.add_word(u32::from_le_bytes(word));
         }
     }

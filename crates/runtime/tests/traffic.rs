@@ -81,6 +81,46 @@ fn lines_behind_l2_are_about_those_of_a_timed_run() {
     }
 }
 
+/// Each thread copies a byte.
+const BYTES: &str = ".version 7.0\n.target sm_50\n.address_size 64
+.visible .entry bytes(.param .u64 in, .param .u64 out)
+{
+    .reg .b16 %rs<2>;
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<6>;
+    ld.param.u64 %rd1, [in];
+    ld.param.u64 %rd2, [out];
+    mov.u32 %r1, %tid.x;
+    cvt.u64.u32 %rd3, %r1;
+    add.u64 %rd4, %rd1, %rd3;
+    add.u64 %rd5, %rd2, %rd3;
+    ld.global.u8 %rs1, [%rd4];
+    st.global.u8 [%rd5], %rs1;
+    ret;
+}
+";
+
+/// Lines consist of words: a byte that is loaded or stored counts as the word that it is a part of, as that is afterwards.
+#[test]
+fn an_access_to_a_part_of_a_word_counts_the_word_in_memory() {
+    let config = GpuFile::preset("gtx580-e2mc").expect("a preset").config;
+    let mut device = Device::new().expect("a device");
+    let log = device.note_traffic(&config, "bytes");
+    let module = device.load_module("bytes.ptx", BYTES).expect("PTX");
+    let (input, out) = (device.alloc(32).expect("room"), device.alloc(32).expect("room"));
+    device.write(input, &0x4433_2211_u32.to_le_bytes().repeat(8)).expect("it fits");
+    device.write(out, &0xddcc_bbaa_u32.to_le_bytes().repeat(8)).expect("it fits");
+    let args = Args::new().ptr(input).ptr(out);
+    device.launch(module, "bytes", &LaunchConfig::new(1, 32), &args).expect("it runs");
+    let counts = device.with_traffic(&log, |traffic| {
+        traffic.profile(Collected::LoadsStores).of_width(SymbolBits::ThirtyTwo).by_frequency(0)
+    });
+    let counted = |word: u32| counts.iter().find(|(other, _)| *other == word).map_or(0, |(_, count)| *count);
+    assert_eq!(counts.iter().map(|(_, count)| count).sum::<u64>(), 64, "a load and a store of each thread");
+    assert_eq!(counted(0x4433_2211), 32, "{counts:x?}");
+    assert_eq!(counted(0xddcc_bb11) + counted(0xddcc_22aa) + counted(0xdd33_bbaa) + counted(0x44cc_bbaa), 32);
+}
+
 /// A program's processes leave their traffic as bytes; together they are the traffic of the program.
 #[test]
 fn traffic_of_several_processes_adds_up() {

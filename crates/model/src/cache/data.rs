@@ -117,6 +117,14 @@ impl DataArray {
         ready
     }
 
+    /// Tells techniques about a load of a line that is on its way.
+    #[inline(always)]
+    pub fn merged(&mut self, now: u64, lanes: u8, words: u32, frame: Option<LineId>) {
+        for hung in &mut self.sites {
+            hung.site.merged(now, lanes, words, frame);
+        }
+    }
+
     /// Frames that lost what they held before `now`.
     #[cold]
     #[inline(never)]

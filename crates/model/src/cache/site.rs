@@ -71,6 +71,10 @@ pub trait DataArraySite: Send {
         0
     }
 
+    /// A load wants a line that is on its way into the array. It is served together with the line, without an access of its own; caches of SMs
+    /// charge it like one. `frame` is where the line will be, if it has a place already.
+    fn merged(&mut self, _now: u64, _lanes: u8, _words: u32, _frame: Option<LineId>) {}
+
     /// Brings counters of time up to date, to before `now`. Since the last time the array was busy or not: its SM had warps or had none; for L2, a
     /// kernel was under way or none was. Accesses of the texture cache may have been shown that lie behind it: they are
     /// booked for the cycle in which they leave the fragment queue.

@@ -312,6 +312,8 @@ impl Slice {
         };
         self.mshrs.merge(id, *packet);
         self.wait(clock, id, packet);
+        let place = self.fetches[id.0 as usize].place;
+        self.data.merged(clock, packet.lanes, packet.words, Some(place));
         self.counters.merges += 1;
         Ok(())
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::cache::{ALL, CONSTANT, Cache, INSTRUCTION, L1D, L2, OPTIMIZED, SHARED, TEXTURE};
-use super::{BASE, BYTES};
+use super::{BASE, BYTES, FOUR_SMS};
 use crate::claim::claims;
 use crate::figure::{Figure, Series};
 use crate::measure::{Column, over};
@@ -34,8 +34,12 @@ fn parameter(point: &PointRecord, key: &str) -> Option<f64> {
 
 /// Blocks of a cache by how often they were accessed, in percent of all of its instances.
 fn by_accesses(points: &Points, cache: &Cache) -> Vec<Column> {
+    by_accesses_of(points, BASE, cache)
+}
+
+fn by_accesses_of(points: &Points, variant: &str, cache: &Cache) -> Vec<Column> {
     let of = |bin: usize| {
-        points.column(BASE, |point| {
+        points.column(variant, |point| {
             let reached =
                 |at: usize| point.bucket(&format!("profile.{}_reached.histogram", cache.counters), at);
             let all = frames(point, cache)?;
@@ -99,6 +103,12 @@ fn accesses(points: &Points, findings: &mut Findings) {
             findings.measures.mean(format!("cache.block_accesses{reading}:{name}"), &sum);
         }
     }
+    let of_four = |cache: &Cache, below: usize| {
+        let bins = by_accesses_of(points, FOUR_SMS[0], cache);
+        bins[1..below].iter().fold(bins[0].clone(), |sum, bin| sum.plus(bin))
+    };
+    findings.measures.mean("cache.block_accesses.four_sms_l1d", &of_four(&L1D, 6));
+    findings.measures.mean("cache.block_accesses.four_sms_instruction", &of_four(&INSTRUCTION, 1));
     let instructions = points.column(BASE, |point| Some(point.thread_instructions as f64 / 1e6));
     findings.measures.mean("cache.block_accesses.million_instructions", &instructions);
     for cache in [L1D, L2] {
@@ -150,17 +160,46 @@ fn single_far_apart(point: &PointRecord, cache: &Cache, least: usize) -> Option<
     Some(100.0 * over(counts[least + 1..].iter().sum(), counts.iter().sum())?)
 }
 
+/// Cycles between accesses to a block, each block by its mean interval.
+fn mean_interval(points: &Points, variant: &str, cache: &Cache) -> Column {
+    let counters = cache.counters;
+    points.column(variant, |point| {
+        let sum = |way: &str| point.count(&format!("profile.{counters}_mean_{way}.{}", cache.time));
+        let blocks = |way: &str| point.count(&format!("profile.{counters}_{way}.histogram"));
+        over(sum("up")? - sum("down")?, blocks("came")? - blocks("left")?)
+    })
+}
+
+/// Programs with the longest intervals, which are told apart from the others.
+const RARE: usize = 5;
+
+/// Why intervals are as long as they are: how much of a mean a few programs make, how long intervals are with more threads for each SM, and how often
+/// an SM accesses each cache.
+fn causes(points: &Points, cache: &Cache, mean: &Column, findings: &mut Findings) {
+    let id = format!("cache.inter_access.{}", cache.name);
+    let others = (0..RARE).fold(mean.clone(), |column, _| column.without_max());
+    let sum = |column: &Column| column.0.iter().flatten().sum::<f64>();
+    let measures = &mut findings.measures;
+    let rare = over(sum(mean) - sum(&others), sum(mean)).map(|share| 100.0 * share);
+    measures.of(format!("{id}.rare_share"), rare, mean.count());
+    measures.mean(format!("{id}.others"), &others);
+    measures.mean(format!("{id}.four_sms"), &mean_interval(points, FOUR_SMS[0], cache));
+    // Of an SM while it has warps; of all slices of L2.
+    let often = points.column(BASE, |point| {
+        let accesses = point.count(&format!("profile.{}_accesses.count", cache.counters))?;
+        Some(1000.0 * over(accesses, point.count("sm.active.cycles")?)?)
+    });
+    measures.mean(format!("{id}.in_1000_cycles"), &often.only(&cache.users(points)));
+}
+
 fn intervals(points: &Points, findings: &mut Findings) {
     let bounds = [(L1D, 9), (L2, 9), (CONSTANT, 5), (TEXTURE, 5), (SHARED, 7), (INSTRUCTION, 4)];
     let mut series = Vec::new();
     for (cache, least) in bounds {
         let (name, counters) = (cache.name, cache.counters);
         let users = cache.users(points);
-        let mean = points.column(BASE, |point| {
-            let sum = |way: &str| point.count(&format!("profile.{counters}_mean_{way}.{}", cache.time));
-            let blocks = |way: &str| point.count(&format!("profile.{counters}_{way}.histogram"));
-            over(sum("up")? - sum("down")?, blocks("came")? - blocks("left")?)
-        });
+        let mean = mean_interval(points, BASE, &cache);
+        causes(points, &cache, &mean.only(&users), findings);
         let single = points.column(BASE, |point| {
             let sum = point.count(&format!("profile.{counters}_gap_sum.{}", cache.time))?;
             over(sum, point.count(&format!("profile.{counters}_gaps.histogram"))?)
@@ -179,7 +218,9 @@ fn intervals(points: &Points, findings: &mut Findings) {
         measures.mean(format!("cache.inter_access_bins:{name}"), &bins.only(&users));
         let singles = points.column(BASE, |point| single_far_apart(point, &cache, least));
         measures.mean(format!("cache.inter_access_bins.intervals:{name}"), &singles.only(&users));
+        let four = mean_interval(points, FOUR_SMS[0], &cache);
         series.push(Series::new(format!("{}: mean interval", cache.title), "cycles", mean));
+        series.push(Series::new(format!("{}: mean interval with 4 SMs", cache.title), "cycles", four));
         series.push(Series::new(format!("{}: single intervals", cache.title), "cycles", single));
         series.push(Series::new(format!("{}: blocks from {} cycles on", cache.title, 1 << least), "%", bins));
     }

@@ -61,6 +61,10 @@ const GATED: &str = "gated";
 const FILTER: &str = "filter-cache";
 const FILTER_DROWSY: &str = "filter-cache-drowsy";
 
+/// A quarter of the SMs, so that each has four times as many thread blocks: without sleep and with regions of one block.
+const FOUR_SMS: [&str; 2] = ["base-4-sms", "region-1-4-sms"];
+const FOUR: &[&str] = &["gpu.sms=4"];
+
 const EIGHT: &[&str] = &["sm.active_warps=8"];
 
 const VARIANTS: &[Variant] = &[
@@ -93,6 +97,8 @@ const VARIANTS: &[Variant] = &[
     Variant::new(LOOK_AHEAD).with(&["drowsy:look_ahead=2"]).first_seed(),
     Variant::new(ACTIVE_8.0).set(EIGHT).first_seed(),
     Variant::new(ACTIVE_8.1).set(EIGHT).with(&["drowsy"]).first_seed(),
+    Variant::new(FOUR_SMS[0]).set(FOUR).with(&["block-profile"]).first_seed(),
+    Variant::new(FOUR_SMS[1]).set(FOUR).with(&["drowsy"]).first_seed(),
     Variant::new(VOLTS[0].0).with(&["drowsy:millivolts=200"]).first_seed(),
     Variant::new(VOLTS[1].0).with(&["drowsy:millivolts=300"]).first_seed(),
     Variant::new(GATED).with(&["gated"]).first_seed(),

@@ -2,7 +2,7 @@
 //! What wake-ups cost: time by size of region and length of wake-up (Figures 4-1 and 4-2), and the size with the best energy x time.
 
 use super::cache::{ALL, Cache};
-use super::{ACTIVE_8, ALONE, BASE, FILTER, FILTER_DROWSY, GATED, IMMEDIATE, LOOK_AHEAD, REGIONS};
+use super::{ACTIVE_8, ALONE, BASE, FILTER, FILTER_DROWSY, FOUR_SMS, GATED, IMMEDIATE, LOOK_AHEAD, REGIONS};
 use super::{WAKE_1, WAKE_1_ICACHE, WAKE_1_LARGE, WAY_MAJOR};
 use crate::figure::{Figure, Series};
 use crate::measure::{Column, over};
@@ -57,6 +57,13 @@ fn warps(points: &Points) -> Column {
     })
 }
 
+/// Wake-ups of a cache for 100 accesses to it.
+fn woken(points: &Points, variant: &str, cache: &str) -> Column {
+    let wakes = points.column(variant, |point| point.count(&format!("{cache}.wakeups.count")));
+    let accesses = points.column(BASE, |point| point.count(&format!("profile.{cache}_accesses.count")));
+    wakes.over(&accesses).map(|share| 100.0 * share)
+}
+
 /// Slowdown by which cache sleeps, and by how many warps there are to hide it.
 fn causes(points: &Points, findings: &mut Findings) {
     let id = "cache.slowdown_region1";
@@ -98,6 +105,17 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     measures.mean(format!("{id}.way_major"), &slowdown(points, WAY_MAJOR));
     measures.mean(format!("{id}.gated"), &slowdown(points, GATED));
     measures.mean(format!("{id}.filter_cache"), &slowdown(points, FILTER_DROWSY));
+    let four = cycles(points, FOUR_SMS[1]).added(&cycles(points, FOUR_SMS[0]));
+    measures.mean(format!("{id}.four_sms"), &four);
+    // Constant operands of 100 instructions, and cycles that accesses of all kinds wait for a wake-up, of 100 accesses.
+    let operands = points.column(BASE, |point| {
+        Some(100.0 * over(point.count("constant.operands.count")?, point.warp_instructions as f64)?)
+    });
+    measures.mean(format!("{id}.operands"), &operands);
+    for (id, variant) in [(id, REGIONS[0].0), ("cache.slowdown_region32", REGIONS[5].0)] {
+        measures.mean(format!("{id}.constant_woken"), &woken(points, variant, "constant"));
+        measures.mean(format!("{id}.l2_woken"), &woken(points, variant, "l2"));
+    }
     let eight = cycles(points, ACTIVE_8.1).added(&cycles(points, ACTIVE_8.0));
     measures.mean(format!("{id}.active_8"), &eight);
     let slowed = slowdown(points, REGIONS[0].1);
@@ -106,6 +124,10 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
         slowed.with(&without, |with, without| Some(f64::from(u8::from(with - without > MARKEDLY))));
     let programs = markedly.mean().map(|mean| mean * markedly.count() as f64);
     measures.of("cache.instruction_region1", programs, count);
+    let added = slowed.with(&without, |with, without| Some(with - without));
+    measures.mean("cache.instruction_region1.added", &added);
+    measures.mean("cache.instruction_region1.woken", &woken(points, REGIONS[0].1, "icache"));
+    measures.of("cache.instruction_region1.warps_of_most", warps(points).at_max_of(&slowed), count);
     measures.most("cache.instruction_region1", &slowed, &points.workloads);
     let with = best(points, energy_delay, REGIONS.iter().map(|(_, variant, size)| (*variant, *size)));
     let without = best(points, energy_delay, REGIONS.iter().map(|(variant, _, size)| (*variant, *size)));

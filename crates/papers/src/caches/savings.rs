@@ -103,6 +103,13 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
         ));
     }
     let measures = &mut findings.measures;
+    // Loads that find their line, or wait for one on its way, read the array; the rest of the accesses do not.
+    let unread = points.column(BASE, |point| {
+        let count = |what: &str| point.count(&format!("l1d.{what}.count"));
+        let all = count("reads")? + count("writes")?;
+        Some(100.0 * (1.0 - over(count("read_hits")? + count("merges")?, all)?))
+    });
+    measures.mean("cache.dynamic_saved.unread_l1d", &unread);
     measures.mean("cache.gpu_saved:all", &formula_all);
     measures.mean("cache.gpu_saved.joules:all", &joules_all);
     let energy = |variant: &str| points.column(variant, |point| Some(point.energy.total_j));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why instructions a cycle gain what they gain: each cost of the techniques left out in turn, and the baseline without the limits that coalescing relieves.
 
+use super::size::architected;
 use super::time::{gain_of_means, ipc};
-use super::{BASE, COLLECTORS, FREE, MAPPING, NO_METADATA, PORTS};
+use super::{BASE, COLLECTORS, FOUR_SMS, FREE, MAPPING, NO_METADATA, PACKING, PORTS};
 use crate::figure::{Figure, Series};
 use crate::measure::{Column, over};
 use crate::paper::Findings;
@@ -40,6 +41,22 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
         findings.measures.of(id, gain_of_means(&with, &base), with.count());
         series.push(Series::new(name, "%", with.added(&base)));
     }
+    // With four times as many thread blocks for each SM.
+    let full = ipc(points, FOUR_SMS[0]);
+    let names = ["four ports a collector", "a bank for each warp alone", "CORF", "CORF++"];
+    let ids = [
+        "corf.ipc.four_sms_ports",
+        "corfpp.ipc.four_sms_mapping",
+        "corf.ipc.four_sms",
+        "corfpp.ipc.four_sms",
+    ];
+    for ((variant, id), name) in FOUR_SMS[1..].iter().zip(ids).zip(names) {
+        let with = ipc(points, variant);
+        findings.measures.of(id, gain_of_means(&with, &full), with.count());
+        series.push(Series::new(format!("4 SMs: {name}"), "%", with.added(&full)));
+    }
+    findings.measures.mean("corf.ipc.architected", &architected(points, PACKING));
+    findings.measures.mean("corf.ipc.four_sms_architected", &architected(points, FOUR_SMS[3]));
     // Cycles that an instruction holds a collector.
     for (id, variant) in
         [("corf.ipc.held", BASE), ("corfpp.ipc.held", MAPPING), ("corfpp.ipc.held_free", FREE[1])]

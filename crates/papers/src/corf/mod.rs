@@ -53,6 +53,11 @@ const MAPPING: &str = "corfpp-mapping";
 /// The baseline with a port for each operand of a collector, and with four times as many collectors.
 const PORTS: &str = "base-ports";
 const COLLECTORS: &str = "base-collectors";
+/// A quarter of the SMs, so that each has four times as many thread blocks: the baseline, that with a port for each operand of a collector, the mapping of
+/// CORF++ alone, CORF, and CORF++.
+const FOUR_SMS: [&str; 5] =
+    ["base-4-sms", "base-ports-4-sms", "corfpp-mapping-4-sms", "corf-4-sms", "corfpp-4-sms"];
+const FOUR: &[&str] = &["gpu.sms=4"];
 /// The table alone: registers get an entry when they are first written.
 const RENAMING: &str = "renaming";
 /// First fit over all entries of the register file, which is one bank.
@@ -91,6 +96,14 @@ const VARIANTS: &[Variant] = &[
         .first_seed(),
     Variant::new(PORTS).set(&["sm.rf.collector_ports=4"]).first_seed(),
     Variant::new(COLLECTORS).set(&["sm.rf.collectors_shared=16"]).first_seed(),
+    Variant::new(FOUR_SMS[0]).set(FOUR).first_seed(),
+    Variant::new(FOUR_SMS[1]).set(&["gpu.sms=4", "sm.rf.collector_ports=4"]).first_seed(),
+    Variant::new(FOUR_SMS[2])
+        .set(FOUR)
+        .with(&[FREE_TABLE, "corf++:metadata=off,packing=off,virtualization=off"])
+        .first_seed(),
+    Variant::new(FOUR_SMS[3]).set(FOUR).with(&["corf"]).first_seed(),
+    Variant::new(FOUR_SMS[4]).set(FOUR).with(&["corf++"]).first_seed(),
     Variant::new(RENAMING).with(&["renaming"]).first_seed(),
     Variant::new(ONE_BANK)
         .set(&["sm.rf.banks=1"])

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What limits programs, if it is not the memory's bus: how busy that is, and speedups on two other GPUs, one with half the bandwidth and one that lets more
-//! lines be on their way. Causes of what speedups and energy differ by.
+//! What limits programs, if it is not the memory's bus: how busy that is, and speedups on other GPUs: with half the bandwidth, with more lines on their
+//! way, and with an L2 that inputs do not fit. Causes of what speedups and energy differ by.
 
 use super::time::{gained, speedup};
-use super::{BANDWIDTH, BASE, FOUR_WAYS, NARROW, ROOMY};
+use super::{BANDWIDTH, BASE, FOUR_WAYS, NARROW, ROOMY, SMALL_L2};
 use crate::figure::{Figure, Series};
 use crate::measure::Column;
 use crate::paper::Findings;
@@ -50,6 +50,19 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
         let percent = column.map(|speedup| 100.0 * (speedup - 1.0));
         measures.most(&format!("e2mc.speedup_real.{name}"), &percent, &points.workloads);
     }
+    // An L2 that inputs do not fit: lines move more than once.
+    let small = busy(SMALL_L2[0]);
+    measures.mean("e2mc.bandwidth_8x.small_l2_busy", &small);
+    let small_8 = speedup(points, SMALL_L2[1], SMALL_L2[0]);
+    measures.of("e2mc.bandwidth_8x.small_l2", small_8.geometric_mean(), small_8.count());
+    measures.most("e2mc.bandwidth_8x.small_l2", &small_8, &points.workloads);
+    let small_4 = speedup(points, SMALL_L2[2], SMALL_L2[0]);
+    let small_narrow_4 = speedup(points, SMALL_L2[4], SMALL_L2[3]);
+    for (name, column) in [("small_l2", &small_4), ("small_l2_narrow", &small_narrow_4)] {
+        measures.of(format!("e2mc.speedup_real.{name}"), gained(column), column.count());
+        let percent = column.map(|speedup| 100.0 * (speedup - 1.0));
+        measures.most(&format!("e2mc.speedup_real.{name}"), &percent, &points.workloads);
+    }
     // Of the programs that memory binds there.
     let bound: Vec<bool> = narrow_8.0.iter().map(|gain| gain.is_some_and(|gain| gain >= 1.05)).collect();
     let of_bound = narrow_4.only(&bound);
@@ -57,16 +70,21 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
 
     let energy = |variant| points.column(variant, |point| Some(point.energy.total_j));
     measures.mean("e2mc.energy.narrow", &energy(NARROW[3]).saved(&energy(NARROW[0])));
+    measures.mean("e2mc.energy.small_l2", &energy(SMALL_L2[4]).saved(&energy(SMALL_L2[3])));
     let series = [
         ("busy bus", "%", usual),
         ("busy bus, half the bandwidth", "%", narrow),
+        ("busy bus, an eighth of L2", "%", small),
         ("8x", "x", usual_8),
+        ("8x, an eighth of L2", "x", small_8),
         ("8x, half the bandwidth", "x", narrow_8),
         ("8x, more lines on their way", "x", roomy_8),
         ("e2mc16_pdw4", "x", usual_4),
         ("e2mc16_pdw4, half the bandwidth", "x", narrow_4),
         ("e2mc16_pdw4, more lines on their way", "x", roomy_4),
         ("bdi, half the bandwidth", "x", narrow_bdi),
+        ("e2mc16_pdw4, an eighth of L2", "x", small_4),
+        ("e2mc16_pdw4, an eighth of L2 and half the bandwidth", "x", small_narrow_4),
     ];
     let series = series.map(|(name, unit, column)| Series::new(name, unit, column));
     findings.figures.push(Figure::new(

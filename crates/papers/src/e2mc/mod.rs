@@ -76,6 +76,8 @@ const ONLINE: [(&str, &str); 2] = [("online-1", "pdw1"), ("online-4", "pdw4")];
 const STRICT: &str = "online-4-strict";
 /// As the second of the offline codes, from the data of another seed.
 const OTHER_SEED: &str = "other-seed";
+/// The same from the lines that move between L2 and DRAM, not from the data of loads and stores.
+const DRAM_CODES: &str = "dram-codes";
 /// The GPU with one memory channel a controller, 96.2 GB/s, which is what Table V's controllers, bus and clock multiply to: without compression, with eight
 /// times the bandwidth, and with two codecs.
 const NARROW: [&str; 4] = ["narrow", "narrow-8", "narrow-bdi", "narrow-e2mc16-4"];
@@ -83,6 +85,12 @@ const NARROW_GPU: &[&str] = &["dram.channels=1"];
 /// The GPU with more lines on their way: without compression, with eight times the bandwidth, and with compression.
 const ROOMY: [&str; 3] = ["roomy", "roomy-8", "roomy-e2mc16-4"];
 const ROOMY_GPU: &[&str] = &["l2.mshrs=128", "sm.l1d.mshrs=128", "sm.l1d.allocate=fill"];
+/// The GPU with an eighth of the L2, which inputs do not fit: without compression, with eight times the bandwidth, and with compression; the last two
+/// with one memory channel a controller too.
+const SMALL_L2: [&str; 5] =
+    ["small-l2", "small-l2-8", "small-l2-e2mc16-4", "small-l2-narrow", "small-l2-narrow-e2mc16-4"];
+const SMALL_L2_GPU: &[&str] = &["l2.sets=8"];
+const SMALL_L2_NARROW_GPU: &[&str] = &["l2.sets=8", "dram.channels=1"];
 /// Lengths of sampling in millions of thread instructions, at size large.
 const SAMPLING: [(&str, f64); 7] = [
     ("sampling-1", 1.0),
@@ -135,6 +143,9 @@ const VARIANTS: &[Variant] = &[
     Variant::new(OTHER_SEED)
         .with(&["e2mc:ways=1,profile_seed=other,latency=set,compress_clocks=1,decompress_clocks=1"])
         .first_seed(),
+    Variant::new(DRAM_CODES)
+        .with(&["e2mc:ways=1,profile_from=dram,latency=set,compress_clocks=1,decompress_clocks=1"])
+        .first_seed(),
     Variant::new(NARROW[0]).set(NARROW_GPU).first_seed(),
     Variant::new(NARROW[1]).set(&["dram.channels=1", "clock.dram_mhz=8016"]).first_seed(),
     Variant::new(NARROW[2]).set(NARROW_GPU).with(&["bdi"]).first_seed(),
@@ -144,6 +155,11 @@ const VARIANTS: &[Variant] = &[
         .set(&["l2.mshrs=128", "sm.l1d.mshrs=128", "sm.l1d.allocate=fill", "clock.dram_mhz=8016"])
         .first_seed(),
     Variant::new(ROOMY[2]).set(ROOMY_GPU).with(&["e2mc:ways=4"]).first_seed(),
+    Variant::new(SMALL_L2[0]).set(SMALL_L2_GPU).first_seed(),
+    Variant::new(SMALL_L2[1]).set(&["l2.sets=8", "clock.dram_mhz=8016"]).first_seed(),
+    Variant::new(SMALL_L2[2]).set(SMALL_L2_GPU).with(&["e2mc:ways=4"]).first_seed(),
+    Variant::new(SMALL_L2[3]).set(SMALL_L2_NARROW_GPU).first_seed(),
+    Variant::new(SMALL_L2[4]).set(SMALL_L2_NARROW_GPU).with(&["e2mc:ways=4"]).first_seed(),
     Variant::new(SAMPLING[0].0).with(&["e2mc:ways=1,probability=online,sampling={1000000}"]).first_seed(),
     Variant::new(SAMPLING[1].0).with(&["e2mc:ways=1,probability=online,sampling={10000000}"]).first_seed(),
     Variant::new(SAMPLING[3].0).with(&["e2mc:ways=1,probability=online,sampling={30000000}"]).first_seed(),

@@ -2,7 +2,8 @@
 //! Compression ratios: Figures 3, 4 and 9 to 11. Of the lines that move between L2 and DRAM, reads and writes; metadata are not counted.
 
 use super::{
-    FOUR_WAYS, IDEAL, IDEAL_16, ONE_WAY, ONLINE, OTHER_SEED, SAMPLING, STRICT, VALUES, WAYS, members,
+    DRAM_CODES, FOUR_WAYS, IDEAL, IDEAL_16, ONE_WAY, ONLINE, OTHER_SEED, SAMPLING, STRICT, VALUES, WAYS,
+    members,
 };
 use crate::figure::{Figure, Series};
 use crate::measure::{Column, Mean, over};
@@ -80,7 +81,12 @@ fn bounds(points: &Points, findings: &mut Findings) {
         let lost = less(&of(points, IDEAL_16), &other);
         measures.of(format!("{claim}.lost_to_other_seed"), lost, other.count());
     }
+    let of_lines = raw(points, DRAM_CODES);
+    measures.average("e2mc.raw_ratio.dram_codes", &of_lines, Mean::Geometric);
+    let gained = of_lines.added(&reached);
+    measures.most("e2mc.raw_ratio.dram_codes", &gained, &points.workloads);
     let series = [
+        Series::new("e2mc16, codes of the lines themselves", "x", of_lines).ratio(),
         Series::new("bound of the source coding theorem", "x", bound).ratio(),
         Series::new("e2mc16", "x", reached).ratio(),
         Series::new("e2mc16, codes of another seed", "x", raw(points, OTHER_SEED)).ratio(),

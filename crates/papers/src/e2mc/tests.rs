@@ -112,7 +112,14 @@ fn every_variant_has_a_name_of_its_own_and_every_figure_its_variants() {
     assert_eq!(names.len(), VARIANTS.len());
     let used = [&BANDWIDTH[..], &IDEAL, &REAL, &WAYS, &COMPRESS, &DECOMPRESS, &VALUES, &ONLINE].concat();
     assert!(used.iter().all(|(variant, _)| names.contains(variant)));
-    assert!(NARROW.iter().chain(&ROOMY).chain(&[OTHER_SEED]).all(|variant| names.contains(variant)));
+    assert!(
+        NARROW
+            .iter()
+            .chain(&ROOMY)
+            .chain(&SMALL_L2)
+            .chain(&[OTHER_SEED, DRAM_CODES])
+            .all(|variant| names.contains(variant))
+    );
     assert!(SAMPLING.iter().all(|(variant, _)| names.contains(variant)));
     let figures: Vec<_> = evaluate(&points()).figures.iter().map(|figure| figure.name).collect();
     assert_eq!(

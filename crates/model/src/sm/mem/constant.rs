@@ -195,6 +195,9 @@ impl ConstantCache {
                     return Err(Cause::Constant);
                 }
                 self.mshr.merge(register, Some(asker.flight));
+                let place = self.places[register.0 as usize];
+                let row = self.row(place, line.address, line.words);
+                self.data.merged(now, asker.lanes, row.words, Some(place));
                 self.counters.reads += 1;
                 self.counters.merges += 1;
                 Ok(Answer::Later)

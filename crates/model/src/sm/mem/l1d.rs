@@ -259,6 +259,7 @@ impl L1d {
         let number = line.address / LINE_BYTES;
         if let Some(register) = self.mshr.find(number) {
             self.join(register, waiter)?;
+            self.data.merged(now, asker.lanes, line.words, self.places[register.0 as usize].0);
             self.counters.merges += 1;
         } else {
             self.fetch(now, line.address, asker.lanes, waiter)?;

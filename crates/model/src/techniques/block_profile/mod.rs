@@ -10,7 +10,7 @@ use warpwatt_config::technique_parameters;
 
 pub use counters::{BINS, ByFrame, Counters, Tally};
 
-use crate::cache::{Array, ArrayAccess, ArrayShape, DataArraySite, Use};
+use crate::cache::{Array, ArrayAccess, ArrayShape, DataArraySite, LineId, Use};
 use crate::techniques::{Build, Law, Sites, Technique};
 
 technique_parameters! {
@@ -72,6 +72,11 @@ impl Profile {
         Some(Box::new(Profile { array, fills, blocks, tally: Tally::default() }))
     }
 
+    /// An access that missed reads its line after the fill. Elsewhere the fill serves it, and is the only use that it is.
+    fn reads_what_was_filled(&self) -> bool {
+        matches!(self.array, Array::Texture | Array::Instruction)
+    }
+
     fn note(&mut self, now: u64, frame: u32) {
         let block = &mut self.blocks[frame as usize];
         let before = block.mean();
@@ -113,13 +118,19 @@ impl DataArraySite for Profile {
                 self.tally.accesses += 1;
                 self.tally.lanes += u64::from(access.lanes);
             }
-            Use::Fill if self.fills => {}
+            Use::Fill if self.fills && !self.reads_what_was_filled() => {}
             Use::Fill | Use::WriteBack => return 0,
         }
         for row in access.rows {
             self.note(access.now, row.frame.0);
         }
         0
+    }
+
+    fn merged(&mut self, now: u64, lanes: u8, _words: u32, frame: Option<LineId>) {
+        self.tally.accesses += 1;
+        self.tally.lanes += u64::from(lanes);
+        frame.into_iter().for_each(|frame| self.note(now, frame.0));
     }
 
     fn resize(&mut self, _now: u64, shape: ArrayShape) {
@@ -143,7 +154,7 @@ pub fn remaining(came: &Log2, left: &Log2) -> Log2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache::{LineId, RowAccess};
+    use crate::cache::RowAccess;
     use warpwatt_base::counters::Counter;
 
     fn profile() -> Profile {
@@ -163,6 +174,20 @@ mod tests {
         access(&mut profile, 9, Use::WriteBack, 32, 2);
         assert_eq!(profile.tally.reached[..4], [2, 1, 1, 0], "two used, one twice, the same one four times");
         assert_eq!((profile.tally.accesses, profile.tally.lanes), (5, 40));
+    }
+
+    #[test]
+    fn a_load_of_a_line_on_its_way_is_a_use_and_a_miss_is_one() {
+        let mut l1d = profile();
+        l1d.merged(5, 8, 1, Some(LineId(0)));
+        access(&mut l1d, 9, Use::Fill, 32, 0);
+        l1d.merged(9, 8, 1, None);
+        assert_eq!(l1d.tally.reached[..3], [1, 1, 0], "a load that waits, and the one that missed");
+        assert_eq!((l1d.tally.accesses, l1d.tally.lanes, l1d.tally.gap_sum), (2, 16, 4));
+        let mut texture = Profile { array: Array::Texture, ..profile() };
+        access(&mut texture, 9, Use::Fill, 32, 0);
+        access(&mut texture, 9, Use::Read, 32, 0);
+        assert_eq!(texture.tally.reached[..2], [1, 0]);
     }
 
     #[test]

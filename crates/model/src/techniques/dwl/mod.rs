@@ -8,7 +8,7 @@
 use warpwatt_base::counters::{Charge, CounterSet};
 use warpwatt_config::{choice, technique_parameters};
 
-use crate::cache::{Array, ArrayAccess, ArrayShape, DataArraySite, Use};
+use crate::cache::{Array, ArrayAccess, ArrayShape, DataArraySite, LineId, RowAccess, Use};
 use crate::techniques::{Build, Law, Sites, Technique};
 
 choice! {
@@ -152,6 +152,14 @@ impl DataArraySite for Divided {
         tally[0] += 1;
         tally[1] += idle;
         0
+    }
+
+    fn merged(&mut self, now: u64, lanes: u8, words: u32, frame: Option<LineId>) {
+        // In L2 it costs no more than a look at the tags.
+        if self.array != Array::L2 {
+            let row = RowAccess { frame: frame.unwrap_or(LineId(0)), line: 0, words };
+            self.access(&ArrayAccess { now, usage: Use::Read, lanes, rows: &[row] });
+        }
     }
 
     fn counters(&self) -> Box<dyn CounterSet> {

@@ -2,7 +2,6 @@
 //! Which segments an access enables.
 
 use super::*;
-use crate::cache::{LineId, RowAccess};
 
 fn idle(mask: Mask, array: Array, line_bytes: u64, lanes: u8, words: &[u32]) -> u64 {
     let divided = Divided { array, mask, segments: line_bytes / 4, reads: [0; 2], writes: [0; 2] };
@@ -53,4 +52,13 @@ fn fills_and_write_backs_enable_all_of_a_line() {
         (counters.l2_reads, counters.l2_read_idle, counters.l2_writes, counters.l2_write_idle),
         (1, 28, 1, 28)
     );
+}
+
+#[test]
+fn a_load_of_a_line_on_its_way_is_a_read_where_it_costs_one() {
+    for (array, reads) in [(Array::L1d, [1, 24]), (Array::Constant, [1, 24]), (Array::L2, [0, 0])] {
+        let mut divided = Divided { array, mask: Mask::Lanes, segments: 32, reads: [0; 2], writes: [0; 2] };
+        divided.merged(0, 8, 0xff, None);
+        assert_eq!((divided.reads, divided.writes), (reads, [0, 0]), "{array:?}");
+    }
 }

@@ -182,6 +182,42 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn every_region_is_on_or_asleep_in_each_cycle_as_in_the_twin(
+        accesses in prop::collection::vec((0_u64..6, prop::collection::vec(0_u32..13, 1..4)), 1..40),
+        region in 1_u32..20,
+        wake in 0_u64..4,
+        after in prop::option::of(0_u64..5),
+    ) {
+        let sleep = after.map_or(Sleep::WhenLeft, Sleep::After);
+        let layout = Layout { frames: 13, region: region.min(13), sleep, wake, ..LAYOUT };
+        let (mut regions, mut twin) = (Regions::new(layout), Twin::new(layout));
+        // Blocks x cycles of each region: on and asleep.
+        let mut time = vec![[0_u64; 2]; twin.on.len()];
+        let mut now = 0;
+        for (gap, frames) in accesses.into_iter().chain([(9, vec![0])]) {
+            for _ in 0..gap {
+                for (region, place) in regions.regions.iter().enumerate() {
+                    prop_assert_eq!(place.on, twin.on[region].is_some(), "region {} in cycle {}", region, now);
+                    time[region][usize::from(!place.on)] += place.frames.own;
+                }
+                twin.tick();
+                now += 1;
+                regions.advance(now);
+            }
+            regions.access(now, frames.iter().copied());
+            twin.access(&frames);
+            regions.advance(now);
+        }
+        for (place, [on, asleep]) in regions.regions.iter().zip(&time) {
+            prop_assert_eq!(on + asleep, place.frames.own * now);
+        }
+        let sum = |state: usize| time.iter().map(|time| time[state]).sum::<u64>();
+        prop_assert_eq!((regions.spent.on, regions.spent.asleep), (sum(0), sum(1)));
+    }
+}
+
 #[test]
 fn blocks_that_an_array_borrows_are_told_from_its_own() {
     let mut regions = Regions::new(Layout { frames: 4, ..LAYOUT });

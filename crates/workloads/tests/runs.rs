@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every workload gives the right answer at the two lesser sizes, simulates as many instructions as its size promises,
-//! works on the class of data that the table says, and does the same again when it runs again. `warpwatt verify` does the same for all sizes, timed as well.
+//! Every workload gives the right answer at the two lesser sizes, simulates as many instructions as its size promises, works on the class
+//! of data that the table says, has the inputs that were frozen, and does the same again when it runs again. `warpwatt verify` checks
+//! answers and instructions at all sizes, timed as well.
+
+use std::fmt::Write;
 
 use warpwatt_model::Kind;
 use warpwatt_runtime::{Device, ModuleId};
@@ -29,12 +32,50 @@ fn run(workload: &dyn Workload, size: Size, seed: u64) -> (Check, u64, Data) {
     (check, instructions, Data::of_mix(float, integer))
 }
 
+/// Compares a text with the golden file of that name, or writes it there with `WARPWATT_BLESS=1`.
+fn is_frozen(name: &str, found: &str) {
+    let path = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("WARPWATT_BLESS").is_some() {
+        std::fs::write(path, found).expect("the golden file can be written");
+        return;
+    }
+    let golden = std::fs::read_to_string(path).unwrap_or_default();
+    let changed: Vec<_> = found.lines().filter(|line| !golden.lines().any(|other| other == *line)).collect();
+    assert!(
+        found == golden,
+        "inputs are frozen, and these have changed: {changed:?}. Raise the version of the workload's generator, write the file anew with \
+         WARPWATT_BLESS=1, and tell in CHANGELOG.md what changed, with ledgers before and after"
+    );
+}
+
+#[test]
+fn sizes_are_frozen() {
+    let mut text = String::new();
+    for workload in all() {
+        let info = workload.info();
+        for dim in info.dims {
+            let _ = writeln!(
+                text,
+                "{} {} {} {:?}",
+                info.name,
+                info.generator,
+                dim.name,
+                Size::ALL.map(|s| dim.at(s))
+            );
+        }
+    }
+    is_frozen("sizes.txt", &text);
+}
+
+/// Runs all workloads of a size. What references expect follows from the inputs alone, so its hash tells whether those are as they were.
 fn every_workload_passes(size: Size, seeds: &[u64]) {
     let (least, most) = size.thread_instructions();
     let mut wrong = Vec::new();
+    let mut inputs = String::new();
     for workload in all() {
         for seed in seeds {
             let (check, instructions, data) = run(*workload, size, *seed);
+            let _ = writeln!(inputs, "{} {seed} {:016x}", workload.info().name, check.expected);
             let run = format!("{}@{size} with seed {seed}", workload.info().name);
             if !check.passed {
                 wrong.push(format!("{run}: {check:?}"));
@@ -49,6 +90,7 @@ fn every_workload_passes(size: Size, seeds: &[u64]) {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    is_frozen(&format!("inputs-{size}.txt"), &inputs);
 }
 
 #[test]

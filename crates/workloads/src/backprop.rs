@@ -35,7 +35,7 @@ static INFO: Info = Info {
     data: Data::Mixed,
     dims: &[INPUTS],
     fill: Fill::Full,
-    known: Known::Recalled,
+    known: Known::Read,
     shape_from: "Rodinia's 16 x 16 threads for 16 inputs by 16 hidden units",
     values_from: "inputs and weights from 0 to 1, as Rodinia draws them",
     generator: 3,

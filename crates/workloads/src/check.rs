@@ -14,6 +14,8 @@ pub struct Check {
     pub compared: u64,
     /// FNV-1a hash of all outputs, for comparing runs with each other.
     pub digest: u64,
+    /// FNV-1a hash of all values that the reference expects. It depends on the inputs alone.
+    pub expected: u64,
     /// The value that is furthest off, if any is off at all.
     pub worst: Option<Mismatch>,
 }
@@ -40,7 +42,8 @@ impl Check {
             max_error: 0.0,
             tolerance,
             compared: 0,
-            digest: 0xcbf2_9ce4_8422_2325,
+            digest: FNV_START,
+            expected: FNV_START,
             worst: None,
         }
     }
@@ -72,14 +75,21 @@ impl Check {
                 self.max_error = error;
                 self.worst = Some(Mismatch { output, index, expected: want.as_f64(), actual: got.as_f64() });
             }
-            for byte in got.to_bytes().as_ref() {
-                self.digest = (self.digest ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-            }
+            self.digest = fnv(self.digest, got);
+            self.expected = fnv(self.expected, want);
         }
         self.compared += actual.len() as u64;
         self.passed = self.compared > 0 && self.max_error <= self.tolerance;
         self
     }
+}
+
+const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// A hash with the bytes of one more value.
+fn fnv<T: Element>(hash: u64, value: &T) -> u64 {
+    let bytes = value.to_bytes();
+    bytes.as_ref().iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 /// A scalar as device memory holds it.
@@ -184,5 +194,7 @@ mod tests {
         let one = Check::exact().output("x", &[1], &[1]);
         let two = Check::exact().output("x", &[2], &[2]);
         assert_ne!(one.digest, two.digest);
+        let wrong = Check::exact().output("x", &[1], &[2]);
+        assert_eq!((wrong.digest, wrong.expected), (two.digest, one.expected));
     }
 }

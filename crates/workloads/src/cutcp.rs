@@ -30,10 +30,11 @@ static INFO: Info = Info {
     kernels: &[Kernel::after(
         "cutcp_potential",
         "cuda_cutoff_potential_lattice6overlap",
-        [128, 1, 1],
+        [8, 2, 8],
         "once a layer of regions",
     )
-    .but([BLOCK, 1, 1], "once")],
+    .but([BLOCK, 1, 1], "once")
+    .shared(4096)],
     missing: &[],
     order_dependent: false,
     data: Data::Float,
@@ -41,8 +42,8 @@ static INFO: Info = Info {
     fill: Fill::Partial(
         "regions at the edges have fewer atoms within the cutoff, and there are six for an SM: in the algorithm",
     ),
-    known: Known::Recalled,
-    shape_from: "a block of 128 threads for a cube of 8 x 8 x 8 points, bins of eight atoms in shared memory, their offsets in constant memory, as Parboil's; its cutoff is 12 angstroms, ours 4, so that a GPU is filled by fewer instructions",
+    known: Known::Read,
+    shape_from: "a block of 128 threads for a cube of 8 x 8 x 8 points, bins of eight atoms in shared memory, their offsets in constant memory, as Parboil's, which brings 32 bins at a time, ours one; its cutoff is 12 angstroms, ours 4, so that a GPU is filled by fewer instructions",
     values_from: "a point every half angstrom; a tenth of an atom a cubic angstrom, as in water, with charges of up to 1 either way",
     generator: 3,
     source: include_str!("../cuda/cutcp.cu"),

@@ -25,7 +25,7 @@ static INFO: Info = Info {
     domain: "physics",
     suite: "Rodinia",
     program: "lavaMD",
-    kernels: &[Kernel::after("lavamd_forces", "kernel_gpu_cuda", [128, 1, 1], "once")],
+    kernels: &[Kernel::after("lavamd_forces", "kernel_gpu_cuda", [128, 1, 1], "once").shared(7200)],
     missing: &[],
     order_dependent: false,
     data: Data::Float,
@@ -33,7 +33,7 @@ static INFO: Info = Info {
     fill: Fill::Partial(
         "boxes at the edges have fewer neighbours, and there are two or three for an SM: in the algorithm",
     ),
-    known: Known::Recalled,
+    known: Known::Read,
     shape_from: "a block of 128 threads a box of 100 particles, the own box and one neighbour in shared memory, as Rodinia's with 10 x 10 x 10 boxes; Rodinia computes in double precision, ours in single",
     values_from: "places and charges in tenths from 0.1 to 1, as Rodinia draws them, and a decay of 0.5",
     generator: 3,

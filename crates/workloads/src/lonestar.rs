@@ -29,7 +29,9 @@ static BFS: Info = Info {
     order_dependent: true,
     data: Data::Integer,
     dims: &[NODES],
-    fill: Fill::Partial("the first and last levels have few nodes: in the algorithm"),
+    fill: Fill::Partial(
+        "a node's edges are gone through by one thread, and the source and other hubs have thousands of them: in the algorithm",
+    ),
     known: Known::Recalled,
     shape_from: "a node of the worklist a thread, a launch a level, as LonestarGPU's program with worklists; its blocks follow the device",
     values_from: "a graph with hubs: a node has edges to ten nodes drawn by the cube of a uniform number, so that degrees fall off by a power law, as R-MAT graphs do",

@@ -30,7 +30,7 @@ static INFO: Info = Info {
     data: Data::Float,
     dims: &[ATOMS, NEIGHBOURS, PASSES],
     fill: Fill::Full,
-    known: Known::Recalled,
+    known: Known::Read,
     shape_from: "blocks of 256 threads, an atom a thread, 128 neighbours each, positions through a texture, as SHOC's with 12288 atoms and more",
     values_from: "uniform positions in a cube; SHOC's has an edge of 20 for any number of atoms, ours the density of its least problem. Neighbours are the nearest atoms, by distance, as SHOC's; cutoff and constants are SHOC's",
     generator: 3,

@@ -14,11 +14,11 @@ const CUTOFF2: f32 = 4.0;
 /// A quarter of the square of the window's parameter.
 const SHAPE: f32 = 8.0;
 // Tiles along each axis.
-const X: Dim = Dim::new("x", [3, 4, 6, 12]);
+const X: Dim = Dim::new("x", [3, 4, 8, 12]);
 const Y: Dim = Dim::new("y", [1, 4, 8, 12]);
 const Z: Dim = Dim::new("z", [2, 5, 8, 20]);
 // Samples of a tile, in the mean.
-const DENSITY: Dim = Dim::new("samples", [14, 11, 5, 5]);
+const DENSITY: Dim = Dim::new("samples", [14, 11, 4, 5]);
 
 static INFO: Info = Info {
     name: "mri_gridding",
@@ -27,9 +27,9 @@ static INFO: Info = Info {
     suite: "Parboil",
     program: "mri-gridding",
     kernels: &[
-        Kernel::after("gridding_bin", "binning_kernel", [BLOCK, 1, 1], "once").block_unknown(),
-        Kernel::after("gridding_reorder", "reorder_kernel", [BLOCK, 1, 1], "once").block_unknown(),
-        Kernel::after("gridding_gather", "gridding_GPU", [8, 4, 2], "once"),
+        Kernel::after("gridding_bin", "binning_kernel", [512, 1, 1], "once").but([BLOCK, 1, 1], "once"),
+        Kernel::after("gridding_reorder", "reorder_kernel", [512, 1, 1], "once").but([BLOCK, 1, 1], "once"),
+        Kernel::after("gridding_gather", "gridding_GPU", [8, 4, 2], "once").shared(1536),
     ],
     missing: &[
         "splitSort and splitRearrange, the kernels of the sort, and those of the scan: the host sorts the samples by their tiles",
@@ -38,10 +38,10 @@ static INFO: Info = Info {
     data: Data::Float,
     dims: &[X, Y, Z, DENSITY],
     fill: Fill::Full,
-    known: Known::Recalled,
-    shape_from: "a block of 8 x 4 x 2 threads a tile of as many cells, samples through shared memory, as Parboil's",
+    known: Known::Read,
+    shape_from: "a block of 8 x 4 x 2 threads a tile of as many cells, samples through shared memory, as Parboil's, whose block then takes four tiles, one above the other, and sorts samples by cells, ours by tiles",
     values_from: "places that are densest in the middle of the grid, as along spokes or spirals of a scan; values roughly normal, with a weight by density",
-    generator: 3,
+    generator: 4,
     source: include_str!("../cuda/mri_gridding.cu"),
     ptx: include_str!("../ptx/mri_gridding.ptx"),
 };

@@ -32,7 +32,7 @@ static INFO: Info = Info {
     data: Data::Float,
     dims: &[VOXELS, SAMPLES, CHUNK],
     fill: Fill::Full,
-    known: Known::Recalled,
+    known: Known::Read,
     shape_from: "a voxel a thread in blocks of 256, samples by chunks through constant memory (1024 in Parboil, fewer in ours, whose runs are shorter)",
     values_from: "a spiral of sample points around the centre of k-space with fading normal phi, voxels of a regular grid from -0.5 to 0.5, the form of Parboil's 32_32_32 data",
     generator: 3,

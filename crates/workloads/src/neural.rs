@@ -36,7 +36,7 @@ static INFO: Info = Info {
     ],
     missing: &[],
     order_dependent: false,
-    data: Data::Float,
+    data: Data::Mixed,
     dims: &[IMAGES, SECOND_MAPS, NEURONS],
     fill: Fill::Full,
     known: Known::Read,

@@ -52,7 +52,7 @@ static INFO: Info = Info {
     data: Data::Integer,
     dims: &[LENGTH],
     fill: Fill::Partial("diagonals of tiles grow from one to many and shrink again: in the algorithm"),
-    known: Known::Recalled,
+    known: Known::Read,
     shape_from: "Rodinia's 16 threads for a tile of 16 x 16",
     values_from: "sequences of amino acids scored by BLOSUM62, as Rodinia's",
     generator: 3,

@@ -30,7 +30,7 @@ static INFO: Info = Info {
     data: Data::Float,
     dims: &[ROWS, COLS, DEPTH],
     fill: Fill::Full,
-    known: Known::Recalled,
+    known: Known::Read,
     shape_from: "a tile in shared memory and a block of results in registers, as Parboil's; ours has 256 threads for a tile of 64 x 64, theirs 128 for 128 x 16",
     values_from: "uniform numbers from 0 to 1, as Parboil's generator draws them",
     generator: 3,

@@ -21,7 +21,7 @@ pub struct Info {
     pub missing: &'static [&'static str],
     /// Whether what its threads do depends on the order in which stores and atomics of others take effect. Outputs never do.
     pub order_dependent: bool,
-    /// What its arithmetic works on, by dynamic instruction mix.
+    /// What its arithmetic works on, by dynamic instruction mix at small size.
     pub data: Data,
     /// The problem's dimensions at each size.
     pub dims: &'static [Dim],
@@ -34,7 +34,7 @@ pub struct Info {
     /// Where the values of the inputs come from.
     pub values_from: &'static str,
     /// Version of the generator of its inputs: to be raised when the same size and seed give other inputs, so that results kept from before
-    /// are not taken for new ones. The generators of all programs were frozen at 3.
+    /// are not taken for new ones. The generators of all programs were frozen at 3; CHANGELOG.md tells what changed since.
     pub generator: u32,
     /// CUDA source text.
     pub source: &'static str,
@@ -58,6 +58,14 @@ pub enum Data {
 }
 
 impl Data {
+    /// Kinds of operation that are arithmetic with integers, by their names in the counters `ops.NAME.count`.
+    pub const INTEGER: &[&str] =
+        &["int_add", "int_mul", "int_wide", "shift", "logic", "min_max", "compare", "bit_count", "dot"];
+    /// Kinds of operation that are arithmetic in floating point, special functions aside.
+    pub const FLOAT: &[&str] = &["fp16", "fp32_add", "fp32_mul", "fp64"];
+    /// Special functions, which are arithmetic in floating point too.
+    pub const SPECIAL: &[&str] = &["reciprocal", "root", "exponential", "logarithm", "sine"];
+
     pub fn name(self) -> &'static str {
         match self {
             Data::Integer => "int",
@@ -159,7 +167,7 @@ impl Kernel {
         self
     }
 
-    /// The original's static shared memory, in bytes.
+    /// Shared memory of a block of the original, in bytes.
     pub(crate) const fn shared(mut self, bytes: u32) -> Kernel {
         if let Some(original) = &mut self.original {
             original.shared_bytes = Some(bytes);

@@ -5,15 +5,13 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use warpwatt_results::RunRecord;
+use warpwatt_workloads::Data;
 
 use super::runs::{BANDWIDTH, CARD, Measured};
 use super::sheet::{Cell, Heading, Sheet, heading, percent};
 use crate::exit::{Exit, Failure};
 
-/// Kinds of operations, by their names in `ops.NAME.count`. Whatever is in none of them is in the last column.
-const INTEGER: &[&str] = &["int_add", "int_mul", "int_wide", "shift", "logic", "min_max", "bit_count", "dot"];
-const FLOAT: &[&str] = &["fp16", "fp32_add", "fp32_mul", "fp64"];
-const SPECIAL: &[&str] = &["reciprocal", "root", "exponential", "logarithm", "sine"];
+/// Kinds of operations beside arithmetic, by their names in `ops.NAME.count`. Whatever is in none of them is in the last column.
 const MEMORY: &[&str] = &["load", "store", "atomic", "texture", "surface"];
 const CONTROL: &[&str] = &["branch", "barrier", "fence", "vote", "shuffle", "system"];
 
@@ -24,17 +22,18 @@ fn operations(measured: &Measured, kinds: &[&str], what: &str) -> f64 {
 pub fn mix(measured: &[Measured]) -> Sheet {
     let row = |one: &Measured| {
         let all = one.run(CARD).map_or(0.0, |run| run.totals.warp_instructions as f64);
-        let shares = [INTEGER, FLOAT, SPECIAL, MEMORY, CONTROL].map(|kinds| operations(one, kinds, "count"));
+        let shares = [Data::INTEGER, Data::FLOAT, Data::SPECIAL, MEMORY, CONTROL]
+            .map(|kinds| operations(one, kinds, "count"));
         let rest = all - shares.iter().sum::<f64>();
         let lanes = |kinds: &[&str]| operations(one, kinds, "lanes.count");
-        let (float, integer) = (lanes(FLOAT) + lanes(SPECIAL), lanes(INTEGER));
+        let (float, integer) = (lanes(Data::FLOAT) + lanes(Data::SPECIAL), lanes(Data::INTEGER));
         let issued = one.count(CARD, "sm.lanes.histogram").unwrap_or_default()
             + one.count(CARD, "sm.no_lanes.count").unwrap_or_default();
         let full = one.buckets(CARD, "sm.lanes.histogram", 31..32).unwrap_or_default();
         let mut cells: Vec<Cell> =
             shares.iter().chain([&rest]).map(|part| percent(*part, all).into()).collect();
         cells.push(percent(float, float + integer).into());
-        cells.push(Cell::Word(one.workload.info().data.name().to_owned()));
+        cells.push(Cell::Word(Data::of_mix(float as u64, integer as u64).name().to_owned()));
         cells.push(one.count(CARD, "exec.lanes_per_warp_instruction.ratio").into());
         cells.push(percent(issued - full, issued).into());
         (one.name(), cells)
@@ -42,9 +41,9 @@ pub fn mix(measured: &[Measured]) -> Sheet {
     Sheet {
         key: "mix",
         title: "Instructions",
-        note: "Warp instructions by kind in percent: integer, floating-point, special functions, memory, control, and the rest (moves, \
-               conversions, comparisons). `fp %`: floating-point lanes of all arithmetic. `data`: the class in the table of workloads, by \
-               dynamic mix. `lanes`: active lanes of an instruction in the mean. `part %`: instructions that fewer than 32 lanes execute.",
+        note: "Warp instructions by kind in percent: integer, floating-point, special functions, memory, control, and the rest (moves and \
+               conversions). `fp %`: floating-point lanes of all arithmetic. `data`: the class by this share: int below 10 %, mixed below 25 %, \
+               float. `lanes`: active lanes of an instruction in the mean. `part %`: instructions that fewer than 32 lanes execute.",
         headings: vec![
             heading("integer", "int", 1),
             heading("float", "float", 1),

@@ -13,8 +13,8 @@
   forget        finished tasks are unknown at once
   faults        a list of failures: {"kind", "start" or "every", "after", "below_mb"}
 
-A failure meets the task that is the Nth one to be started in all (`start`), or every one, once its start has ended `after` points, and only if it was
-submitted with less than `below_mb`. Kinds: requeue (killed, and started anew), preempt (the same by SIGTERM), zombie (started anew while the old process goes on), lost
+A failure meets the task that is the Nth one to be started in all (`start`), or every one, once its start has ended `after` points and runs another, and only
+if it was submitted with less than `below_mb`. Kinds: requeue (killed, and started anew), preempt (the same by SIGTERM), zombie (started anew while the old process goes on), lost
 (NODE_FAIL for good), timeout, oom, killed (by signal 9, which Slurm calls FAILED), cancel, crash (exit code 1 before anything is run), and lag (results
 and journal appear only `seconds` after the end).
 """
@@ -83,14 +83,18 @@ def fault(job, task):
     return {}
 
 
-def ended(job, index, start):
-    """Points that the Nth start of a task has ended."""
+def told(job, index, start, what):
+    """Points that the Nth start of a task has begun, or ended."""
     path = os.path.join(os.path.dirname(job["output"]), f"task-{index}.{start}.journal")
     try:
         text = open(path).read()
     except OSError:
         return []
-    return re.findall(r'"(?:done|failed)":\{"key":"(\w+)"', text)
+    return re.findall(rf'"(?:{what})":\{{"key":"(\w+)"', text)
+
+
+def ended(job, index, start):
+    return told(job, index, start, "done|failed")
 
 
 def run(number, index):
@@ -111,10 +115,12 @@ def run(number, index):
         state["jobs"][number]["tasks"][index]["pid"] = process.pid
     hit = False
     while process.poll() is None:
-        if kind not in ("", "lag", "crash") and len(ended(job, index, before)) >= one.get("after", 0):
-            hit = True
-            break
-        time.sleep(0.005)
+        if kind not in ("", "lag", "crash"):
+            done = len(ended(job, index, before))
+            hit = done >= one.get("after", 0) and len(told(job, index, before, "begin")) > done
+            if hit:
+                break
+        time.sleep(0.002)
     if kind in ("requeue", "lost", "oom", "killed") and hit:
         os.killpg(process.pid, signal.SIGKILL)
     if kind in ("preempt", "timeout", "cancel") and hit:

@@ -44,6 +44,7 @@ use clap::Parser;
 use args::{Cli, Command, GpuCommand, LaunchCommand};
 use console::Console;
 pub use exit::Exit;
+pub use slurm::settings::SLURM as SLURM_KEYS;
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {

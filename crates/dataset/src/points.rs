@@ -34,22 +34,22 @@ fn identity<'a>(rows: &[&'a Measured<'a>]) -> Vec<Column> {
     let text = |name: &str, of: &dyn Fn(&Measured) -> Option<String>| {
         Column::text(name, rows.iter().map(|row| of(row)))
     };
-    let inputs = |row: &Measured| row.record.inputs.clone();
     vec![
         text("experiment", &|row| Some(row.experiment.to_owned())),
         text("configuration", &|row| Some(row.configuration.to_owned())),
         text("subject", &|row| {
-            Some(match (inputs(row).workload, inputs(row).program) {
-                (Some(workload), _) => workload,
-                (None, program) => program.unwrap_or_default().join(" "),
+            let inputs = &row.record.inputs;
+            Some(match (&inputs.workload, &inputs.program) {
+                (Some(workload), _) => workload.clone(),
+                (None, program) => program.as_deref().unwrap_or_default().join(" "),
             })
         }),
-        text("size", &|row| inputs(row).size),
+        text("size", &|row| row.record.inputs.size.clone()),
         Column::count("seed", rows.iter().map(|row| row.record.inputs.seed)),
         text("gpu", &|row| Some(row.record.inputs.gpu.as_ref()?.name.clone())),
         text("settings", &|row| Some(row.point.settings.join(" "))),
         text("techniques", &|row| Some(row.record.inputs.techniques.join(" "))),
-        text("technology", &|row| inputs(row).technology),
+        text("technology", &|row| row.record.inputs.technology.clone()),
         text("key", &|row| Some(row.record.key.clone())),
     ]
 }

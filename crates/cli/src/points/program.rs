@@ -65,7 +65,8 @@ pub fn run(task: &Task, words: &[String], flag: &Arc<AtomicBool>) -> Result<Poin
         let reasons: Vec<_> = document.diagnostics.iter().map(|found| found.message.clone()).collect();
         return Err(failed(format!("the run is not complete: {}", reasons.join("; "))));
     }
-    task.target.technology.energies.groups(&mut document);
+    let target = task.target().map_err(|failure| Missing::Failed(failure.message))?;
+    target.technology.energies.groups(&mut document);
     PointRecord::of(task.key.clone(), document)
         .ok_or_else(|| failed("no kernel was timed, so that there is no energy".to_owned()))
 }

@@ -29,7 +29,8 @@ pub enum Missing {
 pub fn run(task: &Task, known: &Known, flag: &Arc<AtomicBool>) -> Result<PointRecord, Missing> {
     match &task.subject {
         Subject::Job(job) => {
-            let document = record(job, &task.target, task.point.predication, known, flag)?;
+            let target = task.target().map_err(|failure| Missing::Failed(failure.message))?;
+            let document = record(job, &target, task.point.predication, known, flag)?;
             PointRecord::of(task.key.clone(), document)
                 .ok_or_else(|| Missing::Failed("nothing was timed, so that there is no energy".to_owned()))
         }

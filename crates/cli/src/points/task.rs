@@ -29,7 +29,6 @@ pub struct Task {
     /// What was asked for, with techniques in canonical form.
     pub point: Point,
     pub key: String,
-    pub target: Arc<Target>,
     /// Hash of all parameters of the GPU.
     pub gpu_sha256: Arc<str>,
     pub subject: Subject,
@@ -49,30 +48,50 @@ type Configuration = (String, Vec<String>, Vec<String>, String);
 pub struct Planner {
     /// Hash of the program that runs, which stands for everything that is built in.
     build: String,
-    targets: HashMap<Configuration, Ready>,
+    configurations: HashMap<Configuration, Ready>,
     /// Hashes of files and of texts that are built in, by name.
     hashes: HashMap<String, String>,
 }
 
+/// What is kept of a configuration: a sweep may have a million of them, and a GPU with its table of energies takes 50 KB.
 #[derive(Clone)]
 struct Ready {
-    target: Arc<Target>,
+    /// In canonical form.
+    techniques: Arc<[String]>,
     gpu_sha256: Arc<str>,
     technology_sha256: Arc<str>,
+}
+
+impl Task {
+    /// What `run` would make of the point. Points run side by side, each on one thread.
+    pub fn target(&self) -> Result<Target, Failure> {
+        target(&self.point)
+    }
+}
+
+fn target(point: &Point) -> Result<Target, Failure> {
+    let gpu = GpuArgs {
+        gpu: Some(point.gpu.clone()),
+        set: point.settings.clone(),
+        with: point.techniques.clone(),
+        ..GpuArgs::default()
+    };
+    let technology = Some(point.technology.clone());
+    Target::new(&Timing { gpu, threads: Some(1), technology, ..Timing::default() })
 }
 
 impl Planner {
     pub fn new() -> Result<Planner, Failure> {
         let bytes = own::bytes()
             .map_err(|error| Failure::new(Exit::Io, format!("cannot read the program that runs: {error}")))?;
-        Ok(Planner { build: sha256_hex(&bytes), targets: HashMap::new(), hashes: HashMap::new() })
+        Ok(Planner { build: sha256_hex(&bytes), configurations: HashMap::new(), hashes: HashMap::new() })
     }
 
     pub fn task(&mut self, name: String, mut point: Point) -> Result<Task, Failure> {
-        let Ready { target, gpu_sha256, technology_sha256 } = self.configuration(&point)?;
+        let Ready { techniques, gpu_sha256, technology_sha256 } = self.configuration(&point)?;
         // What settings say about techniques is in their canonical form.
         point.settings.retain(|text| technique::setting(text).is_none());
-        point.techniques = target.timed.techniques.canonical();
+        point.techniques = techniques.to_vec();
         // A program has no generator of ours.
         let mut generator = 0;
         let (subject, words, files, seed, size) = match (&point.workload, &point.command) {
@@ -92,7 +111,7 @@ impl Planner {
                 (Subject::Job(job), vec![name.to_owned()], vec![ptx], seed, size.name())
             }
             (None, Some(words)) => {
-                profile::read_for_a_program(&mut target.timed.techniques.clone())?;
+                profile::read_for_a_program(&mut target(&point)?.timed.techniques)?;
                 let files = self.program_files(words, &point.files)?;
                 (Subject::Program(words.clone()), words.clone(), files, 0, "")
             }
@@ -114,30 +133,22 @@ impl Planner {
             size,
         };
         let key = parts.key().map_err(internal)?;
-        Ok(Task { name, point, key, target, gpu_sha256, subject })
+        Ok(Task { name, point, key, gpu_sha256, subject })
     }
 
-    /// What `run` would make of these settings. Points run side by side, each on one thread.
     fn configuration(&mut self, point: &Point) -> Result<Ready, Failure> {
         let given =
             (point.gpu.clone(), point.settings.clone(), point.techniques.clone(), point.technology.clone());
-        if let Some(ready) = self.targets.get(&given) {
+        if let Some(ready) = self.configurations.get(&given) {
             return Ok(ready.clone());
         }
-        let gpu = GpuArgs {
-            gpu: Some(point.gpu.clone()),
-            set: point.settings.clone(),
-            with: point.techniques.clone(),
-            ..GpuArgs::default()
-        };
-        let technology = Some(point.technology.clone());
-        let target = Target::new(&Timing { gpu, threads: Some(1), technology, ..Timing::default() })?;
+        let target = target(point)?;
         let ready = Ready {
             gpu_sha256: sha256(&target.timed.config).into(),
             technology_sha256: sha256_hex(target.technology.file.text.as_bytes()).into(),
-            target: Arc::new(target),
+            techniques: target.timed.techniques.canonical().into(),
         };
-        self.targets.insert(given, ready.clone());
+        self.configurations.insert(given, ready.clone());
         Ok(ready)
     }
 

@@ -15,6 +15,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use warpwatt_papers::Point;
 use warpwatt_results::sha256_hex;
@@ -46,6 +47,15 @@ pub struct Request {
     /// What it is expected to take.
     pub seconds: f64,
     pub point: Point,
+}
+
+/// What the one who waits for a point has to know of it.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub struct Brief {
+    pub key: String,
+    pub name: String,
+    pub tries: u32,
+    pub seconds: f64,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -176,7 +186,8 @@ impl Batch {
         &self.about.sbatch
     }
 
-    pub fn requests(&self, task: usize) -> Result<Vec<Request>, Failure> {
+    /// The points of a task: [`Request`]s, or [`Brief`] ones.
+    pub fn list<T: DeserializeOwned>(&self, task: usize) -> Result<Vec<T>, Failure> {
         let path = list_file(&self.folder, task);
         let text = fs::read_to_string(&path).map_err(|error| Failure::io("read", &path, &error))?;
         let read = |line: &str| serde_json::from_str(line);

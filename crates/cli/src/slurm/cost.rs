@@ -81,20 +81,28 @@ fn factor(point: &Point) -> f64 {
     TECHNIQUE_FACTOR.powi(i32::try_from(point.techniques.len()).unwrap_or(1))
 }
 
-/// Divides points, given by what each takes, into tasks of about so many seconds on so many cores: numbers of points in each, in their order.
-pub fn pack(seconds: &[f64], cpus: u32, task_seconds: f64) -> Vec<usize> {
+/// Divides points, each with what it takes, into at most so many tasks of about so many seconds on so many cores. What has no room is not looked at.
+pub fn pack<T>(
+    points: impl Iterator<Item = (T, f64)>,
+    cpus: u32,
+    task_seconds: f64,
+    most: usize,
+) -> Vec<Vec<(T, f64)>> {
     let room = task_seconds * f64::from(cpus.max(1));
-    let (mut tasks, mut count, mut sum) = (Vec::new(), 0, 0.0);
-    for &cost in seconds {
-        if count > 0 && sum + cost > room {
-            tasks.push(count);
-            (count, sum) = (0, 0.0);
+    let mut tasks: Vec<Vec<(T, f64)>> = Vec::new();
+    let mut sum = 0.0;
+    for (point, cost) in points {
+        if tasks.is_empty() || sum + cost > room {
+            if tasks.len() == most {
+                break;
+            }
+            tasks.push(Vec::new());
+            sum = 0.0;
         }
-        count += 1;
         sum += cost;
-    }
-    if count > 0 {
-        tasks.push(count);
+        if let Some(last) = tasks.last_mut() {
+            last.push((point, cost));
+        }
     }
     tasks
 }
@@ -135,9 +143,16 @@ mod tests {
 
     #[test]
     fn tasks_are_filled_in_order_and_none_is_empty() {
-        assert_eq!(pack(&[1.0; 10], 1, 3.0), [3, 3, 3, 1]);
-        assert_eq!(pack(&[1.0; 10], 2, 3.0), [6, 4]);
-        assert_eq!(pack(&[9.0, 1.0, 9.0], 1, 3.0), [1, 1, 1], "a long point has a task of its own");
-        assert!(pack(&[], 1, 3.0).is_empty());
+        let lengths = |seconds: &[f64], cpus, most| -> Vec<usize> {
+            let tasks = pack(seconds.iter().copied().enumerate(), cpus, 3.0, most);
+            let places: Vec<_> = tasks.iter().flatten().map(|(place, _)| *place).collect();
+            assert_eq!(places, (0..places.len()).collect::<Vec<_>>());
+            tasks.iter().map(Vec::len).collect()
+        };
+        assert_eq!(lengths(&[1.0; 10], 1, 9), [3, 3, 3, 1]);
+        assert_eq!(lengths(&[1.0; 10], 2, 9), [6, 4]);
+        assert_eq!(lengths(&[1.0; 10], 1, 2), [3, 3], "the others have no room");
+        assert_eq!(lengths(&[9.0, 1.0, 9.0], 1, 9), [1, 1, 1], "a long point has a task of its own");
+        assert!(lengths(&[], 1, 9).is_empty());
     }
 }

@@ -277,22 +277,17 @@ impl<'a> Engine<'a> {
     fn lists(&mut self, memory_mb: u64, room: usize) -> (Vec<Vec<Request>>, Vec<Todo>) {
         let alone = memory_mb > self.settings.memory_mb;
         let task_seconds = if alone { 0.0 } else { self.settings.task_minutes * 60.0 };
-        let same: Vec<Todo> = self.todo.iter().filter(|todo| todo.memory_mb == memory_mb).copied().collect();
-        let seconds: Vec<_> =
-            same.iter().map(|todo| self.costs.seconds(&self.tasks[todo.point].point)).collect();
-        let mut lists = Vec::new();
-        let mut at = 0;
-        for count in cost::pack(&seconds, self.settings.cpus, task_seconds).into_iter().take(room) {
-            let request = |at: usize| {
-                let (todo, task) = (&same[at], &self.tasks[same[at].point]);
-                let (key, name) = (task.key.clone(), task.name.clone());
-                Request { key, name, tries: todo.tries, seconds: seconds[at], point: task.point.clone() }
-            };
-            lists.push((at..at + count).map(request).collect());
-            at += count;
-        }
-        let taken = same[..at].to_vec();
-        let mut left = at;
+        let same = self.todo.iter().filter(|todo| todo.memory_mb == memory_mb).copied();
+        let costly = same.map(|todo| (todo, self.costs.seconds(&self.tasks[todo.point].point)));
+        let packed = cost::pack(costly, self.settings.cpus, task_seconds, room);
+        let request = |(todo, seconds): &(Todo, f64)| {
+            let Task { key, name, point, .. } = &self.tasks[todo.point];
+            let (key, name, point) = (key.clone(), name.clone(), point.clone());
+            Request { key, name, tries: todo.tries, seconds: *seconds, point }
+        };
+        let lists = packed.iter().map(|list| list.iter().map(&request).collect()).collect();
+        let taken: Vec<_> = packed.into_iter().flatten().map(|(todo, _)| todo).collect();
+        let mut left = taken.len();
         self.todo.retain(|todo| {
             let take = left > 0 && todo.memory_mb == memory_mb;
             left -= usize::from(take);

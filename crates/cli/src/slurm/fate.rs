@@ -48,8 +48,8 @@ impl Case<'_> {
         if *self.end == End::Cancelled {
             return Fate::Failed("its job was cancelled; the same command submits it again".to_owned());
         }
-        // A task that could not even begin is tried again like a point that ends it.
-        if !running && (self.began || self.end.is_memory() || *self.end == End::Timeout) {
+        // What waited for another point is run again; a task that began none is tried a few times, like a point that ends its task.
+        if !running && self.began {
             return again(tries);
         }
         if running && self.end.is_memory() {
@@ -135,6 +135,10 @@ mod tests {
         assert_eq!(never.fate(false, 0), again(1, 1000));
         let Fate::Failed(reason) = never.fate(false, 2) else { panic!("it ends") };
         assert!(reason.contains("3 times before it began") && reason.contains("not found"), "{reason}");
+        for end in [End::OutOfMemory, End::Timeout, End::Unknown, End::Completed] {
+            let never = Case { began: false, ..case(&end) };
+            assert!(matches!(never.fate(false, 2), Fate::Failed(_)), "{end:?} ends");
+        }
     }
 
     #[test]

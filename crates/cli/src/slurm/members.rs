@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use super::batch::{Batch, Request};
+use super::batch::{Batch, Brief};
 use super::journal::{Line, Reader};
 use super::queue::{End, Row, Stand};
 use crate::exit::Failure;
@@ -20,7 +20,7 @@ pub enum Told {
 }
 
 pub struct Held {
-    pub request: Request,
+    pub request: Brief,
     pub told: Told,
     /// The result is there, or the failure is noted: nothing is left to do.
     pub settled: bool,
@@ -41,6 +41,8 @@ pub struct Member {
     pub settled: bool,
     /// It was over before this process came.
     pub before: bool,
+    /// Places of points in the list, in the order of their keys.
+    by_key: Vec<usize>,
     reader: Reader,
     /// Points that each start ended.
     ended: Vec<usize>,
@@ -55,13 +57,16 @@ pub struct Open {
 impl Open {
     pub fn new(batch: Batch) -> Result<Open, Failure> {
         let member = |task| {
-            let requests = batch.requests(task)?;
-            let held = requests
+            let requests: Vec<Brief> = batch.list(task)?;
+            let held: Vec<_> = requests
                 .into_iter()
                 .map(|request| Held { request, told: Told::Waiting, settled: false })
                 .collect();
+            let mut by_key: Vec<_> = (0..held.len()).collect();
+            by_key.sort_unstable_by(|a, b| held[*a].request.key.cmp(&held[*b].request.key));
             Ok(Member {
                 held,
+                by_key,
                 stand: None,
                 over: None,
                 refused: None,
@@ -147,10 +152,12 @@ impl Member {
         if !matches!(told, Told::Running(_)) {
             self.ended[start] += 1;
         }
-        if let Some(held) = self.held.iter_mut().find(|held| held.request.key == key)
-            && !matches!(held.told, Told::Done(_))
-        {
-            held.told = told;
+        let place = self.by_key.binary_search_by(|place| self.held[*place].request.key.cmp(&key));
+        if let Ok(place) = place {
+            let held = &mut self.held[self.by_key[place]];
+            if !matches!(held.told, Told::Done(_)) {
+                held.told = told;
+            }
         }
     }
 

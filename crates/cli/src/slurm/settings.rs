@@ -214,7 +214,10 @@ pub fn from_file(path: &Path, console: &Console) -> Result<Settings, Failure> {
             problems.error(at, error.message(), "the file has to be TOML; docs/sweeps.md has examples")
         }
     };
-    settings.map_err(|_| refused(path, &text, &mut problems.0, console))
+    match settings {
+        Ok(settings) if problems.0.is_empty() => Ok(settings),
+        _ => Err(refused(path, &text, &mut problems.0, console)),
+    }
 }
 
 fn refused(path: &Path, text: &str, problems: &mut [Diagnostic], console: &Console) -> Failure {

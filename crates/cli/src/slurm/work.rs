@@ -79,7 +79,7 @@ impl Worker<'_> {
             task,
             journal,
             console,
-            requests: batch.requests(task)?,
+            requests: batch.list(task)?,
             points: out.join(folder::POINTS),
             flag: interrupt::flag(),
             known: Known::default(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From a sweep to its points: every GPU with every set of techniques and every combination of parameters, for every subject and seed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use warpwatt_papers::{Point, REQUEST_SCHEMA};
 
@@ -51,7 +51,7 @@ impl Plan {
         let subjects = sweep.subjects.iter().map(shown).collect();
         let mut plan = Plan { configurations, subjects, cells: Vec::new(), tasks: Vec::new() };
         let mut planner = Planner::new()?;
-        let mut known = BTreeMap::new();
+        let mut known = HashMap::new();
         for (configuration, how) in plan.configurations.iter().enumerate() {
             for (subject, what) in sweep.subjects.iter().enumerate() {
                 let seeds = match what {
@@ -110,6 +110,7 @@ fn point(sweep: &Sweep, how: &Configuration, what: &Subject, seed: u64) -> Point
 /// All combinations, the last key fastest; those that are the same stand once.
 fn configurations(sweep: &Sweep) -> Vec<Configuration> {
     let mut found: Vec<Configuration> = Vec::new();
+    let mut names = HashSet::new();
     let combinations: usize = sweep.parameters.iter().map(|(_, values)| values.len()).product();
     for gpu in &sweep.gpus {
         for techniques in &sweep.techniques {
@@ -123,7 +124,7 @@ fn configurations(sweep: &Sweep) -> Vec<Configuration> {
                 chosen.reverse();
                 chosen.retain(|(key, _)| counts(key, techniques));
                 let configuration = configuration(sweep, gpu, techniques, &chosen);
-                if found.iter().all(|other| other.name != configuration.name) {
+                if names.insert(configuration.name.clone()) {
                     found.push(configuration);
                 }
             }

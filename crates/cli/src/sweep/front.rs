@@ -16,40 +16,50 @@ pub struct Cost {
     pub energy_j: f64,
 }
 
-impl Cost {
-    /// As good in both, and better in one.
-    fn beats(self, other: Cost) -> bool {
-        self.seconds <= other.seconds && self.energy_j <= other.energy_j && self != other
-    }
-}
-
 /// Which costs no other beats. What has no cost is on no front.
+///
+/// From the quickest on, with those that take as long by energy: a cost is on the front if none that is quicker takes as little energy, and none that is as
+/// quick takes less.
 pub fn front(costs: &[Option<Cost>]) -> Vec<bool> {
-    let beaten = |cost: Cost| costs.iter().flatten().any(|other| other.beats(cost));
-    costs.iter().map(|cost| cost.is_some_and(|cost| !beaten(cost))).collect()
+    let mut order: Vec<(usize, Cost)> =
+        costs.iter().enumerate().filter_map(|(place, cost)| Some((place, (*cost)?))).collect();
+    order.sort_by(|(_, a), (_, b)| {
+        a.seconds.total_cmp(&b.seconds).then_with(|| a.energy_j.total_cmp(&b.energy_j))
+    });
+    let mut on = vec![false; costs.len()];
+    let mut last: Option<Cost> = None;
+    for (place, cost) in order {
+        // The least energy of all before it is that of the last one on the front.
+        on[place] = last.is_none_or(|last| cost.energy_j < last.energy_j || cost == last);
+        if on[place] {
+            last = Some(cost);
+        }
+    }
+    on
 }
 
 /// Costs by subject and configuration: means over seeds.
 pub fn costs(plan: &Plan, records: &[Option<PointRecord>]) -> Vec<Vec<Option<Cost>>> {
-    let of = |subject: usize, configuration: usize| {
-        let cells: Vec<_> = plan
-            .cells
-            .iter()
-            .filter(|cell| (cell.subject, cell.configuration) == (subject, configuration))
-            .collect();
-        let mut sum = Cost { seconds: 0.0, energy_j: 0.0 };
-        for cell in &cells {
-            let record = records.get(cell.task)?.as_ref()?;
-            sum.seconds += record.seconds()?;
-            sum.energy_j += record.energy.total_j;
-        }
-        let count = cells.len() as f64;
-        (count > 0.0).then(|| Cost { seconds: sum.seconds / count, energy_j: sum.energy_j / count })
+    let none = (Some(Cost { seconds: 0.0, energy_j: 0.0 }), 0.0);
+    let mut sums = vec![vec![none; plan.configurations.len()]; plan.subjects.len()];
+    for cell in &plan.cells {
+        let cost = records
+            .get(cell.task)
+            .and_then(Option::as_ref)
+            .and_then(|record| Some(Cost { seconds: record.seconds()?, energy_j: record.energy.total_j }));
+        let (sum, count) = &mut sums[cell.subject][cell.configuration];
+        // Where one seed is missing, there is no mean.
+        *sum = sum.zip(cost).map(|(sum, cost)| Cost {
+            seconds: sum.seconds + cost.seconds,
+            energy_j: sum.energy_j + cost.energy_j,
+        });
+        *count += 1.0;
+    }
+    let mean = |(sum, count): (Option<Cost>, f64)| {
+        let sum = sum.filter(|_| count > 0.0)?;
+        Some(Cost { seconds: sum.seconds / count, energy_j: sum.energy_j / count })
     };
-    let configurations = 0..plan.configurations.len();
-    (0..plan.subjects.len())
-        .map(|subject| configurations.clone().map(|configuration| of(subject, configuration)).collect())
-        .collect()
+    sums.into_iter().map(|of_subject| of_subject.into_iter().map(mean).collect()).collect()
 }
 
 /// Costs over those of the first configuration, as geometric means over subjects; none where a subject has none.
@@ -167,6 +177,29 @@ mod tests {
         missing[0] = None;
         assert_eq!(front(&missing), [false, true, false, true, false, true]);
         assert!(front(&[]).is_empty());
+    }
+
+    /// The definition, pair by pair.
+    fn plain_front(costs: &[Option<Cost>]) -> Vec<bool> {
+        let beats = |a: &Cost, b: &Cost| a.seconds <= b.seconds && a.energy_j <= b.energy_j && a != b;
+        let beaten = |cost: &Cost| costs.iter().flatten().any(|other| beats(other, cost));
+        costs.iter().map(|cost| cost.is_some_and(|cost| !beaten(&cost))).collect()
+    }
+
+    #[test]
+    fn the_front_is_that_of_its_definition() {
+        let mut state = 1_u64;
+        for length in 0..200 {
+            let mut next = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                // Few values, so that many are the same.
+                (state >> 60) as f64
+            };
+            let some: Vec<_> = (0..length % 25)
+                .map(|_| (next() > 1.0).then(|| Cost { seconds: next(), energy_j: next() }))
+                .collect();
+            assert_eq!(front(&some), plain_front(&some), "{some:?}");
+        }
     }
 
     #[test]

@@ -31,6 +31,8 @@ fn the_command_reference_is_what_help_says() {
         &["entropy"],
         &["paper"],
         &["sweep"],
+        &["sweep", "status"],
+        &["sweep", "cancel"],
         &["point"],
         &["compare"],
         &["report"],
@@ -218,6 +220,18 @@ fn the_launch_file_guide_lists_every_key() {
     let (before, rest) = guide.split_once("<!-- keys -->\n").expect("the place of the tables");
     let (_, after) = rest.split_once("<!-- end -->").expect("the end of the tables");
     current("docs/launch-file.md", &format!("{before}<!-- keys -->\n{tables}\n<!-- end -->{after}"));
+}
+
+#[test]
+fn the_page_about_sweeps_lists_the_keys_of_slurm() {
+    let mut table = String::from("\n| key | what it is |\n|---|---|\n");
+    for key in warpwatt_cli::SLURM_KEYS.keys {
+        let _ = writeln!(table, "| `{}` | {} |", key.name, key.doc);
+    }
+    let page = std::fs::read_to_string(root().join("docs/sweeps.md")).expect("the page");
+    let (before, rest) = page.split_once("<!-- slurm -->\n").expect("the place of the table");
+    let (_, after) = rest.split_once("<!-- end -->").expect("the end of the table");
+    current("docs/sweeps.md", &format!("{before}<!-- slurm -->\n{table}\n<!-- end -->{after}"));
 }
 
 #[test]

@@ -222,7 +222,8 @@ fn a_task_that_is_killed_for_memory_is_tried_once_with_more() {
     let one = SWEEP
         .replace("seeds = [1, 2]\n", "")
         .replace("techniques = [\"none\", \"drowsy\"]\n", "")
-        .replace("[1, 2, 4]", "[1]");
+        .replace("[1, 2, 4]", "[1]")
+        .replace("vecadd@tiny", "bfs@small");
     let cluster = Cluster::with(json!({"faults": [{"kind": "oom", "every": true}]}), &one);
     let ran = cluster
         .sweep(&[])

@@ -244,8 +244,9 @@ fn a_called_function_saves_what_it_writes() {
             "ST.LOCAL.U32 [R1+0x4], R0",
             "CALL L9",
             "LD.LOCAL.U32 R2, [R1]",
-            "IADD3 R0, R2, R0, RZ",
-            "ST.SHARED.U32 [RZ], R0",
+            // R0 is data of the store above, which may not have read it yet.
+            "IADD3 R2, R2, R0, RZ",
+            "ST.SHARED.U32 [RZ], R2",
             "EXIT",
             "IADD3 R1, R1, 0xfffffff0, RZ",
             "ST.LOCAL.U32.SPILL [R1], R0",

@@ -38,6 +38,20 @@ fn stores(count: u32) -> String {
 const SUM: &str = "mul.wide.u32 %rd3, %r2, 4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;\nmul.wide.u32 %rd6, %r2, 12;\n\
     add.s64 %rd7, %rd1, %rd6;\nld.global.u32 %r3, [%rd4];\nld.global.u32 %r4, [%rd7];\nadd.u32 %r5, %r3, %r4;\nst.global.u32 [%rd5], %r5;";
 
+/// Loads from one address with offsets, all under way before the first result is read, and a store of a combination of them.
+fn loads(count: u32) -> String {
+    let mut body = String::from(
+        "mul.wide.u32 %rd3, %r2, 4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;\nmov.u32 %r50, 0;\n",
+    );
+    for i in 0..count {
+        body += &format!("ld.global.u32 %r{}, [%rd4+{}];\n", 10 + i, 4 * i);
+    }
+    for i in 0..count {
+        body += &format!("mad.lo.u32 %r{}, %r{}, 7, %r{};\n", 51 + i, 50 + i, 10 + i);
+    }
+    body + &format!("st.global.u32 [%rd5], %r{};", 50 + count)
+}
+
 fn words(uop: &Uop, source: usize) -> Vec<u8> {
     match uop.src[source] {
         Src::Reg(first) if first != Reg::ZERO => {
@@ -73,7 +87,7 @@ fn overwritten(code: &[Uop]) -> Vec<String> {
 #[test]
 fn registers_of_loads_and_stores_under_way_are_left_alone() {
     for sm in [50, 75] {
-        for body in [stores(2), stores(4), SUM.to_string()] {
+        for body in [stores(2), stores(4), SUM.to_string(), loads(2), loads(3), loads(4)] {
             let code = compiled(sm, "", &body).program.uops;
             assert_eq!(overwritten(&code), Vec::<String>::new(), "sm_{sm}\n{body}");
         }

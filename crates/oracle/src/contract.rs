@@ -2,11 +2,12 @@
 //! Which sums are executed as fused multiply-adds: what PTX allows for `mul` and `add` or `sub` without a rounding modifier, decided as ptxas
 //! decides it (docs/compiler.md, "Contraction"), on the program as it is written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use warpwatt_ptx::words::{Mod, Opcode};
 
-use crate::bind::{Instr, Operand};
+use crate::bind::{Instr, Operand, VariableAddress};
+use crate::flow::{self, Reaching, Slots, Writer};
 
 /// A sum that takes the factors of a product instead of the product.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,9 +20,6 @@ pub struct Fused {
     pub negated: bool,
 }
 
-/// Registers by slot.
-type Slots = BTreeSet<usize>;
-
 /// The product that a register holds, and whether with the other sign.
 type Held = (usize, bool);
 
@@ -33,13 +31,20 @@ struct Uses {
 
 /// Gives the sums of a function that are fused, by instruction.
 pub fn plan(code: &[Instr]) -> BTreeMap<usize, Fused> {
-    let blocks = blocks(code);
-    let live = live_after(code);
-    let mut plan = BTreeMap::new();
-    for block in &blocks {
-        contract(code, block, &live, &mut plan);
+    if !code.iter().any(is_product) {
+        return BTreeMap::new();
     }
-    plan
+    let order = flow::order(code);
+    let [before, after] = flow::live(code);
+    let blocks = flow::blocks(code, &order);
+    let facts = Facts { code, blocks, before, after, reaching: Reaching::new(code, &order) };
+    let mut uses = BTreeMap::new();
+    // The products among the operands of each sum.
+    let mut sums = BTreeMap::new();
+    for &at in &order {
+        facts.note(at, &mut uses, &mut sums);
+    }
+    choose(&order, &sums, &mut uses)
 }
 
 fn is_sum(instr: &Instr) -> bool {
@@ -54,233 +59,169 @@ fn is_product(instr: &Instr) -> bool {
         && instr.guard.is_none()
 }
 
-/// Whether the instruction branches by itself, by what its operands are, to a path for operands that its short sequence does not serve.
-fn has_slow_path(instr: &Instr) -> bool {
-    use Opcode::*;
-    let rounded = instr.form.ty().float() && !instr.form.has(Mod::Approx) && !instr.form.has(Mod::Full);
-    match instr.op {
-        Div | Rcp | Sqrt if rounded => true,
-        Div | Rem => instr.form.ty().bits == 64,
-        _ => false,
-    }
+/// What is known of the registers of a function.
+struct Facts<'a> {
+    code: &'a [Instr],
+    /// The start of each instruction's block.
+    blocks: BTreeMap<usize, usize>,
+    /// The registers that are needed before each instruction.
+    before: Vec<Slots>,
+    /// The registers that are needed after each instruction.
+    after: Vec<Slots>,
+    reaching: Reaching,
 }
 
-/// Whether the instruction has a slow path or is jumped over, so that what follows it is another block.
-fn splits(instr: &Instr) -> bool {
-    use Opcode::*;
-    match instr.op {
-        Bra | Brx | Ret | Exit | Trap => true,
-        Bar | Barrier | Call | Div | Rem | Rcp | Sqrt | Rsqrt | Ex2 | Lg2 | Tanh => {
-            instr.guard.is_some() || has_slow_path(instr)
+impl Facts<'_> {
+    /// The product that a register holds before an instruction, through copies and negations.
+    fn held(&self, at: usize, slot: usize) -> Option<Held> {
+        let Writer::One(writer) = self.reaching.before[at][slot] else { return None };
+        self.made(writer)
+    }
+
+    /// The product that an instruction makes or hands on.
+    fn made(&self, at: usize) -> Option<Held> {
+        let instr = &self.code[at];
+        if is_product(instr) {
+            let constants = instr.operands[1..].iter().all(|factor| self.is_immediate(at, factor));
+            return (!constants).then_some((at, false));
         }
-        _ => false,
-    }
-}
-
-/// Where control may go from an instruction, with an edge for each way.
-fn successors(code: &[Instr], at: usize) -> Vec<usize> {
-    let instr = &code[at];
-    let mut to = Vec::new();
-    for operand in &instr.operands {
-        match (instr.op, operand) {
-            (Opcode::Bra, Operand::Label(target)) => to.push(*target),
-            (Opcode::Brx, Operand::Table(targets)) => to.extend(targets),
-            _ => {}
+        let [Operand::Reg(_), Operand::Reg(from)] = instr.operands[..] else { return None };
+        if instr.guard.is_some() || !matches!(instr.op, Opcode::Mov | Opcode::Neg) {
+            return None;
+        }
+        let (product, negated) = self.held(at, from)?;
+        let form = &self.code[product].form;
+        match instr.op {
+            Opcode::Mov => Some((product, negated)),
+            _ if instr.form.ty() != form.ty() || instr.form.ftz && !form.ftz => None,
+            _ => Some((product, !negated)),
         }
     }
-    let ends = matches!(instr.op, Opcode::Bra | Opcode::Brx | Opcode::Ret | Opcode::Exit | Opcode::Trap);
-    if !ends || instr.guard.is_some() {
-        to.push(at + 1);
-        // The way through the slow path.
-        to.extend((splits(instr) && !ends).then_some(at + 1));
-    }
-    to.retain(|&target| target < code.len());
-    to
-}
 
-/// The instructions that can be reached, in blocks: runs that are only entered at their start and only left at their end.
-fn blocks(code: &[Instr]) -> Vec<Vec<usize>> {
-    let mut entries = vec![0; code.len()];
-    let mut reached = Slots::new();
-    let mut work: Vec<usize> = (!code.is_empty()).then_some(0).into_iter().collect();
-    while let Some(at) = work.pop() {
-        if reached.insert(at) {
-            for to in successors(code, at) {
-                entries[to] += 1;
-                work.push(to);
+    /// Whether an operand of an instruction is written as a number, or a copy of one.
+    fn is_immediate(&self, at: usize, operand: &Operand) -> bool {
+        match operand {
+            Operand::Int(_) | Operand::F32(_) | Operand::F64(_) => true,
+            Operand::Var(place, _) => matches!(place, VariableAddress::Shared(_) | VariableAddress::Const(_)),
+            Operand::Reg(slot) => {
+                self.copied(at, *slot).is_some_and(|(at, from)| self.is_immediate(at, from))
             }
+            _ => false,
         }
     }
-    let next = |at: usize| match successors(code, at)[..] {
-        [to] if entries[to] == 1 && to != 0 => Some(to),
-        _ => None,
-    };
-    let inside: Slots = reached.iter().filter_map(|&at| next(at)).collect();
-    let starts = reached.iter().filter(|at| !inside.contains(at));
-    starts.map(|&at| std::iter::successors(Some(at), |&at| next(at)).collect()).collect()
-}
 
-fn registers(operand: &Operand, found: &mut Vec<usize>) {
-    match operand {
-        Operand::Reg(slot) => found.push(*slot),
-        Operand::Not(inner) | Operand::Neg(inner) | Operand::Address(inner, _) => registers(inner, found),
-        Operand::Pair(first, second) => {
-            registers(first, found);
-            registers(second, found);
-        }
-        Operand::Vector(parts) | Operand::Group(parts) => {
-            parts.iter().for_each(|part| registers(part, found));
-        }
-        _ => {}
+    /// The instruction that copied something into a register, and what.
+    fn copied(&self, at: usize, slot: usize) -> Option<(usize, &Operand)> {
+        let Writer::One(writer) = self.reaching.before[at][slot] else { return None };
+        let instr = &self.code[writer];
+        let whole = match &instr.operands[..] {
+            [Operand::Reg(_), from] => Some(from),
+            [Operand::Vector(parts), from] if instr.form.ty().bits == 32 * parts.len() as u32 => Some(from),
+            _ => None,
+        };
+        whole.filter(|_| instr.op == Opcode::Mov && instr.guard.is_none()).map(|from| (writer, from))
     }
-}
 
-/// How many operands, from the first one, are written.
-fn results(instr: &Instr) -> usize {
-    use Opcode::*;
-    match instr.op {
-        St | Red | Bra | Brx | Ret | Exit | Trap | Membar | Fence | Nanosleep | Prefetch | Prefetchu
-        | Pmevent | Discard => 0,
-        Bar | Barrier => usize::from(instr.form.has(Mod::Red)),
-        Call => usize::from(matches!(instr.operands.first(), Some(Operand::Group(_)))),
-        _ => 1,
-    }
-}
-
-fn written(instr: &Instr) -> Vec<usize> {
-    let mut found = Vec::new();
-    instr.operands.iter().take(results(instr)).for_each(|operand| registers(operand, &mut found));
-    found
-}
-
-fn read(instr: &Instr) -> Vec<usize> {
-    let mut found: Vec<usize> = instr.guard.iter().map(|guard| guard.0).collect();
-    instr.operands.iter().skip(results(instr)).for_each(|operand| registers(operand, &mut found));
-    found
-}
-
-/// Whether the instruction does more than to compute its results.
-fn has_effect(instr: &Instr) -> bool {
-    use Opcode::*;
-    let carries = matches!(instr.op, Addc | Subc | Madc) || instr.form.has(Mod::Cc);
-    let ordered = [Mod::Volatile, Mod::Relaxed, Mod::Acquire].iter().any(|&word| instr.form.has(word));
-    results(instr) == 0
-        || carries
-        || has_slow_path(instr)
-        || matches!(instr.op, Atom | Bar | Barrier | Call | Shfl | Vote | Match | Redux)
-        || instr.op == Ld && ordered
-}
-
-/// The registers that are needed after each instruction. Registers that contribute only to dead results are not needed.
-fn live_after(code: &[Instr]) -> Vec<Slots> {
-    let mut before = vec![Slots::new(); code.len()];
-    let mut after = before.clone();
-    let mut changed = true;
-    while std::mem::take(&mut changed) {
-        for at in (0..code.len()).rev() {
-            let instr = &code[at];
-            let out: Slots = successors(code, at).iter().flat_map(|&to| before[to].iter().copied()).collect();
-            let mut live = out.clone();
-            if is_needed(instr, &out) {
-                if instr.guard.is_none() {
-                    written(instr).iter().for_each(|slot| {
-                        live.remove(slot);
-                    });
-                }
-                live.extend(read(instr));
+    /// Whether a factor is the same for all threads of a launch and needs no register: a number, a launch dimension, a kernel's parameter or a variable in constant memory.
+    fn is_constant(&self, at: usize, factor: &Operand, flushed: bool) -> bool {
+        let slot = match factor {
+            Operand::Reg(slot) => *slot,
+            Operand::Special(name, _) => return matches!(name.as_str(), "%ntid" | "%nctaid"),
+            Operand::Var(VariableAddress::Global(_), _) => return true,
+            other => return self.is_immediate(at, other),
+        };
+        if let Some((at, from)) = self.copied(at, slot) {
+            return self.is_constant(at, from, flushed);
+        }
+        let Writer::One(writer) = self.reaching.before[at][slot] else { return false };
+        let instr = &self.code[writer];
+        match (instr.op, &instr.operands[..]) {
+            _ if instr.guard.is_some() => false,
+            (Opcode::Neg | Opcode::Abs, [_, from]) => {
+                instr.form.ty().float()
+                    && (flushed || !instr.form.ftz)
+                    && self.is_constant(writer, from, flushed)
             }
-            changed |= live != before[at];
-            (before[at], after[at]) = (live, out);
+            (Opcode::Ld, [_, Operand::Address(base, _)]) => match **base {
+                Operand::Var(VariableAddress::KernelParam(_), _) => true,
+                ref base => instr.form.has(Mod::Const) && self.is_immediate(writer, base),
+            },
+            _ => false,
         }
     }
-    after
-}
 
-fn is_needed(instr: &Instr, live: &Slots) -> bool {
-    has_effect(instr) || written(instr).iter().any(|slot| live.contains(slot))
-}
-
-/// The product that an instruction hands on: a copy, or the negation of one.
-fn passed_on(code: &[Instr], instr: &Instr, held: &BTreeMap<usize, Held>) -> Option<Held> {
-    let [Operand::Reg(_), Operand::Reg(from)] = instr.operands[..] else { return None };
-    let (product, negated) = *held.get(&from)?;
-    let flushes = instr.form.ftz && !code[product].form.ftz;
-    match instr.op {
-        _ if instr.guard.is_some() => None,
-        Opcode::Mov => Some((product, negated)),
-        Opcode::Neg if instr.form.ty() == code[product].form.ty() && !flushes => Some((product, !negated)),
-        _ => None,
+    /// The product that operand `k` of a sum could be replaced by.
+    fn factor(&self, at: usize, k: usize) -> Option<Held> {
+        let instr = &self.code[at];
+        let Operand::Reg(slot) = instr.operands[k] else { return None };
+        let (product, negated) = self.held(at, slot)?;
+        let mul = &self.code[product];
+        let near = self.blocks[&product] == self.blocks[&at];
+        let fits =
+            near || mul.operands[1..].iter().any(|factor| self.is_constant(product, factor, mul.form.ftz));
+        (fits && mul.form.ftz == instr.form.ftz && mul.form.ty() == instr.form.ty())
+            .then_some((product, negated))
     }
-}
 
-fn contract(code: &[Instr], block: &[usize], live: &[Slots], plan: &mut BTreeMap<usize, Fused>) {
-    let mut held: BTreeMap<usize, Held> = BTreeMap::new();
-    let mut uses: BTreeMap<usize, Uses> = BTreeMap::new();
-    // The products among the operands of each sum.
-    let mut sums: BTreeMap<usize, [Option<Held>; 2]> = BTreeMap::new();
-    for &at in block {
-        let instr = &code[at];
-        if !is_needed(instr, &live[at]) {
-            for slot in written(instr) {
-                held.remove(&slot);
+    /// Notes the products that an instruction uses.
+    fn note(
+        &self,
+        at: usize,
+        uses: &mut BTreeMap<usize, Uses>,
+        sums: &mut BTreeMap<usize, [Option<Held>; 2]>,
+    ) {
+        let instr = &self.code[at];
+        let mut pinned = self.joined(at);
+        let copies = !is_product(instr) && self.made(at).is_some();
+        if flow::is_needed(instr, &self.after[at]) && !copies {
+            if instr.guard.is_some() {
+                // Lanes without the guard keep what was there.
+                pinned.extend(flow::written(instr).iter().filter_map(|&slot| self.held(at, slot)));
             }
-            continue;
-        }
-        let copy = passed_on(code, instr, &held);
-        let mut pinned: Vec<usize> = if copy.is_none() { read(instr) } else { Vec::new() };
-        if instr.guard.is_some() {
-            // Lanes without the guard keep what was there.
-            pinned.extend(written(instr));
-        }
-        if is_sum(instr) {
-            let factor = |k: usize| {
-                let Operand::Reg(slot) = instr.operands[k] else { return None };
-                let found = *held.get(&slot)?;
-                let form = &code[found.0].form;
-                (form.ftz == instr.form.ftz && form.ty() == instr.form.ty()).then_some(found)
-            };
-            let found = [factor(1), factor(2)];
+            let found = if is_sum(instr) { [self.factor(at, 1), self.factor(at, 2)] } else { [None; 2] };
             let twice = found[0].is_some() && found[0].map(|f| f.0) == found[1].map(|f| f.0);
-            if !twice {
-                pinned = if instr.guard.is_some() { written(instr) } else { Vec::new() };
+            let mut plain = flow::read(instr);
+            if is_sum(instr) && !twice {
                 for k in [1, 2] {
-                    match (found[k - 1], &instr.operands[k]) {
-                        (Some((product, _)), _) => {
-                            uses.entry(product).or_default().sums.push((at, k));
-                        }
-                        (None, Operand::Reg(slot)) => pinned.push(*slot),
-                        _ => {}
-                    }
+                    let Some((product, _)) = found[k - 1] else { continue };
+                    uses.entry(product).or_default().sums.push((at, k));
+                    plain.retain(|slot| !matches!(instr.operands[k], Operand::Reg(fused) if fused == *slot));
                 }
                 sums.insert(at, found);
             }
+            pinned.extend(plain.iter().filter_map(|&slot| self.held(at, slot)));
         }
-        for (product, _) in pinned.iter().filter_map(|slot| held.get(slot)) {
-            uses.entry(*product).or_default().pinned = true;
-        }
-        for slot in written(instr) {
-            held.remove(&slot);
-            let value = if is_product(instr) { Some((at, false)) } else { copy };
-            held.extend(value.map(|value| (slot, value)));
+        for (product, _) in pinned {
+            uses.entry(product).or_default().pinned = true;
         }
     }
-    let leaving = block.last().map(|&at| &live[at]);
-    for slot in leaving.into_iter().flatten() {
-        if let Some((product, _)) = held.get(slot) {
-            uses.entry(*product).or_default().pinned = true;
+
+    /// The products in registers that have several writers here, one on each way.
+    fn joined(&self, at: usize) -> Vec<Held> {
+        let here = &self.reaching.before[at];
+        let joins: Vec<usize> =
+            self.before[at].iter().copied().filter(|&slot| here[slot] == Writer::Several).collect();
+        let mut found = Vec::new();
+        for &from in self.reaching.predecessors[at].iter().filter(|_| !joins.is_empty()) {
+            let there = self.reaching.after(self.code, from);
+            for &slot in &joins {
+                if let Writer::One(writer) = there[slot] {
+                    found.extend(self.made(writer));
+                }
+            }
         }
+        found
     }
-    choose(block, &sums, &mut uses, plan);
 }
 
 /// Decides sum by sum. The product that is not taken is needed as it is.
 fn choose(
-    block: &[usize],
+    order: &[usize],
     sums: &BTreeMap<usize, [Option<Held>; 2]>,
     uses: &mut BTreeMap<usize, Uses>,
-    plan: &mut BTreeMap<usize, Fused>,
-) {
-    for &at in block {
+) -> BTreeMap<usize, Fused> {
+    let mut plan: BTreeMap<usize, Fused> = BTreeMap::new();
+    for &at in order {
         let Some(&found) = sums.get(&at) else { continue };
         let wins = |k: usize| {
             let Some((product, _)) = found[k] else { return false };
@@ -300,4 +241,5 @@ fn choose(
             uses.entry(other).or_default().pinned = true;
         }
     }
+    plan
 }

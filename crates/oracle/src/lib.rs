@@ -11,6 +11,7 @@ mod bind;
 mod contract;
 mod convert;
 pub mod float;
+mod flow;
 mod form;
 pub mod integer;
 mod meet;

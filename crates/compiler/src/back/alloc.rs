@@ -59,7 +59,7 @@ pub(super) fn run(f: &mut MFunc, options: &BackOptions) -> Result<Assignment, Ba
             Err(Failure::Impossible(at)) => return Err(too_many(f, &live, at)),
         };
         let wishes = Wishes {
-            holds: hold::of(f, &live),
+            holds: hold::of(f, &live, options.sm),
             beside: banks::of(f),
             banks: banks::banks(options.sm),
             below: options.full_occupancy,

@@ -5,11 +5,11 @@
 //!
 //! - Sources of a load, an atomic operation or a texture access are held until its result has been read for the first time, the reading instruction included;
 //!   sources of what has no result, as a store, to the end of the block. At the end of a block everything is released.
-//! - The result may lie in the registers of its own address.
+//! - The result may lie in the registers of its own address, unless an earlier load from there still holds them.
 //!
 //! A hold is a wish: it is kept below the number of registers that a processor full of threads leaves each of them, and costs no spill.
 
-use warpwatt_isa::{Class, Uop};
+use warpwatt_isa::{Class, Space, Uop};
 
 use super::liveness::{Liveness, Segment, contains};
 use super::machine::{MFunc, term_uses};
@@ -23,8 +23,8 @@ pub(super) struct Hold {
     pub result: Option<Value>,
 }
 
-/// Holds of every word.
-pub(super) fn of(f: &MFunc, live: &Liveness) -> Vec<Vec<Hold>> {
+/// Holds of every word, in code for `sm`.
+pub(super) fn of(f: &MFunc, live: &Liveness, sm: u32) -> Vec<Vec<Hold>> {
     let mut holds: Vec<Vec<Hold>> = vec![Vec::new(); live.map.len()];
     for &b in &f.order {
         let block = &f.blocks[b.index()];
@@ -38,19 +38,14 @@ pub(super) fn of(f: &MFunc, live: &Liveness) -> Vec<Vec<Hold>> {
                 let result = m.inst.dst;
                 let used = result.and_then(|d| live.map.slots(d).map(|s| next_read[s]).min());
                 let to = used.filter(|&u| u != u32::MAX).map_or(2 * span.term, |u| 2 * u + 2);
-                for part in sources(&m.inst) {
-                    for slot in live.map.slots(part) {
-                        let segments = &live.segments[slot];
-                        if contains(segments, 2 * at + 1) {
-                            continue; // read again, or written anew by this very instruction
-                        }
-                        let again = segments.partition_point(|s| s.from <= 2 * at);
-                        let to = segments.get(again).map_or(to, |s| to.min(s.from));
-                        if to > 2 * at + 1 {
-                            let span = Segment { from: 2 * at + 1, to };
-                            holds[slot].push(Hold { span, result: result.map(|d| d.value) });
-                        }
+                // Before Volta ptxas has too few loads of shared memory under way to show whether one holds an address that is read again.
+                let lasts = sm >= 70 || m.inst.mem.space != Space::Shared;
+                for slot in sources(&m.inst).flat_map(|part| live.map.slots(part)) {
+                    if !lasts && contains(&live.segments[slot], 2 * at + 1) {
+                        continue;
                     }
+                    let hold = hold(&live.segments[slot], at, to, result.map(|d| d.value));
+                    hold.into_iter().for_each(|hold| add(&mut holds[slot], hold));
                 }
             }
             m.inst.for_each_def(|p| live.map.slots(p).for_each(|s| next_read[s] = u32::MAX));
@@ -58,6 +53,33 @@ pub(super) fn of(f: &MFunc, live: &Liveness) -> Vec<Vec<Hold>> {
         }
     }
     holds
+}
+
+/// The hold of a word that a memory operation at `at` reads: from the word's last read, by that operation or a later one, to `to` or the word's next value.
+fn hold(segments: &[Segment], at: u32, to: u32, result: Option<Value>) -> Option<Hold> {
+    let now = segments.partition_point(|s| s.to <= 2 * at + 1);
+    let from = match segments.get(now) {
+        Some(s) if s.from > 2 * at && s.from <= 2 * at + 1 => return None, // written anew by this very instruction
+        Some(s) if s.from <= 2 * at => s.to,
+        _ => 2 * at + 1,
+    };
+    let next = segments.partition_point(|s| s.from < from);
+    let to = segments.get(next).map_or(to, |s| to.min(s.from));
+    (to > from).then_some(Hold { span: Segment { from, to }, result })
+}
+
+/// Adds a hold. Of several that begin with the same last read the longest counts, and then no result is exempt: it would be written while another one lasts.
+fn add(holds: &mut Vec<Hold>, new: Hold) {
+    match holds.iter_mut().find(|old| old.span.from == new.span.from) {
+        Some(old) => {
+            let to = old.span.to.max(new.span.to);
+            *old = Hold {
+                span: Segment { to, ..old.span },
+                result: old.result.filter(|_| old.result == new.result),
+            };
+        }
+        None => holds.push(new),
+    }
 }
 
 pub(super) fn is_memory(inst: &Inst) -> bool {

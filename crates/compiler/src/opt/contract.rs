@@ -2,16 +2,18 @@
 //! Contraction: `a * b + c` becomes one fused multiply-add, rounded once, as ptxas does it (docs/compiler.md, "Contraction").
 //!
 //! A product and a sum may be contracted when neither has a rounding modifier, both flush subnormal numbers or neither does, the product does not saturate, and both stand in the
-//! same block. A product is contracted only if every use of it is such a sum; a copy or a negation of it counts by the uses of the copy. Of two
-//! products in a sum the one with fewer uses is contracted, the first one if they are equal; the other one stays.
+//! same block or one factor is an immediate or lies in a constant bank. A product is contracted only if every use of it is such a sum; a copy or a negation of it counts by
+//! the uses of the copy. Of two products in a sum the one with fewer uses is contracted, the first one if they are equal; the other one stays. Sums are decided in reverse
+//! post-order of their blocks. A product of two immediates is a constant, no product.
 //!
 //! This decides values, so it runs before any pass that changes what is used where.
 
 use smallvec::smallvec;
-use warpwatt_isa::{Flags, Op, Round};
+use warpwatt_isa::{Flags, Op, Order, Round, Space};
 
 use super::defs::{Defs, whole};
 use super::{dce, fuse};
+use crate::cfg::Cfg;
 use crate::ir::{Frame, Function, Inst, Opnd, PredUse, Value};
 
 /// A sum by its block and place in it, and which of its two operands.
@@ -37,7 +39,7 @@ pub fn run(f: &mut Function) {
     let products = f.values.iter().map(|_| Product::default()).collect();
     let mut this = Contraction { defs, products };
     this.collect(f);
-    for b in 0..f.blocks.len() {
+    for b in Cfg::of(f).order.iter().map(|b| b.index()) {
         for i in 0..f.blocks[b].insts.len() {
             if let Some(k) = this.choose(f, b, i) {
                 this.fuse(f, b, i, k);
@@ -59,17 +61,16 @@ fn is_product(inst: &Inst) -> bool {
         && inst.flags.without(Flags::FTZ) == Flags::NONE
 }
 
-/// Whether an instruction only copies or negates its first source.
+/// The source of an instruction that copies it.
+fn copied(inst: &Inst) -> Option<Opnd> {
+    let copies = inst.op == Op::Mov && inst.guard == PredUse::TRUE && inst.frame == Frame::None;
+    inst.srcs.first().copied().filter(|_| copies && inst.dst.is_some())
+}
+
+/// The source of an instruction that only copies or negates it, and whether it is negated.
 fn passes_on(inst: &Inst) -> Option<(Opnd, bool)> {
-    if inst.guard != PredUse::TRUE || inst.dst.is_none() {
-        return None;
-    }
-    match inst.op {
-        Op::Mov if inst.frame == Frame::None => inst.srcs.first().map(|&source| (source, false)),
-        _ => {
-            fuse::sign_change(inst).filter(|&(_, _, absolute)| !absolute).map(|(source, _, _)| (source, true))
-        }
-    }
+    let negated = || fuse::sign_change(inst).filter(|&(_, _, absolute)| !absolute);
+    copied(inst).map(|source| (source, false)).or_else(|| negated().map(|(source, _, _)| (source, true)))
 }
 
 impl Contraction {
@@ -79,6 +80,9 @@ impl Contraction {
         loop {
             let inst = self.defs.inst(f, value)?;
             if is_product(inst) {
+                if inst.srcs.iter().all(|&factor| self.immediate(f, factor).is_some()) {
+                    return None;
+                }
                 // A negation that flushes is more than a negation, unless there is nothing left to flush.
                 let same = !flushes || inst.flags.has(Flags::FTZ);
                 return same.then_some((value, negated));
@@ -121,10 +125,46 @@ impl Contraction {
         }
         let (product, negated) = self.root(f, whole(f, sum.srcs[k])?)?;
         let inst = self.defs.inst(f, product)?;
-        let fits = self.defs.block(product) == Some(block)
-            && inst.ty == sum.ty
-            && inst.flags.has(Flags::FTZ) == sum.flags.has(Flags::FTZ);
+        let reaches = self.defs.block(product) == Some(block)
+            || inst.srcs.iter().any(|&factor| self.is_constant(f, factor, inst.flags.has(Flags::FTZ)));
+        let fits = reaches && inst.ty == sum.ty && inst.flags.has(Flags::FTZ) == sum.flags.has(Flags::FTZ);
         fits.then_some((product, negated))
+    }
+
+    /// The constant that an operand copies, if it is one.
+    fn immediate(&self, f: &Function, mut operand: Opnd) -> Option<u64> {
+        loop {
+            match operand {
+                Opnd::Imm(bits) => return Some(bits),
+                Opnd::Value(part) => operand = copied(self.defs.inst(f, part.value)?)?,
+                _ => return None,
+            }
+        }
+    }
+
+    /// Whether a factor can be an operand of the multiply-add in any block: an immediate or a word of a constant bank, with any sign.
+    fn is_constant(&self, f: &Function, mut factor: Opnd, flushed: bool) -> bool {
+        loop {
+            let value = match factor {
+                Opnd::Imm(_) | Opnd::Const { .. } => return true,
+                Opnd::Value(part) => part.value,
+                _ => return false,
+            };
+            let Some(inst) = self.defs.inst(f, value) else { return false };
+            let sign = fuse::sign_change(inst).filter(|_| flushed || !inst.flags.has(Flags::FTZ));
+            factor = match (copied(inst), sign) {
+                (Some(source), _) | (None, Some((source, _, _))) => source,
+                (None, None) => return self.is_constant_load(f, inst),
+            };
+        }
+    }
+
+    fn is_constant_load(&self, f: &Function, inst: &Inst) -> bool {
+        inst.op == Op::Ld
+            && inst.guard == PredUse::TRUE
+            && inst.mem.space == Space::Const
+            && inst.mem.order == Order::Weak
+            && self.immediate(f, inst.srcs[0]).is_some()
     }
 
     /// The operand of an instruction that is contracted into it.

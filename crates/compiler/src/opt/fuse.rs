@@ -329,7 +329,7 @@ fn signs(f: &Function, defs: &Defs, inst: &Inst) -> Option<Inst> {
         if inner.flags.has(Flags::FTZ) && !inst.flags.has(Flags::FTZ) {
             continue;
         }
-        if !is_reg(source) {
+        if !is_reg(source) && !matches!(source, Opnd::Const { .. }) {
             continue;
         }
         let mut new = inst.clone();

@@ -12,6 +12,7 @@ impl Maker {
             0..4 => self.branch(),
             4..8 => self.repeat(),
             8 => self.table(),
+            _ if self.one_in(2) => self.far_product(),
             _ => self.scope(),
         };
         self.uniform = was_uniform;
@@ -107,6 +108,56 @@ impl Maker {
             parts: vec![(format!("{{ .reg .u32 {name}; xor.b32 {name}, {a}, {b};"), body)],
             close: format!("add.u32 {a}, {a}, {name}; }}"),
         }
+    }
+
+    /// A product with sums in other blocks: on one way, where ways meet, or in a loop.
+    fn far_product(&mut self) -> Node {
+        let (end, top) = (self.label(), self.label());
+        let number = self.labels;
+        let (x, y, z) = (format!("%x{number}"), format!("%y{number}"), format!("%z{number}"));
+        let (a, b, c, d, e) = (self.float(), self.float(), self.float(), self.float(), self.float());
+        let ftz = self.pick(&["", "", ".ftz"]);
+        let factor = match self.below(7) {
+            0 | 1 => format!("mov.f32 {y}, {};", self.float_literal()),
+            2 => format!("mov.b32 {y}, %n;"),
+            3 => format!("mov.f32 {y}, 0f40490FDB; neg{}.f32 {y}, {y};", self.pick(&["", ".ftz"])),
+            4 => format!("mov.u32 %ai, %ntid.x; mov.b32 {y}, %ai; abs.f32 {y}, {y};"),
+            5 => self.guarded(format!("mov.f32 {y}, {b};")),
+            _ => format!("mov.f32 {y}, {b};"),
+        };
+        let (s, t) = (self.pick(&["add", "sub"]), self.pick(&["add", "sub"]));
+        let after = match self.below(4) {
+            0 => format!("{t}{ftz}.f32 {e}, {z}, {x};"),
+            1 => format!("{t}{ftz}.f32 {e}, {x}, {z}; {s}{ftz}.f32 {d}, {z}, {x};"),
+            2 => self.guarded(format!("{t}{ftz}.f32 {e}, {c}, {x};")),
+            _ => format!("neg.f32 {x}, {x}; {t}{ftz}.f32 {e}, {c}, {x};"),
+        };
+        let inside = match self.below(3) {
+            0 => format!("{s}{ftz}.f32 {d}, {x}, {c};"),
+            1 => format!("{s}{ftz}.f32 {d}, {x}, {z};"),
+            _ => String::new(),
+        };
+        let open = format!(
+            "{{ .reg .f32 {x}, {y}, {z}; mov.f32 {y}, {a}; {factor} mul{ftz}.f32 {x}, {a}, {y}; mul{ftz}.f32 {z}, {c}, {y};"
+        );
+        let predicate = self.pred();
+        self.uniform = false;
+        let repeats = self.one_in(2);
+        let before = if repeats {
+            format!("mov.u32 %c{}, 3; {top}:", self.depth)
+        } else {
+            format!("@{predicate} bra {end};")
+        };
+        let body = self.statements(3);
+        let close = if repeats {
+            let counter = format!("%c{}", self.depth);
+            format!(
+                "{inside} setp.eq.u32 %go, {counter}, 0; sub.u32 {counter}, {counter}, 1; @!%go bra {top}; {after} }}"
+            )
+        } else {
+            format!("{inside} {end}: {after} }}")
+        };
+        Node::Block { parts: vec![(format!("{open} {before}"), body)], close }
     }
 
     pub(super) fn calling(&mut self) -> Node {

@@ -203,7 +203,7 @@ impl Sm {
             self.issue.retired += 1;
             return;
         }
-        let start = self.units.dispatch(ready, timing);
+        let start = self.units.dispatch(&mut self.rf.calendars, ready, timing);
         self.rf.hold(now, timing.pool, start);
         if timing.dst_words == 0 && timing.pred_writes == 0 {
             self.issue.retired += 1;

@@ -126,7 +126,7 @@ impl Channel {
                 * accesses_per_line(config) as usize,
             line_accesses: accesses_per_line(config) as usize,
             returning: 0,
-            queue: Queue::new(dram.banks as usize, 2 * dram.queue as usize),
+            queue: Queue::new(2 * dram.queue as usize),
             inlet: VecDeque::with_capacity(config.l2.queue as usize + 2),
             inlet_capacity: config.l2.queue as usize,
             returned: VecDeque::with_capacity(lines),

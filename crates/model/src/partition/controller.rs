@@ -180,11 +180,15 @@ impl Controller {
 
     /// Shows techniques the lines that are wanted since the last call, with their bytes, and asks the channels for them. To be called in the
     /// same clock.
-    #[inline]
+    #[inline(always)]
     pub fn dispatch(&mut self, cycle: u64, memory: &DeviceMemory) {
-        if self.wanted.is_empty() {
-            return;
+        if !self.wanted.is_empty() {
+            self.dispatch_wanted(cycle, memory);
         }
+    }
+
+    #[inline(never)]
+    fn dispatch_wanted(&mut self, cycle: u64, memory: &DeviceMemory) {
         for i in 0..self.wanted.len() {
             let Wanted { line, direction, tag } = self.wanted[i];
             let way = if direction == Direction::Read { Way::Fill } else { Way::WriteBack };

@@ -307,6 +307,7 @@ impl Sm {
     }
 
     /// When to look again.
+    #[inline(always)]
     fn next_event(&mut self, work: &Work, around: &mut Surroundings, now: u64) -> u64 {
         let soon = now + 1;
         let mut next = u64::MAX;
@@ -325,6 +326,7 @@ impl Sm {
     }
 
     /// When a warp that is ready can issue, as far as that is a matter of collectors.
+    #[inline(never)]
     fn next_collector(&self, now: u64) -> u64 {
         let soon = now + 1;
         let full = self.full_pools(soon);
@@ -347,6 +349,7 @@ impl Sm {
         next
     }
 
+    #[inline(always)]
     fn next_arrival(&mut self, work: &Work, around: &mut Surroundings, soon: u64) -> u64 {
         let mut next = self.wheel.next().unwrap_or(u64::MAX).min(around.inbox.next());
         next = next.min(self.fetch.next_arrival()).min(self.mem.second.next());

@@ -4,6 +4,8 @@
 //! A board holds the calendars of up to 64 resources. Each cycle of the near future has a word, with a bit for every resource: whoever
 //! looks for one of several equal resources, or for a free cycle close by, looks at few words, and time passes by clearing one. Who
 //! does not fit into the near future waits behind the last one that did not, without gaps.
+//!
+//! Boards that share one present lie cycle by cycle beside each other, so that time passes for all of them at once.
 
 /// Cycles, from the present on, that are told apart.
 pub const HORIZON: u64 = 64;
@@ -11,32 +13,35 @@ pub const HORIZON: u64 = 64;
 /// Resources that a board has room for.
 pub const RESOURCES: usize = 64;
 
-/// The calendars of some resources, which are called by their bits.
+/// `N` boards that share one present. Resources are called by their board's number and their bits.
 #[derive(Clone, Debug)]
-pub struct Board {
-    /// By cycle, modulo the horizon: which resources are taken.
-    taken: [u64; HORIZON as usize],
+pub struct Boards<const N: usize> {
+    /// By cycle, modulo the horizon, and board: which resources are taken.
+    taken: [[u64; N]; HORIZON as usize],
     now: u64,
     /// The latest of the tails.
     last_tail: u64,
-    /// By resource: end of what is taken beyond the horizon.
-    tails: [u64; RESOURCES],
+    /// By board and resource: end of what is taken beyond the horizon.
+    tails: [[u64; RESOURCES]; N],
 }
 
-impl Default for Board {
-    fn default() -> Board {
-        Board { taken: [0; HORIZON as usize], now: 0, last_tail: 0, tails: [0; RESOURCES] }
+/// One board.
+pub type Board = Boards<1>;
+
+impl<const N: usize> Default for Boards<N> {
+    fn default() -> Self {
+        Boards { taken: [[0; N]; HORIZON as usize], now: 0, last_tail: 0, tails: [[0; RESOURCES]; N] }
     }
 }
 
-impl Board {
+impl<const N: usize> Boards<N> {
     /// Moves the present on; what lies before it is forgotten. To be called before anything else in a cycle.
     #[inline(always)]
     pub fn advance(&mut self, now: u64) {
         let before = self.now;
         if before != now {
             self.now = now;
-            self.taken[(before % HORIZON) as usize] = 0;
+            self.taken[(before % HORIZON) as usize] = [0; N];
             if now - before != 1 {
                 self.forget(before + 1, now);
             }
@@ -48,8 +53,12 @@ impl Board {
 
     #[inline(never)]
     fn forget(&mut self, from: u64, to: u64) {
-        for cycle in from..to.min(from + HORIZON) {
-            self.taken[(cycle % HORIZON) as usize] = 0;
+        if to - from >= HORIZON {
+            self.taken = [[0; N]; HORIZON as usize];
+            return;
+        }
+        for cycle in from..to {
+            self.taken[(cycle % HORIZON) as usize] = [0; N];
         }
     }
 
@@ -57,47 +66,49 @@ impl Board {
     #[cold]
     fn uncover(&mut self, before: u64) {
         let in_sight = (before + HORIZON).max(self.now);
-        for resource in 0..RESOURCES {
-            for at in in_sight..self.tails[resource].min(self.now + HORIZON) {
-                self.taken[(at % HORIZON) as usize] |= 1 << resource;
+        for board in 0..N {
+            for resource in 0..RESOURCES {
+                for at in in_sight..self.tails[board][resource].min(self.now + HORIZON) {
+                    self.taken[(at % HORIZON) as usize][board] |= 1 << resource;
+                }
             }
         }
     }
 
     /// Which resources are taken in a cycle that is in sight.
     #[inline(always)]
-    pub fn taken(&self, at: u64) -> u64 {
+    pub fn taken_on(&self, board: usize, at: u64) -> u64 {
         debug_assert!(at - self.now < HORIZON);
-        self.taken[(at % HORIZON) as usize]
+        self.taken[(at % HORIZON) as usize][board]
     }
 
     /// Takes resources for a cycle that is in sight.
     #[inline(always)]
-    pub fn mark(&mut self, at: u64, bits: u64) {
+    pub fn mark_on(&mut self, board: usize, at: u64, bits: u64) {
         debug_assert!(at - self.now < HORIZON);
-        self.taken[(at % HORIZON) as usize] |= bits;
+        self.taken[(at % HORIZON) as usize][board] |= bits;
     }
 
     /// Books the first free cycle of one resource from `earliest` on.
     #[inline(always)]
-    pub fn book(&mut self, bit: u64, earliest: u64) -> u64 {
+    pub fn book_on(&mut self, board: usize, bit: u64, earliest: u64) -> u64 {
         let mut at = earliest;
         while at - self.now < HORIZON {
-            if self.taken(at) & bit == 0 {
-                self.mark(at, bit);
+            if self.taken_on(board, at) & bit == 0 {
+                self.mark_on(board, at, bit);
                 return at;
             }
             at += 1;
         }
-        self.book_behind_the_horizon(bit, earliest, 1)
+        self.book_behind_the_horizon(board, bit, earliest, 1)
     }
 
     /// Books the earliest free cycle of any of several equal resources; of several free ones, that with the lowest number.
     #[inline(always)]
-    pub fn book_any(&mut self, bits: u64, earliest: u64) -> u64 {
+    pub fn book_any_on(&mut self, board: usize, bits: u64, earliest: u64) -> u64 {
         let mut at = earliest;
         while at - self.now < HORIZON {
-            let taken = &mut self.taken[(at % HORIZON) as usize];
+            let taken = &mut self.taken[(at % HORIZON) as usize][board];
             let free = bits & !*taken;
             if free != 0 {
                 *taken |= free & free.wrapping_neg();
@@ -105,40 +116,65 @@ impl Board {
             }
             at += 1;
         }
-        self.book_behind_the_horizon(bits, earliest, 1)
+        self.book_behind_the_horizon(board, bits, earliest, 1)
     }
 
     /// Books `length` cycles in a row.
     #[inline(always)]
-    pub fn book_run(&mut self, bits: u64, earliest: u64, length: u32) -> u64 {
-        if length == 1 { self.book_any(bits, earliest) } else { self.book_long(bits, earliest, length) }
+    pub fn book_run_on(&mut self, board: usize, bits: u64, earliest: u64, length: u32) -> u64 {
+        if length == 1 {
+            self.book_any_on(board, bits, earliest)
+        } else {
+            self.book_long(board, bits, earliest, length)
+        }
     }
 
     #[inline(never)]
-    fn book_long(&mut self, bits: u64, earliest: u64, length: u32) -> u64 {
+    fn book_long(&mut self, board: usize, bits: u64, earliest: u64, length: u32) -> u64 {
         let length = u64::from(length);
         let mut at = earliest;
         while at + length <= self.now + HORIZON {
-            let taken = (at..at + length).fold(0, |taken, at| taken | self.taken(at));
+            let taken = (at..at + length).fold(0, |taken, at| taken | self.taken_on(board, at));
             let free = bits & !taken;
             if free != 0 {
-                (at..at + length).for_each(|at| self.mark(at, free & free.wrapping_neg()));
+                (at..at + length).for_each(|at| self.mark_on(board, at, free & free.wrapping_neg()));
                 return at;
             }
             at += 1;
         }
-        self.book_behind_the_horizon(bits, earliest, length)
+        self.book_behind_the_horizon(board, bits, earliest, length)
     }
 
     #[cold]
-    fn book_behind_the_horizon(&mut self, bits: u64, earliest: u64, length: u64) -> u64 {
+    fn book_behind_the_horizon(&mut self, board: usize, bits: u64, earliest: u64, length: u64) -> u64 {
         let first = earliest.max(self.now + HORIZON);
+        let tails = &mut self.tails[board];
         let resources = (0..RESOURCES).filter(|resource| bits >> resource & 1 != 0);
-        let best = resources.min_by_key(|&resource| first.max(self.tails[resource])).unwrap_or(0);
-        let start = first.max(self.tails[best]);
-        self.tails[best] = start + length;
+        let best = resources.min_by_key(|&resource| first.max(tails[resource])).unwrap_or(0);
+        let start = first.max(tails[best]);
+        tails[best] = start + length;
         self.last_tail = self.last_tail.max(start + length);
         start
+    }
+}
+
+impl Board {
+    /// [`Boards::book_on`] the only board.
+    #[inline(always)]
+    pub fn book(&mut self, bit: u64, earliest: u64) -> u64 {
+        self.book_on(0, bit, earliest)
+    }
+
+    /// [`Boards::book_any_on`] the only board.
+    #[inline(always)]
+    pub fn book_any(&mut self, bits: u64, earliest: u64) -> u64 {
+        self.book_any_on(0, bits, earliest)
+    }
+
+    /// [`Boards::book_run_on`] the only board.
+    #[inline(always)]
+    pub fn book_run(&mut self, bits: u64, earliest: u64, length: u32) -> u64 {
+        self.book_run_on(0, bits, earliest, length)
     }
 }
 
@@ -180,6 +216,23 @@ mod tests {
                 now = expected;
             }
             plain.iter_mut().for_each(|plain| plain.0 = plain.0.split_off(&now));
+        }
+    }
+
+    #[test]
+    fn boards_that_share_one_present_do_what_each_does_alone() {
+        let mut random = SplitMix64::new(11);
+        let (mut boards, mut alone) =
+            (Boards::<3>::default(), [Board::default(), Board::default(), Board::default()]);
+        let mut now = 0;
+        for _ in 0..100_000 {
+            now += [0, 0, 1, 2, 30, 63, 64, 200][(random.next_u64() % 8) as usize];
+            boards.advance(now);
+            alone.iter_mut().for_each(|board| board.advance(now));
+            let (board, earliest) = ((random.next_u64() % 3) as usize, now + random.next_u64() % 70);
+            let (bits, length) = (1 + random.next_u64() % 7, 1 + (random.next_u64() % 3) as u32);
+            let expected = alone[board].book_run(bits, earliest, length);
+            assert_eq!(boards.book_run_on(board, bits, earliest, length), expected);
         }
     }
 

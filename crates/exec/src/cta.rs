@@ -140,6 +140,18 @@ impl Cta {
         Cta { block, warps, registers }
     }
 
+    /// Whether blocks of a grid have the warps, registers and memory of this slot.
+    pub(crate) fn fits(&self, grid: &Grid) -> bool {
+        let is_alike = |warp: &Warp| {
+            warp.local.bytes() == grid.local_bytes.next_multiple_of(4)
+                && warp.splits.per_thread == grid.per_thread
+        };
+        self.warps.len() == grid.warps as usize
+            && self.registers.len() == grid.rows * grid.warps as usize
+            && self.block.shared_bytes == grid.shared_bytes
+            && self.warps.first().is_none_or(is_alike)
+    }
+
     /// Starts the block with the given number in this slot.
     pub(crate) fn start(&mut self, grid: &Grid, linear: u64) {
         self.registers.fill(Row([0; 32]));

@@ -59,7 +59,11 @@ impl Workload for Transpose {
 }
 
 fn reference(input: &[f32], width: usize) -> Vec<f32> {
-    (0..width).flat_map(|x| input.iter().skip(x).step_by(width)).copied().collect()
+    let mut transposed = Vec::with_capacity(input.len());
+    for x in 0..width {
+        transposed.extend(input.chunks_exact(width).map(|row| row[x]));
+    }
+    transposed
 }
 
 #[cfg(test)]

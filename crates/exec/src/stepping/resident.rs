@@ -59,17 +59,17 @@ impl Resident {
         Resident { cta: Cta::new(&prepared.grid, 0, checks), image: prepared.identity() }
     }
 
-    /// Starts a block of the grid on an SM that calls its warps `first_warp` and up.
+    /// Starts a block of the grid on an SM that calls its warps `first_warp` and up. The slot must have been made for the launch or fit it.
     pub fn start(&mut self, prepared: &Prepared, linear: u64, sm: u32, first_warp: u32) {
+        assert!(self.cta.fits(&prepared.grid), "a slot for other blocks");
+        self.image = prepared.identity();
         (self.cta.block.slot, self.cta.block.first_warp) = (sm, first_warp);
         self.cta.start(&prepared.grid, linear);
     }
 
-    /// Whether the slot can be used for blocks of this launch.
-    pub fn belongs_to(&self, prepared: &Prepared) -> bool {
-        self.image == prepared.identity()
-            && self.cta.warps.len() == prepared.warps_per_cta() as usize
-            && self.cta.block.shared_bytes == prepared.shared_bytes()
+    /// Whether the slot can be used for blocks of this launch, whatever it was made for.
+    pub fn fits(&self, prepared: &Prepared, checks: CheckOptions) -> bool {
+        self.cta.block.checks == checks && self.cta.fits(&prepared.grid)
     }
 
     /// Whether all warps ended, or none was started.

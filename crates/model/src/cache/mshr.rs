@@ -7,11 +7,19 @@ pub struct MshrId(pub u32);
 
 const FREE: u64 = u64::MAX;
 
+/// Lists of registers, by the low bits of their lines.
+const LISTS: usize = 256;
+/// The end of a list.
+const END: u32 = u32::MAX;
+
 /// `W` is what is remembered of a waiter.
 #[derive(Clone, Debug)]
 pub struct Mshr<W> {
     /// Line number by register.
     lines: Vec<u64>,
+    /// The first register of each list, and by register the next one.
+    heads: Box<[u32; LISTS]>,
+    next: Vec<u32>,
     waiters: Vec<Vec<W>>,
     merges: usize,
     /// Registers not in use; the last one is taken next.
@@ -24,6 +32,8 @@ impl<W> Mshr<W> {
         let waiters = (0..registers).map(|_| Vec::with_capacity(merges as usize)).collect();
         Mshr {
             lines: vec![FREE; registers as usize],
+            heads: Box::new([END; LISTS]),
+            next: vec![END; registers as usize],
             waiters,
             merges: merges as usize,
             free: (0..registers).rev().collect(),
@@ -32,10 +42,11 @@ impl<W> Mshr<W> {
 
     #[inline(always)]
     pub fn find(&self, line: u64) -> Option<MshrId> {
-        if self.in_use() == 0 {
-            return None;
+        let mut id = self.heads[line as usize % LISTS];
+        while id != END && self.lines[id as usize] != line {
+            id = self.next[id as usize];
         }
-        self.lines.iter().position(|&other| other == line).map(|i| MshrId(i as u32))
+        (id != END).then_some(MshrId(id))
     }
 
     /// Whether another one may wait.
@@ -64,6 +75,7 @@ impl<W> Mshr<W> {
     pub fn allocate(&mut self, line: u64, waiter: W) -> MshrId {
         let id = self.free.pop().expect("a free register");
         self.lines[id as usize] = line;
+        self.next[id as usize] = std::mem::replace(&mut self.heads[line as usize % LISTS], id);
         self.waiters[id as usize].push(waiter);
         MshrId(id)
     }
@@ -81,9 +93,24 @@ impl<W> Mshr<W> {
     /// The line is there: frees the register and hands over who waited.
     pub fn release(&mut self, id: MshrId, mut f: impl FnMut(W)) {
         let i = id.0 as usize;
-        self.lines[i] = FREE;
+        let line = std::mem::replace(&mut self.lines[i], FREE);
+        self.unlink(line, id.0);
         self.free.push(id.0);
         self.waiters[i].drain(..).for_each(&mut f);
+    }
+
+    /// Takes a register out of the list of its line.
+    fn unlink(&mut self, line: u64, id: u32) {
+        let after = self.next[id as usize];
+        let mut before = self.heads[line as usize % LISTS];
+        if before == id {
+            self.heads[line as usize % LISTS] = after;
+            return;
+        }
+        while self.next[before as usize] != id {
+            before = self.next[before as usize];
+        }
+        self.next[before as usize] = after;
     }
 
     /// Lines being fetched, for reports.
@@ -94,6 +121,10 @@ impl<W> Mshr<W> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use warpwatt_base::SplitMix64;
+
     use super::*;
 
     #[test]
@@ -109,5 +140,26 @@ mod tests {
         mshr.release(mshr.find(5).expect("there"), |waiter| out.push(waiter));
         assert_eq!(out, ['a', 'b']);
         assert_eq!((mshr.find(5), mshr.in_use()), (None, 1));
+    }
+
+    #[test]
+    fn lines_are_found_as_in_a_plain_map() {
+        let mut random = SplitMix64::new(5);
+        let (mut mshr, mut plain) = (Mshr::new(24, 1), BTreeMap::new());
+        for _ in 0..20_000 {
+            // Few lists, so that many lines share one.
+            let line = random.next_u64() % 12 * (LISTS as u64 / 2) + random.next_u64() % 4;
+            match plain.get(&line).copied() {
+                Some(id) if random.next_u64().is_multiple_of(2) => {
+                    mshr.release(id, |()| {});
+                    plain.remove(&line);
+                }
+                None if !mshr.is_full() => {
+                    plain.insert(line, mshr.allocate(line, ()));
+                }
+                _ => {}
+            }
+            assert_eq!(mshr.find(line), plain.get(&line).copied());
+        }
     }
 }

@@ -89,13 +89,17 @@ impl Tags {
     #[inline(always)]
     pub fn find(&self, line: u64) -> Option<LineId> {
         let set = self.set(line);
-        let first = set.start;
-        // All ways are looked at without a branch, which is faster than stopping at the right one.
-        let mut found = usize::MAX;
-        for (way, &tag) in self.lines[set].iter().enumerate() {
-            found = if tag == line { way } else { found };
+        let mut place = set.start;
+        // Four ways are looked at without a branch, which is faster than stopping at the right one.
+        let (fours, rest) = self.lines[set].as_chunks::<4>();
+        for four in fours {
+            if four.iter().fold(false, |any, &tag| any | (tag == line)) {
+                let way = four.iter().position(|&tag| tag == line);
+                return way.map(|way| LineId((place + way) as u32));
+            }
+            place += 4;
         }
-        (found != usize::MAX).then(|| LineId((first + found) as u32))
+        rest.iter().position(|&tag| tag == line).map(|way| LineId((place + way) as u32))
     }
 
     /// Whether a line is there, for whoever has an idea of where it is.

@@ -238,10 +238,10 @@ impl Dispatcher {
     }
 
     /// Notes the blocks that ended in an epoch, on SMs that ran in it. Gives the kernels that ended with them.
-    pub fn collect(&mut self, works: &mut [Work], ran: impl Fn(usize) -> bool) -> Vec<usize> {
+    pub fn collect(&mut self, works: &mut [Work], ran: &[usize]) -> Vec<usize> {
         let mut ended = Vec::new();
-        for (sm, work) in works.iter_mut().enumerate().filter(|(sm, _)| ran(*sm)) {
-            for block in work.finished.drain(..) {
+        for &sm in ran {
+            for block in works[sm].finished.drain(..) {
                 self.ends.push(Reverse((block.cycle + self.done_cycles, sm as u32, block.kernel)));
                 let queue = &mut self.kernels[block.kernel as usize];
                 queue.done += 1;

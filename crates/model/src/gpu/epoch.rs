@@ -24,6 +24,9 @@ const LOOK: u64 = 64;
 /// Warp instructions of an epoch from which on it is worth waking all threads.
 const BUSY: u64 = 48;
 
+/// Places for blocks that each SM keeps from run to run.
+const SPARE: usize = 16;
+
 /// Why a run ends before its kernels do.
 enum Stop {
     Fault { launch: usize, fault: Box<Fault> },
@@ -48,6 +51,8 @@ pub(super) struct Run<'g, 'a> {
     dispatcher: Dispatcher,
     /// Before which cycle each actor, SMs first, has nothing to do: those that have nothing to do before the end of an epoch are left alone.
     wakes: Vec<u64>,
+    /// SMs that have something to do in the epoch, in order.
+    ran: Vec<usize>,
     /// Instructions that each SM had issued by the last epoch that it ran in.
     issued_by: Vec<u64>,
     /// Lanes of some SM are at the barrier of their grid.
@@ -102,13 +107,11 @@ impl<'g, 'a> Run<'g, 'a> {
             kernels.push(Kernel { prepared, decoded, checks: wanted.checks, code, most, large_l1, kept_out });
         }
         let codes: Vec<u32> = kernels.iter().map(|kernel| kernel.code).collect();
-        let works = (0..gpu.config.gpu.sms)
-            .map(|_| Work {
-                shares: kernels.iter().map(Share::new).collect(),
-                codes: codes.clone(),
-                ..Work::default()
-            })
-            .collect();
+        let works = gpu.spare.as_mut_slice().iter_mut().map(|spare| {
+            let shares = kernels.iter().map(|kernel| Share::new(kernel, spare)).collect();
+            Work { shares, codes: codes.clone(), ..Work::default() }
+        });
+        let works = works.collect();
         let dispatcher = Dispatcher::new(&gpu.config, &kernels, launches, options.blocks);
         let epoch = u64::from(gpu.config.epoch());
         // Time that passed without kernels is none of theirs.
@@ -118,6 +121,7 @@ impl<'g, 'a> Run<'g, 'a> {
         let mut run = Run {
             memory,
             wakes: vec![AWAKE; sms + partitions],
+            ran: (0..sms).collect(),
             issued_by: vec![0; sms],
             at_grid_barrier: false,
             accounts: kernels.iter().map(|_| None).collect(),
@@ -174,6 +178,10 @@ impl<'g, 'a> Run<'g, 'a> {
             Some(Stop::Fault { .. }) => Ending::Interrupted,
         };
         let reports = self.reports(ending);
+        for (spare, work) in self.gpu.spare.as_mut_slice().iter_mut().zip(self.works.as_mut_slice()) {
+            spare.extend(work.shares.iter_mut().flat_map(|share| share.residents.drain(..)));
+            spare.drain(..spare.len().saturating_sub(SPARE));
+        }
         self.gpu.busy.add(&self.busy);
         match stop {
             Some(Stop::Fault { launch, fault }) => Err(Box::new(Failure { fault: *fault, launch, reports })),
@@ -210,8 +218,7 @@ impl<'g, 'a> Run<'g, 'a> {
     fn between(&mut self, monitor: &mut dyn Monitor, options: &RunOptions) -> Result<Next, Stop> {
         self.find_faults()?;
         self.merge(monitor)?;
-        let ran = |sm: usize| self.wakes[sm] < self.to;
-        let ended = self.dispatcher.collect(self.works.as_mut_slice(), ran);
+        let ended = self.dispatcher.collect(self.works.as_mut_slice(), &self.ran);
         if !ended.is_empty() {
             self.close(&ended);
         }
@@ -260,12 +267,10 @@ impl<'g, 'a> Run<'g, 'a> {
 
     /// The first fault, by cycle and SM, ends the run.
     fn find_faults(&mut self) -> Result<(), Stop> {
-        let works = self.works.as_mut_slice().iter_mut().zip(&self.wakes);
-        let first = works
-            .filter(|(work, wake)| **wake < self.to && work.stopped.is_some())
-            .map(|(work, _)| work)
-            .min_by_key(|work| work.stopped.as_ref().map(|stopped| stopped.cycle));
-        match first.and_then(|work| work.stopped.take()) {
+        let works = self.works.as_mut_slice();
+        let stopped = |sm: &usize| works[*sm].stopped.as_ref().map(|stopped| (stopped.cycle, *sm));
+        let first = self.ran.iter().filter_map(stopped).min();
+        match first.and_then(|(_, sm)| works[sm].stopped.take()) {
             Some(Stopped { kernel, fault, .. }) => Err(Stop::Fault { launch: kernel as usize, fault }),
             None if self.verifies => self.find_corruption(),
             None => Ok(()),
@@ -284,22 +289,20 @@ impl<'g, 'a> Run<'g, 'a> {
     /// Stores, atomics and system calls of the epoch take effect.
     fn merge(&mut self, monitor: &mut dyn Monitor) -> Result<(), Stop> {
         let works = self.works.as_mut_slice();
-        let ran = |sm: &usize| self.wakes[*sm] < self.to;
-        let logged = |sm: &usize| ran(sm) && !works[*sm].log.is_empty();
-        let (first, last) = ((0..works.len()).find(logged), (0..works.len()).rfind(logged));
-        if let (Some(first), Some(last)) = (first, last) {
+        let mut logged = self.ran.iter().copied().filter(|&sm| !works[sm].log.is_empty());
+        if let Some(first) = logged.next() {
+            let last = logged.next_back().unwrap_or(first);
             // SAFETY: no SM runs; allocations that stores went to live on, since nothing frees during an epoch, and the registers that
             // atomics answer to belong to blocks that cannot leave before the answer is there.
             let outcome =
                 unsafe { stepping::merge(&mut works[first..=last], self.memory, self.watch.is_on()) };
             self.watch.changed |= outcome.changed;
         }
-        if (0..works.len()).any(|sm| ran(&sm) && !works[sm].deferred.is_empty()) {
+        if self.ran.iter().any(|&sm| !works[sm].deferred.is_empty()) {
             self.execute_deferred(monitor)?;
         }
-        let ran = |sm: &usize| self.wakes[*sm] < self.to;
         let (sms, works) = (self.gpu.sms.as_mut_slice(), self.works.as_mut_slice());
-        for sm in (0..sms.len()).filter(ran) {
+        for &sm in &self.ran {
             if sms[sm].has_merging() {
                 sms[sm].merged(&mut works[sm], &self.kernels, self.to);
             }
@@ -481,11 +484,9 @@ impl<'g, 'a> Run<'g, 'a> {
     /// Instructions issued so far, on all SMs.
     fn count_issued(&mut self) -> u64 {
         let mut issued = self.issued;
-        for (sm, known) in self.issued_by.iter_mut().enumerate() {
-            if self.wakes[sm] < self.to {
-                let now = self.gpu.sms.as_mut_slice()[sm].issued();
-                issued += now - std::mem::replace(known, now);
-            }
+        for &sm in &self.ran {
+            let now = self.gpu.sms.as_mut_slice()[sm].issued();
+            issued += now - std::mem::replace(&mut self.issued_by[sm], now);
         }
         issued
     }
@@ -567,6 +568,9 @@ impl<'g, 'a> Run<'g, 'a> {
         }
         self.to = self.from + self.epoch;
         self.dispatcher.dispatch(self.from, self.to, self.works.as_mut_slice(), &mut self.wakes);
+        let wakes = self.wakes[..self.issued_by.len()].iter().enumerate();
+        self.ran.clear();
+        self.ran.extend(wakes.filter(|(_, wake)| **wake < self.to).map(|(sm, _)| sm));
         Ok(())
     }
 

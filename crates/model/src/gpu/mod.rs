@@ -8,6 +8,7 @@ mod watchdog;
 
 use warpwatt_config::{Config, Topology};
 use warpwatt_exec::SmLimits;
+use warpwatt_exec::stepping::Resident;
 use warpwatt_memory::DeviceMemory;
 
 use crate::address::Interleave;
@@ -36,6 +37,8 @@ pub struct Gpu {
     meshes: [Option<Mesh>; 2],
     /// Identities of the images seen so far: each has its place in code memory.
     codes: Vec<usize>,
+    /// By SM: places for blocks that earlier runs leave to later ones.
+    spare: Cells<Vec<Resident>>,
     /// Counted while kernels were under way, over all runs.
     busy: Counters,
     /// The device's clock.
@@ -60,6 +63,7 @@ impl Gpu {
             meshes: [net::Way::Request, net::Way::Reply]
                 .map(|way| (config.noc.topology == Topology::Mesh).then(|| Mesh::new(config, way))),
             codes: Vec::new(),
+            spare: (0..sms).map(|_| Vec::new()).collect(),
             busy: Counters::default(),
             now: 0,
             boundary: 0,

@@ -72,14 +72,14 @@ impl Mesh {
     pub(super) fn route(&mut self, senders: &mut [Outbox]) {
         let mut order = std::mem::take(&mut self.order);
         for (index, sender) in senders.iter().enumerate() {
-            for to in sender.sent_to.iter() {
+            sender.sent_to.for_each(|to| {
                 let sent = sender.sent[to].iter().enumerate();
                 order.extend(
                     sent.map(|(nth, flight)| {
                         (flight.sent, index as u16, flight.start, to as u16, nth as u32)
                     }),
                 );
-            }
+            });
         }
         // No sender starts two packets in one clock, so the order is total.
         order.sort_unstable();

@@ -60,6 +60,8 @@ impl Packet {
     pub fn payload(&self) -> u32 {
         match self.kind {
             Kind::Read | Kind::Ack => 0,
+            // The usual case, without counting where the host has no instruction for that.
+            _ if self.words == u32::MAX => LINE_BYTES as u32,
             Kind::Write | Kind::Data | Kind::Atomic | Kind::Reduction => 4 * self.words.count_ones(),
         }
     }

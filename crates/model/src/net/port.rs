@@ -122,7 +122,15 @@ impl Outbox {
 
     /// Counts the cycles from `from` to before `until` as waited for by the owner, who has something to send and could not: for the
     /// injection port as long as that is busy, for room after. Once for each cycle, whether one by one or at a stretch.
+    #[inline]
     pub fn stalled(&mut self, from: u64, until: u64) {
+        if from < until {
+            self.count_stall(from, until);
+        }
+    }
+
+    #[inline(never)]
+    fn count_stall(&mut self, from: u64, until: u64) {
         let free = self.timing.port_cycle(self.port_free).clamp(from, until);
         self.counters.port_stalls += free - from;
         self.counters.credit_stalls += until - free;
@@ -247,11 +255,16 @@ impl Inbox {
     /// Finds the next packet. One that arrives later than this epoch may still be overtaken by one that is not known yet.
     #[inline]
     fn choose(&mut self) {
-        let first = self.waiting.iter().map(|sender| self.ranks[sender]).min();
-        let sender = first.unwrap_or(0) as usize % (1 << SENDER_BITS);
-        let packet = first.and(self.lanes[sender].front()).map(|flight| &flight.packet);
-        let ready = packet
-            .map_or(u64::MAX, |packet| self.timing.cycle_after(self.ejected(packet)).max(packet.arrive));
+        let mut first = u64::MAX;
+        self.waiting.for_each(|sender| first = first.min(self.ranks[sender]));
+        if first == u64::MAX {
+            self.head = (0, u64::MAX);
+            return;
+        }
+        let sender = first as usize % (1 << SENDER_BITS);
+        let ready = self.lanes[sender].front().map_or(u64::MAX, |Flight { packet, .. }| {
+            self.timing.cycle_after(self.ejected(packet)).max(packet.arrive)
+        });
         self.head = (sender, ready);
     }
 

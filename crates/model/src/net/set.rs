@@ -35,25 +35,29 @@ impl Set {
     /// Takes the lowest actor out.
     #[inline]
     pub fn pop(&mut self) -> Option<usize> {
-        let lowest = self.iter().next()?;
+        if self.top == 0 {
+            return None;
+        }
+        let word = self.top.trailing_zeros() as usize;
+        let lowest = word * 64 + self.words[word].trailing_zeros() as usize;
         self.remove(lowest);
         Some(lowest)
     }
 
-    /// The actors, lowest first.
-    #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = usize> {
-        bits(self.top).flat_map(|word| bits(self.words[word]).map(move |bit| word * 64 + bit))
+    /// Shows the actors, lowest first.
+    #[inline(always)]
+    pub fn for_each(&self, mut show: impl FnMut(usize)) {
+        let mut top = self.top;
+        while top != 0 {
+            let word = top.trailing_zeros() as usize;
+            top &= top - 1;
+            let mut actors = self.words[word];
+            while actors != 0 {
+                show(word * 64 + actors.trailing_zeros() as usize);
+                actors &= actors - 1;
+            }
+        }
     }
-}
-
-/// The positions of set bits, lowest first.
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = (mask != 0).then(|| mask.trailing_zeros() as usize);
-        mask &= mask.wrapping_sub(1);
-        bit
-    })
 }
 
 #[cfg(test)]
@@ -81,7 +85,9 @@ mod tests {
                     }
                     _ => assert_eq!(set.pop(), plain.pop_first()),
                 }
-                assert!(set.iter().eq(plain.iter().copied()), "{actors} actors");
+                let mut members = Vec::new();
+                set.for_each(|actor| members.push(actor));
+                assert!(members.iter().eq(&plain), "{actors} actors");
             }
         }
     }

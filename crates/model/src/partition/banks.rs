@@ -62,6 +62,9 @@ impl Spec {
     }
 }
 
+/// The most banks of a channel, and the most groups of them: sets are words of bits.
+pub const BANKS: usize = 64;
+
 const CLOSED: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -78,9 +81,11 @@ struct Bank {
 #[derive(Clone, Debug)]
 pub struct Banks {
     pub spec: Spec,
-    banks: Vec<Bank>,
+    /// As many as can be addressed; those that the configuration has not stay closed.
+    banks: Box<[Bank; BANKS]>,
+    count: usize,
     /// First clock of an access in each group.
-    groups: Vec<u64>,
+    groups: [u64; BANKS],
     group_mask: usize,
     /// Bank bits below those that tell the group.
     group_shift: u32,
@@ -100,8 +105,9 @@ impl Banks {
         let closed = Bank { row: CLOSED, column: 0, precharge: 0, activate: 0, fresh: false };
         Banks {
             spec: Spec::new(config),
-            banks: vec![closed; config.dram.banks as usize],
-            groups: vec![0; config.dram.groups as usize],
+            banks: Box::new([closed; BANKS]),
+            count: config.dram.banks as usize,
+            groups: [0; BANKS],
             group_mask: config.dram.groups as usize - 1,
             group_shift: if config.dram.upper_groups {
                 (config.dram.banks / config.dram.groups).ilog2()
@@ -124,14 +130,14 @@ impl Banks {
 
     #[inline(always)]
     pub fn is_open(&self, bank: usize, row: u64) -> bool {
-        self.banks[bank].row == row
+        self.banks[bank % BANKS].row == row
     }
 
     /// First clock in which an open bank may be accessed.
     #[inline(always)]
     pub fn column_from(&self, bank: usize, direction: Direction) -> u64 {
-        let group = self.groups[bank >> self.group_shift & self.group_mask];
-        self.banks[bank].column.max(group).max(self.bus[direction as usize])
+        let group = self.groups[(bank >> self.group_shift & self.group_mask) % BANKS];
+        self.banks[bank % BANKS].column.max(group).max(self.bus[direction as usize])
     }
 
     /// First clock of an access in any bank.
@@ -142,12 +148,12 @@ impl Banks {
 
     #[inline(always)]
     pub fn precharge_from(&self, bank: usize) -> u64 {
-        self.banks[bank].precharge
+        self.banks[bank % BANKS].precharge
     }
 
     #[inline(always)]
     pub fn activate_from(&self, bank: usize) -> u64 {
-        self.banks[bank].activate.max(self.any_activate_from())
+        self.banks[bank % BANKS].activate.max(self.any_activate_from())
     }
 
     /// First clock of an activation in any bank.
@@ -158,12 +164,17 @@ impl Banks {
 
     /// First clock in which all rows can be closed.
     pub fn precharge_all_from(&self) -> u64 {
-        self.banks.iter().filter(|bank| bank.row != CLOSED).map(|bank| bank.precharge).max().unwrap_or(0)
+        self.banks[..self.count]
+            .iter()
+            .filter(|bank| bank.row != CLOSED)
+            .map(|bank| bank.precharge)
+            .max()
+            .unwrap_or(0)
     }
 
     /// First clock of a refresh, when all rows are closed.
     pub fn refresh_from(&self) -> u64 {
-        self.banks.iter().map(|bank| bank.activate).max().unwrap_or(0)
+        self.banks[..self.count].iter().map(|bank| bank.activate).max().unwrap_or(0)
     }
 
     /// Accesses a bank; true if it is the first access since the row was opened.
@@ -182,8 +193,8 @@ impl Banks {
         };
         self.bus[same] = at + gap;
         self.bus[1 - same] = other.max(at + gap);
-        self.groups[bank >> self.group_shift & self.group_mask] = at + spec.ccdl;
-        let bank = &mut self.banks[bank];
+        self.groups[(bank >> self.group_shift & self.group_mask) % BANKS] = at + spec.ccdl;
+        let bank = &mut self.banks[bank % BANKS];
         bank.precharge = bank.precharge.max(precharge);
         std::mem::take(&mut bank.fresh)
     }
@@ -194,7 +205,7 @@ impl Banks {
         self.window[self.oldest] = at + spec.faw;
         self.oldest = (self.oldest + 1) % self.window.len();
         self.open |= 1 << bank;
-        self.banks[bank] = Bank {
+        self.banks[bank % BANKS] = Bank {
             row,
             column: at + spec.rcd,
             precharge: at + spec.ras,
@@ -205,13 +216,13 @@ impl Banks {
 
     pub fn close_row(&mut self, at: u64, bank: usize) {
         self.open &= !(1 << bank);
-        let bank = &mut self.banks[bank];
+        let bank = &mut self.banks[bank % BANKS];
         bank.row = CLOSED;
         bank.activate = bank.activate.max(at + self.spec.rp);
     }
 
     pub fn refresh(&mut self, at: u64) {
-        for bank in &mut self.banks {
+        for bank in &mut self.banks[..self.count] {
             bank.activate = at + self.spec.rfc;
         }
     }

@@ -86,7 +86,9 @@ pub struct Channel {
     /// Transfers that wait for room in the queue.
     inlet: VecDeque<Transfer>,
     inlet_capacity: usize,
+    /// Lines that were read, and when the first of them reaches the slice.
     returned: VecDeque<Returned>,
+    returned_at: u64,
     /// What is being served.
     direction: Direction,
     /// Of the last access.
@@ -126,10 +128,11 @@ impl Channel {
                 * accesses_per_line(config) as usize,
             line_accesses: accesses_per_line(config) as usize,
             returning: 0,
-            queue: Queue::new(dram.banks as usize, 2 * dram.queue as usize),
+            queue: Queue::new(2 * dram.queue as usize),
             inlet: VecDeque::with_capacity(config.l2.queue as usize + 2),
             inlet_capacity: config.l2.queue as usize,
             returned: VecDeque::with_capacity(lines),
+            returned_at: u64::MAX,
             direction: Direction::Read,
             bus_direction: Direction::Read,
             now: 0,
@@ -212,6 +215,7 @@ impl Channel {
         }
         let at = self.clock.core(done) + self.latency;
         self.returned.push_back(Returned { at, done, tag, channel: self.index, forwarded });
+        self.note_first();
     }
 
     /// Issues all commands of clocks before `until`.
@@ -437,15 +441,28 @@ impl Channel {
         self.returned.front().copied()
     }
 
+    /// When that is, `u64::MAX` if it is not known.
+    #[inline(always)]
+    pub fn returned_at(&self) -> u64 {
+        self.returned_at
+    }
+
+    fn note_first(&mut self) {
+        self.returned_at = self.returned.front().map_or(u64::MAX, |line| line.at);
+    }
+
     /// The controller takes the lines whose return is known, to hold them until the slice does.
     #[inline]
     pub fn pick_up(&mut self) -> Option<Returned> {
-        self.returned.pop_front()
+        let line = self.returned.pop_front();
+        self.note_first();
+        line
     }
 
     /// The slice takes the line that reaches it next.
     pub fn take(&mut self) {
         self.returned.pop_front();
+        self.note_first();
         self.taken(self.line_accesses);
     }
 

@@ -180,11 +180,15 @@ impl Controller {
 
     /// Shows techniques the lines that are wanted since the last call, with their bytes, and asks the channels for them. To be called in the
     /// same clock.
-    #[inline]
+    #[inline(always)]
     pub fn dispatch(&mut self, cycle: u64, memory: &DeviceMemory) {
-        if self.wanted.is_empty() {
-            return;
+        if !self.wanted.is_empty() {
+            self.dispatch_wanted(cycle, memory);
         }
+    }
+
+    #[inline(never)]
+    fn dispatch_wanted(&mut self, cycle: u64, memory: &DeviceMemory) {
         for i in 0..self.wanted.len() {
             let Wanted { line, direction, tag } = self.wanted[i];
             let way = if direction == Direction::Read { Way::Fill } else { Way::WriteBack };
@@ -284,15 +288,17 @@ impl Controller {
         if !self.sites.is_empty() {
             return self.held.returned();
         }
-        let mut first: Option<Returned> = None;
-        for channel in &self.channels {
-            if let Some(line) = channel.returned()
-                && first.is_none_or(|other| line.at < other.at)
-            {
-                first = Some(line);
-            }
+        self.channels.iter().min_by_key(|channel| channel.returned_at())?.returned()
+    }
+
+    /// When that is, `u64::MAX` if it is not known.
+    #[inline(always)]
+    pub fn returned_at(&self) -> u64 {
+        if self.sites.is_empty() {
+            self.channels.iter().map(Channel::returned_at).fold(u64::MAX, u64::min)
+        } else {
+            self.held.returned().map_or(u64::MAX, |line| line.at)
         }
-        first
     }
 
     /// The slice takes the line that came back first.

@@ -151,7 +151,9 @@ impl Partition {
         self.memory.advance(now);
         self.reply_waits = self.slice.next_reply().is_some_and(|(ready, _)| ready <= clock)
             && self.slice.send(clock, now, outbox);
-        if let Some(line) = self.memory.returned().filter(|line| line.at <= now) {
+        if self.memory.returned_at() <= now
+            && let Some(line) = self.memory.returned()
+        {
             self.slice.fill(clock, line, &mut self.memory);
             // Lines that a technique gave up are written back with a fill, too.
             self.memory.dispatch(now, memory);
@@ -190,13 +192,12 @@ impl Partition {
             Some((ready, _)) => ready,
             None => u64::MAX,
         };
-        let fill = match self.memory.returned() {
+        let fill = match self.memory.returned_at() {
             // With the array free, it is answers that are in the way, and their going is looked at above.
-            Some(line) if line.at <= now => {
+            line if line <= now => {
                 Some(self.slice.free_from(Cause::Array)).filter(|&free| free > clock).unwrap_or(u64::MAX)
             }
-            Some(line) => at(line.at),
-            None => u64::MAX,
+            line => at(line),
         };
         let unknown = at(self.memory.next_unknown(now));
         request.min(reply).min(fill).min(unknown).max(clock + 1)
@@ -223,7 +224,7 @@ impl Partition {
             return next;
         }
         let reply = self.slice.next_reply().map_or(u64::MAX, |(ready, _)| self.clock.core(ready));
-        let fill = self.memory.returned().map_or(u64::MAX, |line| line.at);
+        let fill = self.memory.returned_at();
         reply.min(fill).min(self.memory.next_command()).max(next)
     }
 

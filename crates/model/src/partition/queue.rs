@@ -2,7 +2,7 @@
 //! The lines that wait for a memory channel: for each bank a list of reads and one of writes in order of arrival, and the oldest of
 //! each that wants the row which is open.
 
-use super::banks::Direction;
+use super::banks::{BANKS, Direction};
 use super::channel::bits;
 
 /// Number of a waiting line.
@@ -42,7 +42,7 @@ pub struct Queue {
     slab: Vec<Waiting>,
     free: Vec<Handle>,
     /// Of reads and of writes, by bank.
-    lists: [Vec<List>; 2],
+    lists: Box<[[List; BANKS]; 2]>,
     /// A bit for each bank with waiting lines, and with ones that want the open row.
     waiting: [u64; 2],
     hits: [u64; 2],
@@ -53,12 +53,12 @@ pub struct Queue {
 
 impl Queue {
     /// For at most so many lines.
-    pub fn new(banks: usize, lines: usize) -> Queue {
+    pub fn new(lines: usize) -> Queue {
         let empty = List { first: NONE, last: NONE, hit: NONE, first_sequence: 0, hit_sequence: 0 };
         Queue {
             slab: Vec::with_capacity(lines),
             free: Vec::with_capacity(lines),
-            lists: [vec![empty; banks], vec![empty; banks]],
+            lists: Box::new([[empty; BANKS]; 2]),
             waiting: [0; 2],
             hits: [0; 2],
             accesses: [0; 2],
@@ -90,8 +90,10 @@ impl Queue {
 
     /// The direction of the oldest access to an open row, or of the oldest line if there is none; reads if nothing waits.
     pub fn first_direction(&self) -> Direction {
-        let oldest_hit = |d: usize| bits(self.hits[d]).map(|bank| self.lists[d][bank].hit_sequence).min();
-        let oldest = |d: usize| bits(self.waiting[d]).map(|bank| self.lists[d][bank].first_sequence).min();
+        let oldest_hit =
+            |d: usize| bits(self.hits[d]).map(|bank| self.lists[d][bank % BANKS].hit_sequence).min();
+        let oldest =
+            |d: usize| bits(self.waiting[d]).map(|bank| self.lists[d][bank % BANKS].first_sequence).min();
         let of = |order: &dyn Fn(usize) -> Option<u64>| match (order(0), order(1)) {
             (None, None) => None,
             (Some(read), Some(write)) if write < read => Some(Direction::Write),
@@ -104,7 +106,7 @@ impl Queue {
     /// The oldest line for a bank, if its bit is set in `waiting`.
     #[inline(always)]
     pub fn oldest(&self, bank: usize, direction: Direction) -> Handle {
-        self.lists[direction as usize][bank].first
+        self.lists[direction as usize][bank % BANKS].first
     }
 
     /// The row that is to be opened for a bank's lines: that of one that a refresh interrupted, which holds a place in the return queue
@@ -121,18 +123,18 @@ impl Queue {
     /// The oldest line for the open row of a bank, if its bit is set in `hits`.
     #[inline(always)]
     pub fn hit(&self, bank: usize, direction: Direction) -> Handle {
-        self.lists[direction as usize][bank].hit
+        self.lists[direction as usize][bank % BANKS].hit
     }
 
     /// Orders of arrival of the same two.
     #[inline(always)]
     pub fn oldest_sequence(&self, bank: usize, direction: Direction) -> u64 {
-        self.lists[direction as usize][bank].first_sequence
+        self.lists[direction as usize][bank % BANKS].first_sequence
     }
 
     #[inline(always)]
     pub fn hit_sequence(&self, bank: usize, direction: Direction) -> u64 {
-        self.lists[direction as usize][bank].hit_sequence
+        self.lists[direction as usize][bank % BANKS].hit_sequence
     }
 
     /// The line is on the list of a bank, and none of its accesses has been made.
@@ -162,7 +164,7 @@ impl Queue {
         open: bool,
     ) {
         let d = direction as usize;
-        let list = &mut self.lists[d][bank];
+        let list = &mut self.lists[d][bank % BANKS];
         self.sequence += 1;
         let waiting = Waiting {
             line,
@@ -206,7 +208,7 @@ impl Queue {
     /// it has gone from the list.
     pub fn access(&mut self, bank: usize, direction: Direction) -> Waiting {
         let d = direction as usize;
-        let handle = self.lists[d][bank].hit;
+        let handle = self.lists[d][bank % BANKS].hit;
         let waiting = &mut self.slab[handle as usize];
         waiting.left -= 1;
         waiting.started = true;
@@ -219,7 +221,7 @@ impl Queue {
     }
 
     fn remove(&mut self, bank: usize, d: usize, handle: Handle, Waiting { row, before, after, .. }: Waiting) {
-        let list = &mut self.lists[d][bank];
+        let list = &mut self.lists[d][bank % BANKS];
         match before {
             NONE => {
                 list.first = after;
@@ -246,7 +248,7 @@ impl Queue {
         while at != NONE && self.slab[at as usize].row != row {
             at = self.slab[at as usize].after;
         }
-        let list = &mut self.lists[d][bank];
+        let list = &mut self.lists[d][bank % BANKS];
         list.hit = at;
         if at == NONE {
             self.hits[d] &= !(1 << bank);
@@ -259,7 +261,7 @@ impl Queue {
     /// A row of a bank was opened.
     pub fn opened(&mut self, bank: usize, row: u64) {
         for d in 0..2 {
-            let first = self.lists[d][bank].first;
+            let first = self.lists[d][bank % BANKS].first;
             self.find_hit(bank, d, first, row);
         }
     }
@@ -267,7 +269,7 @@ impl Queue {
     /// The row of a bank was closed.
     pub fn closed(&mut self, bank: usize) {
         for d in 0..2 {
-            self.lists[d][bank].hit = NONE;
+            self.lists[d][bank % BANKS].hit = NONE;
             self.hits[d] &= !(1 << bank);
         }
     }

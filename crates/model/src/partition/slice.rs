@@ -420,7 +420,10 @@ impl Slice {
     /// Every access to the data array goes through here; gives the clock in which it is served.
     #[inline(always)]
     fn access(&mut self, clock: u64, usage: Use, lanes: u8, row: RowAccess) -> u64 {
-        let moves = self.chunks.iter().filter(|&&chunk| row.words & chunk != 0).count().max(1) as u64;
+        let moves = match row.words {
+            ALL_WORDS => self.chunks.len(),
+            words => self.chunks.iter().filter(|&&chunk| words & chunk != 0).count().max(1),
+        } as u64;
         self.array_free = self.array_free.max(clock) + moves;
         self.counters.array_busy += moves;
         match usage {

@@ -18,7 +18,7 @@ mod site;
 #[cfg(test)]
 mod tests;
 
-use warpwatt_base::calendar::{Board, HORIZON};
+use warpwatt_base::calendar::{Boards, HORIZON};
 use warpwatt_config::Config;
 
 use crate::sm::{Pooled, SOURCES, Timing, Unit};
@@ -29,6 +29,14 @@ pub use counters::RegisterCounters;
 pub use map::{Map, Place};
 pub use plan::{NONE, ReadAccess, ReadPlan};
 pub use site::{Before, Mismatch, Next, ReadPort, RegisterFileSite, Started, Values, WriteAccess, Written};
+
+/// The calendars of an SM: ports of the banks that read, those that write if they are not the same, result buses, and execution units.
+pub type Calendars = Boards<4>;
+/// Their numbers.
+const READS: usize = 0;
+const WRITES: usize = 1;
+const BUSES: usize = 2;
+pub const UNITS: usize = 3;
 
 /// Cycles in which the operands that a collector takes are counted, in four bits each.
 const COUNTED: u64 = 15;
@@ -55,7 +63,7 @@ impl Booking {
 
     /// Books an access to a bank, not earlier than `delay` cycles after the first possible one. Gives its cycle.
     #[inline(always)]
-    fn book(&mut self, ports: &mut Board, bank: u64, delay: u64) -> u64 {
+    fn book(&mut self, calendars: &mut Calendars, bank: u64, delay: u64) -> u64 {
         let first = self.now + 1;
         let (mut at, mut taken) = (first + delay, self.taken);
         if bank == self.bank && (self.from..=self.next).contains(&at) {
@@ -67,14 +75,16 @@ impl Booking {
             let skipped = at - first;
             taken = if skipped < COUNTED { taken >> (4 * skipped) } else { 0 };
         }
-        while at - self.now < HORIZON && (ports.taken(at) & bank != 0 || taken & 15 == self.ports) {
+        while at - self.now < HORIZON
+            && (calendars.taken_on(READS, at) & bank != 0 || taken & 15 == self.ports)
+        {
             at += 1;
             taken >>= 4;
         }
         if at - self.now < HORIZON {
-            ports.mark(at, bank);
+            calendars.mark_on(READS, at, bank);
         } else {
-            at = ports.book(bank, at);
+            at = calendars.book_on(READS, bank, at);
         }
         let wait = at - first;
         if wait < COUNTED {
@@ -88,11 +98,10 @@ impl Booking {
 
 pub struct RegisterFile {
     map: Map,
-    /// Ports of the banks: those that read, and those that write if they are not the same.
-    ports: [Board; 2],
+    pub calendars: Calendars,
+    /// The calendar of the ports that results go through.
     write_ports: usize,
     /// Result buses.
-    buses: Board,
     unit_buses: u64,
     memory_buses: u64,
     collectors: Collectors,
@@ -115,9 +124,8 @@ impl RegisterFile {
             techniques.hang(config, sm, |sites, build| sites.register_file.map(|at| at(build)));
         RegisterFile {
             map: Map::new(config),
-            ports: [Board::default(), Board::default()],
-            write_ports: usize::from(!rf.shared_port),
-            buses: Board::default(),
+            calendars: Calendars::default(),
+            write_ports: if rf.shared_port { READS } else { WRITES },
             unit_buses,
             memory_buses: ((1 << rf.write_back_memory) - 1) << rf.write_back,
             collectors: Collectors::new(config),
@@ -180,11 +188,7 @@ impl RegisterFile {
     /// A cycle begins. To be called before anything is booked in it.
     #[inline(always)]
     pub fn advance(&mut self, now: u64) {
-        self.ports[0].advance(now);
-        self.buses.advance(now);
-        if self.write_ports != 0 {
-            self.ports[1].advance(now);
-        }
+        self.calendars.advance(now);
     }
 
     /// Books the reads of an instruction that issues now; gives the cycle in which all operands are there.
@@ -203,8 +207,8 @@ impl RegisterFile {
     #[inline(always)]
     fn collect_plainly(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
         let [first, second] = timing.read_banks.map(|banks| self.map.turned(banks, slot));
-        let ports = &mut self.ports[0];
-        if ports.taken(now + 1) & first | ports.taken(now + 2) & second != 0 {
+        let calendars = &mut self.calendars;
+        if calendars.taken_on(READS, now + 1) & first | calendars.taken_on(READS, now + 2) & second != 0 {
             return if timing.reads_later > 1 {
                 self.collect_one_by_one(now, slot, timing)
             } else {
@@ -212,8 +216,8 @@ impl RegisterFile {
                 self.collect_cycle_by_cycle(now, first, second)
             };
         }
-        ports.mark(now + 1, first);
-        ports.mark(now + 2, second);
+        calendars.mark_on(READS, now + 1, first);
+        calendars.mark_on(READS, now + 2, second);
         self.counters.read_conflicts += u64::from(timing.reads_later);
         self.counters.reads += u64::from(timing.sources);
         now + 1 + u64::from(first != 0) + u64::from(second != 0)
@@ -223,14 +227,14 @@ impl RegisterFile {
     /// everything, the last has to wait.
     #[inline(never)]
     fn collect_cycle_by_cycle(&mut self, now: u64, first: u64, second: u64) -> u64 {
-        let ports = &mut self.ports[0];
+        let calendars = &mut self.calendars;
         let mut left = first | second;
         let (mut at, mut waited) = (now + 1, 0);
         loop {
-            let free = left & !ports.taken(at);
+            let free = left & !calendars.taken_on(READS, at);
             let all = free == first | second && second != 0 && at - now <= COUNTED;
             let come = if all { first } else { free };
-            ports.mark(at, come);
+            calendars.mark_on(READS, at, come);
             left ^= come;
             at += 1;
             if left == 0 {
@@ -242,7 +246,7 @@ impl RegisterFile {
                 while left != 0 {
                     let bank = left & left.wrapping_neg();
                     left ^= bank;
-                    let came = ports.book(bank, now + HORIZON);
+                    let came = calendars.book_on(READS, bank, now + HORIZON);
                     waited += came - (now + HORIZON);
                     at = at.max(came + 1);
                 }
@@ -260,7 +264,7 @@ impl RegisterFile {
         let mut ready = now + 1;
         let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
         for &register in sources {
-            let at = booking.book(&mut self.ports[0], self.map.bit(slot, register), 0);
+            let at = booking.book(&mut self.calendars, self.map.bit(slot, register), 0);
             ready = ready.max(at + 1);
         }
         self.counters.reads += sources.len() as u64;
@@ -279,7 +283,7 @@ impl RegisterFile {
         let (mut ready, mut arrays) = (now + 1, 0);
         let accesses = self.plan.accesses_mut();
         for access in accesses.iter_mut() {
-            access.at = booking.book(&mut self.ports[0], 1 << access.bank, u64::from(access.delay));
+            access.at = booking.book(&mut self.calendars, 1 << access.bank, u64::from(access.delay));
             ready = ready.max(access.at + 1);
             arrays += u64::from(access.arrays);
         }
@@ -323,12 +327,13 @@ impl RegisterFile {
                     (1 << access.bank, access.ready, access.awake)
                 }
             };
-            let start = self.buses.book_any(buses, ready);
+            let start = self.calendars.book_any_on(BUSES, buses, ready);
             let earliest = start.max(awake);
             // Arrays that take that long to wake up keep nobody from the others of their bank: a calendar would, since it tells no cycles
             // apart beyond its horizon.
             let far = values.is_some() && earliest - now >= HORIZON;
-            let at = if far { earliest } else { self.ports[self.write_ports % 2].book(bank, earliest) };
+            let at =
+                if far { earliest } else { self.calendars.book_on(self.write_ports % 2, bank, earliest) };
             waited += start - ready + (at - earliest);
             done = done.max(at);
         }
@@ -351,7 +356,7 @@ impl RegisterFile {
         let written = Written { now, slot, register, upper, values: values.of(register) };
         let bank = self.map.bank(slot, register);
         let mut access = WriteAccess { bank, arrays: self.sub_banks as u32, ready: now, awake: now };
-        let mut port = ReadPort::of(&mut self.ports[0]);
+        let mut port = ReadPort::of(&mut self.calendars);
         for hung in &mut self.sites {
             hung.site.write(&written, &mut access, &mut port);
         }

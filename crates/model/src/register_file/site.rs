@@ -14,13 +14,13 @@
 //! Values are in the warp's registers whenever a method is called: sources at `before`, results at `write`, since the scoreboard lets no
 //! instruction write or read a register while a result for it is under way. Banks are booked by the caller: one access a bank and cycle.
 
-use warpwatt_base::calendar::Board;
 use warpwatt_base::counters::CounterSet;
 use warpwatt_exec::lanes::Row;
 use warpwatt_exec::stepping::{NextLanes, Resident};
 use warpwatt_isa::Program;
 
 use super::plan::ReadPlan;
+use super::{Calendars, READS};
 use crate::sm::{SourceWords, Timing};
 
 /// A warp that comes to a slot.
@@ -104,22 +104,22 @@ pub struct WriteAccess {
 
 /// A way to read a register ahead of its write.
 pub struct ReadPort<'a> {
-    pub(super) ports: &'a mut Board,
+    pub(super) calendars: &'a mut Calendars,
     /// Accesses made, and arrays that they activated.
     pub(super) reads: u64,
     pub(super) arrays: u64,
 }
 
 impl<'a> ReadPort<'a> {
-    pub(crate) fn of(ports: &'a mut Board) -> ReadPort<'a> {
-        ReadPort { ports, reads: 0, arrays: 0 }
+    pub(crate) fn of(calendars: &'a mut Calendars) -> ReadPort<'a> {
+        ReadPort { calendars, reads: 0, arrays: 0 }
     }
 
     /// Reads from `earliest` on; gives the cycle in which the data are there.
     pub fn read(&mut self, bank: u8, earliest: u64, arrays: u32) -> u64 {
         self.reads += 1;
         self.arrays += u64::from(arrays);
-        self.ports.book(1 << bank, earliest) + 1
+        self.calendars.book_on(READS, 1 << bank, earliest) + 1
     }
 }
 

@@ -90,7 +90,7 @@ impl Sm {
         let timing = &self.moves[usize::from(register)];
         let ready = self.rf.collect(now, slot, timing);
         self.rf.sites[site].site.moving(slot, register, lanes);
-        let start = self.units.dispatch(ready, timing);
+        let start = self.units.dispatch(&mut self.rf.calendars, ready, timing);
         self.rf.hold(now, timing.pool, start);
         let warp = &mut self.warps[slot % WARPS];
         warp.reserve(timing, false);

@@ -94,7 +94,7 @@ impl Sm {
         let share = at_mut(&mut work.shares, kernel_index);
         let resident = at_mut(&mut share.residents, resident);
         if let Some(done) = share.stepper.compute(&kernel.prepared, resident, index) {
-            self.note_issue(slot, pc, done.mask, timing);
+            self.note_issue(slot, pc, done.mask.count_ones(), timing);
             self.tell_techniques(around.kernels, now, slot, timing, lanes);
             self.start_unit(timing, slot, pc, now);
             match done.next {
@@ -148,11 +148,12 @@ impl Sm {
             }
             _ => {}
         }
-        self.note_issue(slot, pc, outcome.mask, timing);
+        let lane_count = outcome.mask.count_ones();
+        self.note_issue(slot, pc, lane_count, timing);
         self.tell_techniques(around.kernels, now, slot, timing, lanes);
         self.tell_late(work, slot, now);
         if timing.unit == Unit::Memory && outcome.event != StepEvent::Deferred {
-            self.start_memory(work, around.kernels, kernel_index, &outcome, slot, now);
+            self.start_memory(work, around.kernels, &outcome, lane_count, slot, now);
         } else {
             self.start_unit(timing, slot, pc, now);
         }
@@ -172,10 +173,10 @@ impl Sm {
     }
 
     #[inline(always)]
-    fn note_issue(&mut self, slot: usize, pc: u32, mask: u32, timing: &Timing) {
+    fn note_issue(&mut self, slot: usize, pc: u32, lane_count: u32, timing: &Timing) {
         self.issue.issued += 1;
         self.issue.constants += u64::from(timing.constants);
-        self.lanes[mask.count_ones() as usize] += 1;
+        self.lanes[lane_count as usize] += 1;
         self.warps[slot % WARPS].last_pc = pc;
     }
 
@@ -203,7 +204,7 @@ impl Sm {
             self.issue.retired += 1;
             return;
         }
-        let start = self.units.dispatch(ready, timing);
+        let start = self.units.dispatch(&mut self.rf.calendars, ready, timing);
         self.rf.hold(now, timing.pool, start);
         if timing.dst_words == 0 && timing.pred_writes == 0 {
             self.issue.retired += 1;
@@ -221,11 +222,12 @@ impl Sm {
         &mut self,
         work: &mut Work,
         kernels: &[Kernel],
-        kernel_index: usize,
         outcome: &Outcome,
+        lane_count: u32,
         slot: usize,
         now: u64,
     ) {
+        let kernel_index = self.warps[slot % WARPS].kernel as usize;
         let timing = at(&at(kernels, kernel_index).decoded.timing, outcome.pc as usize);
         let ready = self.rf.collect(now, slot, timing);
         self.rf.hold_for_memory(now, ready);
@@ -255,7 +257,7 @@ impl Sm {
         let job = Job {
             token,
             warp: slot as u8,
-            lanes: outcome.mask.count_ones() as u8,
+            lanes: lane_count as u8,
             kind: match timing.effect {
                 Effect::Store => JobKind::Store,
                 Effect::Atomic => JobKind::Atomic,

@@ -191,7 +191,9 @@ impl Sm {
             if work.stopped.is_some() {
                 return;
             }
-            now = if step || issued { now + 1 } else { self.next_event(work, around, now) };
+            // A warp that is ready now mostly still is in the next cycle, or another one.
+            let goes_on = step || issued && self.schedulers.iter().any(Scheduler::has_ready);
+            now = if goes_on { now + 1 } else { self.next_event(work, around, now) };
         }
         self.next = now;
     }
@@ -210,7 +212,6 @@ impl Sm {
     #[inline(always)]
     fn cycle(&mut self, work: &mut Work, around: &mut Surroundings, now: u64) -> bool {
         self.rf.advance(now);
-        self.units.advance(now);
         if self.accounted < now && self.resident_warps != 0 {
             self.charge_until(work, now);
         }
@@ -246,7 +247,8 @@ impl Sm {
             self.mem.step(now, around.outbox, &mut self.done);
             self.after_memory(work, around.kernels, now);
         }
-        if self.resident_warps == 0 {
+        // Without anybody to issue or to fetch for, nothing changes until somebody comes; the issue slots are charged then.
+        if !self.fetch.has_work() && !self.schedulers.iter().any(Scheduler::has_ready) {
             if self.fetch.has_requests() {
                 self.fetch.send(now, around.outbox);
             }
@@ -304,39 +306,50 @@ impl Sm {
         }
     }
 
-    /// When to look again, after a cycle in which nothing issued.
+    /// When to look again.
+    #[inline(always)]
     fn next_event(&mut self, work: &Work, around: &mut Surroundings, now: u64) -> u64 {
         let soon = now + 1;
+        let mut next = u64::MAX;
         if self.resident_warps != 0 {
             if self.fetch.has_work() {
                 return soon;
             }
-            let full = self.full_pools(soon);
-            let mut next = u64::MAX;
-            for scheduler in &self.schedulers {
-                if scheduler.candidates(full) != 0 {
+            if self.schedulers.iter().any(Scheduler::has_ready) {
+                next = self.next_collector(now);
+                if next <= soon {
                     return soon;
                 }
-                for pool in [Pooled::Sp, Pooled::Sfu, Pooled::Fp64] {
-                    if scheduler.is_wanted(pool) {
-                        next = next.min(self.rf.free_at(pool));
-                    }
-                }
             }
-            // Memory instructions wait for a collector only if all units share them, and for the memory unit, whose events are looked at below.
-            let free_at = self.rf.free_at(Pooled::Memory);
-            if free_at > now && self.schedulers.iter().any(|scheduler| scheduler.is_wanted(Pooled::Memory)) {
-                next = next.min(free_at);
-            }
-            if next <= soon {
-                return soon;
-            }
-            self.next_arrival(work, around, soon).min(next)
-        } else {
-            self.next_arrival(work, around, soon)
         }
+        self.next_arrival(work, around, soon).min(next)
     }
 
+    /// When a warp that is ready can issue, as far as that is a matter of collectors.
+    #[inline(never)]
+    fn next_collector(&self, now: u64) -> u64 {
+        let soon = now + 1;
+        let full = self.full_pools(soon);
+        let mut next = u64::MAX;
+        for scheduler in &self.schedulers {
+            if scheduler.candidates(full) != 0 {
+                return soon;
+            }
+            for pool in [Pooled::Sp, Pooled::Sfu, Pooled::Fp64] {
+                if scheduler.is_wanted(pool) {
+                    next = next.min(self.rf.free_at(pool));
+                }
+            }
+        }
+        // Memory instructions wait for a collector only if all units share them, and for the memory unit, whose events are looked at apart.
+        let free_at = self.rf.free_at(Pooled::Memory);
+        if free_at > now && self.schedulers.iter().any(|scheduler| scheduler.is_wanted(Pooled::Memory)) {
+            next = next.min(free_at);
+        }
+        next
+    }
+
+    #[inline(always)]
     fn next_arrival(&mut self, work: &Work, around: &mut Surroundings, soon: u64) -> u64 {
         let mut next = self.wheel.next().unwrap_or(u64::MAX).min(around.inbox.next());
         next = next.min(self.fetch.next_arrival()).min(self.mem.second.next());

@@ -137,6 +137,12 @@ impl Scheduler {
         }
     }
 
+    /// Whether a warp can issue as soon as it is its turn and a collector is free.
+    #[inline(always)]
+    pub fn has_ready(&self) -> bool {
+        self.all_ready != 0
+    }
+
     /// Warps that may issue, given the pools without a free collector, a bit for each.
     #[inline(always)]
     pub fn candidates(&self, mut full: u32) -> u64 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The execution units: how many of each there are, and when each takes the next warp.
 
-use warpwatt_base::calendar::Board;
 use warpwatt_base::counters::Charge;
 use warpwatt_config::Config;
 
 use super::decode::{Timing, Unit};
+use crate::register_file::{Calendars, UNITS};
 
 warpwatt_base::counters! {
     /// Warp instructions by unit.
@@ -23,7 +23,6 @@ warpwatt_base::counters! {
 }
 
 pub struct Units {
-    board: Board,
     /// The units of each pipe; the memory unit keeps its own time.
     units: [u64; Unit::COUNT],
     /// By unit: warp instructions, and cycles that their units could take no other.
@@ -41,20 +40,14 @@ impl Units {
             end += count;
             ((1 << count) - 1) << first
         });
-        Units { board: Board::default(), units, taken: [0; Unit::COUNT], busy: [0; Unit::COUNT], waits: 0 }
-    }
-
-    /// A cycle begins. To be called before anything is booked in it.
-    #[inline(always)]
-    pub fn advance(&mut self, now: u64) {
-        self.board.advance(now);
+        Units { units, taken: [0; Unit::COUNT], busy: [0; Unit::COUNT], waits: 0 }
     }
 
     /// Books a unit for an instruction whose operands are there from `ready` on; gives the cycle in which it starts.
     #[inline(always)]
-    pub fn dispatch(&mut self, ready: u64, timing: &Timing) -> u64 {
+    pub fn dispatch(&mut self, calendars: &mut Calendars, ready: u64, timing: &Timing) -> u64 {
         let run = u32::from(timing.initiation);
-        let start = self.board.book_run(self.units[timing.unit as usize], ready, run);
+        let start = calendars.book_run_on(UNITS, self.units[timing.unit as usize], ready, run);
         self.waits += start - ready;
         self.taken[timing.unit as usize] += 1;
         self.busy[timing.unit as usize] += u64::from(run);

@@ -38,12 +38,15 @@ pub struct Share {
 }
 
 impl Share {
-    pub fn new(kernel: &Kernel) -> Share {
+    /// With the residents of earlier kernels that fit this one.
+    pub fn new(kernel: &Kernel, spare: &mut Vec<Resident>) -> Share {
         let len = kernel.decoded.timing.len();
+        let residents: Vec<_> =
+            spare.extract_if(.., |resident| resident.fits(&kernel.prepared, kernel.checks)).collect();
         Share {
             stepper: Stepper::new(&kernel.prepared),
-            residents: Vec::new(),
-            unused: Vec::new(),
+            unused: (0..residents.len() as u32).rev().collect(),
+            residents,
             stalls: vec![[0; Stall::COUNT]; len],
             lines: vec![0; len],
             barriers: 0,

@@ -67,7 +67,7 @@ const RAMP: Offsets = {
 
 /// The lanes' differences from a pattern, or-ed over the active ones: 0 where all follow it.
 #[inline(always)]
-fn differences(offsets: &Offsets, mask: u32, pattern: impl Fn(usize) -> u32) -> u32 {
+pub(super) fn differences(offsets: &Offsets, mask: u32, pattern: impl Fn(usize) -> u32) -> u32 {
     let mut all = 0;
     if mask == u32::MAX {
         for (lane, offset) in offsets.iter().enumerate() {

@@ -64,6 +64,8 @@ pub struct ConstantCache {
     /// By warp slot: lines it waited for last. It may read them although they have been evicted meanwhile; without that, warps could
     /// take each other's operands away for ever.
     held: Vec<[u64; HELD]>,
+    /// Where the latest operand was.
+    latest: LineId,
     pub requests: Requests,
 }
 
@@ -85,6 +87,7 @@ impl ConstantCache {
             late: 0,
             woken: 0,
             held: vec![[NO_LINE; HELD]; 64],
+            latest: LineId(0),
             // A register each is all that can be asked for.
             requests: Requests::new(config, sm, Client::Constant, spec.mshrs),
         }
@@ -134,8 +137,12 @@ impl ConstantCache {
         }
         let bit = 1 << (warp & 63);
         let number = address >> self.shift;
-        match self.tags.find(number) {
+        // Most operands are of the same line as the one before.
+        let found =
+            if self.tags.has_at(self.latest, number) { Some(self.latest) } else { self.tags.find(number) };
+        match found {
             Some(place) if self.tags.state(place) != State::Reserved => {
+                self.latest = place;
                 self.tags.touch(place);
                 let ready = self.use_data(now, Use::Read, lanes, self.row(place, address, 1));
                 self.counters.operands += 1;

@@ -11,7 +11,7 @@ use warpwatt_base::counters::{Charge, Log2};
 use warpwatt_config::Config;
 use warpwatt_exec::AccessKind;
 
-use super::coalesce::{BITS, Offsets, Shape};
+use super::coalesce::{BITS, Offsets, Shape, differences};
 use super::rows::{ROW_BYTES, Row};
 use crate::cache::{Array, ArrayAccess, ArrayShape, DataArray, LineId, RowAccess, Use};
 use crate::techniques::Techniques;
@@ -213,15 +213,17 @@ pub fn rounds(offsets: &Offsets, mask: u32, banks: u32) -> u32 {
     counts.iter().copied().max().map_or(1, u32::from).max(1)
 }
 
-/// Patterns of offsets that are remembered.
-const PATTERNS: usize = 16;
+/// Patterns of offsets that are remembered, a power of two.
+const PATTERNS: usize = 128;
 
-/// A pattern of 32 offsets and what it costs. Moving all of them by the same number of words moves their banks along, and changes nothing.
+/// A pattern of offsets and what it costs. Moving all of them by the same number of words moves their banks along, and changes nothing.
 #[derive(Clone, Copy)]
 struct Pattern {
+    /// Lanes that take part, and what each of them moves; no lanes if there is no pattern.
+    mask: u32,
     bytes: u32,
-    /// Offsets from that of lane 0, and its place in a word.
-    steps: [u32; 32],
+    /// Offsets from that of the first of these lanes, and its place in a word.
+    steps: Offsets,
     odd: u32,
     passes: Passes,
 }
@@ -247,6 +249,7 @@ fn shape(bytes: u32) -> ArrayShape {
 impl Shared {
     pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> Shared {
         let none = Pattern {
+            mask: 0,
             bytes: 0,
             steps: [0; 32],
             odd: 0,
@@ -277,11 +280,7 @@ impl Shared {
     #[inline]
     pub fn passes(&mut self, kind: AccessKind, offsets: &Offsets, mask: u32, bytes: u32) -> Passes {
         match kind {
-            AccessKind::Load | AccessKind::Store => match simple(offsets, mask, bytes, self.banks) {
-                Some(passes) => passes,
-                None if mask == u32::MAX => self.remembered(offsets, bytes),
-                None => one_by_one(offsets, mask, bytes, self.banks),
-            },
+            AccessKind::Load | AccessKind::Store => self.remembered(offsets, mask, bytes),
             AccessKind::Atomic => {
                 let rounds = rounds(offsets, mask, self.banks);
                 let cycles = rounds * self.atomic_cycles;
@@ -290,21 +289,26 @@ impl Shared {
         }
     }
 
-    /// Programs come back with the same pattern over and over.
-    fn remembered(&mut self, offsets: &Offsets, bytes: u32) -> Passes {
-        let first = offsets[0];
-        let key = (offsets[1].wrapping_sub(first) >> 2) ^ (offsets[31].wrapping_sub(first) >> 5) ^ bytes >> 3;
+    /// Programs come back with the same patterns over and over.
+    fn remembered(&mut self, offsets: &Offsets, mask: u32, bytes: u32) -> Passes {
+        let rest = mask & mask.wrapping_sub(1);
+        let [first, second, last] =
+            [mask, if rest == 0 { mask } else { rest }, 1 << (31 - (mask | 1).leading_zeros())]
+                .map(|lanes| offsets[(lanes.trailing_zeros() & 31) as usize]);
+        let key = second.wrapping_sub(first).rotate_left(7) ^ last.wrapping_sub(first).rotate_left(17);
+        let key = (mask ^ key ^ bytes << 27).wrapping_mul(0x9e37_79b1) >> (32 - PATTERNS.trailing_zeros());
         let pattern = &mut self.patterns[key as usize % PATTERNS];
-        let mut strays = (pattern.bytes ^ bytes) | (pattern.odd ^ (first % 4));
-        for (step, offset) in pattern.steps.iter().zip(offsets) {
-            strays |= step ^ offset.wrapping_sub(first);
-        }
-        if strays != 0 {
+        let known = pattern.mask == mask
+            && pattern.bytes == bytes
+            && pattern.odd == first % 4
+            && differences(offsets, mask, |lane| pattern.steps[lane].wrapping_add(first)) == 0;
+        if !known {
             *pattern = Pattern {
+                mask,
                 bytes,
                 steps: offsets.map(|offset| offset.wrapping_sub(first)),
                 odd: first % 4,
-                passes: passes(offsets, u32::MAX, bytes, self.banks),
+                passes: passes(offsets, mask, bytes, self.banks),
             };
         }
         pattern.passes
@@ -381,6 +385,27 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
+    use warpwatt_base::SplitMix64;
+
+    #[test]
+    fn remembered_patterns_cost_what_they_would_anew() {
+        let mut random = SplitMix64::new(9);
+        let mut shared = Shared::new(&Config::default(), &Techniques::default(), 0);
+        // Few shapes, so that they come again, at other places and for other lanes.
+        for _ in 0..20_000 {
+            let bytes = [1, 2, 4, 8, 16][random.below(5) as usize];
+            let stride = [0, 1, 2, 17, 33][random.below(5) as usize] * bytes;
+            let start = random.below(64) * bytes;
+            let mut offsets: Offsets = std::array::from_fn(|lane| start + lane as u32 * stride);
+            let mask = [u32::MAX, 0xffff, 0x8000_0001, 1 << random.below(32)][random.below(4) as usize];
+            // What the others have is of no interest.
+            (0..32)
+                .filter(|lane| mask >> lane & 1 == 0)
+                .for_each(|lane| offsets[lane] = random.below(1 << 16));
+            let expected = passes(&offsets, mask, bytes, shared.banks);
+            assert_eq!(shared.passes(AccessKind::Load, &offsets, mask, bytes), expected);
+        }
+    }
 
     /// Sets of words by bank, pass by pass.
     fn plain(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> u32 {

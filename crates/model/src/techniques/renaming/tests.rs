@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The table by its behaviour, at the site: what lies where, what comes together, when it is released.
 
-use warpwatt_base::calendar::Board;
 use warpwatt_codecs::packing::Mapping;
 use warpwatt_config::{Config, GpuFile};
 use warpwatt_exec::lanes::Row;
@@ -11,7 +10,7 @@ use warpwatt_isa::{Hints, Op, Program, Reg, Src, Ty, Uop};
 use super::engine::Engine;
 use super::{Counters, TECHNIQUE};
 use crate::register_file::{
-    Map, NONE, Next, ReadPlan, ReadPort, RegisterFileSite, Started, WriteAccess, Written,
+    Calendars, Map, NONE, Next, ReadPlan, ReadPort, RegisterFileSite, Started, WriteAccess, Written,
 };
 use crate::sm::{Decoded, SourceWords, Timing};
 use crate::techniques::{Build, Techniques, corf, corf_plus, packing, virtualization};
@@ -23,7 +22,7 @@ struct Bench {
     config: Config,
     engine: Engine,
     rows: Vec<Row>,
-    port: Board,
+    port: Calendars,
     now: u64,
 }
 
@@ -46,7 +45,7 @@ impl Bench {
         let mut engine = Engine::new(&build);
         let program = &Program { hints: hints.into_iter().collect(), ..Program::default() };
         engine.start(0, &Started { slot: 0, registers: 16, program, kept_out: 0 });
-        Bench { config, engine, rows: vec![Row([0; 32]); 16], port: Board::default(), now: 100 }
+        Bench { config, engine, rows: vec![Row([0; 32]); 16], port: Calendars::default(), now: 100 }
     }
 
     /// A micro-op that reads some registers and writes one, as the machine sees it.

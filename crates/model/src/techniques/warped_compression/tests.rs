@@ -2,11 +2,11 @@
 //! Warped-Compression by its behaviour, at the hooks: what is stored where, when, and what comes back.
 
 use proptest::prelude::*;
-use warpwatt_base::calendar::Board;
 use warpwatt_config::{Config, GpuFile, Settings};
 use warpwatt_isa::Program;
 
 use super::*;
+use crate::register_file::Calendars;
 use crate::sm::{SourceWords, decode_move};
 use crate::techniques::Techniques;
 
@@ -24,7 +24,7 @@ struct Bench {
     config: Config,
     technique: WarpedCompression,
     rows: Vec<Row>,
-    port: Board,
+    port: Calendars,
 }
 
 impl Bench {
@@ -47,7 +47,7 @@ impl Bench {
         let mut technique = WarpedCompression::new(&build);
         let program = &Program::default();
         technique.start(0, &Started { slot: 0, registers: 16, program, kept_out: 0 });
-        Bench { config, technique, rows: vec![Row([0; 32]); 16], port: Board::default() }
+        Bench { config, technique, rows: vec![Row([0; 32]); 16], port: Calendars::default() }
     }
 
     fn lanes(mask: u32) -> NextLanes {

@@ -156,7 +156,12 @@ fn of_paper(id: &str, paper: &Paper) -> String {
             );
         }
         for (workload, why) in &ledger.stand_ins {
-            let _ = write!(out, "<p class=note>{} replaces a program of the suite: {}.</p>", escape(workload), escape(why));
+            let _ = write!(
+                out,
+                "<p class=note>{} replaces a program of the suite: {}.</p>",
+                escape(workload),
+                escape(why)
+            );
         }
         let _ = write!(out, "<section id=\"{id}-ledger\"><h3>Ledger</h3>{}</section>", ledger.html());
     }

@@ -20,13 +20,9 @@ fn a_record_becomes_one_file_that_needs_nothing_else() {
     let ran = warpwatt(&["report", &run, "--out", &page, "-q"]).expect(0);
     assert_eq!(ran.out.trim(), page, "it says where the page is");
     let page = text(&page);
-    for words in [
-        "id=\"s-run-1-k0-source\"",
-        "Roofline of energy",
-        "Bottlenecks",
-        "__global__",
-        "Power over time",
-    ] {
+    for words in
+        ["id=\"s-run-1-k0-source\"", "Roofline of energy", "Bottlenecks", "__global__", "Power over time"]
+    {
         assert!(page.contains(words), "`{words}` is missing");
     }
     for foreign in ["src=\"http", "href=\"http", "@import", "url("] {

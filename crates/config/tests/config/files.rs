@@ -90,7 +90,9 @@ fn annotations_tell_meaning_unit_and_range() {
     let text = to_toml(&Config::default(), true);
     assert!(text.contains("# L1 data cache, with lines of 128 bytes.\n[sm.l1d]\n"), "{text}");
     assert!(text.contains("# Miss status registers (MSHRs): lines being fetched. (1–256)\nmshrs = 64\n"));
-    assert!(text.contains("# Scheduling policy: which ready warp issues. (gto, lrr, two-level)\nscheduler = \"gto\"\n"));
+    assert!(text.contains(
+        "# Scheduling policy: which ready warp issues. (gto, lrr, two-level)\nscheduler = \"gto\"\n"
+    ));
     assert!(text.contains("(8192–262144 bytes)\nonchip_bytes = 65536\n"));
     assert!(!to_toml(&Config::default(), false).contains('#'));
 }

@@ -117,8 +117,12 @@ pub fn states(scope: &Scope) -> String {
             Cell::text(what),
         ]);
     }
-    let rows =
-        Rows { title: "Issue slots: issued, or by stall reason".to_owned(), legend: Vec::new(), rows, most: None };
+    let rows = Rows {
+        title: "Issue slots: issued, or by stall reason".to_owned(),
+        legend: Vec::new(),
+        rows,
+        most: None,
+    };
     format!(
         "<p class=note>Energy: static energy, divided by the share of issue slots.</p><div class=plot data-table=\"{id}-d\">{}</div>{}",
         rows.draw().inline(),

@@ -258,7 +258,7 @@ mod tests {
         assert!(rows.concat().lines().all(|line| length(line) <= 60), "{rows:?}");
         assert!(rows[1].starts_with("sort<") && rows[1].contains('…'), "{rows:?}");
         let meaning: Vec<_> = rows[1].lines().skip(1).map(str::trim).collect();
-        assert!(meaning.last() == Some(&"do not fit"), "{rows:?}");
+        assert!(meaning.last() == Some(&"not fit"), "{rows:?}");
         let wide = table.render_within(200).concat();
         assert!(wide.contains(&name) && wide.lines().count() == 2, "{wide}");
         let table = table.optional(1);

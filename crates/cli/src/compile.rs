@@ -142,7 +142,8 @@ fn table(rows: &[Row]) -> String {
         "local B",
     ])
     .cut(0)
-    .optional(2);
+    .optional(2)
+    .optional(8);
     for row in rows {
         let cells = match &row.needs {
             Some(needs) => [

@@ -213,7 +213,7 @@ fn silicon(silicon: &Silicon) -> String {
     let volts = silicon.volts.iter().map(|(clock, volts)| format!("{volts:.3} V for {clock}"));
     let volts: Vec<_> = volts.collect();
     let die = silicon.die_mm2.map_or(String::new(), |area| format!(", die of {area:.0} mm2"));
-    format!("silicon: {} nm, {} K, {}{die}\n", silicon.node_nm, silicon.kelvin, volts.join(", "))
+    paragraph(&format!("silicon: {} nm, {} K, {}{die}", silicon.node_nm, silicon.kelvin, volts.join(", ")), 0)
 }
 
 /// By kernel, in order of first launch.

@@ -237,7 +237,7 @@ fn table(file: &GpuFile) -> String {
             section = parameter.section;
             let doc =
                 Config::SECTIONS.iter().find(|known| known.key == section).map_or("", |known| known.doc);
-            let _ = writeln!(out, "\n# {doc}");
+            out += &format!("\n{}", paragraph(&format!("# {doc}"), 0));
         }
         out += line;
         if let Some(reason) = file.reasons.get(parameter.key) {

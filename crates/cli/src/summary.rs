@@ -99,7 +99,8 @@ fn functional(job: &str, document: &RunRecord) -> String {
         "warp instructions",
         "thread instructions",
     ])
-    .cut(0);
+    .cut(0)
+    .optional(3);
     for group in groups(&document.by_kernel) {
         table.row([
             shortened(&group.name, NAME),
@@ -192,7 +193,7 @@ fn times(rows: &[&Group], config: &Config) -> String {
 /// What the words for waiting mean, as far as they matter to this run.
 fn legend(stalls: &Stalls) -> String {
     const MEANING: &[(&str, &str)] = &[
-        ("empty", "no warp on the scheduler: launch latency, too few blocks, or blocks of unequal length"),
+        ("empty", "no warp to issue: launch latency, too few blocks, uneven blocks"),
         ("barrier", "waiting at a barrier, or for other lanes of the warp"),
         ("fence", "a fence waits for stores"),
         ("merge", "atomics or system calls that have not taken effect"),

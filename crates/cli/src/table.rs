@@ -7,8 +7,9 @@ const PLAIN: usize = 100;
 const PARAGRAPH: usize = 100;
 /// Spaces between two columns.
 const GAP: usize = 2;
-/// A column is not made narrower than this to fit the terminal.
-const NARROWEST: usize = 16;
+/// A column whose texts are cut or wrapped is not made narrower than this.
+const NARROWEST_CUT: usize = 16;
+const NARROWEST_WRAPPED: usize = 12;
 
 /// What happens to the cells of a column in a table that is wider than the terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,7 +96,8 @@ impl Table {
             for (column, spec) in self.columns.iter().enumerate().rev() {
                 let excess = total(&widths).saturating_sub(width);
                 if spec.overflow == overflow && excess > 0 {
-                    let narrower = natural[column].saturating_sub(excess).max(NARROWEST.min(natural[column]));
+                    let least = if overflow == Overflow::Cut { NARROWEST_CUT } else { NARROWEST_WRAPPED };
+                    let narrower = natural[column].saturating_sub(excess).max(least.min(natural[column]));
                     widths[column] = (overflow != Overflow::Drop).then_some(narrower);
                 }
             }
@@ -114,7 +116,11 @@ impl Table {
                 Overflow::Cut => shortened(cell, width),
                 Overflow::Wrap => {
                     let wrapped = wrapped(cell, 0, width);
-                    let mut lines = wrapped.lines().map(str::to_owned);
+                    // Words that are longer than the column are broken.
+                    let mut lines = wrapped.lines().flat_map(|line| {
+                        let letters: Vec<char> = line.chars().collect();
+                        letters.chunks(width.max(1)).map(String::from_iter).collect::<Vec<_>>()
+                    });
                     let first = lines.next().unwrap_or_default();
                     rest.extend(lines.map(|line| format!("{:start$}{line}\n", "")));
                     first
@@ -252,7 +258,7 @@ mod tests {
         assert!(rows.concat().lines().all(|line| length(line) <= 60), "{rows:?}");
         assert!(rows[1].starts_with("sort<") && rows[1].contains('…'), "{rows:?}");
         let meaning: Vec<_> = rows[1].lines().skip(1).map(str::trim).collect();
-        assert!(meaning.last() == Some(&"do not fit"), "{rows:?}");
+        assert!(meaning.last() == Some(&"not fit"), "{rows:?}");
         let wide = table.render_within(200).concat();
         assert!(wide.contains(&name) && wide.lines().count() == 2, "{wide}");
         let table = table.optional(1);

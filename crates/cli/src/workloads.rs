@@ -56,9 +56,12 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
         (None, Some(paper)) => suite(&suites, paper),
         (None, None) => {
             table(&suites)
-                + "\nSizes by thread instructions: tiny at most 1 M, small 3 to 20 M, medium 30 to 60 M,\n\
-                 large 250 to 500 M. `warpwatt list workloads --show NAME` shows all about one of them,\n\
-                 `warpwatt run NAME@SIZE` runs it.\n"
+                + "\n"
+                + &paragraph(
+                    "Sizes by thread instructions: tiny at most 1 M, small 3 to 20 M, medium 30 to 60 M, large 250 to 500 M. \
+                     `warpwatt list workloads --show NAME` shows the details of one of them, `warpwatt run NAME@SIZE` runs it.",
+                    0,
+                )
         }
     };
     console.result(&text);

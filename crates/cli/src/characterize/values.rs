@@ -99,14 +99,14 @@ pub fn similarity(measured: &[Measured]) -> Sheet {
         note: "`diverged`: instructions with fewer than 32 active lanes before the guard, in percent. `similar`: registers written whose successive \
                lanes differ by at most 32 K, in percent of registers written by undiverged instructions, of 32-bit values and lower halves of \
                64-bit ones; `similar div.`: the same of diverged ones. `upper`: upper halves of all registers written. `similar upper`: the \
-               similar ones among these. `similar both`: as `similar`, with upper halves.",
+               similar ones among these. `similar all`: as `similar`, with upper halves.",
         headings: vec![
             heading("diverged", "diverged", 1),
             heading("similar", "similar", 1),
             heading("similar_diverged", "similar div.", 1),
             heading("upper_halves", "upper", 1),
             heading("similar_upper", "similar upper", 1),
-            heading("similar_both", "similar both", 1),
+            heading("similar_both", "similar all", 1),
         ],
         rows: measured.iter().map(row).collect(),
     }

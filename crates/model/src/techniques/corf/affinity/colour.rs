@@ -53,19 +53,30 @@ pub fn colour(graph: &Graph) -> Colouring {
 
 /// Removes edges until none of these cycles is left.
 fn break_all(rest: &mut Graph, mut cycles: Vec<Vec<Edge>>, removed: &mut Vec<Edge>) {
+    // Edges with the number of cycles that they are part of.
+    let mut members: BTreeMap<Edge, u64> = BTreeMap::new();
+    cycles.iter().flatten().for_each(|&edge| *members.entry(edge).or_default() += 1);
     while !cycles.is_empty() {
-        let mut members: BTreeMap<Edge, u64> = BTreeMap::new();
-        cycles.iter().flatten().for_each(|&edge| *members.entry(edge).or_default() += 1);
         // Weight over cycles, compared as products; of equal edges, that of the higher registers goes.
-        let cost = |edge: &Edge| (u128::from(rest.edges[edge]), u128::from(members[edge]));
-        let least = members.keys().copied().reduce(|least, other| {
-            let ((w, c), (v, d)) = (cost(&least), cost(&other));
+        let costs =
+            members.iter().map(|(edge, &count)| (*edge, u128::from(rest.edges[edge]), u128::from(count)));
+        let least = costs.reduce(|least, other| {
+            let ((_, w, c), (_, v, d)) = (least, other);
             if v * c <= w * d { other } else { least }
         });
-        let Some(least) = least else { return };
+        let Some((least, ..)) = least else { return };
         rest.remove(least);
         removed.push(least);
-        cycles.retain(|cycle| !cycle.contains(&least));
+        cycles.retain(|cycle| {
+            let broken = cycle.contains(&least);
+            for edge in cycle.iter().filter(|_| broken) {
+                if let Some(count) = members.get_mut(edge) {
+                    *count -= 1;
+                }
+            }
+            !broken
+        });
+        members.retain(|_, count| *count > 0);
     }
 }
 

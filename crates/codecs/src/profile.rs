@@ -219,21 +219,42 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// By byte: the hexadecimal digit that it is, or [`NO_DIGIT`].
+const DIGITS: [u8; 256] = {
+    let mut digits = [NO_DIGIT; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        digits[b"0123456789abcdef"[digit] as usize] = digit as u8;
+        digits[b"0123456789ABCDEF"[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    digits
+};
+const NO_DIGIT: u8 = 255;
+
 /// A value in hexadecimal and a count in decimal, with a space between them: a profile has many of these.
 fn entry(line: &[u8]) -> Option<(u32, u64)> {
-    let digit = |byte: u8, radix: u32| char::from(byte).to_digit(radix);
-    let (mut value, mut at) = (0u32, 0);
-    while let Some(digit) = line.get(at).and_then(|&byte| digit(byte, 16)) {
-        value = value.checked_mul(16)? | digit;
+    let (mut value, mut at) = (0, 0);
+    while let Some(&byte) = line.get(at) {
+        let digit = DIGITS[usize::from(byte)];
+        if digit == NO_DIGIT {
+            break;
+        }
+        value = value << 4 | u32::from(digit);
         at += 1;
     }
     let [b' ', count @ ..] = line.get(at..)? else { return None };
-    if at == 0 || count.is_empty() {
+    // As many digits as fit into a word.
+    if !(1..=8).contains(&at) || !(1..=19).contains(&count.len()) {
         return None;
     }
-    let decimal = |sum: u64, &byte: &u8| {
-        let digit = u64::from(digit(byte, 10)?);
-        sum.checked_mul(10)?.checked_add(digit)
-    };
-    Some((value, count.iter().try_fold(0, decimal)?))
+    let mut sum = 0;
+    for &byte in count {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        sum = sum * 10 + u64::from(digit);
+    }
+    Some((value, sum))
 }

@@ -172,6 +172,8 @@ fn put_frequent<const BITS: u32>(look_up: &LookUp, escape: Codeword, word: u32, 
     let word = look_up.word(symbol);
     if word.length > 0 {
         to.put(word.bits, word.length);
+    } else if BITS + escape.length <= 32 {
+        to.put(escape.bits << (BITS % 32) | symbol, escape.length + BITS);
     } else {
         to.put(escape.bits, escape.length);
         to.put(symbol, BITS);

@@ -16,9 +16,15 @@ pub fn admitted(values: impl Iterator<Item = (u32, u64)>, capacity: usize) -> Ve
     let sets = (capacity / WAYS).next_power_of_two();
     let rank = |&(value, count): &(u32, u64)| (Reverse(count), value);
     // Each set keeps the most frequent of its values, in order.
-    let mut table: Vec<Vec<(u32, u64)>> = vec![Vec::with_capacity(WAYS + 1); sets];
+    let mut table: Vec<Vec<(u32, u64)>> = vec![Vec::with_capacity(WAYS); sets];
+    // By set: the count of its last value, if it is full. Most values are rarer.
+    let mut least = vec![0; sets];
     for entry in values {
-        let set = &mut table[entry.0 as usize % sets];
+        let number = entry.0 as usize & (sets - 1);
+        if entry.1 < least[number] {
+            continue;
+        }
+        let set = &mut table[number];
         if set.len() == WAYS {
             if rank(&entry) > rank(&set[WAYS - 1]) {
                 continue;
@@ -27,6 +33,9 @@ pub fn admitted(values: impl Iterator<Item = (u32, u64)>, capacity: usize) -> Ve
         }
         let place = set.partition_point(|other| rank(other) < rank(&entry));
         set.insert(place, entry);
+        if set.len() == WAYS {
+            least[number] = set[WAYS - 1].1;
+        }
     }
     let mut all: Vec<(u32, u64)> = table.into_iter().flatten().collect();
     all.sort_unstable_by_key(rank);

@@ -139,8 +139,8 @@ impl Allocator {
     pub fn start(&mut self, slot: usize, pairs: &[[u8; 2]], sides: &[(u8, Side)]) {
         self.end(slot);
         let registers = &mut self.table[slot * REGISTERS..][..REGISTERS];
-        for (register, own) in registers.iter_mut().zip(0..=u8::MAX) {
-            (register.partner, register.side) = (own, Side::Any);
+        for (own, register) in registers.iter_mut().enumerate() {
+            (register.partner, register.side) = (own as u8, Side::Any);
         }
         for &[one, other] in pairs {
             registers[usize::from(one)].partner = other;
@@ -154,7 +154,9 @@ impl Allocator {
     /// All registers of a warp lose their places.
     pub fn end(&mut self, slot: usize) {
         for register in 0..REGISTERS {
-            self.release(slot, register as u8);
+            if self.table[slot * REGISTERS + register].mapping.is_some() {
+                self.release(slot, register as u8);
+            }
         }
     }
 

@@ -49,31 +49,21 @@ struct Booking {
     taken: u64,
     /// Cycles that accesses waited for their banks or for the collector.
     waited: u64,
-    /// The latest access: its bank, from when it looked for a cycle, and the one behind that which it got. Before that there is none for another access
-    /// to this bank either.
-    bank: u64,
-    from: u64,
-    next: u64,
 }
 
 impl Booking {
     fn new(now: u64, ports: u64) -> Booking {
-        Booking { now, ports, taken: 0, waited: 0, bank: 0, from: 0, next: 0 }
+        Booking { now, ports, taken: 0, waited: 0 }
     }
 
     /// Books an access to a bank, not earlier than `delay` cycles after the first possible one. Gives its cycle.
     #[inline(always)]
     fn book(&mut self, calendars: &mut Calendars, bank: u64, delay: u64) -> u64 {
         let first = self.now + 1;
-        let (mut at, mut taken) = (first + delay, self.taken);
-        if bank == self.bank && (self.from..=self.next).contains(&at) {
-            at = self.next;
-        } else {
-            (self.bank, self.from) = (bank, at);
-        }
-        if at != first {
-            let skipped = at - first;
-            taken = if skipped < COUNTED { taken >> (4 * skipped) } else { 0 };
+        let (mut at, mut taken) = (first, self.taken);
+        if delay != 0 {
+            at += delay;
+            taken = if delay < COUNTED { taken >> (4 * delay) } else { 0 };
         }
         while at - self.now < HORIZON
             && (calendars.taken_on(READS, at) & bank != 0 || taken & 15 == self.ports)
@@ -91,7 +81,6 @@ impl Booking {
             self.taken += 1 << (4 * wait);
         }
         self.waited += wait - delay;
-        self.next = at + 1;
         at
     }
 }

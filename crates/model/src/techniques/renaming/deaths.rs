@@ -82,7 +82,8 @@ impl Deaths {
         if passed < HORIZON { filled & ((1 << passed) - 1) } else { filled }
     }
 
-    /// Takes out the registers that die in the first cycle up to `now` in which some do, with that cycle. The list is to be given back.
+    /// Takes out the registers that die in the first cycle up to `now` in which some do, with that cycle; without any, `now` is the present. The list is
+    /// to be given back.
     #[inline(always)]
     pub fn next(&mut self, now: u64) -> Option<(u64, Vec<Death>)> {
         let due = self.due(now);

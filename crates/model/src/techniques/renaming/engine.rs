@@ -182,6 +182,13 @@ impl Engine {
         }
     }
 
+    /// The last read of a register is booked.
+    #[inline(always)]
+    fn dies(&mut self, slot: usize, register: u8, at: u64) {
+        let life = self.allocator.life(slot, register);
+        self.deaths.push(at, Death { slot: slot as u8, register, life });
+    }
+
     #[inline(never)]
     fn bury(&mut self, now: u64) {
         while let Some((at, dying)) = self.deaths.next(now) {
@@ -195,7 +202,7 @@ impl Engine {
     }
 
     /// A register loses its place in a cycle, if it has one.
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, at: u64, slot: usize, register: u8) -> bool {
         let slot = slot % SLOTS;
         if !self.allocator.release(slot, register) {
@@ -372,11 +379,11 @@ impl RegisterFileSite for Engine {
         let slot = slot % SLOTS;
         if self.warps[slot].together && self.virtualization.is_some() {
             for access in plan.accesses() {
-                for (register, last) in [access.register, access.second].into_iter().zip(access.last) {
-                    if last {
-                        let life = self.allocator.life(slot, register);
-                        self.deaths.push(access.at + 1, Death { slot: slot as u8, register, life });
-                    }
+                if access.last[0] {
+                    self.dies(slot, access.register, access.at + 1);
+                }
+                if access.last[1] {
+                    self.dies(slot, access.second, access.at + 1);
                 }
             }
         }

@@ -53,19 +53,30 @@ pub fn colour(graph: &Graph) -> Colouring {
 
 /// Removes edges until none of these cycles is left.
 fn break_all(rest: &mut Graph, mut cycles: Vec<Vec<Edge>>, removed: &mut Vec<Edge>) {
+    // Edges with the number of cycles that they are part of.
+    let mut members: BTreeMap<Edge, u64> = BTreeMap::new();
+    cycles.iter().flatten().for_each(|&edge| *members.entry(edge).or_default() += 1);
     while !cycles.is_empty() {
-        let mut members: BTreeMap<Edge, u64> = BTreeMap::new();
-        cycles.iter().flatten().for_each(|&edge| *members.entry(edge).or_default() += 1);
         // Weight over cycles, compared as products; of equal edges, that of the higher registers goes.
-        let cost = |edge: &Edge| (u128::from(rest.edges[edge]), u128::from(members[edge]));
-        let least = members.keys().copied().reduce(|least, other| {
-            let ((w, c), (v, d)) = (cost(&least), cost(&other));
+        let costs =
+            members.iter().map(|(edge, &count)| (*edge, u128::from(rest.edges[edge]), u128::from(count)));
+        let least = costs.reduce(|least, other| {
+            let ((_, w, c), (_, v, d)) = (least, other);
             if v * c <= w * d { other } else { least }
         });
-        let Some(least) = least else { return };
+        let Some((least, ..)) = least else { return };
         rest.remove(least);
         removed.push(least);
-        cycles.retain(|cycle| !cycle.contains(&least));
+        cycles.retain(|cycle| {
+            let broken = cycle.contains(&least);
+            for edge in cycle.iter().filter(|_| broken) {
+                if let Some(count) = members.get_mut(edge) {
+                    *count -= 1;
+                }
+            }
+            !broken
+        });
+        members.retain(|_, count| *count > 0);
     }
 }
 
@@ -126,10 +137,19 @@ fn short_odd_cycles(graph: &Graph) -> (Vec<Vec<Edge>>, bool) {
 /// Simple cycles of odd length up to a longest, as their edges, and whether these are all. Every cycle is found once: from its lowest register, in the direction of
 /// the lower of that register's neighbours.
 pub fn odd_cycles(graph: &Graph, longest: usize, most: usize, steps: u32) -> (Vec<Vec<Edge>>, bool) {
-    let neighbours = graph.neighbours();
-    let mut search =
-        Search { neighbours: &neighbours, path: Vec::new(), found: Vec::new(), longest, most, steps };
-    let complete = neighbours.keys().all(|&start| {
+    let all = graph.neighbours();
+    let neighbours: [&[u8]; 256] =
+        std::array::from_fn(|register| all.get(&(register as u8)).map_or(&[][..], Vec::as_slice));
+    let mut search = Search {
+        neighbours,
+        path: Vec::new(),
+        on_path: [false; 256],
+        found: Vec::new(),
+        longest,
+        most,
+        steps,
+    };
+    let complete = all.keys().all(|&start| {
         search.path = vec![start];
         search.extend()
     });
@@ -137,8 +157,11 @@ pub fn odd_cycles(graph: &Graph, longest: usize, most: usize, steps: u32) -> (Ve
 }
 
 struct Search<'a> {
-    neighbours: &'a BTreeMap<u8, Vec<u8>>,
+    /// By register.
+    neighbours: [&'a [u8]; 256],
     path: Vec<u8>,
+    /// Registers of the path but the first.
+    on_path: [bool; 256],
     found: Vec<Vec<Edge>>,
     longest: usize,
     most: usize,
@@ -149,8 +172,7 @@ impl Search<'_> {
     /// Goes on from the end of the path. False if a bound was reached.
     fn extend(&mut self) -> bool {
         let (start, end) = (self.path[0], self.path[self.path.len() - 1]);
-        let neighbours = self.neighbours;
-        for &next in &neighbours[&end] {
+        for &next in self.neighbours[usize::from(end)] {
             if self.steps == 0 || self.found.len() >= self.most {
                 return false;
             }
@@ -159,12 +181,14 @@ impl Search<'_> {
                 let steps = self.path.windows(2).map(|step| edge(step[0], step[1]));
                 self.found.push(steps.chain([edge(end, start)]).collect());
             }
-            if next > start && self.path.len() < self.longest && !self.path.contains(&next) {
+            if next > start && self.path.len() < self.longest && !self.on_path[usize::from(next)] {
                 self.path.push(next);
+                self.on_path[usize::from(next)] = true;
                 if !self.extend() {
                     return false;
                 }
                 self.path.pop();
+                self.on_path[usize::from(next)] = false;
             }
         }
         true

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Drowsy caches in which no block sleeps: the record is that of a run without the technique, to the last bit of its energy.
+//! Drowsy caches in which no block sleeps: the record is that of a run without the technique, to the last bit of its energy. Divided word lines: every
+//! read that is paid for is divided.
 
 use serde_json::Value;
 
@@ -122,5 +123,17 @@ fn a_technique_outside_of_the_sms_leaves_their_energy_alone() {
         assert_eq!(before["dynamic_j"], after["dynamic_j"]);
         assert_eq!(before["static_j"], after["static_j"]);
         assert!(after["shared_j"].as_f64() < before["shared_j"].as_f64());
+    }
+}
+
+#[test]
+fn every_load_whose_read_is_paid_for_is_divided_and_profiled() {
+    for workload in ["gaussian@tiny", "backprop@tiny"] {
+        let record = run(workload, "gtx480-thesis", &["dwl", "block-profile"]);
+        let count = |name: &str| record["totals"]["counters"][name].as_u64().expect("a count");
+        let (hits, merges) = (count("l1d.read_hits.count"), count("l1d.merges.count"));
+        assert!(merges > 0, "{workload}: no load of a line on its way");
+        assert_eq!(count("dwl.l1d_reads.count"), hits + merges, "{workload}");
+        assert_eq!(count("profile.l1d_accesses.count"), hits + merges, "{workload}");
     }
 }

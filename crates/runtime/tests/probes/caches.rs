@@ -107,25 +107,6 @@ fn a_load_by_eight_lanes_enables_eight_segments() {
 }
 
 #[test]
-fn every_load_whose_read_is_paid_for_is_divided_and_profiled() {
-    let ran = wide(&["dwl", "block-profile"]).run(&mixed()).expect("it runs");
-    let l1d = &ran.counters.sm.memory.l1d;
-    assert!(l1d.merges > 0 && l1d.read_hits > 0, "lines that are there, and lines on their way");
-    let divided = ran.counters.all_techniques().find::<dwl::Counters>().expect("it is on").clone();
-    assert_eq!(divided.l1d_reads, l1d.read_hits + l1d.merges);
-    let profile = ran.counters.all_techniques().find::<block_profile::Counters>().expect("it is on").clone();
-    assert_eq!(profile.l1d_accesses, divided.l1d_reads + divided.l1d_writes);
-    let missed = l1d.reads - l1d.read_hits - l1d.merges;
-    let single: u64 = profile.l1d_gaps.total();
-    let used = profile.l1d_reached[0];
-    assert_eq!(
-        single + used,
-        profile.l1d_accesses + missed,
-        "a miss is a use, too, and each use but the first ends an interval"
-    );
-}
-
-#[test]
 fn every_cache_but_that_of_instructions_has_divided_word_lines() {
     let body = format!("{TEXTURE}{SHARED}{INDEXED}{L1D}");
     let own = |with: &'static str| {

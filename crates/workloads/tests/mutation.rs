@@ -28,8 +28,9 @@ struct Silent {
     workload: &'static str,
     instruction: &'static str,
     reason: &'static str,
-    /// Whether the instruction's result is never used, so that no change of it can show. Otherwise another one does: see [`weaker`].
-    unused: bool,
+    /// Whether the instruction can be left out without a wrong output: wherever its result is used, its second operand is 0, or it is
+    /// used nowhere. Otherwise leaving it out is noticed: see [`weaker`].
+    unneeded: bool,
 }
 
 /// Changes that give the right outputs with every input, and why.
@@ -38,31 +39,31 @@ const SILENT: [Silent; 5] = [
         workload: "cutcp",
         instruction: "add.s32 \t%r32, %r10, %r31;",
         reason: "the list of offsets between bins holds the opposite of each, so the same bins come in another order",
-        unused: false,
+        unneeded: false,
     },
     Silent {
         workload: "dwt2d",
         instruction: "sub.s32 \t%r53, %r52, %r3;",
         reason: "the place mirrored at the left edge, chosen for columns below -62, where no tile begins",
-        unused: true,
+        unneeded: true,
     },
     Silent {
         workload: "dwt2d",
         instruction: "sub.s32 \t%r123, %r66, %r10;",
         reason: "the row mirrored at the upper edge, chosen in the first row of tiles only, where the second operand is 0",
-        unused: true,
+        unneeded: true,
     },
     Silent {
         workload: "pageviewcount",
         instruction: "add.s32 \t%r1, %r10, %r11;",
         reason: "each block takes the elements below its first; those left out or before the array have no partner to compare with",
-        unused: false,
+        unneeded: false,
     },
     Silent {
         workload: "pageviewrank",
         instruction: "add.s32 \t%r1, %r10, %r11;",
         reason: "each block takes the elements below its first; those left out or before the array have no partner to compare with",
-        unused: false,
+        unneeded: false,
     },
 ];
 
@@ -199,7 +200,7 @@ fn every_change_is_noticed(name: &str) {
         let other = weaker(workload.ptx(), mutant);
         assert_eq!(
             is_noticed_anywhere(workload, &other),
-            !silent.unused,
+            !silent.unneeded,
             "{} ({})",
             other.text(),
             silent.reason

@@ -224,7 +224,7 @@ A grid-stride loop of 60 blocks has 32 warps an SM, each with 4 loads in flight:
 whenever a miss register is free, the oldest warp that wants one gets it. Old warps go through the whole loop while young ones wait, and when the old ones
 have ended, too few are left to keep 64 lines on their way. All SMs end within 2 % of each other; but in the mean over the run of 28 iterations 23.6 of 32 warps are
 resident (31.5 with 128 miss registers), and the miss registers are full in 55 % of the cycles. This loss grows with the length of the loop, so that the
-difference of two runs holds it. Neither the banks nor the row cycle of the memory limit the loop: with row times of one clock it reads at 140 GB/s. GB/s with one mechanism changed:
+difference of two runs holds it. The row cycle of the memory matters little: with row times of one clock the loop reads at 140 GB/s. GB/s with one mechanism changed:
 
 | | 60 blocks |
 |---|---:|
@@ -232,8 +232,8 @@ difference of two runs holds it. Neither the banks nor the row cycle of the memo
 
 /// Figures of runs by launch files, with a buffer that the host had filled.
 const NEIGHBOURS: &str = "
-That cards lose less says that their schedulers are fairer between warps than greedy-then-oldest, or that they have more than 64 misses under way; no policy is published, so both stay
-as they are.
+The published figures are of streaming reads, not of this loop; whether a card loses as much is not known. No scheduling policy and no number of miss registers is published for it, so both
+choices stay as they are.
 
 ### How exact the rates of streams are
 

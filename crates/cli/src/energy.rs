@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
 use warpwatt_config::Config;
@@ -32,9 +32,26 @@ pub struct Chosen {
 
 /// The technology of a text.
 pub fn choose(file: TechnologyFile, config: &Config, techniques: &Techniques) -> Result<Chosen, Failure> {
-    let technology = Technology::read(&file.text, &file.name).map_err(|errors| failure(&errors))?;
+    let technology = parsed(&file)?;
     let energies = Energies::new(&technology, config, techniques).map_err(|errors| failure(&errors))?;
-    Ok(Chosen { name: technology.name, energies: Arc::new(energies), file })
+    Ok(Chosen { name: technology.name.clone(), energies: Arc::new(energies), file })
+}
+
+/// The technology of a file. The last one is remembered: the points of a sweep ask for the same one thousands of times, and reading it is half of what it takes
+/// to make a GPU ready.
+fn parsed(file: &TechnologyFile) -> Result<Arc<Technology>, Failure> {
+    type Last = Option<(String, String, Arc<Technology>)>;
+    static LAST: Mutex<Last> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((name, text, technology)) = &*last
+        && (name, text) == (&file.name, &file.text)
+    {
+        return Ok(technology.clone());
+    }
+    let technology = Technology::read(&file.text, &file.name).map_err(|errors| failure(&errors))?;
+    let technology = Arc::new(technology);
+    *last = Some((file.name.clone(), file.text.clone(), technology.clone()));
+    Ok(technology)
 }
 
 /// A built-in technology, or that of a file.

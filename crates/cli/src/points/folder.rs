@@ -105,7 +105,9 @@ impl Folder {
     pub fn keep(&self, record: &PointRecord) -> Result<(), Failure> {
         let text = warpwatt_results::json::to_text(record).map_err(super::internal)?;
         let path = self.point_file(&record.key);
-        write_whole(&path, text.as_bytes()).map_err(|error| lost(&path, &error))
+        let part = path.with_extension(format!("json{TEMPORARY}"));
+        // Waiting for the disk takes as long as a tiny point. One that is not whole after a power cut is seen to be, and run again.
+        write_by(&part, &path, text.as_bytes(), Durable::No).map_err(|error| lost(&path, &error))
     }
 
     /// Writes a file; its name may begin with folders.
@@ -139,7 +141,8 @@ pub fn keep_as(points: &Path, record: &PointRecord, writer: &str) -> Result<(), 
     }
     let text = warpwatt_results::json::to_text(record).map_err(super::internal)?;
     let part = points.join(format!("{}.{writer}{PART}", record.key));
-    write_by(&part, &path, text.as_bytes()).map_err(|error| lost(&path, &error))
+    // A file system in the network says only then that it is full.
+    write_by(&part, &path, text.as_bytes(), Durable::Yes).map_err(|error| lost(&path, &error))
 }
 
 /// Removes what tasks that were ended in the middle of writing left. Nobody may be writing any more.
@@ -188,15 +191,25 @@ fn is_ours(path: &Path, purpose: &Purpose) -> Result<bool, Failure> {
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(TEMPORARY);
-    write_by(Path::new(&temporary), path, bytes)
+    write_by(Path::new(&temporary), path, bytes, Durable::Yes)
+}
+
+/// Whether what is written has to be on the disk before it takes its place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Durable {
+    Yes,
+    No,
 }
 
 /// Writes a file by way of another one beside it.
-fn write_by(temporary: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_by(temporary: &Path, path: &Path, bytes: &[u8], durable: Durable) -> io::Result<()> {
     let written = (|| {
         let mut file = File::create(temporary)?;
         file.write_all(bytes)?;
-        file.sync_all()?;
+        if durable == Durable::Yes {
+            file.sync_all()?;
+        }
+        drop(file);
         fs::rename(temporary, path)
     })();
     if written.is_err() {

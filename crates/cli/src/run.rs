@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use warpwatt_results::{Copied, Diagnostic, Gpu, RunRecord, Severity, SourceTexts, Status};
 use warpwatt_energy::DEFAULT;
+use warpwatt_results::{Copied, Diagnostic, Gpu, RunRecord, Severity, SourceTexts, Status};
 use warpwatt_runtime::{Class, Device, Error, Mode, Notice, Observer, Options, Profile, Selection, Timed};
 use warpwatt_workloads::Size;
 
@@ -293,8 +293,8 @@ pub struct Measured {
     pub texts: Texts,
     /// How often instructions were executed, if that was counted.
     counts: Option<Profile>,
-    /// Launches that were timed, and the time that the host took for them.
-    timed: (u64, f64),
+    /// Launches that were timed, and the time that the host took to execute all launches.
+    pub timed: (u64, f64),
     options: Options,
     /// What a bug of ours said.
     pub crash: Option<String>,
@@ -374,8 +374,7 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
         Watcher::new(Watch { panic_at: request.panic_at, ..Watch::new(console, json_on_stdout) });
     let json = request.json.map(ResultFile::open).transpose()?;
     let flag = interrupt::flag();
-    let measured =
-        measure(job, request, &flag, |collector| Box::new(watcher.collecting(collector)), console);
+    let measured = measure(job, request, &flag, |collector| Box::new(watcher.collecting(collector)), console);
     let Measured { document, result, failure, notices, texts, counts, timed, options, crash } = measured;
     if let Some(path) = request.trace {
         crate::report::trace(path, &document, console)?;

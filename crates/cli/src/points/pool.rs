@@ -38,8 +38,7 @@ pub fn run(
     let records: Vec<_> = tasks.iter().map(|task| folder.point(&task.key)).collect();
     let todo: Vec<usize> = (0..records.len()).filter(|task| records[*task].is_none()).collect();
     let there = records.len() - todo.len();
-    let progress =
-        Progress::new(console, jobs, todo.iter().map(|task| tasks[*task].name.as_str()), there);
+    let progress = Progress::new(console, jobs, todo.iter().map(|task| tasks[*task].name.as_str()), there);
     for (task, record) in tasks.iter().zip(&records) {
         if let Some(record) = record {
             progress.known(&task.name, record.host.wall_seconds);

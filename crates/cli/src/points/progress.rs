@@ -47,7 +47,12 @@ impl State {
 
 impl Progress {
     /// For runs of these names, besides some that are there already.
-    pub fn new<'a>(console: &Console, jobs: u32, todo: impl Iterator<Item = &'a str>, there: usize) -> Progress {
+    pub fn new<'a>(
+        console: &Console,
+        jobs: u32,
+        todo: impl Iterator<Item = &'a str>,
+        there: usize,
+    ) -> Progress {
         let mut state = State { jobs: jobs.max(1), ..State::default() };
         let mut all = there;
         for name in todo {

@@ -25,7 +25,7 @@ use crate::points::{self, Folder, Outcome, Purpose, Task, folder, internal, pool
 use crate::table::Table;
 use expand::Plan;
 
-pub use keys::schema;
+pub use keys::{names as key_names, schema};
 
 /// Where requests of points are written to.
 const REQUESTS: &str = "requests";
@@ -129,8 +129,7 @@ fn load(path: &Path, console: &Console) -> Result<read::Sweep, Failure> {
 /// The sweep of a text, which messages call by that name.
 pub fn parse(text: &str, shown: &str, color: bool) -> Result<read::Sweep, Failure> {
     read::read(text).map_err(|problems| {
-        let mut out: Vec<_> =
-            problems.iter().map(|problem| problem.render(shown, text, color)).collect();
+        let mut out: Vec<_> = problems.iter().map(|problem| problem.render(shown, text, color)).collect();
         let count = problems.len();
         out.push(format!("{shown} cannot be used: {count} error{}", if count == 1 { "" } else { "s" }));
         Failure::rendered(Exit::Usage, out.join("\n\n"))

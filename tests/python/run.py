@@ -96,7 +96,7 @@ def main():
         if args.installed:
             pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", str(ROOT)]
             subprocess.run(pip, check=True)
-        words = [args.script] if args.script else ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(ROOT / "tests/python")]
+        words = [str(Path(args.script).resolve())] if args.script else ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(ROOT / "tests/python")]
         done = subprocess.run([str(python), *words, *rest], cwd=ROOT / "tests/python", env=settings)
         if done.returncode != 0:
             sys.exit(f"tests of the Python package failed with Python {version[0]}.{version[1]}")

@@ -72,7 +72,13 @@ def test_ctrl_c_ends_a_run_with_a_partial_record():
 
 
 def test_ctrl_c_ends_a_functional_run_too():
-    done = script(INTERRUPTED.format(call="ww.run('sgemm@large', functional=True, progress=press)"))
+    # Blocks that take a while each, and more of them than anybody waits for.
+    text = """
+        .version 7.0\n.target sm_50\n.address_size 64\n.visible .entry spin() {
+        .reg .b32 %r<2>; .reg .pred %p<2>; mov.u32 %r1, 0;
+        again: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 10000; @%p1 bra again; ret; }
+    """
+    done = script(INTERRUPTED.format(call=f"ww.kernel({text!r})[1000000, 256](functional=True, progress=press)"))
     assert done.stdout == "partial True interrupted\n", done.stderr
 
 

@@ -105,8 +105,8 @@ def test_an_option_that_is_not_there_names_the_nearest():
 
 def test_counters_and_columns_that_are_not_there_name_the_nearest():
     record = ww.run("vecadd@tiny")
-    with pytest.raises(KeyError, match="did you mean `l2.hits.count`"):
-        record["l2.hit.count"]
+    with pytest.raises(KeyError, match="did you mean `l1d.misses.count`"):
+        record["l1d.mises.count"]
     with pytest.raises(KeyError, match="did you mean `cycles`"):
         record.kernels["cycle"]
 

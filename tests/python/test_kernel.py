@@ -21,7 +21,8 @@ def test_a_kernel_computes_on_arrays(saxpy):
     record = ww.kernel(saxpy, "saxpy")[4, 256](1000, 2.0, x, y)
     assert (y == 2 * np.arange(1000) + 1).all() and (x == np.arange(1000)).all()
     assert record.status == "complete" and record.cycles > 0 and record.energy_j > 0
-    assert record.launches.to_rows()[0]["grid_x"] == 4
+    assert record.launches.to_rows()[0]["grid_x"] == 4 and record.name == "saxpy[4, 256]"
+    assert repr(ww.kernel(saxpy)[(2, 2), 256]) == "<warpwatt.Launch saxpy[(2, 2), 256]>"
 
 
 def test_time_is_that_of_a_launch_file(saxpy, recorded):

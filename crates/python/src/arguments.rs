@@ -135,7 +135,7 @@ fn placed(arrays: Vec<(usize, View)>, list: &mut [Argument]) -> (Vec<Region>, Ve
         };
         let offset = view.at - spans[region].0;
         let Region { name, data } = &mut regions[region];
-        data[offset..offset + view.bytes].copy_from_slice(&view.read());
+        view.read(&mut data[offset..offset + view.bytes]);
         let gap = if name.is_empty() { "" } else { ", " };
         *name += &format!("{gap}argument {}: {}", number + 1, view.shown);
         list[number] = Argument::Pointer { region, offset: offset as u64 };

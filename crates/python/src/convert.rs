@@ -83,7 +83,7 @@ pub fn from_toml<'py>(py: Python<'py>, value: &toml::Value) -> PyResult<Bound<'p
 pub fn framed(page: &str) -> String {
     let page = page.replace('&', "&amp;").replace('"', "&quot;");
     format!(
-        "<iframe srcdoc=\"{page}\" sandbox=\"allow-scripts allow-popups\" style=\"width:100%;height:640px;border:1px solid #ccc\"></iframe>"
+        "<iframe srcdoc=\"{page}\" sandbox=\"allow-scripts allow-popups\" style=\"width:100%;height:640px;border:1px solid #ccc;box-sizing:border-box\"></iframe>"
     )
 }
 

@@ -183,6 +183,15 @@ fn extent(value: &Bound<'_, PyAny>) -> PyResult<Dim3> {
     }
 }
 
+/// An extent as it is given in Python.
+fn shown(extent: Dim3) -> String {
+    match extent {
+        Dim3 { x, y: 1, z: 1 } => x.to_string(),
+        Dim3 { x, y, z: 1 } => format!("({x}, {y})"),
+        Dim3 { x, y, z } => format!("({x}, {y}, {z})"),
+    }
+}
+
 #[pymethods]
 impl Launch {
     /// Launches the kernel on a device of its own, copies what it wrote back to the arrays, and gives the record.
@@ -195,7 +204,6 @@ impl Launch {
     ) -> PyResult<Record> {
         let kernel = self.kernel.get();
         let options = kernel.options.with(py, options)?;
-        let name = kernel.name();
         let plain = plain_name(&kernel.symbol);
         let signature = Signature { kernel: &plain, types: &kernel.types };
         let given: Vec<_> = arguments.iter().collect();
@@ -203,7 +211,6 @@ impl Launch {
         let running = Arc::new(Running {
             program: kernel.program.clone(),
             symbol: kernel.symbol.clone(),
-            name,
             config: self.config,
             regions: arguments.regions.clone(),
             list: arguments.list.clone(),
@@ -221,7 +228,8 @@ impl Launch {
 
     fn __repr__(&self) -> String {
         let LaunchConfig { grid, block, .. } = self.config;
-        format!("<warpwatt.Launch {} grid {grid} block {block}>", self.kernel.get().name())
+        let name = plain_name(&self.kernel.get().symbol);
+        format!("<warpwatt.Launch {name}[{}, {}]>", shown(grid), shown(block))
     }
 }
 
@@ -229,7 +237,6 @@ impl Launch {
 struct Running {
     program: Arc<Program>,
     symbol: String,
-    name: String,
     config: LaunchConfig,
     regions: Arc<Vec<Region>>,
     list: Vec<Argument>,
@@ -239,7 +246,8 @@ struct Running {
 
 impl Call for Running {
     fn name(&self) -> String {
-        format!("{} with grid {} and block {}", self.name, self.config.grid, self.config.block)
+        let LaunchConfig { grid, block, .. } = self.config;
+        format!("{}[{}, {}]", plain_name(&self.symbol), shown(grid), shown(block))
     }
 
     fn inputs(&self) -> Inputs {

@@ -31,15 +31,11 @@ impl View {
         Ok(None)
     }
 
-    /// A copy of the bytes.
-    pub fn read(&self) -> Vec<u8> {
-        let mut copy = Vec::with_capacity(self.bytes);
-        // SAFETY: the owner says that these bytes are there, and is kept; the copy has room for them.
-        unsafe {
-            std::ptr::copy_nonoverlapping(self.at as *const u8, copy.as_mut_ptr(), self.bytes);
-            copy.set_len(self.bytes);
-        }
-        copy
+    /// Copies the bytes, as many as there is room for.
+    pub fn read(&self, to: &mut [u8]) {
+        let count = to.len().min(self.bytes);
+        // SAFETY: the owner says that these bytes are there, and is kept; `to` has room for them.
+        unsafe { std::ptr::copy_nonoverlapping(self.at as *const u8, to.as_mut_ptr(), count) };
     }
 
     /// Writes the bytes, as many as there are.

@@ -67,7 +67,7 @@ INTERRUPTED = """
 
 
 def test_ctrl_c_ends_a_run_with_a_partial_record():
-    done = script(INTERRUPTED.format(call="ww.run('sgemm@large', progress=press)"))
+    done = script(INTERRUPTED.format(call="ww.run('sgemm@large', progress=press, threads=1)"))
     assert done.stdout == "partial True interrupted\n", done.stderr
 
 
@@ -102,7 +102,7 @@ def test_python_goes_on_after_an_interrupt():
         before = ww.run("vecadd@tiny").cycles
         for _ in range(2):
             try:
-                ww.run("sgemm@large", progress=lambda *line: os.kill(os.getpid(), signal.SIGINT))
+                ww.run("sgemm@large", progress=lambda *line: os.kill(os.getpid(), signal.SIGINT), threads=1)
             except KeyboardInterrupt:
                 pass
         print(ww.run("vecadd@tiny").cycles == before)
@@ -118,14 +118,14 @@ def test_an_exception_of_a_progress_function_ends_the_run():
         raise Enough
 
     with pytest.raises(Enough):
-        ww.run("sgemm@large", progress=stop)
+        ww.run("sgemm@large", progress=stop, threads=1)
 
 
 def test_a_terminal_shows_a_line_that_is_gone_in_the_end():
     import pty
 
     leader, follower = pty.openpty()
-    text = "import warpwatt as ww\nww.run('sgemm@medium', timeout=3)\n"
+    text = "import warpwatt as ww\nww.run('sgemm@large', timeout=1.5, threads=1)\n"
     child = subprocess.Popen([sys.executable, "-c", text], stderr=follower, env=dict(os.environ, COLUMNS="80"))
     os.close(follower)
     shown = b""
@@ -142,12 +142,12 @@ def test_a_terminal_shows_a_line_that_is_gone_in_the_end():
 
 
 def test_no_progress_is_shown_elsewhere():
-    done = script("import warpwatt as ww\nww.run('sgemm@medium', timeout=2)")
+    done = script("import warpwatt as ww\nww.run('sgemm@large', timeout=1, threads=1)")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_a_time_limit_gives_a_partial_record():
-    record = ww.run("sgemm@large", timeout=0.5)
+    record = ww.run("sgemm@large", timeout=0.5, threads=1)
     assert record.status == "partial" and record.diagnostics[0]["message"] == "the time limit is reached"
 
 

@@ -202,15 +202,23 @@ impl FileJob {
 
     /// Sources that the line table names and that lie beside the PTX file, so that reports can show their lines.
     fn add_sources(&self, device: &mut Device) {
-        let folder = self.ptx_path.parent().unwrap_or(Path::new(""));
-        for line in self.ptx_text.lines().filter(|line| line.trim_start().starts_with(".file")) {
-            let Some(name) = line.split('"').nth(1) else { continue };
-            let Some(base) = Path::new(name).file_name() else { continue };
-            if let Ok(text) = std::fs::read_to_string(folder.join(base)) {
-                device.add_source(name, &text);
-            }
+        for (name, text) in sources_beside(&self.ptx_text, &self.ptx_path) {
+            device.add_source(&name, &text);
         }
     }
+}
+
+/// Sources that the line table of a PTX text names and that lie beside its file, by the name that they have there.
+pub fn sources_beside(ptx: &str, path: &Path) -> Vec<(String, String)> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let files = ptx.lines().filter(|line| line.trim_start().starts_with(".file"));
+    let names = files.filter_map(|line| line.split('"').nth(1));
+    names
+        .filter_map(|name| {
+            let text = std::fs::read_to_string(folder.join(Path::new(name).file_name()?)).ok()?;
+            Some((name.to_owned(), text))
+        })
+        .collect()
 }
 
 /// The PTX of a program: the text of a PTX file, or what NVRTC makes of CUDA C++.
@@ -219,7 +227,12 @@ pub fn read_program(path: &Path) -> Result<String, Failure> {
     if path.extension().is_none_or(|extension| extension != "cu") {
         return Ok(text);
     }
-    warpwatt_nvrtc::compile(&text, path).map_err(|error| {
+    compiled(path, warpwatt_nvrtc::compile(&text, path))
+}
+
+/// What NVRTC made of a source, or why it did not.
+pub fn compiled(path: &Path, outcome: Result<String, warpwatt_nvrtc::Error>) -> Result<String, Failure> {
+    outcome.map_err(|error| {
         let failure = match &error {
             warpwatt_nvrtc::Error::Refused { log } => Failure::rendered(
                 Exit::BadInput,

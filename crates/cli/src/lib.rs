@@ -46,6 +46,11 @@ use console::Console;
 pub use exit::Exit;
 pub use slurm::settings::SLURM as SLURM_KEYS;
 
+/// The command of these words, the first of which is the program, or what is wrong with them.
+pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Cli, String> {
+    Cli::try_parse_from(words).map_err(|error| error.render().to_string().trim().to_owned())
+}
+
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {

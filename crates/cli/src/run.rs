@@ -300,8 +300,8 @@ pub struct Measured {
     pub texts: Texts,
     /// How often instructions were executed, if that was counted.
     counts: Option<Profile>,
-    /// Launches that were timed, and the time that the host took for them.
-    timed: (u64, f64),
+    /// Launches that were timed, and the time that the host took to execute all launches.
+    pub timed: (u64, f64),
     options: Options,
     /// What a bug of ours said.
     pub crash: Option<String>,

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A table as a Parquet file: flat, every column optional, texts as UTF-8, compressed with Snappy, all rows in one group.
+//! A table as a Parquet file, written and read: flat, every column optional, texts as UTF-8, compressed with Snappy, all rows in one group.
 
 use std::sync::Arc;
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
@@ -24,6 +26,11 @@ impl Table {
     /// The bytes of the file. They are the same for the same table.
     pub fn to_parquet(&self) -> Result<Vec<u8>, WriteError> {
         self.written().map_err(|error| WriteError { table: self.name, error })
+    }
+
+    /// Reads such a file again.
+    pub fn from_parquet(name: &'static str, bytes: Vec<u8>) -> Result<Table, ReadError> {
+        read(name, bytes).map_err(|error| ReadError { table: name, error })
     }
 
     fn written(&self) -> Result<Vec<u8>, ParquetError> {
@@ -57,6 +64,66 @@ impl Table {
     }
 }
 
+/// The file is none that a table was written to.
+#[derive(thiserror::Error, Debug)]
+#[error("the table `{table}` cannot be read: {error}")]
+pub struct ReadError {
+    pub table: &'static str,
+    pub error: ParquetError,
+}
+
+fn read(name: &'static str, bytes: Vec<u8>) -> Result<Table, ParquetError> {
+    let file = SerializedFileReader::new(bytes::Bytes::from(bytes))?;
+    let schema = file.metadata().file_metadata().schema_descr_ptr();
+    let mut columns: Vec<Column> = Vec::new();
+    for place in 0..schema.num_columns() {
+        let field = schema.column(place);
+        let mut data = match field.physical_type() {
+            Physical::BYTE_ARRAY => Data::Text(Vec::new()),
+            Physical::INT64 => Data::Count(Vec::new()),
+            Physical::DOUBLE => Data::Real(Vec::new()),
+            other => return Err(ParquetError::General(format!("a column of {other}"))),
+        };
+        for group in 0..file.num_row_groups() {
+            let group = file.get_row_group(group)?;
+            let rows = usize::try_from(group.metadata().num_rows()).unwrap_or_default();
+            match (&mut data, group.get_column_reader(place)?) {
+                (Data::Text(cells), ColumnReader::ByteArrayColumnReader(reader)) => {
+                    for value in cells_of(reader, rows)? {
+                        let text = value.map(|bytes| bytes.as_utf8().map(str::to_owned)).transpose()?;
+                        cells.push(text);
+                    }
+                }
+                (Data::Count(cells), ColumnReader::Int64ColumnReader(reader)) => {
+                    cells.extend(cells_of(reader, rows)?);
+                }
+                (Data::Real(cells), ColumnReader::DoubleColumnReader(reader)) => {
+                    cells.extend(cells_of(reader, rows)?);
+                }
+                _ => return Err(ParquetError::General(format!("column {place} has two types"))),
+            }
+        }
+        columns.push(Column { name: field.name().to_owned(), data });
+    }
+    Ok(Table { name, columns })
+}
+
+/// All rows of a column: the values that there are, at the places that have one.
+fn cells_of<T: DataType>(
+    mut reader: ColumnReaderImpl<T>,
+    rows: usize,
+) -> Result<Vec<Option<T::T>>, ParquetError> {
+    let (mut levels, mut values) = (Vec::new(), Vec::new());
+    while levels.len() < rows {
+        let (records, ..) = reader.read_records(rows - levels.len(), Some(&mut levels), None, &mut values)?;
+        if records == 0 {
+            return Err(ParquetError::General("a column ends before its rows do".to_owned()));
+        }
+    }
+    let mut values = values.into_iter();
+    Ok(levels.into_iter().map(|level| if level > 0 { values.next() } else { None }).collect())
+}
+
 fn field(column: &Column) -> Result<Type, ParquetError> {
     let (physical, logical) = match column.data {
         Data::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
@@ -85,7 +152,6 @@ fn write<T: DataType>(
 
 #[cfg(test)]
 mod tests {
-    use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
 
     use super::*;
@@ -102,6 +168,10 @@ mod tests {
         };
         let bytes = table.to_parquet().expect("it is written");
         assert_eq!(bytes, table.to_parquet().expect("it is written"), "the same bytes every time");
+        let again = Table::from_parquet("t", bytes.clone()).expect("it is read");
+        assert_eq!(again, table);
+        let cut = bytes[..bytes.len() / 2].to_vec();
+        assert!(Table::from_parquet("t", cut).is_err());
         let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("a file");
         let rows: Vec<Vec<Field>> = reader
             .get_row_iter(None)
@@ -118,6 +188,7 @@ mod tests {
     fn a_table_without_rows_keeps_its_columns() {
         let table = Table { name: "t", columns: vec![Column::count("n", [])] };
         let bytes = table.to_parquet().expect("it is written");
+        assert_eq!(Table::from_parquet("t", bytes.clone()).expect("it is read"), table);
         let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("a file");
         assert_eq!(reader.metadata().file_metadata().num_rows(), 0);
         assert_eq!(reader.metadata().file_metadata().schema_descr().num_columns(), 1);

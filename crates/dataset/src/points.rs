@@ -64,7 +64,7 @@ fn parameters<'a>(rows: &[&'a Measured<'a>]) -> Vec<Column> {
 }
 
 /// One column for each counter that any row has; histograms have a table of their own.
-fn counters<'a>(rows: impl Iterator<Item = &'a Values> + Clone) -> Vec<Column> {
+pub(crate) fn counters<'a>(rows: impl Iterator<Item = &'a Values> + Clone) -> Vec<Column> {
     let mut names: BTreeMap<&str, bool> = BTreeMap::new();
     for (name, reading) in rows.clone().flatten() {
         match reading {
@@ -93,7 +93,7 @@ fn counters<'a>(rows: impl Iterator<Item = &'a Values> + Clone) -> Vec<Column> {
     names.into_iter().map(column).collect()
 }
 
-fn rate(part: u64, whole: u64) -> Option<f64> {
+pub(crate) fn rate(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 

@@ -15,7 +15,7 @@ pub struct Found {
 }
 
 /// The first compiler that there is.
-pub fn find() -> Option<Found> {
+pub fn find(site_packages: &dyn Fn() -> Vec<PathBuf>) -> Option<Found> {
     if let Some(named) = std::env::var_os("WARPWATT_NVRTC").filter(|named| !named.is_empty()) {
         let named = PathBuf::from(named);
         let library = if named.is_dir() { library_in(&named)? } else { named };
@@ -27,7 +27,7 @@ pub fn find() -> Option<Found> {
 }
 
 /// Folders that the Python on the path takes packages from.
-fn site_packages() -> Vec<PathBuf> {
+pub fn site_packages() -> Vec<PathBuf> {
     let script = "import site, sys; print('\\n'.join(dict.fromkeys(p for p in sys.path + site.getsitepackages() + [site.getusersitepackages()] if p)))";
     let asked = ["python3", "python"].iter().find_map(|python| {
         let output = Command::new(python).args(["-c", script]).output().ok()?;

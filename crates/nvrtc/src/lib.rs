@@ -44,7 +44,16 @@ pub const TARGET: &str = "compute_75";
 /// PTX of a CUDA C++ source, with line information. `path` is what the compiler calls the source; headers are looked for in its folder and in
 /// those that came with the compiler.
 pub fn compile(source: &str, path: &Path) -> Result<String, Error> {
-    let found = find::find().ok_or(Error::NotInstalled)?;
+    compile_with(source, path, &find::site_packages)
+}
+
+/// The same with wheels in these folders, rather than in those of the Python on the path.
+pub fn compile_with(
+    source: &str,
+    path: &Path,
+    site_packages: &dyn Fn() -> Vec<PathBuf>,
+) -> Result<String, Error> {
+    let found = find::find(site_packages).ok_or(Error::NotInstalled)?;
     let mut options = vec![
         format!("--gpu-architecture={TARGET}"),
         "--generate-line-info".to_owned(),

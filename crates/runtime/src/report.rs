@@ -51,6 +51,8 @@ pub struct FaultReport {
     pub thread: [u32; 3],
     pub address: Option<u64>,
     pub bytes: Option<u32>,
+    /// Name of the allocation that the access hit or came nearest to.
+    pub allocation: Option<String>,
     /// Line of the source the kernel was compiled from, by its line table.
     pub source: Option<SourcePosition>,
     pub ptx: Option<SourcePosition>,
@@ -115,6 +117,10 @@ impl FaultReport {
             thread: fault.thread,
             address: fault.access.as_ref().map(|access| access.address),
             bytes: fault.access.as_ref().map(|access| access.bytes),
+            allocation: fault
+                .access
+                .as_ref()
+                .and_then(|access| Some(access.nearest.as_ref()?.allocation.name.clone())),
             source: location.and_then(|location| source_place(location, scene)),
             ptx: location.and_then(|location| ptx_place(location, scene)),
             threads: fault.lanes.count_ones().max(1),

@@ -51,6 +51,11 @@ pub const SWEEP: Section = Section {
     ],
 };
 
+/// Every key of a sweep file.
+pub fn names() -> Vec<&'static str> {
+    SWEEP.keys.iter().map(|key| key.name).collect()
+}
+
 /// The schema of `warpwatt.sweep/1` as a JSON document.
 pub fn schema() -> Value {
     let mut properties = Map::new();

@@ -26,7 +26,7 @@ use crate::slurm::{self, Run};
 use crate::table::Table;
 use expand::Plan;
 
-pub use keys::schema;
+pub use keys::{names as key_names, schema};
 
 /// Where requests of points are written to.
 const REQUESTS: &str = "requests";

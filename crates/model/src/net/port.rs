@@ -9,6 +9,10 @@
 //! Requests (SMs to memory partitions) and replies are two networks of this kind. Actors run one epoch after the other; what they sent is
 //! handed over by [`exchange`] in between. As no epoch is longer than `noc.cycles`, all that concerns an epoch is known when it starts.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
 use warpwatt_config::Config;
 
 use super::counters::Traffic;
@@ -157,6 +161,12 @@ impl Outbox {
     }
 }
 
+/// The place of a packet in the order of packets: by arrival, then by sender.
+#[inline]
+fn rank(sender: usize, flight: &Flight) -> u64 {
+    flight.packet.arrive << SENDER_BITS | sender as u64
+}
+
 /// Where an actor receives; apart from its neighbours like [`Outbox`].
 #[derive(Clone, Debug)]
 #[repr(align(128))]
@@ -164,10 +174,9 @@ pub struct Inbox {
     timing: Timing,
     /// Network clock from which the ejection port is free of packets already taken.
     port_free: u64,
-    /// Packets from each sender, the place of the first of each in the order of packets, and the senders that have one.
+    /// Packets from each sender, and the places of the first of each in the order of packets: [`rank`].
     lanes: Vec<Lane<Flight>>,
-    ranks: Vec<u64>,
-    waiting: Set,
+    first: BinaryHeap<Reverse<u64>>,
     /// The sender of the next packet and when that is through the ejection port.
     head: (usize, u64),
     /// Room given back to each sender in this epoch, and the senders with some.
@@ -184,8 +193,7 @@ impl Inbox {
             timing: Timing::new(config),
             port_free: 0,
             lanes: vec![Lane::default(); senders],
-            ranks: vec![0; senders],
-            waiting: Set::new(senders),
+            first: BinaryHeap::with_capacity(senders),
             head: (0, u64::MAX),
             credits: vec![Vec::new(); senders],
             credit_to: Set::new(senders),
@@ -212,7 +220,15 @@ impl Inbox {
         }
         let Flight { packet, sent, .. } = self.lanes[sender].pop()?;
         self.port_free = self.ejected(&packet);
-        self.rank(sender);
+        // The packet was the first of all.
+        if let Some(mut first) = self.first.peek_mut() {
+            match self.lanes[sender].front() {
+                Some(next) => *first = Reverse(rank(sender, next)),
+                None => {
+                    PeekMut::pop(first);
+                }
+            }
+        }
         self.choose();
 
         let at = now + self.timing.cycles;
@@ -240,27 +256,13 @@ impl Inbox {
         self.port_free.max(self.timing.clocks_over(packet.arrive).saturating_sub(flits)) + flits
     }
 
-    /// Notes the first packet of a sender: by arrival, then by sender.
-    #[inline]
-    fn rank(&mut self, sender: usize) {
-        match self.lanes[sender].front() {
-            Some(first) => {
-                self.ranks[sender] = first.packet.arrive << SENDER_BITS | sender as u64;
-                self.waiting.insert(sender);
-            }
-            None => self.waiting.remove(sender),
-        }
-    }
-
     /// Finds the next packet. One that arrives later than this epoch may still be overtaken by one that is not known yet.
     #[inline]
     fn choose(&mut self) {
-        let mut first = u64::MAX;
-        self.waiting.for_each(|sender| first = first.min(self.ranks[sender]));
-        if first == u64::MAX {
+        let Some(&Reverse(first)) = self.first.peek() else {
             self.head = (0, u64::MAX);
             return;
-        }
+        };
         let sender = first as usize % (1 << SENDER_BITS);
         let ready = self.lanes[sender].front().map_or(u64::MAX, |Flight { packet, .. }| {
             self.timing.cycle_after(self.ejected(packet)).max(packet.arrive)
@@ -269,8 +271,12 @@ impl Inbox {
     }
 
     fn receive(&mut self, sender: usize, sent: &mut Vec<Flight>) {
-        self.lanes[sender].receive(sent);
-        self.rank(sender);
+        let lane = &mut self.lanes[sender];
+        let was_empty = lane.front().is_none();
+        lane.receive(sent);
+        if was_empty && let Some(first) = lane.front() {
+            self.first.push(Reverse(rank(sender, first)));
+        }
         self.changed = true;
     }
 }

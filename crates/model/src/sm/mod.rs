@@ -330,21 +330,21 @@ impl Sm {
     fn next_collector(&self, now: u64) -> u64 {
         let soon = now + 1;
         let full = self.full_pools(soon);
-        let mut next = u64::MAX;
+        let (mut next, mut wanted) = (u64::MAX, 0);
         for scheduler in &self.schedulers {
             if scheduler.candidates(full) != 0 {
                 return soon;
             }
-            for pool in [Pooled::Sp, Pooled::Sfu, Pooled::Fp64] {
-                if scheduler.is_wanted(pool) {
-                    next = next.min(self.rf.free_at(pool));
-                }
-            }
+            wanted |= scheduler.wanted();
         }
-        // Memory instructions wait for a collector only if all units share them, and for the memory unit, whose events are looked at apart.
-        let free_at = self.rf.free_at(Pooled::Memory);
-        if free_at > now && self.schedulers.iter().any(|scheduler| scheduler.is_wanted(Pooled::Memory)) {
-            next = next.min(free_at);
+        while wanted != 0 {
+            let pool = Pooled::ALL[wanted.trailing_zeros() as usize % Pooled::COUNT];
+            wanted &= wanted - 1;
+            let free_at = self.rf.free_at(pool);
+            // Memory instructions wait for a collector only if all units share them, and for the memory unit, whose events are looked at apart.
+            if pool != Pooled::Memory || free_at > now {
+                next = next.min(free_at);
+            }
         }
         next
     }

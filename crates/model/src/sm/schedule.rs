@@ -154,11 +154,12 @@ impl Scheduler {
         if self.policy == Policy::TwoLevel { set & self.active } else { set }
     }
 
-    /// Whether a warp waits for nothing but a collector of the pool.
+    /// The pools of which warps want nothing but a collector, a bit for each.
     #[inline(always)]
-    pub fn is_wanted(&self, pool: Pooled) -> bool {
-        let set = self.ready[pool as usize];
-        if self.policy == Policy::TwoLevel { set & self.active != 0 } else { set != 0 }
+    pub fn wanted(&self) -> u32 {
+        let active = if self.policy == Policy::TwoLevel { self.active } else { u64::MAX };
+        let bit = |pool: Pooled| u32::from(self.ready[pool as usize] & active != 0) << pool as u32;
+        Pooled::ALL.into_iter().fold(0, |wanted, pool| wanted | bit(pool))
     }
 
     /// The first of a set in the order of the policy.
@@ -272,7 +273,7 @@ mod tests {
         let mut gto = scheduler(Policy::Gto, 2);
         gto.set_ready(0, Pooled::Sfu);
         assert_eq!(gto.pick(gto.candidates(1 << Pooled::Sfu as u32)), Some(1));
-        assert!(gto.is_wanted(Pooled::Sfu));
+        assert_eq!(gto.wanted(), 1 << Pooled::Sfu as u32 | 1 << Pooled::Sp as u32);
         assert_eq!(gto.first(), Some(0), "the stall is the first one's");
     }
 

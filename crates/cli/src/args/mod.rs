@@ -158,7 +158,7 @@ pub enum Catalogue {
 #[command(after_help = "\
 Examples:
   warpwatt list workloads --json -
-  warpwatt list workloads --paper e2mc                   programs of a paper and our workloads for them
+  warpwatt list workloads --paper e2mc                   programs of a paper and workloads
   warpwatt list workloads --show lud                     sizes, kernels, origin of the inputs
   warpwatt list techniques --show warped-compression     its parameters and counters")]
 pub struct ListArgs {

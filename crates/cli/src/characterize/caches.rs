@@ -62,19 +62,19 @@ pub fn utilization(measured: &[Measured]) -> Result<Sheet, Failure> {
     Ok(Sheet {
         key: "block_utilisation",
         title: "Block utilisation (gtx480-thesis)",
-        note: "Active lanes of an access to a block of a cache, in percent of 32, and behind each the thesis's Table 3-1 where the workload is one \
+        note: "Active lanes of an access to a block of a cache, in percent of 32, and as `ref` the thesis's Table 3-1 where the workload is one \
                of its programs. A cache without a figure is not used.",
         headings: vec![
             heading("l1d", "L1D", 1),
-            heading("l1d_thesis", "paper", 1),
+            heading("l1d_thesis", "ref", 1),
             heading("l2", "L2", 1),
-            heading("l2_thesis", "paper", 1),
+            heading("l2_thesis", "ref", 1),
             heading("shared", "shared", 1),
-            heading("shared_thesis", "paper", 1),
+            heading("shared_thesis", "ref", 1),
             heading("constant", "const", 1),
-            heading("constant_thesis", "paper", 1),
+            heading("constant_thesis", "ref", 1),
             heading("texture", "tex", 1),
-            heading("texture_thesis", "paper", 1),
+            heading("texture_thesis", "ref", 1),
         ],
         rows: measured.iter().map(row).collect(),
     })

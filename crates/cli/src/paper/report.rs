@@ -113,7 +113,7 @@ fn meetings(figure: &Value) -> String {
 fn table(ledger: &Ledger) -> String {
     let all = ledger.about.workloads.len();
     let columns = ["claim", "paper", "measured", "seeds", "ratio", "verdict", ""];
-    let mut table = Table::new(&columns).cut(1).optional(3).left(5).wrap_last();
+    let mut table = Table::new(&columns).left(5).left(6);
     for row in &ledger.rows {
         let mut line = |name: String, paper: String, measured: String, judged: &Judged, flags: String| {
             let verdict = judged.verdict.name().to_owned();

@@ -21,7 +21,7 @@ const LAUNCH: &str =
 #[test]
 fn the_examples_pass() {
     let saxpy = example("examples/saxpy/saxpy.toml").expect(0);
-    assert!(saxpy.out.contains("saxpy(int, float, float const*, float*)"), "{}", saxpy.out);
+    assert!(saxpy.out.contains("saxpy(int, float"), "{}", saxpy.out);
     assert!(
         saxpy.out.contains("check passed: 1 000 values compared, largest error 0, tolerance 0"),
         "{}",

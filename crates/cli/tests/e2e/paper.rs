@@ -142,7 +142,7 @@ fn an_interrupt_keeps_what_is_done() {
     assert_eq!(child.wait().expect("it ends").code(), Some(130), "{said}");
     let kept = std::fs::read_dir(Path::new(&out).join("points")).expect("points").count();
     assert!(said.contains(&format!("interrupted: {kept} of 1150 points are done and kept")), "{said}");
-    assert!(said.contains("repeat the command to continue: warpwatt paper"), "{said}");
+    assert!(said.contains("to continue, repeat the command: warpwatt paper"), "{said}");
     assert!(!Path::new(&out).join("ledger.json").exists());
     let names = ["--size", "tiny", "--workloads", "sgemm", "--seed", "1", "--out", &out];
     let went_on = warpwatt(&[&["paper", "warped-compression"][..], &names].concat()).expect(0);

@@ -69,7 +69,7 @@ fn mistakes_are_told_with_what_to_do() {
         .says("gtx480-wc");
     // The same flags do for a run without any.
     run(&["--verify-techniques"]).expect(0);
-    run(&["--inject-fault", "rf"]).expect(2).says("nothing to spoil").says("--with NAME");
+    run(&["--inject-fault", "rf"]).expect(2).says("has no effect").says("--with NAME");
     run(&["--with", NAME, "--inject-fault", "l2"]).expect(2).says("l2").says("rf");
     warpwatt(&["gpu", "show", "gtx480", "--set", "technique.warped-compression.gating=on"])
         .expect(2)

@@ -161,7 +161,7 @@ DIR gets a file for each run (points/), the series of each figure (figures/), th
 (ledger.json, ledger.md): a row for each claim of the paper with what was measured; and tables of
 everything (data/). With `all`, figures and ledgers are in a folder for each paper. Runs that are
 there are not run again, as long as program, inputs and settings are the same; so a command that was
-interrupted goes on where it was. docs/papers.md tells more, and docs/sweeps.md about `--engine slurm`.")]
+interrupted goes on where it was. docs/papers.md tells more, docs/sweeps.md about a Slurm cluster.")]
 pub struct PaperArgs {
     /// The paper: warped-compression, corf, e2mc, or caches; combined, for their techniques together; or all
     #[arg(value_name = "NAME")]
@@ -210,16 +210,15 @@ pub struct PaperArgs {
 /// What runs the points of papers and sweeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum Engine {
-    /// Threads of this process
+    // Plain comments: described values would turn the whole help into its long form.
     #[default]
     Local,
-    /// Array tasks of a Slurm cluster
     Slurm,
 }
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct EngineArgs {
-    /// What runs the points
+    /// What runs the points: threads of this process, or array tasks of a Slurm cluster
     #[arg(long, value_enum, value_name = "ENGINE", default_value = "local")]
     pub engine: Engine,
 
@@ -311,8 +310,8 @@ Examples:
   warpwatt sweep status big --json -
 
 done: the result is there. waiting: in a task that waits or runs. late: its task is over, and the
-result may still appear. lost: its task ended without it. unsubmitted: in no task. The command of the
-sweep runs what is lost, failed or unsubmitted, and waits for the rest.")]
+result may still appear. lost: its task ended without it. unsubmitted: in no task. The command of
+the sweep runs what is lost, failed or unsubmitted, and waits for the rest.")]
 pub struct SweepStatusArgs {
     /// The folder of results, of a sweep or of a paper; or the sweep file
     #[arg(value_name = "DIR|FILE.toml")]

@@ -208,6 +208,15 @@ def journals(out):
     return begun, kept
 
 
+def under_way(out, node):
+    """Whether the last line of a task's journal on this node begins a point."""
+    for path in glob.glob(f"{out}/slurm/batch-*/*.journal"):
+        lines = open(path).read().splitlines()
+        if lines and f'"host":"{node}"' in lines[0] and '"begin"' in lines[-1]:
+            return True
+    return False
+
+
 class Bench:
     def __init__(self, slurm, warpwatt, root):
         self.slurm, self.warpwatt, self.root = slurm, warpwatt, root
@@ -261,6 +270,9 @@ def lose(bench, out, with_tasks):
     run = bench.start(out)
     on_n2 = lambda: [task for task in bench.slurm.queue() if task[1:] == ["RUNNING", "n2"]]
     until("a task on n2, and points", lambda: bench.done(out) >= 5 and on_n2() and bench.slurm.processes("n2"))
+    end = time.time() + 20
+    while not under_way(out, "n2") and time.time() < end:
+        time.sleep(0.01)
     lost = on_n2()
     if with_tasks:
         bench.slurm.kill_all("n2")

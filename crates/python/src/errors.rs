@@ -4,7 +4,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpwatt_cli::front::{Exit, Failure};
-use warpwatt_runtime::{FaultReport, Place};
+use warpwatt_runtime::{FaultReport, SourcePosition};
 
 /// The module with the classes.
 const MODULE: &str = "warpwatt._errors";
@@ -43,7 +43,7 @@ pub fn usage(py: Python<'_>, message: impl Into<String>, help: impl Into<String>
 
 /// What a fault was about: kernel, place, thread, address, allocation.
 pub fn fault_fields(report: &FaultReport, fields: &Bound<'_, PyDict>) -> PyResult<()> {
-    let place: Option<&Place> = report.source.as_ref().or(report.ptx.as_ref());
+    let place: Option<&SourcePosition> = report.source.as_ref().or(report.ptx.as_ref());
     fields.set_item("code", report.code)?;
     fields.set_item("kernel", &report.demangled)?;
     fields.set_item("launch", report.launch)?;

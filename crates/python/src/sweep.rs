@@ -274,8 +274,9 @@ impl Sweep {
             return Err(raised(py, &Failure::new(Exit::Internal, "`sweep` is another command")));
         };
         self.save(py, file.clone())?;
-        let done =
-            carry_out(py, out, progress.as_ref(), |flag, console| run_sweep(&args, || flag.clone(), console));
+        let done = carry_out(py, out, progress.as_ref(), |flag, console| {
+            run_sweep(&file, &args, || flag.clone(), console)
+        });
         let _ = std::fs::remove_file(&file);
         done
     }

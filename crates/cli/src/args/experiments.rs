@@ -158,10 +158,17 @@ Examples:
   warpwatt paper warped-compression --workloads bfs,lib --json -
 
 DIR gets a file for each run (points/), the series of each figure (figures/), the ledger
+<<<<<<< HEAD
 (ledger.json, ledger.md) with a row for each claim and its measurement, and tables of everything
 (data/). With `all`, each paper has a folder for figures and ledger. Existing results are reused if
 program, inputs and settings are the same, so an interrupted command continues where it stopped.
 docs/papers.md describes the experiments, docs/sweeps.md `--engine slurm`.")]
+=======
+(ledger.json, ledger.md): a row for each claim of the paper with what was measured; and tables of
+everything (data/). With `all`, figures and ledgers are in a folder for each paper. Runs that are
+there are not run again, as long as program, inputs and settings are the same; so a command that was
+interrupted goes on where it was. docs/papers.md tells more, docs/sweeps.md about a Slurm cluster.")]
+>>>>>>> 0726a7a933a9d31fd95a5f996bbae6dda79f55a3
 pub struct PaperArgs {
     /// The paper: warped-compression, corf, e2mc, or caches; combined, for their techniques together; or all
     #[arg(value_name = "NAME")]
@@ -210,16 +217,15 @@ pub struct PaperArgs {
 /// What runs the points of papers and sweeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum Engine {
-    /// Threads of this process
+    // Plain comments: described values would turn the whole help into its long form.
     #[default]
     Local,
-    /// Array tasks of a Slurm cluster
     Slurm,
 }
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct EngineArgs {
-    /// What runs the points
+    /// What runs the points: threads of this process, or array tasks of a Slurm cluster
     #[arg(long, value_enum, value_name = "ENGINE", default_value = "local")]
     pub engine: Engine,
 
@@ -311,8 +317,8 @@ Examples:
   warpwatt sweep status big --json -
 
 done: the result is there. waiting: in a task that waits or runs. late: its task is over, and the
-result may still appear. lost: its task ended without it. unsubmitted: in no task. The command of the
-sweep runs what is lost, failed or unsubmitted, and waits for the rest.")]
+result may still appear. lost: its task ended without it. unsubmitted: in no task. The command of
+the sweep runs what is lost, failed or unsubmitted, and waits for the rest.")]
 pub struct SweepStatusArgs {
     /// The folder of results, of a sweep or of a paper; or the sweep file
     #[arg(value_name = "DIR|FILE.toml")]

@@ -158,17 +158,10 @@ Examples:
   warpwatt paper warped-compression --workloads bfs,lib --json -
 
 DIR gets a file for each run (points/), the series of each figure (figures/), the ledger
-<<<<<<< HEAD
 (ledger.json, ledger.md) with a row for each claim and its measurement, and tables of everything
 (data/). With `all`, each paper has a folder for figures and ledger. Existing results are reused if
 program, inputs and settings are the same, so an interrupted command continues where it stopped.
 docs/papers.md describes the experiments, docs/sweeps.md `--engine slurm`.")]
-=======
-(ledger.json, ledger.md): a row for each claim of the paper with what was measured; and tables of
-everything (data/). With `all`, figures and ledgers are in a folder for each paper. Runs that are
-there are not run again, as long as program, inputs and settings are the same; so a command that was
-interrupted goes on where it was. docs/papers.md tells more, docs/sweeps.md about a Slurm cluster.")]
->>>>>>> 0726a7a933a9d31fd95a5f996bbae6dda79f55a3
 pub struct PaperArgs {
     /// The paper: warped-compression, corf, e2mc, or caches; combined, for their techniques together; or all
     #[arg(value_name = "NAME")]

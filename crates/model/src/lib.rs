@@ -16,7 +16,7 @@ pub mod traffic;
 
 pub use counters::Counters;
 pub use gpu::Gpu;
-pub use ops::{Kind, OpCounters};
+pub use ops::{OpCounters, OpKind};
 pub use report::{
     BlockSpan, Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions, Sample, flatten,
 };

@@ -11,14 +11,14 @@ macro_rules! kinds {
         /// Kinds of operation, finer than classes of latency where units take different energy.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[repr(u8)]
-        pub enum Kind { $(#[doc = $what] $kind,)* }
+        pub enum OpKind { $(#[doc = $what] $kind,)* }
 
-        impl Kind {
-            pub const ALL: &'static [Kind] = &[$(Kind::$kind,)*];
+        impl OpKind {
+            pub const ALL: &'static [OpKind] = &[$(OpKind::$kind,)*];
 
             /// As in the names of counters.
             pub fn name(self) -> &'static str {
-                match self { $(Kind::$kind => $name,)* }
+                match self { $(OpKind::$kind => $name,)* }
             }
         }
 
@@ -65,42 +65,42 @@ kinds! {
 
 const COUNT: usize = INFO.len();
 
-impl Kind {
-    pub fn of(uop: &Uop) -> Kind {
+impl OpKind {
+    pub fn of(uop: &Uop) -> OpKind {
         match uop.class() {
-            Class::IntAdd => Kind::IntAdd,
-            Class::IntMul => Kind::IntMul,
-            Class::IntWide => Kind::IntWide,
-            Class::Logic => Kind::Logic,
-            Class::Shift => Kind::Shift,
-            Class::MinMax => Kind::MinMax,
-            Class::Compare => Kind::Compare,
-            Class::Move => Kind::Move,
-            Class::Fp32 if matches!(uop.op, Op::Fmul | Op::Ffma) => Kind::Fp32Mul,
-            Class::Fp32 => Kind::Fp32Add,
-            Class::Fp16 => Kind::Fp16,
-            Class::Fp64 => Kind::Fp64,
-            Class::Convert => Kind::Convert,
+            Class::IntAdd => OpKind::IntAdd,
+            Class::IntMul => OpKind::IntMul,
+            Class::IntWide => OpKind::IntWide,
+            Class::Logic => OpKind::Logic,
+            Class::Shift => OpKind::Shift,
+            Class::MinMax => OpKind::MinMax,
+            Class::Compare => OpKind::Compare,
+            Class::Move => OpKind::Move,
+            Class::Fp32 if matches!(uop.op, Op::Fmul | Op::Ffma) => OpKind::Fp32Mul,
+            Class::Fp32 => OpKind::Fp32Add,
+            Class::Fp16 => OpKind::Fp16,
+            Class::Fp64 => OpKind::Fp64,
+            Class::Convert => OpKind::Convert,
             Class::Special => match uop.sub {
-                Sub::Mufu(MufuFn::Sqrt | MufuFn::Rsq | MufuFn::Rsq64h) => Kind::Root,
-                Sub::Mufu(MufuFn::Lg2) => Kind::Logarithm,
-                Sub::Mufu(MufuFn::Ex2 | MufuFn::Tanh) => Kind::Exponential,
-                Sub::Mufu(MufuFn::Sin | MufuFn::Cos) => Kind::Sine,
-                _ => Kind::Reciprocal,
+                Sub::Mufu(MufuFn::Sqrt | MufuFn::Rsq | MufuFn::Rsq64h) => OpKind::Root,
+                Sub::Mufu(MufuFn::Lg2) => OpKind::Logarithm,
+                Sub::Mufu(MufuFn::Ex2 | MufuFn::Tanh) => OpKind::Exponential,
+                Sub::Mufu(MufuFn::Sin | MufuFn::Cos) => OpKind::Sine,
+                _ => OpKind::Reciprocal,
             },
-            Class::BitCount => Kind::BitCount,
-            Class::Dot => Kind::Dot,
-            Class::Shuffle => Kind::Shuffle,
-            Class::Vote => Kind::Vote,
-            Class::Load => Kind::Load,
-            Class::Store => Kind::Store,
-            Class::Atomic => Kind::Atomic,
-            Class::Texture => Kind::Texture,
-            Class::Surface => Kind::Surface,
-            Class::Fence => Kind::Fence,
-            Class::Branch => Kind::Branch,
-            Class::Barrier => Kind::Barrier,
-            Class::System => Kind::System,
+            Class::BitCount => OpKind::BitCount,
+            Class::Dot => OpKind::Dot,
+            Class::Shuffle => OpKind::Shuffle,
+            Class::Vote => OpKind::Vote,
+            Class::Load => OpKind::Load,
+            Class::Store => OpKind::Store,
+            Class::Atomic => OpKind::Atomic,
+            Class::Texture => OpKind::Texture,
+            Class::Surface => OpKind::Surface,
+            Class::Fence => OpKind::Fence,
+            Class::Branch => OpKind::Branch,
+            Class::Barrier => OpKind::Barrier,
+            Class::System => OpKind::System,
         }
     }
 }
@@ -124,14 +124,14 @@ impl OpCounters {
     pub fn add_program(&mut self, program: &Program, counts: &[PcCount]) {
         for (uop, count) in program.uops.iter().zip(counts) {
             if count.issues != 0 {
-                let sum = &mut self.0[Kind::of(uop) as usize];
+                let sum = &mut self.0[OpKind::of(uop) as usize];
                 sum.issues += count.issues;
                 sum.lanes += count.lanes;
             }
         }
     }
 
-    pub fn of(&self, kind: Kind) -> PcCount {
+    pub fn of(&self, kind: OpKind) -> PcCount {
         self.0[kind as usize]
     }
 
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn kinds_are_in_the_order_of_their_counters() {
-        for (index, kind) in Kind::ALL.iter().enumerate() {
+        for (index, kind) in OpKind::ALL.iter().enumerate() {
             assert_eq!(*kind as usize, index);
             assert_eq!(INFO[index][0].name, format!("ops.{}.count", kind.name()));
             assert_eq!(INFO[index][1].name, format!("ops.{}.lanes.count", kind.name()));
@@ -174,11 +174,11 @@ mod tests {
     #[test]
     fn sums_differences_and_visits_agree() {
         let mut ops = OpCounters::default();
-        ops.0[Kind::Load as usize] = PcCount { issues: 3, lanes: 70 };
+        ops.0[OpKind::Load as usize] = PcCount { issues: 3, lanes: 70 };
         let mut twice = ops.clone();
         twice.add(&ops);
         assert_eq!(twice.since(&ops), ops);
-        assert_eq!(twice.of(Kind::Load), PcCount { issues: 6, lanes: 140 });
+        assert_eq!(twice.of(OpKind::Load), PcCount { issues: 6, lanes: 140 });
         let mut seen = Vec::new();
         twice.visit(&mut |name, count| seen.push((name, count == Count::Sum(0))));
         assert_eq!(seen.iter().filter(|(_, zero)| !zero).count(), 2);

@@ -7,7 +7,7 @@ use warpwatt_base::counters::Count;
 use warpwatt_exec::{CheckOptions, Fault, GridLaunch, GridStats, Services, Watchdog};
 use warpwatt_isa::{Op, Space, Unit, Uop};
 
-use crate::ops::{Kind, OpCounters};
+use crate::ops::{OpCounters, OpKind};
 use crate::sm::Stalls;
 use crate::techniques::BlockShape;
 
@@ -131,7 +131,7 @@ pub struct BlockSpan {
 /// What a micro-op does to the machine each time that it issues, and what it asked of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PcFacts {
-    pub kind: Kind,
+    pub kind: OpKind,
     pub unit: Unit,
     pub path: Path,
     /// Registers of a warp that it reads and writes.

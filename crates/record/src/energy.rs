@@ -15,7 +15,7 @@ use warpwatt_results::{
     Reading, RunRecord, Silicon, SmEnergy, StructureEnergy, Sums, Values,
 };
 use warpwatt_runtime::{
-    Counters, Instruction, Kind, LaunchRecord, OpCounters, Path, SmCounters, Techniques, TimedRecord,
+    Counters, Instruction, LaunchRecord, OpCounters, OpKind, Path, SmCounters, Techniques, TimedRecord,
 };
 
 /// A counter by its name, and where it is among the model's, if energy depends on it.
@@ -132,7 +132,7 @@ impl Energies {
                 time_share: if slots > 0.0 { sum.slots / slots } else { 0.0 },
             })
             .collect();
-        energy.per_class = Kind::ALL
+        energy.per_class = OpKind::ALL
             .iter()
             .filter_map(|kind| {
                 let ClassSums { warp_instructions, energy_j, dynamic_j } = sums.class_energy(kind.name())?;
@@ -293,7 +293,7 @@ fn per_line(
 }
 
 fn per_class(timed: &TimedRecord, divided: &Attribution) -> Vec<ClassEnergy> {
-    let mut classes: Vec<_> = Kind::ALL
+    let mut classes: Vec<_> = OpKind::ALL
         .iter()
         .map(|kind| ClassEnergy {
             name: kind.name().to_owned(),
@@ -502,7 +502,7 @@ mod tests {
                 let lines: f64 = energy.per_line.iter().map(|line| line.energy_j).sum();
                 assert!(close(instructions.energy_j.iter().sum(), lines));
                 let ops = |end: &str| -> f64 {
-                    let names = Kind::ALL.iter().map(|kind| format!("ops.{}{end}", kind.name()));
+                    let names = OpKind::ALL.iter().map(|kind| format!("ops.{}{end}", kind.name()));
                     names.filter_map(|name| count(&kernel.counters, &name)).sum()
                 };
                 assert_eq!(Some(ops(".count")), count(&kernel.counters, "sm.issued.count"));
@@ -630,7 +630,7 @@ mod tests {
 
     #[test]
     fn every_counter_of_events_says_which_instructions_pay_for_it() {
-        let kinds: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        let kinds: Vec<_> = OpKind::ALL.iter().map(|kind| kind.name()).collect();
         for info in Counters::infos() {
             assert!(info.charge.is_some() || !info.counts_events(), "{} has no charge", info.name);
             if let Some(Charge::Op(kind) | Charge::OpLanes(kind)) = info.charge {

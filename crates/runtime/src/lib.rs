@@ -61,7 +61,7 @@ pub use warpwatt_memory::{Allocation, texture};
 pub use warpwatt_model::techniques::block_compression::e2mc::WantedProfile;
 pub use warpwatt_model::traffic::Traffic;
 pub use warpwatt_model::{
-    Balance, BlockShape, BlockSpan, Counters, Gpu, InjectedFault, Kind, MODEL_VERSION, Observed, OpCounters,
-    Path, PcFacts, Profile, Progress, Sample, SmCounters, Stall, Stalls, Technique, TechniqueError,
+    Balance, BlockShape, BlockSpan, Counters, Gpu, InjectedFault, MODEL_VERSION, Observed, OpCounters,
+    OpKind, Path, PcFacts, Profile, Progress, Sample, SmCounters, Stall, Stalls, Technique, TechniqueError,
     Techniques, WantedCounts,
 };

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use warpwatt_model::Kind;
+use warpwatt_model::OpKind;
 use warpwatt_runtime::{Device, ModuleId};
 use warpwatt_workloads::{Check, Data, Size, Workload, all};
 
@@ -21,7 +21,7 @@ fn run(workload: &dyn Workload, size: Size, seed: u64) -> (Check, u64, Data) {
         instructions += launch.thread_instructions;
         let program = device.compile(ModuleId(0), &launch.kernel, false).expect("it ran").program;
         for (uop, count) in program.uops.iter().zip(&launch.per_pc) {
-            let kind = Kind::of(uop).name();
+            let kind = OpKind::of(uop).name();
             if Data::INTEGER.contains(&kind) {
                 integer += count.lanes;
             } else if Data::FLOAT.contains(&kind) || Data::SPECIAL.contains(&kind) {

@@ -432,16 +432,16 @@ impl Checker<'_> {
             }
             return Ok(());
         }
-        let mut defs: SmallVec<[(Sym, Place); 6]> = SmallVec::new();
+        let mut defs: SmallVec<[(Sym, CheckedPlace); 6]> = SmallVec::new();
         if let Some(d) = inst.dst {
             for i in 0..d.words {
                 let reg = Reg(uop.dst.0.checked_add(i).ok_or("a run goes past the last register")?);
-                defs.push((Sym::Word(d.value.0, d.lane + i), Place::Reg(reg)));
+                defs.push((Sym::Word(d.value.0, d.lane + i), CheckedPlace::Reg(reg)));
             }
         }
         for k in 0..2 {
             if let Some(p) = inst.pdst[k] {
-                defs.push((Sym::Predicate(p.0), Place::Pred(uop.pdst[k])));
+                defs.push((Sym::Predicate(p.0), CheckedPlace::Pred(uop.pdst[k])));
             }
         }
         for (i, (_, place)) in defs.iter().enumerate() {
@@ -457,8 +457,8 @@ impl Checker<'_> {
         }
         for &(sym, place) in &defs {
             let held = match place {
-                Place::Reg(reg) => Self::register(state, reg)?,
-                Place::Pred(p) => {
+                CheckedPlace::Reg(reg) => Self::register(state, reg)?,
+                CheckedPlace::Pred(p) => {
                     state.preds.get_mut(usize::from(p.0)).ok_or("a result goes to the true predicate")?
                 }
             };
@@ -561,7 +561,7 @@ impl Checker<'_> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum CheckedPlace {
     Reg(Reg),
     Pred(Pred),
 }

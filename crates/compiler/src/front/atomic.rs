@@ -8,7 +8,7 @@ use warpwatt_ptx::words::{Mod, Opcode};
 
 use super::build::{Dst, Lowerer, imm, inst};
 use super::form::{Form, Lower};
-use super::memory::{Place, space_of};
+use super::memory::{AccessTarget, space_of};
 use super::types;
 use crate::ir::Inst;
 
@@ -84,7 +84,7 @@ impl<'a> Lowerer<'a, '_> {
         let first = usize::from(has_result);
         let operands = form.operands(first + 1 + sources, first + 2 + sources)?;
         let place = self.place(&operands[first], space)?;
-        let Place::Memory { base, off, frame, space, bank } = place else {
+        let AccessTarget::Memory { base, off, frame, space, bank } = place else {
             return Err(Diagnostic::error(
                 "ptx-space",
                 operands[first].span,

@@ -100,7 +100,7 @@ impl<'a> Lowerer<'a, '_> {
         let ty = form.ty()?;
         form.end()?;
         let allowed = types::is_int(ty) && (16..=64).contains(&types::bits(ty));
-        if !allowed || (is_left && types::kind(ty) != types::Kind::Bits) {
+        if !allowed || (is_left && types::kind(ty) != types::ScalarKind::Bits) {
             return Err(form.unsupported());
         }
         let [d, a, amount] = form.exactly()?;

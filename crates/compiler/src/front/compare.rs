@@ -63,7 +63,7 @@ impl<'a> Lowerer<'a, '_> {
             flags != Flags::NONE
                 || ordered_for_floats
                 || types::bits(ty) < 16
-                || (types::kind(ty) == types::Kind::Bits && order_only)
+                || (types::kind(ty) == types::ScalarKind::Bits && order_only)
                 || (unsigned && types::is_signed(ty))
         };
         if mistaken || combine.is_some() != operands.get(2).is_some() {

@@ -37,7 +37,7 @@ impl<'a> Lowerer<'a, '_> {
         let [d, a, b] = form.exactly()?;
         let narrow = types::bits(ty) == 16;
         if !types::is_int(ty)
-            || types::kind(ty) == types::Kind::Bits && !(carry_in || carry_out)
+            || types::kind(ty) == types::ScalarKind::Bits && !(carry_in || carry_out)
             || types::bits(ty) < 16
         {
             return Err(form.unsupported());
@@ -362,10 +362,10 @@ impl<'a> Lowerer<'a, '_> {
         let [d, a] = form.exactly()?;
         let (a, d) = (self.src(a, ty)?, self.dst(d, ty)?);
         let result = match types::kind(ty) {
-            types::Kind::Float if ty != Scalar::Tf32 => {
+            types::ScalarKind::Float if ty != Scalar::Tf32 => {
                 self.modified(types::ty(ty), a, is_neg, !is_neg, flags)
             }
-            types::Kind::Signed if types::bits(ty) >= 16 && flags == Flags::NONE => {
+            types::ScalarKind::Signed if types::bits(ty) >= 16 && flags == Flags::NONE => {
                 let wide = types::wide_ty(ty);
                 let result = if is_neg {
                     self.put(Inst { neg: 1, ..inst(Op::Iadd3, wide, &[a, imm(0), imm(0)]) })

@@ -31,7 +31,7 @@ pub fn space_of(m: Mod) -> Option<Space> {
 
 /// Where an access goes.
 #[derive(Clone, Copy)]
-pub enum Place {
+pub enum AccessTarget {
     Memory {
         base: Opnd,
         off: i32,
@@ -63,7 +63,7 @@ fn space_name(space: Option<Space>) -> &'static str {
 
 impl<'a> Lowerer<'a, '_> {
     /// The place that `[base + offset]` names.
-    pub fn place(&mut self, o: &Operand, space: Option<Space>) -> Lower<Place> {
+    pub fn place(&mut self, o: &Operand, space: Option<Space>) -> Lower<AccessTarget> {
         let OperandKind::Address(address) = &o.kind else {
             return Err(Diagnostic::error("ptx-operand", o.span, "an address belongs here")
                 .with_help("write `[register + offset]` or `[variable + offset]`"));
@@ -79,7 +79,13 @@ impl<'a> Lowerer<'a, '_> {
         }
     }
 
-    fn named_place(&mut self, name: Sym, offset: i64, space: Option<Space>, span: Span) -> Lower<Place> {
+    fn named_place(
+        &mut self,
+        name: Sym,
+        offset: i64,
+        space: Option<Space>,
+        span: Span,
+    ) -> Lower<AccessTarget> {
         let wrong = |have: &str| {
             let message = format!("a {} access names a variable in {have}", space_name(space));
             Diagnostic::error("ptx-space", span, message)
@@ -102,10 +108,10 @@ impl<'a> Lowerer<'a, '_> {
                     Ok(self.on_stack(Frame::In, at, offset))
                 }
                 Entity::KernelParam(at) if allowed(Space::Param) || space == Some(Space::Const) => {
-                    Ok(Place::KernelParam(i64::from(bank0::PARAMS) + i64::from(at) + offset))
+                    Ok(AccessTarget::KernelParam(i64::from(bank0::PARAMS) + i64::from(at) + offset))
                 }
                 Entity::Words { first, size, .. } if allowed(Space::Param) => {
-                    Ok(Place::Words { first, size, off: offset })
+                    Ok(AccessTarget::Words { first, size, off: offset })
                 }
                 Entity::InParam(_) | Entity::KernelParam(_) | Entity::Words { .. } => Err(wrong(".param")),
                 _ => Err(Diagnostic::error("ptx-operand", span, "this name is no address")
@@ -136,28 +142,28 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// An address known but for nothing.
-    fn fixed(&self, space: MachineSpace, bank: u8, at: u32, offset: i64) -> Place {
+    fn fixed(&self, space: MachineSpace, bank: u8, at: u32, offset: i64) -> AccessTarget {
         let sum = i64::from(at).wrapping_add(offset);
         let frame = Frame::None;
         if sum.unsigned_abs() <= MAX_OFFSET as u64 {
-            Place::Memory { base: imm(0), off: sum as i32, frame, space, bank }
+            AccessTarget::Memory { base: imm(0), off: sum as i32, frame, space, bank }
         } else {
-            Place::Memory { base: imm(sum as u64 & 0xffff_ffff), off: 0, frame, space, bank }
+            AccessTarget::Memory { base: imm(sum as u64 & 0xffff_ffff), off: 0, frame, space, bank }
         }
     }
 
-    fn on_stack(&mut self, frame: Frame, at: u32, offset: i64) -> Place {
+    fn on_stack(&mut self, frame: Frame, at: u32, offset: i64) -> AccessTarget {
         let space = MachineSpace::Local;
         let sum = i64::from(at).wrapping_add(offset);
         if sum.unsigned_abs() <= MAX_OFFSET as u64 {
-            return Place::Memory { base: Opnd::Sp, off: sum as i32, frame, space, bank: 0 };
+            return AccessTarget::Memory { base: Opnd::Sp, off: sum as i32, frame, space, bank: 0 };
         }
         let start = self.frame_address(frame, at);
         let base = self.add(Ty::U32, start, imm(offset as u64 & 0xffff_ffff));
-        Place::Memory { base, off: 0, frame: Frame::None, space, bank: 0 }
+        AccessTarget::Memory { base, off: 0, frame: Frame::None, space, bank: 0 }
     }
 
-    fn based(&mut self, base: Opnd, offset: i64, space: Option<Space>, span: Span) -> Lower<Place> {
+    fn based(&mut self, base: Opnd, offset: i64, space: Option<Space>, span: Span) -> Lower<AccessTarget> {
         let (machine, bank) = match space {
             None => (MachineSpace::Generic, 0),
             Some(Space::Global) => (MachineSpace::Global, 0),
@@ -190,14 +196,14 @@ impl<'a> Lowerer<'a, '_> {
         };
         let frame = Frame::None;
         if offset.unsigned_abs() <= MAX_OFFSET as u64 {
-            return Ok(Place::Memory { base, off: offset as i32, frame, space: machine, bank });
+            return Ok(AccessTarget::Memory { base, off: offset as i32, frame, space: machine, bank });
         }
         let base = if wide {
             self.add(Ty::U64, base, imm(offset as u64))
         } else {
             self.add(Ty::U32, base, imm(offset as u64 & 0xffff_ffff))
         };
-        Ok(Place::Memory { base, off: 0, frame, space: machine, bank })
+        Ok(AccessTarget::Memory { base, off: 0, frame, space: machine, bank })
     }
 
     /// Suffixes of loads and stores: order, scope, space, caching, vector.
@@ -269,7 +275,7 @@ impl<'a> Lowerer<'a, '_> {
         let place = self.place(&operands[1], space)?;
         let bytes = i64::from(types::bytes(ty));
         match place {
-            Place::KernelParam(at) => {
+            AccessTarget::KernelParam(at) => {
                 let mut values = Vec::new();
                 for k in 0..dsts.len() {
                     values.push(self.kernel_param(at + bytes * k as i64, ty, form)?);
@@ -278,7 +284,7 @@ impl<'a> Lowerer<'a, '_> {
                     self.set_loaded(d, v, ty);
                 }
             }
-            Place::Words { first, size, off } => {
+            AccessTarget::Words { first, size, off } => {
                 let mut values = Vec::new();
                 for k in 0..dsts.len() {
                     values.push(self.read_words(first, size, off + bytes * k as i64, ty, form)?);
@@ -287,7 +293,7 @@ impl<'a> Lowerer<'a, '_> {
                     self.set_loaded(d, v, ty);
                 }
             }
-            Place::Memory { base, off, frame: Frame::In, space, bank }
+            AccessTarget::Memory { base, off, frame: Frame::In, space, bank }
                 if i64::from(off) % (bytes * i64::from(lanes)).min(16) != 0 =>
             {
                 let mem = MemAttr { space, bank, vec: 1, ..mem };
@@ -308,7 +314,7 @@ impl<'a> Lowerer<'a, '_> {
                     self.set_loaded(d, v, ty);
                 }
             }
-            Place::Memory { .. } => self.load_run(&dsts, ty, place, mem),
+            AccessTarget::Memory { .. } => self.load_run(&dsts, ty, place, mem),
         }
         Ok(())
     }
@@ -338,8 +344,8 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// As many loads as the machine's sixteen bytes make of it.
-    fn load_run(&mut self, dsts: &[Dst], ty: Scalar, place: Place, mem: MemAttr) {
-        let Place::Memory { base, off, frame, space, bank } = place else { return };
+    fn load_run(&mut self, dsts: &[Dst], ty: Scalar, place: AccessTarget, mem: MemAttr) {
+        let AccessTarget::Memory { base, off, frame, space, bank } = place else { return };
         let bytes = types::bytes(ty);
         let words = types::words(ty);
         let per_load = (16 / bytes).clamp(1, 4) as usize;
@@ -511,19 +517,19 @@ impl<'a> Lowerer<'a, '_> {
         }
         let bytes = i64::from(types::bytes(ty));
         match place {
-            Place::KernelParam(_) => Err(Diagnostic::error(
+            AccessTarget::KernelParam(_) => Err(Diagnostic::error(
                 "ptx-space",
                 operands[0].span,
                 "a kernel's parameters cannot be written",
             )
             .with_help("copy them to a `.local` variable")),
-            Place::Words { first, size, off } => {
+            AccessTarget::Words { first, size, off } => {
                 for (k, &v) in values.iter().enumerate() {
                     self.write_words(first, size, off + bytes * k as i64, ty, v, form)?;
                 }
                 Ok(())
             }
-            Place::Memory { base, off, frame: Frame::In, space, bank }
+            AccessTarget::Memory { base, off, frame: Frame::In, space, bank }
                 if i64::from(off) % (bytes * i64::from(lanes)).min(16) != 0 =>
             {
                 for (k, &v) in values.iter().enumerate() {
@@ -540,7 +546,7 @@ impl<'a> Lowerer<'a, '_> {
                 }
                 Ok(())
             }
-            Place::Memory { base, off, frame, space, bank } => {
+            AccessTarget::Memory { base, off, frame, space, bank } => {
                 let per_store = (16 / types::bytes(ty)).clamp(1, 4) as usize;
                 for (k, chunk) in values.chunks(per_store).enumerate() {
                     let run = if chunk.len() == 1 { chunk[0] } else { self.run(chunk, types::words(ty)) };
@@ -596,7 +602,7 @@ impl<'a> Lowerer<'a, '_> {
     pub fn hint(&mut self, form: &mut Form<'a>) -> Lower {
         let space = form.pick(space_of);
         let operands = form.operands(1, 3)?;
-        if let Place::Memory { base, off, frame, space, bank } = self.place(&operands[0], space)? {
+        if let AccessTarget::Memory { base, off, frame, space, bank } = self.place(&operands[0], space)? {
             let mem = MemAttr { space, bank, vec: 1, ..MemAttr::default() };
             let guard = self.guard;
             self.push(Inst { mem, frame, off, guard, ..inst(Op::Cctl, Ty::U32, &[base]) });

@@ -47,7 +47,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     fn part_type(form: &Form<'a>, ty: Scalar, parts: &[Operand]) -> Lower<Scalar> {
-        let fits = types::kind(ty) == types::Kind::Bits && matches!(parts.len(), 2 | 4);
+        let fits = types::kind(ty) == types::ScalarKind::Bits && matches!(parts.len(), 2 | 4);
         fits.then(|| bit_type(types::bits(ty) / parts.len() as u32))
             .flatten()
             .ok_or_else(|| form.unsupported())

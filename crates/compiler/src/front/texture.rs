@@ -284,7 +284,7 @@ impl<'a> Lowerer<'a, '_> {
     pub fn surface_load(&mut self, form: &mut Form<'a>) -> Lower {
         let (formatted, geom, vec, ty, clamp) = self.surface(form)?;
         form.end()?;
-        if formatted || types::kind(ty) != types::Kind::Bits || u32::from(vec) * types::bytes(ty) > 16 {
+        if formatted || types::kind(ty) != types::ScalarKind::Bits || u32::from(vec) * types::bytes(ty) > 16 {
             return Err(form.unsupported());
         }
         let [d, a] = form.exactly()?;

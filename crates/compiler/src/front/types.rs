@@ -7,7 +7,7 @@ use warpwatt_ptx::ast::{Scalar, Variable};
 use warpwatt_ptx::words::Mod;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ScalarKind {
     Bits,
     Unsigned,
     Signed,
@@ -16,15 +16,15 @@ pub enum Kind {
     Opaque,
 }
 
-pub fn kind(s: Scalar) -> Kind {
+pub fn kind(s: Scalar) -> ScalarKind {
     use Scalar::*;
     match s {
-        B8 | B16 | B32 | B64 | B128 => Kind::Bits,
-        U8 | U16 | U32 | U64 => Kind::Unsigned,
-        S8 | S16 | S32 | S64 => Kind::Signed,
-        F16 | F16x2 | Bf16 | Bf16x2 | Tf32 | F32 | F64 | E4m3 | E5m2 | E4m3x2 | E5m2x2 => Kind::Float,
-        Pred => Kind::Pred,
-        Texref | Samplerref | Surfref => Kind::Opaque,
+        B8 | B16 | B32 | B64 | B128 => ScalarKind::Bits,
+        U8 | U16 | U32 | U64 => ScalarKind::Unsigned,
+        S8 | S16 | S32 | S64 => ScalarKind::Signed,
+        F16 | F16x2 | Bf16 | Bf16x2 | Tf32 | F32 | F64 | E4m3 | E5m2 | E4m3x2 | E5m2x2 => ScalarKind::Float,
+        Pred => ScalarKind::Pred,
+        Texref | Samplerref | Surfref => ScalarKind::Opaque,
     }
 }
 
@@ -55,16 +55,16 @@ pub fn words(s: Scalar) -> u8 {
 }
 
 pub fn is_float(s: Scalar) -> bool {
-    kind(s) == Kind::Float
+    kind(s) == ScalarKind::Float
 }
 
 pub fn is_signed(s: Scalar) -> bool {
-    kind(s) == Kind::Signed
+    kind(s) == ScalarKind::Signed
 }
 
 /// Integer or bit type.
 pub fn is_int(s: Scalar) -> bool {
-    matches!(kind(s), Kind::Bits | Kind::Unsigned | Kind::Signed)
+    matches!(kind(s), ScalarKind::Bits | ScalarKind::Unsigned | ScalarKind::Signed)
 }
 
 /// The machine's name for a type; bit types are unsigned.
@@ -111,18 +111,20 @@ pub fn fits(reg: Scalar, inst: Scalar) -> bool {
 
 /// As [`fits`], for instructions that let a register be wider than the type (loads, stores, conversions).
 pub fn fits_wide(reg: Scalar, inst: Scalar) -> bool {
-    reg != Scalar::Pred && bits(reg) >= bits(inst) && (same_class(reg, inst) || kind(inst) == Kind::Bits)
+    reg != Scalar::Pred
+        && bits(reg) >= bits(inst)
+        && (same_class(reg, inst) || kind(inst) == ScalarKind::Bits)
 }
 
 fn same_class(reg: Scalar, inst: Scalar) -> bool {
     let (r, i) = (kind(reg), kind(inst));
-    if r == Kind::Pred || i == Kind::Pred || r == Kind::Opaque || i == Kind::Opaque {
+    if r == ScalarKind::Pred || i == ScalarKind::Pred || r == ScalarKind::Opaque || i == ScalarKind::Opaque {
         return r == i;
     }
     match (r, i) {
-        (Kind::Bits, _) | (_, Kind::Bits) => true,
-        (Kind::Float, Kind::Float) => true,
-        (Kind::Float, _) | (_, Kind::Float) => false,
+        (ScalarKind::Bits, _) | (_, ScalarKind::Bits) => true,
+        (ScalarKind::Float, ScalarKind::Float) => true,
+        (ScalarKind::Float, _) | (_, ScalarKind::Float) => false,
         _ => true,
     }
 }

@@ -15,9 +15,9 @@ use super::threads::{Cells, Next, rounds};
 use super::watchdog::{Finding, Moment, Watch};
 use crate::counters::Counters;
 use crate::net::{AWAKE, exchange};
-use crate::ops::{Kind, OpCounters};
+use crate::ops::{OpCounters, OpKind};
 use crate::report::{Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions, Sample};
-use crate::sm::{Decoded, Kernel, Share, SmCounters, Stall, Stopped, Surroundings, Work};
+use crate::sm::{Decoded, Kernel, KernelState, SmContext, SmCounters, Stall, Stopped, Work};
 
 /// Epochs between two looks at limits and signs of life.
 const LOOK: u64 = 64;
@@ -108,7 +108,7 @@ impl<'g, 'a> Run<'g, 'a> {
         }
         let codes: Vec<u32> = kernels.iter().map(|kernel| kernel.code).collect();
         let works = gpu.spare.as_mut_slice().iter_mut().map(|spare| {
-            let shares = kernels.iter().map(|kernel| Share::new(kernel, spare)).collect();
+            let shares = kernels.iter().map(|kernel| KernelState::new(kernel, spare)).collect();
             Work { shares, codes: codes.clone(), ..Work::default() }
         });
         let works = works.collect();
@@ -199,13 +199,13 @@ impl<'g, 'a> Run<'g, 'a> {
         // SAFETY: each actor is run once a round, and touches only what is its own.
         unsafe {
             if actor < sms {
-                let mut around = Surroundings {
+                let mut context = SmContext {
                     kernels: &self.kernels,
                     memory: self.memory,
                     inbox: self.gpu.replies_in.get(actor),
                     outbox: self.gpu.requests_out.get(actor),
                 };
-                self.gpu.sms.get(actor).run(self.works.get(actor), &mut around, from, to, step);
+                self.gpu.sms.get(actor).run(self.works.get(actor), &mut context, from, to, step);
             } else {
                 let index = actor - sms;
                 let (inbox, outbox) = (self.gpu.requests_in.get(index), self.gpu.replies_out.get(index));
@@ -639,7 +639,7 @@ impl<'g, 'a> Run<'g, 'a> {
             .iter()
             .zip(timing)
             .map(|(uop, timing)| PcFacts {
-                kind: Kind::of(uop),
+                kind: OpKind::of(uop),
                 unit: timing.unit,
                 path: Path::of(uop),
                 reads: timing.sources,

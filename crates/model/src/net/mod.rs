@@ -13,7 +13,7 @@ mod timing;
 
 pub use counters::{ReplyCounters, RequestCounters, Traffic};
 pub use mesh::{Mesh, Way};
-pub use packet::{Client, Kind, LINE_BYTES, Packet};
+pub use packet::{Client, LINE_BYTES, Packet, PacketKind};
 #[cfg(test)]
 pub use port::exchange_all;
 pub use port::{AWAKE, Inbox, Outbox, exchange};

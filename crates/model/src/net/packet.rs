@@ -6,7 +6,7 @@ pub const LINE_BYTES: u64 = 128;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Kind {
+pub enum PacketKind {
     /// Wants the words of a line.
     Read,
     /// Brings words of a line.
@@ -41,7 +41,7 @@ pub struct Packet {
     pub lanes: u8,
     /// Atomics: the most lanes that work on one word.
     pub rounds: u8,
-    pub kind: Kind,
+    pub kind: PacketKind,
     pub client: Client,
     pub sm: u16,
     pub partition: u16,
@@ -59,18 +59,20 @@ impl Packet {
     /// Bytes besides the header.
     pub fn payload(&self) -> u32 {
         match self.kind {
-            Kind::Read | Kind::Ack => 0,
+            PacketKind::Read | PacketKind::Ack => 0,
             // The usual case, without counting where the host has no instruction for that.
             _ if self.words == u32::MAX => LINE_BYTES as u32,
-            Kind::Write | Kind::Data | Kind::Atomic | Kind::Reduction => 4 * self.words.count_ones(),
+            PacketKind::Write | PacketKind::Data | PacketKind::Atomic | PacketKind::Reduction => {
+                4 * self.words.count_ones()
+            }
         }
     }
 
     /// The answer to a request.
     pub fn answer(&self) -> Packet {
         let kind = match self.kind {
-            Kind::Read | Kind::Atomic => Kind::Data,
-            _ => Kind::Ack,
+            PacketKind::Read | PacketKind::Atomic => PacketKind::Data,
+            _ => PacketKind::Ack,
         };
         Packet { kind, ..*self }
     }

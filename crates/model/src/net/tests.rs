@@ -14,7 +14,7 @@ fn packet(words: u32, tag: u32) -> Packet {
         words: if words == 0 { 1 } else { u32::MAX >> (32 - words) },
         lanes: 32,
         rounds: 1,
-        kind: if words == 0 { Kind::Read } else { Kind::Data },
+        kind: if words == 0 { PacketKind::Read } else { PacketKind::Data },
         client: Client::L1d,
         sm: 0,
         partition: 0,

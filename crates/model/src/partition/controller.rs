@@ -13,8 +13,8 @@ use super::banks::Direction;
 use super::channel::{Channel, INTERNAL, Returned, Transfer};
 use super::counters::DramCounters;
 use super::held::{Holding, Later};
-use super::mapping::{Mapping, Place};
-use super::site::{self, Metadata, Told, TransferPlan, TransferSite, Way};
+use super::mapping::{DramAddress, Mapping};
+use super::site::{self, ControllerMessage, Metadata, TransferPlan, TransferSite, Way};
 use crate::address::Interleave;
 use crate::net::LINE_BYTES;
 use crate::techniques::{Hung, TechniqueCounters, Techniques};
@@ -270,7 +270,7 @@ impl Controller {
         self.channels[place.channel].push(transfer, &mut self.counters);
     }
 
-    fn asked(&self, place: Place, line: u64, bytes: u32, direction: Direction, tag: u32) -> Transfer {
+    fn asked(&self, place: DramAddress, line: u64, bytes: u32, direction: Direction, tag: u32) -> Transfer {
         Transfer {
             line,
             bank: place.bank,
@@ -362,12 +362,12 @@ impl Controller {
     }
 
     /// What techniques have to tell.
-    pub fn tell(&mut self, told: &mut Vec<(usize, Told)>) {
+    pub fn tell(&mut self, told: &mut Vec<(usize, ControllerMessage)>) {
         told.extend(self.sites.iter_mut().filter_map(|hung| Some((hung.technique, hung.site.tell()?))));
     }
 
     /// What a technique told at all controllers.
-    pub fn hear(&mut self, now: u64, technique: usize, told: &[Told]) {
+    pub fn hear(&mut self, now: u64, technique: usize, told: &[ControllerMessage]) {
         for hung in self.sites.iter_mut().filter(|hung| hung.technique == technique) {
             hung.site.hear(now, told);
         }

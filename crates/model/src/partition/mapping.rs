@@ -16,7 +16,7 @@ use crate::net::LINE_BYTES;
 const RUN_BITS: u32 = 1;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct DramAddress {
     pub channel: usize,
     pub bank: usize,
     pub row: u64,
@@ -51,7 +51,7 @@ impl Mapping {
     }
 
     /// Where a line of the partition lies.
-    pub fn place(self, line: u64) -> Place {
+    pub fn place(self, line: u64) -> DramAddress {
         let (channel, line) = match self.channels {
             1 => (0, line),
             channels => {
@@ -70,7 +70,7 @@ impl Mapping {
         if self.hash && bank_bits > 0 {
             bank ^= (row ^ row >> bank_bits) & ((1 << bank_bits) - 1);
         }
-        Place { channel: channel as usize, bank: bank as usize, row }
+        DramAddress { channel: channel as usize, bank: bank as usize, row }
     }
 }
 
@@ -94,7 +94,7 @@ mod tests {
             let mut rows = BTreeMap::new();
             let lines = u64::from(channels * banks * (row_bytes / 128)) * 7;
             for line in 0..lines {
-                let Place { channel, bank, row } = mapping.place(line);
+                let DramAddress { channel, bank, row } = mapping.place(line);
                 assert!(channel < channels as usize && bank < banks as usize && row < 7);
                 *rows.entry((channel, bank, row)).or_insert(0) += 1;
             }

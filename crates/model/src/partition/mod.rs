@@ -34,7 +34,7 @@ use crate::net::{Inbox, LINE_BYTES, Outbox};
 use crate::techniques::{TechniqueCounters, Techniques};
 use controller::Controller;
 pub use counters::{DramCounters, L2Counters};
-pub use site::{LineBytes, Metadata, Told, Transfer, TransferPlan, TransferSite, Way};
+pub use site::{ControllerMessage, LineBytes, Metadata, Transfer, TransferPlan, TransferSite, Way};
 use slice::{Cause, LookedUp, Slice};
 
 pub struct Partition {
@@ -109,12 +109,12 @@ impl Partition {
     }
 
     /// What techniques have to tell, each with its place in the list of techniques.
-    pub fn tell(&mut self, told: &mut Vec<(usize, Told)>) {
+    pub fn tell(&mut self, told: &mut Vec<(usize, ControllerMessage)>) {
         self.memory.tell(told);
     }
 
     /// What the technique at a place in the list told at all controllers.
-    pub fn hear(&mut self, now: u64, technique: usize, told: &[Told]) {
+    pub fn hear(&mut self, now: u64, technique: usize, told: &[ControllerMessage]) {
         self.memory.hear(now, technique, told);
     }
 

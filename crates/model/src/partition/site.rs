@@ -76,7 +76,7 @@ pub struct Metadata {
 }
 
 /// What controllers tell each other, by technique.
-pub type Told = Box<dyn std::any::Any + Send>;
+pub type ControllerMessage = Box<dyn std::any::Any + Send>;
 
 /// What a technique does at one memory controller. All methods have defaults that do nothing.
 pub trait TransferSite: Send {
@@ -98,12 +98,12 @@ pub trait TransferSite: Send {
     }
 
     /// What it has to tell.
-    fn tell(&mut self) -> Option<Told> {
+    fn tell(&mut self) -> Option<ControllerMessage> {
         None
     }
 
     /// What all controllers tell, between two epochs.
-    fn hear(&mut self, _now: u64, _told: &[Told]) {}
+    fn hear(&mut self, _now: u64, _told: &[ControllerMessage]) {}
 
     /// Brings counters of time up to date, to before `now`.
     fn settle(&mut self, _now: u64) {}

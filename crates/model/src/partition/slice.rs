@@ -21,7 +21,7 @@ use super::counters::L2Counters;
 use crate::cache::{
     Array, ArrayShape, DataArray, Evicted, LineId, Mshr, MshrId, RowAccess, State, Tags, Use,
 };
-use crate::net::{Kind, LINE_BYTES, Outbox, Packet};
+use crate::net::{LINE_BYTES, Outbox, Packet, PacketKind};
 use crate::techniques::Techniques;
 
 const ALL_WORDS: u32 = u32::MAX;
@@ -244,7 +244,7 @@ impl Slice {
         match place {
             Some(place) if self.tags.state(place) == State::Reserved => self.merge(clock, line, packet)?,
             Some(place) => self.hit(clock, place, line, packet)?,
-            None if packet.kind == Kind::Write && packet.words == ALL_WORDS && !self.write_fetch => {
+            None if packet.kind == PacketKind::Write && packet.words == ALL_WORDS && !self.write_fetch => {
                 self.allocate(clock, line, packet, memory)?;
             }
             // Memory has to have it before it is read again.
@@ -258,11 +258,11 @@ impl Slice {
             None => self.miss(clock, line, packet, memory)?,
         }
         match packet.kind {
-            Kind::Write => {
+            PacketKind::Write => {
                 self.counters.writes += 1;
                 self.counters.written += u64::from(packet.payload());
             }
-            Kind::Atomic | Kind::Reduction => {
+            PacketKind::Atomic | PacketKind::Reduction => {
                 self.counters.atomics += 1;
                 self.counters.atomic_written += u64::from(packet.payload());
             }
@@ -279,7 +279,7 @@ impl Slice {
         }
         let row = RowAccess { frame: place, line, words: packet.words };
         match packet.kind {
-            Kind::Atomic | Kind::Reduction => {
+            PacketKind::Atomic | PacketKind::Reduction => {
                 if self.atomic_free > clock {
                     return Err(Cause::Atomic);
                 }
@@ -288,7 +288,7 @@ impl Slice {
                 self.counters.atomic_hits += 1;
                 self.counters.atomic_hit_written += u64::from(packet.payload());
             }
-            Kind::Write => {
+            PacketKind::Write => {
                 self.access(clock, Use::Write, packet.lanes, row);
                 self.tags.set_state(place, State::Dirty);
                 self.answer(clock, packet);
@@ -320,7 +320,7 @@ impl Slice {
 
     /// A write is acknowledged at once, all others when the line is there.
     fn wait(&mut self, clock: u64, id: MshrId, packet: &Packet) {
-        if packet.kind == Kind::Write {
+        if packet.kind == PacketKind::Write {
             self.answer(clock, packet);
         } else {
             self.fetches[id.0 as usize].answers += 1;
@@ -358,7 +358,7 @@ impl Slice {
         self.wait(clock, id, packet);
         memory.read(line, id.0);
         self.counters.misses += 1;
-        self.counters.partial_fetches += u64::from(packet.kind == Kind::Write);
+        self.counters.partial_fetches += u64::from(packet.kind == PacketKind::Write);
         Ok(())
     }
 
@@ -406,10 +406,10 @@ impl Slice {
         let mut waiters = std::mem::take(&mut self.waiters);
         self.mshrs.release(MshrId(line.tag), |packet| waiters.push(packet));
         for packet in waiters.drain(..) {
-            changed |= packet.kind != Kind::Read;
+            changed |= packet.kind != PacketKind::Read;
             match packet.kind {
-                Kind::Write => {}
-                Kind::Atomic | Kind::Reduction => self.atomic(clock, row(packet.words), &packet),
+                PacketKind::Write => {}
+                PacketKind::Atomic | PacketKind::Reduction => self.atomic(clock, row(packet.words), &packet),
                 _ => self.answer(ready, &packet),
             }
         }

@@ -4,7 +4,7 @@
 
 use warpwatt_config::Config;
 
-use crate::sm::Pooled;
+use crate::sm::CollectorPool;
 
 /// The most collectors of one kind.
 const COLLECTORS: usize = 64;
@@ -44,9 +44,9 @@ impl Pool {
 
 pub struct Collectors {
     /// By kind. Memory instructions have the memory unit's queue instead, so the last is not used; with one pool for all, only the first is.
-    pools: [Pool; Pooled::COUNT],
+    pools: [Pool; CollectorPool::COUNT],
     /// First cycle in which each kind has a free collector.
-    free_at: [u64; Pooled::COUNT],
+    free_at: [u64; CollectorPool::COUNT],
     /// From this cycle on all of them have one.
     all_free_at: u64,
     /// One pool serves all kinds.
@@ -62,7 +62,7 @@ impl Collectors {
         };
         Collectors {
             pools: counts.map(Pool::new),
-            free_at: [0; Pooled::COUNT],
+            free_at: [0; CollectorPool::COUNT],
             all_free_at: 0,
             shared: rf.collectors_shared != 0,
         }
@@ -85,16 +85,16 @@ impl Collectors {
 
     /// First cycle in which a collector of a kind is free.
     #[inline(always)]
-    pub fn free_at(&self, pool: Pooled) -> u64 {
+    pub fn free_at(&self, pool: CollectorPool) -> u64 {
         self.free_at[pool as usize]
     }
 
     /// A collector is in use until before a cycle.
     #[inline(always)]
-    pub fn hold(&mut self, pool: Pooled, until: u64) {
+    pub fn hold(&mut self, pool: CollectorPool, until: u64) {
         let free_at = if self.shared {
             let free_at = self.pools[0].take(until);
-            self.free_at = [free_at; Pooled::COUNT];
+            self.free_at = [free_at; CollectorPool::COUNT];
             free_at
         } else {
             let free_at = self.pools[pool as usize].take(until);
@@ -122,13 +122,13 @@ mod tests {
         let mut config = Config::default();
         config.rf.collectors_shared = 2;
         let mut collectors = Collectors::new(&config);
-        collectors.hold(Pooled::Sp, 10);
+        collectors.hold(CollectorPool::Sp, 10);
         assert_eq!(collectors.full(5), 0);
-        collectors.hold(Pooled::Memory, 8);
+        collectors.hold(CollectorPool::Memory, 8);
         assert_eq!((collectors.full(5), collectors.full(8)), (0b1111, 0));
-        assert_eq!(collectors.free_at(Pooled::Sfu), 8);
+        assert_eq!(collectors.free_at(CollectorPool::Sfu), 8);
         let mut collectors = Collectors::new(&Config::default());
-        (0..Config::default().rf.collectors_sp).for_each(|_| collectors.hold(Pooled::Sp, 10));
+        (0..Config::default().rf.collectors_sp).for_each(|_| collectors.hold(CollectorPool::Sp, 10));
         assert_eq!(collectors.full(5), 0b0001);
     }
 }

@@ -13,7 +13,7 @@ const REGISTERS: usize = 256;
 
 /// A place in the register file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct BankEntry {
     pub bank: u8,
     /// Number in its bank: every slot has as many entries as the registers of a warp at most.
     pub entry: u16,
@@ -48,10 +48,10 @@ impl Map {
         self.bit(slot, register).trailing_zeros() as u8
     }
 
-    pub fn place(&self, slot: usize, register: u8) -> Place {
+    pub fn place(&self, slot: usize, register: u8) -> BankEntry {
         let entries = REGISTERS.div_ceil(self.banks as usize);
         let entry = slot * entries + usize::from(register) / self.banks as usize;
-        Place { bank: self.bank(slot, register), entry: entry as u16 }
+        BankEntry { bank: self.bank(slot, register), entry: entry as u16 }
     }
 
     /// Whether sets of banks can be turned from slot to slot: their number divides that of the bits of a word.
@@ -98,7 +98,7 @@ mod tests {
             let mut seen = std::collections::HashSet::new();
             for slot in 0..64 {
                 for register in 0..255 {
-                    let Place { bank, entry } = map.place(slot, register);
+                    let BankEntry { bank, entry } = map.place(slot, register);
                     assert!(seen.insert((bank, entry)), "{banks} banks, slot {slot}, R{register}");
                 }
             }

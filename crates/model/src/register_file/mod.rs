@@ -21,12 +21,12 @@ mod tests;
 use warpwatt_base::calendar::{Boards, HORIZON};
 use warpwatt_config::Config;
 
-use crate::sm::{Pooled, SOURCES, Timing, Unit};
+use crate::sm::{CollectorPool, SOURCES, Timing, Unit};
 use crate::techniques::{Hung, TechniqueCounters, Techniques};
 
 use collectors::Collectors;
 pub use counters::RegisterCounters;
-pub use map::{Map, Place};
+pub use map::{BankEntry, Map};
 pub use plan::{NONE, ReadAccess, ReadPlan};
 pub use site::{Before, Mismatch, Next, ReadPort, RegisterFileSite, Started, Values, WriteAccess, Written};
 
@@ -170,7 +170,7 @@ impl RegisterFile {
 
     /// First cycle in which a collector of a kind is free.
     #[inline(always)]
-    pub fn free_at(&self, pool: Pooled) -> u64 {
+    pub fn free_at(&self, pool: CollectorPool) -> u64 {
         self.collectors.free_at(pool)
     }
 
@@ -288,7 +288,7 @@ impl RegisterFile {
 
     /// A collector is in use until its instruction is dispatched.
     #[inline(always)]
-    pub fn hold(&mut self, now: u64, pool: Pooled, until: u64) {
+    pub fn hold(&mut self, now: u64, pool: CollectorPool, until: u64) {
         self.collectors.hold(pool, until);
         self.counters.collecting += until - now;
     }
@@ -298,7 +298,7 @@ impl RegisterFile {
     #[inline(always)]
     pub fn hold_for_memory(&mut self, now: u64, until: u64) {
         if self.collectors.are_shared() {
-            self.hold(now, Pooled::Memory, until);
+            self.hold(now, CollectorPool::Memory, until);
         }
     }
 

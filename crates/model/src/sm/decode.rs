@@ -11,7 +11,7 @@ use crate::register_file::Map;
 /// Whose operand collectors an instruction uses: it cannot issue while none of them is free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Pooled {
+pub enum CollectorPool {
     Sp,
     Sfu,
     Fp64,
@@ -19,9 +19,10 @@ pub enum Pooled {
     Memory,
 }
 
-impl Pooled {
+impl CollectorPool {
     pub const COUNT: usize = 4;
-    pub const ALL: [Pooled; Pooled::COUNT] = [Pooled::Sp, Pooled::Sfu, Pooled::Fp64, Pooled::Memory];
+    pub const ALL: [CollectorPool; CollectorPool::COUNT] =
+        [CollectorPool::Sp, CollectorPool::Sfu, CollectorPool::Fp64, CollectorPool::Memory];
 }
 
 /// What an instruction does besides computing.
@@ -57,7 +58,7 @@ pub struct Timing {
     pub pred_hazards: u8,
     pub pred_writes: u8,
     pub unit: Unit,
-    pub pool: Pooled,
+    pub pool: CollectorPool,
     pub effect: Effect,
     pub latency: u16,
     pub initiation: u16,
@@ -143,10 +144,10 @@ fn decode(uop: &Uop, config: &Config, map: &Map) -> Timing {
         pred_writes: 0,
         unit: uop.unit(),
         pool: match uop.unit() {
-            Unit::Sp | Unit::Shuffle => Pooled::Sp,
-            Unit::Sfu => Pooled::Sfu,
-            Unit::Fp64 => Pooled::Fp64,
-            Unit::Memory => Pooled::Memory,
+            Unit::Sp | Unit::Shuffle => CollectorPool::Sp,
+            Unit::Sfu => CollectorPool::Sfu,
+            Unit::Fp64 => CollectorPool::Fp64,
+            Unit::Memory => CollectorPool::Memory,
         },
         effect: effect(uop),
         latency: latency as u16,

@@ -14,7 +14,7 @@ use super::mem::SecondLevel;
 use super::warp::WarpSlot;
 use crate::address::{self, Interleave};
 use crate::cache::{Array, ArrayShape, DataArray, LineId, Mshr, MshrId, RowAccess, State, Tags, Use};
-use crate::net::{Client, Kind, LINE_BYTES, Outbox, Packet};
+use crate::net::{Client, LINE_BYTES, Outbox, Packet, PacketKind};
 use crate::techniques::Techniques;
 
 warpwatt_base::counters! {
@@ -322,7 +322,7 @@ impl Fetch {
             words,
             lanes: 32,
             rounds: 0,
-            kind: Kind::Read,
+            kind: PacketKind::Read,
             client: Client::Instruction,
             sm: self.sm,
             partition: self.interleave.partition(address) as u16,

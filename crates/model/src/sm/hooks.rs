@@ -4,7 +4,7 @@
 use warpwatt_exec::stepping::NextLanes;
 use warpwatt_exec::{Fault, FaultKind};
 
-use super::decode::{Pooled, Timing};
+use super::decode::{CollectorPool, Timing};
 use super::work::Stopped;
 use super::{Event, Kernel, Sm, WARPS, Work, at, at_mut};
 use crate::register_file::{Before, Mismatch, Next, Values};
@@ -58,7 +58,9 @@ impl Sm {
             match hung.site.before(&next, values) {
                 Before::Go => {}
                 // It needs a collector like any other move.
-                Before::Move(_) if self.rf.full(now) >> Pooled::Sp as u32 & 1 != 0 => return Asked::Wait,
+                Before::Move(_) if self.rf.full(now) >> CollectorPool::Sp as u32 & 1 != 0 => {
+                    return Asked::Wait;
+                }
                 Before::Move(register) => {
                     self.inject_move(place, slot, register, lanes, now);
                     self.evaluate_here(kernels, slot, now);

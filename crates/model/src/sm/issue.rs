@@ -3,29 +3,29 @@
 
 use warpwatt_exec::stepping::{Access, NextLanes, Now, Outcome, StepEvent};
 
-use super::decode::{Effect, Pooled, Timing, Unit};
+use super::decode::{CollectorPool, Effect, Timing, Unit};
 use super::hooks::Asked;
 use super::mem::{Job, JobKind};
 use super::stall::Stall;
 use super::warp::{Condition, gate};
 use super::work::{Deferred, Stopped};
-use super::{Event, Kernel, MemoryOp, Sm, Surroundings, WARPS, Work, at, at_mut};
+use super::{Event, Kernel, MemoryOp, Sm, SmContext, WARPS, Work, at, at_mut};
 use crate::address;
 
 impl Sm {
     /// Which pools have no free collector in a cycle, a bit for each.
     #[inline(always)]
     pub(super) fn full_pools(&self, now: u64) -> u32 {
-        self.rf.full(now) | u32::from(!self.mem.has_room()) << Pooled::Memory as u32
+        self.rf.full(now) | u32::from(!self.mem.has_room()) << CollectorPool::Memory as u32
     }
 
     /// Lets every scheduler issue once. Tells whether one did.
     #[inline(always)]
-    pub(super) fn issue_all(&mut self, work: &mut Work, around: &mut Surroundings, now: u64) -> bool {
+    pub(super) fn issue_all(&mut self, work: &mut Work, context: &mut SmContext, now: u64) -> bool {
         let mut any = false;
         self.accounted = now + 1;
         for scheduler in 0..self.schedulers.len() {
-            if self.issue_from(work, around, scheduler, now) {
+            if self.issue_from(work, context, scheduler, now) {
                 any = true;
             } else {
                 self.charge(work, scheduler, 1);
@@ -36,13 +36,13 @@ impl Sm {
 
     /// Issues an instruction of one of the scheduler's warps. False if none can.
     #[inline(always)]
-    fn issue_from(&mut self, work: &mut Work, around: &mut Surroundings, scheduler: usize, now: u64) -> bool {
+    fn issue_from(&mut self, work: &mut Work, context: &mut SmContext, scheduler: usize, now: u64) -> bool {
         let mut candidates = at(&self.schedulers, scheduler).candidates(self.full_pools(now));
         while let Some(rank) = at(&self.schedulers, scheduler).pick(candidates) {
             let slot = at(&self.schedulers, scheduler).slot(rank);
             // Before it issues, since with that it may end.
             let before = at_mut(&mut self.schedulers, scheduler).issued(rank);
-            if self.try_issue(work, around, slot, now) {
+            if self.try_issue(work, context, slot, now) {
                 return true;
             }
             self.schedulers[scheduler].take_back(before);
@@ -56,18 +56,18 @@ impl Sm {
 
     /// Issues the next instruction of a warp that is ready. False if something turns up that it has to wait for.
     #[inline(always)]
-    fn try_issue(&mut self, work: &mut Work, around: &mut Surroundings, slot: usize, now: u64) -> bool {
+    fn try_issue(&mut self, work: &mut Work, context: &mut SmContext, slot: usize, now: u64) -> bool {
         let warp = &self.warps[slot % WARPS];
         let (kernel_index, index) = (warp.kernel as usize, warp.index as usize);
         let resident = warp.resident as usize;
-        let kernel = at(around.kernels, kernel_index);
+        let kernel = at(context.kernels, kernel_index);
         let pc = warp.pc.expect("a ready warp has a next instruction");
         let Some(timing) = kernel.decoded.timing.get(pc as usize) else {
-            return self.step_off_the_end(work, around, slot, now);
+            return self.step_off_the_end(work, context, slot, now);
         };
         let mut lanes = None;
         if self.rf.has_sites() {
-            match self.ask_first(work, around.kernels, slot, timing, now) {
+            match self.ask_first(work, context.kernels, slot, timing, now) {
                 Asked::Go(known) => lanes = Some(known),
                 Asked::Injected => return true,
                 Asked::Wait => return false,
@@ -95,18 +95,18 @@ impl Sm {
         let resident = at_mut(&mut share.residents, resident);
         if let Some(done) = share.stepper.compute(&kernel.prepared, resident, index) {
             self.note_issue(slot, pc, done.mask.count_ones(), timing);
-            self.tell_techniques(around.kernels, now, slot, timing, lanes);
+            self.tell_techniques(context.kernels, now, slot, timing, lanes);
             self.start_unit(timing, slot, pc, now);
             match done.next {
                 Some(next) => {
                     self.follow(slot, pc, next);
-                    self.evaluate_next(around.kernels, kernel, slot, next, now);
+                    self.evaluate_next(context.kernels, kernel, slot, next, now);
                 }
-                None => self.after_event(work, around.kernels, slot, StepEvent::Blocked, now),
+                None => self.after_event(work, context.kernels, slot, StepEvent::Blocked, now),
             }
             return true;
         }
-        self.issue_with_memory(work, around, slot, pc, lanes, now)
+        self.issue_with_memory(work, context, slot, pc, lanes, now)
     }
 
     /// Issues an instruction that does more than compute on registers.
@@ -114,7 +114,7 @@ impl Sm {
     fn issue_with_memory(
         &mut self,
         work: &mut Work,
-        around: &mut Surroundings,
+        context: &mut SmContext,
         slot: usize,
         pc: u32,
         lanes: Option<NextLanes>,
@@ -122,14 +122,14 @@ impl Sm {
     ) -> bool {
         let warp = &self.warps[slot % WARPS];
         let (kernel_index, index) = (warp.kernel as usize, warp.index as usize);
-        let kernel = at(around.kernels, kernel_index);
+        let kernel = at(context.kernels, kernel_index);
         let timing = at(&kernel.decoded.timing, pc as usize);
         let share = at_mut(&mut work.shares, kernel_index);
         let resident = at_mut(&mut share.residents, warp.resident as usize);
         let time = self.time(kernel, now);
         let outcome = share.stepper.step_with_memory(
             &kernel.prepared,
-            around.memory,
+            context.memory,
             &mut work.log,
             resident,
             index,
@@ -150,10 +150,10 @@ impl Sm {
         }
         let lane_count = outcome.mask.count_ones();
         self.note_issue(slot, pc, lane_count, timing);
-        self.tell_techniques(around.kernels, now, slot, timing, lanes);
+        self.tell_techniques(context.kernels, now, slot, timing, lanes);
         self.tell_late(work, slot, now);
         if timing.unit == Unit::Memory && outcome.event != StepEvent::Deferred {
-            self.start_memory(work, around.kernels, &outcome, lane_count, slot, now);
+            self.start_memory(work, context.kernels, &outcome, lane_count, slot, now);
         } else {
             self.start_unit(timing, slot, pc, now);
         }
@@ -165,10 +165,10 @@ impl Sm {
             self.hold(slot, now, self.spec.branch_cycles, Stall::Fetch);
         }
         if outcome.event != StepEvent::Go {
-            self.after_event(work, around.kernels, slot, outcome.event, now);
+            self.after_event(work, context.kernels, slot, outcome.event, now);
             return true;
         }
-        self.go_on(work, around.kernels, slot, pc, now);
+        self.go_on(work, context.kernels, slot, pc, now);
         true
     }
 
@@ -425,14 +425,14 @@ impl Sm {
 
     /// The executor reports a warp that ran past the last instruction.
     #[cold]
-    fn step_off_the_end(&mut self, work: &mut Work, around: &Surroundings, slot: usize, now: u64) -> bool {
+    fn step_off_the_end(&mut self, work: &mut Work, context: &SmContext, slot: usize, now: u64) -> bool {
         let warp = &self.warps[slot % WARPS];
-        let kernel = &around.kernels[warp.kernel as usize];
+        let kernel = &context.kernels[warp.kernel as usize];
         let share = &mut work.shares[warp.kernel as usize];
         let resident = &mut share.residents[self.blocks[warp.block as usize].resident as usize];
         let time = self.time(kernel, now);
         let index = warp.index as usize;
-        share.stepper.step(&kernel.prepared, around.memory, &mut work.log, resident, index, time);
+        share.stepper.step(&kernel.prepared, context.memory, &mut work.log, resident, index, time);
         if let Some(fault) = share.stepper.take_fault() {
             work.stopped = Some(Stopped { cycle: now, kernel: warp.kernel, fault });
         }
@@ -477,7 +477,7 @@ impl Sm {
             return self.wait(slot, stall);
         }
         warp.condition = Condition::Ready;
-        let pool = timing.map_or(Pooled::Sp, |timing| timing.pool);
+        let pool = timing.map_or(CollectorPool::Sp, |timing| timing.pool);
         at_mut(&mut self.schedulers, usize::from(warp.scheduler)).set_ready(warp.rank, pool);
     }
 

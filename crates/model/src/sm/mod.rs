@@ -37,9 +37,9 @@ use crate::register_file::{Map, RegisterFile};
 use crate::techniques::{TechniqueCounters, Techniques};
 
 pub use counters::{IssueCounters, SmCounters};
-pub use decode::{Decoded, Effect, Pooled, SOURCES, SourceWords, Timing, Unit};
+pub use decode::{CollectorPool, Decoded, Effect, SOURCES, SourceWords, Timing, Unit};
 pub use stall::{Stall, Stalls};
-pub use work::{Deferred, Finished, Kernel, Share, Start, Stopped, Work};
+pub use work::{Deferred, Finished, Kernel, KernelState, Start, Stopped, Work};
 
 use block::BlockSlot;
 pub(crate) use decode::{decode_move, source_words};
@@ -101,7 +101,7 @@ pub struct Sm {
 }
 
 /// What an SM works with in an epoch.
-pub struct Surroundings<'e, 'a> {
+pub struct SmContext<'e, 'a> {
     pub kernels: &'e [Kernel<'a>],
     pub memory: &'e DeviceMemory,
     pub inbox: &'e mut Inbox,
@@ -153,11 +153,11 @@ impl Sm {
     }
 
     /// Runs from cycle `from` to before `to`. With `step`, every cycle is gone through.
-    pub fn run(&mut self, work: &mut Work, around: &mut Surroundings, from: u64, to: u64, step: bool) {
+    pub fn run(&mut self, work: &mut Work, context: &mut SmContext, from: u64, to: u64, step: bool) {
         if work.stopped.is_some() {
             return;
         }
-        let start = if step { from } else { self.wake(work, around.inbox, around.outbox, from) };
+        let start = if step { from } else { self.wake(work, context.inbox, context.outbox, from) };
         if start >= to {
             self.next = start;
             return;
@@ -165,8 +165,8 @@ impl Sm {
         match self.bit_instructions {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the host was asked whether it has them.
-            true => unsafe { self.run_with_bit_instructions(work, around, start, to, step) },
-            _ => self.run_from(work, around, start, to, step),
+            true => unsafe { self.run_with_bit_instructions(work, context, start, to, step) },
+            _ => self.run_from(work, context, start, to, step),
         }
     }
 
@@ -176,24 +176,24 @@ impl Sm {
     unsafe fn run_with_bit_instructions(
         &mut self,
         work: &mut Work,
-        around: &mut Surroundings,
+        context: &mut SmContext,
         now: u64,
         to: u64,
         step: bool,
     ) {
-        self.run_from(work, around, now, to, step);
+        self.run_from(work, context, now, to, step);
     }
 
     #[inline(always)]
-    fn run_from(&mut self, work: &mut Work, around: &mut Surroundings, mut now: u64, to: u64, step: bool) {
+    fn run_from(&mut self, work: &mut Work, context: &mut SmContext, mut now: u64, to: u64, step: bool) {
         while now < to {
-            let issued = self.cycle(work, around, now);
+            let issued = self.cycle(work, context, now);
             if work.stopped.is_some() {
                 return;
             }
             // A warp that is ready now mostly still is in the next cycle, or another one.
             let goes_on = step || issued && self.schedulers.iter().any(Scheduler::has_ready);
-            now = if goes_on { now + 1 } else { self.next_event(work, around, now) };
+            now = if goes_on { now + 1 } else { self.next_event(work, context, now) };
         }
         self.next = now;
     }
@@ -210,7 +210,7 @@ impl Sm {
 
     /// One cycle. Tells whether an instruction issued.
     #[inline(always)]
-    fn cycle(&mut self, work: &mut Work, around: &mut Surroundings, now: u64) -> bool {
+    fn cycle(&mut self, work: &mut Work, context: &mut SmContext, now: u64) -> bool {
         self.rf.advance(now);
         if self.accounted < now && self.resident_warps != 0 {
             self.charge_until(work, now);
@@ -219,49 +219,49 @@ impl Sm {
             && start.cycle <= now
         {
             work.starts.pop_front();
-            self.start_block(work, around.kernels, now, start);
+            self.start_block(work, context.kernels, now, start);
         }
-        while around.inbox.next() <= now
-            && let Some(packet) = around.inbox.take(now)
+        while context.inbox.next() <= now
+            && let Some(packet) = context.inbox.take(now)
         {
             if matches!(packet.client, Client::Instruction | Client::Constant) {
                 self.mem.second.fill(&packet);
             }
-            self.answered(work, around.kernels, now, &packet);
+            self.answered(work, context.kernels, now, &packet);
         }
         while self.mem.second.next() <= now
             && let Some(packet) = self.mem.second.take(now)
         {
-            self.answered(work, around.kernels, now, &packet);
+            self.answered(work, context.kernels, now, &packet);
         }
-        self.take_instructions(around.kernels, now);
+        self.take_instructions(context.kernels, now);
         if self.wheel.has_events(now) {
             let mut number = 0;
             while let Some(event) = self.wheel.event(number) {
-                self.handle(work, around.kernels, now, event);
+                self.handle(work, context.kernels, now, event);
                 number += 1;
             }
             self.wheel.done();
         }
-        if self.mem.next(now, around.outbox) <= now {
-            self.mem.step(now, around.outbox, &mut self.done);
-            self.after_memory(work, around.kernels, now);
+        if self.mem.next(now, context.outbox) <= now {
+            self.mem.step(now, context.outbox, &mut self.done);
+            self.after_memory(work, context.kernels, now);
         }
         // Without anybody to issue or to fetch for, nothing changes until somebody comes; the issue slots are charged then.
         if !self.fetch.has_work() && !self.schedulers.iter().any(Scheduler::has_ready) {
             if self.fetch.has_requests() {
-                self.fetch.send(now, around.outbox);
+                self.fetch.send(now, context.outbox);
             }
             return false;
         }
-        let issued = self.issue_all(work, around, now);
+        let issued = self.issue_all(work, context, now);
         for _ in 0..self.fetch.ports {
-            if !self.fetch_one(around.kernels, now) {
+            if !self.fetch_one(context.kernels, now) {
                 break;
             }
         }
         if self.fetch.has_requests() {
-            self.fetch.send(now, around.outbox);
+            self.fetch.send(now, context.outbox);
         }
         issued
     }
@@ -308,7 +308,7 @@ impl Sm {
 
     /// When to look again.
     #[inline(always)]
-    fn next_event(&mut self, work: &Work, around: &mut Surroundings, now: u64) -> u64 {
+    fn next_event(&mut self, work: &Work, context: &mut SmContext, now: u64) -> u64 {
         let soon = now + 1;
         let mut next = u64::MAX;
         if self.resident_warps != 0 {
@@ -322,7 +322,7 @@ impl Sm {
                 }
             }
         }
-        self.next_arrival(work, around, soon).min(next)
+        self.next_arrival(work, context, soon).min(next)
     }
 
     /// When a warp that is ready can issue, as far as that is a matter of collectors.
@@ -338,11 +338,11 @@ impl Sm {
             wanted |= scheduler.wanted();
         }
         while wanted != 0 {
-            let pool = Pooled::ALL[wanted.trailing_zeros() as usize % Pooled::COUNT];
+            let pool = CollectorPool::ALL[wanted.trailing_zeros() as usize % CollectorPool::COUNT];
             wanted &= wanted - 1;
             let free_at = self.rf.free_at(pool);
             // Memory instructions wait for a collector only if all units share them, and for the memory unit, whose events are looked at apart.
-            if pool != Pooled::Memory || free_at > now {
+            if pool != CollectorPool::Memory || free_at > now {
                 next = next.min(free_at);
             }
         }
@@ -350,14 +350,14 @@ impl Sm {
     }
 
     #[inline(always)]
-    fn next_arrival(&mut self, work: &Work, around: &mut Surroundings, soon: u64) -> u64 {
-        let mut next = self.wheel.next().unwrap_or(u64::MAX).min(around.inbox.next());
+    fn next_arrival(&mut self, work: &Work, context: &mut SmContext, soon: u64) -> u64 {
+        let mut next = self.wheel.next().unwrap_or(u64::MAX).min(context.inbox.next());
         next = next.min(self.fetch.next_arrival()).min(self.mem.second.next());
-        next = next.min(self.mem.next(soon, around.outbox));
+        next = next.min(self.mem.next(soon, context.outbox));
         if let Some(start) = work.starts.front() {
             next = next.min(start.cycle);
         }
-        next.min(self.fetch.next(soon, around.outbox)).max(soon)
+        next.min(self.fetch.next(soon, context.outbox)).max(soon)
     }
 
     /// Fetches for one warp. False if none wants to be fetched for.

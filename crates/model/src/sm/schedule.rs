@@ -7,7 +7,7 @@
 
 use warpwatt_config::Policy;
 
-use super::decode::Pooled;
+use super::decode::CollectorPool;
 
 /// The most warps of one scheduler.
 pub const RANKS: usize = 64;
@@ -20,7 +20,7 @@ pub struct Scheduler {
     slots: [u8; RANKS],
     pub count: usize,
     /// By rank: warps that can issue as soon as a collector of the pool is free, and all of them.
-    ready: [u64; Pooled::COUNT],
+    ready: [u64; CollectorPool::COUNT],
     all_ready: u64,
     /// The pool that each rank was ready for last.
     pool: [u8; RANKS],
@@ -38,7 +38,7 @@ impl Scheduler {
             active_limit,
             slots: [0; RANKS],
             count: 0,
-            ready: [0; Pooled::COUNT],
+            ready: [0; CollectorPool::COUNT],
             all_ready: 0,
             pool: [0; RANKS],
             away: 0,
@@ -87,13 +87,13 @@ impl Scheduler {
 
     /// A warp can issue, given a collector of the pool.
     #[inline(always)]
-    pub fn set_ready(&mut self, rank: u8, pool: Pooled) {
+    pub fn set_ready(&mut self, rank: u8, pool: CollectorPool) {
         let bit = 1u64 << rank;
         if self.ready[pool as usize] & bit != 0 {
             return;
         }
         let last = &mut self.pool[usize::from(rank) % RANKS];
-        self.ready[usize::from(*last) % Pooled::COUNT] &= !bit;
+        self.ready[usize::from(*last) % CollectorPool::COUNT] &= !bit;
         self.ready[pool as usize] |= bit;
         self.all_ready |= bit;
         *last = pool as u8;
@@ -105,7 +105,7 @@ impl Scheduler {
     #[inline(always)]
     pub fn set_waiting(&mut self, rank: u8, away: bool) {
         let bit = 1u64 << rank;
-        self.ready[usize::from(self.pool[usize::from(rank) % RANKS]) % Pooled::COUNT] &= !bit;
+        self.ready[usize::from(self.pool[usize::from(rank) % RANKS]) % CollectorPool::COUNT] &= !bit;
         self.all_ready &= !bit;
         if away {
             self.away |= bit;
@@ -148,7 +148,7 @@ impl Scheduler {
     pub fn candidates(&self, mut full: u32) -> u64 {
         let mut set = self.all_ready;
         while full != 0 {
-            set &= !self.ready[full.trailing_zeros() as usize % Pooled::COUNT];
+            set &= !self.ready[full.trailing_zeros() as usize % CollectorPool::COUNT];
             full &= full - 1;
         }
         if self.policy == Policy::TwoLevel { set & self.active } else { set }
@@ -158,8 +158,8 @@ impl Scheduler {
     #[inline(always)]
     pub fn wanted(&self) -> u32 {
         let active = if self.policy == Policy::TwoLevel { self.active } else { u64::MAX };
-        let bit = |pool: Pooled| u32::from(self.ready[pool as usize] & active != 0) << pool as u32;
-        Pooled::ALL.into_iter().fold(0, |wanted, pool| wanted | bit(pool))
+        let bit = |pool: CollectorPool| u32::from(self.ready[pool as usize] & active != 0) << pool as u32;
+        CollectorPool::ALL.into_iter().fold(0, |wanted, pool| wanted | bit(pool))
     }
 
     /// The first of a set in the order of the policy.
@@ -226,7 +226,7 @@ mod tests {
             assert_eq!(scheduler.add(10 + rank), rank);
         }
         for rank in 0..warps {
-            scheduler.set_ready(rank, Pooled::Sp);
+            scheduler.set_ready(rank, CollectorPool::Sp);
         }
         scheduler
     }
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!([issue(&mut gto), issue(&mut gto)], [Some(10), Some(10)]);
         gto.set_waiting(0, false);
         assert_eq!([issue(&mut gto), issue(&mut gto)], [Some(11), Some(11)]);
-        gto.set_ready(0, Pooled::Sp);
+        gto.set_ready(0, CollectorPool::Sp);
         assert_eq!(issue(&mut gto), Some(11), "as long as it is ready");
         gto.set_waiting(1, false);
         assert_eq!(issue(&mut gto), Some(10));
@@ -264,16 +264,16 @@ mod tests {
         two.set_waiting(0, true);
         let order: Vec<_> = (0..3).filter_map(|_| issue(&mut two)).collect();
         assert_eq!(order, [12, 11, 12]);
-        two.set_ready(0, Pooled::Sp);
+        two.set_ready(0, CollectorPool::Sp);
         assert!(!(0..4).filter_map(|_| issue(&mut two)).any(|slot| slot == 10), "it is pending now");
     }
 
     #[test]
     fn a_warp_whose_unit_is_busy_lets_others_go_first() {
         let mut gto = scheduler(Policy::Gto, 2);
-        gto.set_ready(0, Pooled::Sfu);
-        assert_eq!(gto.pick(gto.candidates(1 << Pooled::Sfu as u32)), Some(1));
-        assert_eq!(gto.wanted(), 1 << Pooled::Sfu as u32 | 1 << Pooled::Sp as u32);
+        gto.set_ready(0, CollectorPool::Sfu);
+        assert_eq!(gto.pick(gto.candidates(1 << CollectorPool::Sfu as u32)), Some(1));
+        assert_eq!(gto.wanted(), 1 << CollectorPool::Sfu as u32 | 1 << CollectorPool::Sp as u32);
         assert_eq!(gto.first(), Some(0), "the stall is the first one's");
     }
 
@@ -284,7 +284,7 @@ mod tests {
         issue(&mut gto);
         gto.remove(0);
         let youngest = gto.add(13);
-        gto.set_ready(youngest, Pooled::Sp);
+        gto.set_ready(youngest, CollectorPool::Sp);
         assert_eq!(gto.slots_from(0), [11, 12, 13]);
         assert_eq!(issue(&mut gto), Some(11));
         gto.set_waiting(0, false);

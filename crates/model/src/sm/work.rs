@@ -25,7 +25,7 @@ pub struct Kernel<'a> {
 }
 
 /// What an SM keeps for one kernel.
-pub struct Share {
+pub struct KernelState {
     pub stepper: Stepper,
     pub residents: Vec<Resident>,
     /// Residents that hold no block.
@@ -37,13 +37,13 @@ pub struct Share {
     pub barriers: u64,
 }
 
-impl Share {
+impl KernelState {
     /// With the residents of earlier kernels that fit this one.
-    pub fn new(kernel: &Kernel, spare: &mut Vec<Resident>) -> Share {
+    pub fn new(kernel: &Kernel, spare: &mut Vec<Resident>) -> KernelState {
         let len = kernel.decoded.timing.len();
         let residents: Vec<_> =
             spare.extract_if(.., |resident| resident.fits(&kernel.prepared, kernel.checks)).collect();
-        Share {
+        KernelState {
             stepper: Stepper::new(&kernel.prepared),
             unused: (0..residents.len() as u32).rev().collect(),
             residents,
@@ -88,7 +88,7 @@ pub struct Stopped {
 /// An SM's part in a run.
 #[derive(Default)]
 pub struct Work {
-    pub shares: Vec<Share>,
+    pub shares: Vec<KernelState>,
     /// Code of each kernel.
     pub codes: Vec<u32>,
     /// In order of their cycles.

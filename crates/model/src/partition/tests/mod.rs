@@ -15,7 +15,7 @@ use warpwatt_memory::DeviceMemory;
 
 use super::Partition;
 use crate::address::Interleave;
-use crate::net::{Client, Inbox, Kind, Outbox, Packet, exchange_all};
+use crate::net::{Client, Inbox, Outbox, Packet, PacketKind, exchange_all};
 use crate::techniques::Techniques;
 
 /// A GTX 480 whose partitions have one channel: what is tested goes to one queue.
@@ -68,7 +68,7 @@ impl Rig {
     }
 
     /// A request for a line of this partition.
-    pub fn packet(&self, kind: Kind, line: u64, words: u32) -> Packet {
+    pub fn packet(&self, kind: PacketKind, line: u64, words: u32) -> Packet {
         Packet {
             address: Interleave::new(&self.config).global(0, line * 128),
             words,

@@ -6,7 +6,7 @@ use warpwatt_base::clock::Clock;
 use warpwatt_config::Config;
 
 use super::{Answer, Rig};
-use crate::net::Kind;
+use crate::net::PacketKind;
 use crate::partition::{DramCounters, L2Counters, first};
 
 const SMS: usize = 3;
@@ -31,8 +31,13 @@ fn random_config(random: &mut SplitMix64) -> Config {
 
 fn fill(rig: &mut Rig, random: &mut SplitMix64, count: u32) {
     for tag in 0..count {
-        let kind =
-            [Kind::Read, Kind::Read, Kind::Write, Kind::Atomic, Kind::Reduction][random.below(5) as usize];
+        let kind = [
+            PacketKind::Read,
+            PacketKind::Read,
+            PacketKind::Write,
+            PacketKind::Atomic,
+            PacketKind::Reduction,
+        ][random.below(5) as usize];
         let words = if random.chance(2) { u32::MAX } else { random.next_u32() | 1 };
         let mut packet = rig.packet(kind, u64::from(random.below(300)), words);
         packet.tag = tag;

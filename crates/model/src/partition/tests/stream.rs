@@ -4,11 +4,11 @@
 use warpwatt_config::Config;
 
 use super::{Rig, one_channel};
-use crate::net::Kind;
+use crate::net::PacketKind;
 
 /// Lines that SMs ask for block by block, as kernels do: each SM walks through its own stretch of `stretch` lines, then through the
 /// next one that has not been taken. Gives the share of time in which the data bus was in use.
-fn stream(config: Config, kinds: &[Kind], stretch: u64, lines: u64) -> (f64, Rig) {
+fn stream(config: Config, kinds: &[PacketKind], stretch: u64, lines: u64) -> (f64, Rig) {
     let sms = config.gpu.sms as usize;
     let mut rig = Rig::new(config, sms);
     let each = lines / sms as u64;
@@ -51,14 +51,14 @@ fn streaming_reads_get_most_of_the_bandwidth() {
     // The memory's pins bind, not the lines that can be on their way.
     (config.l2.mshrs, config.dram.cycles) = (128, 40);
     for stretch in [1, 2, 8, 64, 512] {
-        let (share, _) = stream(config.clone(), &[Kind::Read], stretch, 60_000);
+        let (share, _) = stream(config.clone(), &[PacketKind::Read], stretch, 60_000);
         assert!((0.86..=0.98).contains(&share), "{share}");
     }
 }
 
 #[test]
 fn copies_lose_to_turnarounds_but_not_much() {
-    let (share, rig) = stream(one_channel(), &[Kind::Read, Kind::Write], 8, 30_000);
+    let (share, rig) = stream(one_channel(), &[PacketKind::Read, PacketKind::Write], 8, 30_000);
     assert!((0.6..=0.9).contains(&share), "{share}");
     assert!(rig.partition.dram().turnarounds > 0);
 }

@@ -9,14 +9,14 @@ use warpwatt_base::counters::{Charge, Log2};
 use warpwatt_config::Config;
 
 use crate::cache::{Array, ArrayShape, DataArray, LineId, Mshr, MshrId, RowAccess, State, Tags, Use};
-use crate::net::{Client, Kind, LINE_BYTES, Outbox};
+use crate::net::{Client, LINE_BYTES, Outbox, PacketKind};
 use crate::techniques::Techniques;
 
 use super::coalesce::Line;
 use super::flight::FlightId;
 use super::requests::{Note, Request, Requests};
 use super::second::SecondLevel;
-use super::{Answer, Asker, Cause};
+use super::{Answer, Cause, Requester};
 
 counters! {
     /// What the constant cache did.
@@ -180,7 +180,7 @@ impl ConstantCache {
         &mut self,
         now: u64,
         line: &Line,
-        asker: Asker,
+        requester: Requester,
         second: &mut SecondLevel,
     ) -> Result<Answer, Cause> {
         if self.data.has_sites() {
@@ -191,7 +191,7 @@ impl ConstantCache {
             Some(place) if self.tags.state(place) != State::Reserved => {
                 self.tags.touch(place);
                 let row = self.row(place, line.address, line.words);
-                let ready = self.use_data(now, Use::Read, asker.lanes, row);
+                let ready = self.use_data(now, Use::Read, requester.lanes, row);
                 self.counters.reads += 1;
                 self.counters.hits += 1;
                 Ok(Answer::At(ready + self.cycles))
@@ -201,16 +201,16 @@ impl ConstantCache {
                 if !self.mshr.has_room(register) {
                     return Err(Cause::Constant);
                 }
-                self.mshr.merge(register, Some(asker.flight));
+                self.mshr.merge(register, Some(requester.flight));
                 let place = self.places[register.0 as usize];
                 let row = self.row(place, line.address, line.words);
-                self.data.merged(now, asker.lanes, row.words, Some(place));
+                self.data.merged(now, requester.lanes, row.words, Some(place));
                 self.counters.reads += 1;
                 self.counters.merges += 1;
                 Ok(Answer::Later)
             }
             None => {
-                self.fetch(now, number, asker.lanes, Some(asker.flight), second)?;
+                self.fetch(now, number, requester.lanes, Some(requester.flight), second)?;
                 self.counters.reads += 1;
                 Ok(Answer::Later)
             }
@@ -242,7 +242,7 @@ impl ConstantCache {
         let address = number << self.shift;
         let note = Note::Fill(register.0);
         let words = line_words(address, self.shift);
-        let request = Request { kind: Kind::Read, address, words, lanes, rounds: 1, note };
+        let request = Request { kind: PacketKind::Read, address, words, lanes, rounds: 1, note };
         let mut packet = self.requests.packet(now, &request);
         if !second.ask(now, &mut packet) {
             self.requests.push_packet(packet);

@@ -17,13 +17,13 @@ use warpwatt_config::{Allocation, Config, SetIndex};
 use crate::cache::{
     Array, ArrayShape, DataArray, FilterSite, LineId, Mshr, MshrId, RowAccess, State, Tags, Use,
 };
-use crate::net::{Client, Kind, LINE_BYTES, Outbox};
+use crate::net::{Client, LINE_BYTES, Outbox, PacketKind};
 use crate::techniques::{Hung, TechniqueCounters, Techniques};
 
 use super::coalesce::{Line, segments};
 use super::flight::FlightId;
 use super::requests::{Note, Request, Requests};
-use super::{Answer, Asker, Cause};
+use super::{Answer, Cause, Requester};
 
 counters! {
     /// What the L1 data cache did. Accesses are transactions: a warp instruction makes one for each line that it touches.
@@ -147,26 +147,26 @@ impl L1d {
 
     /// One transaction. When it cannot be done, nothing has changed.
     #[inline(always)]
-    pub fn access(&mut self, now: u64, op: Op, line: &Line, asker: Asker) -> Result<Answer, Cause> {
+    pub fn access(&mut self, now: u64, op: Op, line: &Line, requester: Requester) -> Result<Answer, Cause> {
         if self.filters.is_empty() {
-            self.access_array(now, op, line, asker)
+            self.access_array(now, op, line, requester)
         } else {
-            self.filter(now, op, line, asker)
+            self.filter(now, op, line, requester)
         }
     }
 
     /// An access with techniques in front of the cache, which are called one after the other.
     #[cold]
     #[inline(never)]
-    fn filter(&mut self, now: u64, op: Op, line: &Line, asker: Asker) -> Result<Answer, Cause> {
+    fn filter(&mut self, now: u64, op: Op, line: &Line, requester: Requester) -> Result<Answer, Cause> {
         let number = line.address / LINE_BYTES;
         if op == Op::Load {
-            let found = self.filters.iter_mut().find_map(|hung| hung.site.load(now, number, asker.lanes));
+            let found = self.filters.iter_mut().find_map(|hung| hung.site.load(now, number, requester.lanes));
             if let Some(ready) = found {
                 return Ok(Answer::At(ready));
             }
         }
-        let answer = self.access_array(now, op, line, asker)?;
+        let answer = self.access_array(now, op, line, requester)?;
         match (op, answer) {
             (Op::Load, Answer::At(ready)) => {
                 let delay = self.filters.iter().map(|hung| hung.site.delay()).max().unwrap_or(0);
@@ -180,7 +180,7 @@ impl L1d {
     }
 
     #[inline(always)]
-    fn access_array(&mut self, now: u64, op: Op, line: &Line, asker: Asker) -> Result<Answer, Cause> {
+    fn access_array(&mut self, now: u64, op: Op, line: &Line, requester: Requester) -> Result<Answer, Cause> {
         if self.data.has_sites() {
             self.lose(now);
         }
@@ -192,41 +192,59 @@ impl L1d {
         {
             self.tags.touch(place);
             let row = RowAccess { frame: place, line: number, words: line.words };
-            let ready = self.use_data(now, Use::Read, asker.lanes, row);
+            let ready = self.use_data(now, Use::Read, requester.lanes, row);
             self.counters.reads += 1;
-            self.counters.load_lanes += u64::from(asker.lanes);
+            self.counters.load_lanes += u64::from(requester.lanes);
             self.counters.read_hits += 1;
             return Ok(Answer::At(ready + self.cycles));
         }
-        self.access_without_hit(now, op, line, asker)
+        self.access_without_hit(now, op, line, requester)
     }
 
     #[inline(never)]
-    fn access_without_hit(&mut self, now: u64, op: Op, line: &Line, asker: Asker) -> Result<Answer, Cause> {
+    fn access_without_hit(
+        &mut self,
+        now: u64,
+        op: Op,
+        line: &Line,
+        requester: Requester,
+    ) -> Result<Answer, Cause> {
         match op {
-            Op::Load => self.load(now, line, asker),
-            Op::LocalStore => self.store_local(now, line, asker),
+            Op::Load => self.load(now, line, requester),
+            Op::LocalStore => self.store_local(now, line, requester),
             Op::Bypass => {
                 let line = Line { words: segments(line.words), ..*line };
-                self.forward(now, Kind::Read, line, asker.lanes, Note::Flight(asker.flight))?;
+                self.forward(now, PacketKind::Read, line, requester.lanes, Note::Flight(requester.flight))?;
                 self.counters.bypasses += 1;
                 Ok(Answer::Later)
             }
             Op::Store => {
-                self.forward(now, Kind::Write, *line, asker.lanes, Note::Write(asker.warp))?;
+                self.forward(now, PacketKind::Write, *line, requester.lanes, Note::Write(requester.warp))?;
                 self.evict(line);
                 self.counters.writes += 1;
                 self.counters.written += line.bytes();
                 Ok(Answer::At(now))
             }
             Op::Reduction => {
-                self.forward(now, Kind::Reduction, *line, asker.lanes, Note::Write(asker.warp))?;
+                self.forward(
+                    now,
+                    PacketKind::Reduction,
+                    *line,
+                    requester.lanes,
+                    Note::Write(requester.warp),
+                )?;
                 self.evict(line);
                 self.counters.atomics += 1;
                 Ok(Answer::At(now))
             }
             Op::Atomic => {
-                self.forward(now, Kind::Atomic, *line, asker.lanes, Note::Flight(asker.flight))?;
+                self.forward(
+                    now,
+                    PacketKind::Atomic,
+                    *line,
+                    requester.lanes,
+                    Note::Flight(requester.flight),
+                )?;
                 self.evict(line);
                 self.counters.atomics += 1;
                 Ok(Answer::Later)
@@ -234,7 +252,14 @@ impl L1d {
         }
     }
 
-    fn forward(&mut self, now: u64, kind: Kind, line: Line, lanes: u8, note: Note) -> Result<(), Cause> {
+    fn forward(
+        &mut self,
+        now: u64,
+        kind: PacketKind,
+        line: Line,
+        lanes: u8,
+        note: Note,
+    ) -> Result<(), Cause> {
         if self.requests.room() == 0 {
             return Err(Cause::Queue);
         }
@@ -254,28 +279,28 @@ impl L1d {
     }
 
     /// A load of a line that is not there.
-    fn load(&mut self, now: u64, line: &Line, asker: Asker) -> Result<Answer, Cause> {
-        let waiter = Waiter { flight: Some(asker.flight) };
+    fn load(&mut self, now: u64, line: &Line, requester: Requester) -> Result<Answer, Cause> {
+        let waiter = Waiter { flight: Some(requester.flight) };
         let number = line.address / LINE_BYTES;
         if let Some(register) = self.mshr.find(number) {
             self.join(register, waiter)?;
-            self.data.merged(now, asker.lanes, line.words, self.places[register.0 as usize].0);
+            self.data.merged(now, requester.lanes, line.words, self.places[register.0 as usize].0);
             self.counters.merges += 1;
         } else {
-            self.fetch(now, line.address, asker.lanes, waiter)?;
+            self.fetch(now, line.address, requester.lanes, waiter)?;
             self.counters.misses += 1;
         }
         self.counters.reads += 1;
-        self.counters.load_lanes += u64::from(asker.lanes);
+        self.counters.load_lanes += u64::from(requester.lanes);
         Ok(Answer::Later)
     }
 
-    fn store_local(&mut self, now: u64, line: &Line, asker: Asker) -> Result<Answer, Cause> {
+    fn store_local(&mut self, now: u64, line: &Line, requester: Requester) -> Result<Answer, Cause> {
         let waiter = Waiter { flight: None };
         let number = line.address / LINE_BYTES;
         match self.tags.find(number).filter(|&place| self.tags.state(place) != State::Reserved) {
             Some(place) => {
-                self.write(now, place, line, asker.lanes);
+                self.write(now, place, line, requester.lanes);
                 self.counters.write_hits += 1;
                 self.counters.hit_written += line.bytes();
             }
@@ -286,11 +311,11 @@ impl L1d {
             // All of it is written: there is nothing to fetch.
             None if line.words == u32::MAX => {
                 let place = self.make_room(now, number, 0)?;
-                self.write(now, place, line, asker.lanes);
+                self.write(now, place, line, requester.lanes);
                 self.catch_up(now);
             }
             None => {
-                let register = self.fetch(now, line.address, asker.lanes, waiter)?;
+                let register = self.fetch(now, line.address, requester.lanes, waiter)?;
                 self.places[register.0 as usize].1 = true;
                 self.counters.write_fetches += 1;
             }
@@ -338,7 +363,7 @@ impl L1d {
         self.places[register.0 as usize] = (place, false);
         let note = Note::Fill(register.0);
         let words = u32::MAX;
-        self.requests.push(now, Request { kind: Kind::Read, address, words, lanes, rounds: 1, note });
+        self.requests.push(now, Request { kind: PacketKind::Read, address, words, lanes, rounds: 1, note });
         self.catch_up(now);
         Ok(register)
     }
@@ -370,7 +395,8 @@ impl L1d {
 
     fn write_back(&mut self, now: u64, number: u64) {
         let (address, words, note) = (number * LINE_BYTES, u32::MAX, Note::WriteBack);
-        self.requests.push(now, Request { kind: Kind::Write, address, words, lanes: 32, rounds: 1, note });
+        self.requests
+            .push(now, Request { kind: PacketKind::Write, address, words, lanes: 32, rounds: 1, note });
         self.counters.write_backs += 1;
     }
 

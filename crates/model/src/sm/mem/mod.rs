@@ -90,7 +90,7 @@ enum Answer {
 
 /// Who makes a transaction.
 #[derive(Clone, Copy)]
-struct Asker {
+struct Requester {
     flight: FlightId,
     warp: u8,
     /// Active lanes of the instruction.
@@ -304,7 +304,7 @@ impl MemoryUnit {
     fn work(&mut self, index: usize, now: u64, taken: &mut u32, done: &mut Vec<Done>) {
         let slot = &mut self.slots[index];
         let entry = &self.entries[slot.entry as usize];
-        let asker = Asker { flight: entry.flight, warp: entry.job.warp, lanes: entry.job.lanes };
+        let requester = Requester { flight: entry.flight, warp: entry.job.warp, lanes: entry.job.lanes };
         let (counters, flights) = (&mut self.counters, &mut self.flights);
         let mut land = |flight, at| {
             if let Some(latency) = flights.land(flight, at, done) {
@@ -314,7 +314,7 @@ impl MemoryUnit {
         slot.until = now + 1;
         let Some(&part) = entry.parts.get(slot.part as usize) else {
             // No lane accessed anything.
-            land(asker.flight, now);
+            land(requester.flight, now);
             self.free.push(slot.entry);
             slot.entry = NONE;
             return;
@@ -332,20 +332,20 @@ impl MemoryUnit {
             Part::Shared { kind, passes, rows } => {
                 slot.until = now + u64::from(passes.cycles);
                 let rows = &entry.rows[rows.0 as usize..rows.1 as usize];
-                let at = self.shared.access(now, kind, asker.lanes, passes, entry.job.shared_row, rows);
+                let at = self.shared.access(now, kind, requester.lanes, passes, entry.job.shared_row, rows);
                 (Ok(Answer::At(at)), 0)
             }
-            Part::Global { op, end } => (self.l1d.access(now, op, line(), asker), end),
-            Part::Constant { end } => (self.constant.access(now, line(), asker, &mut self.second), end),
+            Part::Global { op, end } => (self.l1d.access(now, op, line(), requester), end),
+            Part::Constant { end } => (self.constant.access(now, line(), requester, &mut self.second), end),
             Part::Texture { end } => {
-                let answer = self.texture.access(now, line(), asker, &mut land);
+                let answer = self.texture.access(now, line(), requester, &mut land);
                 (answer.map(|()| Answer::Later), end)
             }
         };
         match answer {
             Ok(answer) => {
                 if let Answer::At(at) = answer {
-                    land(asker.flight, at);
+                    land(requester.flight, at);
                 }
                 counters.busy += slot.until - now;
                 slot.blocked = None;

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use warpwatt_config::Config;
 
 use crate::address::Interleave;
-use crate::net::{Client, Kind, LINE_BYTES, Outbox, Packet};
+use crate::net::{Client, LINE_BYTES, Outbox, Packet, PacketKind};
 
 use super::flight::FlightId;
 
@@ -48,7 +48,7 @@ impl Note {
 
 /// A request before it has its place in the network.
 pub struct Request {
-    pub kind: Kind,
+    pub kind: PacketKind,
     /// Any address of the line.
     pub address: u64,
     pub words: u32,
@@ -149,7 +149,8 @@ mod tests {
         let notes = [Note::Fill(31), Note::Flight(FlightId(12345)), Note::Write(47), Note::WriteBack];
         for note in notes {
             let address = (1 << 40) + 300;
-            requests.push(9, Request { kind: Kind::Read, address, words: 1, lanes: 1, rounds: 1, note });
+            requests
+                .push(9, Request { kind: PacketKind::Read, address, words: 1, lanes: 1, rounds: 1, note });
         }
         assert_eq!(requests.room(), 0);
         let back: Vec<_> = requests.queue.iter().map(|packet| Note::of(&packet.answer())).collect();

@@ -106,7 +106,7 @@ impl SecondLevel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::{Client, Kind};
+    use crate::net::{Client, PacketKind};
 
     fn read(line: u64) -> Packet {
         Packet {
@@ -114,7 +114,7 @@ mod tests {
             words: 0xffff,
             lanes: 32,
             rounds: 1,
-            kind: Kind::Read,
+            kind: PacketKind::Read,
             client: Client::Constant,
             sm: 0,
             partition: 0,

@@ -13,14 +13,14 @@ use warpwatt_base::counters::{Charge, Log2};
 use warpwatt_config::Config;
 
 use crate::cache::{Array, ArrayShape, DataArray, LineId, RowAccess, State, Tags, Use};
-use crate::net::{Client, Kind, Outbox};
+use crate::net::{Client, Outbox, PacketKind};
 use crate::techniques::Techniques;
 
 use super::coalesce::Line;
 use super::constant::line_words;
 use super::flight::FlightId;
 use super::requests::{Note, Request, Requests};
-use super::{Asker, Cause};
+use super::{Cause, Requester};
 
 counters! {
     /// What the texture cache did.
@@ -129,7 +129,7 @@ impl TextureCache {
         &mut self,
         now: u64,
         line: &Line,
-        Asker { flight, lanes, .. }: Asker,
+        Requester { flight, lanes, .. }: Requester,
         land: impl FnMut(FlightId, u64),
     ) -> Result<(), Cause> {
         while self.leaving.front().is_some_and(|&at| at <= now) {
@@ -160,7 +160,8 @@ impl TextureCache {
                 let address = number << self.shift;
                 let note = Note::Fill((self.asked % self.early.len() as u64) as u32);
                 let words = line_words(address, self.shift);
-                self.requests.push(now, Request { kind: Kind::Read, address, words, lanes, rounds: 1, note });
+                self.requests
+                    .push(now, Request { kind: PacketKind::Read, address, words, lanes, rounds: 1, note });
                 self.asked += 1;
                 self.counters.misses += 1;
                 (place, true)

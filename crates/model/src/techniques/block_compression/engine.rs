@@ -9,7 +9,7 @@ use super::metadata::MetadataCache;
 use super::stored::{Form, MOST_TABLES, Stored};
 use super::unit::Unit;
 use super::{BLOCK, Counters, granularity};
-use crate::partition::{LineBytes, Told, Transfer, TransferPlan, TransferSite, Way};
+use crate::partition::{ControllerMessage, LineBytes, Transfer, TransferPlan, TransferSite, Way};
 use crate::techniques::{Build, Fault};
 
 /// What a compressor and a decompressor take, in DRAM clocks and megabytes a second (0 for any).
@@ -199,13 +199,13 @@ impl TransferSite for Engine {
         self.sampling.as_ref().map_or(u64::MAX, |sampling| sampling.until)
     }
 
-    fn tell(&mut self) -> Option<Told> {
+    fn tell(&mut self) -> Option<ControllerMessage> {
         let sampling = self.sampling.as_mut()?;
         let fresh = Frequencies::new(sampling.width);
         Some(Box::new(std::mem::replace(&mut sampling.frequencies, fresh)))
     }
 
-    fn hear(&mut self, now: u64, told: &[Told]) {
+    fn hear(&mut self, now: u64, told: &[ControllerMessage]) {
         let Some(sampling) = &mut self.sampling else { return };
         let mut all = Frequencies::new(sampling.width);
         told.iter().filter_map(|one| one.downcast_ref()).for_each(|one| all.merge(one));

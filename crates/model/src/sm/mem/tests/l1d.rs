@@ -56,7 +56,7 @@ fn misses_beyond_the_registers_are_held_up() {
     bench.run(&[(job(0, JobKind::Load), spread(Space::Global, 0))]);
     let counters = bench.unit.counters();
     assert!(counters.l1d.fail_mshrs > 7 * 100);
-    assert_eq!((counters.l1d.misses, packets(&bench, Kind::Read)), (32, 32));
+    assert_eq!((counters.l1d.misses, packets(&bench, PacketKind::Read)), (32, 32));
 }
 
 #[test]
@@ -89,10 +89,10 @@ fn a_line_on_its_way_without_a_place_is_joined_and_changed() {
         (job(2, JobKind::Store), whole()),
     ];
     bench.run(&jobs);
-    assert_eq!((packets(&bench, Kind::Read), bench.unit.counters().l1d.fills), (1, 1));
+    assert_eq!((packets(&bench, PacketKind::Read), bench.unit.counters().l1d.fills), (1, 1));
     bench.unit.new_kernel(bench.now, false);
     bench.finish();
-    assert_eq!(packets(&bench, Kind::Write), 1);
+    assert_eq!(packets(&bench, PacketKind::Write), 1);
 }
 
 #[test]

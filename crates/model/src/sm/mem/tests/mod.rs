@@ -16,7 +16,7 @@ use warpwatt_exec::stepping::{AccessGroup, Lanes};
 use warpwatt_isa::{CacheOp, Space};
 
 use super::{Done, Job, JobKind, MemCounters, MemoryUnit};
-use crate::net::{Inbox, Kind, Outbox, Packet, exchange_all};
+use crate::net::{Inbox, Outbox, Packet, PacketKind, exchange_all};
 use crate::techniques::Techniques;
 
 const GLOBAL: u64 = 1 << 40;
@@ -160,6 +160,6 @@ fn spread(space: Space, start: u32) -> Handed {
     Handed::Groups(vec![group(space, 4, |lane| start + 128 * lane)])
 }
 
-fn packets(bench: &Bench, kind: Kind) -> usize {
+fn packets(bench: &Bench, kind: PacketKind) -> usize {
     bench.asked.iter().filter(|packet| packet.kind == kind).count()
 }

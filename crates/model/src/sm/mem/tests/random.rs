@@ -125,9 +125,9 @@ fn every_instruction_is_done_once_whatever_the_configuration() {
             + counters.l1d.bypasses
             + counters.constant.misses
             + counters.texture.misses;
-        assert_eq!(packets(&bench, Kind::Read) as u64, reads);
+        assert_eq!(packets(&bench, PacketKind::Read) as u64, reads);
         assert_eq!(
-            packets(&bench, Kind::Atomic) + packets(&bench, Kind::Reduction),
+            packets(&bench, PacketKind::Atomic) + packets(&bench, PacketKind::Reduction),
             counters.l1d.atomics as usize
         );
         assert_eq!(bench.outbox.counters.packets, bench.asked.len() as u64);

@@ -25,7 +25,7 @@ fn a_store_drops_the_line_and_goes_to_memory() {
     bench.run(&[(job(2, JobKind::Load), words(Space::Global, 0))]);
     let counters = bench.unit.counters();
     assert_eq!((counters.l1d.write_evictions, counters.l1d.misses, counters.l1d.read_hits), (1, 2, 0));
-    let write = bench.asked.iter().find(|packet| packet.kind == Kind::Write).expect("a write");
+    let write = bench.asked.iter().find(|packet| packet.kind == PacketKind::Write).expect("a write");
     assert_eq!(write.words, 0xffff);
 }
 
@@ -54,7 +54,7 @@ fn local_stores_stay_until_a_kernel_starts() {
     bench.unit.new_kernel(bench.now, false);
     assert!(!bench.unit.is_idle());
     bench.finish();
-    assert_eq!((packets(&bench, Kind::Write), bench.unit.counters().l1d.write_backs), (2, 2));
+    assert_eq!((packets(&bench, PacketKind::Write), bench.unit.counters().l1d.write_backs), (2, 2));
 }
 
 #[test]
@@ -66,9 +66,9 @@ fn a_local_line_written_in_part_is_fetched_and_written_back_when_it_makes_room()
     let mut part = group(Space::Local, 4, |_| 0);
     part.lanes.mask = 3;
     bench.run(&[(job(0, JobKind::Store), Handed::Groups(vec![part]))]);
-    assert_eq!(packets(&bench, Kind::Read), 1);
+    assert_eq!(packets(&bench, PacketKind::Read), 1);
     bench.run(&[(job(1, JobKind::Load), words(Space::Global, 0))]);
-    assert_eq!((packets(&bench, Kind::Read), packets(&bench, Kind::Write)), (2, 1));
+    assert_eq!((packets(&bench, PacketKind::Read), packets(&bench, PacketKind::Write)), (2, 1));
 }
 
 #[test]
@@ -81,5 +81,5 @@ fn atomics_wait_for_old_values_and_reductions_for_nothing() {
     assert_eq!(bench.latency_of(1, start + 1), 1);
     let rounds: Vec<_> =
         bench.asked.iter().map(|packet| (packet.kind, packet.words, packet.rounds)).collect();
-    assert_eq!(rounds, [(Kind::Atomic, 3, 16), (Kind::Reduction, 3, 16)]);
+    assert_eq!(rounds, [(PacketKind::Atomic, 3, 16), (PacketKind::Reduction, 3, 16)]);
 }

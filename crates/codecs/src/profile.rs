@@ -206,6 +206,7 @@ impl<'a> Lines<'a> {
             return self.wrong("expected a count");
         };
         frequencies.note_rest(rest);
+        frequencies.expect(values.min(KEPT as u64) as usize);
         for _ in 0..values {
             let line = self.next("there are fewer values than the heading says")?;
             let Some((value, count)) = entry(line.as_bytes()) else {

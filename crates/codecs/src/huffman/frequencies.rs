@@ -126,6 +126,13 @@ impl Frequencies {
         place.map(|place| *place += count).is_some()
     }
 
+    /// So many values are going to be noted.
+    pub(crate) fn expect(&mut self, values: usize) {
+        if self.width == SymbolBits::ThirtyTwo {
+            self.sparse.reserve(values);
+        }
+    }
+
     /// Adds a count to the values that are not known one by one.
     pub fn note_rest(&mut self, count: u64) {
         self.rest += count;

@@ -19,15 +19,16 @@ pub fn admitted(values: impl Iterator<Item = (u32, u64)>, capacity: usize) -> Ve
     let mut table: Vec<Vec<(u32, u64)>> = vec![Vec::with_capacity(WAYS); sets];
     // By set: the count of its last value, if it is full. Most values are rarer.
     let mut least = vec![0; sets];
-    for entry in values {
+    // Not a loop: a chain of two sources is gone through faster from inside.
+    values.for_each(|entry| {
         let number = entry.0 as usize & (sets - 1);
         if entry.1 < least[number] {
-            continue;
+            return;
         }
         let set = &mut table[number];
         if set.len() == WAYS {
             if rank(&entry) > rank(&set[WAYS - 1]) {
-                continue;
+                return;
             }
             set.pop();
         }
@@ -36,7 +37,7 @@ pub fn admitted(values: impl Iterator<Item = (u32, u64)>, capacity: usize) -> Ve
         if set.len() == WAYS {
             least[number] = set[WAYS - 1].1;
         }
-    }
+    });
     let mut all: Vec<(u32, u64)> = table.into_iter().flatten().collect();
     all.sort_unstable_by_key(rank);
     all.truncate(capacity);

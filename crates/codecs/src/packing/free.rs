@@ -66,7 +66,7 @@ const WORDS: [[u64; 4]; 16] = {
     let mut words = [[0; 4]; 16];
     let mut at = 0;
     while at < 64 {
-        words[at / 4][at % 4] = if at / 4 >> (at % 4) & 1 != 0 { u64::MAX } else { 0 };
+        words[at / 4][at % 4] = if (at / 4) >> (at % 4) & 1 != 0 { u64::MAX } else { 0 };
         at += 1;
     }
     words

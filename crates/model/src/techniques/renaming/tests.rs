@@ -249,9 +249,10 @@ fn time_is_added_up_by_what_is_taken() {
     bench.write(5, 3, FULL);
     let start = bench.now;
     bench.engine.settle(start);
-    let before = bench.engine.counters.clone();
+    let told = |bench: &Bench| bench.engine.counters().of::<Counters>().expect("its own").clone();
+    let before = told(&bench);
     bench.engine.settle(start + 100);
-    let Counters { registers, entries, slices, gated, .. } = bench.engine.counters;
+    let Counters { registers, entries, slices, gated, .. } = told(&bench);
     let all = 4 * 1024 * 100;
     assert_eq!(
         (registers - before.registers, entries - before.entries, slices - before.slices),

@@ -14,8 +14,9 @@ fn the_library_has_the_module_and_no_python_of_its_own() {
     let path: PathBuf = folder.join("libwarpwatt_python.so");
     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let file = object::File::parse(&*bytes).expect("a library");
-    let exported =
-        |wanted: &str| file.dynamic_symbols().any(|one| one.is_definition() && one.name().is_ok_and(|name| name == wanted));
+    let exported = |wanted: &str| {
+        file.dynamic_symbols().any(|one| one.is_definition() && one.name().is_ok_and(|name| name == wanted))
+    };
     assert!(exported("PyInit__warpwatt"), "Python looks for this function");
     let needed = String::from_utf8_lossy(&bytes);
     assert!(!needed.contains("libpython3"), "it would load only where that version of Python is");

@@ -5,7 +5,7 @@
 The package is put together in target/python from the library that cargo built and the Python files of the tree, so that nothing is compiled here; with
 --installed, the package is the one that `pip install .` builds. Environments with what the tests need are made in target/clients/python-VERSION, once.
 
-    tests/python/run.py --library target/debug/libwarpwatt_python.so --warpwatt target/debug/warpwatt [ARGUMENTS OF PYTEST]
+    tests/python/run.py --library target/debug/deps/libwarpwatt_python.so --warpwatt target/debug/warpwatt [ARGUMENTS OF PYTEST]
 """
 
 import argparse

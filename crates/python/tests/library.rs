@@ -8,10 +8,9 @@ use object::{Object, ObjectSymbol};
 
 #[test]
 fn the_library_has_the_module_and_no_python_of_its_own() {
-    // Tests lie in a folder below the libraries.
+    // The library that was built for tests lies beside them.
     let test = std::env::current_exe().expect("a test has a file");
-    let folder = test.parent().and_then(|folder| folder.parent()).expect("it is in a folder of a folder");
-    let path: PathBuf = folder.join("libwarpwatt_python.so");
+    let path: PathBuf = test.parent().expect("it is in a folder").join("libwarpwatt_python.so");
     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let file = object::File::parse(&*bytes).expect("a library");
     let exported = |wanted: &str| {

@@ -212,7 +212,7 @@ fn a_stream_that_is_half_as_large_is_read_nearly_twice_as_fast() {
         let ran = setup.run(with, noise).expect("it runs");
         let (own, reads) = (ran.own(), noisy.all.dram.reads);
         assert_eq!(ran.all.dram.reads, reads + own.metadata_misses - own.metadata_forwards, "{with}");
-        assert!((ran.cycles as f64) < 1.03 * noisy.cycles as f64, "{with}: {} {}", ran.cycles, noisy.cycles);
+        assert!((ran.cycles as f64) < 1.05 * noisy.cycles as f64, "{with}: {} {}", ran.cycles, noisy.cycles);
     }
 }
 

@@ -344,7 +344,7 @@ mod tests {
         fs::remove_file(scratch.0.join(MARKER)).expect("there is a marker");
         fs::write(&marker, "{").expect("half a marker");
         let others = Folder::open(&scratch.0, &paper("p")).expect_err("files of somebody else");
-        assert!(others.message.ends_with("was not made by warpwatt"), "{}", others.message);
+        assert!(others.message.ends_with("was not created by warpwatt"), "{}", others.message);
     }
 
     #[test]

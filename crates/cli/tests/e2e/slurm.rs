@@ -162,11 +162,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 #[test]
 fn a_sweep_on_slurm_ends_as_on_this_machine() {
     let cluster = Cluster::new(json!({}));
-    cluster
-        .sweep(&[])
-        .expect(0)
-        .says("0 of 12 points were there, 12 were run")
-        .says("3 tasks are in the queue");
+    cluster.sweep(&[]).expect(0).says("0 of 12 points reused, 12 simulated").says("3 tasks are in the queue");
     let submitted = cluster.submitted();
     assert!(submitted.len() == 1 && submitted[0].contains("--array=0-2"), "{submitted:?}");
     assert!(submitted[0].contains("--mem=1024M") && submitted[0].contains("--time=60"), "{submitted:?}");
@@ -175,7 +171,7 @@ fn a_sweep_on_slurm_ends_as_on_this_machine() {
     assert_eq!((&status["done"], &status["lost"], &status["points"]), (&12.into(), &0.into(), &12.into()));
     cluster.is_as_local();
     // Nothing is left to do, and nothing is submitted.
-    cluster.sweep(&[]).expect(0).says("12 of 12 points were there, 0 were run");
+    cluster.sweep(&[]).expect(0).says("12 of 12 points reused, 0 simulated");
     assert_eq!(cluster.submitted().len(), 1);
 }
 
@@ -190,7 +186,7 @@ fn tasks_that_are_lost_requeued_preempted_or_timed_out_repeat_no_point() {
     for extra in [json!({"faults": faults.clone()}), json!({"faults": faults, "forget": true, "sacct": true})]
     {
         let cluster = Cluster::new(extra);
-        cluster.sweep(&[]).expect(0).says("0 of 12 points were there, 12 were run").says("submitted again");
+        cluster.sweep(&[]).expect(0).says("0 of 12 points reused, 12 simulated").says("submitted again");
         cluster.each_point_was_kept_once();
         cluster.is_as_local();
     }
@@ -348,7 +344,7 @@ fn a_second_submission_joins_the_first() {
         .stderr(Stdio::null());
     let mut first = first.spawn().expect("it starts");
     until("tasks in the queue", || busy.live() == 3);
-    busy.sweep(&[]).expect(2).says("another warpwatt is at work").says("sweep status");
+    busy.sweep(&[]).expect(2).says("another warpwatt process is using").says("sweep status");
     let ran = finish(busy.command().args(["sweep", "cancel", &busy.out])).expect(0);
     assert!(ran.out.contains("taken back") && busy.live() == 0, "{}", ran.out);
     first.kill().expect("it is ours");
@@ -375,7 +371,7 @@ fn ctrl_c_takes_everything_back() {
     assert_eq!(cluster.live(), 0);
     let before = cluster.points();
     let ran = cluster.sweep(&[]).expect(0);
-    assert!(!ran.err.contains("0 of 36 points were there") && before > 0, "{}", ran.err);
+    assert!(!ran.err.contains("0 of 36 points reused") && before > 0, "{}", ran.err);
     assert!(cluster.kept().values().all(|kept| *kept == 1));
     cluster.is_as_local();
 }

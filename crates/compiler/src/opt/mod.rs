@@ -44,10 +44,6 @@ pub fn run(f: &mut Function, predicate: bool) {
     operands::materialize(f);
     cse::run(f);
     dce::run(f);
-    #[cfg(debug_assertions)]
-    if let Err(problem) = crate::verify::ssa(f) {
-        panic!("cleaning up `{}` broke an invariant: {problem}\n{}", f.name, crate::print::function(f));
-    }
 }
 
 fn settle(f: &mut Function) {

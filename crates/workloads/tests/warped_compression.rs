@@ -95,7 +95,7 @@ fn a_spoilt_bit_is_noticed() {
             let found = workload.run(&mut device, workload.ptx(), Size::Tiny, 1);
             let Err(Error::Fault(report)) = found else { panic!("{name} with {way}: it was not noticed") };
             let text = report.to_string();
-            assert!(text.contains("gave back another value"), "{text}");
+            assert!(text.contains("returned another value"), "{text}");
         }
     }
 }

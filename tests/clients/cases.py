@@ -104,7 +104,7 @@ CASES += [
     program("streams-ptds", kernels=11),
     program("vector_add-lz4", modes=("functional",)),
     program("vector_add-plain", modes=("functional",)),
-    program("cub", out=["reductions", "scan", "radix sort", "thrust"], twice=True, timeout=200),
+    program("cub", out=["reductions", "scan", "radix sort", "thrust"], twice=True, timeout=200, spins="DeviceScanKernel"),
     Case("forks-before", [PROGRAMS / "forks", "before"], ["forks"], out=["devices of their own"], record=two_processes, kernels=2),
     Case(
         "forks-after", [PROGRAMS / "forks", "after"], ["forks"], out=["the parent went on"], err=["^warpwatt: .*fork"], kernels=2, quiet=False

@@ -46,7 +46,7 @@ def test_a_sweep_is_that_of_the_command(tmp_path, command):
 
 def test_folders_of_others_are_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("")
-    with pytest.raises(ww.UsageError, match="was not made by warpwatt"):
+    with pytest.raises(ww.UsageError, match="was not created by warpwatt"):
         ww.Sweep.from_toml(FILE).run(tmp_path)
     with pytest.raises(ww.InputError, match="no results"):
         ww.results(tmp_path)

@@ -84,40 +84,48 @@ macro_rules! symbol {
     };
 }
 
-/// Functions that return an error code. A body is unsafe code as a whole: the caller is a C program, and has to keep what CUDA documents of the
-/// function's pointers (null or valid, lists as long as the count beside them), handles and callbacks, as for NVIDIA's library. `fn name | name_ptsz [per_thread] (…)` declares the twin for programs whose default
-/// streams are per thread; the body is compiled for both and is told which it is.
+/// Functions that return an error code. `fn name | name_ptsz [per_thread] (…)` declares the twin for programs whose default streams are per thread;
+/// the body is compiled for both and is told which it is.
+///
+/// A body that uses what the program passes is written `unsafe { … }`. Its caller is a C program, which has to keep what CUDA documents of the function's
+/// pointers (null or valid, lists as long as the count beside them), handles and callbacks, as for NVIDIA's library.
 macro_rules! runtime {
     () => {};
     ($set:ident fn $rust:ident as $name:ident ($($arg:ident: $ty:ty),* $(,)?) $body:block $($rest:tt)*) => {
-        #[unsafe(export_name = concat!("ww_", stringify!($rust)))]
-        #[allow(unused_unsafe)]
-        pub unsafe extern "C" fn $rust($($arg: $ty),*) -> i32 {
-            // SAFETY: see the macro.
-            $crate::rt::api::answer(stringify!($name), || -> $crate::core::Result<()> { unsafe { $body } })
-        }
+        $crate::rt::api::runtime!(@export $rust $name ($($arg: $ty),*) () $body);
+        $crate::rt::api::symbol!($set $rust $name);
+        $crate::rt::api::runtime!($($rest)*);
+    };
+    ($set:ident fn $rust:ident as $name:ident ($($arg:ident: $ty:ty),* $(,)?) unsafe $body:block $($rest:tt)*) => {
+        // SAFETY: the program keeps the contract of the function.
+        $crate::rt::api::runtime!(@export $rust $name ($($arg: $ty),*) () unsafe { $body });
         $crate::rt::api::symbol!($set $rust $name);
         $crate::rt::api::runtime!($($rest)*);
     };
     ($set:ident fn $rust:ident as $name:ident | $twin:ident as $twin_name:ident [$thread:ident]
         ($($arg:ident: $ty:ty),* $(,)?) $body:block $($rest:tt)*) => {
-        #[unsafe(export_name = concat!("ww_", stringify!($rust)))]
-        #[allow(unused_unsafe)]
-        pub unsafe extern "C" fn $rust($($arg: $ty),*) -> i32 {
-            let $thread = false;
-            // SAFETY: see the macro.
-            $crate::rt::api::answer(stringify!($name), || -> $crate::core::Result<()> { unsafe { $body } })
-        }
-        #[unsafe(export_name = concat!("ww_", stringify!($twin)))]
-        #[allow(unused_unsafe)]
-        pub unsafe extern "C" fn $twin($($arg: $ty),*) -> i32 {
-            let $thread = true;
-            // SAFETY: see the macro.
-            $crate::rt::api::answer(stringify!($name), || -> $crate::core::Result<()> { unsafe { $body } })
-        }
+        $crate::rt::api::runtime!(@export $rust $name ($($arg: $ty),*) ($thread = false) $body);
+        $crate::rt::api::runtime!(@export $twin $name ($($arg: $ty),*) ($thread = true) $body);
         $crate::rt::api::symbol!($set $rust $name);
         $crate::rt::api::symbol!($set $twin $twin_name);
         $crate::rt::api::runtime!($($rest)*);
+    };
+    ($set:ident fn $rust:ident as $name:ident | $twin:ident as $twin_name:ident [$thread:ident]
+        ($($arg:ident: $ty:ty),* $(,)?) unsafe $body:block $($rest:tt)*) => {
+        // SAFETY: the program keeps the contract of the function.
+        $crate::rt::api::runtime!(@export $rust $name ($($arg: $ty),*) ($thread = false) unsafe { $body });
+        // SAFETY: the program keeps the contract of the function.
+        $crate::rt::api::runtime!(@export $twin $name ($($arg: $ty),*) ($thread = true) unsafe { $body });
+        $crate::rt::api::symbol!($set $rust $name);
+        $crate::rt::api::symbol!($set $twin $twin_name);
+        $crate::rt::api::runtime!($($rest)*);
+    };
+    (@export $rust:ident $name:ident ($($arg:ident: $ty:ty),*) ($($thread:ident = $per_thread:literal)?) $body:expr) => {
+        #[unsafe(export_name = concat!("ww_", stringify!($rust)))]
+        pub unsafe extern "C" fn $rust($($arg: $ty),*) -> i32 {
+            $(let $thread = $per_thread;)?
+            $crate::rt::api::answer(stringify!($name), || -> $crate::core::Result<()> { $body })
+        }
     };
     ($set:ident fn $name:ident | $twin:ident $($rest:tt)*) => {
         $crate::rt::api::runtime!($set fn $name as $name | $twin as $twin $($rest)*);

@@ -30,7 +30,7 @@ fn narrow(extent: [u64; 3]) -> Extent {
 }
 
 runtime! {
-    all fn cudaMallocArray(place: *mut ArrayHandle, desc: *const ChannelDesc, width: usize, height: usize, flags: u32) {
+    all fn cudaMallocArray(place: *mut ArrayHandle, desc: *const ChannelDesc, width: usize, height: usize, flags: u32) unsafe {
         let format = checked(place, desc)?;
         if flags & IN_3D != 0 {
             return Err(Code::INVALID_VALUE);
@@ -40,7 +40,7 @@ runtime! {
         put(place, with(|core| core.create_array(shape, extent, format, flags))?)
     }
 
-    all fn cudaMalloc3DArray(place: *mut ArrayHandle, desc: *const ChannelDesc, extent: Extent, flags: u32) {
+    all fn cudaMalloc3DArray(place: *mut ArrayHandle, desc: *const ChannelDesc, extent: Extent, flags: u32) unsafe {
         let format = checked(place, desc)?;
         let extent = wide(extent);
         let shape = shape(extent, flags)?;
@@ -49,7 +49,7 @@ runtime! {
 
     all fn cudaMallocMipmappedArray(
         place: *mut ArrayHandle, desc: *const ChannelDesc, extent: Extent, levels: u32, flags: u32,
-    ) {
+    ) unsafe {
         let format = checked(place, desc)?;
         let extent = wide(extent);
         let shape = shape(extent, flags)?;
@@ -59,7 +59,7 @@ runtime! {
         put(place, with(|core| core.create_mipmap(shape, extent, levels, format, flags))?)
     }
 
-    all fn cudaGetMipmappedArrayLevel(place: *mut ArrayHandle, mipmap: u64, level: u32) {
+    all fn cudaGetMipmappedArrayLevel(place: *mut ArrayHandle, mipmap: u64, level: u32) unsafe {
         if place.is_null() {
             return Err(Code::INVALID_VALUE);
         }
@@ -74,7 +74,7 @@ runtime! {
         with(|core| if mipmap == 0 { Ok(()) } else { core.destroy_mipmap(mipmap) })
     }
 
-    all fn cudaArrayGetInfo(desc: *mut ChannelDesc, extent: *mut Extent, flags: *mut u32, array: ArrayHandle) {
+    all fn cudaArrayGetInfo(desc: *mut ChannelDesc, extent: *mut Extent, flags: *mut u32, array: ArrayHandle) unsafe {
         let (format, of_extent, of_flags) = with(|core| {
             let array = core.arrays.get(array)?;
             Ok((array.storage.format, array.extent, array.flags))
@@ -92,7 +92,7 @@ runtime! {
         Ok(())
     }
 
-    all fn cudaGetChannelDesc(desc: *mut ChannelDesc, array: ArrayHandle) {
+    all fn cudaGetChannelDesc(desc: *mut ChannelDesc, array: ArrayHandle) unsafe {
         let format = with(|core| Ok(core.arrays.get(array)?.storage.format))?;
         put(desc, desc_of(format))
     }
@@ -106,7 +106,7 @@ runtime! {
         Err(Code::INVALID_VALUE)
     }
 
-    all fn cudaArrayGetMemoryRequirements(place: *mut ArrayRequirements, array: ArrayHandle, device: i32) {
+    all fn cudaArrayGetMemoryRequirements(place: *mut ArrayRequirements, array: ArrayHandle, device: i32) unsafe {
         check_device(device)?;
         let size = with(|core| {
             let level = core.arrays.get(array)?.storage.levels[0];
@@ -115,7 +115,7 @@ runtime! {
         put(place, ArrayRequirements { size: size as usize, alignment: 256, reserved: [0; 4] })
     }
 
-    all fn cudaMipmappedArrayGetMemoryRequirements(place: *mut ArrayRequirements, mipmap: u64, device: i32) {
+    all fn cudaMipmappedArrayGetMemoryRequirements(place: *mut ArrayRequirements, mipmap: u64, device: i32) unsafe {
         check_device(device)?;
         let size = with(|core| {
             let levels = &core.mipmaps.get(mipmap)?.storage.levels;

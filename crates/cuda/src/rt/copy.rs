@@ -95,21 +95,21 @@ runtime! {
         copy_on(stream, per_thread, pitched(to, to_pitch, from, from_pitch, width, height)?, kind, false)
     }
 
-    all fn cudaMemcpy3D | cudaMemcpy3D_ptds [per_thread] (params: *const Memcpy3d) {
+    all fn cudaMemcpy3D | cudaMemcpy3D_ptds [per_thread] (params: *const Memcpy3d) unsafe {
         copy_3d(&get(params)?, 0, per_thread, true)
     }
 
-    all fn cudaMemcpy3DAsync | cudaMemcpy3DAsync_ptsz [per_thread] (params: *const Memcpy3d, stream: StreamHandle) {
+    all fn cudaMemcpy3DAsync | cudaMemcpy3DAsync_ptsz [per_thread] (params: *const Memcpy3d, stream: StreamHandle) unsafe {
         copy_3d(&get(params)?, stream, per_thread, false)
     }
 
-    all fn cudaMemcpy3DPeer | cudaMemcpy3DPeer_ptds [per_thread] (params: *const Memcpy3dPeer) {
+    all fn cudaMemcpy3DPeer | cudaMemcpy3DPeer_ptds [per_thread] (params: *const Memcpy3dPeer) unsafe {
         copy_3d(&on_one_device(get(params)?)?, 0, per_thread, true)
     }
 
     all fn cudaMemcpy3DPeerAsync | cudaMemcpy3DPeerAsync_ptsz [per_thread] (
         params: *const Memcpy3dPeer, stream: StreamHandle,
-    ) {
+    ) unsafe {
         copy_3d(&on_one_device(get(params)?)?, stream, per_thread, false)
     }
 }

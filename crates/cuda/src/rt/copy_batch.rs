@@ -78,7 +78,7 @@ runtime! {
         | cudaMemcpyBatchAsync_12_ptsz as cudaMemcpyBatchAsync_ptsz [_per_thread] (
         to: *const u64, from: *const u64, bytes: *const usize, count: usize, _attributes: *const MemcpyAttributes,
         _indices: *const usize, _attribute_count: usize, failed: *mut usize, stream: StreamHandle,
-    ) {
+    ) unsafe {
         none_failed(failed)?;
         batch(to, from, bytes, count, stream)
     }
@@ -87,14 +87,14 @@ runtime! {
         | cudaMemcpyBatchAsync_13_ptsz as cudaMemcpyBatchAsync_ptsz [_per_thread] (
         to: *const u64, from: *const u64, bytes: *const usize, count: usize, _attributes: *const MemcpyAttributes,
         _indices: *const usize, _attribute_count: usize, stream: StreamHandle,
-    ) {
+    ) unsafe {
         batch(to, from, bytes, count, stream)
     }
 
     in12 fn cudaMemcpy3DBatchAsync_12 as cudaMemcpy3DBatchAsync
         | cudaMemcpy3DBatchAsync_12_ptsz as cudaMemcpy3DBatchAsync_ptsz [_per_thread] (
         count: usize, ops: *const BatchOp, failed: *mut usize, flags: u64, stream: StreamHandle,
-    ) {
+    ) unsafe {
         if flags != 0 {
             return Err(Code::INVALID_VALUE);
         }
@@ -105,7 +105,7 @@ runtime! {
     only13 fn cudaMemcpy3DBatchAsync_13 as cudaMemcpy3DBatchAsync
         | cudaMemcpy3DBatchAsync_13_ptsz as cudaMemcpy3DBatchAsync_ptsz [_per_thread] (
         count: usize, ops: *const BatchOp, flags: u64, stream: StreamHandle,
-    ) {
+    ) unsafe {
         if flags != 0 {
             return Err(Code::INVALID_VALUE);
         }
@@ -114,7 +114,7 @@ runtime! {
 
     only13 fn cudaMemcpyWithAttributesAsync | cudaMemcpyWithAttributesAsync_ptsz [per_thread] (
         to: u64, from: u64, bytes: usize, attributes: *const MemcpyAttributes, stream: StreamHandle,
-    ) {
+    ) unsafe {
         get(attributes)?;
         with(|core| {
             let stream = core.stream(stream, per_thread)?;
@@ -124,7 +124,7 @@ runtime! {
 
     only13 fn cudaMemcpy3DWithAttributesAsync | cudaMemcpy3DWithAttributesAsync_ptsz [per_thread] (
         op: *const BatchOp, flags: u64, stream: StreamHandle,
-    ) {
+    ) unsafe {
         if flags != 0 {
             return Err(Code::INVALID_VALUE);
         }

@@ -107,13 +107,13 @@ fn set_cache_config(config: u32) -> Result<()> {
 }
 
 runtime! {
-    all fn cudaGetDeviceCount(place: *mut i32) {
+    all fn cudaGetDeviceCount(place: *mut i32) unsafe {
         // Whoever counts devices uses CUDA, and cannot fork afterwards: with NVIDIA's library this initialises the driver.
         crate::core::with_faulted(|_| Ok(()))?;
         put(place, 1)
     }
 
-    all fn cudaGetDevice(place: *mut i32) {
+    all fn cudaGetDevice(place: *mut i32) unsafe {
         put(place, 0)
     }
 
@@ -135,7 +135,7 @@ runtime! {
         with(|_| Ok(()))
     }
 
-    all fn cudaSetValidDevices(list: *const i32, count: i32) {
+    all fn cudaSetValidDevices(list: *const i32, count: i32) unsafe {
         let count = usize::try_from(count).map_err(|_| Code::INVALID_VALUE)?;
         crate::rt::api::list(list, count)?.into_iter().try_for_each(check_device)
     }
@@ -149,11 +149,11 @@ runtime! {
         Ok(())
     }
 
-    all fn cudaGetDeviceFlags(place: *mut u32) {
+    all fn cudaGetDeviceFlags(place: *mut u32) unsafe {
         put(place, FLAGS.load(Ordering::Relaxed) | MAP_HOST)
     }
 
-    all fn cudaDeviceGetAttribute(place: *mut i32, number: i32, device: i32) {
+    all fn cudaDeviceGetAttribute(place: *mut i32, number: i32, device: i32) unsafe {
         check_device(device)?;
         let value = attribute(&limits()?, number)?;
         put(place, value)
@@ -177,7 +177,7 @@ runtime! {
     }
 
     // There is one device, so it is the one that fits best.
-    all fn cudaChooseDevice(place: *mut i32, wanted: *const c_void) {
+    all fn cudaChooseDevice(place: *mut i32, wanted: *const c_void) unsafe {
         if wanted.is_null() {
             return Err(Code::INVALID_VALUE);
         }
@@ -194,7 +194,7 @@ runtime! {
         pass(cuDeviceGetByPCIBusId(Out::at(place as u64), Text::at(id as u64)))
     }
 
-    all fn cudaDeviceGetTexture1DLinearMaxWidth(place: *mut usize, desc: *const ChannelDesc, device: i32) {
+    all fn cudaDeviceGetTexture1DLinearMaxWidth(place: *mut usize, desc: *const ChannelDesc, device: i32) unsafe {
         check_device(device)?;
         let format = format_of(get(desc)?)?;
         put(place, linear_texture_width(u64::from(format.texel_bytes())) as usize)
@@ -208,11 +208,11 @@ runtime! {
         reset()
     }
 
-    all fn cudaDeviceGetLimit(place: *mut usize, limit: u32) {
+    all fn cudaDeviceGetLimit(place: *mut usize, limit: u32) unsafe {
         put_limit(place, limit)
     }
 
-    until12 fn cudaThreadGetLimit(place: *mut usize, limit: u32) {
+    until12 fn cudaThreadGetLimit(place: *mut usize, limit: u32) unsafe {
         put_limit(place, limit)
     }
 
@@ -241,7 +241,7 @@ runtime! {
     }
 
     // Shared memory has banks of four bytes, whatever is asked for.
-    all fn cudaDeviceGetSharedMemConfig(place: *mut u32) {
+    all fn cudaDeviceGetSharedMemConfig(place: *mut u32) unsafe {
         put(place, 1)
     }
 
@@ -257,26 +257,26 @@ runtime! {
         if target == 0 && matches!(scope, 100 | 200) { with(|_| Ok(())) } else { Err(Code::INVALID_VALUE) }
     }
 
-    all fn cudaDriverGetVersion(place: *mut i32) {
+    all fn cudaDriverGetVersion(place: *mut i32) unsafe {
         put(place, VERSION)
     }
 
-    in11 fn cudaRuntimeGetVersion_11 as cudaRuntimeGetVersion(place: *mut i32) {
+    in11 fn cudaRuntimeGetVersion_11 as cudaRuntimeGetVersion(place: *mut i32) unsafe {
         put(place, 11080)
     }
 
-    in12 fn cudaRuntimeGetVersion_12 as cudaRuntimeGetVersion(place: *mut i32) {
+    in12 fn cudaRuntimeGetVersion_12 as cudaRuntimeGetVersion(place: *mut i32) unsafe {
         put(place, 12090)
     }
 
-    only13 fn cudaRuntimeGetVersion_13 as cudaRuntimeGetVersion(place: *mut i32) {
+    only13 fn cudaRuntimeGetVersion_13 as cudaRuntimeGetVersion(place: *mut i32) unsafe {
         put(place, 13040)
     }
 
     in11 fn cudaGetDriverEntryPoint_11 as cudaGetDriverEntryPoint
         | cudaGetDriverEntryPoint_11_ptsz as cudaGetDriverEntryPoint_ptsz [per_thread] (
         symbol: *const c_char, place: *mut u64, flags: u64,
-    ) {
+    ) unsafe {
         with(|_| Ok(()))?;
         entry_point(symbol, place, 11080, entry_flags(flags, per_thread), std::ptr::null_mut())
     }
@@ -284,7 +284,7 @@ runtime! {
     in12 fn cudaGetDriverEntryPoint_12 as cudaGetDriverEntryPoint
         | cudaGetDriverEntryPoint_12_ptsz as cudaGetDriverEntryPoint_ptsz [per_thread] (
         symbol: *const c_char, place: *mut u64, flags: u64, status: *mut i32,
-    ) {
+    ) unsafe {
         with(|_| Ok(()))?;
         entry_point(symbol, place, 12090, entry_flags(flags, per_thread), status)
     }
@@ -292,14 +292,14 @@ runtime! {
     only13 fn cudaGetDriverEntryPoint_13 as cudaGetDriverEntryPoint
         | cudaGetDriverEntryPoint_13_ptsz as cudaGetDriverEntryPoint_ptsz [per_thread] (
         symbol: *const c_char, place: *mut u64, flags: u64, status: *mut i32,
-    ) {
+    ) unsafe {
         with(|_| Ok(()))?;
         entry_point(symbol, place, VERSION, entry_flags(flags, per_thread), status)
     }
 
     since12 fn cudaGetDriverEntryPointByVersion | cudaGetDriverEntryPointByVersion_ptsz [per_thread] (
         symbol: *const c_char, place: *mut u64, version: u32, flags: u64, status: *mut i32,
-    ) {
+    ) unsafe {
         with(|_| Ok(()))?;
         let version = i32::try_from(version).map_err(|_| Code::INVALID_VALUE)?;
         entry_point(symbol, place, version, entry_flags(flags, per_thread), status)
@@ -327,7 +327,7 @@ runtime! {
     }
 
     // NVIDIA's private tables are not ours to give.
-    all fn cudaGetExportTable(table: *mut *const c_void, _id: *const c_void) {
+    all fn cudaGetExportTable(table: *mut *const c_void, _id: *const c_void) unsafe {
         put(table, std::ptr::null())?;
         Err(Code::NOT_FOUND)
     }

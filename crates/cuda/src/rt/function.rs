@@ -40,14 +40,14 @@ fn attributes(host: u64) -> Result<FuncAttributes> {
 }
 
 runtime! {
-    in11 fn cudaFuncGetAttributes_11 as cudaFuncGetAttributes(place: *mut FuncAttributes, host: u64) {
+    in11 fn cudaFuncGetAttributes_11 as cudaFuncGetAttributes(place: *mut FuncAttributes, host: u64) unsafe {
         if place.is_null() {
             return Err(Code::INVALID_VALUE);
         }
         put(place, attributes(host)?)
     }
 
-    since12 fn cudaFuncGetAttributes_12 as cudaFuncGetAttributes(place: *mut FuncAttributes12, host: u64) {
+    since12 fn cudaFuncGetAttributes_12 as cudaFuncGetAttributes(place: *mut FuncAttributes12, host: u64) unsafe {
         if place.is_null() {
             return Err(Code::INVALID_VALUE);
         }
@@ -86,12 +86,12 @@ runtime! {
         of(host, |_, _| if config > 2 { Err(Code::INVALID_VALUE) } else { Ok(()) })
     }
 
-    since12 fn cudaFuncGetName(place: *mut *const c_char, host: u64) {
+    since12 fn cudaFuncGetName(place: *mut *const c_char, host: u64) unsafe {
         let name = of(host, |core, function| lasting_name(core, function))?;
         put(place, name as *const c_char)
     }
 
-    only13 fn cudaFuncGetParamCount(host: u64, place: *mut usize) {
+    only13 fn cudaFuncGetParamCount(host: u64, place: *mut usize) unsafe {
         let count = of(host, |core, function| Ok(core.functions.get(function)?.params.len()))?;
         put(place, count)
     }
@@ -101,12 +101,12 @@ runtime! {
     }
 
     // Functions and kernels of the driver API have the handles that `core` gives.
-    all fn cudaGetFuncBySymbol(place: *mut u64, host: u64) {
+    all fn cudaGetFuncBySymbol(place: *mut u64, host: u64) unsafe {
         let function = of(host, |_, function| Ok(function))?;
         put(place, function)
     }
 
-    since12 fn cudaGetKernel(place: *mut u64, host: u64) {
+    since12 fn cudaGetKernel(place: *mut u64, host: u64) unsafe {
         let function = of(host, |_, function| Ok(function))?;
         put(place, function)
     }
@@ -129,14 +129,14 @@ runtime! {
         pass(cuOccupancyAvailableDynamicSMemPerBlock(Out::at(place as u64), function, blocks, threads))
     }
 
-    all fn cudaOccupancyMaxPotentialClusterSize(place: *mut i32, host: u64, config: *const LaunchConfig) {
+    all fn cudaOccupancyMaxPotentialClusterSize(place: *mut i32, host: u64, config: *const LaunchConfig) unsafe {
         get(config)?;
         of(host, |_, _| Ok(()))?;
         // A cluster of one block is any launch.
         put(place, 1)
     }
 
-    all fn cudaOccupancyMaxActiveClusters(place: *mut i32, host: u64, config: *const LaunchConfig) {
+    all fn cudaOccupancyMaxActiveClusters(place: *mut i32, host: u64, config: *const LaunchConfig) unsafe {
         let LaunchConfig { block, shared, .. } = get(config)?;
         let threads = [block.x, block.y, block.z].iter().fold(1u32, |product, &n| product.saturating_mul(n));
         let count = of(host, |core, function| {

@@ -111,7 +111,7 @@ unsafe fn change_edges(
 }
 
 runtime! {
-    all fn cudaGraphCreate(place: *mut GraphHandle, flags: u32) {
+    all fn cudaGraphCreate(place: *mut GraphHandle, flags: u32) unsafe {
         if flags != 0 || place.is_null() {
             return Err(Code::INVALID_VALUE);
         }
@@ -122,14 +122,14 @@ runtime! {
         with(|core| core.destroy_graph(graph))
     }
 
-    all fn cudaGraphClone(place: *mut GraphHandle, graph: GraphHandle) {
+    all fn cudaGraphClone(place: *mut GraphHandle, graph: GraphHandle) unsafe {
         if place.is_null() {
             return Err(Code::INVALID_VALUE);
         }
         put(place, with(|core| core.graphs.clone_graph(graph))?)
     }
 
-    all fn cudaGraphNodeFindInClone(place: *mut NodeHandle, original: NodeHandle, clone: GraphHandle) {
+    all fn cudaGraphNodeFindInClone(place: *mut NodeHandle, original: NodeHandle, clone: GraphHandle) unsafe {
         put(place, with(|core| core.graphs.find_in_clone(original, clone))?)
     }
 
@@ -137,127 +137,127 @@ runtime! {
         with(|core| core.destroy_node(node))
     }
 
-    all fn cudaGraphNodeGetType(node: NodeHandle, place: *mut u32) {
+    all fn cudaGraphNodeGetType(node: NodeHandle, place: *mut u32) unsafe {
         put(place, with(|core| Ok(core.graphs.nodes.get(node)?.work.kind()))?)
     }
 
-    only13 fn cudaGraphNodeGetContainingGraph(node: NodeHandle, place: *mut GraphHandle) {
+    only13 fn cudaGraphNodeGetContainingGraph(node: NodeHandle, place: *mut GraphHandle) unsafe {
         put(place, with(|core| Ok(core.graphs.nodes.get(node)?.graph))?)
     }
 
-    only13 fn cudaGraphNodeGetLocalId(node: NodeHandle, place: *mut u32) {
+    only13 fn cudaGraphNodeGetLocalId(node: NodeHandle, place: *mut u32) unsafe {
         put(place, with(|core| Ok(core.graphs.nodes.get(node)?.number))?)
     }
 
-    only13 fn cudaGraphNodeGetToolsId(node: NodeHandle, place: *mut u64) {
+    only13 fn cudaGraphNodeGetToolsId(node: NodeHandle, place: *mut u64) unsafe {
         put(place, with(|core| core.graphs.nodes.get(node).map(|_| node))?)
     }
 
-    only13 fn cudaGraphGetId(graph: GraphHandle, place: *mut u32) {
+    only13 fn cudaGraphGetId(graph: GraphHandle, place: *mut u32) unsafe {
         put(place, with(|core| core.graphs.graphs.get(graph).map(|_| graph as u32))?)
     }
 
-    all fn cudaGraphGetNodes(graph: GraphHandle, place: *mut NodeHandle, count: *mut usize) {
+    all fn cudaGraphGetNodes(graph: GraphHandle, place: *mut NodeHandle, count: *mut usize) unsafe {
         put_neighbours(place, std::ptr::null_mut(), count, |core| Ok(core.graphs.graphs.get(graph)?.nodes.clone()))
     }
 
-    all fn cudaGraphGetRootNodes(graph: GraphHandle, place: *mut NodeHandle, count: *mut usize) {
+    all fn cudaGraphGetRootNodes(graph: GraphHandle, place: *mut NodeHandle, count: *mut usize) unsafe {
         put_neighbours(place, std::ptr::null_mut(), count, |core| core.graphs.roots(graph))
     }
 
     before13 fn cudaGraphGetEdges_11 as cudaGraphGetEdges(
         graph: GraphHandle, from: *mut NodeHandle, to: *mut NodeHandle, count: *mut usize,
-    ) {
+    ) unsafe {
         put_edges(graph, from, to, std::ptr::null_mut(), count)
     }
 
     only12 fn cudaGraphGetEdges_v2(
         graph: GraphHandle, from: *mut NodeHandle, to: *mut NodeHandle, data: *mut EdgeData, count: *mut usize,
-    ) {
+    ) unsafe {
         put_edges(graph, from, to, data, count)
     }
 
     only13 fn cudaGraphGetEdges_13 as cudaGraphGetEdges(
         graph: GraphHandle, from: *mut NodeHandle, to: *mut NodeHandle, data: *mut EdgeData, count: *mut usize,
-    ) {
+    ) unsafe {
         put_edges(graph, from, to, data, count)
     }
 
     before13 fn cudaGraphNodeGetDependencies_11 as cudaGraphNodeGetDependencies(
         node: NodeHandle, place: *mut NodeHandle, count: *mut usize,
-    ) {
+    ) unsafe {
         put_neighbours(place, std::ptr::null_mut(), count, |core| before(core, node))
     }
 
     only12 fn cudaGraphNodeGetDependencies_v2(
         node: NodeHandle, place: *mut NodeHandle, data: *mut EdgeData, count: *mut usize,
-    ) {
+    ) unsafe {
         put_neighbours(place, data, count, |core| before(core, node))
     }
 
     only13 fn cudaGraphNodeGetDependencies_13 as cudaGraphNodeGetDependencies(
         node: NodeHandle, place: *mut NodeHandle, data: *mut EdgeData, count: *mut usize,
-    ) {
+    ) unsafe {
         put_neighbours(place, data, count, |core| before(core, node))
     }
 
     before13 fn cudaGraphNodeGetDependentNodes_11 as cudaGraphNodeGetDependentNodes(
         node: NodeHandle, place: *mut NodeHandle, count: *mut usize,
-    ) {
+    ) unsafe {
         put_neighbours(place, std::ptr::null_mut(), count, |core| core.graphs.dependents(node))
     }
 
     only12 fn cudaGraphNodeGetDependentNodes_v2(
         node: NodeHandle, place: *mut NodeHandle, data: *mut EdgeData, count: *mut usize,
-    ) {
+    ) unsafe {
         put_neighbours(place, data, count, |core| core.graphs.dependents(node))
     }
 
     only13 fn cudaGraphNodeGetDependentNodes_13 as cudaGraphNodeGetDependentNodes(
         node: NodeHandle, place: *mut NodeHandle, data: *mut EdgeData, count: *mut usize,
-    ) {
+    ) unsafe {
         put_neighbours(place, data, count, |core| core.graphs.dependents(node))
     }
 
     before13 fn cudaGraphAddDependencies_11 as cudaGraphAddDependencies(
         graph: GraphHandle, from: *const NodeHandle, to: *const NodeHandle, count: usize,
-    ) {
+    ) unsafe {
         change_edges(graph, from, to, count, |core, edges| core.graphs.add_edges(graph, edges))
     }
 
     only12 fn cudaGraphAddDependencies_v2(
         graph: GraphHandle, from: *const NodeHandle, to: *const NodeHandle, data: *const EdgeData, count: usize,
-    ) {
+    ) unsafe {
         check_edges(data, count)?;
         change_edges(graph, from, to, count, |core, edges| core.graphs.add_edges(graph, edges))
     }
 
     only13 fn cudaGraphAddDependencies_13 as cudaGraphAddDependencies(
         graph: GraphHandle, from: *const NodeHandle, to: *const NodeHandle, data: *const EdgeData, count: usize,
-    ) {
+    ) unsafe {
         check_edges(data, count)?;
         change_edges(graph, from, to, count, |core, edges| core.graphs.add_edges(graph, edges))
     }
 
     before13 fn cudaGraphRemoveDependencies_11 as cudaGraphRemoveDependencies(
         graph: GraphHandle, from: *const NodeHandle, to: *const NodeHandle, count: usize,
-    ) {
+    ) unsafe {
         change_edges(graph, from, to, count, |core, edges| core.graphs.remove_edges(graph, edges))
     }
 
     only12 fn cudaGraphRemoveDependencies_v2(
         graph: GraphHandle, from: *const NodeHandle, to: *const NodeHandle, _data: *const EdgeData, count: usize,
-    ) {
+    ) unsafe {
         change_edges(graph, from, to, count, |core, edges| core.graphs.remove_edges(graph, edges))
     }
 
     only13 fn cudaGraphRemoveDependencies_13 as cudaGraphRemoveDependencies(
         graph: GraphHandle, from: *const NodeHandle, to: *const NodeHandle, _data: *const EdgeData, count: usize,
-    ) {
+    ) unsafe {
         change_edges(graph, from, to, count, |core, edges| core.graphs.remove_edges(graph, edges))
     }
 
-    all fn cudaUserObjectCreate(place: *mut u64, pointer: u64, destroy: Option<HostFn>, references: u32, flags: u32) {
+    all fn cudaUserObjectCreate(place: *mut u64, pointer: u64, destroy: Option<HostFn>, references: u32, flags: u32) unsafe {
         // The one flag says that nobody waits for the destructor, and must be given.
         let destroy = destroy.ok_or(Code::INVALID_VALUE)?;
         if place.is_null() || references == 0 || flags != 1 {

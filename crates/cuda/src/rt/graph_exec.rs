@@ -49,7 +49,7 @@ fn outcome(result: i32) -> Result<()> {
 runtime! {
     in11 fn cudaGraphInstantiate_11 as cudaGraphInstantiate(
         place: *mut ExecHandle, graph: GraphHandle, error: *mut NodeHandle, log: *mut c_char, room: usize,
-    ) {
+    ) unsafe {
         if !error.is_null() {
             put(error, 0)?;
         }
@@ -59,17 +59,17 @@ runtime! {
         instantiate(place, graph, 0)
     }
 
-    since12 fn cudaGraphInstantiate_12 as cudaGraphInstantiate(place: *mut ExecHandle, graph: GraphHandle, flags: u64) {
+    since12 fn cudaGraphInstantiate_12 as cudaGraphInstantiate(place: *mut ExecHandle, graph: GraphHandle, flags: u64) unsafe {
         instantiate(place, graph, flags)
     }
 
-    all fn cudaGraphInstantiateWithFlags(place: *mut ExecHandle, graph: GraphHandle, flags: u64) {
+    all fn cudaGraphInstantiateWithFlags(place: *mut ExecHandle, graph: GraphHandle, flags: u64) unsafe {
         instantiate(place, graph, flags)
     }
 
     since12 fn cudaGraphInstantiateWithParams | cudaGraphInstantiateWithParams_ptsz [_per_thread] (
         place: *mut ExecHandle, graph: GraphHandle, params: *mut InstantiateParams,
-    ) {
+    ) unsafe {
         let mut given = get(params)?;
         let made = instantiate(place, graph, given.flags);
         (given.error_node, given.result) = (0, i32::from(made.is_err()));
@@ -96,17 +96,17 @@ runtime! {
         })
     }
 
-    since12 fn cudaGraphExecGetFlags(exec: ExecHandle, place: *mut u64) {
+    since12 fn cudaGraphExecGetFlags(exec: ExecHandle, place: *mut u64) unsafe {
         put(place, with(|core| Ok(core.graphs.execs.get(exec)?.flags))?)
     }
 
-    only13 fn cudaGraphExecGetId(exec: ExecHandle, place: *mut u32) {
+    only13 fn cudaGraphExecGetId(exec: ExecHandle, place: *mut u32) unsafe {
         put(place, with(|core| core.graphs.execs.get(exec).map(|_| exec as u32))?)
     }
 
     in11 fn cudaGraphExecUpdate_11 as cudaGraphExecUpdate(
         exec: ExecHandle, graph: GraphHandle, error: *mut NodeHandle, result: *mut i32,
-    ) {
+    ) unsafe {
         let (found, node) = update(exec, graph)?;
         if !error.is_null() {
             put(error, node)?;
@@ -119,7 +119,7 @@ runtime! {
 
     since12 fn cudaGraphExecUpdate_12 as cudaGraphExecUpdate(
         exec: ExecHandle, graph: GraphHandle, place: *mut UpdateResult,
-    ) {
+    ) unsafe {
         let (result, error_node) = update(exec, graph)?;
         if !place.is_null() {
             put(place, UpdateResult { result, error_node, error_from: 0 })?;
@@ -131,16 +131,16 @@ runtime! {
         with(|core| core.enable(exec, node, enabled != 0))
     }
 
-    all fn cudaGraphNodeGetEnabled(exec: ExecHandle, node: NodeHandle, place: *mut u32) {
+    all fn cudaGraphNodeGetEnabled(exec: ExecHandle, node: NodeHandle, place: *mut u32) unsafe {
         put(place, with(|core| core.is_enabled(exec, node).map(u32::from))?)
     }
 
-    all fn cudaGraphExecKernelNodeSetParams(exec: ExecHandle, node: NodeHandle, params: *const KernelNodeParams) {
+    all fn cudaGraphExecKernelNodeSetParams(exec: ExecHandle, node: NodeHandle, params: *const KernelNodeParams) unsafe {
         let params = get(params)?;
         set(exec, node, |core| kernel(core, &params))
     }
 
-    all fn cudaGraphExecMemcpyNodeSetParams(exec: ExecHandle, node: NodeHandle, params: *const Memcpy3d) {
+    all fn cudaGraphExecMemcpyNodeSetParams(exec: ExecHandle, node: NodeHandle, params: *const Memcpy3d) unsafe {
         let params = get(params)?;
         set(exec, node, |core| memcpy(core, &params))
     }
@@ -163,12 +163,12 @@ runtime! {
         set(exec, node, |core| flat(to, part(core, symbol, offset, bytes)?, bytes, kind))
     }
 
-    all fn cudaGraphExecMemsetNodeSetParams(exec: ExecHandle, node: NodeHandle, params: *const MemsetParams) {
+    all fn cudaGraphExecMemsetNodeSetParams(exec: ExecHandle, node: NodeHandle, params: *const MemsetParams) unsafe {
         let params = get(params)?;
         set(exec, node, |_| memset(&params))
     }
 
-    all fn cudaGraphExecHostNodeSetParams(exec: ExecHandle, node: NodeHandle, params: *const HostNodeParams) {
+    all fn cudaGraphExecHostNodeSetParams(exec: ExecHandle, node: NodeHandle, params: *const HostNodeParams) unsafe {
         let params = get(params)?;
         set(exec, node, |_| host(&params))
     }
@@ -185,7 +185,7 @@ runtime! {
         set(exec, node, |core| wait(core, event))
     }
 
-    since12 fn cudaGraphExecNodeSetParams(exec: ExecHandle, node: NodeHandle, params: *const GraphNodeParams) {
+    since12 fn cudaGraphExecNodeSetParams(exec: ExecHandle, node: NodeHandle, params: *const GraphNodeParams) unsafe {
         let params = get(params)?;
         match params.kind {
             4 => with(|core| core.set_child_in_exec(exec, node, params.body[0])),

@@ -309,21 +309,21 @@ fn is_cooperative(node: NodeHandle) -> Result<bool> {
 runtime! {
     all fn cudaGraphAddKernelNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, params: *const KernelNodeParams,
-    ) {
+    ) unsafe {
         let params = get(params)?;
         add(place, graph, after, count, |core| kernel(core, &params))
     }
 
-    all fn cudaGraphKernelNodeGetParams(node: NodeHandle, place: *mut KernelNodeParams) {
+    all fn cudaGraphKernelNodeGetParams(node: NodeHandle, place: *mut KernelNodeParams) unsafe {
         tell(node, place, |core, work| kernel_params(core, node, work))
     }
 
-    all fn cudaGraphKernelNodeSetParams(node: NodeHandle, params: *const KernelNodeParams) {
+    all fn cudaGraphKernelNodeSetParams(node: NodeHandle, params: *const KernelNodeParams) unsafe {
         let params = get(params)?;
         set(node, |core| kernel(core, &params))
     }
 
-    all fn cudaGraphKernelNodeGetAttribute(node: NodeHandle, attribute: i32, place: *mut [u64; 8]) {
+    all fn cudaGraphKernelNodeGetAttribute(node: NodeHandle, attribute: i32, place: *mut [u64; 8]) unsafe {
         let cooperative = is_cooperative(node)?;
         let mut value = [0; 8];
         match attribute {
@@ -334,7 +334,7 @@ runtime! {
         put(place, value)
     }
 
-    all fn cudaGraphKernelNodeSetAttribute(node: NodeHandle, attribute: i32, value: *const [u64; 8]) {
+    all fn cudaGraphKernelNodeSetAttribute(node: NodeHandle, attribute: i32, value: *const [u64; 8]) unsafe {
         let value = get(value)?;
         match attribute {
             2 => change_launch(node, |launch| launch.cooperative = value[0] as u32 != 0),
@@ -355,7 +355,7 @@ runtime! {
 
     all fn cudaGraphAddMemcpyNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, params: *const Memcpy3d,
-    ) {
+    ) unsafe {
         let params = get(params)?;
         add(place, graph, after, count, |core| memcpy(core, &params))
     }
@@ -363,29 +363,29 @@ runtime! {
     all fn cudaGraphAddMemcpyNode1D(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, to: u64, from: u64, bytes: usize,
         kind: i32,
-    ) {
+    ) unsafe {
         add(place, graph, after, count, |_| flat(to, from, bytes, kind))
     }
 
     all fn cudaGraphAddMemcpyNodeToSymbol(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, symbol: u64, from: u64,
         bytes: usize, offset: usize, kind: i32,
-    ) {
+    ) unsafe {
         add(place, graph, after, count, |core| flat(part(core, symbol, offset, bytes)?, from, bytes, kind))
     }
 
     all fn cudaGraphAddMemcpyNodeFromSymbol(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, to: u64, symbol: u64,
         bytes: usize, offset: usize, kind: i32,
-    ) {
+    ) unsafe {
         add(place, graph, after, count, |core| flat(to, part(core, symbol, offset, bytes)?, bytes, kind))
     }
 
-    all fn cudaGraphMemcpyNodeGetParams(node: NodeHandle, place: *mut Memcpy3d) {
+    all fn cudaGraphMemcpyNodeGetParams(node: NodeHandle, place: *mut Memcpy3d) unsafe {
         tell(node, place, memcpy_params)
     }
 
-    all fn cudaGraphMemcpyNodeSetParams(node: NodeHandle, params: *const Memcpy3d) {
+    all fn cudaGraphMemcpyNodeSetParams(node: NodeHandle, params: *const Memcpy3d) unsafe {
         let params = get(params)?;
         set(node, |core| memcpy(core, &params))
     }
@@ -408,61 +408,61 @@ runtime! {
 
     all fn cudaGraphAddMemsetNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, params: *const MemsetParams,
-    ) {
+    ) unsafe {
         let params = get(params)?;
         add(place, graph, after, count, |_| memset(&params))
     }
 
-    all fn cudaGraphMemsetNodeGetParams(node: NodeHandle, place: *mut MemsetParams) {
+    all fn cudaGraphMemsetNodeGetParams(node: NodeHandle, place: *mut MemsetParams) unsafe {
         tell(node, place, |_, work| memset_params(work))
     }
 
-    all fn cudaGraphMemsetNodeSetParams(node: NodeHandle, params: *const MemsetParams) {
+    all fn cudaGraphMemsetNodeSetParams(node: NodeHandle, params: *const MemsetParams) unsafe {
         let params = get(params)?;
         set(node, |_| memset(&params))
     }
 
     all fn cudaGraphAddHostNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, params: *const HostNodeParams,
-    ) {
+    ) unsafe {
         let params = get(params)?;
         add(place, graph, after, count, |_| host(&params))
     }
 
-    all fn cudaGraphHostNodeGetParams(node: NodeHandle, place: *mut HostNodeParams) {
+    all fn cudaGraphHostNodeGetParams(node: NodeHandle, place: *mut HostNodeParams) unsafe {
         tell(node, place, |_, work| host_params(work))
     }
 
-    all fn cudaGraphHostNodeSetParams(node: NodeHandle, params: *const HostNodeParams) {
+    all fn cudaGraphHostNodeSetParams(node: NodeHandle, params: *const HostNodeParams) unsafe {
         let params = get(params)?;
         set(node, |_| host(&params))
     }
 
     all fn cudaGraphAddChildGraphNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, child: GraphHandle,
-    ) {
+    ) unsafe {
         let after = list(after, count)?;
         put(place, with(|core| core.graphs.add_child(graph, &after, child))?)
     }
 
-    all fn cudaGraphChildGraphNodeGetGraph(node: NodeHandle, place: *mut GraphHandle) {
+    all fn cudaGraphChildGraphNodeGetGraph(node: NodeHandle, place: *mut GraphHandle) unsafe {
         tell(node, place, |_, work| match work {
             Work::Child(child) => Some(*child),
             _ => None,
         })
     }
 
-    all fn cudaGraphAddEmptyNode(place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize) {
+    all fn cudaGraphAddEmptyNode(place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize) unsafe {
         add(place, graph, after, count, |_| Ok(Work::Nothing))
     }
 
     all fn cudaGraphAddEventRecordNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, event: EventHandle,
-    ) {
+    ) unsafe {
         add(place, graph, after, count, |core| record(core, event))
     }
 
-    all fn cudaGraphEventRecordNodeGetEvent(node: NodeHandle, place: *mut EventHandle) {
+    all fn cudaGraphEventRecordNodeGetEvent(node: NodeHandle, place: *mut EventHandle) unsafe {
         tell(node, place, |_, work| event_of(work, true))
     }
 
@@ -472,11 +472,11 @@ runtime! {
 
     all fn cudaGraphAddEventWaitNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, event: EventHandle,
-    ) {
+    ) unsafe {
         add(place, graph, after, count, |core| wait(core, event))
     }
 
-    all fn cudaGraphEventWaitNodeGetEvent(node: NodeHandle, place: *mut EventHandle) {
+    all fn cudaGraphEventWaitNodeGetEvent(node: NodeHandle, place: *mut EventHandle) unsafe {
         tell(node, place, |_, work| event_of(work, false))
     }
 
@@ -486,11 +486,11 @@ runtime! {
 
     all fn cudaGraphAddMemAllocNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, params: *mut AllocParams,
-    ) {
+    ) unsafe {
         add_alloc(place, graph, after, count, params)
     }
 
-    all fn cudaGraphMemAllocNodeGetParams(node: NodeHandle, place: *mut AllocParams) {
+    all fn cudaGraphMemAllocNodeGetParams(node: NodeHandle, place: *mut AllocParams) unsafe {
         tell(node, place, |_, work| match work {
             Work::Alloc(held) => Some(alloc_params(held.base, held.bytes)),
             _ => None,
@@ -499,11 +499,11 @@ runtime! {
 
     all fn cudaGraphAddMemFreeNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, at: u64,
-    ) {
+    ) unsafe {
         add(place, graph, after, count, |_| if at == 0 { Err(Code::INVALID_VALUE) } else { Ok(Work::Free(at)) })
     }
 
-    all fn cudaGraphMemFreeNodeGetParams(node: NodeHandle, place: *mut u64) {
+    all fn cudaGraphMemFreeNodeGetParams(node: NodeHandle, place: *mut u64) unsafe {
         tell(node, place, |_, work| match work {
             Work::Free(at) => Some(*at),
             _ => None,
@@ -512,14 +512,14 @@ runtime! {
 
     in12 fn cudaGraphAddNode_12 as cudaGraphAddNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, count: usize, params: *mut GraphNodeParams,
-    ) {
+    ) unsafe {
         add_described(place, graph, after, count, params)
     }
 
     only12 fn cudaGraphAddNode_v2(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, edges: *const EdgeData, count: usize,
         params: *mut GraphNodeParams,
-    ) {
+    ) unsafe {
         check_edges(edges, count)?;
         add_described(place, graph, after, count, params)
     }
@@ -527,12 +527,12 @@ runtime! {
     only13 fn cudaGraphAddNode_13 as cudaGraphAddNode(
         place: *mut NodeHandle, graph: GraphHandle, after: *const NodeHandle, edges: *const EdgeData, count: usize,
         params: *mut GraphNodeParams,
-    ) {
+    ) unsafe {
         check_edges(edges, count)?;
         add_described(place, graph, after, count, params)
     }
 
-    since12 fn cudaGraphNodeSetParams(node: NodeHandle, params: *const GraphNodeParams) {
+    since12 fn cudaGraphNodeSetParams(node: NodeHandle, params: *const GraphNodeParams) unsafe {
         let params = get(params)?;
         set(node, |core| described(core, &params))
     }

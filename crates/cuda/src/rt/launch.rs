@@ -86,27 +86,27 @@ unsafe fn launch(request: &Request, args: *const *const c_void, events: &[u64]) 
 runtime! {
     all fn cudaLaunchKernel | cudaLaunchKernel_ptsz [per_thread] (
         function: u64, grid: Dim3, block: Dim3, args: *const *const c_void, shared: usize, stream: StreamHandle,
-    ) {
+    ) unsafe {
         let request = Request { function, grid, block, shared, stream, per_thread, cooperative: false };
         launch(&request, args, &[])
     }
 
     since12 fn __cudaLaunchKernel | __cudaLaunchKernel_ptsz [per_thread] (
         function: u64, grid: Dim3, block: Dim3, args: *const *const c_void, shared: usize, stream: StreamHandle,
-    ) {
+    ) unsafe {
         let request = Request { function, grid, block, shared, stream, per_thread, cooperative: false };
         launch(&request, args, &[])
     }
 
     all fn cudaLaunchCooperativeKernel | cudaLaunchCooperativeKernel_ptsz [per_thread] (
         function: u64, grid: Dim3, block: Dim3, args: *const *const c_void, shared: usize, stream: StreamHandle,
-    ) {
+    ) unsafe {
         let request = Request { function, grid, block, shared, stream, per_thread, cooperative: true };
         launch(&request, args, &[])
     }
 
     // One device is all there is, and its part of such a launch is an ordinary cooperative one.
-    until12 fn cudaLaunchCooperativeKernelMultiDevice(list_of: *const LaunchParams, count: u32, flags: u32) {
+    until12 fn cudaLaunchCooperativeKernelMultiDevice(list_of: *const LaunchParams, count: u32, flags: u32) unsafe {
         if flags & !3 != 0 || count != 1 {
             return Err(Code::INVALID_VALUE);
         }
@@ -117,7 +117,7 @@ runtime! {
 
     all fn cudaLaunchKernelExC | cudaLaunchKernelExC_ptsz [per_thread] (
         config: *const LaunchConfig, function: u64, args: *const *const c_void,
-    ) {
+    ) unsafe {
         let config = get(config)?;
         let Wishes { cooperative, events } = wishes(&list(config.attributes, config.count as usize)?)?;
         let LaunchConfig { grid, block, shared, stream, .. } = config;

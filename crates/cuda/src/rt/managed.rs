@@ -115,7 +115,7 @@ unsafe fn check_batch(
 }
 
 runtime! {
-    all fn cudaMallocManaged(place: *mut u64, bytes: usize, flags: u32) {
+    all fn cudaMallocManaged(place: *mut u64, bytes: usize, flags: u32) unsafe {
         // Attached to all streams 1, or to the host 2.
         if place.is_null() || bytes == 0 || !matches!(flags, 1 | 2) {
             return Err(Code::INVALID_VALUE);
@@ -158,32 +158,32 @@ runtime! {
     only13 fn cudaMemPrefetchBatchAsync | cudaMemPrefetchBatchAsync_ptsz [_per_thread] (
         at: *const u64, bytes: *const usize, count: usize, locations: *const MemLocation, _indices: *const usize,
         location_count: usize, flags: u64, stream: StreamHandle,
-    ) {
+    ) unsafe {
         check_batch(at, bytes, count, Some((locations, location_count)), flags, stream)
     }
 
     // What is discarded may hold anything, so it may as well stay.
     only13 fn cudaMemDiscardBatchAsync | cudaMemDiscardBatchAsync_ptsz [_per_thread] (
         at: *const u64, bytes: *const usize, count: usize, flags: u64, stream: StreamHandle,
-    ) {
+    ) unsafe {
         check_batch(at, bytes, count, None, flags, stream)
     }
 
     only13 fn cudaMemDiscardAndPrefetchBatchAsync | cudaMemDiscardAndPrefetchBatchAsync_ptsz [_per_thread] (
         at: *const u64, bytes: *const usize, count: usize, locations: *const MemLocation, _indices: *const usize,
         location_count: usize, flags: u64, stream: StreamHandle,
-    ) {
+    ) unsafe {
         check_batch(at, bytes, count, Some((locations, location_count)), flags, stream)
     }
 
-    all fn cudaMemRangeGetAttribute(data: *mut c_void, size: usize, attribute: i32, at: u64, bytes: usize) {
+    all fn cudaMemRangeGetAttribute(data: *mut c_void, size: usize, attribute: i32, at: u64, bytes: usize) unsafe {
         with(|core| check_range(core, at, bytes))?;
         put_attribute(data, size, attribute)
     }
 
     all fn cudaMemRangeGetAttributes(
         data: *const *mut c_void, sizes: *const usize, attributes: *const i32, count: usize, at: u64, bytes: usize,
-    ) {
+    ) unsafe {
         with(|core| check_range(core, at, bytes))?;
         if count == 0 {
             return Err(Code::INVALID_VALUE);

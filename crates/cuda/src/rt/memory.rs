@@ -23,14 +23,14 @@ fn host_alloc(place: *mut u64, bytes: usize, flags: u32) -> Result<()> {
 }
 
 runtime! {
-    all fn cudaMalloc(place: *mut u64, bytes: usize) {
+    all fn cudaMalloc(place: *mut u64, bytes: usize) unsafe {
         if place.is_null() {
             return Err(Code::INVALID_VALUE);
         }
         put(place, alloc(bytes, MemoryKind::Device)?)
     }
 
-    all fn cudaMallocPitch(place: *mut u64, pitch: *mut usize, width: usize, height: usize) {
+    all fn cudaMallocPitch(place: *mut u64, pitch: *mut usize, width: usize, height: usize) unsafe {
         if place.is_null() || pitch.is_null() {
             return Err(Code::INVALID_VALUE);
         }
@@ -42,7 +42,7 @@ runtime! {
         put(pitch, bytes as usize)
     }
 
-    all fn cudaMalloc3D(place: *mut PitchedPtr, extent: Extent) {
+    all fn cudaMalloc3D(place: *mut PitchedPtr, extent: Extent) unsafe {
         if place.is_null() {
             return Err(Code::INVALID_VALUE);
         }
@@ -91,7 +91,7 @@ runtime! {
         with(|core| core.unregister(at))
     }
 
-    all fn cudaHostGetDevicePointer(place: *mut u64, host: u64, flags: u32) {
+    all fn cudaHostGetDevicePointer(place: *mut u64, host: u64, flags: u32) unsafe {
         if flags != 0 {
             return Err(Code::INVALID_VALUE);
         }
@@ -100,24 +100,24 @@ runtime! {
         put(place, host)
     }
 
-    all fn cudaHostGetFlags(place: *mut u32, host: u64) {
+    all fn cudaHostGetFlags(place: *mut u32, host: u64) unsafe {
         put(place, with(|core| host_block(core, host))?)
     }
 
-    all fn cudaMemGetInfo(free: *mut usize, total: *mut usize) {
+    all fn cudaMemGetInfo(free: *mut usize, total: *mut usize) unsafe {
         let (of_free, of_total) = with(|core| Ok(core.device.memory_info()))?;
         put(free, of_free as usize)?;
         put(total, of_total as usize)
     }
 
-    before13 fn cudaPointerGetAttributes_11 as cudaPointerGetAttributes(place: *mut PointerAttributes, at: u64) {
+    before13 fn cudaPointerGetAttributes_11 as cudaPointerGetAttributes(place: *mut PointerAttributes, at: u64) unsafe {
         if place.is_null() {
             return Err(Code::INVALID_VALUE);
         }
         put(place, with(|core| Ok(attributes(core, at)))?)
     }
 
-    only13 fn cudaPointerGetAttributes_13 as cudaPointerGetAttributes(place: *mut PointerAttributes13, at: u64) {
+    only13 fn cudaPointerGetAttributes_13 as cudaPointerGetAttributes(place: *mut PointerAttributes13, at: u64) unsafe {
         if place.is_null() {
             return Err(Code::INVALID_VALUE);
         }

@@ -15,7 +15,7 @@ fn no_atomics(place: *mut u32, operations: *const i32, count: u32) -> Result<()>
 }
 
 runtime! {
-    all fn cudaDeviceCanAccessPeer(place: *mut i32, device: i32, peer: i32) {
+    all fn cudaDeviceCanAccessPeer(place: *mut i32, device: i32, peer: i32) unsafe {
         check_device(device)?;
         check_device(peer)?;
         put(place, 0)

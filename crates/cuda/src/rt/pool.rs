@@ -69,13 +69,13 @@ unsafe fn set_attribute(pool: &mut Pool, attribute: i32, value: *const c_void) -
 }
 
 runtime! {
-    all fn cudaMallocAsync | cudaMallocAsync_ptsz [per_thread] (place: *mut u64, bytes: usize, stream: StreamHandle) {
+    all fn cudaMallocAsync | cudaMallocAsync_ptsz [per_thread] (place: *mut u64, bytes: usize, stream: StreamHandle) unsafe {
         alloc(place, bytes, None, stream, per_thread)
     }
 
     all fn cudaMallocFromPoolAsync | cudaMallocFromPoolAsync_ptsz [per_thread] (
         place: *mut u64, bytes: usize, pool: u64, stream: StreamHandle,
-    ) {
+    ) unsafe {
         alloc(place, bytes, Some(pool), stream, per_thread)
     }
 
@@ -86,12 +86,12 @@ runtime! {
         })
     }
 
-    all fn cudaDeviceGetDefaultMemPool(place: *mut u64, device: i32) {
+    all fn cudaDeviceGetDefaultMemPool(place: *mut u64, device: i32) unsafe {
         check_device(device)?;
         put(place, with(|core| Ok(core.pools.default))?)
     }
 
-    all fn cudaDeviceGetMemPool(place: *mut u64, device: i32) {
+    all fn cudaDeviceGetMemPool(place: *mut u64, device: i32) unsafe {
         check_device(device)?;
         put(place, with(|core| Ok(core.pools.current))?)
     }
@@ -105,17 +105,17 @@ runtime! {
         })
     }
 
-    only13 fn cudaMemGetDefaultMemPool(place: *mut u64, location: *const MemLocation, kind: i32) {
+    only13 fn cudaMemGetDefaultMemPool(place: *mut u64, location: *const MemLocation, kind: i32) unsafe {
         let location = get(location)?;
         put(place, with(|core| of_location(core, location, kind, core.pools.default))?)
     }
 
-    only13 fn cudaMemGetMemPool(place: *mut u64, location: *const MemLocation, kind: i32) {
+    only13 fn cudaMemGetMemPool(place: *mut u64, location: *const MemLocation, kind: i32) unsafe {
         let location = get(location)?;
         put(place, with(|core| of_location(core, location, kind, core.pools.current))?)
     }
 
-    only13 fn cudaMemSetMemPool(location: *const MemLocation, kind: i32, pool: u64) {
+    only13 fn cudaMemSetMemPool(location: *const MemLocation, kind: i32, pool: u64) unsafe {
         let location = get(location)?;
         with(|core| {
             core.pools.current = of_location(core, location, kind, pool)?;
@@ -123,7 +123,7 @@ runtime! {
         })
     }
 
-    all fn cudaMemPoolCreate(place: *mut u64, props: *const MemPoolProps) {
+    all fn cudaMemPoolCreate(place: *mut u64, props: *const MemPoolProps) unsafe {
         let props = get(props)?;
         if place.is_null() || props.alloc_type != 1 || props.location.kind != 1 {
             return Err(Code::INVALID_VALUE);
@@ -154,16 +154,16 @@ runtime! {
         with(|core| core.pools.table.get(pool).map(|_| ()))
     }
 
-    all fn cudaMemPoolGetAttribute(pool: u64, attribute: i32, place: *mut c_void) {
+    all fn cudaMemPoolGetAttribute(pool: u64, attribute: i32, place: *mut c_void) unsafe {
         let pool = with(|core| Ok(core.pools.table.get(pool)?.clone()))?;
         put_attribute(&pool, attribute, place)
     }
 
-    all fn cudaMemPoolSetAttribute(pool: u64, attribute: i32, value: *const c_void) {
+    all fn cudaMemPoolSetAttribute(pool: u64, attribute: i32, value: *const c_void) unsafe {
         with(|core| set_attribute(core.pools.table.get_mut(pool)?, attribute, value))
     }
 
-    all fn cudaMemPoolSetAccess(pool: u64, descs: *const MemAccess, count: usize) {
+    all fn cudaMemPoolSetAccess(pool: u64, descs: *const MemAccess, count: usize) unsafe {
         let descs = list(descs, count)?;
         with(|core| core.pools.table.get(pool).map(|_| ()))?;
         descs.iter().try_for_each(|desc| match (desc.location.kind, desc.flags) {
@@ -173,7 +173,7 @@ runtime! {
         })
     }
 
-    all fn cudaMemPoolGetAccess(place: *mut i32, pool: u64, location: *const MemLocation) {
+    all fn cudaMemPoolGetAccess(place: *mut i32, pool: u64, location: *const MemLocation) unsafe {
         let location = get(location)?;
         with(|core| core.pools.table.get(pool).map(|_| ()))?;
         match location.kind {
@@ -190,7 +190,7 @@ runtime! {
         with(|_| Ok(()))
     }
 
-    all fn cudaDeviceGetGraphMemAttribute(device: i32, attribute: i32, place: *mut u64) {
+    all fn cudaDeviceGetGraphMemAttribute(device: i32, attribute: i32, place: *mut u64) unsafe {
         check_device(device)?;
         if !(0..=3).contains(&attribute) {
             return Err(Code::INVALID_VALUE);
@@ -202,7 +202,7 @@ runtime! {
         put(place, if attribute % 2 == 0 { used } else { high })
     }
 
-    all fn cudaDeviceSetGraphMemAttribute(device: i32, attribute: i32, value: *const u64) {
+    all fn cudaDeviceSetGraphMemAttribute(device: i32, attribute: i32, value: *const u64) unsafe {
         check_device(device)?;
         let value = get(value)?;
         if !matches!(attribute, 1 | 3) || value != 0 {

@@ -123,7 +123,7 @@ thread_local! {
 }
 
 runtime! {
-    all fn __cudaPopCallConfiguration(grid: *mut Dim3, block: *mut Dim3, shared: *mut usize, stream: *mut StreamHandle) {
+    all fn __cudaPopCallConfiguration(grid: *mut Dim3, block: *mut Dim3, shared: *mut usize, stream: *mut StreamHandle) unsafe {
         let top = CONFIGURATIONS.try_with(|stack| stack.borrow_mut().pop()).ok().flatten();
         let top = top.ok_or(Code::MISSING_CONFIGURATION)?;
         put(grid, top.0)?;
@@ -133,7 +133,7 @@ runtime! {
     }
 
     // The host's address is the handle: programs keep it for ever, through resets of the device.
-    since12 fn __cudaGetKernel(kernel: *mut u64, host: u64) {
+    since12 fn __cudaGetKernel(kernel: *mut u64, host: u64) unsafe {
         if !registry::is_kernel(host) {
             return Err(Code::INVALID_DEVICE_FUNCTION);
         }

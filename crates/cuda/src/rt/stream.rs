@@ -146,7 +146,7 @@ runtime! {
         create(place, flags, priority)
     }
 
-    all fn cudaDeviceGetStreamPriorityRange(least: *mut i32, greatest: *mut i32) {
+    all fn cudaDeviceGetStreamPriorityRange(least: *mut i32, greatest: *mut i32) unsafe {
         with(|_| Ok(()))?;
         optional(least, 0);
         optional(greatest, -5);
@@ -166,19 +166,19 @@ runtime! {
         wait(stream, per_thread)
     }
 
-    all fn cudaStreamGetFlags | cudaStreamGetFlags_ptsz [per_thread] (stream: StreamHandle, place: *mut u32) {
+    all fn cudaStreamGetFlags | cudaStreamGetFlags_ptsz [per_thread] (stream: StreamHandle, place: *mut u32) unsafe {
         put(place, with(|core| state(core, stream, per_thread))?.0)
     }
 
-    all fn cudaStreamGetPriority | cudaStreamGetPriority_ptsz [per_thread] (stream: StreamHandle, place: *mut i32) {
+    all fn cudaStreamGetPriority | cudaStreamGetPriority_ptsz [per_thread] (stream: StreamHandle, place: *mut i32) unsafe {
         put(place, with(|core| state(core, stream, per_thread))?.1)
     }
 
-    since12 fn cudaStreamGetId | cudaStreamGetId_ptsz [per_thread] (stream: StreamHandle, place: *mut u64) {
+    since12 fn cudaStreamGetId | cudaStreamGetId_ptsz [per_thread] (stream: StreamHandle, place: *mut u64) unsafe {
         put(place, u64::from(with(|core| state(core, stream, per_thread))?.2.0))
     }
 
-    since12 fn cudaStreamGetDevice | cudaStreamGetDevice_ptsz [per_thread] (stream: StreamHandle, place: *mut i32) {
+    since12 fn cudaStreamGetDevice | cudaStreamGetDevice_ptsz [per_thread] (stream: StreamHandle, place: *mut i32) unsafe {
         with(|core| core.stream(stream, per_thread))?;
         put(place, 0)
     }
@@ -186,7 +186,7 @@ runtime! {
     // Attributes are hints about caches, waiting and order of memory; none has an effect, but the priority is told.
     all fn cudaStreamGetAttribute | cudaStreamGetAttribute_ptsz [per_thread] (
         stream: StreamHandle, attribute: i32, place: *mut [u64; 8],
-    ) {
+    ) unsafe {
         let (_, priority, _) = with(|core| state(core, stream, per_thread))?;
         let mut value = [0; 8];
         match attribute {
@@ -201,7 +201,7 @@ runtime! {
 
     all fn cudaStreamSetAttribute | cudaStreamSetAttribute_ptsz [per_thread] (
         stream: StreamHandle, attribute: i32, value: *const [u64; 8],
-    ) {
+    ) unsafe {
         get(value)?;
         with(|core| core.stream(stream, per_thread))?;
         if matches!(attribute, 1 | 3 | 8 | 9 | 10) { Ok(()) } else { Err(Code::INVALID_VALUE) }
@@ -216,7 +216,7 @@ runtime! {
 
     all fn cudaStreamAddCallback | cudaStreamAddCallback_ptsz [per_thread] (
         stream: StreamHandle, call: Option<StreamCallback>, data: *mut c_void, flags: u32,
-    ) {
+    ) unsafe {
         let call = call.ok_or(Code::INVALID_VALUE)?;
         if flags != 0 {
             return Err(Code::INVALID_VALUE);
@@ -231,13 +231,13 @@ runtime! {
 
     all fn cudaLaunchHostFunc | cudaLaunchHostFunc_ptsz [per_thread] (
         stream: StreamHandle, call: Option<HostFn>, data: *mut c_void,
-    ) {
+    ) unsafe {
         host_function(stream, per_thread, call, data)
     }
 
     only13 fn cudaLaunchHostFunc_v2 | cudaLaunchHostFunc_v2_ptsz [per_thread] (
         stream: StreamHandle, call: Option<HostFn>, data: *mut c_void, mode: u32,
-    ) {
+    ) unsafe {
         if mode > 1 {
             return Err(Code::INVALID_VALUE);
         }
@@ -256,7 +256,7 @@ runtime! {
 
     since12 fn cudaStreamBeginCaptureToGraph | cudaStreamBeginCaptureToGraph_ptsz [per_thread] (
         stream: StreamHandle, graph: GraphHandle, nodes: *const NodeHandle, _edges: *const EdgeData, count: usize, mode: i32,
-    ) {
+    ) unsafe {
         if !(0..=2).contains(&mode) {
             return Err(Code::INVALID_VALUE);
         }
@@ -267,7 +267,7 @@ runtime! {
         })
     }
 
-    all fn cudaStreamEndCapture | cudaStreamEndCapture_ptsz [per_thread] (stream: StreamHandle, place: *mut GraphHandle) {
+    all fn cudaStreamEndCapture | cudaStreamEndCapture_ptsz [per_thread] (stream: StreamHandle, place: *mut GraphHandle) unsafe {
         let graph = with(|core| {
             let stream = core.stream(stream, per_thread)?;
             core.end_capture(stream)
@@ -278,7 +278,7 @@ runtime! {
         put(place, graph?)
     }
 
-    all fn cudaStreamIsCapturing | cudaStreamIsCapturing_ptsz [per_thread] (stream: StreamHandle, place: *mut i32) {
+    all fn cudaStreamIsCapturing | cudaStreamIsCapturing_ptsz [per_thread] (stream: StreamHandle, place: *mut i32) unsafe {
         let to = CaptureInfo {
             status: place,
             id: std::ptr::null_mut(),
@@ -293,7 +293,7 @@ runtime! {
     before13 fn cudaStreamGetCaptureInfo_11 as cudaStreamGetCaptureInfo
         | cudaStreamGetCaptureInfo_11_ptsz as cudaStreamGetCaptureInfo_ptsz [per_thread] (
         stream: StreamHandle, status: *mut i32, id: *mut u64,
-    ) {
+    ) unsafe {
         let none = std::ptr::null_mut();
         let to = CaptureInfo { status, id, graph: none, nodes: none.cast(), edges: none.cast(), count: none.cast() };
         capture_info(stream, per_thread, to)
@@ -302,7 +302,7 @@ runtime! {
     until12 fn cudaStreamGetCaptureInfo_v2 | cudaStreamGetCaptureInfo_v2_ptsz [per_thread] (
         stream: StreamHandle, status: *mut i32, id: *mut u64, graph: *mut GraphHandle, nodes: *mut *const NodeHandle,
         count: *mut usize,
-    ) {
+    ) unsafe {
         let to = CaptureInfo { status, id, graph, nodes, edges: std::ptr::null_mut(), count };
         capture_info(stream, per_thread, to)
     }
@@ -310,7 +310,7 @@ runtime! {
     only12 fn cudaStreamGetCaptureInfo_v3 | cudaStreamGetCaptureInfo_v3_ptsz [per_thread] (
         stream: StreamHandle, status: *mut i32, id: *mut u64, graph: *mut GraphHandle, nodes: *mut *const NodeHandle,
         edges: *mut *const EdgeData, count: *mut usize,
-    ) {
+    ) unsafe {
         capture_info(stream, per_thread, CaptureInfo { status, id, graph, nodes, edges, count })
     }
 
@@ -318,31 +318,31 @@ runtime! {
         | cudaStreamGetCaptureInfo_13_ptsz as cudaStreamGetCaptureInfo_ptsz [per_thread] (
         stream: StreamHandle, status: *mut i32, id: *mut u64, graph: *mut GraphHandle, nodes: *mut *const NodeHandle,
         edges: *mut *const EdgeData, count: *mut usize,
-    ) {
+    ) unsafe {
         capture_info(stream, per_thread, CaptureInfo { status, id, graph, nodes, edges, count })
     }
 
     before13 fn cudaStreamUpdateCaptureDependencies_11 as cudaStreamUpdateCaptureDependencies
         | cudaStreamUpdateCaptureDependencies_11_ptsz as cudaStreamUpdateCaptureDependencies_ptsz [per_thread] (
         stream: StreamHandle, nodes: *const NodeHandle, count: usize, flags: u32,
-    ) {
+    ) unsafe {
         update_dependencies(stream, per_thread, nodes, count, flags)
     }
 
     only12 fn cudaStreamUpdateCaptureDependencies_v2 | cudaStreamUpdateCaptureDependencies_v2_ptsz [per_thread] (
         stream: StreamHandle, nodes: *const NodeHandle, _edges: *const EdgeData, count: usize, flags: u32,
-    ) {
+    ) unsafe {
         update_dependencies(stream, per_thread, nodes, count, flags)
     }
 
     only13 fn cudaStreamUpdateCaptureDependencies_13 as cudaStreamUpdateCaptureDependencies
         | cudaStreamUpdateCaptureDependencies_13_ptsz as cudaStreamUpdateCaptureDependencies_ptsz [per_thread] (
         stream: StreamHandle, nodes: *const NodeHandle, _edges: *const EdgeData, count: usize, flags: u32,
-    ) {
+    ) unsafe {
         update_dependencies(stream, per_thread, nodes, count, flags)
     }
 
-    all fn cudaThreadExchangeStreamCaptureMode(mode: *mut i32) {
+    all fn cudaThreadExchangeStreamCaptureMode(mode: *mut i32) unsafe {
         let wanted = get(mode)?;
         if !(0..=2).contains(&wanted) {
             return Err(Code::INVALID_VALUE);

@@ -43,12 +43,12 @@ fn copy_on(
 }
 
 runtime! {
-    all fn cudaGetSymbolAddress(place: *mut u64, symbol: u64) {
+    all fn cudaGetSymbolAddress(place: *mut u64, symbol: u64) unsafe {
         let (at, _) = with(|core| registry::variable(core, symbol))?;
         put(place, at)
     }
 
-    all fn cudaGetSymbolSize(place: *mut usize, symbol: u64) {
+    all fn cudaGetSymbolSize(place: *mut usize, symbol: u64) unsafe {
         let (_, bytes) = with(|core| registry::variable(core, symbol))?;
         put(place, bytes as usize)
     }

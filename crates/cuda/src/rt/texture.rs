@@ -225,13 +225,13 @@ fn wide_resource(object: &Object) -> ResourceDesc13 {
 runtime! {
     in11 fn cudaCreateTextureObject_11 as cudaCreateTextureObject(
         place: *mut u64, resource: *const ResourceDesc, texture: *const TextureDesc, view: *const ResourceViewDesc,
-    ) {
+    ) unsafe {
         create(place, resource, texture, false, view)
     }
 
     only11 fn cudaCreateTextureObject_v2(
         place: *mut u64, resource: *const ResourceDesc, texture: *const TextureDesc12, view: *const ResourceViewDesc,
-    ) {
+    ) unsafe {
         let seamless = get(texture)?.seamless_cubemap != 0;
         create(place, resource, texture.cast(), seamless, view)
     }
@@ -239,7 +239,7 @@ runtime! {
     // The layouts of 13 begin as those of 12 do.
     since12 fn cudaCreateTextureObject_12 as cudaCreateTextureObject(
         place: *mut u64, resource: *const ResourceDesc, texture: *const TextureDesc12, view: *const ResourceViewDesc,
-    ) {
+    ) unsafe {
         let seamless = get(texture)?.seamless_cubemap != 0;
         create(place, resource, texture.cast(), seamless, view)
     }
@@ -250,43 +250,43 @@ runtime! {
 
     before13 fn cudaGetTextureObjectResourceDesc_11 as cudaGetTextureObjectResourceDesc(
         place: *mut ResourceDesc, handle: u64,
-    ) {
+    ) unsafe {
         put(place, resource_desc(&object(handle, false)?.resource))
     }
 
     only13 fn cudaGetTextureObjectResourceDesc_13 as cudaGetTextureObjectResourceDesc(
         place: *mut ResourceDesc13, handle: u64,
-    ) {
+    ) unsafe {
         put(place, wide_resource(&object(handle, false)?))
     }
 
-    in11 fn cudaGetTextureObjectTextureDesc_11 as cudaGetTextureObjectTextureDesc(place: *mut TextureDesc, handle: u64) {
+    in11 fn cudaGetTextureObjectTextureDesc_11 as cudaGetTextureObjectTextureDesc(place: *mut TextureDesc, handle: u64) unsafe {
         put(place, reading(handle)?.head)
     }
 
-    only11 fn cudaGetTextureObjectTextureDesc_v2(place: *mut TextureDesc12, handle: u64) {
+    only11 fn cudaGetTextureObjectTextureDesc_v2(place: *mut TextureDesc12, handle: u64) unsafe {
         put(place, reading(handle)?)
     }
 
     since12 fn cudaGetTextureObjectTextureDesc_12 as cudaGetTextureObjectTextureDesc(
         place: *mut TextureDesc12, handle: u64,
-    ) {
+    ) unsafe {
         put(place, reading(handle)?)
     }
 
     before13 fn cudaGetTextureObjectResourceViewDesc_11 as cudaGetTextureObjectResourceViewDesc(
         place: *mut ResourceViewDesc, handle: u64,
-    ) {
+    ) unsafe {
         put(place, view_desc(object(handle, false)?.view))
     }
 
     only13 fn cudaGetTextureObjectResourceViewDesc_13 as cudaGetTextureObjectResourceViewDesc(
         place: *mut ResourceViewDesc13, handle: u64,
-    ) {
+    ) unsafe {
         put(place, ResourceViewDesc13 { head: view_desc(object(handle, false)?.view), reserved: [0; 16] })
     }
 
-    all fn cudaCreateSurfaceObject(place: *mut u64, resource: *const ResourceDesc) {
+    all fn cudaCreateSurfaceObject(place: *mut u64, resource: *const ResourceDesc) unsafe {
         if place.is_null() {
             return Err(Code::INVALID_VALUE);
         }
@@ -300,13 +300,13 @@ runtime! {
 
     before13 fn cudaGetSurfaceObjectResourceDesc_11 as cudaGetSurfaceObjectResourceDesc(
         place: *mut ResourceDesc, handle: u64,
-    ) {
+    ) unsafe {
         put(place, resource_desc(&object(handle, true)?.resource))
     }
 
     only13 fn cudaGetSurfaceObjectResourceDesc_13 as cudaGetSurfaceObjectResourceDesc(
         place: *mut ResourceDesc13, handle: u64,
-    ) {
+    ) unsafe {
         put(place, wide_resource(&object(handle, true)?))
     }
 }

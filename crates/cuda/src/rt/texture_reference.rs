@@ -86,7 +86,7 @@ unsafe fn put_offset(place: *mut usize) {
 }
 
 runtime! {
-    only11 fn cudaBindTexture(offset: *mut usize, reference: u64, at: u64, desc: *const ChannelDesc, bytes: usize) {
+    only11 fn cudaBindTexture(offset: *mut usize, reference: u64, at: u64, desc: *const ChannelDesc, bytes: usize) unsafe {
         put_offset(offset);
         bind(reference, false, desc, |_, format| {
             Ok(Resource::Linear { at, bytes: bytes as u64, format: format.ok_or(Code::INVALID_VALUE)? })
@@ -95,7 +95,7 @@ runtime! {
 
     only11 fn cudaBindTexture2D(
         offset: *mut usize, reference: u64, at: u64, desc: *const ChannelDesc, width: usize, height: usize, pitch: usize,
-    ) {
+    ) unsafe {
         put_offset(offset);
         let (width, height, pitch) = (width as u64, height as u64, pitch as u64);
         bind(reference, false, desc, |_, format| {
@@ -103,15 +103,15 @@ runtime! {
         })
     }
 
-    only11 fn cudaBindTextureToArray(reference: u64, array: ArrayHandle, desc: *const ChannelDesc) {
+    only11 fn cudaBindTextureToArray(reference: u64, array: ArrayHandle, desc: *const ChannelDesc) unsafe {
         bind(reference, false, desc, |_, _| Ok(Resource::Array(array)))
     }
 
-    only11 fn cudaBindTextureToMipmappedArray(reference: u64, mipmap: u64, desc: *const ChannelDesc) {
+    only11 fn cudaBindTextureToMipmappedArray(reference: u64, mipmap: u64, desc: *const ChannelDesc) unsafe {
         bind(reference, false, desc, |_, _| Ok(Resource::Mipmap(mipmap)))
     }
 
-    only11 fn cudaBindSurfaceToArray(reference: u64, array: ArrayHandle, desc: *const ChannelDesc) {
+    only11 fn cudaBindSurfaceToArray(reference: u64, array: ArrayHandle, desc: *const ChannelDesc) unsafe {
         bind(reference, true, desc, |_, _| Ok(Resource::Array(array)))
     }
 
@@ -120,18 +120,18 @@ runtime! {
         find(reference, false).map(|_| ())
     }
 
-    only11 fn cudaGetTextureAlignmentOffset(offset: *mut usize, reference: u64) {
+    only11 fn cudaGetTextureAlignmentOffset(offset: *mut usize, reference: u64) unsafe {
         find(reference, false)?;
         put(offset, 0)
     }
 
     // The host's variable is the reference.
-    only11 fn cudaGetTextureReference(place: *mut u64, symbol: u64) {
+    only11 fn cudaGetTextureReference(place: *mut u64, symbol: u64) unsafe {
         find(symbol, false)?;
         put(place, symbol)
     }
 
-    only11 fn cudaGetSurfaceReference(place: *mut u64, symbol: u64) {
+    only11 fn cudaGetSurfaceReference(place: *mut u64, symbol: u64) unsafe {
         find(symbol, true)?;
         put(place, symbol)
     }

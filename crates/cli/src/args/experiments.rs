@@ -222,7 +222,7 @@ pub struct EngineArgs {
     #[arg(long, value_enum, value_name = "ENGINE", default_value = "local")]
     pub engine: Engine,
 
-    /// With `--engine slurm`: leave the tasks in the queue and return; the same command takes the results later
+    /// With `--engine slurm`: leave the tasks in the queue and return; repeat the command to collect the results
     #[arg(long)]
     pub detach: bool,
 
@@ -295,7 +295,7 @@ impl EngineArgs {
 pub enum SweepCommand {
     /// Show which points of a folder are done, running, waiting, failed or lost, and the time left
     Status(SweepStatusArgs),
-    /// Take the tasks of a folder back that wait or run on Slurm; points that are done are kept
+    /// Cancel the waiting and running Slurm tasks of a folder; finished points are kept
     Cancel(SweepCancelArgs),
     /// Run the points of an array task: what the script of a batch calls
     #[command(hide = true)]

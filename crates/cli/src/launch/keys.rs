@@ -33,7 +33,7 @@ pub struct Section {
     pub keys: &'static [Key],
 }
 
-const fn key(name: &'static str, kind: ValueKind, doc: &'static str) -> Key {
+pub const fn key(name: &'static str, kind: ValueKind, doc: &'static str) -> Key {
     Key { name, kind, doc }
 }
 

@@ -156,9 +156,9 @@ impl<'a> Engine<'a> {
         if !open.is_empty() {
             let rows = queue::rows(open.iter().map(|open| open.batch.name())).map_err(|error| {
                 Failure::usage(format!(
-                    "`squeue` does not tell whether tasks of this folder are in the queue: {error}"
+                    "cannot find out from `squeue` whether tasks of this folder are in the queue: {error}"
                 ))
-                .help("wait until the cluster answers, and give the same command again")
+                .help("wait until the cluster answers, then repeat the command")
             })?;
             for mut one in open {
                 one.look(&rows);
@@ -193,7 +193,7 @@ impl<'a> Engine<'a> {
         }
         if joined > 0 {
             let message = format!(
-                "{joined} tasks of this folder are in the queue already: they are joined, and none of their points is submitted again"
+                "{joined} tasks of this folder are in the queue already: they are joined, and their points are not submitted again"
             );
             self.folder.log(&message);
             self.console.note(&message);
@@ -256,7 +256,7 @@ impl<'a> Engine<'a> {
                     self.open.push(open);
                     self.wave = self.wave.saturating_mul(2).min(self.most_tasks);
                     if self.pause.take().is_some() {
-                        self.console.note("the queue takes tasks again");
+                        self.console.note("the queue accepts tasks again");
                     }
                 }
                 Err(refusal) => {
@@ -318,16 +318,14 @@ impl<'a> Engine<'a> {
                 // Nothing that was submitted is left to itself.
                 queue::cancel(self.open.iter().map(|open| open.batch.name()))?;
                 self.open.iter().try_for_each(|open| open.batch.close())?;
-                return Err(Failure::usage(format!("Slurm does not take the job: {reason}")).help(
+                return Err(Failure::usage(format!("Slurm rejected the job: {reason}")).help(
                     "`[slurm]` in the sweep file has keys for partition, account, time, memory and further options of `sbatch`",
                 ));
             }
             Refusal::Full(reason) if tasks > 1 => {
                 self.wave = tasks / 2;
-                self.folder.log(&format!(
-                    "an array of {tasks} tasks was refused, {} are tried: {reason}",
-                    self.wave
-                ));
+                self.folder
+                    .log(&format!("an array of {tasks} tasks was rejected, trying {}: {reason}", self.wave));
                 return Ok(());
             }
             Refusal::Full(reason) => format!("the queue is full ({reason})"),
@@ -337,8 +335,7 @@ impl<'a> Engine<'a> {
         let poll = Duration::from_secs_f64(self.settings.poll_seconds);
         let length = self.pause.map_or(poll, |(_, length)| length * 2).min(LONGEST_PAUSE);
         self.pause = Some((Instant::now() + length, length));
-        let message =
-            format!("{reason}: {points} points wait for room, and are tried again from time to time");
+        let message = format!("{reason}: {points} points wait for the queue, and are submitted later");
         self.folder.log(&message);
         if first {
             self.console.note(&message);
@@ -481,7 +478,8 @@ impl<'a> Engine<'a> {
                     again.len()
                 );
                 if let Some((name, memory_mb)) = more {
-                    message += &format!("; {name} was killed for its memory, and gets {memory_mb} MB");
+                    message +=
+                        &format!("; {name} exceeded its memory, and is submitted again with {memory_mb} MB");
                 }
                 self.folder.log(&message);
                 self.watch.event(&message, self.console);
@@ -516,9 +514,9 @@ impl<'a> Engine<'a> {
         match left {
             0 => self
                 .console
-                .note(&format!("{live} tasks were taken back: nothing of this folder is in the queue")),
+                .note(&format!("{live} tasks were cancelled: no task of this folder is in the queue")),
             _ => self.console.warn(&format!(
-                "{left} tasks are cancelled and have not left the queue yet; `squeue --name={}` shows them",
+                "{left} cancelled tasks have not left the queue yet; `squeue --name={}` shows them",
                 names.join(",")
             )),
         }
@@ -540,7 +538,7 @@ impl<'a> Engine<'a> {
         let mut message = format!("{tasks} tasks with {points} points are in the queue, and stay there");
         if left > 0 {
             message +=
-                &format!("; {left} points found no room: the same command submits them when there is some");
+                &format!("; {left} points do not fit into the queue: repeat the command to submit them");
         }
         self.folder.log(&message);
         self.console.result(&format!("{message}\n"));
@@ -552,7 +550,7 @@ impl<'a> Engine<'a> {
         let tasks: usize = self.open.iter().map(|open| open.members.len()).sum();
         if tasks > 0 {
             let message = format!(
-                "{} of {} points are there, {tasks} tasks are in the queue, {} points wait; estimates are from {}",
+                "{} of {} points are done, {tasks} tasks are in the queue, {} points wait; times are estimated from {}",
                 self.there,
                 self.tasks.len(),
                 self.todo.len(),

@@ -46,7 +46,7 @@ impl Case<'_> {
             return Fate::Failed(reason.to_owned());
         }
         if *self.end == End::Cancelled {
-            return Fate::Failed("its job was cancelled; the same command submits it again".to_owned());
+            return Fate::Failed("its job was cancelled; repeat the command to submit it again".to_owned());
         }
         // What waited for another point is run again; a task that began none is tried a few times, like a point that ends its task.
         if !running && self.began {
@@ -57,7 +57,7 @@ impl Case<'_> {
             return match memory_mb > self.memory_mb {
                 false => Fate::Again { tries, memory_mb: memory_mb.saturating_mul(2) },
                 true => Fate::Failed(format!(
-                    "killed for its memory: {} MB were not enough, nor were {memory_mb}; `memory` in `[slurm]` gives tasks more",
+                    "killed because it exceeded its memory: {} MB were not enough, nor were {memory_mb}; raise `memory` in `[slurm]`",
                     self.memory_mb
                 )),
             };
@@ -65,7 +65,7 @@ impl Case<'_> {
         if running && *self.end == End::Timeout && !self.ran_others {
             let minutes = self.limits.time_minutes;
             return Fate::Failed(format!(
-                "it did not end within {minutes} minutes, the time limit of its task; `time` in `[slurm]` gives tasks more"
+                "it did not end within {minutes} minutes, the time limit of its task; raise `time` in `[slurm]`"
             ));
         }
         let most = if matches!(self.end, End::Lost(_)) { LOST_TRIES } else { TRIES };

@@ -110,7 +110,7 @@ impl Open {
                 Some(Stand::Pending(reason)) if held(reason) => Some(reason.clone()),
                 _ => None,
             })?;
-        Some(format!("Slurm holds job {job} back ({reason}); `scontrol release {job}` lets it go on"))
+        Some(format!("Slurm holds job {job} back ({reason}); `scontrol release {job}` releases it"))
     }
 
     /// Reads on in the journals of tasks that are not settled.

@@ -42,7 +42,7 @@ pub fn prepare(
 ) -> Result<Option<Settings>, Failure> {
     if how.engine == Engine::Local {
         return match how.detach || how.slurm.is_some() {
-            true => Err(Failure::usage("`--detach` and `--slurm` are about tasks on Slurm")
+            true => Err(Failure::usage("`--detach` and `--slurm` apply only to tasks on Slurm")
                 .help("add `--engine slurm`")),
             false => Ok(None),
         };

@@ -111,7 +111,7 @@ pub fn check() -> Result<(), Failure> {
         if let Err(error) = call(program, &["--version"]).map(drop)
             && error.kind() == ErrorKind::NotFound
         {
-            return Err(Failure::usage(format!("there is no `{program}` on this machine, so that nothing can be submitted to Slurm"))
+            return Err(Failure::usage(format!("`{program}` was not found, so nothing can be submitted to Slurm"))
                 .help("log in to a machine of the cluster that submits jobs, or load its Slurm module; without `--engine slurm` the points run on this machine"));
         }
     }
@@ -280,7 +280,7 @@ pub fn cancel<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
         let words: Vec<_> = words.iter().map(String::as_str).collect();
         let failed = |message: String| {
             Failure::new(Exit::Io, format!("`scancel` failed: {message}"))
-                .help(format!("`scancel {}` takes the jobs back", words[1]))
+                .help(format!("`scancel {}` cancels the jobs", words[1]))
         };
         let (ok, _, err) = call("scancel", &words).map_err(|error| failed(error.to_string()))?;
         if !ok {

@@ -13,7 +13,7 @@ use warpwatt_ptx::Diagnostic;
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
 use crate::job::read_text;
-use crate::launch::keys::{Key, Section, ValueKind};
+use crate::launch::keys::{Section, ValueKind, key};
 use crate::launch::table::{Entry, Problems, Read, Table, span};
 
 /// Memory of a task unless the file says otherwise. A simulation on one thread stays below a tenth of it.
@@ -26,20 +26,16 @@ const POLL_SECONDS: f64 = 10.0;
 /// The most minutes that a time limit can have: a year.
 const MOST_MINUTES: u64 = 366 * 24 * 60;
 
-const fn key(name: &'static str, kind: ValueKind, doc: &'static str) -> Key {
-    Key { name, kind, doc }
-}
-
 pub const SLURM: Section = Section {
     name: "table `[slurm]`",
-    doc: "What array tasks on Slurm may use.",
+    doc: "Resources and length of array tasks on Slurm.",
     keys: &[
         key(
             "partition",
             ValueKind::Text,
             "The partition, or several with commas; the cluster's default when left out.",
         ),
-        key("account", ValueKind::Text, "The account that pays; the user's default when left out."),
+        key("account", ValueKind::Text, "Account that is charged; the user's default when left out."),
         key(
             "time",
             ValueKind::Text,
@@ -53,7 +49,7 @@ pub const SLURM: Section = Section {
         key(
             "cpus",
             ValueKind::Count,
-            "Cores of a task, and so points that it runs at a time; 1 when left out.",
+            "Cores of a task, which are the points that it runs in parallel; 1 when left out.",
         ),
         key("sbatch", ValueKind::Args, "More options for `sbatch`, a list of texts such as [\"--qos=low\"]."),
         key(
@@ -64,24 +60,24 @@ pub const SLURM: Section = Section {
         key(
             "point_seconds",
             ValueKind::Number,
-            "What a point takes, instead of the estimate; programs of `command` are taken for 60 when left out.",
+            "Time of a point, instead of the estimate; the estimate for programs of `command` is 60.",
         ),
         key(
             "max_array",
             ValueKind::Count,
-            "Most tasks of one array job; the cluster's MaxArraySize when left out.",
+            "Maximum number of tasks of one array job; the cluster's MaxArraySize when left out.",
         ),
         key(
             "max_queued",
             ValueKind::Count,
-            "Most tasks of this sweep that wait or run at a time; 1000 when left out. The others are submitted as these end.",
+            "Maximum number of tasks of this sweep in the queue; 1000 when left out. More tasks are submitted as these end.",
         ),
         key(
             "grace_seconds",
             ValueKind::Number,
-            "Time that a result may take to appear after its task ended, on a file system that lags; 60 when left out.",
+            "How long a result may take to appear after the end of its task, on a slow network file system; 60 when left out.",
         ),
-        key("poll_seconds", ValueKind::Number, "Time between two looks at the queue; 10 when left out."),
+        key("poll_seconds", ValueKind::Number, "Interval between queries of the queue; 10 when left out."),
     ],
 };
 
@@ -256,7 +252,7 @@ fn word(table: &Table, key: &str, problems: &mut Problems) -> Read<Option<String
         match text.is_empty() || text.contains(|c: char| c.is_whitespace() || c.is_control()) {
             true => problems.error(
                 entry.span,
-                format!("`{key}` is `{}`, which no {key} is called", text.escape_debug()),
+                format!("`{}` is not a valid {key}", text.escape_debug()),
                 "write its name without spaces, or leave the key out",
             ),
             false => Ok(text.to_owned()),
@@ -270,8 +266,8 @@ fn whole(table: &Table, key: &str, least: u64, most: u64, problems: &mut Problem
         match value < least {
             true => problems.error(
                 entry.span,
-                format!("`{key}` is {value}, which is not possible here"),
-                format!("it can be {least} to {most}"),
+                format!("invalid {key} = {value}"),
+                format!("allowed: {least}–{most}"),
             ),
             false => Ok(value),
         }
@@ -285,8 +281,8 @@ fn number(table: &Table, key: &str, least: f64, most: f64, problems: &mut Proble
             true => Ok(value),
             false => problems.error(
                 entry.span,
-                format!("`{key}` is {value}, which is not possible here"),
-                format!("it can be {least} to {most}"),
+                format!("invalid {key} = {value}"),
+                format!("allowed: {least}–{most}"),
             ),
         }
     })
@@ -301,7 +297,7 @@ fn minutes(entry: &Entry, problems: &mut Problems) -> Read<u64> {
     };
     match found.filter(|minutes| (1..=MOST_MINUTES).contains(minutes)) {
         Some(minutes) => Ok(minutes),
-        None => problems.error(entry.span, "`time` is no time limit of at least a minute", help),
+        None => problems.error(entry.span, "`time` is not a time limit of at least a minute", help),
     }
 }
 
@@ -334,7 +330,7 @@ fn megabytes(entry: &Entry, problems: &mut Problems) -> Read<u64> {
         Some(megabytes) => Ok(megabytes),
         None => problems.error(
             entry.span,
-            "`memory` is no amount of at least 64 megabytes",
+            "`memory` is not an amount of at least 64 megabytes",
             "write megabytes, such as 2048, or a text such as \"2G\" or \"500M\"",
         ),
     }
@@ -365,7 +361,7 @@ fn more(entry: &Entry, problems: &mut Problems) -> Read<Vec<String>> {
         if !text.starts_with('-') {
             return problems.error(
                 cell.span,
-                format!("`{}` is no option of `sbatch`", text.escape_debug()),
+                format!("`{}` is not an option of `sbatch`", text.escape_debug()),
                 "write an option with its value as one text, such as \"--qos=low\"",
             );
         }

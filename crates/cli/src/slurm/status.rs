@@ -40,7 +40,7 @@ impl Where {
         (Where::Done, "done", ""),
         (Where::Running, "running", ""),
         (Where::Waiting, "waiting", "in tasks that wait or run"),
-        (Where::Late, "late", "their tasks are over, and results may still appear"),
+        (Where::Late, "late", "their tasks have ended, and results may still appear"),
         (Where::Failed, "failed", ""),
         (Where::Lost, "lost", "their tasks ended without them"),
         (Where::Unsubmitted, "unsubmitted", "in no task"),
@@ -68,7 +68,7 @@ pub fn status(
 ) -> Result<Exit, Failure> {
     let out = opened(out)?;
     let points = points.or_else(|| state::read_points(&out)).ok_or_else(|| {
-        Failure::usage(format!("{} does not say which points it is to have", out.display()))
+        Failure::usage(format!("{} has no list of points", out.display()))
             .help("it was not run with `--engine slurm`: name the sweep file instead, as `warpwatt sweep status FILE.toml --out DIR`")
     })?;
     let status = Status::new(&out, points, console)?;
@@ -92,10 +92,8 @@ pub fn cancel(out: &Path, console: &Console) -> Result<Exit, Failure> {
     for batch in &open {
         batch.close()?;
     }
-    console.result(&format!(
-        "the tasks of {} batches are taken back; points that are done are kept\n",
-        open.len()
-    ));
+    console
+        .result(&format!("the tasks of {} batches were cancelled; finished points are kept\n", open.len()));
     Ok(Exit::Ok)
 }
 
@@ -114,13 +112,13 @@ pub fn guard(out: &Path, console: &Console) -> Result<(), Failure> {
                     out.display()
                 ))
                 .help(format!(
-                    "`--engine slurm` waits for them; `warpwatt sweep cancel {}` takes them back",
+                    "`--engine slurm` waits for them; `warpwatt sweep cancel {}` cancels them",
                     out.display()
                 )));
             }
         }
         Err(error) => console.warn(&format!(
-            "points of {} were submitted to Slurm, which does not tell whether they still run: {error}",
+            "points of {} were submitted to Slurm, and it is unknown whether they still run: {error}",
             out.display()
         )),
     }
@@ -129,8 +127,11 @@ pub fn guard(out: &Path, console: &Console) -> Result<(), Failure> {
 
 fn opened(out: &Path) -> Result<PathBuf, Failure> {
     if !out.join(folder::POINTS).is_dir() {
-        return Err(Failure::usage(format!("{} is no folder of a sweep or of a paper", out.display()))
-            .help("name the folder that `--out` named, or the sweep file with `--out DIR`"));
+        return Err(Failure::usage(format!(
+            "{} is not a result folder of a sweep or a paper",
+            out.display()
+        ))
+        .help("name the folder that `--out` named, or the sweep file with `--out DIR`"));
     }
     std::path::absolute(out).map_err(|error| Failure::io("find", out, &error))
 }
@@ -147,8 +148,7 @@ impl Status {
         match queue::rows(open.iter().map(|open| open.batch.name())) {
             Ok(rows) => open.iter_mut().for_each(|open| open.look(&rows)),
             Err(error) => {
-                console
-                    .warn(&format!("`squeue` does not answer, so that tasks are taken for alive: {error}"));
+                console.warn(&format!("`squeue` does not answer, so tasks are assumed to be alive: {error}"));
                 for member in open.iter_mut().flat_map(|open| &mut open.members) {
                     member.stand =
                         Some(if member.began() { Stand::Running } else { Stand::Pending(String::new()) });

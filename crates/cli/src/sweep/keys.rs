@@ -3,11 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::launch::keys::{Key, Section, ValueKind};
-
-const fn key(name: &'static str, kind: ValueKind, doc: &'static str) -> Key {
-    Key { name, kind, doc }
-}
+use crate::launch::keys::{Section, ValueKind, key};
 
 pub const SWEEP: Section = Section {
     name: "sweep file",
@@ -43,11 +39,7 @@ pub const SWEEP: Section = Section {
             ValueKind::Args,
             "Values for each parameter of the GPU; a key `technique.NAME.KEY` counts where that technique is on.",
         ),
-        key(
-            "slurm",
-            ValueKind::Args,
-            "What array tasks may use, and how long they are, with `--engine slurm`.",
-        ),
+        key("slurm", ValueKind::Args, "Resources and length of array tasks, with `--engine slurm`."),
     ],
 };
 

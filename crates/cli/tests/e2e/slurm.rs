@@ -208,7 +208,8 @@ fn a_task_that_is_killed_for_memory_is_tried_once_with_more() {
         let cluster = Cluster::new(
             json!({"slots": 1, "faults": [{"kind": kind, "start": 1, "after": 1, "below_mb": 2048}]}),
         );
-        let ran = cluster.sweep(&[]).expect(0).says("was killed for its memory, and gets 2048 MB");
+        let ran =
+            cluster.sweep(&[]).expect(0).says("exceeded its memory, and is submitted again with 2048 MB");
         assert!(ran.err.contains("vecadd@tiny/"), "the point is named: {}", ran.err);
         assert_eq!(cluster.submitted().iter().filter(|words| words.contains("--mem=2048M")).count(), 1);
         cluster.each_point_was_kept_once();
@@ -246,8 +247,8 @@ fn a_queue_that_is_full_gets_waves() {
         .sweep(&[])
         .expect(0)
         .says("Slurm does not answer")
-        .says("points wait for room")
-        .says("the queue takes tasks again");
+        .says("points wait for the queue")
+        .says("the queue accepts tasks again");
     assert!(cluster.submitted().len() >= 3, "six tasks, two at a time");
     cluster.each_point_was_kept_once();
     // The cluster's own limit of arrays is asked for; another one is found out.
@@ -286,10 +287,7 @@ fn what_cannot_be_submitted_is_told_with_what_to_do() {
     let (file, out) = (folder.file("s.toml", SWEEP), folder.path("out"));
     let mut alone = command();
     alone.env("PATH", folder.path("")).args(["sweep", &file, "--out", &out, "--engine", "slurm"]);
-    finish(&mut alone)
-        .expect(2)
-        .says("there is no `sbatch` on this machine")
-        .says("without `--engine slurm`");
+    finish(&mut alone).expect(2).says("`sbatch` was not found").says("without `--engine slurm`");
     assert!(!Path::new(&out).exists(), "nothing is made for nothing");
     warpwatt(&["sweep", &file, "--out", &out, "--detach"]).expect(2).says("add `--engine slurm`");
     // A cluster that will never take it.
@@ -346,7 +344,7 @@ fn a_second_submission_joins_the_first() {
     until("tasks in the queue", || busy.live() == 3);
     busy.sweep(&[]).expect(2).says("another warpwatt process is using").says("sweep status");
     let ran = finish(busy.command().args(["sweep", "cancel", &busy.out])).expect(0);
-    assert!(ran.out.contains("taken back") && busy.live() == 0, "{}", ran.out);
+    assert!(ran.out.contains("were cancelled") && busy.live() == 0, "{}", ran.out);
     first.kill().expect("it is ours");
     first.wait().expect("it ends");
 }
@@ -365,7 +363,7 @@ fn ctrl_c_takes_everything_back() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(
-        said.contains("nothing of this folder is in the queue") && said.contains("--engine slurm"),
+        said.contains("no task of this folder is in the queue") && said.contains("--engine slurm"),
         "{said}"
     );
     assert_eq!(cluster.live(), 0);

@@ -8,24 +8,23 @@ use warpwatt_memory::DeviceMemory;
 use super::stall::Stall;
 use super::warp::gate;
 use super::work::Stopped;
-use super::{Kernel, Sm, WARPS, Work};
+use super::{Kernel, Slot, Slots, Sm, Turn, Work};
 
 impl Sm {
     /// Whether a warp waits for the merge.
     pub fn has_merging(&self) -> bool {
-        self.merging != 0
+        self.waits.merge != 0
     }
 
     /// Warps that waited for the merge go on at `now`.
     pub fn merged(&mut self, work: &mut Work, kernels: &[Kernel], now: u64) {
-        let mut merging = std::mem::take(&mut self.merging);
+        let merging = std::mem::take(&mut self.waits.merge);
         // What they waited until now is charged to the merge.
         self.settle(work, now);
-        while merging != 0 {
-            let slot = merging.trailing_zeros() as usize;
-            merging &= merging - 1;
-            self.warps[slot % WARPS].gates &= !gate::MERGE;
-            self.evaluate(kernels, slot, now);
+        let turn = Turn { now, kernels, work };
+        for slot in Slots(merging) {
+            self.warps[slot].gates &= !gate::MERGE;
+            self.evaluate(&turn, slot);
         }
         self.next = self.next.min(now);
     }
@@ -39,7 +38,8 @@ impl Sm {
         memory: &mut DeviceMemory,
         services: &mut dyn Services,
     ) -> StepEvent {
-        let warp = &self.warps[slot % WARPS];
+        let slot = Slot::new(slot);
+        let warp = &self.warps[slot];
         let (kernel, block, index) = (warp.kernel as usize, warp.block as usize, warp.index as usize);
         let share = &mut work.shares[kernel];
         let resident = &mut share.residents[self.blocks[block].resident as usize];
@@ -47,12 +47,13 @@ impl Sm {
         let outcome = share.stepper.execute_deferred(prepared, memory, services, resident, index);
         if outcome.event == StepEvent::Fault {
             if let Some(fault) = share.stepper.take_fault() {
-                work.stopped = Some(Stopped { cycle: self.accounted, kernel: kernel as u32, fault });
+                work.stopped = Some(Stopped { cycle: self.tally.accounted, kernel: kernel as u32, fault });
             }
             return outcome.event;
         }
         let next = resident.warp_pc(index);
-        self.value_came_late(work, kernels, slot, self.accounted);
+        let turn = Turn { now: self.tally.accounted, kernels, work };
+        self.value_came_late(&turn, slot);
         match next {
             Some(pc) => self.follow(slot, outcome.pc, pc),
             None => self.lose_path(slot),
@@ -63,17 +64,16 @@ impl Sm {
     /// The barrier of a kernel's grid has opened.
     pub fn grid_barrier_opened(&mut self, work: &mut Work, kernels: &[Kernel], kernel: u32, now: u64) {
         self.settle(work, now);
-        for slot in 0..self.warp_slots {
-            let warp = &self.warps[slot % WARPS];
+        let turn = Turn { now, kernels, work };
+        for slot in (0..self.spec.warp_slots).map(Slot::new) {
+            let warp = &self.warps[slot];
             if warp.kernel != kernel || !warp.waits_for(Stall::Barrier) || warp.pc.is_some() {
                 continue;
             }
-            let resident = self.blocks[warp.block as usize].resident as usize;
-            let resident = &work.shares[kernel as usize].residents[resident];
-            if let Some(pc) = resident.warp_pc(warp.index as usize) {
+            if let Some(pc) = turn.block(warp).warp_pc(warp.index as usize) {
                 self.go_to(slot, pc);
                 self.hold(slot, now, self.spec.barrier_cycles, Stall::Barrier);
-                self.evaluate(kernels, slot, now);
+                self.evaluate(&turn, slot);
             }
         }
         self.next = self.next.min(now);
@@ -81,26 +81,26 @@ impl Sm {
 
     /// Instructions issued so far.
     pub fn issued(&self) -> u64 {
-        self.issue.issued
+        self.tally.issue.issued
     }
 
     /// Thread instructions so far: each instruction counts once for every active lane.
     pub fn thread_instructions(&self) -> u64 {
-        self.issue_counters().thread_instructions
+        self.tally.issue_counters().thread_instructions
     }
 
     /// Warps that have not ended: slot, kernel, resident block, warp of the block.
     pub fn running(&self) -> impl Iterator<Item = (usize, usize, usize, usize)> {
-        let running = self.warps.iter().enumerate().filter(|(_, warp)| warp.is_live());
+        let running = self.warps.iter().filter(|(_, warp)| warp.is_live());
         running.map(|(slot, warp)| {
             let block = &self.blocks[warp.block as usize];
-            (slot, warp.kernel as usize, block.resident as usize, warp.index as usize)
+            (slot.index(), warp.kernel as usize, block.resident as usize, warp.index as usize)
         })
     }
 
     /// How often the warp in a slot has jumped: a warp that goes around a loop has done so since it was last at the same place.
     pub fn jumps(&self, slot: usize) -> u32 {
-        self.warps[slot].path
+        self.warps[Slot::new(slot)].path
     }
 
     /// What the memory side waits for, in words.

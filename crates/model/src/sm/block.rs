@@ -7,7 +7,7 @@ use super::mem::ROW_BYTES;
 use super::stall::Stall;
 use super::warp::{Condition, WarpSlot, gate};
 use super::work::{Finished, Start};
-use super::{Event, Kernel, Sm, WARPS, Work};
+use super::{Event, Slot, Sm, Turn};
 use crate::address;
 use crate::register_file::Started;
 
@@ -24,7 +24,7 @@ pub struct BlockSlot {
     pub shared_row: u32,
     pub shared_rows: u32,
     /// Its warp slots, in order of its warps.
-    pub slots: Vec<u8>,
+    pub slots: Vec<Slot>,
 }
 
 /// The first of so many rows of shared memory in a line that no block on the SM has. They lie behind the end of the memory if it is in pieces
@@ -46,18 +46,19 @@ fn free_rows(blocks: &[BlockSlot], rows: u32) -> u32 {
 }
 
 impl Sm {
-    pub(super) fn start_block(&mut self, work: &mut Work, kernels: &[Kernel], now: u64, start: Start) {
-        if self.accounted < now {
-            // An SM without warps is idle until one comes, or until somebody wants to know.
-            self.charge_until(work, now);
+    pub(super) fn start_block(&mut self, turn: &mut Turn, start: Start) {
+        let now = turn.now;
+        if self.tally.accounted < now {
+            // An SM without warps is not charged until it gets one, or until its counters are read.
+            self.charge_until(turn.work, now);
         }
         self.count_until(now);
         if self.resident_warps == 0 {
             self.settle_arrays(now);
         }
-        let kernel = &kernels[start.kernel as usize];
+        let kernel = &turn.kernels[start.kernel as usize];
         let prepared = &kernel.prepared;
-        let share = &mut work.shares[start.kernel as usize];
+        let share = &mut turn.work.shares[start.kernel as usize];
         let resident = share.unused.pop().unwrap_or_else(|| {
             share.residents.push(Resident::new(prepared, kernel.checks));
             share.residents.len() as u32 - 1
@@ -71,10 +72,11 @@ impl Sm {
         (slot.shared_row, slot.shared_rows) = (shared_row, shared_rows);
         (slot.kernel, slot.resident, slot.cta) = (start.kernel, resident, start.cta);
         slot.slots.clear();
-        for (index, warp) in self.warps[..self.warp_slots].iter_mut().enumerate() {
+        for free in (0..self.spec.warp_slots).map(Slot::new) {
+            let warp = &mut self.warps[free];
             if warp.condition == Condition::Free && slot.slots.len() < slot.warps as usize {
                 let number = slot.slots.len() as u32;
-                slot.slots.push(index as u8);
+                slot.slots.push(free);
                 *warp = WarpSlot {
                     condition: Condition::Waits,
                     kernel: start.kernel,
@@ -83,121 +85,126 @@ impl Sm {
                     index: number,
                     pc: Some(0),
                     path: warp.path + 1,
-                    local_base: address::local_base(self.id, index as u32, prepared.local_bytes()),
+                    local_base: address::local_base(
+                        self.spec.id,
+                        u32::from(free.number()),
+                        prepared.local_bytes(),
+                    ),
                     shared_row,
                     ..WarpSlot::default()
                 };
             }
         }
-        let first = slot.slots.first().map_or(0, |&slot| u32::from(slot));
-        share.residents[resident as usize].start(prepared, start.cta, self.id, first);
+        let first = slot.slots.first().map_or(0, |slot| u32::from(slot.number()));
+        share.residents[resident as usize].start(prepared, start.cta, self.spec.id, first);
         self.resident_warps += slot.warps;
-        work.progress += 1;
+        turn.work.progress += 1;
         for i in 0..self.blocks[block].slots.len() {
-            let slot = usize::from(self.blocks[block].slots[i]);
-            let scheduler = slot % self.schedulers.len();
-            let rank = self.schedulers[scheduler].add(slot as u8);
-            let warp = &mut self.warps[slot % WARPS];
-            (warp.scheduler, warp.rank) = (scheduler as u8, rank);
-            self.fetch.update(slot, &self.warps[slot % WARPS]);
+            let slot = self.blocks[block].slots[i];
+            let scheduler = slot.number() % self.schedulers.len() as u8;
+            let rank = self.schedulers[scheduler].add(slot);
+            let warp = &mut self.warps[slot];
+            (warp.scheduler, warp.rank) = (scheduler, rank);
+            self.fetch.update(slot, warp);
             let program = prepared.image().program();
             for hung in &mut self.rf.sites {
                 let (registers, kept_out) = (prepared.registers(), kernel.kept_out);
-                hung.site.start(now, &Started { slot, registers, program, kept_out });
+                hung.site.start(now, &Started { slot: slot.index(), registers, program, kept_out });
             }
         }
     }
 
     /// All lanes of a warp have ended.
-    pub(super) fn end_warp(&mut self, work: &mut Work, slot: usize, now: u64) {
-        self.warps[slot % WARPS].condition = Condition::Drains;
-        self.fetch.update(slot, &self.warps[slot % WARPS]);
-        self.waits_for_stores |= 1 << slot;
-        work.warps_ended += 1;
-        let warp = &self.warps[slot % WARPS];
-        let (scheduler, rank) = (usize::from(warp.scheduler), warp.rank);
+    pub(super) fn end_warp(&mut self, turn: &mut Turn, slot: Slot) {
+        self.warps[slot].condition = Condition::Drains;
+        self.fetch.update(slot, &self.warps[slot]);
+        self.waits.stores |= slot.bit();
+        turn.work.warps_ended += 1;
+        let warp = &self.warps[slot];
+        let (scheduler, rank) = (warp.scheduler, warp.rank);
         self.schedulers[scheduler].remove(rank);
         for i in 0..self.schedulers[scheduler].slots_from(rank).len() {
-            let younger = usize::from(self.schedulers[scheduler].slots_from(rank)[i]);
-            self.warps[younger % WARPS].rank -= 1;
+            let younger = self.schedulers[scheduler].slots_from(rank)[i];
+            self.warps[younger].rank -= 1;
         }
-        self.drain(work, slot, now);
+        self.drain(turn, slot);
     }
 
     /// Frees the slot of a warp that has ended once nothing of it is under way.
-    pub(super) fn drain(&mut self, work: &mut Work, slot: usize, now: u64) {
-        if self.warps[slot % WARPS].in_flight != 0 || self.mem.pending_writes(slot as u8) != 0 {
+    pub(super) fn drain(&mut self, turn: &mut Turn, slot: Slot) {
+        if self.warps[slot].in_flight != 0 || self.mem.pending_writes(slot.number()) != 0 {
             return;
         }
         // The cycle in which a warp leaves counts without it.
+        let now = turn.now;
         self.count_until(now);
         if self.resident_warps == 1 {
             self.settle_arrays(now);
         }
         for hung in &mut self.rf.sites {
-            hung.site.end(now, slot);
+            hung.site.end(now, slot.index());
         }
-        let warp = &mut self.warps[slot % WARPS];
+        let warp = &mut self.warps[slot];
         warp.condition = Condition::Free;
-        self.waits_for_stores &= !(1 << slot);
+        self.waits.stores &= !slot.bit();
         self.resident_warps -= 1;
         let block = &mut self.blocks[warp.block as usize];
         block.warps -= 1;
         if block.warps == 0 {
-            self.issue.ctas += 1;
-            work.shares[block.kernel as usize].unused.push(block.resident);
-            work.finished.push(Finished { cycle: now, kernel: block.kernel, cta: block.cta });
+            self.tally.issue.ctas += 1;
+            turn.work.shares[block.kernel as usize].unused.push(block.resident);
+            turn.work.finished.push(Finished { cycle: now, kernel: block.kernel, cta: block.cta });
         }
     }
 
     /// The last store of a warp is acknowledged.
-    pub(super) fn stores_done(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, now: u64) {
-        match self.warps[slot % WARPS].condition {
-            Condition::Drains => self.drain(work, slot, now),
+    pub(super) fn stores_done(&mut self, turn: &mut Turn, slot: Slot) {
+        match self.warps[slot].condition {
+            Condition::Drains => self.drain(turn, slot),
             _ => {
-                self.waits_for_stores &= !(1 << slot);
-                self.warps[slot % WARPS].gates &= !gate::FENCE;
-                self.evaluate(kernels, slot, now);
+                self.waits.stores &= !slot.bit();
+                self.warps[slot].gates &= !gate::FENCE;
+                self.evaluate(turn, slot);
             }
         }
     }
 
     /// Barriers of a block may be complete: opens them, and lets their warps go on a little later.
-    pub(super) fn open_barriers(&mut self, work: &mut Work, kernels: &[Kernel], block: usize, now: u64) {
+    pub(super) fn open_barriers(&mut self, turn: &mut Turn, block: usize) {
         let BlockSlot { kernel, resident, .. } = self.blocks[block];
-        let resident = &mut work.shares[kernel as usize].residents[resident as usize];
-        let opened = resident.open_barriers(&kernels[kernel as usize].prepared);
+        let resident = &mut turn.work.shares[kernel as usize].residents[resident as usize];
+        let opened = resident.open_barriers(&turn.kernels[kernel as usize].prepared);
         if opened == 0 {
             return;
         }
-        self.issue.barriers += opened;
-        work.progress += opened;
-        work.shares[kernel as usize].barriers += opened;
+        self.tally.issue.barriers += opened;
+        turn.work.progress += opened;
+        turn.work.shares[kernel as usize].barriers += opened;
         for i in 0..self.blocks[block].slots.len() {
-            let slot = usize::from(self.blocks[block].slots[i]);
-            let warp = &self.warps[slot % WARPS];
+            let slot = self.blocks[block].slots[i];
+            let warp = &self.warps[slot];
             // Slots of warps that ended may have gone to other blocks.
             if warp.block as usize != block || !warp.is_live() {
                 continue;
             }
-            self.tell_late(work, slot, now);
-            let warp = &self.warps[slot % WARPS];
-            let resident = &work.shares[kernel as usize].residents[warp.resident as usize];
+            self.tell_late(turn, slot);
+            let warp = &self.warps[slot];
+            let resident = &turn.work.shares[kernel as usize].residents[warp.resident as usize];
             if warp.pc.is_none() && warp.waits_for(Stall::Barrier) {
                 let Some(pc) = resident.warp_pc(warp.index as usize) else { continue };
                 self.go_to(slot, pc);
-                self.hold(slot, now, self.spec.barrier_cycles, Stall::Barrier);
-                self.evaluate(kernels, slot, now);
+                self.hold(slot, turn.now, self.spec.barrier_cycles, Stall::Barrier);
+                self.evaluate(turn, slot);
             }
         }
     }
 
     /// Lets nothing of a warp issue for some cycles.
-    pub(super) fn hold(&mut self, slot: usize, now: u64, cycles: u64, why: Stall) {
+    pub(super) fn hold(&mut self, slot: Slot, now: u64, cycles: u64, why: Stall) {
         if cycles != 0 {
-            let warp = &mut self.warps[slot % WARPS];
+            let warp = &mut self.warps[slot];
             (warp.held_until, warp.held_for) = (now + cycles, why);
-            self.wheel.push(now + cycles, Event::Wake { slot: slot as u8 });
+            self.events.push(now + cycles, Event::Wake { slot });
         }
     }
 }

@@ -1,56 +1,100 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whom an issue slot without an instruction is charged to: the first warp in the scheduler's own order, the line of its next
+//! What an issue slot without an instruction is charged to: the first warp in the scheduler's own order, the line of its next
 //! instruction, and the first condition that it does not meet.
 
-use super::stall::Stall;
+use super::counters::IssueCounters;
+use super::stall::{Stall, Stalls};
 use super::warp::Condition;
-use super::{Sm, WARPS, Work, at, at_mut};
+use super::{Sm, Work};
+
+/// What an SM counts about issue, and up to which cycle.
+pub struct Tally {
+    pub issue: IssueCounters,
+    /// Instructions by the number of lanes that executed them.
+    pub lanes: [u64; 33],
+    /// Lanes at a branch whose guard did not hold for them: they took part in it all the same.
+    pub passing_lanes: u64,
+    pub stalls: Stalls,
+    /// Issue slots before this cycle are charged.
+    pub accounted: u64,
+    /// Cycles before this one are counted.
+    pub counted: u64,
+}
+
+impl Default for Tally {
+    fn default() -> Tally {
+        Tally {
+            issue: IssueCounters::default(),
+            lanes: [0; 33],
+            passing_lanes: 0,
+            stalls: Stalls::default(),
+            accounted: 0,
+            counted: 0,
+        }
+    }
+}
+
+impl Tally {
+    /// The counters, with what follows from the lanes of each instruction.
+    pub fn issue_counters(&self) -> IssueCounters {
+        let by_lanes = self.lanes.iter().zip(0..);
+        IssueCounters {
+            thread_instructions: self.passing_lanes
+                + by_lanes.map(|(count, lanes)| count * lanes).sum::<u64>(),
+            no_lanes: self.lanes[0],
+            lanes: std::array::from_fn(|lane| self.lanes[lane + 1]),
+            ..self.issue.clone()
+        }
+    }
+}
 
 impl Sm {
     /// Charges `cycles` issue slots of a scheduler that did not issue, in which nothing changed.
     #[inline(always)]
-    pub(super) fn charge(&mut self, work: &mut Work, scheduler: usize, cycles: u64) {
-        let Some(rank) = at(&self.schedulers, scheduler).first() else {
-            self.stalls[Stall::Empty as usize] += cycles;
+    pub(super) fn charge(&mut self, work: &mut Work, scheduler: u8, cycles: u64) {
+        let scheduler = &self.schedulers[scheduler];
+        let Some(rank) = scheduler.first() else {
+            self.tally.stalls[Stall::Empty as usize] += cycles;
             return;
         };
-        let warp = &self.warps[at(&self.schedulers, scheduler).slot(rank) % WARPS];
+        let warp = &self.warps[scheduler.slot(rank)];
         let stall = match warp.condition {
             Condition::Waits => warp.stall,
-            // It could issue, if its unit took it.
+            // It could issue, if its unit accepted it.
             Condition::Ready => Stall::Unit,
             Condition::Free | Condition::Drains => Stall::Empty,
         };
-        self.stalls[stall as usize] += cycles;
+        self.tally.stalls[stall as usize] += cycles;
         let pc = warp.pc.unwrap_or(warp.last_pc);
-        let stalls = &mut at_mut(&mut work.shares, warp.kernel as usize).stalls;
+        let stalls = &mut work.shares[warp.kernel as usize].stalls;
         if let Some(stalls) = stalls.get_mut(pc as usize) {
             stalls[stall as usize] += cycles;
         }
     }
 
-    /// Accounts for all cycles before `now`, in which nothing happened.
+    /// Charges all issue slots before `now`, in which nothing happened.
     #[inline(never)]
     pub(super) fn charge_until(&mut self, work: &mut Work, now: u64) {
-        let cycles = now - self.accounted;
-        self.accounted = now;
+        let cycles = now - self.tally.accounted;
+        self.tally.accounted = now;
         if self.resident_warps == 0 {
-            self.stalls[Stall::Empty as usize] += cycles * self.schedulers.len() as u64;
+            self.tally.stalls[Stall::Empty as usize] += cycles * self.schedulers.len() as u64;
             return;
         }
-        for scheduler in 0..self.schedulers.len() {
+        for scheduler in 0..self.schedulers.len() as u8 {
             self.charge(work, scheduler, cycles);
         }
     }
 
     /// Counts the cycles before `now`. To be called before the number of resident warps changes.
     pub(super) fn count_until(&mut self, now: u64) {
-        let cycles = now.saturating_sub(self.counted);
-        self.counted = self.counted.max(now);
-        self.issue.cycles += cycles;
-        self.issue.slots += cycles * self.schedulers.len() as u64;
-        self.issue.resident_warps += cycles * u64::from(self.resident_warps);
-        self.issue.active += if self.resident_warps == 0 { 0 } else { cycles };
+        let tally = &mut self.tally;
+        let cycles = now.saturating_sub(tally.counted);
+        tally.counted = tally.counted.max(now);
+        tally.issue.cycles += cycles;
+        tally.issue.slots += cycles * self.schedulers.len() as u64;
+        tally.issue.resident_warps += cycles * u64::from(self.resident_warps);
+        tally.issue.active += if self.resident_warps == 0 { 0 } else { cycles };
     }
 
     /// Techniques in data arrays account for the cycles before `now`. To be called before the SM gets its first warp and before it loses its last.
@@ -60,19 +104,19 @@ impl Sm {
         self.fetch.data.settle(now, busy);
     }
 
-    /// Whether a block is there.
+    /// Whether a block is resident.
     pub fn has_warps(&self) -> bool {
         self.resident_warps != 0
     }
 
     /// Brings counters up to date that grow with time, to before `now`.
     pub fn settle(&mut self, work: &mut Work, now: u64) {
-        if self.accounted < now {
+        if self.tally.accounted < now {
             self.charge_until(work, now);
         }
-        self.count_until(self.accounted);
+        self.count_until(self.tally.accounted);
         self.mem.settle(now);
-        self.rf.settle(self.counted);
-        self.settle_arrays(self.counted);
+        self.rf.settle(self.tally.counted);
+        self.settle_arrays(self.tally.counted);
     }
 }

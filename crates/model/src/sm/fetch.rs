@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use warpwatt_base::counters::{Charge, Log2};
 use warpwatt_config::Config;
 
-use super::WARPS;
 use super::mem::SecondLevel;
+use super::slot::{PerSlot, Slot, Slots};
 use super::warp::WarpSlot;
 use crate::address::{self, Interleave};
 use crate::cache::{Array, ArrayShape, DataArray, LineId, Mshr, MshrId, RowAccess, State, Tags, Use};
@@ -40,7 +40,7 @@ const ARRIVALS: usize = 512;
 #[derive(Clone, Copy, Default)]
 pub struct Arrival {
     pub cycle: u64,
-    pub slot: u8,
+    pub slot: Slot,
     pub count: u8,
     /// The warp's path when they were asked for.
     pub path: u32,
@@ -83,9 +83,9 @@ pub struct Fetch {
     pub need: u64,
     /// Warp slots that wait for a line, and for which one.
     waiting: u64,
-    wanted: [u64; WARPS],
+    wanted: PerSlot<u64>,
     /// Where each warp slot found its line last.
-    place: [LineId; WARPS],
+    place: PerSlot<LineId>,
     /// Warp slots whose line has come: they go first, because otherwise a line could always be evicted before a warp has used it.
     first: u64,
     /// The slot that was fetched for last.
@@ -122,8 +122,8 @@ impl Fetch {
             interleave: Interleave::new(config),
             need: 0,
             waiting: 0,
-            wanted: [0; WARPS],
-            place: [LineId(0); WARPS],
+            wanted: PerSlot::new(|| 0),
+            place: PerSlot::new(|| LineId(0)),
             first: 0,
             last: 0,
             // A cache of a few lines would lose those that warps wait for.
@@ -144,8 +144,8 @@ impl Fetch {
 
     /// Looks again whether a warp's buffer has room; to be called whenever it changes.
     #[inline(always)]
-    pub fn update(&mut self, slot: usize, warp: &WarpSlot) {
-        let bit = 1u64 << slot;
+    pub fn update(&mut self, slot: Slot, warp: &WarpSlot) {
+        let bit = slot.bit();
         if warp.fetches() && warp.buffered + warp.coming <= self.limit {
             self.need |= bit;
         } else {
@@ -156,19 +156,19 @@ impl Fetch {
 
     /// An instruction left a warp's buffer, and nothing else changed.
     #[inline(always)]
-    pub fn consumed(&mut self, slot: usize, warp: &WarpSlot) {
+    pub fn consumed(&mut self, slot: Slot, warp: &WarpSlot) {
         if warp.buffered + warp.coming == self.limit && !warp.branches {
-            self.need |= 1 << slot;
+            self.need |= slot.bit();
         }
     }
 
     /// Instructions are on their way to a warp's buffer, from the cycle on in which the array serves them.
     #[inline(always)]
-    pub fn announce(&mut self, ready: u64, slot: u8, warp: &mut WarpSlot, count: u32) {
+    pub fn announce(&mut self, ready: u64, slot: Slot, warp: &mut WarpSlot, count: u32) {
         warp.coming += count;
         if warp.buffered + warp.coming > self.limit {
-            self.need &= !(1 << slot);
-            self.waiting &= !(1 << slot);
+            self.need &= !slot.bit();
+            self.waiting &= !slot.bit();
         }
         let mut cycle = ready + self.cycles;
         if self.data.has_sites() {
@@ -211,7 +211,7 @@ impl Fetch {
 
     /// The next warp to fetch for.
     #[inline(always)]
-    pub fn pick(&mut self) -> Option<usize> {
+    pub fn pick(&mut self) -> Option<Slot> {
         let mut set = self.need & !self.waiting & self.room;
         if set == 0 {
             return None;
@@ -220,10 +220,10 @@ impl Fetch {
             set &= self.first;
         }
         let later = set & (!1u64).checked_shl(self.last).unwrap_or(0);
-        let slot = if later != 0 { later.trailing_zeros() } else { set.trailing_zeros() };
-        self.last = slot;
-        self.first &= !(1 << slot);
-        Some(slot as usize)
+        let slot = Slots(if later != 0 { later } else { set }).next()?;
+        self.last = u32::from(slot.number());
+        self.first &= !slot.bit();
+        Some(slot)
     }
 
     /// Whether an instruction can be fetched for any warp.
@@ -237,7 +237,7 @@ impl Fetch {
     pub fn access(
         &mut self,
         now: u64,
-        slot: usize,
+        slot: Slot,
         code: u32,
         pc: u32,
         end: u32,
@@ -251,7 +251,7 @@ impl Fetch {
             self.lose(now);
         }
         // A warp most often stays on its line, or comes back to it.
-        let guess = self.place[slot % WARPS];
+        let guess = self.place[slot];
         let found = if self.tags.has_at(guess, line) { Some(guess) } else { self.tags.find(line) };
         let there = found.filter(|&id| self.tags.state(id) != State::Reserved);
         match there {
@@ -263,7 +263,7 @@ impl Fetch {
             self.run_ahead(now, line, last, second);
         }
         let Some(id) = there else { return Fetched::Miss };
-        self.place[slot % WARPS] = id;
+        self.place[slot] = id;
         self.counters.hits += 1;
         let in_line = (((line + 1) << self.line_shift) - address) as u32 >> self.instruction_shift;
         let count = self.width.min(in_line).min(end - pc);
@@ -284,9 +284,9 @@ impl Fetch {
     }
 
     #[inline(never)]
-    fn miss(&mut self, now: u64, slot: usize, line: u64, comes: bool, second: &mut SecondLevel) {
-        self.waiting |= 1 << slot;
-        self.wanted[slot % WARPS] = line;
+    fn miss(&mut self, now: u64, slot: Slot, line: u64, comes: bool, second: &mut SecondLevel) {
+        self.waiting |= slot.bit();
+        self.wanted[slot] = line;
         if comes {
             self.counters.merges += 1;
         } else if self.mshr.is_full() || self.tags.reserve(line).is_none() {
@@ -375,8 +375,8 @@ impl Fetch {
             let words = u32::MAX >> (32 - (1 << self.line_shift >> 2));
             self.data.access(now, Use::Fill, 32, RowAccess { frame: place, line, words });
         }
-        let came = |&slot: &usize| self.waiting >> slot & 1 != 0 && self.wanted[slot] == line;
-        self.first |= (0..WARPS).filter(came).fold(0, |set, slot| set | 1 << slot);
+        let came = |&slot: &Slot| self.wanted[slot] == line;
+        self.first |= Slots(self.waiting).filter(came).fold(0, |set, slot| set | slot.bit());
         self.waiting = 0;
     }
 
@@ -395,7 +395,7 @@ mod tests {
     fn with_line(config: &Config) -> Fetch {
         let mut fetch = Fetch::new(config, &Techniques::default(), 0);
         let second = &mut SecondLevel::new(config);
-        assert!(matches!(fetch.access(0, 0, 0, 0, 64, second), Fetched::Miss));
+        assert!(matches!(fetch.access(0, Slot::new(0), 0, 0, 64, second), Fetched::Miss));
         let packet = fetch.requests.pop_front().expect("a request");
         fetch.fill(100, &packet);
         fetch
@@ -409,10 +409,10 @@ mod tests {
         let mut warp = WarpSlot::default();
         let mut second = SecondLevel::new(&config);
         let mut fetch_at = |fetch: &mut Fetch, now| {
-            let Fetched::Hit { count, ready } = fetch.access(now, 1, 0, 0, 64, &mut second) else {
+            let Fetched::Hit { count, ready } = fetch.access(now, Slot::new(1), 0, 0, 64, &mut second) else {
                 panic!("a hit")
             };
-            fetch.announce(ready, 1, &mut warp, count);
+            fetch.announce(ready, Slot::new(1), &mut warp, count);
             ready
         };
         assert_eq!(fetch_at(&mut fetch, 110), 110);
@@ -436,12 +436,12 @@ mod tests {
         fetch.need = u64::MAX;
         for number in 0..ARRIVALS {
             assert!(fetch.has_work() && fetch.pick().is_some(), "{number}");
-            let Fetched::Hit { count, ready } = fetch.access(200, 1, 0, 0, 64, &mut second) else {
+            let Fetched::Hit { count, ready } = fetch.access(200, Slot::new(1), 0, 0, 64, &mut second) else {
                 panic!("a hit")
             };
             // A jump throws away what was fetched, and the next fetch is for the new path.
             let mut warp = WarpSlot::default();
-            fetch.announce(ready, 1, &mut warp, count);
+            fetch.announce(ready, Slot::new(1), &mut warp, count);
             fetch.need = u64::MAX;
         }
         assert!(!fetch.has_work() && fetch.pick().is_none());
@@ -454,7 +454,8 @@ mod tests {
         let config = Config::default();
         let mut fetch = with_line(&config);
         fetch.data.add_site(slow(Use::Read, 0));
-        let Fetched::Hit { count, .. } = fetch.access(150, 1, 0, 1, 64, &mut SecondLevel::new(&config))
+        let Fetched::Hit { count, .. } =
+            fetch.access(150, Slot::new(1), 0, 1, 64, &mut SecondLevel::new(&config))
         else {
             panic!("a hit")
         };
@@ -471,7 +472,7 @@ mod tests {
         let in_line = config.icache.line_bytes / config.fetch.instruction_bytes;
         let asked = |end: u32, pc: u32| {
             let mut fetch = Fetch::new(&config, &Techniques::default(), 0);
-            fetch.access(0, 0, 0, pc, end, &mut SecondLevel::new(&config));
+            fetch.access(0, Slot::new(0), 0, pc, end, &mut SecondLevel::new(&config));
             let lines: Vec<_> =
                 fetch.requests.iter().map(|packet| packet.address % (1 << 24) / 128).collect();
             (lines, fetch.counters.prefetches)

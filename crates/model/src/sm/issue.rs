@@ -3,14 +3,14 @@
 
 use warpwatt_exec::stepping::{Access, NextLanes, Now, Outcome, StepEvent};
 
+use super::cycle::Epoch;
 use super::decode::{CollectorPool, Effect, Timing, Unit};
 use super::hooks::Asked;
 use super::mem::{Job, JobKind};
 use super::stall::Stall;
-use super::warp::{Condition, gate};
-use super::work::{Deferred, Stopped};
-use super::{Event, Kernel, MemoryOp, Sm, SmContext, WARPS, Work, at, at_mut};
-use crate::address;
+use super::warp::gate;
+use super::work::{Deferred, Stopped, Work};
+use super::{Event, Kernel, MemoryOp, Slot, Sm, Turn};
 
 impl Sm {
     /// Which pools have no free collector in a cycle, a bit for each.
@@ -19,16 +19,16 @@ impl Sm {
         self.rf.full(now) | u32::from(!self.mem.has_room()) << CollectorPool::Memory as u32
     }
 
-    /// Lets every scheduler issue once. Tells whether one did.
+    /// Lets every scheduler issue once. Returns whether one did.
     #[inline(always)]
-    pub(super) fn issue_all(&mut self, work: &mut Work, context: &mut SmContext, now: u64) -> bool {
+    pub(super) fn issue_all(&mut self, epoch: &mut Epoch) -> bool {
         let mut any = false;
-        self.accounted = now + 1;
-        for scheduler in 0..self.schedulers.len() {
-            if self.issue_from(work, context, scheduler, now) {
+        self.tally.accounted = epoch.turn.now + 1;
+        for scheduler in 0..self.schedulers.len() as u8 {
+            if self.issue_from(epoch, scheduler) {
                 any = true;
             } else {
-                self.charge(work, scheduler, 1);
+                self.charge(epoch.turn.work, scheduler, 1);
             }
         }
         any
@@ -36,17 +36,17 @@ impl Sm {
 
     /// Issues an instruction of one of the scheduler's warps. False if none can.
     #[inline(always)]
-    fn issue_from(&mut self, work: &mut Work, context: &mut SmContext, scheduler: usize, now: u64) -> bool {
-        let mut candidates = at(&self.schedulers, scheduler).candidates(self.full_pools(now));
-        while let Some(rank) = at(&self.schedulers, scheduler).pick(candidates) {
-            let slot = at(&self.schedulers, scheduler).slot(rank);
+    fn issue_from(&mut self, epoch: &mut Epoch, scheduler: u8) -> bool {
+        let mut candidates = self.schedulers[scheduler].candidates(self.full_pools(epoch.turn.now));
+        while let Some(rank) = self.schedulers[scheduler].pick(candidates) {
+            let slot = self.schedulers[scheduler].slot(rank);
             // Before it issues, since with that it may end.
-            let before = at_mut(&mut self.schedulers, scheduler).issued(rank);
-            if self.try_issue(work, context, slot, now) {
+            let before = self.schedulers[scheduler].issued(rank);
+            if self.try_issue(epoch, slot) {
                 return true;
             }
             self.schedulers[scheduler].take_back(before);
-            if work.stopped.is_some() {
+            if epoch.turn.work.stopped.is_some() {
                 return false;
             }
             candidates &= !(1 << rank);
@@ -56,85 +56,74 @@ impl Sm {
 
     /// Issues the next instruction of a warp that is ready. False if something turns up that it has to wait for.
     #[inline(always)]
-    fn try_issue(&mut self, work: &mut Work, context: &mut SmContext, slot: usize, now: u64) -> bool {
-        let warp = &self.warps[slot % WARPS];
-        let (kernel_index, index) = (warp.kernel as usize, warp.index as usize);
-        let resident = warp.resident as usize;
-        let kernel = at(context.kernels, kernel_index);
+    fn try_issue(&mut self, epoch: &mut Epoch, slot: Slot) -> bool {
+        let turn = &mut epoch.turn;
+        let warp = &self.warps[slot];
+        let index = warp.index as usize;
+        let kernel = turn.kernel(warp);
         let pc = warp.pc.expect("a ready warp has a next instruction");
         let Some(timing) = kernel.decoded.timing.get(pc as usize) else {
-            return self.step_off_the_end(work, context, slot, now);
+            return self.step_off_the_end(epoch, slot);
         };
         let mut lanes = None;
         if self.rf.has_sites() {
-            match self.ask_first(work, context.kernels, slot, timing, now) {
+            match self.ask_first(turn, slot, timing) {
                 Asked::Go(known) => lanes = Some(known),
                 Asked::Injected => return true,
                 Asked::Wait => return false,
             }
         }
         if timing.constants != 0 {
-            let mask = lanes.map_or_else(
-                || {
-                    let block = at(&at(&work.shares, kernel_index).residents, resident);
-                    block.next_lanes(&kernel.prepared, index).mask
-                },
-                |lanes| lanes.mask,
-            );
-            if !self.constants_are_there(kernel.code, timing, slot, mask.count_ones() as u8, now) {
+            let warp = &self.warps[slot];
+            let lanes = lanes.unwrap_or_else(|| turn.block(warp).next_lanes(&kernel.prepared, index));
+            if !self.constants_are_there(turn, kernel.code, timing, slot, lanes.mask.count_ones() as u8) {
                 return false;
             }
         }
-        if timing.effect == Effect::Fence && self.mem.pending_writes(slot as u8) != 0 {
-            self.warps[slot % WARPS].gates |= gate::FENCE;
-            self.waits_for_stores |= 1 << slot;
+        if timing.effect == Effect::Fence && self.mem.pending_writes(slot.number()) != 0 {
+            self.warps[slot].gates |= gate::FENCE;
+            self.waits.stores |= slot.bit();
             self.wait(slot, Stall::Fence);
             return false;
         }
-        let share = at_mut(&mut work.shares, kernel_index);
-        let resident = at_mut(&mut share.residents, resident);
-        if let Some(done) = share.stepper.compute(&kernel.prepared, resident, index) {
+        let resident = self.warps[slot].resident as usize;
+        let share = turn.share(&self.warps[slot]);
+        if let Some(done) = share.stepper.compute(&kernel.prepared, &mut share.residents[resident], index) {
             self.note_issue(slot, pc, done.mask.count_ones(), timing);
-            self.tell_techniques(context.kernels, now, slot, timing, lanes);
-            self.start_unit(timing, slot, pc, now);
+            self.tell_techniques(turn, slot, timing, lanes);
+            self.start_unit(timing, slot, pc, turn.now);
             match done.next {
                 Some(next) => {
                     self.follow(slot, pc, next);
-                    self.evaluate_next(context.kernels, kernel, slot, next, now);
+                    self.evaluate_next(turn, kernel, slot, next);
                 }
-                None => self.after_event(work, context.kernels, slot, StepEvent::Blocked, now),
+                None => self.after_event(turn, slot, StepEvent::Blocked),
             }
             return true;
         }
-        self.issue_with_memory(work, context, slot, pc, lanes, now)
+        self.issue_with_memory(epoch, slot, pc, lanes)
     }
 
     /// Issues an instruction that does more than compute on registers.
     #[inline(never)]
     fn issue_with_memory(
         &mut self,
-        work: &mut Work,
-        context: &mut SmContext,
-        slot: usize,
+        epoch: &mut Epoch,
+        slot: Slot,
         pc: u32,
         lanes: Option<NextLanes>,
-        now: u64,
     ) -> bool {
-        let warp = &self.warps[slot % WARPS];
-        let (kernel_index, index) = (warp.kernel as usize, warp.index as usize);
-        let kernel = at(context.kernels, kernel_index);
-        let timing = at(&kernel.decoded.timing, pc as usize);
-        let share = at_mut(&mut work.shares, kernel_index);
-        let resident = at_mut(&mut share.residents, warp.resident as usize);
+        let turn = &mut epoch.turn;
+        let now = turn.now;
+        let warp = &self.warps[slot];
+        let (kernel, timing) = (turn.kernel(warp), turn.issued(warp, pc));
+        let (kernel_index, index) = (warp.kernel, warp.index as usize);
         let time = self.time(kernel, now);
-        let outcome = share.stepper.step_with_memory(
-            &kernel.prepared,
-            context.memory,
-            &mut work.log,
-            resident,
-            index,
-            time,
-        );
+        let Work { shares, log, .. } = &mut *turn.work;
+        let share = &mut shares[kernel_index as usize];
+        let resident = &mut share.residents[warp.resident as usize];
+        let outcome =
+            share.stepper.step_with_memory(&kernel.prepared, epoch.memory, log, resident, index, time);
         match outcome.event {
             StepEvent::Retry => {
                 self.await_merge(slot);
@@ -142,7 +131,7 @@ impl Sm {
             }
             StepEvent::Fault => {
                 if let Some(fault) = share.stepper.take_fault() {
-                    work.stopped = Some(Stopped { cycle: now, kernel: kernel_index as u32, fault });
+                    turn.work.stopped = Some(Stopped { cycle: now, kernel: kernel_index, fault });
                 }
                 return false;
             }
@@ -150,113 +139,99 @@ impl Sm {
         }
         let lane_count = outcome.mask.count_ones();
         self.note_issue(slot, pc, lane_count, timing);
-        self.tell_techniques(context.kernels, now, slot, timing, lanes);
-        self.tell_late(work, slot, now);
+        self.tell_techniques(turn, slot, timing, lanes);
+        self.tell_late(turn, slot);
         if timing.unit == Unit::Memory && outcome.event != StepEvent::Deferred {
-            self.start_memory(work, context.kernels, &outcome, lane_count, slot, now);
+            self.start_memory(turn, timing, &outcome, lane_count, slot);
         } else {
             self.start_unit(timing, slot, pc, now);
         }
         if timing.effect == Effect::Branch {
-            self.passing_lanes += u64::from((outcome.active & !outcome.mask).count_ones());
-            self.issue.branches += 1;
-            self.warps[slot % WARPS].branches = self.spec.branch_cycles != 0;
-            self.fetch.update(slot, &self.warps[slot % WARPS]);
+            self.tally.passing_lanes += u64::from((outcome.active & !outcome.mask).count_ones());
+            self.tally.issue.branches += 1;
+            self.warps[slot].branches = self.spec.branch_cycles != 0;
+            self.fetch.update(slot, &self.warps[slot]);
             self.hold(slot, now, self.spec.branch_cycles, Stall::Fetch);
         }
         if outcome.event != StepEvent::Go {
-            self.after_event(work, context.kernels, slot, outcome.event, now);
+            self.after_event(turn, slot, outcome.event);
             return true;
         }
-        self.go_on(work, context.kernels, slot, pc, now);
+        self.go_on(turn, slot, pc);
         true
     }
 
     #[inline(always)]
-    fn note_issue(&mut self, slot: usize, pc: u32, lane_count: u32, timing: &Timing) {
-        self.issue.issued += 1;
-        self.issue.constants += u64::from(timing.constants);
-        self.lanes[lane_count as usize] += 1;
-        self.warps[slot % WARPS].last_pc = pc;
+    fn note_issue(&mut self, slot: Slot, pc: u32, lane_count: u32, timing: &Timing) {
+        self.tally.issue.issued += 1;
+        self.tally.issue.constants += u64::from(timing.constants);
+        self.tally.lanes[lane_count as usize] += 1;
+        self.warps[slot].last_pc = pc;
     }
 
     /// A warp has executed the instruction at `pc` and may go on.
-    fn go_on(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, pc: u32, now: u64) {
-        let warp = &self.warps[slot % WARPS];
-        let (kernel, index) = (warp.kernel as usize, warp.index as usize);
-        let resident = at(&at(&work.shares, kernel).residents, warp.resident as usize);
-        match resident.warp_pc(index) {
+    fn go_on(&mut self, turn: &mut Turn, slot: Slot, pc: u32) {
+        let warp = &self.warps[slot];
+        match turn.block(warp).warp_pc(warp.index as usize) {
             Some(next) => {
                 self.follow(slot, pc, next);
-                self.evaluate_here(kernels, slot, now);
+                self.evaluate_here(turn, slot);
             }
-            None => self.after_event(work, kernels, slot, StepEvent::Blocked, now),
+            None => self.after_event(turn, slot, StepEvent::Blocked),
         }
     }
 
     /// Books operands and a unit for an instruction of fixed latency.
     #[inline(never)]
-    fn start_unit(&mut self, timing: &Timing, slot: usize, pc: u32, now: u64) {
-        let ready = self.rf.collect(now, slot, timing);
+    fn start_unit(&mut self, timing: &Timing, slot: Slot, pc: u32, now: u64) {
+        let ready = self.rf.collect(now, slot.index(), timing);
         if timing.unit == Unit::Memory {
             // A surface store, done between epochs: it only takes its way to the memory unit.
             self.units.hand_over();
-            self.issue.retired += 1;
+            self.tally.issue.retired += 1;
             return;
         }
         let start = self.units.dispatch(&mut self.rf.calendars, ready, timing);
         self.rf.hold(now, timing.pool, start);
         if timing.dst_words == 0 && timing.pred_writes == 0 {
-            self.issue.retired += 1;
+            self.tally.issue.retired += 1;
             return;
         }
-        let warp = &mut self.warps[slot % WARPS];
+        let warp = &mut self.warps[slot];
         warp.reserve(timing, false);
         warp.in_flight += 1;
-        self.wheel.push(start + u64::from(timing.latency), Event::Result { slot: slot as u8, pc });
+        self.events.push(start + u64::from(timing.latency), Event::Result { slot, pc });
     }
 
     /// Hands a memory instruction to the memory unit.
     #[inline(always)]
     fn start_memory(
         &mut self,
-        work: &mut Work,
-        kernels: &[Kernel],
+        turn: &mut Turn,
+        timing: &Timing,
         outcome: &Outcome,
         lane_count: u32,
-        slot: usize,
-        now: u64,
+        slot: Slot,
     ) {
-        let kernel_index = self.warps[slot % WARPS].kernel as usize;
-        let timing = at(&at(kernels, kernel_index).decoded.timing, outcome.pc as usize);
-        let ready = self.rf.collect(now, slot, timing);
+        let now = turn.now;
+        let ready = self.rf.collect(now, slot.index(), timing);
         self.rf.hold_for_memory(now, ready);
         self.units.hand_over();
         if outcome.access == Access::None {
             // No lane took part, or nothing was touched.
-            self.issue.retired += 1;
+            self.tally.issue.retired += 1;
             if outcome.mask != 0 {
-                self.value_came_late(work, kernels, slot, now);
+                self.value_came_late(turn, slot);
             }
             return;
         }
-        let op = MemoryOp { slot: slot as u8, pc: outcome.pc };
-        let token = match self.free_ops.pop() {
-            Some(token) => {
-                self.memory_ops[token as usize] = op;
-                token
-            }
-            None => {
-                self.memory_ops.push(op);
-                self.memory_ops.len() as u32 - 1
-            }
-        };
-        let warp = &mut self.warps[slot % WARPS];
+        let token = self.memory_ops.start(MemoryOp { slot, pc: outcome.pc });
+        let warp = &mut self.warps[slot];
         warp.reserve(timing, true);
         warp.in_flight += 1;
         let job = Job {
             token,
-            warp: slot as u8,
+            warp: slot.number(),
             lanes: lane_count as u8,
             kind: match timing.effect {
                 Effect::Store => JobKind::Store,
@@ -270,24 +245,23 @@ impl Sm {
             issued: now,
             local_base: warp.local_base,
             shared_row: warp.shared_row,
-            kernel: work.codes[kernel_index],
+            kernel: turn.work.codes[warp.kernel as usize],
         };
-        let share = at_mut(&mut work.shares, kernel_index);
+        let share = turn.share(warp);
         let lines = self.mem.accept(job, &share.stepper, outcome.access);
         share.lines[outcome.pc as usize] += u64::from(lines);
     }
 
     /// What a step meant beyond going on.
     #[inline(never)]
-    fn after_event(&mut self, work: &mut Work, kernels: &[Kernel], slot: usize, event: StepEvent, now: u64) {
-        let warp = &self.warps[slot % WARPS];
+    fn after_event(&mut self, turn: &mut Turn, slot: Slot, event: StepEvent) {
+        let warp = &self.warps[slot];
         if event == StepEvent::Deferred {
-            work.deferred.push(Deferred { cycle: now, warp: slot as u8 });
+            turn.work.deferred.push(Deferred { cycle: turn.now, warp: slot.number() });
             return self.await_merge(slot);
         }
-        let (kernel, block, index, last) =
-            (warp.kernel as usize, warp.block as usize, warp.index as usize, warp.last_pc);
-        let resident = &mut work.shares[kernel].residents[self.blocks[block].resident as usize];
+        let (block, index, last) = (warp.block as usize, warp.index as usize, warp.last_pc);
+        let resident = turn.block(warp);
         let next = resident.warp_pc(index);
         let done = resident.warp_done(index);
         match next {
@@ -297,24 +271,24 @@ impl Sm {
         match event {
             StepEvent::Exited | StepEvent::Barrier => {
                 if done {
-                    self.end_warp(work, slot, now);
+                    self.end_warp(turn, slot);
                 } else {
-                    self.evaluate(kernels, slot, now);
+                    self.evaluate(turn, slot);
                 }
-                self.open_barriers(work, kernels, block, now);
+                self.open_barriers(turn, block);
                 return;
             }
-            StepEvent::Grid => work.at_grid_barrier = true,
-            StepEvent::Yield => self.hold(slot, now, self.spec.branch_cycles.max(1), Stall::Fetch),
+            StepEvent::Grid => turn.work.at_grid_barrier = true,
+            StepEvent::Yield => self.hold(slot, turn.now, self.spec.branch_cycles.max(1), Stall::Fetch),
             _ => {}
         }
-        self.evaluate(kernels, slot, now);
+        self.evaluate(turn, slot);
     }
 
     /// The next instruction of a warp is at `pc`; if it does not follow the latest one, what was fetched is of no use.
     #[inline(always)]
-    pub(super) fn follow(&mut self, slot: usize, latest: u32, pc: u32) {
-        let warp = &mut self.warps[slot % WARPS];
+    pub(super) fn follow(&mut self, slot: Slot, latest: u32, pc: u32) {
+        let warp = &mut self.warps[slot];
         warp.pc = Some(pc);
         warp.buffered -= 1;
         if pc == latest + 1 {
@@ -325,95 +299,38 @@ impl Sm {
     }
 
     /// A warp goes on at `pc` after it waited. What it had fetched is of use if that is where it would have gone on anyway.
-    pub(super) fn go_to(&mut self, slot: usize, pc: u32) {
-        let warp = &mut self.warps[slot % WARPS];
+    pub(super) fn go_to(&mut self, slot: Slot, pc: u32) {
+        let warp = &mut self.warps[slot];
         warp.pc = Some(pc);
         if pc == warp.last_pc + 1 {
-            self.fetch.update(slot, &self.warps[slot % WARPS]);
+            self.fetch.update(slot, &self.warps[slot]);
         } else {
             self.drop_buffer(slot);
         }
     }
 
     /// All lanes of a warp wait or have ended; the instruction that brought them there leaves the buffer.
-    pub(super) fn lose_path(&mut self, slot: usize) {
-        let warp = &mut self.warps[slot % WARPS];
+    pub(super) fn lose_path(&mut self, slot: Slot) {
+        let warp = &mut self.warps[slot];
         warp.pc = None;
         warp.buffered -= 1;
-        self.fetch.update(slot, &self.warps[slot % WARPS]);
+        self.fetch.update(slot, &self.warps[slot]);
     }
 
-    fn await_merge(&mut self, slot: usize) {
-        self.warps[slot % WARPS].gates |= gate::MERGE;
-        self.merging |= 1 << slot;
+    fn await_merge(&mut self, slot: Slot) {
+        self.warps[slot].gates |= gate::MERGE;
+        self.waits.merge |= slot.bit();
         self.wait(slot, Stall::Merge);
     }
 
     #[inline(never)]
-    fn drop_buffer(&mut self, slot: usize) {
-        let warp = &mut self.warps[slot % WARPS];
-        self.issue.jumps += 1;
+    fn drop_buffer(&mut self, slot: Slot) {
+        let warp = &mut self.warps[slot];
+        self.tally.issue.jumps += 1;
         self.fetch.counters.flushed += u64::from(warp.buffered + warp.coming);
         (warp.buffered, warp.coming) = (0, 0);
         warp.path += 1;
-        self.fetch.update(slot, &self.warps[slot % WARPS]);
-    }
-
-    /// Whether the constant operands of a warp's next instruction are there, which so many lanes will execute. If not, the warp waits.
-    #[inline(always)]
-    fn constants_are_there(&mut self, code: u32, timing: &Timing, slot: usize, lanes: u8, now: u64) -> bool {
-        if self.mem.constants_can_wait() {
-            return self.constants_are_served(code, timing, slot, lanes, now);
-        }
-        let mut all = true;
-        let operands = timing.constant_bank.iter().zip(&timing.constant_offset);
-        for (&bank, &offset) in operands.take(usize::from(timing.constants)) {
-            let address = address::constant(code, bank, u32::from(offset));
-            all &= self.mem.constant(now, address, slot as u8, lanes).is_some();
-        }
-        if !all {
-            self.await_constants(slot, now, 1, now, false);
-        }
-        all
-    }
-
-    /// Whether they are there where a technique may have them wait for the array: those that have been granted are not read again.
-    #[inline(never)]
-    fn constants_are_served(&mut self, code: u32, timing: &Timing, slot: usize, lanes: u8, now: u64) -> bool {
-        let granted = std::mem::take(&mut self.warps[slot % WARPS].granted);
-        let (mut missing, mut ready) = (0, now);
-        let operands = timing.constant_bank.iter().zip(&timing.constant_offset);
-        for (i, (&bank, &offset)) in operands.take(usize::from(timing.constants)).enumerate() {
-            if granted >> i & 1 == 0 {
-                let address = address::constant(code, bank, u32::from(offset));
-                match self.mem.constant(now, address, slot as u8, lanes) {
-                    Some(at) => ready = ready.max(at),
-                    None => missing |= 1 << i,
-                }
-            }
-        }
-        if missing == 0 && ready == now {
-            return true;
-        }
-        self.await_constants(slot, now, missing, ready, granted != 0);
-        false
-    }
-
-    /// A warp waits for constant operands: for lines that are not there, and until the array serves those that are. The latter need not be
-    /// read again, or warps could keep each other from what they read for ever.
-    #[inline(never)]
-    fn await_constants(&mut self, slot: usize, now: u64, missing: u8, ready: u64, granted: bool) {
-        let warp = &mut self.warps[slot % WARPS];
-        if missing != 0 {
-            warp.gates |= gate::CONSTANT;
-        }
-        if granted || ready > now {
-            warp.granted = !missing;
-        }
-        if ready > now {
-            self.hold(slot, now, ready - now, Stall::Constant);
-        }
-        self.wait(slot, Stall::Constant);
+        self.fetch.update(slot, &self.warps[slot]);
     }
 
     /// What the clocks say that the program can read.
@@ -425,67 +342,18 @@ impl Sm {
 
     /// The executor reports a warp that ran past the last instruction.
     #[cold]
-    fn step_off_the_end(&mut self, work: &mut Work, context: &SmContext, slot: usize, now: u64) -> bool {
-        let warp = &self.warps[slot % WARPS];
-        let kernel = &context.kernels[warp.kernel as usize];
+    fn step_off_the_end(&mut self, epoch: &mut Epoch, slot: Slot) -> bool {
+        let warp = &self.warps[slot];
+        let kernel = epoch.turn.kernel(warp);
+        let Turn { now, work, .. } = &mut epoch.turn;
         let share = &mut work.shares[warp.kernel as usize];
-        let resident = &mut share.residents[self.blocks[warp.block as usize].resident as usize];
-        let time = self.time(kernel, now);
+        let resident = &mut share.residents[warp.resident as usize];
+        let time = self.time(kernel, *now);
         let index = warp.index as usize;
-        share.stepper.step(&kernel.prepared, context.memory, &mut work.log, resident, index, time);
+        share.stepper.step(&kernel.prepared, epoch.memory, &mut work.log, resident, index, time);
         if let Some(fault) = share.stepper.take_fault() {
-            work.stopped = Some(Stopped { cycle: now, kernel: warp.kernel, fault });
+            work.stopped = Some(Stopped { cycle: *now, kernel: warp.kernel, fault });
         }
         false
-    }
-
-    /// Finds out whether a warp can issue, and what it waits for if not. Called from everywhere: this is the one copy of it but for those in
-    /// the two places that every instruction passes.
-    #[inline(never)]
-    pub(super) fn evaluate(&mut self, kernels: &[Kernel], slot: usize, now: u64) {
-        if self.warps[slot % WARPS].is_live() {
-            self.evaluate_here(kernels, slot, now);
-        }
-    }
-
-    /// Finds out whether a warp that has just issued an arithmetic instruction can issue the next one: only that one can stall it.
-    #[inline(always)]
-    fn evaluate_next(&mut self, kernels: &[Kernel], kernel: &Kernel, slot: usize, pc: u32, now: u64) {
-        let warp = &self.warps[slot % WARPS];
-        match kernel.decoded.timing.get(pc as usize) {
-            Some(timing) if warp.buffered != 0 => match warp.hazard(timing) {
-                None => {
-                    let scheduler = at_mut(&mut self.schedulers, usize::from(warp.scheduler));
-                    scheduler.set_ready(warp.rank, timing.pool);
-                }
-                Some(stall) => self.wait(slot, stall),
-            },
-            _ => self.evaluate_here(kernels, slot, now),
-        }
-    }
-
-    /// Finds out whether a live warp can issue, and its stall reason if not.
-    #[inline(always)]
-    pub(super) fn evaluate_here(&mut self, kernels: &[Kernel], slot: usize, now: u64) {
-        let warp = &mut self.warps[slot % WARPS];
-        let pc = match warp.next_pc(now) {
-            Ok(pc) => pc,
-            Err(stall) => return self.wait(slot, stall),
-        };
-        let timing = at(kernels, warp.kernel as usize).decoded.timing.get(pc as usize);
-        if let Some(stall) = timing.and_then(|timing| warp.hazard(timing)) {
-            return self.wait(slot, stall);
-        }
-        warp.condition = Condition::Ready;
-        let pool = timing.map_or(CollectorPool::Sp, |timing| timing.pool);
-        at_mut(&mut self.schedulers, usize::from(warp.scheduler)).set_ready(warp.rank, pool);
-    }
-
-    #[inline(always)]
-    fn wait(&mut self, slot: usize, stall: Stall) {
-        let warp = &mut self.warps[slot % WARPS];
-        (warp.condition, warp.stall) = (Condition::Waits, stall);
-        let away = matches!(stall, Stall::Memory | Stall::Barrier | Stall::Fence | Stall::Merge);
-        at_mut(&mut self.schedulers, usize::from(warp.scheduler)).set_waiting(warp.rank, away);
     }
 }

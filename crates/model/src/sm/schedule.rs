@@ -5,19 +5,22 @@
 //! loose round robin, and two levels (Narasiman et al., MICRO 2011), where few active warps take turns and one that waits for memory or
 //! at a barrier is replaced by a pending one.
 
-use warpwatt_config::Policy;
+use std::ops::{Index, IndexMut};
+
+use warpwatt_config::{Policy, Sm as SmParameters};
 
 use super::decode::CollectorPool;
+use super::slot::Slot;
 
-/// The most warps of one scheduler.
-pub const RANKS: usize = 64;
+/// Warps of one scheduler at most.
+const RANKS: usize = Slot::COUNT;
 
 pub struct Scheduler {
     policy: Policy,
     /// Most warps that are active at once with two levels.
     active_limit: u32,
     /// Warp slots by age, oldest first.
-    slots: [u8; RANKS],
+    slots: [Slot; RANKS],
     pub count: usize,
     /// By rank: warps that can issue as soon as a collector of the pool is free, and all of them.
     ready: [u64; CollectorPool::COUNT],
@@ -36,7 +39,7 @@ impl Scheduler {
         Scheduler {
             policy,
             active_limit,
-            slots: [0; RANKS],
+            slots: [Slot::default(); RANKS],
             count: 0,
             ready: [0; CollectorPool::COUNT],
             all_ready: 0,
@@ -48,7 +51,7 @@ impl Scheduler {
     }
 
     /// Takes over a new warp, younger than all others; it waits until told otherwise. Gives its rank.
-    pub fn add(&mut self, slot: u8) -> u8 {
+    pub fn add(&mut self, slot: Slot) -> u8 {
         let rank = self.count % RANKS;
         self.slots[rank] = slot;
         self.pool[rank] = 0;
@@ -76,13 +79,13 @@ impl Scheduler {
     }
 
     /// Slots of the warps from a rank on, in order of age.
-    pub fn slots_from(&self, rank: u8) -> &[u8] {
+    pub fn slots_from(&self, rank: u8) -> &[Slot] {
         &self.slots[usize::from(rank)..self.count]
     }
 
     #[inline(always)]
-    pub fn slot(&self, rank: u8) -> usize {
-        usize::from(self.slots[usize::from(rank) % RANKS])
+    pub fn slot(&self, rank: u8) -> Slot {
+        self.slots[usize::from(rank) % RANKS]
     }
 
     /// A warp can issue, given a collector of the pool.
@@ -135,12 +138,6 @@ impl Scheduler {
             self.active |= 1 << next;
             pending &= pending - 1;
         }
-    }
-
-    /// Whether a warp can issue as soon as it is its turn and a collector is free.
-    #[inline(always)]
-    pub fn has_ready(&self) -> bool {
-        self.all_ready != 0
     }
 
     /// Warps that may issue, given the pools without a free collector, a bit for each.
@@ -216,6 +213,56 @@ impl Scheduler {
     }
 }
 
+/// The most schedulers of an SM.
+const SCHEDULERS: usize = 4;
+
+/// The schedulers of an SM, by number.
+pub struct Schedulers {
+    all: [Scheduler; SCHEDULERS],
+    count: usize,
+}
+
+impl Schedulers {
+    pub fn new(sm: &SmParameters) -> Schedulers {
+        Schedulers {
+            all: std::array::from_fn(|_| Scheduler::new(sm.scheduler, sm.active_warps)),
+            count: sm.schedulers as usize,
+        }
+    }
+
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.count.min(SCHEDULERS)
+    }
+
+    #[inline(always)]
+    pub fn iter(&self) -> impl Iterator<Item = &Scheduler> {
+        self.all[..self.len()].iter()
+    }
+
+    /// Whether a warp can issue as soon as it is its turn and a collector is free. Schedulers that the SM does not have never have one.
+    #[inline(always)]
+    pub fn any_ready(&self) -> bool {
+        self.all.iter().fold(0, |ready, scheduler| ready | scheduler.all_ready) != 0
+    }
+}
+
+impl Index<u8> for Schedulers {
+    type Output = Scheduler;
+
+    #[inline(always)]
+    fn index(&self, number: u8) -> &Scheduler {
+        &self.all[usize::from(number) % SCHEDULERS]
+    }
+}
+
+impl IndexMut<u8> for Schedulers {
+    #[inline(always)]
+    fn index_mut(&mut self, number: u8) -> &mut Scheduler {
+        &mut self.all[usize::from(number) % SCHEDULERS]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,7 +270,7 @@ mod tests {
     fn scheduler(policy: Policy, warps: u8) -> Scheduler {
         let mut scheduler = Scheduler::new(policy, 2);
         for rank in 0..warps {
-            assert_eq!(scheduler.add(10 + rank), rank);
+            assert_eq!(scheduler.add(Slot::new(10 + usize::from(rank))), rank);
         }
         for rank in 0..warps {
             scheduler.set_ready(rank, CollectorPool::Sp);
@@ -231,10 +278,10 @@ mod tests {
         scheduler
     }
 
-    fn issue(scheduler: &mut Scheduler) -> Option<usize> {
+    fn issue(scheduler: &mut Scheduler) -> Option<u8> {
         let rank = scheduler.pick(scheduler.candidates(0))?;
         scheduler.issued(rank);
-        Some(scheduler.slot(rank))
+        Some(scheduler.slot(rank).number())
     }
 
     #[test]
@@ -283,9 +330,9 @@ mod tests {
         gto.set_waiting(0, false);
         issue(&mut gto);
         gto.remove(0);
-        let youngest = gto.add(13);
+        let youngest = gto.add(Slot::new(13));
         gto.set_ready(youngest, CollectorPool::Sp);
-        assert_eq!(gto.slots_from(0), [11, 12, 13]);
+        assert_eq!(gto.slots_from(0), [11, 12, 13].map(Slot::new));
         assert_eq!(issue(&mut gto), Some(11));
         gto.set_waiting(0, false);
         assert_eq!(issue(&mut gto), Some(12));

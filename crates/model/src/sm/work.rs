@@ -6,8 +6,9 @@ use std::collections::VecDeque;
 use warpwatt_exec::stepping::{EpochLog, Prepared, Resident, Stepper};
 use warpwatt_exec::{CheckOptions, Fault};
 
-use super::decode::Decoded;
+use super::decode::{Decoded, Timing};
 use super::stall::{Stall, Stalls};
+use super::warp::WarpSlot;
 
 /// A kernel of the run; it is immutable.
 pub struct Kernel<'a> {
@@ -85,6 +86,39 @@ pub struct Stopped {
     pub fault: Box<Fault>,
 }
 
+/// What an SM works on: the kernels, its part of the run, and the present cycle. None of it is the SM's own.
+pub(super) struct Turn<'t, 'a> {
+    pub now: u64,
+    pub kernels: &'t [Kernel<'a>],
+    pub work: &'t mut Work,
+}
+
+impl<'t, 'a> Turn<'t, 'a> {
+    /// The kernel of a warp.
+    #[inline(always)]
+    pub fn kernel(&self, warp: &WarpSlot) -> &'t Kernel<'a> {
+        &self.kernels[warp.kernel as usize]
+    }
+
+    /// What the SM keeps for the kernel of a warp.
+    #[inline(always)]
+    pub fn share(&mut self, warp: &WarpSlot) -> &mut KernelState {
+        &mut self.work.shares[warp.kernel as usize]
+    }
+
+    /// The block that a warp belongs to.
+    #[inline(always)]
+    pub fn block(&self, warp: &WarpSlot) -> &Resident {
+        &self.work.shares[warp.kernel as usize].residents[warp.resident as usize]
+    }
+
+    /// An instruction that a warp has issued.
+    #[inline(always)]
+    pub fn issued(&self, warp: &WarpSlot, pc: u32) -> &'t Timing {
+        &self.kernel(warp).decoded.timing[pc as usize]
+    }
+}
+
 /// An SM's part in a run.
 #[derive(Default)]
 pub struct Work {
@@ -102,6 +136,14 @@ pub struct Work {
     pub warps_ended: u64,
     /// Lanes came to the barrier of the grid.
     pub at_grid_barrier: bool,
+}
+
+impl Work {
+    /// When the next block starts.
+    #[inline(always)]
+    pub fn next_start(&self) -> u64 {
+        self.starts.front().map_or(u64::MAX, |start| start.cycle)
+    }
 }
 
 impl AsMut<EpochLog> for Work {

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The cycle loop: what happens in a cycle, in which order, and which cycle is the next one in which something does.
+
+use warpwatt_memory::DeviceMemory;
+
+use super::event::Event;
+use super::fetch::Fetched;
+use super::mem::Done;
+use super::warp::gate;
+use super::work::{Kernel, Turn, Work};
+use super::{CollectorPool, Slots, Sm};
+use crate::net::{Client, Inbox, Outbox, Packet};
+
+/// What an epoch lends an SM beside its part of the run.
+pub struct SmContext<'e, 'a> {
+    pub kernels: &'e [Kernel<'a>],
+    pub memory: &'e DeviceMemory,
+    pub inbox: &'e mut Inbox,
+    pub outbox: &'e mut Outbox,
+}
+
+/// All that an epoch lends an SM.
+pub(super) struct Epoch<'e, 'a> {
+    pub turn: Turn<'e, 'a>,
+    pub memory: &'e DeviceMemory,
+    pub inbox: &'e mut Inbox,
+    pub outbox: &'e mut Outbox,
+    /// The next cycle in which a block or a packet comes from another actor.
+    pub outside: u64,
+}
+
+impl Sm {
+    /// Runs from cycle `from` to before `to`. With `step`, no cycle is skipped.
+    pub fn run(&mut self, work: &mut Work, context: &mut SmContext, from: u64, to: u64, step: bool) {
+        if work.stopped.is_some() {
+            return;
+        }
+        let start = if step { from } else { self.wake(work, context.inbox, context.outbox, from) };
+        if start >= to {
+            self.next = start;
+            return;
+        }
+        let turn = Turn { now: start, kernels: context.kernels, work };
+        let SmContext { memory, inbox, outbox, .. } = context;
+        let mut epoch = Epoch { turn, memory, inbox, outbox, outside: 0 };
+        match self.spec.bit_instructions {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the host was asked whether it has them.
+            true => unsafe { self.run_with_bit_instructions(&mut epoch, to, step) },
+            _ => self.run_until(&mut epoch, to, step),
+        }
+    }
+
+    /// `run_until` compiled with the host's bit and vector instructions: sets of warps and calendars are words.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn run_with_bit_instructions(&mut self, epoch: &mut Epoch, to: u64, step: bool) {
+        self.run_until(epoch, to, step);
+    }
+
+    #[inline(always)]
+    fn run_until(&mut self, epoch: &mut Epoch, to: u64, step: bool) {
+        while epoch.turn.now < to {
+            let issued = self.cycle(epoch);
+            if epoch.turn.work.stopped.is_some() {
+                return;
+            }
+            // A warp that is ready now mostly still is in the next cycle, or another one.
+            let goes_on = step || issued && self.schedulers.any_ready();
+            epoch.turn.now = if goes_on { epoch.turn.now + 1 } else { self.next_event(epoch) };
+        }
+        self.next = epoch.turn.now;
+    }
+
+    /// The first cycle from `from` on in which something happens, given what has come in since the last epoch.
+    pub fn wake(&self, work: &Work, inbox: &Inbox, outbox: &Outbox, from: u64) -> u64 {
+        let mut next = self.next.min(inbox.next()).min(work.next_start()).min(self.mem.second.next());
+        if next > from {
+            next = next.min(self.mem.next(from, outbox)).min(self.fetch.next(from, outbox));
+        }
+        next.max(from)
+    }
+
+    /// One cycle. Returns whether an instruction issued.
+    #[inline(always)]
+    fn cycle(&mut self, epoch: &mut Epoch) -> bool {
+        let now = epoch.turn.now;
+        self.rf.advance(now);
+        if self.tally.accounted < now && self.resident_warps != 0 {
+            self.charge_until(epoch.turn.work, now);
+        }
+        if epoch.outside <= now {
+            self.take_from_outside(epoch);
+        }
+        while self.mem.second.next() <= now
+            && let Some(packet) = self.mem.second.take(now)
+        {
+            self.answered(&mut epoch.turn, &packet);
+        }
+        self.take_instructions(&epoch.turn);
+        if self.events.has_events(now) {
+            let mut number = 0;
+            while let Some(event) = self.events.event(number) {
+                self.handle(&mut epoch.turn, event);
+                number += 1;
+            }
+            self.events.done();
+        }
+        if self.mem.next(now, epoch.outbox) <= now {
+            self.mem.step(now, epoch.outbox, &mut self.done);
+            self.after_memory(&mut epoch.turn);
+        }
+        // If no warp can issue or be fetched for, nothing changes until the next event; the issue slots are charged then.
+        let works = self.fetch.has_work() || self.schedulers.any_ready();
+        let issued = works && self.issue_all(epoch);
+        if works {
+            for _ in 0..self.fetch.ports {
+                if !self.fetch_one(&epoch.turn) {
+                    break;
+                }
+            }
+        }
+        if self.fetch.has_requests() {
+            self.fetch.send(now, epoch.outbox);
+        }
+        issued
+    }
+
+    /// Blocks and packets that have come from other actors by now.
+    #[inline(never)]
+    fn take_from_outside(&mut self, epoch: &mut Epoch) {
+        let now = epoch.turn.now;
+        while let Some(&start) = epoch.turn.work.starts.front()
+            && start.cycle <= now
+        {
+            epoch.turn.work.starts.pop_front();
+            self.start_block(&mut epoch.turn, start);
+        }
+        while epoch.inbox.next() <= now
+            && let Some(packet) = epoch.inbox.take(now)
+        {
+            if matches!(packet.client, Client::Instruction | Client::Constant) {
+                self.mem.second.fill(&packet);
+            }
+            self.answered(&mut epoch.turn, &packet);
+        }
+        epoch.outside = epoch.inbox.next().min(epoch.turn.work.next_start());
+    }
+
+    /// A reply from L2, or from the second-level cache.
+    #[inline(always)]
+    fn answered(&mut self, turn: &mut Turn, packet: &Packet) {
+        if packet.client == Client::Instruction {
+            self.fetch.fill(turn.now, packet);
+        } else {
+            self.mem.fill(turn.now, packet, &mut self.done);
+            self.after_memory(turn);
+        }
+    }
+
+    /// Results and wake-ups that the memory unit announced.
+    #[inline(always)]
+    fn after_memory(&mut self, turn: &mut Turn) {
+        for i in 0..self.done.len() {
+            let Done { at, token } = self.done[i];
+            if at <= turn.now {
+                self.handle(turn, Event::Data { op: token });
+            } else {
+                self.events.push(at, Event::Data { op: token });
+            }
+        }
+        self.done.clear();
+        for slot in Slots(self.mem.take_woken()) {
+            self.warps[slot].gates &= !gate::CONSTANT;
+            self.evaluate(turn, slot);
+        }
+        for slot in Slots(self.waits.stores) {
+            if self.mem.pending_writes(slot.number()) == 0 {
+                self.stores_done(turn, slot);
+            }
+        }
+    }
+
+    /// The next cycle in which something happens.
+    #[inline(always)]
+    fn next_event(&mut self, epoch: &Epoch) -> u64 {
+        let soon = epoch.turn.now + 1;
+        let mut next = u64::MAX;
+        if self.resident_warps != 0 {
+            if self.fetch.has_work() {
+                return soon;
+            }
+            if self.schedulers.any_ready() {
+                next = self.next_collector(epoch.turn.now);
+                if next <= soon {
+                    return soon;
+                }
+            }
+        }
+        self.next_arrival(epoch, soon).min(next)
+    }
+
+    /// When a ready warp can issue, as far as collectors are concerned.
+    #[inline(never)]
+    fn next_collector(&self, now: u64) -> u64 {
+        let soon = now + 1;
+        let full = self.full_pools(soon);
+        let (mut next, mut wanted) = (u64::MAX, 0);
+        for scheduler in self.schedulers.iter() {
+            if scheduler.candidates(full) != 0 {
+                return soon;
+            }
+            wanted |= scheduler.wanted();
+        }
+        while wanted != 0 {
+            let pool = CollectorPool::ALL[wanted.trailing_zeros() as usize % CollectorPool::COUNT];
+            wanted &= wanted - 1;
+            let free_at = self.rf.free_at(pool);
+            // Memory instructions wait for a collector only if all units share them, and for the memory unit, which has events of its own.
+            if pool != CollectorPool::Memory || free_at > now {
+                next = next.min(free_at);
+            }
+        }
+        next
+    }
+
+    #[inline(always)]
+    fn next_arrival(&self, epoch: &Epoch, soon: u64) -> u64 {
+        let mut next = self.events.next().unwrap_or(u64::MAX).min(epoch.outside);
+        next = next.min(self.fetch.next_arrival()).min(self.mem.second.next());
+        next = next.min(self.mem.next(soon, epoch.outbox));
+        next.min(self.fetch.next(soon, epoch.outbox)).max(soon)
+    }
+
+    /// Fetches for one warp. False if no warp has room for instructions.
+    #[inline(always)]
+    fn fetch_one(&mut self, turn: &Turn) -> bool {
+        let Some(slot) = self.fetch.pick() else { return false };
+        let warp = &mut self.warps[slot];
+        let kernel = turn.kernel(warp);
+        let Some(pc) = warp.pc else { return true };
+        let from = pc + warp.buffered + warp.coming;
+        let end = kernel.decoded.timing.len() as u32;
+        if from >= end {
+            // There is nothing behind the last instruction; the executor reports a warp that gets there.
+            self.fetch.need &= !slot.bit();
+            if pc >= end {
+                warp.buffered = 1;
+                self.evaluate(turn, slot);
+            }
+            return true;
+        }
+        if let Fetched::Hit { count, ready } =
+            self.fetch.access(turn.now, slot, kernel.code, from, end, &mut self.mem.second)
+        {
+            self.fetch.announce(ready, slot, warp, count);
+        }
+        true
+    }
+}
+
+pub(super) fn has_bit_instructions() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let has = std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi1");
+        let has = has && std::arch::is_x86_feature_detected!("bmi2");
+        has && std::arch::is_x86_feature_detected!("lzcnt") && std::arch::is_x86_feature_detected!("popcnt")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whether a warp can issue its next instruction, and what it waits for if it cannot.
+
+use super::decode::{CollectorPool, Timing};
+use super::stall::Stall;
+use super::warp::{Condition, gate};
+use super::{Kernel, Slot, Sm, Turn};
+use crate::address;
+
+impl Sm {
+    /// Finds out whether a warp can issue, and what it waits for if not. Called from everywhere: this is the one copy of it but for those in
+    /// the two places that every instruction passes.
+    #[inline(never)]
+    pub(super) fn evaluate(&mut self, turn: &Turn, slot: Slot) {
+        if self.warps[slot].is_live() {
+            self.evaluate_here(turn, slot);
+        }
+    }
+
+    /// Finds out whether a warp that has just issued an arithmetic instruction can issue the next one: only that one can stall it.
+    #[inline(always)]
+    pub(super) fn evaluate_next(&mut self, turn: &Turn, kernel: &Kernel, slot: Slot, pc: u32) {
+        let warp = &self.warps[slot];
+        match kernel.decoded.timing.get(pc as usize) {
+            Some(timing) if warp.buffered != 0 => match warp.hazard(timing) {
+                None => {
+                    self.schedulers[warp.scheduler].set_ready(warp.rank, timing.pool);
+                }
+                Some(stall) => self.wait(slot, stall),
+            },
+            _ => self.evaluate_here(turn, slot),
+        }
+    }
+
+    /// Finds out whether a live warp can issue, and its stall reason if not.
+    #[inline(always)]
+    pub(super) fn evaluate_here(&mut self, turn: &Turn, slot: Slot) {
+        let warp = &mut self.warps[slot];
+        let pc = match warp.next_pc(turn.now) {
+            Ok(pc) => pc,
+            Err(stall) => return self.wait(slot, stall),
+        };
+        let timing = turn.kernel(warp).decoded.timing.get(pc as usize);
+        if let Some(stall) = timing.and_then(|timing| warp.hazard(timing)) {
+            return self.wait(slot, stall);
+        }
+        warp.condition = Condition::Ready;
+        let pool = timing.map_or(CollectorPool::Sp, |timing| timing.pool);
+        self.schedulers[warp.scheduler].set_ready(warp.rank, pool);
+    }
+
+    #[inline(always)]
+    pub(super) fn wait(&mut self, slot: Slot, stall: Stall) {
+        let warp = &mut self.warps[slot];
+        (warp.condition, warp.stall) = (Condition::Waits, stall);
+        let away = matches!(stall, Stall::Memory | Stall::Barrier | Stall::Fence | Stall::Merge);
+        self.schedulers[warp.scheduler].set_waiting(warp.rank, away);
+    }
+
+    /// Whether the constant operands of a warp's next instruction are there, which so many lanes will execute. If not, the warp waits.
+    #[inline(always)]
+    pub(super) fn constants_are_there(
+        &mut self,
+        turn: &Turn,
+        code: u32,
+        timing: &Timing,
+        slot: Slot,
+        lanes: u8,
+    ) -> bool {
+        let now = turn.now;
+        if self.mem.constants_can_wait() {
+            return self.constants_are_served(code, timing, slot, lanes, now);
+        }
+        let mut all = true;
+        let operands = timing.constant_bank.iter().zip(&timing.constant_offset);
+        for (&bank, &offset) in operands.take(usize::from(timing.constants)) {
+            let address = address::constant(code, bank, u32::from(offset));
+            all &= self.mem.constant(now, address, slot.number(), lanes).is_some();
+        }
+        if !all {
+            self.await_constants(slot, now, 1, now, false);
+        }
+        all
+    }
+
+    /// Whether they are there where a technique may have them wait for the array: those that have been granted are not read again.
+    #[inline(never)]
+    fn constants_are_served(&mut self, code: u32, timing: &Timing, slot: Slot, lanes: u8, now: u64) -> bool {
+        let granted = std::mem::take(&mut self.warps[slot].granted);
+        let (mut missing, mut ready) = (0, now);
+        let operands = timing.constant_bank.iter().zip(&timing.constant_offset);
+        for (i, (&bank, &offset)) in operands.take(usize::from(timing.constants)).enumerate() {
+            if granted >> i & 1 == 0 {
+                let address = address::constant(code, bank, u32::from(offset));
+                match self.mem.constant(now, address, slot.number(), lanes) {
+                    Some(at) => ready = ready.max(at),
+                    None => missing |= 1 << i,
+                }
+            }
+        }
+        if missing == 0 && ready == now {
+            return true;
+        }
+        self.await_constants(slot, now, missing, ready, granted != 0);
+        false
+    }
+
+    /// A warp waits for constant operands: for lines that are not there, and until the array serves those that are. The latter need not be
+    /// read again, or warps could keep each other from what they read for ever.
+    #[inline(never)]
+    fn await_constants(&mut self, slot: Slot, now: u64, missing: u8, ready: u64, granted: bool) {
+        let warp = &mut self.warps[slot];
+        if missing != 0 {
+            warp.gates |= gate::CONSTANT;
+        }
+        if granted || ready > now {
+            warp.granted = !missing;
+        }
+        if ready > now {
+            self.hold(slot, now, ready - now, Stall::Constant);
+        }
+        self.wait(slot, Stall::Constant);
+    }
+}

@@ -89,6 +89,12 @@ impl<const N: usize> Boards<N> {
         self.taken[(at % HORIZON) as usize][board] |= bits;
     }
 
+    /// By board: the resources that are taken in the present cycle.
+    #[inline(always)]
+    pub fn present(&mut self) -> &mut [u64; N] {
+        &mut self.taken[(self.now % HORIZON) as usize]
+    }
+
     /// Books the first free cycle of one resource from `earliest` on.
     #[inline(always)]
     pub fn book_on(&mut self, board: usize, bit: u64, earliest: u64) -> u64 {

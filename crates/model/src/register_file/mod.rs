@@ -306,6 +306,17 @@ impl RegisterFile {
     #[inline(always)]
     pub fn write_back(&mut self, now: u64, slot: usize, timing: &Timing, values: Option<Values>) -> u64 {
         let buses = if timing.unit == Unit::Memory { self.memory_buses } else { self.unit_buses };
+        if timing.dst_words == 1 && values.is_none() {
+            // As for any other result, without a bus or port that is taken.
+            let (bank, row) = (self.map.bit(slot, timing.dst), self.calendars.present());
+            let (free, port) = (buses & !row[BUSES], self.write_ports % 2);
+            if free != 0 && row[port] & bank == 0 {
+                row[BUSES] |= free & free.wrapping_neg();
+                row[port] |= bank;
+                self.counters.writes += 1;
+                return now;
+            }
+        }
         let (mut done, mut waited) = (now, 0);
         for register in usize::from(timing.dst)..usize::from(timing.dst) + usize::from(timing.dst_words) {
             let register = register as u8;

@@ -122,7 +122,7 @@ impl Sm {
         turn.work.warps_ended += 1;
         let warp = &self.warps[slot];
         let (scheduler, rank) = (warp.scheduler, warp.rank);
-        self.schedulers[scheduler].remove(rank);
+        self.schedulers.remove(scheduler, rank);
         for i in 0..self.schedulers[scheduler].slots_from(rank).len() {
             let younger = self.schedulers[scheduler].slots_from(rank)[i];
             self.warps[younger].rank -= 1;

@@ -227,7 +227,7 @@ impl Sm {
     #[inline(always)]
     fn next_arrival(&self, epoch: &Epoch, soon: u64) -> u64 {
         let mut next = self.events.next().unwrap_or(u64::MAX).min(epoch.outside);
-        next = next.min(self.fetch.next_arrival()).min(self.mem.second.next());
+        next = next.min(self.fetch.next_arrival(&self.warps)).min(self.mem.second.next());
         next = next.min(self.mem.next(soon, epoch.outbox));
         next.min(self.fetch.next(soon, epoch.outbox)).max(soon)
     }

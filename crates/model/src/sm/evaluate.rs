@@ -24,7 +24,7 @@ impl Sm {
         match kernel.decoded.timing.get(pc as usize) {
             Some(timing) if warp.buffered != 0 => match warp.hazard(timing) {
                 None => {
-                    self.schedulers[warp.scheduler].set_ready(warp.rank, timing.pool);
+                    self.schedulers.set_ready(warp.scheduler, warp.rank, timing.pool);
                 }
                 Some(stall) => self.wait(slot, stall),
             },
@@ -46,7 +46,7 @@ impl Sm {
         }
         warp.condition = Condition::Ready;
         let pool = timing.map_or(CollectorPool::Sp, |timing| timing.pool);
-        self.schedulers[warp.scheduler].set_ready(warp.rank, pool);
+        self.schedulers.set_ready(warp.scheduler, warp.rank, pool);
     }
 
     #[inline(always)]
@@ -54,7 +54,7 @@ impl Sm {
         let warp = &mut self.warps[slot];
         (warp.condition, warp.stall) = (Condition::Waits, stall);
         let away = matches!(stall, Stall::Memory | Stall::Barrier | Stall::Fence | Stall::Merge);
-        self.schedulers[warp.scheduler].set_waiting(warp.rank, away);
+        self.schedulers.set_waiting(warp.scheduler, warp.rank, away);
     }
 
     /// Whether the constant operands of a warp's next instruction are there, which so many lanes will execute. If not, the warp waits.

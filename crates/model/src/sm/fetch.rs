@@ -189,10 +189,11 @@ impl Fetch {
         self.last_arrival
     }
 
-    /// When the next instructions arrive.
+    /// When the next instructions arrive for a warp that has none. Until then nothing depends on whether others have arrived.
     #[inline(always)]
-    pub fn next_arrival(&self) -> u64 {
-        self.next_arrival
+    pub fn next_arrival(&self, warps: &PerSlot<WarpSlot>) -> u64 {
+        let mut arrivals = (self.ahead..self.behind).map(|number| &self.arriving[number % ARRIVALS]);
+        arrivals.find(|arrival| warps[arrival.slot].buffered == 0).map_or(u64::MAX, |arrival| arrival.cycle)
     }
 
     /// Those that arrive by now, one after the other.
@@ -425,7 +426,7 @@ mod tests {
         assert_eq!(arrive(110 + cycles), Some(110 + cycles));
         assert_eq!(arrive(130 + cycles), None);
         assert_eq!([arrive(131 + cycles), arrive(131 + cycles)], [Some(131 + cycles); 2]);
-        assert_eq!(fetch.next_arrival(), u64::MAX);
+        assert_eq!(fetch.next_arrival(&PerSlot::new(WarpSlot::default)), u64::MAX);
     }
 
     #[test]

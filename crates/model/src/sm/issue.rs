@@ -25,7 +25,7 @@ impl Sm {
         let mut any = false;
         self.tally.accounted = epoch.turn.now + 1;
         for scheduler in 0..self.schedulers.len() as u8 {
-            if self.issue_from(epoch, scheduler) {
+            if self.schedulers.has_ready(scheduler) && self.issue_from(epoch, scheduler) {
                 any = true;
             } else {
                 self.charge(epoch.turn.work, scheduler, 1);

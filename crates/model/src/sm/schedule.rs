@@ -61,7 +61,7 @@ impl Scheduler {
     }
 
     /// A warp is gone; those younger than it move up by one rank.
-    pub fn remove(&mut self, rank: u8) {
+    fn remove(&mut self, rank: u8) {
         let below = (1u64 << rank) - 1;
         let close = |set: u64| set & below | set >> 1 & !below;
         self.ready = self.ready.map(close);
@@ -90,7 +90,7 @@ impl Scheduler {
 
     /// A warp can issue, given a collector of the pool.
     #[inline(always)]
-    pub fn set_ready(&mut self, rank: u8, pool: CollectorPool) {
+    fn set_ready(&mut self, rank: u8, pool: CollectorPool) {
         let bit = 1u64 << rank;
         if self.ready[pool as usize] & bit != 0 {
             return;
@@ -106,7 +106,7 @@ impl Scheduler {
 
     /// A warp cannot issue; `away` if it will take long.
     #[inline(always)]
-    pub fn set_waiting(&mut self, rank: u8, away: bool) {
+    fn set_waiting(&mut self, rank: u8, away: bool) {
         let bit = 1u64 << rank;
         self.ready[usize::from(self.pool[usize::from(rank) % RANKS]) % CollectorPool::COUNT] &= !bit;
         self.all_ready &= !bit;
@@ -220,6 +220,8 @@ const SCHEDULERS: usize = 4;
 pub struct Schedulers {
     all: [Scheduler; SCHEDULERS],
     count: usize,
+    /// Those with a ready warp, a bit for each.
+    ready: u32,
 }
 
 impl Schedulers {
@@ -227,6 +229,7 @@ impl Schedulers {
         Schedulers {
             all: std::array::from_fn(|_| Scheduler::new(sm.scheduler, sm.active_warps)),
             count: sm.schedulers as usize,
+            ready: 0,
         }
     }
 
@@ -240,10 +243,42 @@ impl Schedulers {
         self.all[..self.len()].iter()
     }
 
-    /// Whether a warp can issue as soon as it is its turn and a collector is free. Schedulers that the SM does not have never have one.
+    /// Whether a warp can issue as soon as it is its turn and a collector is free.
     #[inline(always)]
     pub fn any_ready(&self) -> bool {
-        self.all.iter().fold(0, |ready, scheduler| ready | scheduler.all_ready) != 0
+        self.ready != 0
+    }
+
+    /// Whether a warp of one scheduler can.
+    #[inline(always)]
+    pub fn has_ready(&self, number: u8) -> bool {
+        self.ready >> number & 1 != 0
+    }
+
+    /// A warp can issue, given a collector of the pool.
+    #[inline(always)]
+    pub fn set_ready(&mut self, number: u8, rank: u8, pool: CollectorPool) {
+        self[number].set_ready(rank, pool);
+        self.ready |= 1 << number;
+    }
+
+    /// A warp cannot issue; `away` if it will take long.
+    #[inline(always)]
+    pub fn set_waiting(&mut self, number: u8, rank: u8, away: bool) {
+        self[number].set_waiting(rank, away);
+        self.note_ready(number);
+    }
+
+    /// A warp is gone; those younger than it move up by one rank.
+    pub fn remove(&mut self, number: u8, rank: u8) {
+        self[number].remove(rank);
+        self.note_ready(number);
+    }
+
+    #[inline(always)]
+    fn note_ready(&mut self, number: u8) {
+        let ready = u32::from(self[number].all_ready != 0);
+        self.ready = self.ready & !(1 << number) | ready << number;
     }
 }
 

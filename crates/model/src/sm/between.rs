@@ -55,7 +55,11 @@ impl Sm {
         let turn = Turn { now: self.tally.accounted, kernels, work };
         self.value_came_late(&turn, slot);
         match next {
-            Some(pc) => self.follow(slot, outcome.pc, pc),
+            Some(pc) => {
+                self.follow(slot, outcome.pc, pc);
+                let warp = &self.warps[slot];
+                self.schedulers[warp.scheduler].changes(warp.rank);
+            }
             None => self.lose_path(slot),
         }
         outcome.event

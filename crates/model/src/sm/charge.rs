@@ -3,6 +3,7 @@
 //! instruction, and the first condition that it does not meet.
 
 use super::counters::IssueCounters;
+use super::schedule::{Cause, SlotCharge};
 use super::stall::{Stall, Stalls};
 use super::warp::Condition;
 use super::{Sm, Work};
@@ -52,23 +53,43 @@ impl Sm {
     /// Charges `cycles` issue slots of a scheduler that did not issue, in which nothing changed.
     #[inline(always)]
     pub(super) fn charge(&mut self, work: &mut Work, scheduler: u8, cycles: u64) {
-        let scheduler = &self.schedulers[scheduler];
-        let Some(rank) = scheduler.first() else {
-            self.tally.stalls[Stall::Empty as usize] += cycles;
+        if self.schedulers[scheduler].charge.stale {
+            self.find_cause(work, scheduler);
+        }
+        self.schedulers[scheduler].charge.slots += cycles;
+    }
+
+    /// Finds out what the slots of a scheduler are charged to from now on, and notes those that were charged to something else.
+    #[inline(never)]
+    fn find_cause(&mut self, work: &mut Work, number: u8) {
+        let scheduler = &mut self.schedulers[number];
+        let first = scheduler.first();
+        let cause = first.map(|rank| {
+            let warp = &self.warps[scheduler.slot(rank)];
+            let stall = match warp.condition {
+                Condition::Waits => warp.stall,
+                // It could issue, if its unit accepted it.
+                Condition::Ready => Stall::Unit,
+                Condition::Free | Condition::Drains => Stall::Empty,
+            };
+            Cause { stall, kernel: warp.kernel, pc: warp.pc.unwrap_or(warp.last_pc) }
+        });
+        let former = scheduler.charge_to(first, cause);
+        self.note(work, former);
+    }
+
+    /// Notes the slots that were charged to a cause.
+    #[inline(always)]
+    fn note(&mut self, work: &mut Work, SlotCharge { cause, slots, .. }: SlotCharge) {
+        if slots == 0 {
             return;
-        };
-        let warp = &self.warps[scheduler.slot(rank)];
-        let stall = match warp.condition {
-            Condition::Waits => warp.stall,
-            // It could issue, if its unit accepted it.
-            Condition::Ready => Stall::Unit,
-            Condition::Free | Condition::Drains => Stall::Empty,
-        };
-        self.tally.stalls[stall as usize] += cycles;
-        let pc = warp.pc.unwrap_or(warp.last_pc);
-        let stalls = &mut work.shares[warp.kernel as usize].stalls;
-        if let Some(stalls) = stalls.get_mut(pc as usize) {
-            stalls[stall as usize] += cycles;
+        }
+        let stall = cause.map_or(Stall::Empty, |cause| cause.stall) as usize;
+        self.tally.stalls[stall] += slots;
+        if let Some(Cause { kernel, pc, .. }) = cause
+            && let Some(stalls) = work.shares[kernel as usize].stalls.get_mut(pc as usize)
+        {
+            stalls[stall] += slots;
         }
     }
 
@@ -113,6 +134,9 @@ impl Sm {
     pub fn settle(&mut self, work: &mut Work, now: u64) {
         if self.tally.accounted < now {
             self.charge_until(work, now);
+        }
+        for scheduler in 0..self.schedulers.len() as u8 {
+            self.find_cause(work, scheduler);
         }
         self.count_until(self.tally.accounted);
         self.mem.settle(now);

@@ -302,6 +302,7 @@ impl Sm {
     pub(super) fn go_to(&mut self, slot: Slot, pc: u32) {
         let warp = &mut self.warps[slot];
         warp.pc = Some(pc);
+        self.schedulers[warp.scheduler].changes(warp.rank);
         if pc == warp.last_pc + 1 {
             self.fetch.update(slot, &self.warps[slot]);
         } else {
@@ -314,6 +315,7 @@ impl Sm {
         let warp = &mut self.warps[slot];
         warp.pc = None;
         warp.buffered -= 1;
+        self.schedulers[warp.scheduler].changes(warp.rank);
         self.fetch.update(slot, &self.warps[slot]);
     }
 

@@ -11,6 +11,7 @@ use warpwatt_config::{Policy, Sm as SmParameters};
 
 use super::decode::CollectorPool;
 use super::slot::Slot;
+use super::stall::Stall;
 
 /// Warps of one scheduler at most.
 const RANKS: usize = Slot::COUNT;
@@ -32,6 +33,26 @@ pub struct Scheduler {
     active: u64,
     /// Rank of the warp that issued last.
     last: Option<u8>,
+    /// What issue slots without an instruction are charged to, and how many of them have not been noted there.
+    pub charge: SlotCharge,
+}
+
+/// What issue slots without an instruction are charged to.
+#[derive(Clone, Copy, Default)]
+pub struct SlotCharge {
+    pub cause: Option<Cause>,
+    pub slots: u64,
+    /// The rank that it depends on, and whether something has changed that it depends on.
+    rank: u8,
+    pub stale: bool,
+}
+
+/// The instruction that the first warp of a scheduler waits with, and why.
+#[derive(Clone, Copy)]
+pub struct Cause {
+    pub stall: Stall,
+    pub kernel: u32,
+    pub pc: u32,
 }
 
 impl Scheduler {
@@ -47,6 +68,7 @@ impl Scheduler {
             away: 0,
             active: 0,
             last: None,
+            charge: SlotCharge { stale: true, ..SlotCharge::default() },
         }
     }
 
@@ -56,6 +78,7 @@ impl Scheduler {
         self.slots[rank] = slot;
         self.pool[rank] = 0;
         self.count += 1;
+        self.charge.stale = true;
         self.fill_active();
         rank as u8
     }
@@ -70,6 +93,7 @@ impl Scheduler {
         self.slots.copy_within(usize::from(rank) + 1..self.count, usize::from(rank));
         self.pool.copy_within(usize::from(rank) + 1..self.count, usize::from(rank));
         self.count -= 1;
+        self.charge.stale = true;
         self.last = match self.last {
             Some(last) if last == rank => None,
             Some(last) if last > rank => Some(last - 1),
@@ -92,6 +116,7 @@ impl Scheduler {
     #[inline(always)]
     fn set_ready(&mut self, rank: u8, pool: CollectorPool) {
         let bit = 1u64 << rank;
+        self.changes(rank);
         if self.ready[pool as usize] & bit != 0 {
             return;
         }
@@ -108,6 +133,7 @@ impl Scheduler {
     #[inline(always)]
     fn set_waiting(&mut self, rank: u8, away: bool) {
         let bit = 1u64 << rank;
+        self.changes(rank);
         self.ready[usize::from(self.pool[usize::from(rank) % RANKS]) % CollectorPool::COUNT] &= !bit;
         self.all_ready &= !bit;
         if away {
@@ -116,6 +142,18 @@ impl Scheduler {
             self.away &= !bit;
         }
         self.fill_active();
+    }
+
+    /// Something about a warp changes. With two levels it may change which warp is the first.
+    #[inline(always)]
+    pub fn changes(&mut self, rank: u8) {
+        self.charge.stale |= rank == self.charge.rank || self.policy == Policy::TwoLevel;
+    }
+
+    /// Slots are charged to another cause from now on. Gives the former one, with the slots that were charged to it.
+    pub fn charge_to(&mut self, rank: Option<u8>, cause: Option<Cause>) -> SlotCharge {
+        let charge = SlotCharge { cause, slots: 0, rank: rank.unwrap_or(u8::MAX), stale: false };
+        std::mem::replace(&mut self.charge, charge)
     }
 
     /// With two levels, active warps with long stalls are replaced by pending ones that are ready.
@@ -194,11 +232,13 @@ impl Scheduler {
     /// A warp issues: the greedy order stays with it, and round robin goes on from it. Gives what `take_back` wants if it cannot after all.
     #[inline(always)]
     pub fn issued(&mut self, rank: u8) -> Option<u8> {
+        self.charge.stale = true;
         self.last.replace(rank)
     }
 
     #[inline(always)]
     pub fn take_back(&mut self, before: Option<u8>) {
+        self.charge.stale = true;
         self.last = before;
     }
 

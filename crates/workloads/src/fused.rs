@@ -1,13 +1,48 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Fused multiply-add in single precision, rounded once, from plain double-precision arithmetic. The references
-//! need it wherever the kernels fuse; unlike a call into the C library it is the same everywhere and vectorises.
+//! Fused multiply-add in single precision, rounded once: the references need it wherever the kernels fuse. The host's own instruction gives
+//! it where there is one, plain double-precision arithmetic elsewhere, with the same bits for all but the payload of a NaN.
 
 /// `a * b + c` with one rounding to nearest even.
-///
-/// The product of two singles is exact in double precision. Their sum with `c` is rounded to odd there (Boldo and
-/// Melquiond, "Emulation of a FMA and correctly rounded sums", 2008), which makes the last rounding right.
 #[inline]
 pub fn fma(a: f32, b: f32, c: f32) -> f32 {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("fma") {
+        // SAFETY: the host has the instruction.
+        return unsafe { host::fma(a, b, c) };
+    }
+    emulated(a, b, c)
+}
+
+/// Adds the product of `left` and each of `right` to each of `sums`, fused.
+pub fn add_products(sums: &mut [f32], left: f32, right: &[f32]) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the host has the instructions.
+        return unsafe { host::add_products(sums, left, right) };
+    }
+    for (sum, right) in sums.iter_mut().zip(right) {
+        *sum = emulated(left, *right, *sum);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod host {
+    #[target_feature(enable = "fma")]
+    pub fn fma(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+
+    #[target_feature(enable = "fma,avx2")]
+    pub fn add_products(sums: &mut [f32], left: f32, right: &[f32]) {
+        for (sum, right) in sums.iter_mut().zip(right) {
+            *sum = left.mul_add(*right, *sum);
+        }
+    }
+}
+
+/// The product of two singles is exact in double precision. Their sum with `c` is rounded to odd there (Boldo and
+/// Melquiond, "Emulation of a FMA and correctly rounded sums", 2008), which makes the last rounding right.
+fn emulated(a: f32, b: f32, c: f32) -> f32 {
     let product = f64::from(a) * f64::from(b);
     let c = f64::from(c);
     let sum = product + c;
@@ -47,11 +82,15 @@ mod tests {
                 }
             };
             let (a, b, c) = (draw(), draw(), draw());
-            let (want, got) = (a.mul_add(b, c), fma(a, b, c));
-            assert!(
-                want.to_bits() == got.to_bits() || (want.is_nan() && got.is_nan()),
-                "fma({a:e}, {b:e}, {c:e}) is {want:e}, not {got:e}"
-            );
+            let want = a.mul_add(b, c);
+            let mut sums = [c; 9];
+            add_products(&mut sums, a, &[b; 9]);
+            for got in [fma(a, b, c), emulated(a, b, c), sums[0], sums[8]] {
+                assert!(
+                    want.to_bits() == got.to_bits() || (want.is_nan() && got.is_nan()),
+                    "fma({a:e}, {b:e}, {c:e}) is {want:e}, not {got:e}"
+                );
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //! within a tolerance.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::{add_products, fma};
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -103,9 +103,7 @@ fn decompose(m: &mut [f32], n: usize) {
             let (left, right) = m[i * n..(i + 1) * n].split_at_mut(end);
             let mut sums = vec![0.0; n - end];
             for (factor, row) in left[k..].iter().zip(rows.chunks_exact(n)) {
-                for (sum, above) in sums.iter_mut().zip(&row[end..]) {
-                    *sum = fma(*factor, *above, *sum);
-                }
+                add_products(&mut sums, *factor, &row[end..]);
             }
             right.iter_mut().zip(sums).for_each(|(value, sum)| *value -= sum);
         }

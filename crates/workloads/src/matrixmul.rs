@@ -2,7 +2,7 @@
 //! Dense matrix product in single precision by tiles in shared memory, an element a thread, after the CUDA SDK's matrixMul.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::add_products;
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -64,7 +64,7 @@ fn reference(a: &[f32], b: &[f32], depth: usize, cols: usize) -> Vec<f32> {
     let row = |a_row: &[f32]| {
         let mut sums = vec![0.0f32; cols];
         for (left, b_row) in a_row.iter().zip(b.chunks_exact(cols)) {
-            sums.iter_mut().zip(b_row).for_each(|(sum, top)| *sum = fma(*left, *top, *sum));
+            add_products(&mut sums, *left, b_row);
         }
         sums
     };

@@ -3,7 +3,7 @@
 //! sgemm.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::{add_products, fma};
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -71,9 +71,7 @@ fn reference(a: &[f32], b: &[f32], c: &[f32], n: usize, k: usize) -> Vec<f32> {
     for (a_row, c_row) in a.chunks_exact(k).zip(c.chunks_exact(n)) {
         sums.fill(0.0);
         for (left, b_row) in a_row.iter().zip(b.chunks_exact(n)) {
-            for (sum, top) in sums.iter_mut().zip(b_row) {
-                *sum = fma(*left, *top, *sum);
-            }
+            add_products(&mut sums, *left, b_row);
         }
         for (column, (sum, old)) in sums.iter().zip(c_row).enumerate() {
             // The compiler fuses the other product in the first of each four columns.

@@ -14,11 +14,13 @@ struct Pool {
     free_at: [u64; COLLECTORS],
     count: usize,
     first: usize,
+    /// None is in use for longer than until this cycle.
+    latest: u64,
 }
 
 impl Pool {
     fn new(collectors: u32) -> Pool {
-        Pool { free_at: [0; COLLECTORS], count: collectors as usize, first: 0 }
+        Pool { free_at: [0; COLLECTORS], count: collectors as usize, first: 0, latest: 0 }
     }
 
     /// Takes the collector that is free first. Most are free again later than all others, and go to the end. Gives the first cycle in which
@@ -28,7 +30,18 @@ impl Pool {
         let mut place = self.first;
         let first = if place + 1 == self.count { 0 } else { place + 1 };
         self.first = first;
-        while place != first {
+        if until < self.latest {
+            place = self.make_room(place, until);
+        } else {
+            self.latest = until;
+        }
+        self.free_at[place % COLLECTORS] = until;
+        self.free_at[first % COLLECTORS]
+    }
+
+    /// Moves those up that are free later than `until`, into a free place at the end. Gives the place that is free then.
+    fn make_room(&mut self, mut place: usize, until: u64) -> usize {
+        while place != self.first {
             let before = if place == 0 { self.count - 1 } else { place - 1 };
             let free_at = self.free_at[before % COLLECTORS];
             if free_at <= until {
@@ -37,8 +50,7 @@ impl Pool {
             self.free_at[place % COLLECTORS] = free_at;
             place = before;
         }
-        self.free_at[place % COLLECTORS] = until;
-        self.free_at[first % COLLECTORS]
+        place
     }
 }
 

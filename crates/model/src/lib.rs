@@ -5,6 +5,7 @@ pub mod address;
 pub mod cache;
 mod counters;
 mod gpu;
+mod host;
 pub mod net;
 mod ops;
 pub mod partition;

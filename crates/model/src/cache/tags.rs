@@ -44,6 +44,8 @@ pub struct Tags {
     /// set is evicted.
     used: Vec<u64>,
     uses: u64,
+    /// A line may be there: one was reserved since all were dropped.
+    holds: bool,
 }
 
 /// What Fermi's hash does to a line number: address bits 13, 14, 15, 17 and 19 onto bits 7 to 11.
@@ -68,6 +70,7 @@ impl Tags {
             states: vec![State::Invalid; count],
             used: vec![0; count],
             uses: 0,
+            holds: false,
         }
     }
 
@@ -134,6 +137,7 @@ impl Tags {
         (least != RESERVED).then_some(first + oldest)
     }
 
+    #[inline(always)]
     fn content(&self, place: usize) -> Option<Evicted> {
         match self.states[place] {
             State::Clean => Some(Evicted { line: self.lines[place], dirty: false }),
@@ -143,11 +147,13 @@ impl Tags {
     }
 
     /// Takes the least recently used place of the line's set that is not reserved. `None` when all are.
+    #[inline(always)]
     pub fn reserve(&mut self, line: u64) -> Option<(LineId, Option<Evicted>)> {
         let place = self.oldest(line)?;
         let evicted = self.content(place);
         self.lines[place] = line;
         self.states[place] = State::Reserved;
+        self.holds = true;
         self.uses += 1;
         self.used[place] = self.uses | RESERVED;
         Some((LineId(place as u32), evicted))
@@ -186,9 +192,15 @@ impl Tags {
     /// Forgets all lines but those that are being fetched. Dirty ones are handed to `write_back` first, in order of line id, each with its
     /// number.
     pub fn flush(&mut self, mut write_back: impl FnMut(LineId, u64)) {
+        if !std::mem::take(&mut self.holds) {
+            return;
+        }
         for i in 0..self.lines.len() {
             match self.states[i] {
-                State::Reserved => continue,
+                State::Reserved => {
+                    self.holds = true;
+                    continue;
+                }
                 State::Dirty => write_back(LineId(i as u32), self.lines[i]),
                 State::Clean | State::Invalid => {}
             }

@@ -33,14 +33,20 @@ enum Stop {
     Ending(Ending),
 }
 
+/// Everything counted up to a moment: in all, by SM, and the operations of each SM.
+#[derive(Default)]
+struct Counted {
+    all: Counters,
+    sms: Vec<SmCounters>,
+    ops: Vec<OpCounters>,
+}
+
 /// What was counted when a kernel started, and since.
 struct Account {
-    start: Counters,
-    start_sms: Vec<SmCounters>,
-    start_ops: Vec<OpCounters>,
+    start: Counted,
     sampled: Counters,
     series: Vec<Sample>,
-    report: Option<(Counters, Vec<SmCounters>, Vec<OpCounters>)>,
+    report: Option<Counted>,
 }
 
 pub(super) struct Run<'g, 'a> {
@@ -149,8 +155,9 @@ impl<'g, 'a> Run<'g, 'a> {
         (run.before, run.issued_before) = (run.thread_instructions(), run.count_issued());
         run.issued = run.issued_before;
         run.settle(run.gpu.now);
-        run.start = run.counters().0;
-        run.launch(run.gpu.now, run.gpu.now + 1);
+        let counted = run.count();
+        run.start = counted.all.clone();
+        run.launch(run.gpu.now, run.gpu.now + 1, Some(counted));
         Ok(run)
     }
 
@@ -392,28 +399,28 @@ impl<'g, 'a> Run<'g, 'a> {
         for &kernel in ended {
             self.note_ops(kernel);
         }
-        let (counters, ops) = self.counters();
-        let sms = self.gpu.sm_counters();
-        self.busy = counters.since(&self.start);
+        let counted = self.count();
+        self.busy = counted.all.since(&self.start);
         for &kernel in ended {
-            self.close_account(kernel, end, &counters, &sms, &ops);
+            self.close_account(kernel, end, &counted);
         }
-        self.launch(end, end + 1);
+        self.launch(end, end + 1, Some(counted));
     }
 
-    /// Everything counted so far, and the operations of each SM. Those follow from what was issued by kernels that run or have ended.
-    fn counters(&mut self) -> (Counters, Vec<OpCounters>) {
+    /// Everything counted so far. Operations follow from what was issued by kernels that run or have ended.
+    fn count(&mut self) -> Counted {
         let mut ops = self.ended_ops.clone();
         for (kernel, queue) in self.dispatcher.kernels.iter().enumerate() {
             if matches!(queue.standing, Standing::Launched { .. }) {
                 add_ops(&mut ops, &self.kernels[kernel], kernel, self.works.as_mut_slice());
             }
         }
-        let mut counters = self.gpu.counters();
+        let sms = self.gpu.sm_counters();
+        let mut all = self.gpu.counters_with(&sms);
         for ops in &ops {
-            counters.ops.add(ops);
+            all.ops.add(ops);
         }
-        (counters, ops)
+        Counted { all, sms, ops }
     }
 
     /// A kernel ended: its operations are final.
@@ -421,35 +428,25 @@ impl<'g, 'a> Run<'g, 'a> {
         add_ops(&mut self.ended_ops, &self.kernels[kernel], kernel, self.works.as_mut_slice());
     }
 
-    fn close_account(
-        &mut self,
-        kernel: usize,
-        end: u64,
-        counters: &Counters,
-        sms: &[SmCounters],
-        ops: &[OpCounters],
-    ) {
+    fn close_account(&mut self, kernel: usize, end: u64, counted: &Counted) {
         let Some(account) = &mut self.accounts[kernel] else { return };
         if !account.series.is_empty() || self.next_sample != u64::MAX {
-            account.series.push(Sample { cycle: end, counters: counters.since(&account.sampled) });
+            account.series.push(Sample { cycle: end, counters: counted.all.since(&account.sampled) });
         }
-        let per_sm = sms.iter().zip(&account.start_sms).map(|(sm, start)| sm.since(start)).collect();
-        let per_sm_ops = ops.iter().zip(&account.start_ops).map(|(ops, start)| ops.since(start)).collect();
-        account.report = Some((counters.since(&account.start), per_sm, per_sm_ops));
+        let start = &account.start;
+        account.report = Some(Counted {
+            all: counted.all.since(&start.all),
+            sms: counted.sms.iter().zip(&start.sms).map(|(sm, start)| sm.since(start)).collect(),
+            ops: counted.ops.iter().zip(&start.ops).map(|(ops, start)| ops.since(start)).collect(),
+        });
     }
 
-    /// Launches kernels whose turn it is.
-    fn launch(&mut self, now: u64, until: u64) {
+    /// Launches kernels whose turn it is. `counted`: everything counted so far, if that is known.
+    fn launch(&mut self, now: u64, until: u64, mut counted: Option<Counted>) {
         for kernel in self.dispatcher.launch(now, until) {
-            let (counters, start_ops) = self.counters();
-            self.accounts[kernel] = Some(Account {
-                start_sms: self.gpu.sm_counters(),
-                start_ops,
-                sampled: counters.clone(),
-                start: counters,
-                series: Vec::new(),
-                report: None,
-            });
+            let start = counted.take().unwrap_or_else(|| self.count());
+            let sampled = start.all.clone();
+            self.accounts[kernel] = Some(Account { start, sampled, series: Vec::new(), report: None });
             let sms = self.gpu.sms.as_mut_slice();
             sms.iter_mut().for_each(|sm| sm.new_kernel(self.to, self.kernels[kernel].large_l1));
             self.wakes[..sms.len()].fill(AWAKE);
@@ -474,7 +471,7 @@ impl<'g, 'a> Run<'g, 'a> {
             self.next_sample += interval;
         }
         self.settle(self.to);
-        let (counters, _) = self.counters();
+        let counters = self.count().all;
         for account in self.accounts.iter_mut().flatten().filter(|account| account.report.is_none()) {
             account.series.push(Sample { cycle: self.to, counters: counters.since(&account.sampled) });
             account.sampled = counters.clone();
@@ -564,7 +561,7 @@ impl<'g, 'a> Run<'g, 'a> {
         self.to = self.from;
         if self.dispatcher.is_due(self.from + self.epoch) {
             self.settle(self.from);
-            self.launch(self.from, self.from + self.epoch);
+            self.launch(self.from, self.from + self.epoch, None);
         }
         self.to = self.from + self.epoch;
         self.dispatcher.dispatch(self.from, self.to, self.works.as_mut_slice(), &mut self.wakes);
@@ -610,12 +607,11 @@ impl<'g, 'a> Run<'g, 'a> {
             // What runs is cut off here.
             self.gpu.now = self.gpu.now.max(self.to);
             self.settle(self.to);
-            let (counters, ops) = self.counters();
-            let sms = self.gpu.sm_counters();
-            self.busy = counters.since(&self.start);
+            let counted = self.count();
+            self.busy = counted.all.since(&self.start);
             for kernel in 0..self.kernels.len() {
                 if matches!(self.dispatcher.kernels[kernel].standing, Standing::Launched { .. }) {
-                    self.close_account(kernel, self.to, &counters, &sms, &ops);
+                    self.close_account(kernel, self.to, &counted);
                 }
             }
         }
@@ -679,8 +675,8 @@ impl<'g, 'a> Run<'g, 'a> {
         };
         let (counters, per_sm, ops_per_sm, series) = match self.accounts[kernel].take() {
             Some(account) => {
-                let (counters, per_sm, ops_per_sm) = account.report.unwrap_or_default();
-                (counters, per_sm, ops_per_sm, account.series)
+                let Counted { all, sms, ops } = account.report.unwrap_or_default();
+                (all, sms, ops, account.series)
             }
             None => Default::default(),
         };

@@ -189,10 +189,14 @@ impl Gpu {
 
     /// Everything counted so far.
     pub fn counters(&mut self) -> Counters {
+        let sms = self.sm_counters();
+        self.counters_with(&sms)
+    }
+
+    /// Everything counted so far, given the counters of each SM.
+    fn counters_with(&mut self, sms: &[SmCounters]) -> Counters {
         let mut counters = Counters::default();
-        for sm in self.sms.as_mut_slice() {
-            counters.sm.add(&sm.counters());
-        }
+        sms.iter().for_each(|sm| counters.sm.add(sm));
         for partition in self.partitions.as_mut_slice() {
             counters.l2.add(&partition.l2());
             counters.dram.add(partition.dram());
@@ -214,7 +218,7 @@ impl Gpu {
     }
 
     /// Counters of each SM.
-    pub fn sm_counters(&mut self) -> Vec<SmCounters> {
+    fn sm_counters(&mut self) -> Vec<SmCounters> {
         self.sms.as_mut_slice().iter().map(Sm::counters).collect()
     }
 

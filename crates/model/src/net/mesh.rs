@@ -41,8 +41,8 @@ pub struct Mesh {
     receivers: usize,
     /// Network clock from which each link is free: four for each router, by side.
     links: Vec<u64>,
-    /// Packets of an epoch: cycle sent, sender, clock of injection, receiver, and which of those between the two.
-    order: Vec<(u64, u16, u64, u16, u32)>,
+    /// Packets of an epoch: cycle sent, sender, and which of the sender's.
+    order: Vec<(u64, u16, u32)>,
     pub counters: Traffic,
 }
 
@@ -72,23 +72,17 @@ impl Mesh {
     pub(super) fn route(&mut self, senders: &mut [Outbox]) {
         let mut order = std::mem::take(&mut self.order);
         for (index, sender) in senders.iter().enumerate() {
-            sender.sent_to.for_each(|to| {
-                let sent = sender.sent[to].iter().enumerate();
-                order.extend(
-                    sent.map(|(nth, flight)| {
-                        (flight.sent, index as u16, flight.start, to as u16, nth as u32)
-                    }),
-                );
-            });
+            let sent = sender.sent.iter().enumerate();
+            order.extend(sent.map(|(nth, flight)| (flight.sent, index as u16, nth as u32)));
         }
-        // No sender starts two packets in one clock, so the order is total.
+        // Packets of one sender in the order of their clocks.
         order.sort_unstable();
-        for (_, from, start, to, nth) in order.drain(..) {
-            let packet = &mut senders[usize::from(from)].sent[usize::from(to)][nth as usize].packet;
-            let flits = u64::from(packet.flits);
-            let there =
-                self.book(self.senders + usize::from(from), self.receivers + usize::from(to), start, flits);
-            packet.arrive = self.timing.cycle_after(there + flits) + self.timing.cycles;
+        for (sent, from, nth) in order.drain(..) {
+            let flight = &mut senders[usize::from(from)].sent[nth as usize];
+            let (start, to) = (self.timing.first_clock(sent) + u64::from(flight.wait), flight.to as usize);
+            let flits = u64::from(flight.packet.flits);
+            let there = self.book(self.senders + usize::from(from), self.receivers + to, start, flits);
+            flight.packet.arrive = self.timing.cycle_after(there + flits) + self.timing.cycles;
         }
         self.order = order;
     }

@@ -2,11 +2,10 @@
 //! The network between SMs and memory partitions.
 
 mod counters;
-mod lane;
 mod mesh;
+mod order;
 mod packet;
 mod port;
-mod set;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -16,5 +15,4 @@ pub use mesh::{Mesh, Way};
 pub use packet::{Client, LINE_BYTES, Packet, PacketKind};
 #[cfg(test)]
 pub use port::exchange_all;
-pub use port::{AWAKE, Inbox, Outbox, exchange};
-pub use set::MOST_ACTORS;
+pub use port::{AWAKE, Inbox, MOST_ACTORS, Outbox, exchange};

@@ -56,19 +56,27 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Bytes besides the header.
-    pub fn payload(&self) -> u32 {
+    /// Words that it moves besides the header.
+    #[inline(always)]
+    pub fn moved_words(&self) -> u32 {
         match self.kind {
             PacketKind::Read | PacketKind::Ack => 0,
             // The usual case, without counting where the host has no instruction for that.
-            _ if self.words == u32::MAX => LINE_BYTES as u32,
+            _ if self.words == u32::MAX => LINE_BYTES as u32 / 4,
             PacketKind::Write | PacketKind::Data | PacketKind::Atomic | PacketKind::Reduction => {
-                4 * self.words.count_ones()
+                self.words.count_ones()
             }
         }
     }
 
+    /// Bytes besides the header.
+    #[inline(always)]
+    pub fn payload(&self) -> u32 {
+        4 * self.moved_words()
+    }
+
     /// The answer to a request.
+    #[inline(always)]
     pub fn answer(&self) -> Packet {
         let kind = match self.kind {
             PacketKind::Read | PacketKind::Atomic => PacketKind::Data,

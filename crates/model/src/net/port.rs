@@ -9,21 +9,18 @@
 //! Requests (SMs to memory partitions) and replies are two networks of this kind. Actors run one epoch after the other; what they sent is
 //! handed over by [`exchange`] in between. As no epoch is longer than `noc.cycles`, all that concerns an epoch is known when it starts.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
+use std::collections::VecDeque;
 
 use warpwatt_config::Config;
 
 use super::counters::Traffic;
-use super::lane::Lane;
 use super::mesh::Mesh;
+use super::order::{Key, SENDER_BITS, Sorter};
 use super::packet::Packet;
-use super::set::Set;
 use super::timing::Timing;
 
-/// Of the number of a sender, in the order of packets.
-const SENDER_BITS: u32 = super::MOST_ACTORS.ilog2();
+/// Actors that one side of a network can have.
+pub const MOST_ACTORS: usize = 1 << SENDER_BITS;
 
 /// A packet under way.
 #[derive(Clone, Copy, Debug)]
@@ -31,8 +28,10 @@ pub(super) struct Flight {
     pub packet: Packet,
     /// Cycle in which it was sent.
     pub sent: u64,
-    /// Network clock in which its first flit leaves.
-    pub start: u64,
+    /// Network clocks from the first of that cycle to the one in which its first flit leaves.
+    pub wait: u32,
+    /// The receiver.
+    pub to: u32,
 }
 
 /// Room that a receiver gives back.
@@ -40,6 +39,8 @@ pub(super) struct Flight {
 struct Credit {
     at: u64,
     flits: u32,
+    /// The sender that gets it.
+    to: u32,
 }
 
 /// Where an actor sends from. Neighbours in a slice are used by different threads, so they share no cache line.
@@ -47,31 +48,28 @@ struct Credit {
 #[repr(align(128))]
 pub struct Outbox {
     timing: Timing,
-    /// Network clock from which the injection port is free.
+    /// Network clock from which the injection port is free, and the first cycle in which it takes a packet.
     port_free: u64,
-    /// [`Timing::port_limit`] of the cycle it was last asked for.
-    limit: (u64, u64),
+    port_from: u64,
     /// Room at each receiver, in flits.
     room: Vec<u32>,
     /// Credits on their way back from each receiver.
-    returning: Vec<Lane<Credit>>,
-    /// What was sent to each receiver in this epoch, and the receivers with something.
-    pub(super) sent: Vec<Vec<Flight>>,
-    pub(super) sent_to: Set,
+    returning: Vec<VecDeque<Credit>>,
+    /// What was sent in this epoch, in order.
+    pub(super) sent: Vec<Flight>,
     pub counters: Traffic,
 }
 
 impl Outbox {
     pub fn new(config: &Config, receivers: usize) -> Outbox {
-        let timing = Timing::new(config);
+        debug_assert!(receivers <= MOST_ACTORS);
         Outbox {
-            limit: (0, timing.port_limit(0)),
-            timing,
+            timing: Timing::new(config),
             port_free: 0,
+            port_from: 0,
             room: vec![config.noc.buffer_flits; receivers],
-            returning: vec![Lane::default(); receivers],
-            sent: vec![Vec::new(); receivers],
-            sent_to: Set::new(receivers),
+            returning: vec![VecDeque::new(); receivers],
+            sent: Vec::new(),
             counters: Traffic::default(),
         }
     }
@@ -79,35 +77,58 @@ impl Outbox {
     /// Whether the packet may leave in this cycle: the injection port is free and the receiver has room.
     #[inline]
     pub fn can_send(&mut self, now: u64, to: usize, packet: &Packet) -> bool {
-        self.port_free < self.limit_in(now) && self.room_in(now, to) >= u32::from(self.timing.flits(packet))
+        now >= self.port_from && self.room_in(now, to) >= u32::from(self.timing.flits(packet.moved_words()))
     }
 
     /// Sends a packet that [`Outbox::can_send`] in this cycle.
     pub fn send(&mut self, now: u64, to: usize, packet: Packet) {
-        debug_assert!(self.can_send(now, to, &packet), "sent without asking");
-        let flits = self.timing.flits(&packet);
-        let start = self.port_free.max(self.timing.first_clock(now));
+        let sent = self.try_send(now, to, &packet);
+        debug_assert!(sent, "sent without asking");
+    }
+
+    /// Sends a packet if it may leave in this cycle; whether it did.
+    #[inline(always)]
+    pub fn try_send(&mut self, now: u64, to: usize, packet: &Packet) -> bool {
+        now >= self.port_from && self.try_send_at_free_port(now, to, packet)
+    }
+
+    #[inline(never)]
+    fn try_send_at_free_port(&mut self, now: u64, to: usize, packet: &Packet) -> bool {
+        let words = packet.moved_words();
+        let flits = self.timing.flits(words);
+        let room = self.room_in(now, to);
+        if room < u32::from(flits) {
+            return false;
+        }
+        self.room[to] = room - u32::from(flits);
+        let first = self.timing.first_clock(now);
+        let start = self.port_free.max(first);
         self.port_free = start + u64::from(flits);
-        self.room[to] -= u32::from(flits);
+        self.port_from = self.timing.port_cycle(self.port_free);
         let arrive = self.timing.cycle_after(self.port_free) + self.timing.cycles;
-        self.sent[to].push(Flight { packet: Packet { flits, arrive, ..packet }, sent: now, start });
-        self.sent_to.insert(to);
+        let packet = Packet { flits, arrive, ..*packet };
+        self.sent.push(Flight { packet, sent: now, wait: (start - first) as u32, to: to as u32 });
         self.counters.packets += 1;
         self.counters.flits += u64::from(flits);
-        self.counters.payload += u64::from(packet.payload());
+        self.counters.payload += u64::from(4 * words);
+        true
     }
 
     /// First cycle from `now` on in which the packet may leave if nothing else does, `u64::MAX` if room is not known to come.
+    #[inline(never)]
     pub fn when(&self, now: u64, to: usize, packet: &Packet) -> u64 {
-        let port = now.max(self.timing.port_cycle(self.port_free));
-        let mut missing = u32::from(self.timing.flits(packet)).saturating_sub(self.room[to]);
-        if missing == 0 {
-            return port;
-        }
-        for credit in self.returning[to].waiting() {
+        let port = now.max(self.port_from);
+        let missing = u32::from(self.timing.flits(packet.moved_words())).saturating_sub(self.room[to]);
+        if missing == 0 { port } else { port.max(self.room_from(to, missing)) }
+    }
+
+    /// First cycle in which a receiver has given so many more flits of room back.
+    #[cold]
+    fn room_from(&self, to: usize, mut missing: u32) -> u64 {
+        for credit in &self.returning[to] {
             missing = missing.saturating_sub(credit.flits);
             if missing == 0 {
-                return port.max(credit.at);
+                return credit.at;
             }
         }
         u64::MAX
@@ -116,12 +137,9 @@ impl Outbox {
     /// First cycle after `now` in which [`Outbox::can_send`] may change its answer for any packet, `u64::MAX` if nothing is known to come.
     /// [`Outbox::when`] is for a certain packet.
     pub fn next_change(&self, now: u64) -> u64 {
-        let port = self.timing.port_cycle(self.port_free);
-        let credits = self
-            .returning
-            .iter()
-            .filter_map(|lane| lane.waiting().iter().map(|credit| credit.at).find(|&at| at > now));
-        credits.chain((port > now).then_some(port)).min().unwrap_or(u64::MAX)
+        let credits =
+            self.returning.iter().filter_map(|lane| lane.iter().map(|credit| credit.at).find(|&at| at > now));
+        credits.chain((self.port_from > now).then_some(self.port_from)).min().unwrap_or(u64::MAX)
     }
 
     /// Counts the cycles from `from` to before `until` as waited for by the owner, who has something to send and could not: for the
@@ -129,43 +147,34 @@ impl Outbox {
     #[inline]
     pub fn stalled(&mut self, from: u64, until: u64) {
         if from < until {
-            self.count_stall(from, until);
+            let free = self.port_from.clamp(from, until);
+            self.counters.port_stalls += free - from;
+            self.counters.credit_stalls += until - free;
         }
     }
 
-    #[inline(never)]
-    fn count_stall(&mut self, from: u64, until: u64) {
-        let free = self.timing.port_cycle(self.port_free).clamp(from, until);
-        self.counters.port_stalls += free - from;
-        self.counters.credit_stalls += until - free;
-    }
-
-    #[inline]
-    fn limit_in(&mut self, now: u64) -> u64 {
-        if self.limit.0 != now {
-            self.limit = (now, self.timing.port_limit(now));
-        }
-        self.limit.1
-    }
-
-    #[inline]
+    #[inline(always)]
     fn room_in(&mut self, now: u64, to: usize) -> u32 {
         let lane = &mut self.returning[to];
         while let Some(credit) = lane.front()
             && credit.at <= now
         {
             self.room[to] += credit.flits;
-            lane.pop();
+            lane.pop_front();
         }
         self.room[to]
     }
 }
 
-/// The place of a packet in the order of packets: by arrival, then by sender.
-#[inline]
-fn rank(sender: usize, flight: &Flight) -> u64 {
-    flight.packet.arrive << SENDER_BITS | sender as u64
+/// The next packet of an inbox: where it is kept, when it is through the ejection port, and the network clock at which it is.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    slot: usize,
+    ready: u64,
+    ejected: u64,
 }
+
+const NOTHING: Head = Head { slot: 0, ready: u64::MAX, ejected: 0 };
 
 /// Where an actor receives; apart from its neighbours like [`Outbox`].
 #[derive(Clone, Debug)]
@@ -174,30 +183,34 @@ pub struct Inbox {
     timing: Timing,
     /// Network clock from which the ejection port is free of packets already taken.
     port_free: u64,
-    /// Packets from each sender, and the places of the first of each in the order of packets: [`rank`].
-    lanes: Vec<Lane<Flight>>,
-    first: BinaryHeap<Reverse<u64>>,
-    /// The sender of the next packet and when that is through the ejection port.
-    head: (usize, u64),
-    /// Room given back to each sender in this epoch, and the senders with some.
-    credits: Vec<Vec<Credit>>,
-    credit_to: Set,
-    /// Packets came in since the next one was chosen.
-    changed: bool,
+    /// Packets that were received and not taken, and places for more.
+    flights: Vec<Flight>,
+    free: Vec<u32>,
+    /// Their order, behind those of `taken` packets. The last `unsorted` of them came since it was made.
+    order: Vec<Key>,
+    taken: usize,
+    unsorted: usize,
+    sorter: Sorter,
+    head: Head,
+    /// Room given back in this epoch.
+    credits: Vec<Credit>,
     pub counters: Traffic,
 }
 
 impl Inbox {
     pub fn new(config: &Config, senders: usize) -> Inbox {
+        debug_assert!(senders <= MOST_ACTORS);
         Inbox {
             timing: Timing::new(config),
             port_free: 0,
-            lanes: vec![Lane::default(); senders],
-            first: BinaryHeap::with_capacity(senders),
-            head: (0, u64::MAX),
-            credits: vec![Vec::new(); senders],
-            credit_to: Set::new(senders),
-            changed: false,
+            flights: Vec::new(),
+            free: Vec::new(),
+            order: Vec::new(),
+            taken: 0,
+            unsorted: 0,
+            sorter: Sorter::default(),
+            head: NOTHING,
+            credits: Vec::new(),
             counters: Traffic::default(),
         }
     }
@@ -205,79 +218,82 @@ impl Inbox {
     /// The next packet if it has wholly arrived.
     #[inline]
     pub fn peek(&mut self, now: u64) -> Option<&Packet> {
-        let (sender, ready) = self.head;
-        if ready > now {
+        if self.head.ready > now {
             return None;
         }
-        self.lanes[sender].front().map(|flight| &flight.packet)
+        self.flights.get(self.head.slot).map(|flight| &flight.packet)
     }
 
     /// Takes it; the room it took goes back to the sender.
+    #[inline]
     pub fn take(&mut self, now: u64) -> Option<Packet> {
-        let (sender, ready) = self.head;
-        if ready > now {
-            return None;
-        }
-        let Flight { packet, sent, .. } = self.lanes[sender].pop()?;
-        self.port_free = self.ejected(&packet);
-        // The packet was the first of all.
-        if let Some(mut first) = self.first.peek_mut() {
-            match self.lanes[sender].front() {
-                Some(next) => *first = Reverse(rank(sender, next)),
-                None => {
-                    PeekMut::pop(first);
-                }
-            }
-        }
-        self.choose();
+        let packet = *self.peek(now)?;
+        self.drop_next(now);
+        Some(packet)
+    }
 
-        let at = now + self.timing.cycles;
-        let flits = u32::from(packet.flits);
-        match self.credits[sender].last_mut() {
-            Some(last) if last.at == at => last.flits += flits,
-            _ => self.credits[sender].push(Credit { at, flits }),
-        }
-        self.credit_to.insert(sender);
+    /// Takes the packet that [`Inbox::peek`] gives in this cycle, without handing it over.
+    #[inline]
+    pub fn drop_next(&mut self, now: u64) {
+        let Head { slot, ready, ejected } = self.head;
+        debug_assert!(ready <= now, "taken before it is there");
+        let Flight { packet: Packet { flits, .. }, sent, .. } = self.flights[slot];
+        let sender = self.order[self.taken].sender();
+        self.credits.push(Credit { at: now + self.timing.cycles, flits: u32::from(flits), to: sender });
         self.counters.delivered += 1;
         self.counters.latency += now - sent;
         self.counters.latencies.note(now - sent);
-        Some(packet)
+        self.port_free = ejected;
+        self.free.push(slot as u32);
+        self.taken += 1;
+        self.choose();
     }
 
     /// The cycle in which the next packet is there, `u64::MAX` if none is known.
     #[inline]
     pub fn next(&self) -> u64 {
-        self.head.1
-    }
-
-    /// The network clock at which a packet is through the ejection port if it is the next.
-    fn ejected(&self, packet: &Packet) -> u64 {
-        let flits = u64::from(packet.flits);
-        self.port_free.max(self.timing.clocks_over(packet.arrive).saturating_sub(flits)) + flits
+        self.head.ready
     }
 
     /// Finds the next packet. One that arrives later than this epoch may still be overtaken by one that is not known yet.
     #[inline]
     fn choose(&mut self) {
-        let Some(&Reverse(first)) = self.first.peek() else {
-            self.head = (0, u64::MAX);
+        let Some(&first) = self.order.get(self.taken) else {
+            self.head = NOTHING;
             return;
         };
-        let sender = first as usize % (1 << SENDER_BITS);
-        let ready = self.lanes[sender].front().map_or(u64::MAX, |Flight { packet, .. }| {
-            self.timing.cycle_after(self.ejected(packet)).max(packet.arrive)
-        });
-        self.head = (sender, ready);
+        let slot = first.slot as usize;
+        let Packet { arrive, flits, .. } = self.flights[slot].packet;
+        let flits = u64::from(flits);
+        let ejected = self.port_free.max(self.timing.clocks_over(arrive).saturating_sub(flits)) + flits;
+        self.head = Head { slot, ready: self.timing.cycle_after(ejected).max(arrive), ejected };
     }
 
-    fn receive(&mut self, sender: usize, sent: &mut Vec<Flight>) {
-        let lane = &mut self.lanes[sender];
-        let was_empty = lane.front().is_none();
-        lane.receive(sent);
-        if was_empty && let Some(first) = lane.front() {
-            self.first.push(Reverse(rank(sender, first)));
+    #[inline]
+    fn receive(&mut self, sender: usize, flight: &Flight) {
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.flights[slot as usize] = *flight;
+                slot
+            }
+            None => {
+                self.flights.push(*flight);
+                self.flights.len() as u32 - 1
+            }
+        };
+        self.order.push(Key::new(flight.packet.arrive, sender, slot));
+        self.unsorted += 1;
+    }
+
+    /// All of an epoch have been received.
+    #[inline]
+    fn settle(&mut self) {
+        if self.unsorted != 0 {
+            self.order.drain(..std::mem::take(&mut self.taken));
+            let sorted = self.order.len() - std::mem::take(&mut self.unsorted);
+            self.sorter.sort(&mut self.order, sorted);
+            self.choose();
         }
-        self.changed = true;
     }
 }
 
@@ -297,19 +313,21 @@ pub fn exchange(
         mesh.route(senders);
     }
     for (index, sender) in senders.iter_mut().enumerate().filter(|(index, _)| sending[*index] < now) {
-        while let Some(to) = sender.sent_to.pop() {
-            receivers[to].receive(index, &mut sender.sent[to]);
+        for flight in &sender.sent {
+            let to = flight.to as usize;
+            receivers[to].receive(index, flight);
             receiving[to] = AWAKE;
         }
+        sender.sent.clear();
     }
     for (index, receiver) in receivers.iter_mut().enumerate().filter(|(index, _)| receiving[*index] < now) {
-        if std::mem::take(&mut receiver.changed) {
-            receiver.choose();
-        }
-        while let Some(to) = receiver.credit_to.pop() {
-            senders[to].returning[index].receive(&mut receiver.credits[to]);
+        receiver.settle();
+        for credit in &receiver.credits {
+            let to = credit.to as usize;
+            senders[to].returning[index].push_back(*credit);
             sending[to] = AWAKE;
         }
+        receiver.credits.clear();
     }
 }
 

@@ -6,7 +6,7 @@
 use warpwatt_base::clock::Clock;
 use warpwatt_config::Config;
 
-use super::packet::{LINE_BYTES, Packet};
+use super::packet::LINE_BYTES;
 
 const WORDS: usize = LINE_BYTES as usize / 4;
 
@@ -33,9 +33,10 @@ impl Timing {
         }
     }
 
+    /// Flits of a packet that moves so many words.
     #[inline]
-    pub fn flits(&self, packet: &Packet) -> u8 {
-        self.flits[packet.payload() as usize / 4]
+    pub fn flits(&self, words: u32) -> u8 {
+        self.flits[words as usize]
     }
 
     /// The first clock that begins at or after the start of a cycle.
@@ -56,14 +57,9 @@ impl Timing {
         self.network.core(clocks)
     }
 
-    /// A port takes a packet in a cycle if it is free before this clock: one that begins in the cycle or, where the network is slower
-    /// than the core, the next one to begin.
+    /// The first cycle in which a port takes a packet that is free from a clock on: that clock begins in the cycle or, where the network
+    /// is slower than the core, is the next one to begin.
     #[inline]
-    pub fn port_limit(&self, cycle: u64) -> u64 {
-        self.first_clock(cycle + 1).max(self.first_clock(cycle) + 1)
-    }
-
-    /// The first cycle whose [`Timing::port_limit`] lies beyond a clock.
     pub fn port_cycle(&self, clock: u64) -> u64 {
         let begins = self.core.at(clock);
         let next_to_begin = if clock == 0 { 0 } else { self.core.at(clock - 1) + 1 };
@@ -75,6 +71,11 @@ impl Timing {
 mod tests {
     use super::*;
 
+    /// A port takes a packet in a cycle if it is free before this clock.
+    fn port_limit(timing: &Timing, cycle: u64) -> u64 {
+        timing.first_clock(cycle + 1).max(timing.first_clock(cycle) + 1)
+    }
+
     #[test]
     fn a_port_takes_packets_from_its_cycle_on_and_not_before() {
         let mut config = Config::default();
@@ -83,8 +84,8 @@ mod tests {
             let timing = Timing::new(&config);
             for clock in 0..3000 {
                 let cycle = timing.port_cycle(clock);
-                assert!(timing.port_limit(cycle) > clock, "{mhz} MHz, clock {clock}");
-                assert!(cycle == 0 || timing.port_limit(cycle - 1) <= clock, "{mhz} MHz, clock {clock}");
+                assert!(port_limit(&timing, cycle) > clock, "{mhz} MHz, clock {clock}");
+                assert!(cycle == 0 || port_limit(&timing, cycle - 1) <= clock, "{mhz} MHz, clock {clock}");
             }
         }
     }

@@ -37,8 +37,12 @@ pub struct Controller {
     pub(super) channels: Vec<Channel>,
     /// From the clock of a read to its return at the earliest, in core cycles.
     shortest: u64,
-    /// The clock that the channels are advanced to.
+    /// The clock that the channels are advanced to; those that have no command before it know of an earlier one.
     now: u64,
+    /// Of all channels: no command comes before this clock, the first line returns in this cycle, and reads wait.
+    due: u64,
+    first_return: u64,
+    has_reads: bool,
     /// From the command of a read to the end of its data at the earliest, in command clocks.
     to_data: u64,
     /// The techniques that act here, the lines that they are to see, by tag how lines are read, and what is held back.
@@ -69,6 +73,9 @@ impl Controller {
             channels: (0..dram.channels as usize).map(|index| Channel::new(config, index, lines)).collect(),
             shortest: clock.core(u64::from(dram.t_cl)) + u64::from(dram.cycles),
             now: 0,
+            due: 0,
+            first_return: u64::MAX,
+            has_reads: false,
             sites: techniques.hang(config, index as u32, |sites, build| sites.transfer.map(|at| at(build))),
             wanted: Vec::with_capacity(2),
             plans: vec![TransferPlan::WHOLE; lines],
@@ -80,16 +87,18 @@ impl Controller {
     }
 
     /// Brings the channels to the start of a core cycle: all commands of clocks that have passed by then are issued.
-    #[inline]
+    #[inline(always)]
     pub fn advance(&mut self, cycle: u64) {
         let clock = self.clock.at(cycle);
         if clock <= self.now {
             return;
         }
-        if self.sites.is_empty() {
-            self.advance_channels(clock);
-        } else {
+        if !self.sites.is_empty() {
             self.advance_held(clock);
+        } else if clock <= self.due {
+            self.now = clock;
+        } else {
+            self.advance_channels(clock);
         }
     }
 
@@ -99,6 +108,34 @@ impl Controller {
         for channel in &mut self.channels {
             channel.advance(clock, &mut self.counters);
         }
+        self.look();
+    }
+
+    /// Notes how channels are after a change.
+    #[inline(always)]
+    fn look(&mut self) {
+        (self.due, self.first_return, self.has_reads) = (u64::MAX, u64::MAX, false);
+        for channel in &self.channels {
+            self.due = self.due.min(channel.due());
+            self.first_return = self.first_return.min(channel.returned_at());
+            self.has_reads |= channel.has_reads();
+        }
+    }
+
+    /// A channel, brought to the present, and what it counts.
+    #[inline]
+    fn present(&mut self, channel: usize) -> (&mut Channel, &mut DramCounters) {
+        let channel = &mut self.channels[channel];
+        channel.advance(self.now, &mut self.counters);
+        (channel, &mut self.counters)
+    }
+
+    /// Has a channel move a line.
+    #[inline]
+    fn ask(&mut self, channel: usize, transfer: Transfer) {
+        let (channel, counters) = self.present(channel);
+        channel.push(transfer, counters);
+        self.look();
     }
 
     /// Advances the channels in steps: up to each clock in which a held transfer goes to its channel, and no further than metadata can be there that
@@ -112,7 +149,7 @@ impl Controller {
             self.advance_channels(to);
             self.pick_up();
             while let Some(Later { channel, transfer, .. }) = self.held.due(self.now) {
-                self.channels[channel].push(transfer, &mut self.counters);
+                self.ask(channel, transfer);
             }
             self.pick_up();
         }
@@ -224,7 +261,7 @@ impl Controller {
         if at > self.now {
             self.held.hold(Later { at, channel: place.channel, transfer });
         } else {
-            self.channels[place.channel].push(transfer, &mut self.counters);
+            self.ask(place.channel, transfer);
         }
     }
 
@@ -243,7 +280,7 @@ impl Controller {
         let place = self.mapping.place(place);
         // Lines of metadata are told apart from lines of memory, several of which share a place.
         let transfer = self.asked(place, line | 1 << 63, self.access_bytes, direction, tag);
-        self.channels[place.channel].push(transfer, &mut self.counters);
+        self.ask(place.channel, transfer);
     }
 
     /// The host copies or fills a line of this partition, or reads it.
@@ -267,7 +304,7 @@ impl Controller {
     fn push(&mut self, line: u64, bytes: u32, direction: Direction, tag: u32) {
         let place = self.mapping.place(line);
         let transfer = self.asked(place, line, bytes, direction, tag);
-        self.channels[place.channel].push(transfer, &mut self.counters);
+        self.ask(place.channel, transfer);
     }
 
     fn asked(&self, place: DramAddress, line: u64, bytes: u32, direction: Direction, tag: u32) -> Transfer {
@@ -295,7 +332,7 @@ impl Controller {
     #[inline(always)]
     pub fn returned_at(&self) -> u64 {
         if self.sites.is_empty() {
-            self.channels.iter().map(Channel::returned_at).fold(u64::MAX, u64::min)
+            self.first_return
         } else {
             self.held.returned().map_or(u64::MAX, |line| line.at)
         }
@@ -303,18 +340,24 @@ impl Controller {
 
     /// The slice takes the line that came back first.
     pub fn take(&mut self, line: Returned) {
-        if self.sites.is_empty() {
-            self.channels[line.channel].take();
+        let accesses = if self.sites.is_empty() {
+            None
         } else {
             self.held.take();
-            let accesses = self.plans[line.tag as usize].bytes.div_ceil(self.access_bytes).max(1);
-            self.channels[line.channel].taken(accesses as usize);
+            Some(self.plans[line.tag as usize].bytes.div_ceil(self.access_bytes).max(1))
+        };
+        let (channel, _) = self.present(line.channel);
+        match accesses {
+            None => channel.take(),
+            Some(accesses) => channel.taken(accesses as usize),
         }
+        self.look();
     }
 
     /// A cycle before which no line comes back that has not been announced yet, as seen in cycle `now`.
+    #[inline(always)]
     pub fn next_unknown(&self, now: u64) -> u64 {
-        let reads = self.held.has_reads() || self.channels.iter().any(Channel::has_reads);
+        let reads = self.held.has_reads() || self.has_reads;
         if reads { now + self.shortest } else { u64::MAX }
     }
 

@@ -30,6 +30,7 @@ use warpwatt_config::Config;
 use warpwatt_memory::DeviceMemory;
 
 use crate::address::Interleave;
+use crate::host::has_bit_instructions;
 use crate::net::{Inbox, LINE_BYTES, Outbox};
 use crate::techniques::{TechniqueCounters, Techniques};
 use controller::Controller;
@@ -50,6 +51,8 @@ pub struct Partition {
     reply_waits: bool,
     /// The next request's line. No other request allocates or evicts lines while it is blocked.
     head: LookedUp,
+    /// Whether the host has instructions for bits.
+    bit_instructions: bool,
 }
 
 impl Partition {
@@ -64,6 +67,7 @@ impl Partition {
             blocked: None,
             reply_waits: false,
             head: LookedUp::default(),
+            bit_instructions: has_bit_instructions(),
         }
     }
 
@@ -128,15 +132,52 @@ impl Partition {
         outbox: &mut Outbox,
         step: bool,
     ) {
+        match self.bit_instructions {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the host was asked whether it has them.
+            true => unsafe { self.run_with_bit_instructions(from, to, memory, inbox, outbox, step) },
+            _ => self.run_clocks(from, to, memory, inbox, outbox, step),
+        }
+    }
+
+    /// `run_clocks` compiled with the host's bit and vector instructions, for words of a line and tags of a set.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn run_with_bit_instructions(
+        &mut self,
+        from: u64,
+        to: u64,
+        memory: &DeviceMemory,
+        inbox: &mut Inbox,
+        outbox: &mut Outbox,
+        step: bool,
+    ) {
+        self.run_clocks(from, to, memory, inbox, outbox, step);
+    }
+
+    #[inline(always)]
+    fn run_clocks(
+        &mut self,
+        from: u64,
+        to: u64,
+        memory: &DeviceMemory,
+        inbox: &mut Inbox,
+        outbox: &mut Outbox,
+        step: bool,
+    ) {
         let end = first(self.clock, to);
         let mut clock = self.next_clock.max(first(self.clock, from));
         self.stand_still(self.next_clock, clock, outbox);
+        if self.reply_waits {
+            // Receivers may have given room back.
+            self.slice.reply_from = clock;
+        }
         if !step && self.slice.is_idle() && inbox.next() >= to {
             clock = clock.max(end);
         }
         while clock < end {
             self.step(clock, memory, inbox, outbox);
-            let next = if step { clock + 1 } else { self.next_event(clock, inbox, outbox).min(end) };
+            let next = if step { clock + 1 } else { self.next_event(clock, inbox).min(end) };
             self.stand_still(clock, next, outbox);
             clock = next;
         }
@@ -146,11 +187,13 @@ impl Partition {
     }
 
     /// One L2 clock.
+    #[inline(always)]
     fn step(&mut self, clock: u64, memory: &DeviceMemory, inbox: &mut Inbox, outbox: &mut Outbox) {
         let now = self.clock.core(clock);
         self.memory.advance(now);
-        self.reply_waits = self.slice.next_reply().is_some_and(|(ready, _)| ready <= clock)
-            && self.slice.send(clock, now, outbox);
+        if self.slice.reply_from <= clock {
+            self.send(clock, now, outbox);
+        }
         if self.memory.returned_at() <= now
             && let Some(line) = self.memory.returned()
         {
@@ -172,38 +215,52 @@ impl Partition {
         self.blocked = self.slice.accept(clock, self.head, packet, &mut self.memory).err();
         self.memory.dispatch(now, memory);
         if self.blocked.is_none() {
-            inbox.take(now);
+            inbox.drop_next(now);
         }
     }
 
-    /// The next clock in which something may happen, as seen after `clock`.
-    fn next_event(&self, clock: u64, inbox: &Inbox, outbox: &Outbox) -> u64 {
-        let now = self.clock.core(clock);
-        let at = |cycle: u64| if cycle == u64::MAX { u64::MAX } else { first(self.clock, cycle) };
-        let request = match self.blocked {
-            None => at(inbox.next()),
-            Some(Cause::Memory) => at(self.memory.next_command()),
-            Some(cause) => self.slice.free_from(cause),
-        };
-        let reply = match self.slice.next_reply() {
-            Some((ready, packet)) if ready <= clock => {
-                at(outbox.when(self.clock.core(clock + 1), usize::from(packet.sm), packet))
+    /// Sends the answers that are ready, and finds out when the next one can leave.
+    #[inline(always)]
+    fn send(&mut self, clock: u64, now: u64, outbox: &mut Outbox) {
+        self.reply_waits = self.slice.send(clock, now, outbox);
+        self.slice.reply_from = match self.slice.next_reply() {
+            Some((_, packet)) if self.reply_waits => {
+                let soon = self.clock.core(clock + 1);
+                self.clock_of(outbox.when(soon, usize::from(packet.sm), packet)).max(clock + 1)
             }
             Some((ready, _)) => ready,
             None => u64::MAX,
+        };
+    }
+
+    /// The first clock that a cycle or a later one has.
+    #[inline(always)]
+    fn clock_of(&self, cycle: u64) -> u64 {
+        if cycle == u64::MAX { u64::MAX } else { first(self.clock, cycle) }
+    }
+
+    /// The next clock in which something may happen, as seen after `clock`.
+    #[inline(always)]
+    fn next_event(&self, clock: u64, inbox: &Inbox) -> u64 {
+        let now = self.clock.core(clock);
+        let request = match self.blocked {
+            None => self.clock_of(inbox.next()),
+            Some(Cause::Memory) => self.clock_of(self.memory.next_command()),
+            Some(cause) => self.slice.free_from(cause),
         };
         let fill = match self.memory.returned_at() {
             // With the array free, it is answers that are in the way, and their going is looked at above.
             line if line <= now => {
                 Some(self.slice.free_from(Cause::Array)).filter(|&free| free > clock).unwrap_or(u64::MAX)
             }
-            line => at(line),
+            line => self.clock_of(line),
         };
-        let unknown = at(self.memory.next_unknown(now));
-        request.min(reply).min(fill).min(unknown).max(clock + 1)
+        let unknown = self.clock_of(self.memory.next_unknown(now));
+        request.min(self.slice.reply_from).min(fill).min(unknown).max(clock + 1)
     }
 
     /// Counts clocks from `from` to before `to` in which what stood still went on doing so.
+    #[inline(always)]
     fn stand_still(&mut self, from: u64, to: u64, outbox: &mut Outbox) {
         if from >= to {
             return;

@@ -144,6 +144,8 @@ pub struct Slice {
     /// Changed lines that a technique gave up, and that wait for room before the memory.
     lost: VecDeque<u64>,
     replies: Replies,
+    /// No answer can leave before this L2 clock.
+    pub reply_from: u64,
     /// L2 clocks from which data array and atomic unit are free.
     array_free: u64,
     atomic_free: u64,
@@ -172,6 +174,7 @@ impl Slice {
             waiters: Vec::with_capacity(l2.merges as usize),
             lost: VecDeque::new(),
             replies: Replies { plain: replies(), atomic: replies(), capacity },
+            reply_from: u64::MAX,
             array_free: 0,
             atomic_free: 0,
             counters: L2Counters::default(),
@@ -215,6 +218,7 @@ impl Slice {
         }
     }
 
+    #[inline(always)]
     pub fn look_up(&self, line: u64) -> LookedUp {
         LookedUp { line, place: self.tags.find(line) }
     }
@@ -231,6 +235,7 @@ impl Slice {
     }
 
     /// Takes a request for a line if nothing is in its way.
+    #[inline(always)]
     pub fn accept(
         &mut self,
         clock: u64,
@@ -273,6 +278,7 @@ impl Slice {
         Ok(())
     }
 
+    #[inline(always)]
     fn hit(&mut self, clock: u64, place: LineId, line: u64, packet: &Packet) -> Result<(), Cause> {
         if self.array_free > clock {
             return Err(Cause::Array);
@@ -306,6 +312,7 @@ impl Slice {
     }
 
     /// Waits for a line that is being fetched.
+    #[inline(always)]
     fn merge(&mut self, clock: u64, line: u64, packet: &Packet) -> Result<(), Cause> {
         let Some(id) = self.mshrs.find(line).filter(|&id| self.mshrs.has_room(id)) else {
             return Err(Cause::Merge);
@@ -319,6 +326,7 @@ impl Slice {
     }
 
     /// A write is acknowledged at once, all others when the line is there.
+    #[inline(always)]
     fn wait(&mut self, clock: u64, id: MshrId, packet: &Packet) {
         if packet.kind == PacketKind::Write {
             self.answer(clock, packet);
@@ -328,6 +336,7 @@ impl Slice {
     }
 
     /// A whole line is written that is not there: it takes a place, and nothing is fetched.
+    #[inline(always)]
     fn allocate(
         &mut self,
         clock: u64,
@@ -347,6 +356,7 @@ impl Slice {
         Ok(())
     }
 
+    #[inline(always)]
     fn miss(&mut self, clock: u64, line: u64, packet: &Packet, memory: &mut Controller) -> Result<(), Cause> {
         if self.mshrs.is_full() {
             return Err(Cause::Mshr);
@@ -363,6 +373,7 @@ impl Slice {
     }
 
     /// Takes a place for a line, if what has to be fetched and written back for that finds room before the memory.
+    #[inline(always)]
     fn make_room(
         &mut self,
         clock: u64,
@@ -391,6 +402,7 @@ impl Slice {
     }
 
     /// Takes a line that came from memory, if nothing is in its way.
+    #[inline(always)]
     pub fn fill(&mut self, clock: u64, line: Returned, memory: &mut Controller) {
         let Fetch { place, answers } = self.fetches[line.tag as usize];
         if self.array_free > clock || !self.replies.has_room(answers) {
@@ -434,6 +446,7 @@ impl Slice {
     }
 
     /// Reads, changes and writes words of a line.
+    #[inline(always)]
     fn atomic(&mut self, clock: u64, row: RowAccess, packet: &Packet) {
         let served = self.access(clock, Use::Modify, packet.lanes, row);
         self.access(clock, Use::Write, packet.lanes, row);
@@ -444,6 +457,7 @@ impl Slice {
         if self.data.has_sites() {
             ready = behind(&self.replies.atomic, ready);
         }
+        self.reply_from = self.reply_from.min(ready);
         push(&mut self.replies.atomic, ready, packet);
     }
 
@@ -455,27 +469,28 @@ impl Slice {
             // No answer overtakes one that a technique had wait.
             ready = behind(&self.replies.plain, ready);
         }
+        self.reply_from = self.reply_from.min(ready);
         push(&mut self.replies.plain, ready, packet);
     }
 
     /// Sends the answers that are ready as far as the network takes them; whether one has to wait.
+    #[inline(always)]
     pub fn send(&mut self, clock: u64, now: u64, outbox: &mut Outbox) -> bool {
         while let Some(queue) = self.replies.first()
             && let Some(Reply { packet, .. }) = queue.front().filter(|reply| reply.ready <= clock)
         {
-            let to = usize::from(packet.sm);
-            if !outbox.can_send(now, to, packet) {
+            if !outbox.try_send(now, usize::from(packet.sm), packet) {
                 return true;
             }
             self.counters.replies += 1;
             self.counters.latencies.note(now - packet.arrive);
-            outbox.send(now, to, *packet);
             queue.pop_front();
         }
         false
     }
 
     /// The answer that leaves next, and the clock from which it may.
+    #[inline(always)]
     pub fn next_reply(&self) -> Option<(u64, &Packet)> {
         self.replies.head().map(|reply| (reply.ready, &reply.packet))
     }

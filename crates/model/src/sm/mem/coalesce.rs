@@ -115,7 +115,7 @@ pub fn span(bytes: u32) -> u64 {
 }
 
 /// Lines of global memory. `base` is the address that offsets count from.
-#[inline]
+#[inline(always)]
 pub fn global(base: u64, offsets: &Offsets, mask: u32, bytes: u32, lines: &mut Vec<Line>) {
     if mask == 0 {
         return;

@@ -121,6 +121,28 @@ impl ConstantCache {
         RowAccess { frame, line: address >> self.shift, words: words << place }
     }
 
+    /// Reads an operand that is in the line of the latest one, for a warp that has not waited for it. False if that is not so; then nothing
+    /// has changed.
+    #[inline(always)]
+    pub fn operand_again(&mut self, now: u64, address: u64, warp: u8, lanes: u8) -> bool {
+        let is_late = self.late >> (warp & 63) & 1 != 0;
+        if self.data.has_sites()
+            || is_late
+            || !self.tags.has_at(self.latest, address >> self.shift)
+            || self.tags.state(self.latest) == State::Reserved
+        {
+            return false;
+        }
+        self.tags.touch(self.latest);
+        self.data.note_use(now);
+        self.data.note_frame(now, self.latest);
+        self.counters.array_reads += 1;
+        self.counters.lanes += u64::from(lanes);
+        self.counters.operands += 1;
+        self.counters.hits += 1;
+        true
+    }
+
     /// When an operand is there, which so many lanes want. `None` if its line has to come first: it is fetched, and the warp woken when it
     /// is worth trying again.
     #[inline]
@@ -137,10 +159,7 @@ impl ConstantCache {
         }
         let bit = 1 << (warp & 63);
         let number = address >> self.shift;
-        // Most operands are of the same line as the one before.
-        let found =
-            if self.tags.has_at(self.latest, number) { Some(self.latest) } else { self.tags.find(number) };
-        match found {
+        match self.tags.find(number) {
             Some(place) if self.tags.state(place) != State::Reserved => {
                 self.latest = place;
                 self.tags.touch(place);

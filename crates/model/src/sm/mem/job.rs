@@ -174,7 +174,7 @@ impl Entry {
     }
 
     /// Adds the transactions of lanes in one place.
-    #[inline]
+    #[inline(always)]
     pub fn add_lanes(&mut self, lanes: &Lanes, offsets: &Offsets, shared: &mut Shared, cached: bool) {
         let &Lanes { space, bank, base, mask, bytes, .. } = lanes;
         if mask == 0 {

@@ -380,6 +380,7 @@ impl L1d {
     }
 
     /// Allocates the least recently used way of the set for a line; an evicted dirty line goes to the backlog.
+    #[inline(always)]
     fn take_place(&mut self, now: u64, number: u64) -> Option<LineId> {
         let (place, evicted) = self.tags.reserve(number)?;
         if let Some(evicted) = evicted {
@@ -414,6 +415,7 @@ impl L1d {
     }
 
     /// A line is there. Loads that waited for it have their data as soon as the array has taken it.
+    #[inline(always)]
     pub fn fill(&mut self, now: u64, register: u32, mut land: impl FnMut(FlightId, u64)) {
         if self.data.has_sites() {
             self.lose(now);

@@ -36,6 +36,7 @@ use warpwatt_config::Config;
 use warpwatt_exec::stepping::{Access, AccessGroup, Lanes, Stepper};
 
 use crate::cache::DataArray;
+use crate::host::has_bit_instructions;
 use crate::net::{Client, Outbox, Packet};
 use crate::techniques::{TechniqueCounters, Techniques};
 
@@ -142,6 +143,8 @@ pub struct MemoryUnit {
     /// Cycles before this one are accounted for: here, and at the network's port.
     accounted: u64,
     port_accounted: u64,
+    /// Whether the host has instructions for bits.
+    bit_instructions: bool,
 }
 
 impl MemoryUnit {
@@ -167,6 +170,7 @@ impl MemoryUnit {
             wake: u64::MAX,
             accounted: 0,
             port_accounted: 0,
+            bit_instructions: has_bit_instructions(),
         }
     }
 
@@ -191,20 +195,38 @@ impl MemoryUnit {
     #[inline]
     pub fn accept_lanes(&mut self, job: Job, lanes: &Lanes, offsets: &Offsets) -> u32 {
         let entry = self.entry(job);
-        self.entries[entry as usize].add_lanes(lanes, offsets, &mut self.shared, self.caches_global);
+        self.add_lanes(entry, lanes, offsets);
         self.enqueue(entry)
+    }
+
+    /// Works out the transactions of lanes that are in one place.
+    #[inline(always)]
+    fn add_lanes(&mut self, entry: u32, lanes: &Lanes, offsets: &Offsets) {
+        match self.bit_instructions {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the host was asked whether it has them.
+            true => unsafe { self.add_lanes_with_bit_instructions(entry, lanes, offsets) },
+            _ => self.add_lanes_plain(entry, lanes, offsets),
+        }
+    }
+
+    /// `add_lanes_plain` compiled with the host's vector instructions, for the offsets of the lanes.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn add_lanes_with_bit_instructions(&mut self, entry: u32, lanes: &Lanes, offsets: &Offsets) {
+        self.add_lanes_plain(entry, lanes, offsets);
+    }
+
+    #[inline(always)]
+    fn add_lanes_plain(&mut self, entry: u32, lanes: &Lanes, offsets: &Offsets) {
+        self.entries[entry as usize].add_lanes(lanes, offsets, &mut self.shared, self.caches_global);
     }
 
     /// Takes an instruction whose lanes are in several places, or that has none.
     pub fn accept_groups(&mut self, job: Job, groups: &[AccessGroup]) -> u32 {
         let entry = self.entry(job);
         for group in groups {
-            self.entries[entry as usize].add_lanes(
-                &group.lanes,
-                &group.offsets,
-                &mut self.shared,
-                self.caches_global,
-            );
+            self.add_lanes(entry, &group.lanes, &group.offsets);
         }
         self.enqueue(entry)
     }
@@ -256,7 +278,25 @@ impl MemoryUnit {
     }
 
     /// One cycle.
+    #[inline(always)]
     pub fn step(&mut self, now: u64, outbox: &mut Outbox, done: &mut Vec<Done>) {
+        match self.bit_instructions {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the host was asked whether it has them.
+            true => unsafe { self.step_with_bit_instructions(now, outbox, done) },
+            _ => self.step_plain(now, outbox, done),
+        }
+    }
+
+    /// `step_plain` compiled with the host's bit and vector instructions, for words of a line and tags of a set.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn step_with_bit_instructions(&mut self, now: u64, outbox: &mut Outbox, done: &mut Vec<Done>) {
+        self.step_plain(now, outbox, done);
+    }
+
+    #[inline(always)]
+    fn step_plain(&mut self, now: u64, outbox: &mut Outbox, done: &mut Vec<Done>) {
         self.settle(now);
         if self.has_requests() {
             outbox.stalled(self.port_accounted.min(now), now);
@@ -266,28 +306,31 @@ impl MemoryUnit {
 
         let mut taken = 0;
         let mut index = 0;
-        while index < self.slots.len() {
-            let slot = &self.slots[index];
-            if slot.until > now {
-                taken |= 1 << slot.unit as u32;
-            } else if slot.entry == NONE {
-                self.slots.remove(index);
-                continue;
+        loop {
+            if let Some(slot) = self.slots.get(index) {
+                if slot.until > now {
+                    taken |= 1 << slot.unit as u32;
+                    index += 1;
+                    continue;
+                }
+                if slot.entry == NONE {
+                    self.slots.remove(index);
+                    continue;
+                }
+            } else if self.slots.len() < self.width
+                && let Some(&entry) = self.queue.front()
+                && self.entries[entry as usize].job.ready <= now
+                && !self.is_taken(entry, taken)
+            {
+                self.queue.pop_front();
+                self.counters.instructions += 1;
+                let unit = self.entries[entry as usize].parts.first().map_or(Unit::L1d, Part::unit);
+                self.slots.push(Slot { entry, unit, part: 0, line: 0, until: now, blocked: None });
             } else {
-                self.work(index, now, &mut taken, done);
+                break;
             }
+            self.work(index, now, &mut taken, done);
             index += 1;
-        }
-        while self.slots.len() < self.width
-            && let Some(&entry) = self.queue.front()
-            && self.entries[entry as usize].job.ready <= now
-            && !self.is_taken(entry, taken)
-        {
-            self.queue.pop_front();
-            self.counters.instructions += 1;
-            let unit = self.entries[entry as usize].parts.first().map_or(Unit::L1d, Part::unit);
-            self.slots.push(Slot { entry, unit, part: 0, line: 0, until: now, blocked: None });
-            self.work(self.slots.len() - 1, now, &mut taken, done);
         }
         self.wake = self.next_work();
     }
@@ -389,14 +432,25 @@ impl MemoryUnit {
     }
 
     /// An answer from memory.
+    #[inline(always)]
     pub fn fill(&mut self, now: u64, packet: &Packet, done: &mut Vec<Done>) {
-        if packet.client == Client::L1d {
-            // An evicted line becomes a request now, and not before.
-            self.settle(now);
-            if !self.has_requests() {
-                self.port_accounted = now;
-            }
+        match self.bit_instructions {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the host was asked whether it has them.
+            true => unsafe { self.fill_with_bit_instructions(now, packet, done) },
+            _ => self.fill_plain(now, packet, done),
         }
+    }
+
+    /// `fill_plain` compiled with the host's bit and vector instructions, for tags of a set.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn fill_with_bit_instructions(&mut self, now: u64, packet: &Packet, done: &mut Vec<Done>) {
+        self.fill_plain(now, packet, done);
+    }
+
+    #[inline(always)]
+    fn fill_plain(&mut self, now: u64, packet: &Packet, done: &mut Vec<Done>) {
         let (counters, flights) = (&mut self.counters, &mut self.flights);
         let mut land = |flight, at| {
             if let Some(latency) = flights.land(flight, at, done) {
@@ -406,7 +460,15 @@ impl MemoryUnit {
         match (Note::of(packet), packet.client) {
             (Note::Fill(slot), Client::Texture) => self.texture.fill(now, slot, land),
             (Note::Fill(register), Client::Constant) => self.constant.fill(now, register, land),
-            (Note::Fill(register), Client::L1d | Client::Instruction) => self.l1d.fill(now, register, land),
+            (Note::Fill(register), Client::L1d | Client::Instruction) => {
+                self.expect_requests(now);
+                let (counters, flights) = (&mut self.counters, &mut self.flights);
+                self.l1d.fill(now, register, |flight, at| {
+                    if let Some(latency) = flights.land(flight, at, done) {
+                        counters.latency.note(latency);
+                    }
+                });
+            }
             (Note::Flight(flight), _) => land(flight, now),
             (Note::Write(warp), _) => {
                 let pending = &mut self.pending_writes[usize::from(warp) % WARPS];
@@ -420,18 +482,31 @@ impl MemoryUnit {
         }
     }
 
+    /// A line that is evicted now becomes a request now, and not before.
+    #[inline(always)]
+    fn expect_requests(&mut self, now: u64) {
+        self.settle(now);
+        if !self.has_requests() {
+            self.port_accounted = now;
+        }
+    }
+
     /// First cycle from `now` on in which `step` has something to do; `u64::MAX` if only an answer from memory can help, or nothing is
     /// to be done.
-    #[inline]
+    #[inline(always)]
     pub fn next(&self, now: u64, outbox: &Outbox) -> u64 {
         let mut next = self.wake;
         if next > now && self.has_requests() {
-            next = next
-                .min(self.l1d.requests.next(now, outbox))
-                .min(self.constant.requests.next(now, outbox))
-                .min(self.texture.requests.next(now, outbox));
+            next = next.min(self.next_request(now, outbox));
         }
         next.max(now)
+    }
+
+    /// First cycle from `now` on in which the network may take a request.
+    #[inline(never)]
+    fn next_request(&self, now: u64, outbox: &Outbox) -> u64 {
+        let l1d = self.l1d.requests.next(now, outbox);
+        l1d.min(self.constant.requests.next(now, outbox)).min(self.texture.requests.next(now, outbox))
     }
 
     /// First cycle in which a slot or the queue may go on, unless an answer or room in a miss queue lets them. May lie in the past.
@@ -488,8 +563,17 @@ impl MemoryUnit {
 
     /// When a constant operand of an instruction about to issue is there, which so many lanes want. `None` if it has to be fetched: then its
     /// warp is woken when it is worth asking again.
-    #[inline]
+    #[inline(always)]
     pub fn constant(&mut self, now: u64, address: u64, warp: u8, lanes: u8) -> Option<u64> {
+        // Most operands are of the same line as the one before.
+        if self.constant.operand_again(now, address, warp, lanes) {
+            return Some(now);
+        }
+        self.constant_elsewhere(now, address, warp, lanes)
+    }
+
+    #[inline(never)]
+    fn constant_elsewhere(&mut self, now: u64, address: u64, warp: u8, lanes: u8) -> Option<u64> {
         let before = self.constant.requests.len();
         let there = self.constant.operand(now, address, warp, lanes, &mut self.second);
         if self.constant.requests.len() != before {
@@ -522,10 +606,7 @@ impl MemoryUnit {
 
     /// A kernel starts, with a large L1 data cache or one as usual: drops all lines, after changed ones are written back.
     pub fn new_kernel(&mut self, now: u64, large_l1: bool) {
-        self.settle(now);
-        if !self.has_requests() {
-            self.port_accounted = now;
-        }
+        self.expect_requests(now);
         self.l1d.flush(now);
         self.l1d.resize(now, large_l1);
         self.shared.resize(now, large_l1);

@@ -128,11 +128,9 @@ impl Requests {
     /// Offers the first one to the network. False if there is one and it was not taken.
     #[inline]
     pub fn send(&mut self, now: u64, outbox: &mut Outbox) -> bool {
-        let Some(&packet) = self.queue.front() else { return true };
-        let to = usize::from(packet.partition);
-        let taken = outbox.can_send(now, to, &packet);
+        let Some(packet) = self.queue.front() else { return true };
+        let taken = outbox.try_send(now, usize::from(packet.partition), packet);
         if taken {
-            outbox.send(now, to, packet);
             self.queue.pop_front();
         }
         taken

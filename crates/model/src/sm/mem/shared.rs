@@ -277,7 +277,7 @@ impl Shared {
     }
 
     /// How an access will occupy the banks.
-    #[inline]
+    #[inline(always)]
     pub fn passes(&mut self, kind: AccessKind, offsets: &Offsets, mask: u32, bytes: u32) -> Passes {
         match kind {
             AccessKind::Load | AccessKind::Store => self.remembered(offsets, mask, bytes),
@@ -290,6 +290,7 @@ impl Shared {
     }
 
     /// Programs come back with the same patterns over and over.
+    #[inline(always)]
     fn remembered(&mut self, offsets: &Offsets, mask: u32, bytes: u32) -> Passes {
         let rest = mask & mask.wrapping_sub(1);
         let [first, second, last] =

@@ -258,14 +258,3 @@ impl Sm {
         true
     }
 }
-
-pub(super) fn has_bit_instructions() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let has = std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi1");
-        let has = has && std::arch::is_x86_feature_detected!("bmi2");
-        has && std::arch::is_x86_feature_detected!("lzcnt") && std::arch::is_x86_feature_detected!("popcnt")
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    false
-}

@@ -82,7 +82,7 @@ impl Spec {
             // Nanoseconds of the device's clock.
             clock: Clock::new(1000, config.clock.core_mhz),
             moves: registers.map(|register| decode_move(register, config, &map)).collect(),
-            bit_instructions: cycle::has_bit_instructions(),
+            bit_instructions: crate::host::has_bit_instructions(),
         }
     }
 }

@@ -86,7 +86,7 @@ impl ConstantCache {
             retry: 0,
             late: 0,
             woken: 0,
-            held: vec![[NO_LINE; HELD]; 64],
+            held: vec![[NO_LINE; HELD]; crate::sm::Slot::COUNT],
             latest: LineId(0),
             // A register each is all that can be asked for.
             requests: Requests::new(config, sm, Client::Constant, spec.mshrs),

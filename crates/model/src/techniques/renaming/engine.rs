@@ -18,7 +18,7 @@ use crate::techniques::packing::SubBanks;
 use crate::techniques::{Build, Fault, corf, corf_plus, packing, virtualization};
 
 /// Warp slots that there may be.
-const SLOTS: usize = 64;
+const SLOTS: usize = crate::sm::Slot::COUNT;
 
 /// Classes of registers with the same home, and more, so that a table is indexed without a check.
 pub(super) const HOMES: usize = 512;

@@ -100,7 +100,7 @@ fn sum(histogram: &[u64]) -> u64 {
 }
 
 /// Warp slots, and registers of a warp, that there may be.
-const SLOTS: usize = 64;
+const SLOTS: usize = crate::sm::Slot::COUNT;
 const REGISTERS: usize = 256;
 /// All lanes of a warp.
 const FULL: u32 = u32::MAX;

@@ -48,7 +48,7 @@ pub static TECHNIQUE: Technique = Technique {
     }],
 };
 
-const SLOTS: usize = 64;
+const SLOTS: usize = crate::sm::Slot::COUNT;
 const REGISTERS: usize = 256;
 /// Not free.
 const HELD: u64 = u64::MAX;

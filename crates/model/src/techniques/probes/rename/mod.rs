@@ -51,7 +51,7 @@ pub static TECHNIQUE: Technique = Technique {
 };
 
 /// Warp slots, and registers of a warp, that there may be.
-const SLOTS: usize = 64;
+const SLOTS: usize = crate::sm::Slot::COUNT;
 const REGISTERS: usize = 256;
 
 struct Rename {

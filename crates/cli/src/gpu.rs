@@ -110,7 +110,7 @@ fn find(gpu: &str, settings: &[String]) -> Result<GpuFile, Failure> {
         file.reasons.remove(setting.split('=').next().unwrap_or_default().trim());
     }
     let about_techniques = techniques.into_iter().map(|setting| UsageProblem {
-        message: format!("`{setting}` is about a technique, not about a GPU"),
+        message: format!("`{setting}` is a setting of a technique, not of a GPU"),
         help: "give it to `run`, `exec` or `bench`; `warpwatt list techniques --show NAME` shows a technique"
             .to_owned(),
     });
@@ -245,7 +245,8 @@ fn table(file: &GpuFile) -> String {
         }
     }
     if let Some(rest) = &file.rest {
-        let _ = writeln!(out, "\nWhat {name} does not list is that of {}: {rest}.", file.inherits);
+        let _ =
+            writeln!(out, "\nParameters that {name} does not list are those of {}: {rest}.", file.inherits);
     }
     match differences(&reference, config).len() {
         0 => {}
@@ -255,7 +256,7 @@ fn table(file: &GpuFile) -> String {
         }
     }
     if *config != reference {
-        let _ = writeln!(out, " from {REFERENCE}, whose values stand beside.");
+        let _ = writeln!(out, " from {REFERENCE}, whose values are listed beside them.");
     }
     out
 }

@@ -72,20 +72,19 @@ pub fn read(techniques: &mut Techniques) -> Result<Missing, Failure> {
 pub fn read_for_a_program(techniques: &mut Techniques) -> Result<(), Failure> {
     let missing = read(techniques)?;
     if missing.symbols.is_some() {
-        let failure = Failure::usage(
-            "a program is run once, and offline probabilities need a profile of it beforehand",
-        );
+        let failure =
+            Failure::usage("offline probabilities need a profile from an earlier run of the program");
         return Err(failure.help(
             "give `profile=FILE` (`warpwatt entropy --write-profile FILE -- PROGRAM` makes one), or choose `probability=online`",
         ));
     }
     if let Some(wanted) = missing.counts {
         let failure = Failure::usage(format!(
-            "a program is run once, and `{}` needs counts of its instructions from an earlier run",
+            "`{}` needs instruction counts from an earlier run of the program",
             wanted.technique
         ));
         return Err(failure
-            .help("leave that out, so that hints come from the program itself, or give `profile=FILE` (`warpwatt exec --functional --gpu GPU --write-profile FILE -- PROGRAM` makes one)"));
+            .help("omit it, so that hints come from the program itself, or give `profile=FILE` (`warpwatt exec --functional --gpu GPU --write-profile FILE -- PROGRAM` makes one)"));
     }
     Ok(())
 }

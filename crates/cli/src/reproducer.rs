@@ -143,7 +143,7 @@ fn capture(job: &Job, options: &Options, launch: u64, reason: &str) -> Result<(F
 fn describe(device: &mut Device, pending: &Pending) -> Result<Files, Error> {
     let (name, text) = device.module_text(pending.module)?;
     let mut toml = format!(
-        "# One launch of {}, with memory as it found it.\nptx = {}\n",
+        "# One launch of {}, with memory as it was at its start.\nptx = {}\n",
         comment(name),
         quote(PTX_FILE)
     );

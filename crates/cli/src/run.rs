@@ -549,7 +549,7 @@ fn judge(
         Err(Stop::Device { error: Error::Interrupted { kernel }, .. }) if expired => {
             let seconds = execution.timeout.unwrap_or_default();
             let message = format!(
-                "`{kernel}` was stopped: the time limit of {seconds} seconds (`--timeout`) is reached"
+                "`{kernel}` was stopped: the time limit of {seconds} seconds (`--timeout`) was reached"
             );
             Judgement {
                 status: Status::Partial,

@@ -159,7 +159,7 @@ impl Observer for Watcher {
             bar.set_position(0);
             bar.set_message(format!("launch {index}: {kernel}"));
         }
-        assert!(self.panic_at != Some(index), "a failure was asked for inside of launch {index}");
+        assert!(self.panic_at != Some(index), "an injected failure in launch {index}");
     }
 
     fn ended(&mut self, launch: LaunchRecord) -> Option<LaunchRecord> {

@@ -42,7 +42,7 @@ pub fn choose(args: &GpuArgs, refused: &mut Vec<UsageProblem>) -> Techniques {
                 refused.extend(techniques.set(key.trim(), value.trim()).err().map(UsageProblem::from));
             }
             None => refused.push(UsageProblem {
-                message: format!("`technique.{text}` gives no value"),
+                message: format!("`technique.{text}` has no value"),
                 help: "write technique.NAME.parameter=value".to_owned(),
             }),
         }
@@ -143,7 +143,7 @@ fn show(info: &Technique) -> Result<String, Failure> {
             paragraph(parameter.doc, 6)
         );
     }
-    out += "\ncounters, while it is on\n";
+    out += "\ncounters (while it is enabled)\n";
     for counter in info.counters {
         let _ = write!(out, "\n  {}\n{}", counter.name, paragraph(counter.doc, 6));
     }
@@ -223,9 +223,9 @@ mod tests {
             messages,
             [
                 "`gating` of `warped-compression` is given twice",
-                "`warped-compression` is asked for twice",
+                "`warped-compression` is given twice",
                 "there is no technique `wrapped`",
-                "`technique.warped-compression.gating` gives no value",
+                "`technique.warped-compression.gating` has no value",
                 "`technique.gating` names no parameter",
             ]
         );

@@ -90,7 +90,7 @@ pub fn verify(args: &VerifyArgs, console: &Console) -> Result<Exit, Failure> {
     }
     let failed = found.iter().flatten().filter(|found| !found.wrong.is_empty()).count();
     if failed > 0 {
-        let message = format!("{failed} of {} runs are not as they should be", tasks.len());
+        let message = format!("{failed} of {} runs failed", tasks.len());
         return Err(Failure::new(Exit::CheckFailed, message));
     }
     Ok(Exit::Ok)
@@ -208,9 +208,10 @@ fn misfit(fill: Fill, with_warps: f64, size: Size) -> Option<String> {
             100.0 * with_warps,
             100.0 * Fill::LEAST
         )),
-        Fill::Partial(_) if full && size == Size::Medium => {
-            Some("SMs are full, and the table gives a reason why not".to_owned())
-        }
+        Fill::Partial(_) if full && size == Size::Medium => Some(
+            "SMs have warps at least as often as required, but the table lists the workload as an exception"
+                .to_owned(),
+        ),
         _ => None,
     }
 }

@@ -118,7 +118,9 @@ impl Problem {
                 format!("invalid {key} = {value} (allowed: {kind}{unit})")
             }
             Problem::Rule { message, .. } => message.clone(),
-            Problem::NotASection { section } => format!("`{section}` is a section of parameters, not one"),
+            Problem::NotASection { section } => {
+                format!("`{section}` is a section of parameters, not a parameter")
+            }
             Problem::NotASetting { text } => format!("`{text}` is not a setting"),
             Problem::BadHeader { key, message } | Problem::BadReason { key, message } => {
                 format!("`{key}` {message}")
@@ -163,7 +165,7 @@ impl Problem {
             Problem::BadHeader { key, .. } => match *key {
                 "memory" => "write memory = \"hbm2-2000\"".to_owned(),
                 "inherits" => "write inherits = \"gtx480\"".to_owned(),
-                key => format!("write {key} = \"some words\" on one line"),
+                key => format!("write {key} = \"text\" on one line"),
             },
             Problem::UnknownPreset { nearest: Some(nearest), .. }
             | Problem::UnknownMemory { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),

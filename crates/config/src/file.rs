@@ -100,7 +100,7 @@ impl Parents<'_> {
         }
         if generation >= GENERATIONS {
             return Err(ParentError::Here(Problem::BadParent {
-                message: format!("{file_name} inherits from itself by way of {}", shortened(wanted)),
+                message: format!("{file_name} inherits from itself through {}", shortened(wanted)),
                 help: "let one of the files inherit from a built-in GPU".to_owned(),
             }));
         }
@@ -263,7 +263,7 @@ impl<'t> Reader<'t> {
             Some(text) if text.trim().is_empty() => "is empty".to_owned(),
             Some(text) if text.contains(char::is_control) => "has more than one line".to_owned(),
             Some(text) => return Some(text.trim().to_owned()),
-            None => format!("has to be a text in quotes, not {}", written(value.get_ref())),
+            None => format!("must be a string in quotes, not {}", written(value.get_ref())),
         };
         self.tell(value.span(), Problem::BadHeader { key, message });
         None

@@ -91,11 +91,11 @@ pub(crate) fn read<'t, 'd>(table: &'t DeTable<'d>) -> Result<Explained<'t, 'd>, 
             Some(text) if !text.is_empty() && !text.contains(char::is_control) => {
                 found = Some((basis, text.to_owned()));
             }
-            _ => return Err((field.span(), format!("has a `{word}` that is no line of text"))),
+            _ => return Err((field.span(), format!("has a `{word}` that is not one line of text"))),
         }
     }
     match found {
-        None => Err((0..0, "has no reason beside its value".to_owned())),
+        None => Err((0..0, "needs a reason beside its value".to_owned())),
         Some((basis, text)) => Ok((value, basis, text)),
     }
 }

@@ -56,7 +56,7 @@ impl Problem {
             Problem::UnknownCounter { name, .. } => format!("there is no counter `{name}`"),
             Problem::UselessCounter { name, message, .. } => format!("`{name}` {message}"),
             Problem::UnknownKey { key, .. } if key.starts_with("technique.") => {
-                format!("there is no number `{key}` among the parameters of techniques that are on")
+                format!("there is no number `{key}` among the parameters of the enabled techniques")
             }
             Problem::UnknownKey { key, .. } => {
                 format!("there is no number `{key}` among the GPU's parameters")

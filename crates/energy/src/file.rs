@@ -99,8 +99,8 @@ fn read(text: &str, file_name: &str, known: usize) -> Result<Technology, Vec<Err
         match structures.iter().position(same) {
             Some(place) if place < inherited => structures[place] = (origin.clone(), structure),
             Some(_) => {
-                let message = format!("there are two structures `{}`", shortened(structure.name.get_ref()));
-                let help = "give each a name of its own".to_owned();
+                let message = format!("duplicate structure `{}`", shortened(structure.name.get_ref()));
+                let help = "give them different names".to_owned();
                 errors.push(origin.error(structure.name.span(), Problem::Bad { message, help }));
             }
             None => structures.push((origin.clone(), structure)),

@@ -144,7 +144,7 @@ impl Resolver<'_> {
         let found = conditions.and_then(|all| Some((all, all.supply(clock.get_ref())?)));
         let Some((all, supply)) = found else {
             let message = format!("`silicon` has no voltage for `{}`", shortened(clock.get_ref()));
-            let help = "give `silicon` a place in `clocks` for it, or leave `clock` out";
+            let help = "add it to `clocks` in `silicon`, or leave `clock` out";
             self.tell(origin, clock.span(), bad(message, help));
             return plain;
         };
@@ -161,7 +161,7 @@ impl Resolver<'_> {
     /// The array that a figure goes with, or an error.
     fn arrays(&mut self, origin: &Origin, at: Range<usize>) -> Option<Arrays> {
         if self.scale.arrays.is_none() {
-            let message = "there is no array to go with".to_owned();
+            let message = "`scaled` needs an SRAM array in this structure".to_owned();
             let help = "give the structure sram = { bytes = [...], ..., reference = { ... } }";
             self.tell(origin, at, bad(message, help));
         }
@@ -176,7 +176,7 @@ impl Resolver<'_> {
             self.text(origin, what, text);
         }
         if structure.events.is_empty() && structure.statics.is_empty() {
-            let message = format!("`{}` takes no energy", shortened(structure.name.get_ref()));
+            let message = format!("`{}` has no energy", shortened(structure.name.get_ref()));
             let help =
                 "give it events = [{ counter = \"...\", pj = 1.0, source = \"...\" }] or static = [...]";
             self.tell(origin, structure.name.span(), bad(message, help));
@@ -208,8 +208,8 @@ impl Resolver<'_> {
     fn text(&mut self, origin: &Origin, what: &str, text: &Spanned<String>) {
         let words: &str = text.get_ref();
         if words.trim().is_empty() || words.contains(char::is_control) {
-            let message = format!("`{what}` has to be a line of text");
-            self.tell(origin, text.span(), bad(message, "say it in a few words"));
+            let message = format!("`{what}` must be one line of text");
+            self.tell(origin, text.span(), bad(message, "write a short description"));
         }
     }
 
@@ -244,7 +244,7 @@ impl Resolver<'_> {
         if matches!(unit, "histogram" | "ratio" | "gbs") {
             let problem = Problem::UselessCounter {
                 name: name.to_owned(),
-                message: "is no count that could be multiplied with an energy".to_owned(),
+                message: "is not a count, so it cannot be multiplied by an energy".to_owned(),
                 help: "use a counter that ends in .count, .bytes, .cycles or .clocks",
             };
             self.tell(origin, counter.span(), problem);
@@ -304,10 +304,9 @@ impl Resolver<'_> {
     /// The energy of an event, before its factors.
     fn event_energy(&mut self, origin: &Origin, event: &Event) -> Option<Picojoules> {
         if event.mw.is_none() && !event.at_mhz.is_empty() {
-            let help =
-                "write mw = ..., at_mhz = [...]: a power, and how many million events a second it is for";
+            let help = "write mw = ..., at_mhz = [...]: a power, and the rate of events that it is for, in millions a second";
             let at = event.at_mhz[0].span();
-            self.tell(origin, at, bad("`at_mhz` stands beside `mw` only".to_owned(), help));
+            self.tell(origin, at, bad("`at_mhz` is only allowed together with `mw`".to_owned(), help));
             return None;
         }
         match (&event.pj, &event.mw, &event.sram) {
@@ -316,11 +315,11 @@ impl Resolver<'_> {
                 let power = self.amount(origin, mw);
                 let rate = self.product(origin, &event.at_mhz)?;
                 if event.at_mhz.is_empty() || rate <= 0.0 {
-                    let help = "write at_mhz = [...]: how many million events a second the power is for";
+                    let help = "write at_mhz = [...]: the rate of events that the power is for, in millions a second";
                     self.tell(
                         origin,
                         mw.span(),
-                        bad("a power alone is no energy of an event".to_owned(), help),
+                        bad("the energy of an event cannot be computed from a power alone".to_owned(), help),
                     );
                     return None;
                 }
@@ -333,14 +332,14 @@ impl Resolver<'_> {
                     Some(Access::Read) => Some(array.read()),
                     Some(Access::Write) => Some(array.write()),
                     None => {
-                        let message = "it is not said what is done to the SRAM array".to_owned();
+                        let message = "the kind of access to the SRAM array is missing".to_owned();
                         self.tell(origin, sram.span(), bad(message, "write access = \"read\" or \"write\""));
                         None
                     }
                 }
             }
             _ => {
-                let message = format!("`{}` has not one energy", shortened(event.counter.get_ref()));
+                let message = format!("`{}` needs exactly one energy", shortened(event.counter.get_ref()));
                 let help = "give it one of pj = ..., mw = ... with at_mhz = [...], or sram = { ... }";
                 self.tell(origin, event.counter.span(), bad(message, help));
                 None
@@ -360,14 +359,18 @@ impl Resolver<'_> {
             (None, Some(sram)) => self.sram(origin, sram).map(|array| array.leakage()),
             _ => {
                 let help = "give it one of mw = ... or sram = { ... }";
-                self.tell(origin, power.source.span(), bad("this is not one power".to_owned(), help));
+                self.tell(
+                    origin,
+                    power.source.span(),
+                    bad("static energy needs exactly one power".to_owned(), help),
+                );
                 None
             }
         };
         let scale = match (power.switching, power.scaled, &power.sram) {
             (true, false, None) => Some(self.scale.switching * self.scale.logic),
             (true, ..) => {
-                let message = "an array of SRAM leaks; it does not switch all the time".to_owned();
+                let message = "an SRAM array has leakage, not constant switching power".to_owned();
                 let help = "leave out `switching`, or `scaled` and `sram`";
                 self.tell(origin, power.source.span(), bad(message, help));
                 None
@@ -404,7 +407,7 @@ impl Resolver<'_> {
             (None, Some(mw)) => self.amount(origin, mw).map(Milliwatts),
             _ => {
                 let help = "give it one of fraction = ... or mw = ...";
-                let message = "it is not said once what power is left in this state".to_owned();
+                let message = "a state needs exactly one remaining power".to_owned();
                 self.tell(origin, state.counter.span(), bad(message, help));
                 None
             }
@@ -417,7 +420,7 @@ impl Resolver<'_> {
                 if counter.is_some() {
                     let problem = Problem::UselessCounter {
                         name: shortened(state.counter.get_ref()),
-                        message: "is no time".to_owned(),
+                        message: "is not a time".to_owned(),
                         help: "use a counter that ends in .cycles, or in .clocks of noc, l2 or dram",
                     };
                     self.tell(origin, state.counter.span(), problem);

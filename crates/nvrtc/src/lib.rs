@@ -28,11 +28,11 @@ impl Error {
     pub fn help(&self) -> Option<String> {
         match self {
             Error::NotInstalled => Some(format!(
-                "install it with `{PIP_COMMAND}`, or name its library by WARPWATT_NVRTC; or give the PTX that nvcc or clang makes"
+                "install it with `{PIP_COMMAND}`, or set WARPWATT_NVRTC to its library; or pass PTX from nvcc or clang"
             )),
-            Error::Broken { .. } => {
-                Some(format!("install another one with `{PIP_COMMAND}`, or name it by WARPWATT_NVRTC"))
-            }
+            Error::Broken { .. } => Some(format!(
+                "install another version with `{PIP_COMMAND}`, or set WARPWATT_NVRTC to its library"
+            )),
             Error::Refused { .. } => None,
         }
     }

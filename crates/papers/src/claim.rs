@@ -133,9 +133,9 @@ impl Limit {
 /// Why a text of claims cannot be used.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ClaimError {
-    #[error("the claims are not as they should be: {0}")]
+    #[error("invalid claims: {0}")]
     Layout(#[from] toml::de::Error),
-    #[error("there are two claims `{0}`: give one of them another id")]
+    #[error("duplicate claim `{0}`: give one of them another id")]
     Twice(String),
     #[error("claim `{0}`: {1}")]
     Senseless(String, &'static str),
@@ -224,7 +224,7 @@ impl Claim {
         };
         if self.limit.is_none() {
             if self.share {
-                text += ", and so what remains of 100";
+                text += ", and the same for 100 minus the value";
             }
             if self.rounded_down {
                 text += "; rounded down";

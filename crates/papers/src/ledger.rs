@@ -320,7 +320,7 @@ impl Row {
         }
         let mut remarks = Vec::new();
         match self.direction_holds {
-            Some(false) => remarks.push(format!("`{}` is not true.", self.direction)),
+            Some(false) => remarks.push(format!("The direction `{}` does not hold.", self.direction)),
             None if self.entries.is_empty() => remarks.push(format!("`{}` lacks data.", self.direction)),
             _ => {}
         }
@@ -426,9 +426,9 @@ fn moved(from: Option<f64>, to: Option<f64>) -> bool {
 fn stale(of: &BTreeMap<Size, f64>, size: Size, measured: Option<f64>) -> Option<String> {
     let measured = measured?;
     match of.get(&size) {
-        None => Some(format!("not written for size {}", size.name())),
+        None => Some(format!("no value was recorded for size {}", size.name())),
         Some(value) if moved(Some(*value), Some(measured)) => {
-            Some(format!("written for {}, now it is {}", shown(*value), shown(measured)))
+            Some(format!("written for {}, now measured: {}", shown(*value), shown(measured)))
         }
         Some(_) => None,
     }

@@ -47,13 +47,13 @@ enum Comparison {
 /// Why a text is no predicate.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PredicateError {
-    #[error("`{text}` ends where a value should be: give a name or a number")]
+    #[error("`{text}` ends without a value: give a name or a number")]
     NoValue { text: String },
-    #[error("`{text}` has `{found}` where a value should be: give a name or a number")]
+    #[error("unexpected `{found}` in `{text}`: give a name or a number")]
     BadValue { text: String, found: String },
     #[error("`{text}` compares nothing: use <, <=, >, >= or =")]
     NoComparison { text: String },
-    #[error("`{text}` goes on with `{found}`: join comparisons by `and` or `or`")]
+    #[error("unexpected `{found}` in `{text}`: join comparisons by `and` or `or`")]
     TrailingText { text: String, found: String },
 }
 

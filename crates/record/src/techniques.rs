@@ -105,7 +105,7 @@ pub fn unnoticed() -> Diagnostic {
         line: None,
         column: None,
         message: "the bit that `--inject-fault` flips was not detected".to_owned(),
-        help: Some("most likely nothing was stored and read again: run something longer".to_owned()),
+        help: Some("probably nothing was stored and read back: use a longer run".to_owned()),
     }
 }
 

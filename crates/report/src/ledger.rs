@@ -126,10 +126,10 @@ impl Ledger {
     pub fn tally(&self) -> String {
         match &self.summary {
             Some(sum) => format!(
-                "{} of {} independent claims hold, {} have the direction only, {} differ, {} are without data",
+                "{} of {} independent claims hold, {} keep their direction only, {} differ, {} have no data",
                 sum.holds, sum.independent, sum.direction, sum.differs, sum.no_data
             ),
-            None => format!("No tally: {} of the 3 seeds that it takes", self.seeds.len()),
+            None => format!("No tally: {} of 3 seeds", self.seeds.len()),
         }
     }
 
@@ -291,7 +291,7 @@ impl Ledger {
         if !row.others.is_empty() {
             let _ = write!(
                 out,
-                "<p><b>Alternative readings</b>, which change nothing about the verdict:</p>{}",
+                "<p><b>Alternative readings</b>, which do not affect the verdict:</p>{}",
                 head("reading")
             );
             row.others.iter().for_each(|other| line(out, &other.name, &other.reading, None, &other.judged));

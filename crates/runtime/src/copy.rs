@@ -139,14 +139,14 @@ impl Device {
     pub(crate) fn check_copy(&self, copy: &CopyBox) -> Result<(), Error> {
         self.end(copy, &copy.from)?;
         if let End::Bytes(_) = copy.to.at {
-            return Err(Error::Internal("a copy to bytes that nobody could see".to_owned()));
+            return Err(Error::Internal("a copy into a buffer that is not returned".to_owned()));
         }
         self.end(copy, &copy.to).map(drop)
     }
 
     pub(crate) fn check_fill(&self, fill: &FillBox) -> Result<(), Error> {
         if !matches!(fill.element, 1 | 2 | 4) {
-            let reason = format!("elements have 1, 2 or 4 bytes, not {}", fill.element);
+            let reason = format!("elements must have 1, 2 or 4 bytes, not {}", fill.element);
             return Err(Error::Pointer {
                 what: "memset",
                 at: DevicePtr(fill.at),

@@ -39,9 +39,9 @@ pub enum Error {
     #[error("{0}")]
     Fault(Box<FaultReport>),
     /// A technique gave back other bytes to a copy than it was given.
-    #[error("a copy read what a technique has not kept: {0}")]
+    #[error("a copy returned other bytes than a technique had stored: {0}")]
     Corrupted(String),
-    #[error("`{kernel}` was stopped: the limit of {limit} {unit} (`{flag}`) is reached")]
+    #[error("`{kernel}` was stopped at the limit of {limit} {unit} (`{flag}`)")]
     Limit { kernel: String, limit: u64, unit: &'static str, flag: &'static str },
     #[error("`{kernel}` was interrupted")]
     Interrupted { kernel: String },

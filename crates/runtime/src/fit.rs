@@ -64,7 +64,7 @@ impl Device {
         let Ok(smaller) = module.image(kernel, &self.options, Some(most)) else { return Ok(image) };
         if module.first_note(kernel) {
             self.observer.note(&format!(
-                "`{}` was compiled again with {} registers a thread instead of {}, so that a block of {threads} threads fits an SM",
+                "`{}` was recompiled with {} registers a thread instead of {}, so that a block of {threads} threads fits into an SM",
                 module.demangled(kernel),
                 smaller.program().registers,
                 program.registers

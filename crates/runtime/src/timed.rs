@@ -52,7 +52,7 @@ impl TimedGpu {
             && timed.techniques.profile.is_none()
         {
             let name = wanted.technique;
-            return Err(Error::Config(format!("`{name}` takes the counts of a run, and is given none")));
+            return Err(Error::Config(format!("`{name}` needs the counts of an earlier run")));
         }
         let gpu = Gpu::new(&timed.config, &timed.techniques);
         let mut timed = Timed::clone(timed);

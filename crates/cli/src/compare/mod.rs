@@ -56,7 +56,7 @@ fn read(path: &Path) -> Result<RunRecord, Failure> {
             let message = format!("{name} is not a run record: its schema is `{other}`, not `{RUN_SCHEMA}`");
             return Err(bad(message).help(HELP));
         }
-        None => return Err(bad(format!("{name} is not a run record: it names no schema")).help(HELP)),
+        None => return Err(bad(format!("{name} is not a run record: it has no `schema` field")).help(HELP)),
     }
     let record: RunRecord = serde_json::from_value(document).map_err(|error| {
         bad(format!("{name} is not a run record of this version: {error}"))

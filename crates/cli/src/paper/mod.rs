@@ -189,7 +189,7 @@ fn about(
     args: &PaperArgs,
 ) -> Result<About, Failure> {
     let known = |size: warpwatt_workloads::Size| {
-        Size::find(size.name()).ok_or_else(|| internal(format!("papers know no size {size}")))
+        Size::find(size.name()).ok_or_else(|| internal(format!("papers cannot run at size {size}")))
     };
     let paper = experiment.paper;
     let (gpus, technologies) = experiment.machines();

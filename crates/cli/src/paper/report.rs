@@ -107,7 +107,7 @@ fn meetings(figure: &Value) -> String {
         format!("{component} {value:+.2} (alone: {})", alone.join(", "))
     };
     let largest: Vec<_> = found.iter().take(MEETINGS).map(shown).collect();
-    format!("together beyond the sum of the parts, {}", largest.join("; "))
+    format!("together minus the sum of the parts, {}", largest.join("; "))
 }
 
 fn table(ledger: &Ledger) -> String {

@@ -97,7 +97,7 @@ impl Folder {
         let text = fs::read_to_string(self.point_file(key)).ok()?;
         let record = PointRecord::read(&text, key);
         if record.is_none() {
-            self.log(&format!("{POINTS}/{key}.json is not a point of that key, and is made again"));
+            self.log(&format!("{POINTS}/{key}.json is not the result of that point, and is recomputed"));
         }
         record
     }
@@ -316,7 +316,7 @@ mod tests {
             assert_eq!(folder.point(key), None, "{key}");
         }
         let log = fs::read_to_string(scratch.0.join(LOG)).expect("a log");
-        assert!(log.contains("points/cut.json is not a point of that key"), "{log}");
+        assert!(log.contains("points/cut.json is not the result of that point"), "{log}");
     }
 
     #[test]

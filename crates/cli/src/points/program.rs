@@ -68,7 +68,7 @@ pub fn run(task: &Task, words: &[String], flag: &Arc<AtomicBool>) -> Result<Poin
     let target = task.target().map_err(|failure| Missing::Failed(failure.message))?;
     target.technology.energies.groups(&mut document);
     PointRecord::of(task.key.clone(), document)
-        .ok_or_else(|| failed("no kernel was timed, so that there is no energy".to_owned()))
+        .ok_or_else(|| failed("no kernel was timed, so there is no energy".to_owned()))
 }
 
 fn command(task: &Task, words: &[String], record: &Path) -> std::io::Result<Command> {

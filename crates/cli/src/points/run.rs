@@ -32,7 +32,7 @@ pub fn run(task: &Task, known: &Known, flag: &Arc<AtomicBool>) -> Result<PointRe
             let target = task.target().map_err(|failure| Missing::Failed(failure.message))?;
             let document = record(job, &target, task.point.predication, known, flag)?;
             PointRecord::of(task.key.clone(), document)
-                .ok_or_else(|| Missing::Failed("nothing was timed, so that there is no energy".to_owned()))
+                .ok_or_else(|| Missing::Failed("nothing was timed, so there is no energy".to_owned()))
         }
         Subject::Program(words) => program::run(task, words, flag),
     }

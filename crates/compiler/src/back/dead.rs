@@ -19,14 +19,14 @@ pub(super) fn check(uops: &[Uop], tables: &[Vec<u32>], live_in: &[[u64; 4]]) -> 
             let live =
                 live_in.get(at).is_none_or(|live| live[register as usize / 64] >> (register % 64) & 1 != 0);
             if needed[at] && !live {
-                return Err(format!("R{register} is needed at micro-op {at}, {uop}, and said to be dead"));
+                return Err(format!("R{register} is marked as dead, but live at micro-op {at}, {uop}"));
             }
             let marked =
                 (0..4).any(|i| uop.last_use >> i & 1 != 0 && span(uop, i).any(|read| read == register));
             let later = flow.next[at].iter().any(|&to| needed[to]) || flow.leaves[at];
             if marked && later && !overwrites(uop, register) {
                 return Err(format!(
-                    "R{register} is needed after micro-op {at}, {uop}, and said to be read last there"
+                    "R{register} is marked as read last at micro-op {at}, {uop}, but live after it"
                 ));
             }
         }

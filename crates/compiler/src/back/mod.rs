@@ -62,11 +62,11 @@ impl Default for BackOptions {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BackError {
-    #[error("{function}: one {instruction} instruction needs more registers than the budget has")]
+    #[error("{function}: one {instruction} instruction needs more registers than the limit allows")]
     TooManyOperands { function: String, instruction: String },
     #[error("{function} calls function number {callee}, which is not part of the program")]
     UnknownCallee { function: String, callee: u32 },
-    #[error("wrong register allocation in {function} (an error of the compiler): {what}")]
+    #[error("wrong register allocation in {function} (a bug in warpwatt): {what}")]
     Unsound { function: String, what: String },
 }
 

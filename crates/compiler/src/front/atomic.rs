@@ -88,7 +88,7 @@ impl<'a> Lowerer<'a, '_> {
             return Err(Diagnostic::error(
                 "ptx-space",
                 operands[first].span,
-                "parameters have no atomic operations",
+                "atomic operations on parameters are not possible",
             )
             .with_help("use global or shared memory"));
         };

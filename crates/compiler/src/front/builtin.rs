@@ -164,7 +164,7 @@ impl<'a> Lowerer<'a, '_> {
         if let Some(problem) = self.unit.diagnostics.drain(told..).next() {
             let mut report = form.unsupported();
             report.span = if self.ctx.library { Span::default() } else { form.instr.span };
-            report.help = Some(format!("its expansion cannot be lowered: {}", problem.message));
+            report.help = Some(format!("its expansion cannot be compiled: {}", problem.message));
             return Err(report);
         }
         Ok(results)

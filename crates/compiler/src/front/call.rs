@@ -77,7 +77,7 @@ impl<'a> Lowerer<'a, '_> {
                 (Callee::Indirect(self.whole(value)), returns, params)
             }
             Some(_) => {
-                return Err(Diagnostic::error("ptx-operand", target.span, "this cannot be called")
+                return Err(Diagnostic::error("ptx-operand", target.span, "this is not a function")
                     .with_help("name a function, or a 64-bit register with a prototype"));
             }
             None => {
@@ -96,16 +96,16 @@ impl<'a> Lowerer<'a, '_> {
                         return Err(Diagnostic::error(
                             "ptx-unsupported",
                             target.span,
-                            "a kernel that launches kernels (dynamic parallelism)",
+                            "kernel launches from device code (dynamic parallelism) are not simulated",
                         )
-                        .with_help("this is not simulated; launch the inner kernel from the host"));
+                        .with_help("launch the inner kernel from the host"));
                     }
                     (false, None) => {
                         let shown: String = text.chars().take(80).collect();
                         return Err(Diagnostic::error(
                             "ptx-undefined",
                             target.span,
-                            format!("`{shown}` is declared here and defined in no module"),
+                            format!("`{shown}` is declared, but no module defines it"),
                         )
                         .with_help(
                             "link the module that defines it (compile with relocatable device code off)",
@@ -122,7 +122,7 @@ impl<'a> Lowerer<'a, '_> {
                 "ptx-operand-count",
                 form.instr.span,
                 format!(
-                    "the function takes {} arguments and gives {} results; the call has {} and {}",
+                    "the function has {} arguments and {} results, the call {} and {}",
                     params.len(),
                     returns.len(),
                     arguments.len(),
@@ -169,7 +169,7 @@ impl<'a> Lowerer<'a, '_> {
                     _ => Err(form.unsupported()),
                 }
             }
-            Some(_) => Err(Diagnostic::error("ptx-operand", *span, "this is no prototype")
+            Some(_) => Err(Diagnostic::error("ptx-operand", *span, "this is not a prototype")
                 .with_help("declare one with `label: .callprototype …;`")),
             None => Err(self.unknown(*name, *span)),
         }
@@ -186,8 +186,12 @@ impl<'a> Lowerer<'a, '_> {
         let (return_offsets, end) = if is_system { (Vec::new(), 0) } else { place(returns, 0) };
         let (offsets, end) = place(params, end);
         if end > MOST_ARGUMENT_BYTES {
-            return Err(Diagnostic::error("ptx-limit", form.instr.span, "the call passes too many bytes")
-                .with_help("pass large objects by address"));
+            return Err(Diagnostic::error(
+                "ptx-limit",
+                form.instr.span,
+                "the arguments and results of the call are too large",
+            )
+            .with_help("pass large objects by address"));
         }
         self.out_bytes = self.out_bytes.max(types::round_up(end, 8));
         for ((v, o), offset) in params.iter().zip(arguments).zip(offsets) {
@@ -241,9 +245,9 @@ impl<'a> Lowerer<'a, '_> {
                 return Err(Diagnostic::error(
                     "ptx-type",
                     o.span,
-                    format!("the argument has {size} bytes, the parameter {wanted}"),
+                    format!("size mismatch: the argument has {size} bytes, the parameter {wanted}"),
                 )
-                .with_help("declare both alike"));
+                .with_help("declare both with the same type"));
             }
             self.store_words(first, size, align.min(types::align_of(v)), offset);
             return Ok(());
@@ -252,7 +256,7 @@ impl<'a> Lowerer<'a, '_> {
             return Err(Diagnostic::error(
                 "ptx-operand",
                 o.span,
-                "an aggregate is passed as a `.param` variable",
+                "an aggregate must be passed as a `.param` variable",
             )
             .with_help("declare one, store to it and name it here"));
         }
@@ -352,7 +356,7 @@ impl<'a> Lowerer<'a, '_> {
         if let Dst::Reg(register, _) = d
             && self.f.words(register) != self.words_of(value)
         {
-            return Err(Diagnostic::error("ptx-type", o.span, "the result has another width")
+            return Err(Diagnostic::error("ptx-type", o.span, "the width of the result does not match")
                 .with_help("declare the function as the CUDA headers do"));
         }
         self.set(d, value);

@@ -184,7 +184,7 @@ pub fn layout(module: &Module) -> ModuleLayout {
                         *span,
                         format!("`{old}` is not declared in this module"),
                     )
-                    .with_help("`.alias` needs the function that it renames before it"),
+                    .with_help("declare the function before its `.alias`"),
                 );
             }
         }
@@ -320,8 +320,12 @@ fn variable(module: &Module, out: &mut ModuleLayout, v: &Variable) {
             }
         }
         Space::Local | Space::Param | Space::Tex | Space::Reg | Space::Sreg => out.diagnostics.push(
-            Diagnostic::warning("ptx-unsupported", v.span, format!("`{name}` cannot stand at module scope"))
-                .with_help("declare it inside of the functions that use it"),
+            Diagnostic::warning(
+                "ptx-unsupported",
+                v.span,
+                format!("`{name}` cannot be declared at module scope"),
+            )
+            .with_help("declare it inside of the functions that use it"),
         ),
     }
 }

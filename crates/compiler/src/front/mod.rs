@@ -99,10 +99,10 @@ pub fn lower(module: &Module, layout: &ModuleLayout, kernel: &str) -> Result<Low
             limits = f.limits;
         }
         if f.broken {
-            let message = format!("`{}` could not be read", module.names.get(f.name));
+            let message = format!("`{}` could not be parsed", module.names.get(f.name));
             unit.diagnostics.push(
                 Diagnostic::error("ptx-broken", f.span, message)
-                    .with_help("mend the errors reported in it first"),
+                    .with_help("fix the errors reported in it first"),
             );
             continue;
         }
@@ -200,7 +200,7 @@ fn place_shared(unit: &mut unit::Unit, reach: &reach::Reach) -> (u32, u32) {
         let message = format!("the kernel needs {at} bytes of static shared memory");
         unit.diagnostics.push(
             Diagnostic::error("ptx-limit", Span::default(), message)
-                .with_help("no device has as much; shrink its arrays"),
+                .with_help("this exceeds every device; shrink its arrays"),
         );
         at = 0;
     }

@@ -61,7 +61,7 @@ impl<'a> Unit<'a> {
                             Span::default(),
                             "the kernel refers to more than 8192 module variables",
                         )
-                        .with_help("gather them in arrays"),
+                        .with_help("combine them into arrays"),
                     );
                     return Opnd::Const { bank: 4, offset: 0 };
                 };

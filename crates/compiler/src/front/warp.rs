@@ -79,7 +79,7 @@ impl<'a> Lowerer<'a, '_> {
                 return Err(Diagnostic::error(
                     "ptx-operand",
                     numbers[0].span,
-                    "there are sixteen barriers, 0 to 15",
+                    "invalid barrier number (allowed: 0 to 15)",
                 )
                 .with_help("use a smaller number"));
             }

@@ -44,8 +44,8 @@ fn unknown_keys() {
 fn reasons_that_are_none() {
     let help = "write { value = ..., source = \"...\" }, with `agrees` in place of `source` where the inherited value is the same, or `choice`";
     for (table, at, message) in [
-        ("{ value = 32 }", 9, "has no reason beside its value"),
-        ("{}", 9, "has no reason beside its value"),
+        ("{ value = 32 }", 9, "needs a reason beside its value"),
+        ("{}", 9, "needs a reason beside its value"),
         ("{ value = 32, reason = \"x\" }", 23, "has a field `reason`"),
         ("{ choice = \"x\", source = \"x\" }", 25, "has two reasons"),
         ("{ value = 32, source = \" \" }", 32, "has a `source` that is no line of text"),
@@ -192,7 +192,7 @@ fn every_rule_names_its_keys_and_what_to_do() {
     for (settings, said) in [
         (
             &["sm.warps=1"][..],
-            "`sm.schedulers` is 2, but `sm.warps` only 1; each scheduler needs a warp of its own: raise sm.warps or lower sm.schedulers",
+            "`sm.schedulers` is 2, but `sm.warps` only 1; each scheduler needs at least one warp: raise sm.warps or lower sm.schedulers",
         ),
         (
             &["sm.threads=100"],
@@ -200,7 +200,7 @@ fn every_rule_names_its_keys_and_what_to_do() {
         ),
         (
             &["sm.register_unit=100"],
-            "`sm.register_unit` is 100, which does not serve the 32 lanes of a warp alike; use a multiple of 32",
+            "`sm.register_unit` is 100, which is not a multiple of the 32 lanes of a warp; use a multiple of 32",
         ),
         (
             &["sm.fetch.buffer=1"],

@@ -227,7 +227,7 @@ impl Core {
         }
         match self.pointed(at) {
             Pointed::Block(block) if block.base == at => {
-                "the block was allocated by another function than this one frees".to_owned()
+                "the block was allocated by a function that does not match this one".to_owned()
             }
             Pointed::Block(block) => {
                 format!("{at:#x} is {} bytes into a block, not its start", at - block.base)

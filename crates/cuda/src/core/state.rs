@@ -79,7 +79,7 @@ pub fn with_faulted<R>(call: impl FnOnce(&mut Core) -> Result<R>) -> Result<R> {
         static SAID: AtomicBool = AtomicBool::new(false);
         if !SAID.swap(true, Ordering::Relaxed) {
             say(
-                "this process was forked after CUDA was initialised, and has no device; fork first, or start a new program",
+                "this process was forked after CUDA was initialised and has no device; fork before that, or start a new program",
             );
         }
         return Err(Code::NOT_INITIALIZED);
@@ -183,7 +183,7 @@ pub fn complain(function: &str, code: Code) {
     }
     let sentence = code.sentence().map_or("unknown error".into(), |text| text.to_string_lossy());
     let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
-    say(&format!("{function} answers {} ({sentence}){reason}", code.0));
+    say(&format!("{function} returns {} ({sentence}){reason}", code.0));
 }
 
 fn lock() -> MutexGuard<'static, Option<Core>> {
@@ -206,7 +206,7 @@ impl Core {
             Code::of(&error)
         })?;
         if !device.identity() {
-            say("the addresses of device memory are taken in this process; \
+            say("the addresses of device memory are already in use in this process; \
                  run the program without memory limits on address space and without sanitizers");
             return Err(Code::OUT_OF_MEMORY);
         }

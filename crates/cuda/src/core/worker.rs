@@ -67,6 +67,6 @@ mod tests {
         worker.run(|| sum += 5).unwrap();
         assert_eq!(sum, 5);
         assert_eq!(worker.run(|| -> i32 { panic!("oh {}", 1) }), Err("oh 1".to_owned()));
-        assert_eq!(worker.run(|| 3), Ok(3), "the worker lives on");
+        assert_eq!(worker.run(|| 3), Ok(3), "the worker thread is alive");
     }
 }

@@ -63,14 +63,13 @@ fn add(state: u64, kind: u32, image: &[u8], name: &str) -> Result<()> {
         return Ok(());
     }
     if image.starts_with(b"!<arch>") {
-        let text =
-            format!("{name}: archives cannot be linked; give the linker the PTX of what is needed from it");
+        let text = format!("{name}: archives cannot be linked; give the linker the PTX of its members");
         return Err(refuse(&link.options, &text, Code::INVALID_IMAGE));
     }
     let text = match kind {
         PTX => String::from_utf8_lossy(image).trim_end_matches('\0').to_owned(),
         CUBIN => {
-            let text = format!("{name}: machine code cannot be linked; give the linker PTX");
+            let text = format!("{name}: machine code cannot be linked; give the linker PTX instead");
             return Err(refuse(&link.options, &text, Code::NO_BINARY_FOR_GPU));
         }
         _ => {

@@ -198,7 +198,7 @@ pub fn variable(core: &mut Core, host: u64) -> Result<(u64, u64)> {
             Pointed::Variable { base, bytes } if base == host => Ok((base, bytes)),
             _ => {
                 because(
-                    "this is no variable of device code; CUDA before 5.0 took its name as a string, now pass the variable itself",
+                    "this is not a device variable; CUDA before 5.0 accepted its name as a string, now pass the variable itself",
                 );
                 Err(Code::INVALID_SYMBOL)
             }

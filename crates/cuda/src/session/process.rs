@@ -301,7 +301,7 @@ mod tests {
         let board = Board::open(&folder.join(BOARD_FILE)).expect("it is there");
         let wish = first.wish();
         wish.pass_on();
-        assert!(!session.options.interrupt.load(Ordering::Relaxed), "nothing was wished for");
+        assert!(!session.options.interrupt.load(Ordering::Relaxed), "no options were given");
         board.stop(Stop::Interrupt);
         wish.pass_on();
         assert!(session.options.interrupt.swap(false, Ordering::Relaxed));
@@ -312,7 +312,7 @@ mod tests {
         assert_eq!(parts[0].1.as_ref().map(|part| part.status), Some(Status::Partial));
         std::fs::remove_dir_all(&folder).expect("it can be removed");
         second.end(&device);
-        assert_eq!(second.folder, None, "nobody is left who would want its part");
+        assert_eq!(second.folder, None, "the session has ended");
     }
 
     /// `exec --write-profile` adds up what the parts of processes have.

@@ -95,7 +95,10 @@ fn mistakes_are_named_with_their_place_and_what_was_meant() {
         (event("counter = \"rf.reads.count\", pj = 1, mw = 1"), "has not one energy"),
         (event("counter = \"rf.reads.count\""), "has not one energy"),
         (event("counter = \"rf.reads.count\", mw = 1"), "a power alone is no energy"),
-        (event("counter = \"rf.reads.count\", pj = 1, at_mhz = [1]"), "`at_mhz` stands beside `mw` only"),
+        (
+            event("counter = \"rf.reads.count\", pj = 1, at_mhz = [1]"),
+            "`at_mhz` is only allowed together with `mw`",
+        ),
         (event("counter = \"rf.reads.count\", pJ = 1"), "unknown field `pJ`"),
         (
             event("counter = \"rf.reads.count\", pj = \"1\" ").replace("\"us\"", "\"\""),

@@ -124,7 +124,7 @@ fn accesses(points: &Points, findings: &mut Findings) {
         findings.figures.push(Figure::new(
             name,
             "Figure 3-4",
-            "Blocks by how often they were accessed, in percent",
+            "Blocks by number of accesses, in percent",
             &points.workloads,
             series.collect(),
         ));

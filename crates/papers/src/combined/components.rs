@@ -95,7 +95,7 @@ fn shared(points: &Points, components: &[String], findings: &mut Findings) {
     findings.figures.push(Figure {
         name: "combined-shared",
         place: None,
-        title: "Energy that both techniques of a pair save of the same component when alone, of the baseline's energy",
+        title: "Energy that each of two techniques saves in the same component when used alone, of the baseline's energy",
         axis: "combination",
         labels: pairs.iter().map(|(name, _)| (*name).to_owned()).collect(),
         series,

@@ -140,13 +140,13 @@ pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
     figure(
         "fig06",
         "Figure 6",
-        "Registers of a pair that came to their partner's entry",
+        "Registers of a pair that were placed in their partner's entry",
         vec![claimed("together", &packed, "corf.pairs_packed")],
     );
     figure(
         "fig13",
         "Figure 13",
-        "Instructions of several sources of which two came with one access",
+        "Instructions of several sources of which two were read by one access",
         vec![
             claimed("first fit", &first_fit, "corf.coalesced_first_fit"),
             claimed("CORF", &corf, "corf.coalesced"),
@@ -162,7 +162,7 @@ pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
     figure(
         "growth",
         "",
-        "Writes that move a register that has grown, of all writes",
+        "Writes that move a register because its width grew, of all writes",
         vec![
             claimed("packing", &changes, "corf.size_changes"),
             Series::new("CORF", "%", grown(CORF)),
@@ -173,7 +173,7 @@ pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
     figure(
         "fig14",
         "Figure 14",
-        "Accesses to the register file that are saved",
+        "Register-file accesses saved",
         vec![Series::new("CORF", "%", saved(CORF)), Series::new("CORF++", "%", saved(CORFPP))],
     );
     figure(

@@ -69,6 +69,6 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
         findings.measures.mean(format!("corf.ipc.lost_{name}"), &lost);
         series.push(Series::new(format!("slots lost in the baseline: {name}"), "%", lost));
     }
-    let title = "Instructions a cycle gained with one cost left out, or one limit of the baseline lifted";
+    let title = "IPC gained without one of the costs, or without one of the baseline's limits";
     findings.figures.push(Figure::new("mechanisms", "", title, &points.workloads, series));
 }

@@ -90,7 +90,7 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     findings.figures.push(Figure::new(
         "limits",
         "",
-        "What limits programs: how busy the memory's bus is, and speedups on other GPUs",
+        "Bottlenecks: utilisation of the memory bus, and speedups on other GPUs",
         &points.workloads,
         series.into(),
     ));

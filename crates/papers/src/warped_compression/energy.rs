@@ -242,7 +242,7 @@ fn scaled(points: &Points, findings: &mut Findings) {
     add(
         "fig17",
         "Figure 17",
-        "Energy of the register file if compressing and decompressing take more, over that without the technique",
+        "Energy of the register file with costlier compression and decompression, relative to the baseline",
         TIMES
             .map(|times| series(format!("{times} x"), codecs(times), last(times, "wc.rf_energy_codec_2_5x")))
             .into(),
@@ -250,7 +250,7 @@ fn scaled(points: &Points, findings: &mut Findings) {
     add(
         "fig18",
         "Figure 18",
-        "Energy of the register file if accesses take more, over that without the technique",
+        "Energy of the register file with costlier accesses, relative to the baseline",
         TIMES
             .map(|times| series(format!("{times} x"), access(times), last(times, "wc.rf_energy_access_2_5x")))
             .into(),
@@ -258,7 +258,7 @@ fn scaled(points: &Points, findings: &mut Findings) {
     add(
         "fig19",
         "Figure 19",
-        "Energy of the register file by the share of wires that move, over that without the technique",
+        "Energy of the register file by the activity of wires, relative to the baseline",
         ACTIVITIES
             .map(|activity| {
                 let claim = (activity == 100.0).then_some("wc.rf_energy_wire_100");

@@ -99,7 +99,7 @@ fn header(units: &[Unit], errors: &mut Vec<Diagnostic>) -> String {
     let mut refuse = |what: &str, of: &dyn Fn(&Module) -> String| {
         let all: Vec<_> =
             units.iter().map(|unit| format!("{} has {}", unit.name, of(&unit.module))).collect();
-        let message = format!("texts with different {what} cannot be linked: {}", all.join(", "));
+        let message = format!("modules with different {what} cannot be linked: {}", all.join(", "));
         let help = "compile all of them with the same options";
         errors.push(Diagnostic::error("ptx-link", warpwatt_base::Span::default(), message).with_help(help));
     };

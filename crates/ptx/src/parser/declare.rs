@@ -130,8 +130,11 @@ impl Parser<'_> {
     fn unknown_type(&mut self, word: &str) -> super::Reported {
         let known: Vec<&'static str> =
             SCALARS.iter().map(|&(text, _)| text).chain([".align", ".ptr", ".v2", ".v4"]).collect();
-        let mut error =
-            Diagnostic::error("ptx-unknown-type", self.span(), format!("`{word}` is no type of a variable"));
+        let mut error = Diagnostic::error(
+            "ptx-unknown-type",
+            self.span(),
+            format!("`{word}` is not the type of a variable"),
+        );
         if let Some(near) = self.suggestion(word, &known) {
             error = error.with_help(format!("did you mean `{near}`?"));
         }
@@ -266,7 +269,7 @@ impl Parser<'_> {
             let name = super::shorten(self.names.get(name));
             let error =
                 Diagnostic::error("ptx-limit", name_span.to(span), format!("`{name}` has {count} registers"))
-                    .with_help(format!("up to {MOST_REGISTERS} of one name are read"));
+                    .with_help(format!("at most {MOST_REGISTERS} registers of one name are supported"));
             return Err(self.report(error));
         }
         self.expect(TokenKind::Greater, "`>`")?;

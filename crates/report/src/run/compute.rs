@@ -76,7 +76,7 @@ pub const REASONS: [(&str, &str, &str); 9] = [
     ("dependency", "waiting for computed values", "c0"),
     ("barrier", "at barriers, or lanes waiting for others of their warp", "c4"),
     ("unit", "no operand collector or memory queue entry free", "c1"),
-    ("fetch", "the next instruction was not there", "c2"),
+    ("fetch", "the next instruction was not fetched yet", "c2"),
     ("constant", "misses of constant operands", "c3"),
     ("merge", "until atomics or system calls take effect", "c6"),
     ("fence", "a fence waits for stores", "c8"),

@@ -275,7 +275,7 @@ fn details(scope: &Scope) -> String {
         .number("bandwidth of the memory", scope.count("dram.bandwidth.gbs"), "GB/s", memory)
         .percent("of its peak", "dram.utilisation.ratio", None)
         .count("rows opened", "dram.activates.count", None)
-        .count("turns between reading and writing", "dram.turnarounds.count", None)
+        .count("switches between reads and writes", "dram.turnarounds.count", None)
         .number("lines of an L1 access", transactions(scope), "", scope.joules_of(&["L1 data cache"]))
         .count("cycles that the load and store unit was blocked", "lsu.blocked.cycles", None)
         .count("L1: waits for miss registers", "l1d.fail_mshrs.cycles", None)

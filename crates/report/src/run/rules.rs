@@ -142,7 +142,7 @@ fn uncoalesced(scope: &Scope, facts: &Facts) -> Option<Finding> {
         return None;
     }
     let evidence = format!(
-        "Loads touch {} lines where {} would do for {} lanes of four bytes; an access takes {} lines on average.",
+        "Loads touch {} lines where {} would suffice for {} lanes of four bytes; an access touches {} lines on average.",
         count(lines),
         count(least),
         count(lanes),

@@ -102,16 +102,37 @@ fn one(key: &'static str, value: &str) -> Mapping {
     Ok(vec![(key, number(value)?.to_string())])
 }
 
+/// All options with their values.
+type Options<'a> = BTreeMap<&'a str, &'a str>;
+
 /// What an option sets; `None` if it is not known.
-fn map(option: &str, value: &str, all: &BTreeMap<&str, &str>) -> Option<Mapping> {
-    let other =
-        |option: &str, usual: u64| all.get(option).and_then(|value| number(value).ok()).unwrap_or(usual);
-    let product = |key: &'static str, factor: u64| {
-        number(value).map(|number| vec![(key, (number * factor).to_string())])
-    };
+fn map(option: &str, value: &str, all: &Options) -> Option<Mapping> {
+    processor(option, value, all)
+        .or_else(|| operations(option, value))
+        .or_else(|| caches(option, value, all))
+        .or_else(|| memory(option, value, all))
+        .or_else(|| not_mapped(option))
+}
+
+/// The value of another option, or its usual one.
+fn other(all: &Options, option: &str, usual: u64) -> u64 {
+    all.get(option).and_then(|value| number(value).ok()).unwrap_or(usual)
+}
+
+fn product(key: &'static str, value: &str, factor: u64) -> Mapping {
+    Ok(vec![(key, (number(value)? * factor).to_string())])
+}
+
+/// A latency, with the cycles that GPGPU-Sim's pipeline adds to it.
+fn later(key: &'static str, value: &str, cycles: u64) -> Mapping {
+    Ok(vec![(key, (number(value)? + cycles).to_string())])
+}
+
+/// SMs, their schedulers, units and registers, and launches.
+fn processor(option: &str, value: &str, all: &Options) -> Option<Mapping> {
     Some(match option {
-        "-gpgpu_n_clusters" => product("gpu.sms", other("-gpgpu_n_cores_per_cluster", 1)),
-        "-gpgpu_n_cores_per_cluster" => product("gpu.sms", other("-gpgpu_n_clusters", 10)),
+        "-gpgpu_n_clusters" => product("gpu.sms", value, other(all, "-gpgpu_n_cores_per_cluster", 1)),
+        "-gpgpu_n_cores_per_cluster" => product("gpu.sms", value, other(all, "-gpgpu_n_clusters", 10)),
         "-gpgpu_n_mem" => one("gpu.partitions", value),
         "-gpgpu_n_sub_partition_per_mchannel" => number(value).and_then(|slices| match slices {
             1 => Ok(Vec::new()),
@@ -150,6 +171,21 @@ fn map(option: &str, value: &str, all: &BTreeMap<&str, &str>) -> Option<Mapping>
         "-gpgpu_operand_collector_num_units_dp" => one("sm.rf.collectors_fp64", value),
         "-gpgpu_operand_collector_num_units_mem" => one("sm.rf.collectors_mem", value),
         "-gpgpu_operand_collector_num_units_gen" => one("sm.rf.collectors_shared", value),
+        "-gpgpu_kernel_launch_latency" => number(value).map(|cycles| {
+            vec![
+                ("gpu.kernel_launch_cycles", cycles.max(1).to_string()),
+                ("gpu.kernel_gap_cycles", cycles.max(1).to_string()),
+            ]
+        }),
+        "-gpgpu_max_concurrent_kernel" => one("gpu.concurrent_kernels", value),
+        "-icnt_flit_size" => one("noc.flit_bytes", value),
+        _ => return None,
+    })
+}
+
+/// Latencies and initiation intervals of operations.
+fn operations(option: &str, value: &str) -> Option<Mapping> {
+    Some(match option {
         "-ptx_opcode_latency_int" => {
             latencies(value, &[&["int_add"], &["min_max"], &["int_mul"], &["int_wide"], &[]])
         }
@@ -162,6 +198,13 @@ fn map(option: &str, value: &str, all: &BTreeMap<&str, &str>) -> Option<Mapping>
         "-ptx_opcode_initiation_fp" => initiations(value, &[&["fp32", "fp16"], &[], &[], &[], &[]]),
         "-ptx_opcode_initiation_dp" => initiations(value, &[&["fp64"], &[], &["special"], &[], &[]]),
         "-ptx_opcode_initiation_sfu" => initiations(value, &[&["special"]]),
+        _ => return None,
+    })
+}
+
+/// Shared memory and caches.
+fn caches(option: &str, value: &str, all: &Options) -> Option<Mapping> {
+    Some(match option {
         "-gpgpu_shmem_size" => number(value).map(|bytes| {
             let l1 = all
                 .get("-gpgpu_cache:dl1")
@@ -170,14 +213,10 @@ fn map(option: &str, value: &str, all: &BTreeMap<&str, &str>) -> Option<Mapping>
             vec![("sm.shared.bytes", bytes.to_string()), ("sm.onchip_bytes", (bytes + l1).to_string())]
         }),
         "-gpgpu_shmem_num_banks" => one("sm.shared.banks", value),
-        "-gpgpu_smem_latency" | "-smem_latency" => {
-            number(value).map(|cycles| vec![("sm.shared.cycles", (cycles + AROUND_A_UNIT).to_string())])
-        }
-        "-gpgpu_l1_latency" | "-l1_latency" => {
-            number(value).map(|cycles| vec![("sm.l1d.cycles", (cycles + AROUND_A_LOOK_UP).to_string())])
-        }
+        "-gpgpu_smem_latency" | "-smem_latency" => later("sm.shared.cycles", value, AROUND_A_UNIT),
+        "-gpgpu_l1_latency" | "-l1_latency" => later("sm.l1d.cycles", value, AROUND_A_LOOK_UP),
         "-gpgpu_cache:dl1" => {
-            Cache::read(value).and_then(|cache| cache.l1d(other("-gpgpu_shmem_size", 49152)))
+            Cache::read(value).and_then(|cache| cache.l1d(other(all, "-gpgpu_shmem_size", 49152)))
         }
         "-gpgpu_cache:il1" => Cache::read(value).map(|cache| {
             cache.small(["sm.icache.sets", "sm.icache.ways", "sm.icache.line_bytes", "sm.icache.mshrs"])
@@ -193,9 +232,8 @@ fn map(option: &str, value: &str, all: &BTreeMap<&str, &str>) -> Option<Mapping>
         "-gpgpu_tex_cache:l1" => Cache::read(value).map(|cache| {
             cache.small(["sm.texture.sets", "sm.texture.ways", "sm.texture.line_bytes", "sm.texture.mshrs"])
         }),
-        "-gpgpu_cache:dl2" => {
-            Cache::read(value).and_then(|cache| cache.l2(other("-gpgpu_n_sub_partition_per_mchannel", 1)))
-        }
+        "-gpgpu_cache:dl2" => Cache::read(value)
+            .and_then(|cache| cache.l2(other(all, "-gpgpu_n_sub_partition_per_mchannel", 1))),
         "-gpgpu_gmem_skip_L1D" => number(value).map(|skip| vec![("sm.l1d.global", (skip == 0).to_string())]),
         "-gpgpu_l2_rop_latency" | "-rop_latency" => number(value).and_then(|cycles| {
             let parent = GpuFile::preset(PARENT).map_err(|errors| errors[0].to_string())?.config;
@@ -205,40 +243,46 @@ fn map(option: &str, value: &str, all: &BTreeMap<&str, &str>) -> Option<Mapping>
                 (cycles + 16).saturating_sub(2 * u64::from(parent.noc.cycles)).max(1).to_string(),
             )])
         }),
+        _ => return None,
+    })
+}
+
+/// Memory controllers and DRAM.
+fn memory(option: &str, value: &str, all: &Options) -> Option<Mapping> {
+    Some(match option {
         "-dram_latency" => one("dram.cycles", value),
         "-gpgpu_dram_scheduler" => match value.trim() {
             "0" => Ok(vec![("dram.policy", "fcfs".to_owned())]),
             "1" => Ok(vec![("dram.policy", "fr-fcfs".to_owned())]),
             _ => Err("unknown policy".to_owned()),
         },
-        "-gpgpu_frfcfs_dram_sched_queue_size" => product("dram.queue", accesses_of_a_line(all)),
+        "-gpgpu_frfcfs_dram_sched_queue_size" => product("dram.queue", value, accesses_of_a_line(all)),
         "-gpgpu_dram_return_queue_size" => one("dram.return_queue", value),
-        "-gpgpu_n_mem_per_ctrlr" => product("dram.bus_bytes", other("-gpgpu_dram_buswidth", 4)),
-        "-gpgpu_dram_buswidth" => product("dram.bus_bytes", other("-gpgpu_n_mem_per_ctrlr", 1)),
+        "-gpgpu_n_mem_per_ctrlr" => product("dram.bus_bytes", value, other(all, "-gpgpu_dram_buswidth", 4)),
+        "-gpgpu_dram_buswidth" => product("dram.bus_bytes", value, other(all, "-gpgpu_n_mem_per_ctrlr", 1)),
         "-gpgpu_dram_burst_length" => one("dram.burst", value),
         "-dram_data_command_freq_ratio" => one("dram.beats", value),
         "-gpgpu_dram_timing_opt" => dram(value),
-        "-gpgpu_kernel_launch_latency" => number(value).map(|cycles| {
-            vec![
-                ("gpu.kernel_launch_cycles", cycles.max(1).to_string()),
-                ("gpu.kernel_gap_cycles", cycles.max(1).to_string()),
-            ]
-        }),
-        "-gpgpu_max_concurrent_kernel" => one("gpu.concurrent_kernels", value),
-        "-network_mode" | "-inter_config_file" => {
-            Err("GPGPU-Sim describes the network in a separate file: set noc.* by hand".to_owned())
-        }
-        "-icnt_flit_size" => one("noc.flit_bytes", value),
-        "-gpgpu_mem_addr_mapping" | "-gpgpu_mem_address_mask" => {
-            Err("the address mapping follows from dram.interleave_bytes, dram.row_bytes and dram.banks"
-                .to_owned())
-        }
-        "-power_simulation_enabled" | "-gpuwattch_xml_file" => {
-            Err("energy is configured by a technology file (`--technology`)".to_owned())
-        }
-        _ if is_about_output(option) => Err("an option of output or debugging".to_owned()),
         _ => return None,
     })
+}
+
+/// Options without a counterpart, with the reason.
+fn not_mapped(option: &str) -> Option<Mapping> {
+    let reason = match option {
+        "-network_mode" | "-inter_config_file" => {
+            "GPGPU-Sim describes the network in a separate file: set noc.* by hand"
+        }
+        "-gpgpu_mem_addr_mapping" | "-gpgpu_mem_address_mask" => {
+            "the address mapping follows from dram.interleave_bytes, dram.row_bytes and dram.banks"
+        }
+        "-power_simulation_enabled" | "-gpuwattch_xml_file" => {
+            "energy is configured by a technology file (`--technology`)"
+        }
+        _ if is_about_output(option) => "an option of output or debugging",
+        _ => return None,
+    };
+    Some(Err(reason.to_owned()))
 }
 
 fn is_about_output(option: &str) -> bool {
@@ -261,7 +305,7 @@ fn is_about_output(option: &str) -> bool {
 }
 
 /// Accesses to memory in which a line of 128 bytes moves.
-fn accesses_of_a_line(all: &BTreeMap<&str, &str>) -> u64 {
+fn accesses_of_a_line(all: &Options) -> u64 {
     let of = |option: &str, usual: u64| all.get(option).and_then(|value| number(value).ok()).unwrap_or(usual);
     let bytes =
         of("-gpgpu_n_mem_per_ctrlr", 1) * of("-gpgpu_dram_buswidth", 4) * of("-gpgpu_dram_burst_length", 4);

@@ -75,7 +75,7 @@ fn by_combination(figure: &Value) -> String {
     let columns: Vec<_> = ["combination"].into_iter().chain(SHOWN.map(|(_, shown)| shown)).collect();
     let series = SHOWN.map(|(name, _)| all.iter().find(|series| series["name"] == name));
     let labels = all.first().and_then(|series| series["values"].as_object()).into_iter().flatten();
-    let mut table = Table::new(&columns);
+    let mut table = Table::new(&columns).hang_first().optional(4).optional(5).optional(6);
     for (label, _) in labels {
         let shown = |series: &Option<&&Value>| {
             let value = series.and_then(|series| series["values"][label].as_f64());
@@ -113,7 +113,7 @@ fn meetings(figure: &Value) -> String {
 fn table(ledger: &Ledger) -> String {
     let all = ledger.about.workloads.len();
     let columns = ["claim", "paper", "measured", "seeds", "ratio", "verdict", ""];
-    let mut table = Table::new(&columns).left(5).left(6);
+    let mut table = Table::new(&columns).left(5).hang_first().fold(1).fold(2).optional(3).last_below();
     for row in &ledger.rows {
         let mut line = |name: String, paper: String, measured: String, judged: &Judged, flags: String| {
             let verdict = judged.verdict.name().to_owned();

@@ -3,7 +3,7 @@
 
 use warpwatt_isa::{AtomOp, MemAttr, Op, Order, Scope};
 use warpwatt_ptx::Diagnostic;
-use warpwatt_ptx::ast::{OperandKind, Scalar};
+use warpwatt_ptx::ast::{Operand, OperandKind, Scalar};
 use warpwatt_ptx::words::{Mod, Opcode};
 
 use super::build::{Dst, Lowerer, imm, inst};
@@ -104,42 +104,54 @@ impl<'a> Lowerer<'a, '_> {
             ..MemAttr::default()
         };
         let sub = warpwatt_isa::Sub::Atom(op);
-        let guard = self.guard;
-        let machine = types::ty(ty);
         let unused = matches!(operands[0].kind, OperandKind::Sink);
         let plain = !has_result || (unused && !matches!(op, AtomOp::Exch | AtomOp::Cas));
+        let access =
+            Inst { mem, sub, off, frame, guard: self.guard, ..inst(Op::Red, types::ty(ty), &[base]) };
         if vec > 1 {
-            // Every element is atomic by itself, not the vector.
-            let values = self.vector(&operands[first + 1], vec)?;
-            let results = if plain { Vec::new() } else { self.vector(&operands[0], vec)? };
-            for (k, value) in values.iter().enumerate() {
-                let value = self.src(value, ty)?;
-                let off = off.saturating_add(k as i32 * types::bytes(ty) as i32);
-                let each = Inst { mem, sub, off, frame, guard, ..inst(Op::Red, machine, &[base, value]) };
-                match results.get(k) {
-                    Some(result) => {
-                        let d = self.dst(result, ty)?;
-                        let old = self.put(Inst { op: Op::Atom, ..each });
-                        self.set(d, old);
-                    }
-                    None => self.push(each),
-                }
-            }
-            return Ok(());
+            let result = (!plain).then_some(&operands[0]);
+            return self.atomic_vector(access, ty, vec, result, &operands[first + 1]);
         }
-        let mut srcs = vec![base];
+        let mut i = access;
         for o in &operands[first + 1..first + 1 + sources] {
-            srcs.push(self.src(o, ty)?);
+            i.srcs.push(self.src(o, ty)?);
         }
         let d = match has_result {
             true => self.dst(&operands[0], ty)?,
             false => Dst::Sink,
         };
         if plain {
-            self.push(Inst { mem, sub, off, frame, guard, ..inst(Op::Red, machine, &srcs) });
+            self.push(i);
         } else {
-            let old = self.put(Inst { mem, sub, off, frame, guard, ..inst(Op::Atom, machine, &srcs) });
+            let old = self.put(Inst { op: Op::Atom, ..i });
             self.set(d, old);
+        }
+        Ok(())
+    }
+
+    /// `access` on each element of a vector: every element is atomic by itself, not the vector.
+    fn atomic_vector(
+        &mut self,
+        access: Inst,
+        ty: Scalar,
+        count: u32,
+        result: Option<&Operand>,
+        values: &Operand,
+    ) -> Lower {
+        let values = self.vector(values, count)?;
+        let results = result.map_or(Ok(Vec::new()), |result| self.vector(result, count))?;
+        for (k, value) in values.iter().enumerate() {
+            let off = access.off.saturating_add(k as i32 * types::bytes(ty) as i32);
+            let mut each = Inst { off, ..access.clone() };
+            each.srcs.push(self.src(value, ty)?);
+            match results.get(k) {
+                Some(result) => {
+                    let d = self.dst(result, ty)?;
+                    let old = self.put(Inst { op: Op::Atom, ..each });
+                    self.set(d, old);
+                }
+                None => self.push(each),
+            }
         }
         Ok(())
     }

@@ -2,9 +2,10 @@
 //! Calls (PTX ISA, "call", "Function Declarations and Definitions"). Results and arguments pass through the stack: results first, then
 //! arguments, each at its natural alignment, at the bottom of the caller's frame.
 
+use warpwatt_base::Sym;
 use warpwatt_isa::{MemAttr, Op, Space as MachineSpace, Sub, SysFn, Ty};
 use warpwatt_ptx::Diagnostic;
-use warpwatt_ptx::ast::{Item, Operand, OperandKind, Scalar, Stmt, Variable};
+use warpwatt_ptx::ast::{Function, Item, Operand, OperandKind, Scalar, Stmt, Variable};
 use warpwatt_ptx::words::Mod;
 
 use super::build::{Dst, Lowerer, imm, inst};
@@ -81,37 +82,7 @@ impl<'a> Lowerer<'a, '_> {
                     .with_help("name a function, or a 64-bit register with a prototype"));
             }
             None => {
-                let Some(Symbol::Function(id)) = self.module_symbol(name) else {
-                    return Err(self.unknown(name, target.span));
-                };
-                let info = &self.unit.layout.functions[id as usize];
-                let text = info.name.as_str();
-                let Some(tree) = function_of(self.unit.module, self.unit.layout, id) else {
-                    return Err(form.unsupported());
-                };
-                let callee = match (info.has_body, system(text)) {
-                    (true, _) => Callee::Direct(id),
-                    (false, Some(service)) => Callee::System(service),
-                    (false, None) if launches_kernels(text) => {
-                        return Err(Diagnostic::error(
-                            "ptx-unsupported",
-                            target.span,
-                            "kernel launches from device code (dynamic parallelism) are not simulated",
-                        )
-                        .with_help("launch the inner kernel from the host"));
-                    }
-                    (false, None) => {
-                        let shown: String = text.chars().take(80).collect();
-                        return Err(Diagnostic::error(
-                            "ptx-undefined",
-                            target.span,
-                            format!("`{shown}` is declared, but no module defines it"),
-                        )
-                        .with_help(
-                            "link the module that defines it (compile with relocatable device code off)",
-                        ));
-                    }
-                };
+                let (callee, tree) = self.named_callee(form, name, target)?;
                 (callee, &tree.returns[..], &tree.params[..])
             }
         };
@@ -132,6 +103,40 @@ impl<'a> Lowerer<'a, '_> {
             .with_help("compare with the function's declaration"));
         }
         self.branch_around(|this| this.emit_call(form, callee, (returns, results), (params, arguments)))
+    }
+
+    /// A function of the module, or a service of the driver, with its declaration.
+    fn named_callee(&self, form: &Form<'a>, name: Sym, target: &Operand) -> Lower<(Callee, &'a Function)> {
+        let Some(Symbol::Function(id)) = self.module_symbol(name) else {
+            return Err(self.unknown(name, target.span));
+        };
+        let info = &self.unit.layout.functions[id as usize];
+        let text = info.name.as_str();
+        let Some(tree) = function_of(self.unit.module, self.unit.layout, id) else {
+            return Err(form.unsupported());
+        };
+        let callee = match (info.has_body, system(text)) {
+            (true, _) => Callee::Direct(id),
+            (false, Some(service)) => Callee::System(service),
+            (false, None) if launches_kernels(text) => {
+                return Err(Diagnostic::error(
+                    "ptx-unsupported",
+                    target.span,
+                    "kernel launches from device code (dynamic parallelism) are not simulated",
+                )
+                .with_help("launch the inner kernel from the host"));
+            }
+            (false, None) => {
+                let shown: String = text.chars().take(80).collect();
+                return Err(Diagnostic::error(
+                    "ptx-undefined",
+                    target.span,
+                    format!("`{shown}` is declared, but no module defines it"),
+                )
+                .with_help("link the module that defines it (compile with relocatable device code off)"));
+            }
+        };
+        Ok((callee, tree))
     }
 
     /// Whether a prototype gives a function so many results: it may be of another text than the definition, and differ from it.

@@ -91,7 +91,7 @@ impl Check<'_> {
         problem.map_or(Ok(()), |e| Err(format!("b{}: {}: {e}", b.0, crate::print::inst(f, inst))))
     }
 
-    /// The value is there when instruction `i` of `b` runs.
+    /// The value is available when instruction `i` of `b` runs.
     fn available(&self, value: Value, b: BlockId, i: usize) -> Result<(), String> {
         let Some((at, k)) = self.defined.get(value.index()).copied().flatten() else {
             return Err(format!("value {} is used and never defined", value.0));

@@ -21,7 +21,7 @@ pub struct FilePosition {
 /// Something wrong with parameters, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Error {
-    /// `None` for what does not come from a file.
+    /// `None` if it is not from a file.
     pub place: Option<FilePosition>,
     pub problem: Problem,
 }

@@ -47,14 +47,14 @@ impl GpuFile {
         }
     }
 
-    /// Reads a GPU file that inherits from a preset. Where it has no name of its own, it is called like the file.
+    /// Reads a GPU file that inherits from a preset. Without a `name`, it has the name of the file.
     pub fn read(text: &str, file_name: &str) -> Result<GpuFile, Vec<Error>> {
         GpuFile::read_with(text, file_name, &|_| {
             Err("only built-in GPUs can be inherited from here".to_owned())
         })
     }
 
-    /// Reads a GPU file that may inherit from another file, whose text `load` gets by its path or says why not.
+    /// Reads a GPU file that may inherit from another file, whose text `load` returns by its path, or the reason for failure.
     pub fn read_with(text: &str, file_name: &str, load: Load) -> Result<GpuFile, Vec<Error>> {
         read_file(text, file_name, load, 0)
     }
@@ -290,7 +290,7 @@ impl<'t> Reader<'t> {
             let is_section = Config::SECTIONS.iter().any(|section| within(section.key));
             match value.get_ref() {
                 DeValue::Table(inner) if is_section => self.section(&key, inner, config),
-                // A misspelt section: what was meant shows best in its parameters.
+                // A misspelt section: its parameters show which one was meant.
                 DeValue::Table(inner) if !inner.is_empty() && prefix.matches('.').count() < 2 => {
                     self.section(&key, inner, config);
                 }
@@ -332,7 +332,7 @@ impl<'t> Reader<'t> {
         config: &mut Config,
     ) {
         let DeValue::Table(table) = value else {
-            // What the value rested on was said about another one.
+            // The reason belongs to the previous value.
             self.reasons.remove(parameter.key);
             return self.value(parameter, value, at, config);
         };
@@ -374,7 +374,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// A value as it stands in the file, or what it is.
+/// A value as written in the file, or its type.
 fn written(value: &DeValue) -> String {
     match value {
         DeValue::String(text) => format!("\"{}\"", shortened(text)),

@@ -76,7 +76,7 @@ pub fn import(text: &str, name: &str) -> Result<Imported, String> {
     Ok(out)
 }
 
-/// Options with their lines and values. A value goes on until the next option or the end of the line; `#` begins a comment.
+/// Options with their lines and values. A value ends at the next option or the end of the line; `#` begins a comment.
 fn options(text: &str) -> Vec<(usize, String, String)> {
     let mut found = Vec::new();
     for (number, line) in text.lines().enumerate() {

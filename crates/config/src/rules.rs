@@ -8,7 +8,7 @@ use crate::{Config, Error, LINE_BYTES, Problem, Topology};
 /// No clock domain is more than so many times as fast as another; beyond that it is a misprint.
 const MOST_CLOCK_RATIO: u32 = 16;
 
-/// Looks for values that are not possible together. All of them are told.
+/// Finds values that are not possible together, and reports all of them.
 pub fn validate(config: &Config) -> Result<(), Vec<Error>> {
     let mut broken = Broken(Vec::new());
     powers_of_two(config, &mut broken);
@@ -187,7 +187,7 @@ fn memory(config: &Config, broken: &mut Broken) {
         let message = format!("`dram.queue` is {}, but a line takes {accesses} accesses", dram.queue);
         (message, format!("use at least {accesses} for dram.queue, or a larger dram.burst or dram.bus_bytes"))
     });
-    // Between two refreshes a row has to be opened, accessed and closed again, or nothing would ever be done.
+    // Between two refreshes a row has to be opened, accessed and closed again, or no access would ever be possible.
     let written = dram.t_rcd + dram.t_wl + config.dram_access_clocks() + dram.t_wr;
     let rest = dram.t_rc.max(dram.t_ras.max(written).max(dram.t_rcd + dram.t_rtp) + dram.t_rp);
     let keys = &[

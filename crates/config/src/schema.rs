@@ -77,7 +77,7 @@ fn kind(parameter: &Parameter) -> Value {
     }
 }
 
-/// A value, or a table that says why it has it.
+/// A value, or a table with the value and its reason.
 fn with_reason(value: &Value) -> Value {
     let text = |description: &str| json!({ "type": "string", "description": description });
     let table = json!({

@@ -11,7 +11,7 @@ use crate::silicon::Conditions;
 use crate::sram::{Sram, nominal_volts};
 use crate::technology::{Amount, SramSpec};
 
-/// A number that a name stands for.
+/// The value of a name.
 fn number(key: &str, setting: Setting) -> Result<f64, Problem> {
     let own = setting.parameters.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
     own.or_else(|| figures::value(key, setting.config)).ok_or_else(|| {

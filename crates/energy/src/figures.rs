@@ -61,7 +61,7 @@ pub fn value(name: &str, config: &Config) -> Option<f64> {
     }
 }
 
-/// Everything that `value` knows.
+/// All names that `value` accepts.
 pub fn names(config: &Config) -> Vec<&'static str> {
     let numbers = warpwatt_config::Config::parameters()
         .iter()

@@ -26,7 +26,7 @@ struct File {
     #[schemars(with = "Option<String>")]
     inherits: Option<Spanned<String>>,
     silicon: Option<Silicon>,
-    /// The voltage stays as it is when clocks change.
+    /// The voltage is constant when clocks change.
     pinned_voltage: Option<bool>,
     die: Option<Die>,
     /// `[[structure]]`: what takes energy.
@@ -51,7 +51,7 @@ impl Technology {
         }
     }
 
-    /// Reads a technology file. Where it has no name of its own, it is called like the file.
+    /// Reads a technology file. Without a `name`, it has the name of the file.
     pub fn read(text: &str, file_name: &str) -> Result<Technology, Vec<Error>> {
         read(text, file_name, TECHNOLOGIES.len())
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A technology worked out for a GPU: a list of terms, each a number times a counter or times the time that passes. Names of
-//! counters and parameters are checked here; all that is wrong is told at once.
+//! counters and parameters are checked here; all errors are reported together.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub struct Model {
     /// Names that terms refer to.
     pub(crate) counters: Vec<String>,
     pub(crate) sms: f64,
-    /// The silicon that it is worked out for, if the technology says what its figures are for.
+    /// The process that it is evaluated for, if the technology gives the conditions of its figures.
     pub conditions: Option<Conditions>,
     pub die_mm2: Option<f64>,
 }
@@ -104,7 +104,7 @@ struct Resolver<'a> {
     setting: Setting<'a>,
     model: Model,
     errors: Vec<Error>,
-    /// Of the structure that is looked at.
+    /// Of the current structure.
     scale: Scale,
 }
 
@@ -198,7 +198,7 @@ impl Resolver<'_> {
             self.power(origin, index, power);
         }
         if !on {
-            // Its names were looked at all the same.
+            // Its names were checked nevertheless.
             self.model.structures.truncate(before.0);
             self.model.terms.truncate(before.1);
             self.model.counters.truncate(before.2);
@@ -290,7 +290,7 @@ impl Resolver<'_> {
         let less: Vec<_> = event.less.iter().map(|counter| self.counter(origin, counter)).collect();
         let (Some(energy), Some(times), Some(counter)) = (energy, times, counter) else { return };
         if !on {
-            // Its names were looked at all the same.
+            // Its names were checked nevertheless.
             self.model.counters.truncate(known);
             return;
         }

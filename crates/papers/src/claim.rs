@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Claims of papers, as `data/*.toml` has them: what is claimed, how it is read, and what it is judged by.
+//! Claims of papers, as `data/*.toml` has them: what is claimed, its reading, and the rule of its verdict.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ const TEXTS: [&str; 4] = [
 /// How the papers are read where they are ambiguous, silent or contradict themselves, with the reasons.
 pub const READINGS: &str = include_str!("../data/readings.md");
 
-/// What a paper says, and how a measurement is judged by it. The head of `data/warped-compression.toml` explains the fields.
+/// A claim of a paper, and the rule by which a measurement is judged. The head of `data/warped-compression.toml` explains the fields.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -75,7 +75,7 @@ pub struct Reason {
     pub shown_by: Option<String>,
 }
 
-/// Where a claim's value comes from. Only measured claims are independent of each other, and in the tally.
+/// Kind of a claim's value. Only measured claims are independent of each other, and in the tally.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClaimKind {
@@ -233,7 +233,7 @@ impl Claim {
         text + &format!("; direction: {}", self.direction.text())
     }
 
-    /// The names that reasons ask for.
+    /// The names that reasons use.
     pub fn placeholders(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for reason in &self.reasons {
@@ -252,7 +252,7 @@ fn decimals(value: f64) -> u32 {
     format!("{value}").split_once('.').map_or(0, |(_, digits)| digits.len() as u32)
 }
 
-/// A text with what was measured put in for each `{name}`; `value` tells it.
+/// A text in which each `{name}` is replaced by its measurement, which `value` returns.
 pub fn filled(text: &str, mut value: impl FnMut(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Claims that can be measured as in the paper from a certain size on: which variants they stand on, and how their measures take the place of scaled ones.
+//! Claims that can be measured as in the paper from a certain size on: which variants they depend on, and how their measures replace scaled ones.
 
 use crate::claim::Claim;
 use crate::evidence::Evidence;
@@ -12,7 +12,7 @@ use crate::size::Size;
 const COMPARED: [(&str, &[&str]); 1] =
     [("e2mc", &["base", "bdi", "fpc", "ideal-fpc", "ideal-e2mc16", "e2mc16-1", "e2mc16-4"])];
 
-/// The variants that claims with a smallest size stand on: those with lengths that are scaled below it, and what these are compared with.
+/// The variants that claims with a minimum size depend on: those with lengths that are scaled below it, and what these are compared with.
 pub fn at_needed_size(paper: &'static Paper) -> Vec<&'static Variant> {
     let scaled = |variant: &Variant| variant.techniques.iter().any(|text| Size::Tiny.scaled(text).1);
     if !paper.variants.iter().any(scaled) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The ledger: a row for each claim, with what the paper says, what was measured, and whether that is the same (`judge`).
+//! The ledger: a row for each claim, with the paper's value, the measurement, and the verdict (`judge`).
 //!
-//! The verdict is by the claim's fixed reading; other readings stand beside it with verdicts of their own. Only independent claims are
-//! counted, and only if there are enough seeds to tell how far they make measurements differ.
+//! The verdict is by the claim's fixed reading; other readings have verdicts of their own. Only independent claims are
+//! counted, and only if there are enough seeds to estimate their spread.
 
 use std::collections::BTreeMap;
 
@@ -195,7 +195,7 @@ impl Ledger {
         )
     }
 
-    /// How many claims hold, in a line, or why that is not told.
+    /// The tally in one line, or why there is none.
     pub fn tally(&self) -> String {
         if self.rows.is_empty() {
             return "No paper has this experiment, so there are no claims to compare".to_owned();
@@ -301,7 +301,7 @@ impl Row {
         }
     }
 
-    /// Whether a reason should be told.
+    /// Whether a reason is needed.
     pub fn needs_a_reason(&self) -> bool {
         match self.judged.verdict {
             Verdict::Direction | Verdict::Differs => true,
@@ -313,7 +313,7 @@ impl Row {
         }
     }
 
-    /// What is to be said about a row that needs a reason: the direction where it is not right, and the reasons, with what is wrong about them.
+    /// Remarks on a row that needs a reason: a direction that does not hold, and the reasons, with a mark if they are stale.
     pub fn remarks(&self) -> Vec<String> {
         if !self.needs_a_reason() {
             return Vec::new();

@@ -77,7 +77,7 @@ impl Predicate {
         &self.text
     }
 
-    /// The names that it asks for, in order of appearance.
+    /// The names in it, in order of appearance.
     pub fn names(&self) -> Vec<&str> {
         let chains = self.any.iter().flatten();
         let sums = chains
@@ -90,7 +90,7 @@ impl Predicate {
             .collect()
     }
 
-    /// Whether it is true; nothing where a value that it asks for is not there.
+    /// Whether it is true; none if a value is missing.
     pub fn is_true(&self, value: &dyn Fn(&str) -> Option<f64>) -> Option<bool> {
         let mut result = false;
         for all in &self.any {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From what a device did to the run record: launches of one device as they end (`launch`, `collect`), or of several in other processes that leave
-//! parts (`part`, `merge`) under settings that they were given (`settings`), and tell how far they are (`board`).
+//! parts (`part`, `merge`) under settings that they were given (`settings`), and report their progress (`board`).
 
 mod assemble;
 mod board;

@@ -13,9 +13,9 @@ use warpwatt_runtime::{InjectedFault, Profile, ProfileError, SymbolProfile, Tech
 pub struct ChosenTechniques {
     /// In canonical form.
     pub on: Vec<String>,
-    /// What is stored is compared with what comes back.
+    /// Stored data are compared with the data read back.
     pub verify: bool,
-    /// Where one stored bit is spoilt.
+    /// Site at which one stored bit is flipped.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub inject: Option<Spoilt>,
     /// The text of a profile of symbols.
@@ -26,7 +26,7 @@ pub struct ChosenTechniques {
     pub counts: Option<String>,
 }
 
-/// Where a stored bit can be spoilt.
+/// Sites at which a stored bit can be flipped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Spoilt {
@@ -96,7 +96,7 @@ pub const CORRUPTED: &str = "corrupted";
 /// Code of a fault that was injected and not found.
 pub const UNNOTICED: &str = "unnoticed-fault";
 
-/// The run came to its end although a bit was to be spoilt.
+/// The run finished although a bit was to be flipped.
 pub fn unnoticed() -> Diagnostic {
     Diagnostic {
         code: UNNOTICED.to_owned(),

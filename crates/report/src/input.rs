@@ -11,7 +11,7 @@ use crate::figure::Figure;
 use crate::ledger::Ledger;
 use crate::points::Point;
 
-/// Why there is no report.
+/// The error that prevents a report.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot {verb} {}: {error}", .path.display())]
@@ -172,7 +172,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-/// JSON files of a folder, in the order of names; `deep` levels of folders in it are looked into.
+/// JSON files of a folder, in the order of names; `deep` levels of subfolders are searched.
 fn list(folder: &Path, found: &mut Vec<PathBuf>, deep: u32) -> Result<(), Error> {
     if !folder.is_dir() {
         return Ok(());

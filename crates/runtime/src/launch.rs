@@ -187,7 +187,7 @@ impl Device {
         })
     }
 
-    /// Takes the constants as they stand, and resets the workspace, right before a launch runs.
+    /// Copies the current constants and resets the workspace, right before a launch runs.
     pub(crate) fn arm(&mut self, ready: &mut Ready) -> Result<(), Error> {
         ready.bank3 = self.modules[ready.module.0 as usize].constants(&self.memory)?;
         if ready.workspace != 0 {
@@ -233,7 +233,7 @@ impl Device {
         }
     }
 
-    /// What to say about a launch that a fault ended.
+    /// Report of a launch that ended with a fault.
     pub(crate) fn fault(&self, ready: &Ready, fault: &Fault) -> Error {
         let module = &self.modules[ready.module.0 as usize];
         let scene = Scene {
@@ -318,7 +318,7 @@ impl Device {
         for name in &program.globals {
             let own = &self.modules[m.0 as usize];
             let address = match own.reference(name) {
-                // One that is not bound leads nowhere, which matters only if the kernel reads it.
+                // An unbound reference is an error only if the kernel reads it.
                 Some(handle) => handle.unwrap_or(0),
                 None => {
                     let all = std::iter::once(own).chain(&self.modules);
@@ -416,7 +416,7 @@ fn pack(program: &Program, args: &Args) -> Result<Vec<u8>, String> {
     Ok(block)
 }
 
-/// Hands what the executor has to tell to the device's observer.
+/// Forwards events of the executor to the device's observer.
 struct Forward<'a>(&'a mut dyn Observer);
 
 impl Services for Forward<'_> {

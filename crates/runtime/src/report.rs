@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A fault as a person wants to read it: what was done, by which thread, from which line, and what it hit.
+//! Report of a fault for users: the access, its thread, its source line, and the allocation that it hit.
 //!
 //! After compute-sanitizer's reports: the access, the thread and block, the nearest allocation and the distance to it.
 
@@ -23,7 +23,7 @@ pub struct SourcePosition {
     pub text: Option<String>,
 }
 
-/// Where a warp stood that waits for something that will not come.
+/// Position of a warp that waits for an event that cannot occur.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Waiting {
     pub block: [u32; 3],
@@ -51,7 +51,7 @@ pub struct FaultReport {
     pub thread: [u32; 3],
     pub address: Option<u64>,
     pub bytes: Option<u32>,
-    /// Name of the allocation that the access hit or came nearest to.
+    /// Name of the allocation that the access hit, or of the nearest one.
     pub allocation: Option<String>,
     /// Line of the source the kernel was compiled from, by its line table.
     pub source: Option<SourcePosition>,

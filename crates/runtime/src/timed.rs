@@ -35,7 +35,7 @@ pub(crate) struct BatchLaunch {
 }
 
 impl TimedGpu {
-    /// The timed half that the options ask for, if they do, with its limits put into the options.
+    /// The timed GPU that the options request, if any; its limits are set in the options.
     pub fn new(options: &mut Options) -> Result<Option<TimedGpu>, Error> {
         let Mode::Timed(timed) = &options.mode else { return Ok(None) };
         validate(&timed.config).map_err(|errors| {
@@ -75,7 +75,7 @@ impl Device {
         self.timed_gpu.as_ref().map(|timed_gpu| &timed_gpu.gpu)
     }
 
-    /// Everything that the timed GPU of this device counted so far, what came to an end after the last kernel included.
+    /// Everything that the timed GPU of this device has counted so far, including activity after the end of the last kernel.
     pub fn counters(&mut self) -> Option<Counters> {
         self.timed_gpu.as_mut().map(|timed_gpu| timed_gpu.gpu.counters())
     }
@@ -242,7 +242,7 @@ fn under_way(reports: &[KernelReport]) -> u64 {
     sum
 }
 
-/// Hands what the model has to tell to the device's observer, with the device's own numbers of launches.
+/// Forwards events of the model to the device's observer, with the device's own launch numbers.
 struct Watch<'a> {
     observer: &'a mut dyn Observer,
     batch: &'a [BatchLaunch],

@@ -31,7 +31,7 @@ pub(super) struct Wishes {
     /// What is read beside every value.
     beside: Vec<Vec<Beside>>,
     banks: u32,
-    /// Registers below which wishes are kept: more would cost occupancy.
+    /// Number of registers up to which preferences are respected: more would reduce occupancy.
     below: u32,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn run(f: &mut MFunc, options: &BackOptions) -> Result<Assignment, Ba
     }
 }
 
-/// A packing that keeps wishes where they cost neither a spill nor occupancy, or else the plain one.
+/// An assignment that respects preferences if they cost neither a spill nor occupancy, or else the plain one.
 fn wished_or_plain(
     f: &MFunc,
     live: &Liveness,
@@ -300,7 +300,7 @@ impl<'a> Solver<'a> {
         })
     }
 
-    /// The lowest free place that respects holds, or the next one in the other bank if `v` meets less there of what is read with it.
+    /// The lowest free place that respects holds, or the next one in the other bank if fewer operands that are read together with `v` are there.
     fn wished(&self, v: Value) -> Option<u32> {
         let wishes = self.wishes?;
         let fits = |&base: &u32| {
@@ -333,7 +333,7 @@ impl<'a> Solver<'a> {
         self.live.segments[slot].iter().all(waits) && !wishes.holds[slot].iter().any(disturbed)
     }
 
-    /// How often `v` at `base` is read beside a word in the same bank. The first word of a run that has no place yet will be even.
+    /// How often `v` at `base` is read together with a word in the same bank. The first word of a run that is not placed yet will be even.
     fn met(&self, wishes: &Wishes, v: Value, base: u32) -> usize {
         if wishes.banks < 2 {
             return 0;

@@ -18,7 +18,7 @@
 //!   {}                    bottom: nothing that may be read
 //! ```
 //!
-//! Where paths meet, a place keeps the intersection of its sets, and facts (`value = constant`) that hold on both. Sets only shrink on the way to the
+//! Where paths join, a register keeps the intersection of its sets, and facts (`value = constant`) that hold on both. Sets only shrink on the way to the
 //! fixed point and are finite, so it is reached. A definition of `v` removes `v` from every place, and then adds it to those that the micro-op writes;
 //! a copy in the reference spreads a value to the places of its source; a move, spill or reload that the allocator inserted copies a place's set.
 //!
@@ -47,7 +47,7 @@ enum Sym {
     CallerReg(u8),
     CallerPred(u8),
     CallerBool(u8),
-    /// The result of an instruction that gives the same everywhere.
+    /// The result of an instruction that gives the same value everywhere.
     Constant(u32),
 }
 
@@ -98,7 +98,7 @@ impl State {
         }
     }
 
-    /// Keeps what holds on both paths; says whether anything was lost.
+    /// Keeps what holds on both paths; returns whether anything was lost.
     fn meet(&mut self, other: &State) -> bool {
         let mut changed = false;
         let mut cut = |a: &mut Held, b: Option<&Held>| {
@@ -484,7 +484,7 @@ impl Checker<'_> {
         state.regs.get_mut(usize::from(reg.0)).ok_or_else(|| "a result is written to RZ".into())
     }
 
-    /// What the allocator added: spill code, computing again, saving and restoring, the stack pointer.
+    /// Instructions that the allocator inserted: spill code, rematerialisation, saves and restores, the stack pointer.
     fn inserted(&mut self, uop: &Uop, state: &mut State) -> Result<(), String> {
         let stray = || format!("{uop} is not spill code, rematerialisation or a save");
         if uop.dst == Reg::SP && uop.op != Op::St {

@@ -38,7 +38,7 @@ pub(super) fn check(uops: &[Uop], tables: &[Vec<u32>], live_in: &[[u64; 4]]) -> 
 struct Flow {
     next: Vec<Vec<usize>>,
     before: Vec<Vec<usize>>,
-    /// The caller goes on, who may need anything.
+    /// Execution continues in the caller, which may need any register.
     leaves: Vec<bool>,
 }
 
@@ -98,7 +98,7 @@ fn span(uop: &Uop, i: usize) -> std::ops::Range<u32> {
     }
 }
 
-/// Whether every lane that comes by has the register written.
+/// Whether every lane that executes it writes the register.
 fn overwrites(uop: &Uop, register: u32) -> bool {
     let first = u32::from(uop.dst.0);
     uop.dst != Reg::ZERO && uop.guard == PredSrc::TRUE && (first..first + uop.dst_words()).contains(&register)
@@ -127,7 +127,7 @@ mod tests {
         let live = super::super::lastuse::run(&mut uops, &[]);
         assert_eq!(uops.iter().map(|uop| uop.last_use & 1).collect::<Vec<_>>(), [1, 0, 0, 0]);
         assert_eq!(check(&uops, &[], &live.before), Ok(()));
-        // R2 is read again in the next turn.
+        // R2 is read again in the next iteration.
         let mut wrong = uops.clone();
         wrong[1].last_use = 1;
         assert!(check(&wrong, &[], &live.before).is_err_and(|what| what.contains("R2")));

@@ -18,7 +18,7 @@ pub(super) struct Emitted {
 struct Emitter<'a> {
     blocks: &'a [CodedBlock],
     out: Emitted,
-    /// Targets and meeting points as block numbers, to be turned into indices at the end.
+    /// Targets and reconvergence points as block numbers, converted to indices at the end.
     fixups: Vec<(u32, BlockId)>,
     meetings: Vec<(u32, BlockId)>,
     tables: Vec<Vec<BlockId>>,
@@ -91,7 +91,7 @@ fn skipped(f: &CodedFunction, threaded: &[BlockId], b: BlockId) -> bool {
     b.0 != 0 && threaded[b.index()] != b && f.blocks[b.index()].uops.is_empty()
 }
 
-/// The flow graph as it is after threading.
+/// The control-flow graph after threading.
 fn skeleton(f: &CodedFunction, threaded: &[BlockId]) -> Cfg {
     let blocks = f
         .blocks
@@ -160,7 +160,7 @@ impl Emitter<'_> {
                     return self.jump(taken, next, loc);
                 }
                 let not = PredSrc { negated: !block.cond.negated, ..block.cond };
-                // The jump away comes first, unless its lanes would only end: they end on the way to the next block.
+                // The taken branch comes first, unless its lanes would only exit: these exit before the next block.
                 let (guard, target, rest) = match (self.ends(taken).is_some(), self.ends(other).is_some()) {
                     (true, false) if next == Some(other) => (block.cond, taken, other),
                     (true, false) => (not, other, taken),

@@ -192,7 +192,7 @@ fn compile(f: Function, options: &BackOptions) -> Result<code::CodedFunction, Ba
     let plain = options.schedule.then(|| f.clone());
     let (mut reference, mut coded) = allocate(f, options)?;
     if let (Some(f), true) = (plain, coded.spill_bytes > 0) {
-        // Where registers are scarce, the order the program came in may need fewer.
+        // Where registers are scarce, the original order of the program may need fewer.
         let (other, unscheduled) = allocate(f, &BackOptions { schedule: false, ..*options })?;
         if unscheduled.spill_bytes < coded.spill_bytes {
             (reference, coded) = (other, unscheduled);

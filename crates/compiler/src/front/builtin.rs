@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The library of sequences that hardware runs for instructions it has no unit for: division, remainders, exactly rounded roots, the
-//! approximations that respect subnormal numbers. It is PTX itself (`builtins/*.ptx`), inlined where an instruction asks for it; a function
+//! approximations that respect subnormal numbers. It is PTX itself (`builtins/*.ptx`), inlined where an instruction needs it; a function
 //! whose name ends in `__call` is called instead.
 
 use std::sync::OnceLock;

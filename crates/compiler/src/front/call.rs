@@ -151,7 +151,7 @@ impl<'a> Lowerer<'a, '_> {
         })
     }
 
-    /// The signature that an indirect call goes by.
+    /// The signature of an indirect call.
     fn prototype(
         &mut self,
         form: &Form<'a>,

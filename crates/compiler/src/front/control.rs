@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which lowering an instruction gets, and the instructions that change where control goes (PTX ISA, "Control Flow Instructions").
+//! Dispatch of instructions to their lowering, and the control-flow instructions (PTX ISA, "Control Flow Instructions").
 
 use warpwatt_isa::{Op, Ty};
 use warpwatt_ptx::Diagnostic;

@@ -9,7 +9,7 @@ use warpwatt_ptx::words::{Mod, Opcode};
 
 use super::types;
 
-/// What goes wrong with one instruction.
+/// An error in one instruction.
 pub type Lower<T = ()> = Result<T, Diagnostic>;
 
 pub struct Form<'i> {

@@ -258,7 +258,7 @@ impl<'a> Lowerer<'a, '_> {
 
     pub fn instruction(&mut self, i: &'a Instr) -> Lower {
         if !self.open {
-            // Behind a branch without a label: nobody comes here, but what stands here is still checked.
+            // After a branch without a label: unreachable, but still checked.
             let block = self.new_block();
             self.at = block;
             self.open = true;

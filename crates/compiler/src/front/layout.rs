@@ -72,7 +72,7 @@ pub struct SharedVar {
     pub name: String,
     pub size: u64,
     pub align: u32,
-    /// Of unknown size: it stands where dynamic shared memory starts.
+    /// Of unknown size: it is at the start of dynamic shared memory.
     pub dynamic: bool,
     /// `.extern`. With a size it reserves its bytes, unless the module defines it.
     pub is_extern: bool,
@@ -377,7 +377,7 @@ fn fields(module: &Module, init: &Init) -> Vec<(String, u64)> {
 #[derive(Default)]
 struct Bytes {
     data: Vec<u8>,
-    /// Where the next element goes; may be past `data` (zeros).
+    /// Position of the next element; may be past `data` (zeros).
     at: u64,
     relocs: Vec<Reloc>,
 }

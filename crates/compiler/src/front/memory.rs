@@ -29,7 +29,7 @@ pub fn space_of(m: Mod) -> Option<Space> {
     })
 }
 
-/// Where an access goes.
+/// Target of an access.
 #[derive(Clone, Copy)]
 pub enum AccessTarget {
     Memory {
@@ -369,7 +369,7 @@ impl<'a> Lowerer<'a, '_> {
         }
     }
 
-    /// A loaded element comes extended to a word.
+    /// A loaded element is extended to a word.
     fn set_loaded(&mut self, d: Dst, value: Opnd, ty: Scalar) {
         let Dst::Reg(_, to) = d else { return };
         let (from, to) = (types::bits(ty), types::bits(to));
@@ -575,7 +575,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     pub fn fence(&mut self, form: &mut Form<'a>) -> Lower {
-        // Fences between proxies order caches that we do not tell apart; they still order memory.
+        // Fences between proxies order caches that are not distinguished here; they still order memory.
         if form.has(Mod::Proxy) || form.instr.mods.iter().any(|&m| matches!(m, Mod::Other(_))) {
             let guard = self.guard;
             let mem = MemAttr { scope: Scope::Gpu, order: Order::AcqRel, vec: 1, ..MemAttr::default() };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From the syntax tree of a PTX module to SSA: one kernel at a time, with every function it may call.
 //!
-//! [`layout`] says where a module's variables and functions are; [`lower`] turns a kernel into [`crate::ir`]. What PTX knows and we do not is a
+//! [`layout`] places a module's variables and functions; [`lower`] translates a kernel to [`crate::ir`]. An unsupported feature of PTX is a
 //! diagnostic of that kernel alone. Instructions that hardware runs as a sequence (division, square roots, …) come from `builtins/*.ptx` and
-//! are inlined where they stand.
+//! are inlined in place.
 
 mod arrays;
 mod atomic;
@@ -45,7 +45,7 @@ use crate::ir;
 
 /// Shared memory that any device has, with room to spare: offsets stay within 32 bits.
 const MOST_SHARED_BYTES: u64 = 1 << 24;
-/// Messages about one kernel; what comes after them is not looked at.
+/// Messages about one kernel; the code after them is not checked.
 const MOST_DIAGNOSTICS: usize = 100;
 
 /// A kernel in SSA, with what the machine needs to know to run it.
@@ -57,7 +57,7 @@ pub struct Lowered {
     pub shared_bytes: u32,
     /// Where dynamic shared memory starts: `shared_bytes` rounded up to its alignment (16 at least).
     pub dynamic_shared: u32,
-    /// Symbols whose addresses stand in constant bank 4, in order.
+    /// Symbols whose addresses are in constant bank 4, in order.
     pub globals: Vec<String>,
     pub params: Vec<Param>,
     pub param_bytes: u32,

@@ -233,7 +233,7 @@ impl<'a> Lowerer<'a, '_> {
         })
     }
 
-    /// Where a `.const` variable stands in its bank.
+    /// Offset of a `.const` variable in its bank.
     pub fn const_offset(&self, k: u32, span: Span) -> Lower<u32> {
         let var = &self.unit.layout.consts[k as usize];
         if var.placed {

@@ -78,7 +78,7 @@ impl<'a> Lowerer<'a, '_> {
         }
     }
 
-    /// Coordinates in one run of registers; what stands behind them is padding.
+    /// Coordinates in one run of registers; the rest is padding.
     fn coordinates(&mut self, o: &Operand, geom: TexGeom, ty: Scalar) -> Lower<Opnd> {
         let elements = self.elements(o);
         let count = geom.coords() as usize;

@@ -207,7 +207,7 @@ impl Code {
         row(self.0)?.driver
     }
 
-    /// What the code says; `None` for a number that neither API has.
+    /// The description of the code; `None` for a number that neither API has.
     pub fn sentence(self) -> Option<&'static CStr> {
         row(self.0).map(|row| row.sentence)
     }

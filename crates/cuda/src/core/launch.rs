@@ -88,7 +88,7 @@ impl Core {
         self.submit(stream, Command::Launch(launch))
     }
 
-    /// Refuses what cannot run on this device, and says why, once for each kernel and reason.
+    /// Rejects launches that cannot run on this device, with a message once for each kernel and reason.
     pub fn check_launch(&mut self, launch: &Launch) -> Result<()> {
         let Some((code, why)) = self.refusal(launch)? else { return Ok(()) };
         static SAID: Mutex<BTreeSet<(u64, i32)>> = Mutex::new(BTreeSet::new());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The device of this process: made at the first call, one caller at a time, gone with the process.
+//! The device of this process: created at the first call, used by one caller at a time, destroyed with the process.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -168,7 +168,7 @@ pub fn sentence(code: Code) -> Option<&'static CStr> {
     refusal.filter(|_| code == Code::INVALID_PTX).or_else(|| code.sentence())
 }
 
-/// An API function answers with an error: says so once for each function and code.
+/// An API function returns an error: reported once for each function and code.
 pub fn complain(function: &str, code: Code) {
     static SAID: Mutex<BTreeSet<(String, i32)>> = Mutex::new(BTreeSet::new());
     let reason = REASON.try_with(Cell::take).ok().flatten();
@@ -279,7 +279,7 @@ impl Core {
         }
     }
 
-    /// Turns a device's error into its code, and says on stderr what the code cannot.
+    /// Converts a device's error to its code, and prints the details on stderr.
     pub fn settle<T>(&mut self, result: std::result::Result<T, Error>) -> Result<T> {
         let error = match result {
             Ok(value) => return Ok(value),
@@ -288,7 +288,7 @@ impl Core {
         let code = Code::of(&error);
         match error.class() {
             Class::BadInput => {
-                // The program gets a code that says it all, but for what only we can say.
+                // The code is sufficient for the program, except for details that only the simulator has.
                 if matches!(error, Error::Ptx(_) | Error::Launch { .. } | Error::OutOfMemory(_)) {
                     say(&error.to_string());
                 }

@@ -50,7 +50,7 @@ impl Worker {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub fn message(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())

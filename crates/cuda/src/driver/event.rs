@@ -62,7 +62,7 @@ api! {
     fn cuEventQuery(event: u64) {
         with_handle(|core| {
             check_free(core, event)?;
-            // Whoever asks wants it to happen: the work runs, and is done.
+            // A query runs the work, which is then complete.
             let event = core.events.get(event)?.event;
             core.finish(Until::Event(event))
         })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The linker: several PTX texts become one. What it gives out is PTX again, which the module loader takes.
+//! The linker: several PTX texts become one. Its result is PTX, for the module loader.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -41,7 +41,7 @@ fn links() -> Links {
     Links(LINKS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Says what is wrong, here and where the program wants to read it.
+/// Reports a problem on stderr and in the program's log buffer.
 fn refuse(options: &JitOptions, text: &str, code: Code) -> Code {
     say(text);
     options.report::<()>(&Err(code), text);

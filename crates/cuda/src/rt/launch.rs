@@ -32,7 +32,7 @@ pub struct LaunchParams {
     stream: StreamHandle,
 }
 
-/// What the attributes of a launch ask for, as far as it matters here.
+/// The attributes of a launch that have an effect.
 #[derive(Default)]
 struct Wishes {
     cooperative: bool,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where techniques meet: what each saves of every component, alone and together, and the joules that two of them count as saved.
+//! Interaction of techniques: what each saves of every component, alone and together, and the joules that two of them count as saved.
 
 use super::whole::{Changes, total};
 use super::{ALL, BASE, COMBINATIONS, PARTS};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why instructions a cycle gain what they gain: each cost of the techniques left out in turn, and the baseline without the limits that coalescing relieves.
+//! Causes of the gain in IPC: each cost of the techniques left out in turn, and the baseline without the limits that coalescing relaxes.
 
 use super::size::architected;
 use super::time::{gain_of_means, ipc};

@@ -14,7 +14,7 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     warps(points, findings);
 }
 
-/// The time added, less what is added without the time that one mechanism takes.
+/// The time added, minus the time added without the latency of one mechanism.
 fn mechanisms(points: &Points, findings: &mut Findings) {
     let all = time::added(points, FULL);
     let members = |name: &str| -> Vec<bool> { points.workloads.iter().map(|other| other == name).collect() };

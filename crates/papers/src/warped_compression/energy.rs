@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Energy of the register file: Figures 9, 14 and 16 to 19. Savings are against a file without compression that is never gated, in every figure;
-//! those against gating without compression stand beside. Figures that vary energies follow from one run each: what is scaled is proportional
+//! those against gating without compression are alternatives. Figures that vary energies follow from one run each: what is scaled is proportional
 //! to what was counted.
 
 use super::{BASE, BASE_LRR, FULL, FULL_LRR, GATING, GATING_LRR, SINGLE};
@@ -18,7 +18,7 @@ const TABLE_3_ACTIVITY: f64 = 50.0;
 /// What the register file is made of: the file itself, and the codecs.
 const STRUCTURES: [&str; 4] = ["register banks", "register wires", "compressors", "decompressors"];
 
-/// Where the energy of the register file goes, in joules.
+/// Breakdown of the energy of the register file, in joules.
 #[derive(Clone, Copy, Debug)]
 struct Parts {
     banks: f64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How alike the values of a warp's lanes are: Figures 2, 3, 5 and 8, sections 3 to 5.
+//! Similarity of the values of a warp's lanes: Figures 2, 3, 5 and 8, sections 3 to 5.
 
 use super::FULL;
 use super::phase::{BINS, JUDGED, PHASES, RANDOM, READINGS, Reading};

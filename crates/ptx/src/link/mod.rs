@@ -30,7 +30,7 @@ impl Unit<'_> {
     }
 }
 
-/// One PTX text that does what the given ones, each a name and its text, do together. A single one comes back as it is.
+/// One PTX text that does what the given ones, each a name and its text, do together. A single text is returned unchanged.
 ///
 /// An error's span is in the text that its message names. Errors inside of functions are none here: the function's kernels are
 /// refused when they are launched, as without linking.

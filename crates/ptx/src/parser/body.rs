@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The statements of a function body, and how reading goes on after a broken one (PTX ISA, "Statements").
+//! The statements of a function body, and how parsing continues after an invalid one (PTX ISA, "Statements").
 
 use smallvec::SmallVec;
 use warpwatt_base::{Span, Sym};
@@ -88,7 +88,7 @@ impl Parser<'_> {
             return Ok(());
         };
         stmts.push(Stmt::Block(inner));
-        // At the end of the text or at a function the body itself says what is missing.
+        // At the end of the text or at a function, the missing brace is reported for the body.
         if !self.eat(TokenKind::RBrace) && !self.at_end() && !self.at_function() {
             return Err(self.error("ptx-syntax", start, "this block is not closed"));
         }
@@ -229,7 +229,7 @@ impl Parser<'_> {
         ))
     }
 
-    /// The `;`. When it is missing at the end of a line, the next line is a statement of its own.
+    /// The `;`. When it is missing at the end of a line, the next line is a separate statement.
     pub(super) fn end_of_statement(&mut self) -> Parse<()> {
         if self.eat(TokenKind::Semicolon) {
             return Ok(());

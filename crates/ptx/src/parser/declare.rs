@@ -8,7 +8,7 @@ use crate::ast::{Linkage, Pointee, RegDecl, Scalar, Space, Stmt, Type, Variable}
 use crate::diagnostic::Diagnostic;
 use crate::lexer::TokenKind;
 
-/// Names of one `%r<n>`: beyond this no compiler goes, and each name costs memory.
+/// Names of one `%r<n>`: no compiler emits more, and each name takes memory.
 const MOST_REGISTERS: u32 = 1 << 20;
 
 pub(super) fn space(word: &str) -> Option<Space> {
@@ -71,7 +71,7 @@ fn scalar(word: &str) -> Option<Scalar> {
     SCALARS.iter().find(|(text, _)| *text == word).map(|&(_, scalar)| scalar)
 }
 
-/// What stands between the state space and the names.
+/// The modifiers between the state space and the names.
 struct Attributes {
     align: Option<u32>,
     ty: Type,
@@ -150,7 +150,7 @@ impl Parser<'_> {
         Ok(align)
     }
 
-    /// `.attribute(.managed)`, `.attribute(.unified(1, 2))`: whether it says managed.
+    /// `.attribute(.managed)`, `.attribute(.unified(1, 2))`: whether it contains `.managed`.
     pub(super) fn attribute(&mut self) -> Parse<bool> {
         self.bump();
         self.expect(TokenKind::LParen, "`(`")?;

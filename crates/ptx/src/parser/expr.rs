@@ -270,7 +270,7 @@ fn as_double(value: Value) -> f64 {
     }
 }
 
-/// `left_unsigned` decides what a right shift brings in; for the rest one unsigned side makes both unsigned, as in C.
+/// `left_unsigned` decides which bits a right shift inserts; for the rest one unsigned side makes both unsigned, as in C.
 fn apply_integers(
     operator: TokenKind,
     a: u64,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recursive-descent parser from tokens to the tree (PTX ISA, "Syntax", "Directives", "Instruction Set").
 //!
-//! It reads every text to its end: an error is reported once, the parser goes on at the next statement or item. Nesting is
-//! bounded, every loop consumes a token per turn, so that any text takes linear time and bounded stack.
+//! It parses every text to its end: an error is reported once, and the parser continues at the next statement or item. Nesting is
+//! bounded, every loop consumes a token per iteration, so that any text takes linear time and bounded stack.
 
 mod body;
 mod declare;
@@ -24,7 +24,7 @@ use crate::suggest;
 const MOST_NESTED: u32 = 100;
 /// Messages kept of one text; the rest is counted.
 const MOST_DIAGNOSTICS: usize = 100;
-/// The newest PTX that this reads; later versions are read all the same, with a warning.
+/// The newest supported PTX version; later versions are parsed with a warning.
 const NEWEST_VERSION: (u32, u32) = (9, 4);
 
 /// What [`parse`] gives.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The module: its directives and items, and how reading goes on after a broken one (PTX ISA, "Directives").
+//! The module: its directives and items, and how parsing continues after an invalid one (PTX ISA, "Directives").
 
 use super::declare::{linkage, space};
 use super::{NEWEST_VERSION, Parse, Parser, shorten};
@@ -46,7 +46,7 @@ impl Parser<'_> {
         module
     }
 
-    /// Every module starts with `.version`; without it the rest is read all the same.
+    /// Every module starts with `.version`; without it the rest is parsed nevertheless.
     fn starts_with_version(&mut self) -> bool {
         if self.peek() == TokenKind::Dotted && self.word() == ".version" {
             return true;

@@ -83,7 +83,7 @@ pub const REASONS: [(&str, &str, &str); 9] = [
     ("empty", "schedulers without warps", "c7"),
 ];
 
-/// Issue slots: issued, or by stall reason. Static energy goes with time: a slot costs its share of it.
+/// Issue slots: issued, or by stall reason. Static energy is proportional to time: a slot has its share of it.
 pub fn states(scope: &Scope) -> String {
     let (Some(slots), Some(_)) = (scope.slots(), scope.stalls) else {
         return "<p class=empty>A functional run has no time.</p>".to_owned();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Memory: a flow chart with the bytes that move between levels and how much of them is found, and the same as tables.
+//! Memory: a flow chart with the bytes that move between levels and the hit rates, and the same as tables.
 
 use crate::chart::svg::{Svg, WIDTH};
 use crate::html::{Cell, Table};

@@ -90,7 +90,7 @@ impl Failure {
 
     /// What the device said, with its diagnostics coloured or not.
     pub fn device(error: &Error, color: bool) -> Failure {
-        // What a technique spoilt is no fault of the program's.
+        // A value that a technique corrupted is not a fault of the program.
         let exit = if error.code() == CORRUPTED { Exit::CheckFailed } else { Exit::from(error.class()) };
         let failure = match error {
             Error::Ptx(refusal) => Failure::rendered(exit, refusal.render(color)),

@@ -29,7 +29,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A built-in GPU or a GPU file, with settings and techniques. All that is wrong with these is told at once.
+    /// A built-in GPU or a GPU file, with settings and techniques. All problems with these are reported together.
     pub fn new(args: &GpuArgs) -> Result<Machine, Failure> {
         Machine::of(read(args.gpu.as_deref().unwrap_or(REFERENCE))?, args)
     }
@@ -38,10 +38,10 @@ impl Machine {
     pub fn of(file: GpuFile, args: &GpuArgs) -> Result<Machine, Failure> {
         let GpuFile { name, mut config, .. } = file;
         let own = args.set.iter().map(String::as_str).filter(|setting| technique::setting(setting).is_none());
-        let mut refused: Vec<_> = apply_all(&mut config, own).into_iter().map(told).collect();
+        let mut refused: Vec<_> = apply_all(&mut config, own).into_iter().map(usage_problem).collect();
         let techniques = technique::choose(args, &mut refused);
         if refused.is_empty() {
-            refused.extend(validate(&config).err().unwrap_or_default().into_iter().map(told));
+            refused.extend(validate(&config).err().unwrap_or_default().into_iter().map(usage_problem));
             technique::check(&techniques, &config, &mut refused);
         }
         if refused.is_empty() {
@@ -115,7 +115,7 @@ fn find(gpu: &str, settings: &[String]) -> Result<GpuFile, Failure> {
             .to_owned(),
     });
     let refused: Vec<_> =
-        about_techniques.chain(apply_all(&mut file.config, own).into_iter().map(told)).collect();
+        about_techniques.chain(apply_all(&mut file.config, own).into_iter().map(usage_problem)).collect();
     if !refused.is_empty() {
         return Err(Failure::several(refused));
     }
@@ -153,15 +153,15 @@ pub fn read(gpu: &str) -> Result<GpuFile, Failure> {
 
 /// All that is wrong, in one message.
 pub fn failure(errors: &[Error]) -> Failure {
-    Failure::several(errors.iter().cloned().map(told).collect())
+    Failure::several(errors.iter().cloned().map(usage_problem).collect())
 }
 
 /// Makes a setting, or says what is wrong with it.
 pub fn apply_told(config: &mut Config, setting: &str) -> Result<(), UsageProblem> {
-    apply(config, setting).map_err(told)
+    apply(config, setting).map_err(usage_problem)
 }
 
-fn told(error: Error) -> UsageProblem {
+fn usage_problem(error: Error) -> UsageProblem {
     let place = match &error.place {
         Some(place) => format!("{}:{}:{}: ", place.file, place.line, place.column),
         None => String::new(),

@@ -234,7 +234,7 @@ struct Attempt {
     /// What the record tells of a device besides its launches.
     sources: SourceTexts,
     copies: Vec<Copied>,
-    /// A bit was to be spoilt, and was not.
+    /// A bit was to be flipped, but was not.
     pending: bool,
     /// What checks found that did not stop the run.
     notices: Vec<Notice>,
@@ -353,8 +353,8 @@ pub fn measure(
         host,
     );
     let ending = judge(&attempt.result, expired, request.execution, console);
-    let spoilt = request.target.is_some_and(|target| target.timed.techniques.inject.is_some());
-    let ending = if spoilt { ending.with_a_fault(attempt.pending) } else { ending };
+    let injected = request.target.is_some_and(|target| target.timed.techniques.inject.is_some());
+    let ending = if injected { ending.with_a_fault(attempt.pending) } else { ending };
     (document.status, document.diagnostics) = (ending.status, ending.diagnostics);
     document.diagnostics.extend(attempt.notices.iter().map(record::notice_diagnostic));
     if let Ok(verdict) = &attempt.result {
@@ -483,7 +483,7 @@ struct Judgement {
 }
 
 impl Judgement {
-    /// A bit was to be spoilt: it is well if that was noticed, and a failure if the run came to its end.
+    /// A bit was to be flipped: the run passes if the error was detected, and fails if it finished.
     fn with_a_fault(mut self, pending: bool) -> Judgement {
         match &mut self.failure {
             Some(failure) if self.diagnostics.iter().any(|found| found.code == CORRUPTED) => {

@@ -68,7 +68,7 @@ pub fn check(techniques: &Techniques, config: &Config, refused: &mut Vec<UsagePr
     refused.extend(techniques.validate(config).err().unwrap_or_default().into_iter().map(UsageProblem::from));
 }
 
-/// Has a bit spoilt, which something has to be stored for.
+/// Enables the injection of a fault; it needs a technique that stores data at that site.
 pub fn inject(place: FaultPlace, techniques: &mut Techniques) -> Result<(), Failure> {
     let fault = match place {
         FaultPlace::Rf => InjectedFault::Rf,

@@ -72,7 +72,7 @@ fn read_file(text: &str, file_name: &str, load: Load, generation: u32) -> Result
     }
     let mut reader = Reader::new(text, file_name);
     let message = "the file is empty; `inherits = \"gtx480\"` makes a copy of that GPU to change".to_owned();
-    reader.tell(0..0, Problem::Syntax { message });
+    reader.report(0..0, Problem::Syntax { message });
     Err(reader.finish())
 }
 
@@ -138,8 +138,10 @@ fn read(text: &str, file_name: &str, parents: Parents) -> Result<GpuFile, Vec<Er
     let table = match DeTable::parse(text) {
         Ok(table) => table,
         Err(error) => {
-            reader
-                .tell(error.span().unwrap_or(0..0), Problem::Syntax { message: error.message().to_owned() });
+            reader.report(
+                error.span().unwrap_or(0..0),
+                Problem::Syntax { message: error.message().to_owned() },
+            );
             return Err(reader.finish());
         }
     };
@@ -156,13 +158,13 @@ fn read(text: &str, file_name: &str, parents: Parents) -> Result<GpuFile, Vec<Er
         match parents.find(wanted, file_name) {
             Ok(parent) => (config, reader.reasons) = (parent.config, parent.reasons),
             Err(ParentError::Inside(errors)) => return Err(errors),
-            Err(ParentError::Here(problem)) => reader.tell(span_of(table, "inherits"), problem),
+            Err(ParentError::Here(problem)) => reader.report(span_of(table, "inherits"), problem),
         }
     }
     if let Some(wanted) = reader.header(table, "memory") {
         match memory(&wanted, &mut config) {
             Ok(reasons) => reader.reasons.extend(reasons),
-            Err(problem) => reader.tell(span_of(table, "memory"), problem),
+            Err(problem) => reader.report(span_of(table, "memory"), problem),
         }
     }
     reader.section("", table, &mut config);
@@ -177,7 +179,7 @@ fn read(text: &str, file_name: &str, parents: Parents) -> Result<GpuFile, Vec<Er
                 }
                 _ => None,
             };
-            reader.tell(at.unwrap_or(0..0), problem);
+            reader.report(at.unwrap_or(0..0), problem);
         }
     }
     if !reader.errors.is_empty() {
@@ -237,7 +239,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn tell(&mut self, at: Range<usize>, problem: Problem) {
+    fn report(&mut self, at: Range<usize>, problem: Problem) {
         let before = &self.text.as_bytes()[..at.start.min(self.text.len())];
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
         let begin = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
@@ -265,7 +267,7 @@ impl<'t> Reader<'t> {
             Some(text) => return Some(text.trim().to_owned()),
             None => format!("must be a string in quotes, not {}", written(value.get_ref())),
         };
-        self.tell(value.span(), Problem::BadHeader { key, message });
+        self.report(value.span(), Problem::BadHeader { key, message });
         None
     }
 
@@ -294,8 +296,8 @@ impl<'t> Reader<'t> {
                 DeValue::Table(inner) if !inner.is_empty() && prefix.matches('.').count() < 2 => {
                     self.section(&key, inner, config);
                 }
-                _ if is_section => self.tell(name.span(), Problem::NotASection { section: key }),
-                _ => self.tell(name.span(), Problem::unknown_key(&key)),
+                _ if is_section => self.report(name.span(), Problem::NotASection { section: key }),
+                _ => self.report(name.span(), Problem::unknown_key(&key)),
             }
         }
     }
@@ -319,7 +321,7 @@ impl<'t> Reader<'t> {
                     self.reasons.remove(size.sets);
                     self.set.push((size.sets, at));
                 }
-                Err(problem) => self.tell(at, problem),
+                Err(problem) => self.report(at, problem),
             }
         }
     }
@@ -345,7 +347,7 @@ impl<'t> Reader<'t> {
             }
             Err((place, message)) => {
                 let place = if place.is_empty() { at } else { place };
-                self.tell(place, Problem::BadReason { key: parameter.key, message });
+                self.report(place, Problem::BadReason { key: parameter.key, message });
             }
         }
     }
@@ -369,7 +371,7 @@ impl<'t> Reader<'t> {
         if taken {
             self.set.push((parameter.key, at));
         } else {
-            self.tell(at, Problem::bad_value(parameter, &written(value)));
+            self.report(at, Problem::bad_value(parameter, &written(value)));
         }
     }
 }

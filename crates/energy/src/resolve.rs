@@ -127,13 +127,13 @@ impl Scale {
 }
 
 impl Resolver<'_> {
-    fn tell(&mut self, origin: &Origin, at: Range<usize>, problem: Problem) {
+    fn report(&mut self, origin: &Origin, at: Range<usize>, problem: Problem) {
         self.errors.push(origin.error(at, problem));
     }
 
     /// What was found, or nothing and an error more.
     fn take<T>(&mut self, origin: &Origin, at: Range<usize>, found: Result<T, Problem>) -> Option<T> {
-        found.map_err(|problem| self.tell(origin, at, problem)).ok()
+        found.map_err(|problem| self.report(origin, at, problem)).ok()
     }
 
     /// What becomes of a structure's figures.
@@ -145,7 +145,7 @@ impl Resolver<'_> {
         let Some((all, supply)) = found else {
             let message = format!("`silicon` has no voltage for `{}`", shortened(clock.get_ref()));
             let help = "add it to `clocks` in `silicon`, or leave `clock` out";
-            self.tell(origin, clock.span(), bad(message, help));
+            self.report(origin, clock.span(), bad(message, help));
             return plain;
         };
         Scale {
@@ -163,7 +163,7 @@ impl Resolver<'_> {
         if self.scale.arrays.is_none() {
             let message = "`scaled` needs an SRAM array in this structure".to_owned();
             let help = "give the structure sram = { bytes = [...], ..., reference = { ... } }";
-            self.tell(origin, at, bad(message, help));
+            self.report(origin, at, bad(message, help));
         }
         self.scale.arrays
     }
@@ -179,7 +179,7 @@ impl Resolver<'_> {
             let message = format!("`{}` has no energy", shortened(structure.name.get_ref()));
             let help =
                 "give it events = [{ counter = \"...\", pj = 1.0, source = \"...\" }] or static = [...]";
-            self.tell(origin, structure.name.span(), bad(message, help));
+            self.report(origin, structure.name.span(), bad(message, help));
         }
         let on = self.on(origin, &structure.techniques);
         let before = (self.model.structures.len(), self.model.terms.len(), self.model.counters.len());
@@ -209,7 +209,7 @@ impl Resolver<'_> {
         let words: &str = text.get_ref();
         if words.trim().is_empty() || words.contains(char::is_control) {
             let message = format!("`{what}` must be one line of text");
-            self.tell(origin, text.span(), bad(message, "write a short description"));
+            self.report(origin, text.span(), bad(message, "write a short description"));
         }
     }
 
@@ -223,7 +223,7 @@ impl Resolver<'_> {
                     nearest: suggest::nearest(name, all).map(str::to_owned),
                     all: all.iter().map(|&name| name.to_owned()).collect(),
                 };
-                self.tell(origin, technique.span(), problem);
+                self.report(origin, technique.span(), problem);
             }
         }
         let is_on =
@@ -237,7 +237,7 @@ impl Resolver<'_> {
         if !self.setting.counters.contains(&name) {
             let nearest = nearest_counter(name, self.setting.counters);
             let problem = Problem::UnknownCounter { name: shortened(name), nearest };
-            self.tell(origin, counter.span(), problem);
+            self.report(origin, counter.span(), problem);
             return None;
         }
         let unit = name.rsplit('.').next().unwrap_or_default();
@@ -247,7 +247,7 @@ impl Resolver<'_> {
                 message: "is not a count, so it cannot be multiplied by an energy".to_owned(),
                 help: "use a counter that ends in .count, .bytes, .cycles or .clocks",
             };
-            self.tell(origin, counter.span(), problem);
+            self.report(origin, counter.span(), problem);
             return None;
         }
         Some(self.intern(name))
@@ -306,7 +306,7 @@ impl Resolver<'_> {
         if event.mw.is_none() && !event.at_mhz.is_empty() {
             let help = "write mw = ..., at_mhz = [...]: a power, and the rate of events that it is for, in millions a second";
             let at = event.at_mhz[0].span();
-            self.tell(origin, at, bad("`at_mhz` is only allowed together with `mw`".to_owned(), help));
+            self.report(origin, at, bad("`at_mhz` is only allowed together with `mw`".to_owned(), help));
             return None;
         }
         match (&event.pj, &event.mw, &event.sram) {
@@ -316,7 +316,7 @@ impl Resolver<'_> {
                 let rate = self.product(origin, &event.at_mhz)?;
                 if event.at_mhz.is_empty() || rate <= 0.0 {
                     let help = "write at_mhz = [...]: the rate of events that the power is for, in millions a second";
-                    self.tell(
+                    self.report(
                         origin,
                         mw.span(),
                         bad("the energy of an event cannot be computed from a power alone".to_owned(), help),
@@ -333,7 +333,11 @@ impl Resolver<'_> {
                     Some(Access::Write) => Some(array.write()),
                     None => {
                         let message = "the kind of access to the SRAM array is missing".to_owned();
-                        self.tell(origin, sram.span(), bad(message, "write access = \"read\" or \"write\""));
+                        self.report(
+                            origin,
+                            sram.span(),
+                            bad(message, "write access = \"read\" or \"write\""),
+                        );
                         None
                     }
                 }
@@ -341,7 +345,7 @@ impl Resolver<'_> {
             _ => {
                 let message = format!("`{}` needs exactly one energy", shortened(event.counter.get_ref()));
                 let help = "give it one of pj = ..., mw = ... with at_mhz = [...], or sram = { ... }";
-                self.tell(origin, event.counter.span(), bad(message, help));
+                self.report(origin, event.counter.span(), bad(message, help));
                 None
             }
         }
@@ -359,7 +363,7 @@ impl Resolver<'_> {
             (None, Some(sram)) => self.sram(origin, sram).map(|array| array.leakage()),
             _ => {
                 let help = "give it one of mw = ... or sram = { ... }";
-                self.tell(
+                self.report(
                     origin,
                     power.source.span(),
                     bad("static energy needs exactly one power".to_owned(), help),
@@ -372,7 +376,7 @@ impl Resolver<'_> {
             (true, ..) => {
                 let message = "an SRAM array has leakage, not constant switching power".to_owned();
                 let help = "leave out `switching`, or `scaled` and `sram`";
-                self.tell(origin, power.source.span(), bad(message, help));
+                self.report(origin, power.source.span(), bad(message, help));
                 None
             }
             (false, true, _) => {
@@ -408,7 +412,7 @@ impl Resolver<'_> {
             _ => {
                 let help = "give it one of fraction = ... or mw = ...";
                 let message = "a state needs exactly one remaining power".to_owned();
-                self.tell(origin, state.counter.span(), bad(message, help));
+                self.report(origin, state.counter.span(), bad(message, help));
                 None
             }
         };
@@ -423,7 +427,7 @@ impl Resolver<'_> {
                         message: "is not a time".to_owned(),
                         help: "use a counter that ends in .cycles, or in .clocks of noc, l2 or dram",
                     };
-                    self.tell(origin, state.counter.span(), problem);
+                    self.report(origin, state.counter.span(), problem);
                 }
                 return;
             }

@@ -148,7 +148,7 @@ impl DeviceMemory {
     }
 
     /// The host has written bytes.
-    pub fn tell_written(&self, address: u64, bytes: u64) {
+    pub fn notify_written(&self, address: u64, bytes: u64) {
         if let Some(witness) = &self.witness {
             witness.written(self, address, bytes);
         }

@@ -116,7 +116,7 @@ struct Knowledge {
 struct Launch {
     slots: FxHashMap<u64, Slot>,
     blocks: FxHashMap<u32, Knowledge>,
-    told: FxHashMap<u64, FxHashMap<u32, u32>>,
+    released: FxHashMap<u64, FxHashMap<u32, u32>>,
 }
 
 const PAGE: u64 = 4096;
@@ -213,18 +213,18 @@ impl Launch {
         let block = seen.origin.block;
         let own = self.blocks.entry(block).or_insert_with(|| Knowledge { clock: 1, ..Knowledge::default() });
         if seen.how == Touched::Read || (seen.how == Touched::Atomically && seen.learns) {
-            for (&other, &clock) in self.told.get(&seen.address).into_iter().flatten() {
+            for (&other, &clock) in self.released.get(&seen.address).into_iter().flatten() {
                 let known = own.seen.entry(other).or_insert(0);
                 *known = (*known).max(clock);
             }
         }
         if seen.how != Touched::Read {
-            let told = self.told.entry(seen.address).or_default();
+            let released = self.released.entry(seen.address).or_default();
             for (&other, &clock) in &own.seen {
-                let known = told.entry(other).or_insert(0);
+                let known = released.entry(other).or_insert(0);
                 *known = (*known).max(clock);
             }
-            told.insert(block, own.clock);
+            released.insert(block, own.clock);
             own.clock += 1;
         }
     }

@@ -387,7 +387,7 @@ impl Row {
     }
 
     /// Other readings that are worth a line.
-    pub fn told_others(&self) -> impl Iterator<Item = &OtherRow> {
+    pub fn notable_others(&self) -> impl Iterator<Item = &OtherRow> {
         self.others.iter().filter(|other| !other.near && other.judged.verdict != Verdict::NoData)
     }
 }

@@ -220,9 +220,10 @@ fn other_readings_have_verdicts_of_their_own() {
     };
     let row = of(21.9);
     assert_eq!(row.judged.verdict, Direction, "the fixed reading judges");
-    let told: Vec<_> = row.told_others().map(|other| (other.name.as_str(), other.judged.verdict)).collect();
+    let told: Vec<_> =
+        row.notable_others().map(|other| (other.name.as_str(), other.judged.verdict)).collect();
     assert_eq!(told, [("gating", Holds)], "what is within a tenth is not told");
-    assert_eq!(of(22.1).told_others().count(), 2);
+    assert_eq!(of(22.1).notable_others().count(), 2);
     assert_eq!(row.beside, BTreeMap::from([("more".to_owned(), 1.0)]), "readings are not repeated");
     // The direction of another reading is by its own value.
     claim.direction = Predicate::parse("a < 15").expect("a predicate");

@@ -97,7 +97,7 @@ impl Ledger {
                 &scaled,
             );
         }
-        for other in row.told_others() {
+        for other in row.notable_others() {
             let measured = match row.entries.is_empty() {
                 true => other.judged.shown(&row.measured_unit),
                 false => "-".to_owned(),

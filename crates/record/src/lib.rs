@@ -26,7 +26,7 @@ pub use merge::merge;
 pub use part::{Part, Text, traffic_path};
 pub use settings::{Problem, Settings, TechnologyFile, Timing};
 pub use sources::sources;
-pub use techniques::{CORRUPTED, ChosenTechniques, Spoilt, UNNOTICED, unnoticed};
+pub use techniques::{CORRUPTED, ChosenTechniques, Corruption, UNNOTICED, unnoticed};
 
 /// Variable of the environment that names the file of settings.
 pub const SESSION_VARIABLE: &str = "WARPWATT_SESSION";

@@ -102,7 +102,7 @@ impl Device {
     /// The host has written bytes of device memory, or reads them: techniques at the memory controllers of a timed GPU see the lines.
     pub(crate) fn show_copy(&mut self, way: Way, at: u64, bytes: u64) -> Result<(), Error> {
         if way == Way::HostWrite {
-            self.memory.tell_written(at, bytes);
+            self.memory.notify_written(at, bytes);
         }
         let Some(timed_gpu) = &mut self.timed_gpu else { return Ok(()) };
         timed_gpu.gpu.copied(&self.memory, way, at, bytes);

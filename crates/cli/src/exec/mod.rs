@@ -120,8 +120,8 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
     let (mut record, mut texts) =
         merge(inputs, config, energies.map(|energies| &**energies), parts, per_launch, host);
     complete(&mut record, &lost, &ending);
-    let spoilt = target.as_ref().is_some_and(|target| target.timed.techniques.inject.is_some());
-    if spoilt && record.status == Status::Complete {
+    let injected = target.as_ref().is_some_and(|target| target.timed.techniques.inject.is_some());
+    if injected && record.status == Status::Complete {
         record.status = Status::Failed;
         record.diagnostics.push(unnoticed());
     }
@@ -147,7 +147,7 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
         }
     }
     remark(&record, used, &lost, args, console);
-    Ok(code(&record, &ending, spoilt, args, console))
+    Ok(code(&record, &ending, injected, args, console))
 }
 
 /// Runs a program functionally and looks at the traffic of all its processes behind the L2 of a GPU; also gives the program's name.
@@ -308,13 +308,13 @@ fn remark(record: &RunRecord, used: bool, lost: &[u32], args: &ExecArgs, console
 }
 
 /// The program's own code, unless a limit ended it or what a technique stored was found to be wrong.
-fn code(record: &RunRecord, ending: &Ending, spoilt: bool, args: &ExecArgs, console: &Console) -> u8 {
+fn code(record: &RunRecord, ending: &Ending, injected: bool, args: &ExecArgs, console: &Console) -> u8 {
     let wrong = |found: &&Diagnostic| [CORRUPTED, UNNOTICED].contains(&found.code.as_str());
     if let Some(found) = record.diagnostics.iter().find(wrong) {
         // The process that found it has told the rest.
         let message = found.message.lines().next().unwrap_or_default();
         let failure = Failure::new(Exit::CheckFailed, message);
-        let noticed = found.code == CORRUPTED && spoilt;
+        let noticed = found.code == CORRUPTED && injected;
         let help = if noticed { Some(technique::NOTICED.to_owned()) } else { found.help.clone() };
         console.failure(&Failure { help, ..failure });
         return Exit::CheckFailed as u8;

@@ -51,7 +51,7 @@ pub fn combinations(figures: &[(String, Value)]) -> String {
         if name.ends_with("-interaction") {
             text += &format!("{}{}", paragraph(&title, 0), by_combination(figure));
         } else if name.contains("-components-") {
-            text += &format!("\n{}", paragraph(&format!("{title}: {}", meetings(figure)), 0));
+            text += &format!("\n{}", paragraph(&format!("{title}: {}", interactions(figure)), 0));
         }
     }
     text
@@ -87,10 +87,10 @@ fn by_combination(figure: &Value) -> String {
 }
 
 /// Components whose interaction is largest.
-const MEETINGS: usize = 4;
+const LARGEST: usize = 4;
 
 /// Components in which what is saved together differs most from the sum of the parts.
-fn meetings(figure: &Value) -> String {
+fn interactions(figure: &Value) -> String {
     let all = figure["series"].as_array().into_iter().flatten();
     let interaction = all.clone().find(|series| series["name"] == "interaction");
     let values = interaction.and_then(|series| series["values"].as_object()).into_iter().flatten();
@@ -106,7 +106,7 @@ fn meetings(figure: &Value) -> String {
         let alone: Vec<_> = alone.collect();
         format!("{component} {value:+.2} (alone: {})", alone.join(", "))
     };
-    let largest: Vec<_> = found.iter().take(MEETINGS).map(shown).collect();
+    let largest: Vec<_> = found.iter().take(LARGEST).map(shown).collect();
     format!("together minus the sum of the parts, {}", largest.join("; "))
 }
 
@@ -128,7 +128,7 @@ fn table(ledger: &Ledger) -> String {
                 entry.scaled_below.map_or(String::new(), |size| format!("scaled below {}", size.name()));
             line(format!("  {}", entry.name), paper, measured, &entry.judged, scaled);
         }
-        for other in row.told_others() {
+        for other in row.notable_others() {
             let measured = other.judged.shown(&row.measured_unit);
             line(format!("  or {}", other.name), String::new(), measured, &other.judged, String::new());
         }

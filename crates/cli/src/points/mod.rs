@@ -37,7 +37,7 @@ pub fn internal(error: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Internal, error.to_string())
 }
 
-/// Failed points that are told one by one; the log has all of them.
+/// Maximum number of failed points that are listed; the log has all of them.
 const TOLD: usize = 10;
 
 /// Says which points failed, and how to run them alone.

@@ -20,7 +20,7 @@ struct Emitter<'a> {
     out: Emitted,
     /// Targets and reconvergence points as block numbers, converted to indices at the end.
     fixups: Vec<(u32, BlockId)>,
-    meetings: Vec<(u32, BlockId)>,
+    reconvergences: Vec<(u32, BlockId)>,
     tables: Vec<Vec<BlockId>>,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn run(f: &CodedFunction) -> Emitted {
         blocks: &f.blocks,
         out: Emitted { uops: Vec::new(), tables: Vec::new(), calls: Vec::new() },
         fixups: Vec::new(),
-        meetings: Vec::new(),
+        reconvergences: Vec::new(),
         tables: Vec::new(),
     };
     let mut starts = vec![NO_PC; f.blocks.len()];
@@ -61,7 +61,7 @@ pub(super) fn run(f: &CodedFunction) -> Emitted {
     for &(at, b) in &e.fixups {
         e.out.uops[at as usize].target = starts[b.index()];
     }
-    for &(at, b) in &e.meetings {
+    for &(at, b) in &e.reconvergences {
         e.out.uops[at as usize].reconv = starts[b.index()];
     }
     e.out.tables = e.tables.iter().map(|t| t.iter().map(|b| starts[b.index()]).collect()).collect();
@@ -178,7 +178,7 @@ impl Emitter<'_> {
                     }
                     self.fixups.push((at, target));
                     if let Some(meet) = cfg.ipdom(b) {
-                        self.meetings.push((at, meet));
+                        self.reconvergences.push((at, meet));
                     }
                 }
                 self.jump(rest, next, loc);
@@ -191,7 +191,7 @@ impl Emitter<'_> {
                 uop.target = self.tables.len() as u32;
                 self.tables.push(targets.iter().map(|t| threaded[t.index()]).collect());
                 if let Some(meet) = cfg.ipdom(b) {
-                    self.meetings.push((at, meet));
+                    self.reconvergences.push((at, meet));
                 }
             }
             &Term::Ret { loc } => {

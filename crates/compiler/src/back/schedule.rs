@@ -243,7 +243,7 @@ fn order(f: &Function, live: &LiveOut, b: usize, body: &[Inst], limit: i32) -> V
     let mut order = Vec::with_capacity(body.len());
     let mut cycle = 0;
     while !ready.is_empty() {
-        let wanted = |i: usize| !graph.nodes[i].cheap || is_wanted(&graph, &graph.nodes[i], &waiting);
+        let wanted = |i: usize| !graph.nodes[i].cheap || is_needed(&graph, &graph.nodes[i], &waiting);
         let any = ready.iter().any(|&i| wanted(i));
         let best = ready
             .iter()
@@ -293,6 +293,6 @@ fn carried(f: &Function, map: &WordMap, b: usize) -> Vec<(usize, usize)> {
 }
 
 /// A constant is moved into a register only when another instruction waits for nothing but constants.
-fn is_wanted(graph: &Graph, node: &Node, waiting: &[u32]) -> bool {
+fn is_needed(graph: &Graph, node: &Node, waiting: &[u32]) -> bool {
     node.after.iter().any(|&(to, _)| waiting[to as usize] <= graph.nodes[to as usize].cheap_before)
 }

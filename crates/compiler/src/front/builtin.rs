@@ -137,7 +137,7 @@ impl<'a> Lowerer<'a, '_> {
         };
         let outer = std::mem::replace(&mut self.ctx, inner);
         let carry = self.carry.take();
-        let told = self.unit.diagnostics.len();
+        let known = self.unit.diagnostics.len();
 
         self.ctx.names.enter();
         let mut results = Vec::new();
@@ -161,7 +161,7 @@ impl<'a> Lowerer<'a, '_> {
         self.ctx = outer;
         self.carry = carry;
         // A mistake in the library is not the user's, but it must not run.
-        if let Some(problem) = self.unit.diagnostics.drain(told..).next() {
+        if let Some(problem) = self.unit.diagnostics.drain(known..).next() {
             let mut report = form.unsupported();
             report.span = if self.ctx.library { Span::default() } else { form.instr.span };
             report.help = Some(format!("its expansion cannot be compiled: {}", problem.message));

@@ -383,7 +383,7 @@ fn watch(wish: &Wish) {
             continue;
         };
         let Some(core) = slot.as_mut() else { continue };
-        if core.process.asked_to_stop() {
+        if core.process.stop_requested() {
             let error = Error::Interrupted { kernel: "the program".to_owned() };
             let _: Result<()> = core.settle(Err(error));
         }

@@ -210,12 +210,12 @@ unsafe fn tell<T>(
     place: *mut T,
     tell: impl FnOnce(&Core, &Work) -> Option<T>,
 ) -> Result<()> {
-    let told = with(|core| {
+    let value = with(|core| {
         let work = &core.graphs.nodes.get(node)?.work;
         tell(core, work).ok_or(Code::INVALID_VALUE)
     })?;
     // SAFETY: the program's variable; checked for null.
-    unsafe { put(place, told) }
+    unsafe { put(place, value) }
 }
 
 fn kernel_params(core: &Core, node: NodeHandle, work: &Work) -> Option<KernelNodeParams> {

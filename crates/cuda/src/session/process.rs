@@ -103,7 +103,7 @@ impl Process {
     }
 
     /// Whether `exec` has requested the program to stop. The device is stopped as well.
-    pub fn asked_to_stop(&mut self) -> bool {
+    pub fn stop_requested(&mut self) -> bool {
         let wanted = self.board.as_ref().is_some_and(|board| board.stopped().is_some());
         self.obeyed &= wanted;
         if wanted && !self.obeyed {
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!((one.status, one.ptx.len(), one.kernels.len()), (Status::Complete, 1, 0));
         assert_eq!((two.status, two.diagnostics[0].code.as_str()), (Status::Failed, "internal"));
 
-        assert!(!first.asked_to_stop());
+        assert!(!first.stop_requested());
         let board = Board::open(&folder.join(BOARD_FILE)).expect("it is there");
         let wish = first.wish();
         wish.pass_on();
@@ -305,7 +305,7 @@ mod tests {
         board.stop(Stop::Interrupt);
         wish.pass_on();
         assert!(session.options.interrupt.swap(false, Ordering::Relaxed));
-        assert!(second.asked_to_stop() && session.options.interrupt.load(Ordering::Relaxed));
+        assert!(second.stop_requested() && session.options.interrupt.load(Ordering::Relaxed));
         // A program with its own handler continues, and its part records the interrupt.
         first.stop(&device, &Error::Interrupted { kernel: "k".to_owned() });
         let parts = Part::read_all(&folder).expect("they can be read");

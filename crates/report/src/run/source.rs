@@ -193,11 +193,11 @@ fn stall_bar(work: &Work, most: f64) -> String {
         return String::new();
     };
     let sum = work.stalled();
-    let told: Vec<_> =
+    let description: Vec<_> =
         stalls.iter().map(|(reason, cycles)| format!("{reason} {}", count(*cycles as f64))).collect();
     let mut out = format!(
         "<span class=stack title=\"{}\"><span class=bars style=\"width:{:.1}%\">",
-        escape(&told.join(", ")),
+        escape(&description.join(", ")),
         if most > 0.0 { sum / most * 100.0 } else { 0.0 }
     );
     for (reason, cycles) in stalls {

@@ -16,7 +16,7 @@ use crate::console::{Console, check_writable, write_result};
 use crate::exit::{Exit, Failure};
 use crate::gpu::Machine;
 use crate::interrupt;
-use crate::job::{Job, Stop};
+use crate::job::Job;
 use crate::list::find_workload;
 use crate::run::{Target, options};
 use crate::session::{Watch, Watcher, isolated};
@@ -110,10 +110,7 @@ fn lap(
         let watcher = Watcher::new(watch).0.collecting(collector.clone());
         let failed = |error| Failure::device(&error, false);
         let mut device = Device::with(options, Box::new(watcher)).map_err(failed)?;
-        let verdict = job.execute(&mut device).map_err(|stop| match stop {
-            Stop::Device { error, .. } => failed(error),
-            Stop::Io(message) | Stop::Request(message) => Failure::new(Exit::Io, message),
-        })?;
+        let verdict = job.run(&mut device)?;
         if let Some(failure) = verdict.failures.first() {
             return Err(Failure::new(Exit::CheckFailed, format!("{}: {failure}", job.name())));
         }

@@ -14,7 +14,7 @@ use warpwatt_runtime::{Device, Profile, SymbolProfile, Techniques, Traffic, Want
 use crate::args::Execution;
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
-use crate::job::{Job, Stop, read_text};
+use crate::job::{Job, read_text};
 use crate::run::options;
 use crate::session::{Watch, Watcher};
 
@@ -180,7 +180,7 @@ pub fn collect<R>(
 ) -> Result<R, Failure> {
     let mut device = functional(&Execution::default(), config, flag)?;
     let log = device.note_traffic(config, &job.name());
-    execute(job, &mut device)?;
+    job.run(&mut device)?;
     Ok(device.with_traffic(&log, look))
 }
 
@@ -195,7 +195,7 @@ fn count(
     let execution = Execution { max_registers, no_predication, ..Execution::default() };
     let mut device = functional(&execution, config, flag)?;
     device.count_instructions(&job.name());
-    execute(job, &mut device)?;
+    job.run(&mut device)?;
     Ok(device.counted_instructions().cloned().unwrap_or_default())
 }
 
@@ -204,13 +204,4 @@ fn functional(execution: &Execution, config: &Config, flag: &Arc<AtomicBool>) ->
     options.limit_to(config);
     let (watcher, _) = Watcher::new(Watch { silent: true, ..Watch::default() });
     Device::with(options, Box::new(watcher)).map_err(|error| Failure::device(&error, false))
-}
-
-fn execute(job: &Job, device: &mut Device) -> Result<(), Failure> {
-    let ended = job.execute(device).map_err(|stop| match stop {
-        Stop::Device { error, .. } => Failure::device(&error, false),
-        Stop::Io(message) => Failure::new(Exit::Io, message),
-        Stop::Request(message) => Failure::new(Exit::BadInput, message),
-    });
-    ended.map(|_| ())
 }

@@ -15,7 +15,7 @@ use crate::console::{Console, check_writable, write_result};
 use crate::exit::{Exit, Failure};
 use crate::gpu::Machine;
 use crate::interrupt;
-use crate::job::{Job, Stop};
+use crate::job::Job;
 use crate::list::find_workload;
 use crate::points::progress::Progress;
 use crate::run::{Target, cores, options};
@@ -156,10 +156,7 @@ fn run(task: &Task, target: Option<&Target>, flag: &Arc<AtomicBool>) -> Result<F
         let (watcher, _) = Watcher::new(Watch { silent: true, ..Watch::default() });
         let failed = |error| Failure::device(&error, false);
         let mut device = Device::with(options, Box::new(watcher)).map_err(failed)?;
-        let verdict = job.execute(&mut device).map_err(|stop| match stop {
-            Stop::Device { error, .. } => failed(error),
-            Stop::Io(message) | Stop::Request(message) => Failure::new(Exit::Io, message),
-        })?;
+        let verdict = job.run(&mut device)?;
         let log = device.log();
         let thread_instructions = log.iter().map(|launch| launch.thread_instructions).sum();
         let busy = target.map(|target| {

@@ -18,13 +18,40 @@ pub struct FilePosition {
     pub column: u32,
 }
 
-/// Something wrong with parameters, and where.
+/// A problem that can be explained to the user.
+pub trait Explain {
+    fn message(&self) -> String;
+    /// What to do about it.
+    fn help(&self) -> String;
+}
+
+/// A problem, and its position in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Error {
+pub struct Located<P> {
     /// `None` if it is not from a file.
     pub place: Option<FilePosition>,
-    pub problem: Problem,
+    pub problem: P,
 }
+
+impl<P> From<P> for Located<P> {
+    fn from(problem: P) -> Located<P> {
+        Located { place: None, problem }
+    }
+}
+
+impl<P: Explain> fmt::Display for Located<P> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if let Some(FilePosition { file, line, column }) = &self.place {
+            write!(f, "{file}:{line}:{column}: ")?;
+        }
+        write!(f, "{}; {}", self.problem.message(), self.problem.help())
+    }
+}
+
+impl<P: Explain + fmt::Debug> std::error::Error for Located<P> {}
+
+/// An error in parameters.
+pub type Error = Located<Problem>;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Problem {
@@ -184,22 +211,15 @@ impl Problem {
     }
 }
 
-impl From<Problem> for Error {
-    fn from(problem: Problem) -> Error {
-        Error { place: None, problem }
+impl Explain for Problem {
+    fn message(&self) -> String {
+        Problem::message(self)
+    }
+
+    fn help(&self) -> String {
+        Problem::help(self)
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        if let Some(FilePosition { file, line, column }) = &self.place {
-            write!(f, "{file}:{line}:{column}: ")?;
-        }
-        write!(f, "{}; {}", self.problem.message(), self.problem.help())
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// The key that was probably meant. A key without its front, such as `l1d.mshrs`, is found if it is the end of one key only.
 fn nearest_key(word: &str) -> Option<&'static str> {

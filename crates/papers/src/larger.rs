@@ -61,11 +61,10 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use warpwatt_results::{Inputs, Reading, Status, Values};
-
     use super::*;
     use crate::claims;
-    use crate::point::{POINT_SCHEMA, PointEnergy, PointHost, PointRecord, Points};
+    use crate::point::{PointEnergy, PointRecord, Points};
+    use crate::samples;
 
     fn e2mc() -> &'static Paper {
         crate::find("e2mc").expect("a paper")
@@ -73,30 +72,16 @@ mod tests {
 
     /// A run of a hundred lines; numbers differ by variant.
     fn point(variant: usize) -> PointRecord {
-        let counters: Values = [
-            ("mc.filled.count", 100),
-            ("mc.written.count", 0),
-            ("mc.encoded.bytes", 6400 + variant as u64),
-            ("mc.filled_bursts.count", 240 + variant as u64),
-            ("mc.written_bursts.count", 0),
-        ]
-        .map(|(name, count)| (name.to_owned(), Reading::Count(count)))
-        .into_iter()
-        .collect();
-        PointRecord {
-            schema: POINT_SCHEMA.to_owned(),
-            key: String::new(),
-            status: Status::Complete,
-            inputs: Inputs::default(),
-            check: None,
-            cycles: 1000 + variant as u64,
-            warp_instructions: 1,
-            thread_instructions: 32,
-            counters,
-            energy: PointEnergy { total_j: 2.0, ..PointEnergy::default() },
-            kernels: Vec::new(),
-            host: PointHost { wall_seconds: 0.0 },
-        }
+        let variant = variant as u64;
+        let counters = samples::counters(&[
+            ("mc.filled.count", &[100]),
+            ("mc.written.count", &[0]),
+            ("mc.encoded.bytes", &[6400 + variant]),
+            ("mc.filled_bursts.count", &[240 + variant]),
+            ("mc.written_bursts.count", &[0]),
+        ]);
+        let energy = PointEnergy { total_j: 2.0, ..PointEnergy::default() };
+        PointRecord { counters, energy, ..samples::point(1000 + variant) }
     }
 
     fn measures(variants: &[&'static Variant]) -> Measures {

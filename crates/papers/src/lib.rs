@@ -21,6 +21,8 @@ mod number;
 mod paper;
 mod point;
 mod predicate;
+#[cfg(test)]
+mod samples;
 mod size;
 mod suite;
 mod value;

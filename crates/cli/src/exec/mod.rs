@@ -97,17 +97,7 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
     let parts = parts.map_err(|error| Failure::io("read", folder.path(), &error))?;
     let config = target.as_ref().map(|target| &target.timed.config);
     let energies = target.as_ref().map(|target| &target.technology.energies);
-    let mut inputs = Inputs {
-        workload: None,
-        size: None,
-        program: Some(program.words()),
-        seed: None,
-        ptx_sha256: String::new(),
-        launch_sha256: None,
-        gpu: None,
-        techniques: Vec::new(),
-        technology: None,
-    };
+    let mut inputs = Inputs { program: Some(program.words()), ..Inputs::default() };
     if let Some(target) = &target {
         target.describe(&mut inputs);
     }
@@ -361,20 +351,15 @@ mod tests {
     use super::*;
 
     fn last_word(diagnostics: &[(&str, Severity)], own: u8, fail: bool) -> u8 {
-        let inputs = Inputs {
-            workload: None,
-            size: None,
-            program: None,
-            seed: None,
-            ptx_sha256: String::new(),
-            launch_sha256: None,
-            gpu: None,
-            techniques: Vec::new(),
-            technology: None,
-        };
         let host = Meter::start().host(Level::detect(), 1);
-        let mut record =
-            RunRecord::new(warpwatt_record::tool(), inputs, Vec::new(), &Sums::default(), None, host);
+        let mut record = RunRecord::new(
+            warpwatt_record::tool(),
+            Inputs::default(),
+            Vec::new(),
+            &Sums::default(),
+            None,
+            host,
+        );
         record.diagnostics = diagnostics
             .iter()
             .map(|&(code, severity)| Diagnostic {

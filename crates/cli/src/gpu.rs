@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `gpu show`, `list gpus`, and the GPU that `--gpu` and `--set` ask for.
+//! `gpu show`, `list gpus`, and the GPU that `--gpu` and `--set` select.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -100,13 +100,13 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// A GPU by name or file. What is not possible together is looked for once all settings are made.
+/// A GPU by name or file. Combinations are checked once all settings are applied.
 fn find(gpu: &str, settings: &[String]) -> Result<GpuFile, Failure> {
     let mut file = read(gpu)?;
     let (techniques, own): (Vec<_>, Vec<_>) =
         settings.iter().map(String::as_str).partition(|setting| technique::setting(setting).is_some());
     for setting in &own {
-        // What the value rested on was said about another one.
+        // The reason belongs to the previous value.
         file.reasons.remove(setting.split('=').next().unwrap_or_default().trim());
     }
     let about_techniques = techniques.into_iter().map(|setting| UsageProblem {
@@ -156,7 +156,7 @@ pub fn failure(errors: &[Error]) -> Failure {
     Failure::several(errors.iter().cloned().map(usage_problem).collect())
 }
 
-/// Makes a setting, or says what is wrong with it.
+/// Applies a setting, or returns its problem.
 pub fn apply_told(config: &mut Config, setting: &str) -> Result<(), UsageProblem> {
     apply(config, setting).map_err(usage_problem)
 }

@@ -28,7 +28,7 @@ pub struct Missing {
     pub counts: Option<WantedCounts>,
 }
 
-/// Gives techniques what they ask for by the name of a file.
+/// Provides techniques with the profiles that they name as files.
 pub fn read(techniques: &mut Techniques) -> Result<Missing, Failure> {
     let mut missing = Missing::default();
     if let Some(wanted) = techniques.wanted_profile().filter(|_| techniques.symbols.is_none()) {
@@ -127,7 +127,7 @@ impl Known {
     }
 }
 
-/// Gives techniques the profiles that they ask for, by a functional run where no file is named. Returns the symbols that a run for entropy codes found.
+/// Provides techniques with the profiles that they need, by a functional run if no file is named. Returns the symbols that a run for entropy codes found.
 pub fn provide(
     known: &Known,
     job: &Job,
@@ -171,7 +171,7 @@ pub fn provide(
     Ok(found)
 }
 
-/// Runs a job functionally and looks at its traffic.
+/// Runs a job functionally and records its traffic.
 pub fn collect<R>(
     job: &Job,
     config: &Config,

@@ -2,7 +2,7 @@
 //! Reproducers: a folder with the PTX text, the memory as one launch finds it, and a launch file that repeats this launch.
 //!
 //! Runs are deterministic, so nothing is recorded while they last: to save a launch, the job is repeated up to that launch,
-//! and memory is taken as it stands there.
+//! and memory is captured at that point.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -57,7 +57,7 @@ struct SavedGpu {
     techniques: ChosenTechniques,
 }
 
-/// Where a reproducer goes.
+/// Folder of a reproducer.
 pub enum Saved<'a> {
     /// Exactly here; the folder must not exist yet.
     Folder(&'a Path),

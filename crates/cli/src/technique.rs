@@ -13,7 +13,7 @@ use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure, UsageProblem};
 use crate::table::paragraph;
 
-/// What to say when verification has found what was injected.
+/// The message when verification has detected the injected fault.
 pub const NOTICED: &str = "this is the bit that `--inject-fault` flipped: the error was detected";
 
 impl From<TechniqueError> for UsageProblem {
@@ -117,7 +117,7 @@ fn find(name: &str) -> Result<&'static Technique, Failure> {
     })
 }
 
-/// A technique as it is without settings.
+/// A technique with its default settings.
 fn usual(info: &Technique) -> Result<Techniques, Failure> {
     let mut techniques = Techniques::default();
     techniques.with(info.name).map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;

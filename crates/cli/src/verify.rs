@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `verify`: runs workloads at their sizes and seeds, functional and timed, and compares outputs with the references and runs with
-//! what the table of workloads says about them.
+//! their properties in the table of workloads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -196,7 +196,7 @@ fn busy(log: &[LaunchRecord], sms: u32, schedulers: u32, launch_cycles: u32) -> 
     Busy { with_warps: share(active, cycles), issued: share(issued, cycles * u64::from(schedulers)) }
 }
 
-/// What the table says about full SMs, if it is not so.
+/// The contradiction with the table's entry about full SMs, if any.
 fn misfit(fill: Fill, with_warps: f64, size: Size) -> Option<String> {
     let full = with_warps >= Fill::LEAST;
     match fill {

@@ -278,7 +278,7 @@ pub struct SweepArgs {
 }
 
 impl EngineArgs {
-    /// As on a command line, for messages that say how to go on.
+    /// As on a command line, for messages that suggest how to continue.
     pub fn words(&self) -> String {
         let mut text = String::new();
         if self.engine == Engine::Slurm {

@@ -445,7 +445,7 @@ pub struct ExecArgs {
     #[command(flatten)]
     pub execution: Execution,
 
-    /// Compute capability that the program is told
+    /// Compute capability that the program sees
     #[arg(long, value_name = "M.N", default_value = "7.5", value_parser = parse_capability)]
     pub capability: u32,
 

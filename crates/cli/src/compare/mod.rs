@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `compare`: what two run records say beside each other: inputs that differ, cycles, energy, and the counters that moved.
+//! `compare`: two run records side by side: inputs that differ, cycles, energy, and the counters that changed.
 
 mod difference;
 mod inputs;

@@ -140,7 +140,7 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
     Ok(code(&record, &ending, injected, args, console))
 }
 
-/// Runs a program functionally and looks at the traffic of all its processes behind the L2 of a GPU; also gives the program's name.
+/// Runs a program functionally and records the traffic of all its processes behind the L2 of a GPU; also returns the program's name.
 pub fn traffic<R>(
     command: &[OsString],
     machine: &Machine,
@@ -257,7 +257,7 @@ fn settings(args: &ExecArgs, target: Option<&Target>, console: &Console) -> Resu
     })
 }
 
-/// Adds what the processes could not say of themselves.
+/// Adds data that the processes do not have.
 fn complete(record: &mut RunRecord, lost: &[u32], ending: &Ending) {
     let note = |code: &str, message: String| Diagnostic {
         code: code.to_owned(),
@@ -301,7 +301,7 @@ fn remark(record: &RunRecord, used: bool, lost: &[u32], args: &ExecArgs, console
 fn code(record: &RunRecord, ending: &Ending, injected: bool, args: &ExecArgs, console: &Console) -> u8 {
     let wrong = |found: &&Diagnostic| [CORRUPTED, UNNOTICED].contains(&found.code.as_str());
     if let Some(found) = record.diagnostics.iter().find(wrong) {
-        // The process that found it has told the rest.
+        // The process that found it has reported the details.
         let message = found.message.lines().next().unwrap_or_default();
         let failure = Failure::new(Exit::CheckFailed, message);
         let noticed = found.code == CORRUPTED && injected;
@@ -320,7 +320,7 @@ fn code(record: &RunRecord, ending: &Ending, injected: bool, args: &ExecArgs, co
         .find(|found| found.severity == Severity::Error && found.code != "interrupted");
     match failed {
         Some(found) if args.fail_on_fault => {
-            // The process that it happened in has told the rest.
+            // The process in which it occurred has reported the details.
             let headline = found.message.lines().next().unwrap_or_default();
             console
                 .failure(&Failure::new(Exit::Fault, format!("a kernel of the program failed: {headline}")));

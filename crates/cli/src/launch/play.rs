@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Carries out a launch file on a device: takes the buffers, then goes through the steps.
+//! Executes a launch file on a device: allocates the buffers, then runs the steps.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ pub enum PlayError {
     Device { line: u32, error: Error },
     #[error("cannot {verb} {}: {error}", path.display())]
     File { line: u32, verb: &'static str, path: PathBuf, error: std::io::Error },
-    /// The file asks for something that does not fit.
+    /// The file requests something that does not fit.
     #[error("{message}")]
     Request { line: u32, message: String },
 }

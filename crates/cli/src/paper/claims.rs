@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `list claims`: what papers say, how it is read, and what it is judged by, before anything is run.
+//! `list claims`: the claims of papers, their readings and rules, independent of any run.
 
 use serde_json::{Value, json};
 use warpwatt_base::suggest;

@@ -43,7 +43,7 @@ pub fn files(ledgers: &[&Ledger], out: &Path, console: &Console) {
     console.summary(&text);
 }
 
-/// What combinations come to, and where their parts meet.
+/// Savings of combinations, and the components in which their parts interact.
 pub fn combinations(figures: &[(String, Value)]) -> String {
     let mut text = String::new();
     for (name, figure) in figures {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Runs the points that are not there yet, several at a time, and keeps each as soon as it is done.
+//! Runs the missing points, several at a time, and stores each as soon as it is done.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use crate::console::Console;
 use crate::exit::Failure;
 use crate::profile::Known;
 
-/// What there is when all points were gone through.
+/// The outcome after all points were processed.
 pub struct Outcome {
     /// For each task, in their order.
     pub records: Vec<Option<PointRecord>>,
@@ -59,7 +59,7 @@ pub fn run(
             progress.begin(name);
             let started = Instant::now();
             let result = run::run(task, &known, flag);
-            // What cannot be kept ends it all: what comes after would be lost as well.
+            // A result that cannot be stored ends the run: later results would be lost as well.
             let kept = result.as_ref().map_or(Ok(()), |record| folder.keep(record));
             let seconds = started.elapsed().as_secs_f64();
             progress.end(name, seconds, result.is_ok());

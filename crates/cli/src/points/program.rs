@@ -15,7 +15,7 @@ use super::own;
 use super::run::Missing;
 use super::task::Task;
 
-/// Time between two looks at the program.
+/// Interval at which the program is polled.
 const LOOK: Duration = Duration::from_millis(20);
 /// Lines of the program's output that are shown when it failed.
 const TOLD: usize = 3;

@@ -101,7 +101,7 @@ fn attempt(
     Ok(document)
 }
 
-/// What papers ask about the codes of a technique, beside its counters: the best ratio of any code for 16-bit symbols in the lines that moved, and the
+/// Measures of the codes of a technique that papers need, beside its counters: the best ratio of any code for 16-bit symbols in the lines that moved, and the
 /// length of the prefix of values without a codeword.
 fn about_codes(bound: Option<f64>, techniques: &Techniques) -> Values {
     let mut values = Values::default();

@@ -223,7 +223,7 @@ mod tests {
             messages,
             [
                 "`gating` of `warped-compression` is given twice",
-                "`warped-compression` is given twice",
+                "`warped-compression` is asked for twice",
                 "there is no technique `wrapped`",
                 "`technique.warped-compression.gating` has no value",
                 "`technique.gating` names no parameter",

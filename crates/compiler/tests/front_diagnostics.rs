@@ -73,7 +73,7 @@ fn unsupported_forms_are_named() {
 
 #[test]
 fn registers_of_the_wrong_type_are_told_apart() {
-    says("add.s32 %r1, %rd2, %r3;", "ptx-type", "`%rd2` is a .b64 register, the instruction wants .s32");
+    says("add.s32 %r1, %rd2, %r3;", "ptx-type", "`%rd2` is a .b64 register, but the instruction needs .s32");
     says("add.s32 %f1, %r2, %r3;", "ptx-type", "`%f1` is a .f32 register");
     says("add.f32 %f1, %s2, %f3;", "ptx-type", "`%s2` is a .s32 register");
     says("add.s32 %r1, %p1, 2;", "ptx-type", "`%p1` is a .pred register");

@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(read(&[ONE, ONE]), Err(ClaimError::Twice("a.b".to_owned())));
         let said = |from: &str, to: &str| read(&[&ONE.replace(from, to)]).expect_err("a mistake").to_string();
         assert!(said("unit", "units").contains("units"));
-        assert!(said("a.b > 1", "a.b >").contains("ends where a value should be"));
+        assert!(said("a.b > 1", "a.b >").contains("ends without a value"));
         assert!(said("value = 2", "value = \"rises\"").contains("an ordering has words"));
         assert!(said("value = 2", "value = { a = [1, 2] }").contains("every row of a table"));
         assert!(said("value = 2", "value = { a = 1 }\nlimit = \"less than\"").contains("only a number"));

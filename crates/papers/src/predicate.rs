@@ -310,14 +310,14 @@ mod tests {
     #[test]
     fn texts_that_are_no_predicates_are_refused() {
         let said = |text: &str| Predicate::parse(text).expect_err(text).to_string();
-        assert!(said("").contains("ends where a value should be"));
-        assert!(said("a >").contains("ends where a value should be"));
-        assert!(said("a > and").contains("has `and` where a value should be"));
-        assert!(said("a > %").contains("has `%` where a value should be"));
-        assert!(said("a > 1.2.3").contains("has `1.2.3`"));
+        assert!(said("").contains("ends without a value"));
+        assert!(said("a >").contains("ends without a value"));
+        assert!(said("a > and").contains("unexpected `and`"));
+        assert!(said("a > %").contains("unexpected `%`"));
+        assert!(said("a > 1.2.3").contains("unexpected `1.2.3`"));
         assert!(said("a").contains("compares nothing"));
         assert!(said("a < 1 and b.c").contains("compares nothing"));
-        assert!(said("a < 1 b.c < 2").contains("goes on with `b.c`"));
-        assert!(said("a < 1 é").contains("goes on with `é`"));
+        assert!(said("a < 1 b.c < 2").contains("unexpected `b.c`"));
+        assert!(said("a < 1 é").contains("unexpected `é`"));
     }
 }

@@ -56,7 +56,7 @@ fn a_configuration_of_another_simulator_becomes_a_gpu() {
     );
     warpwatt(&["run", "vecadd@tiny", "--gpu", &gpu]).expect(0);
     let empty = folder.file("empty.config", "\n");
-    warpwatt(&["gpu", "import", &empty]).expect(3).says("there is no option in it");
+    warpwatt(&["gpu", "import", &empty]).expect(3).says("the file contains no option");
 }
 
 #[test]

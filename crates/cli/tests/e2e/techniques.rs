@@ -60,7 +60,7 @@ fn mistakes_are_told_with_what_to_do() {
         .says("asked for twice")
         .says("all its parameters at once");
     let set = |text: &str| run(&["--set", text]).expect(2);
-    set("technique.warped-compression.gating").says("gives no value").says("technique.NAME.parameter=value");
+    set("technique.warped-compression.gating").says("has no value").says("technique.NAME.parameter=value");
     set("technique.gating=on").says("names no parameter");
     with("warped-compression:gating=off,compression=off").says("does nothing").says("switch one of them on");
     run(&["--with", NAME, "--set", "sm.rf.sub_banks=4"])

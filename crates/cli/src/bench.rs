@@ -21,7 +21,7 @@ use crate::list::find_workload;
 use crate::run::{Target, options};
 use crate::session::{Watch, Watcher, isolated};
 use crate::summary::techniques;
-use crate::table::{Table, grouped};
+use crate::table::{Table, grouped, paragraph};
 
 /// What one run of a workload did, and how long its launches took.
 struct Lap {
@@ -154,14 +154,15 @@ fn report(
         (None, _) | (_, 1) => format!("{machine}one core"),
         (Some(_), threads) => format!("{machine}{threads} threads for the timed runs"),
     };
-    console.summary(&format!(
-        "\nsize {}, {threads}, {}, median of {} run{}; only time in launches counts; peak memory {:.0} MB\n",
+    let how = format!(
+        "size {}, {threads}, {}, median of {} run{}; only time in launches counts; peak memory {:.0} MB",
         args.size,
         Level::detect().name(),
         args.repeat,
         if args.repeat == 1 { "" } else { "s" },
         warpwatt_record::usage().1 as f64 * 1e-6
-    ));
+    );
+    console.summary(&format!("\n{}", paragraph(&how, 0)));
     Ok(())
 }
 

@@ -245,8 +245,8 @@ fn table(file: &GpuFile) -> String {
         }
     }
     if let Some(rest) = &file.rest {
-        let _ =
-            writeln!(out, "\nParameters that {name} does not list are those of {}: {rest}.", file.inherits);
+        let text = format!("Parameters that {name} does not list are those of {}: {rest}.", file.inherits);
+        out += &format!("\n{}", paragraph(&text, 0));
     }
     match differences(&reference, config).len() {
         0 => {}

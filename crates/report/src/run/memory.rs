@@ -94,6 +94,8 @@ const MEMORY_WIDTH: f64 = 150.0;
 const HEIGHT: f64 = 64.0;
 const STEP: f64 = 84.0;
 
+const _: () = assert!(MEMORY + MEMORY_WIDTH <= WIDTH);
+
 /// Upper edge of a row of caches.
 fn row(place: usize) -> f64 {
     10.0 + STEP * place as f64
@@ -108,7 +110,6 @@ fn chart(scope: &Scope) -> String {
     if let Some(energy) = scope.joules_of(&["network"]) {
         chart.svg.text(network, row(2) + 40.0, "middle", "tick", &joules(energy));
     }
-    debug_assert!(MEMORY + MEMORY_WIDTH <= WIDTH);
     chart
         .svg
         .finish(

@@ -25,7 +25,7 @@ pub struct Imported {
     pub unmapped: Vec<Unmapped>,
 }
 
-/// An option that could not be taken over.
+/// An option that could not be imported.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unmapped {
     pub line: usize,
@@ -56,7 +56,7 @@ pub fn import(text: &str, name: &str) -> Result<Imported, String> {
             out.unmapped.push(Unmapped { line: *line, option: format!("{option} {value}"), reason });
         };
         match map(option, value, &all) {
-            None => refuse("no counterpart here".to_owned()),
+            None => refuse("no counterpart in warpwatt".to_owned()),
             Some(Err(reason)) => refuse(reason),
             Some(Ok(settings)) => {
                 let bad = settings.iter().find(|(key, value)| config.set(key, value).is_err());
@@ -502,7 +502,7 @@ fn written(
         });
     }
     if !unmapped.is_empty() {
-        out.push_str("\n# Not taken over:\n");
+        out.push_str("\n# Not imported:\n");
         for Unmapped { line, option, reason } in unmapped {
             let _ = writeln!(out, "#   line {line}: {option}: {reason}");
         }

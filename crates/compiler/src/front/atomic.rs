@@ -3,7 +3,7 @@
 
 use warpwatt_isa::{AtomOp, MemAttr, Op, Order, Scope};
 use warpwatt_ptx::Diagnostic;
-use warpwatt_ptx::ast::{Operand, OperandKind, Scalar};
+use warpwatt_ptx::ast::{Operand, OperandKind, Scalar, Space};
 use warpwatt_ptx::words::{Mod, Opcode};
 
 use super::build::{Dst, Lowerer, imm, inst};
@@ -83,31 +83,12 @@ impl<'a> Lowerer<'a, '_> {
         let sources = if op == AtomOp::Cas { 2 } else { 1 };
         let first = usize::from(has_result);
         let operands = form.operands(first + 1 + sources, first + 2 + sources)?;
-        let place = self.place(&operands[first], space)?;
-        let AccessTarget::Memory { base, off, frame, space, bank } = place else {
-            return Err(Diagnostic::error(
-                "ptx-space",
-                operands[first].span,
-                "atomic operations on parameters are not possible",
-            )
-            .with_help("use global or shared memory"));
-        };
-        if matches!(space, warpwatt_isa::Space::Const | warpwatt_isa::Space::Local) {
-            return Err(form.unsupported());
-        }
-        let mem = MemAttr {
-            space,
-            bank,
-            vec: 1,
-            order: order.unwrap_or(Order::Relaxed),
-            scope: scope.unwrap_or(Scope::Gpu),
-            ..MemAttr::default()
-        };
-        let sub = warpwatt_isa::Sub::Atom(op);
+        let mut access = self.atomic_access(form, &operands[first], space, ty)?;
+        access.mem.order = order.unwrap_or(Order::Relaxed);
+        access.mem.scope = scope.unwrap_or(Scope::Gpu);
+        access.sub = warpwatt_isa::Sub::Atom(op);
         let unused = matches!(operands[0].kind, OperandKind::Sink);
         let plain = !has_result || (unused && !matches!(op, AtomOp::Exch | AtomOp::Cas));
-        let access =
-            Inst { mem, sub, off, frame, guard: self.guard, ..inst(Op::Red, types::ty(ty), &[base]) };
         if vec > 1 {
             let result = (!plain).then_some(&operands[0]);
             return self.atomic_vector(access, ty, vec, result, &operands[first + 1]);
@@ -127,6 +108,29 @@ impl<'a> Lowerer<'a, '_> {
             self.set(d, old);
         }
         Ok(())
+    }
+
+    /// A reduction on memory that can have one, without its operation and values.
+    fn atomic_access(
+        &mut self,
+        form: &Form<'a>,
+        operand: &Operand,
+        space: Option<Space>,
+        ty: Scalar,
+    ) -> Lower<Inst> {
+        let AccessTarget::Memory { base, off, frame, space, bank } = self.place(operand, space)? else {
+            return Err(Diagnostic::error(
+                "ptx-space",
+                operand.span,
+                "atomic operations on parameters are not possible",
+            )
+            .with_help("use global or shared memory"));
+        };
+        if matches!(space, warpwatt_isa::Space::Const | warpwatt_isa::Space::Local) {
+            return Err(form.unsupported());
+        }
+        let mem = MemAttr { space, bank, vec: 1, ..MemAttr::default() };
+        Ok(Inst { mem, off, frame, guard: self.guard, ..inst(Op::Red, types::ty(ty), &[base]) })
     }
 
     /// `access` on each element of a vector: every element is atomic by itself, not the vector.

@@ -127,7 +127,7 @@ fn what_is_not_a_result_is_refused() {
     let folder = Folder::new("bad");
     let refused =
         |folder: &Folder| warpwatt_report::write(&folder.0).expect_err("it is no result").to_string();
-    assert!(refused(&folder).contains("holds no points"));
+    assert!(refused(&folder).contains("contains no points"));
     folder.put("ledger.json", &json!({ "schema": "other" }));
     assert!(refused(&folder).contains("ledger.json is not a ledger"));
     folder.put("ledger.json", &ledger("p"));

@@ -135,7 +135,7 @@ fn a_fault_that_nothing_notices_is_a_failure() {
     let base = ["run", "--launch", &launch, "--with", NAME];
     warpwatt(&base).expect(0);
     let ran = warpwatt(&[&base[..], &["--inject-fault", "rf", "--json", "-"]].concat());
-    let ran = ran.expect(1).says("was not detected").says("nothing was stored and read again");
+    let ran = ran.expect(1).says("was not detected").says("nothing was stored and read back");
     let record = ran.json();
     assert_eq!(
         (&record["status"], &record["diagnostics"][0]["code"]),

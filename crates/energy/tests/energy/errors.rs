@@ -145,7 +145,7 @@ fn a_state_needs_a_counter_of_time() {
     let said = message(&power("counter = \"rf.reads.count\", fraction = 0.5"));
     assert!(said.contains("`rf.reads.count` is not a time"), "{said}");
     let said = message(&power("counter = \"lsu.busy.cycles\""));
-    assert!(said.contains("what power is left"), "{said}");
+    assert!(said.contains("exactly one remaining power"), "{said}");
 }
 
 #[test]

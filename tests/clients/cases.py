@@ -133,7 +133,7 @@ CASES += [
     ),
     # numba puts what it links into another order every time, so the text that it loads differs from run to run.
     python("numba-linked", "numba_kernels.py", "reduce", "grid", out=["reduce", "grid"], kernels=2),
-    program("double_free", err=["^warpwatt: cudaFree answers 1 .*double free: the block at 0x"]),
+    program("double_free", err=["^warpwatt: cudaFree returns 1 .*double free: the block at 0x"]),
     # A kernel that fails is not lost if the program looks away.
     program(
         "ignored_fault",
@@ -156,7 +156,7 @@ CASES += [
         ["endless"],
         code=5,
         flags=("--limit-loop", "1000000"),
-        err=[r"^error: .*endless.* was stopped: the limit of 1000000 .* \(`--limit-loop`\) is reached"],
+        err=[r"^error: .*endless.* was stopped at the limit of 1000000 .* \(`--limit-loop`\)"],
         quiet=False,
     ),
     # Tensor cores: the instruction and its line, and what to try.

@@ -73,7 +73,7 @@ def complaint(case, mode, code, out, err, text, checked=False):
         if not re.search(pattern, err, re.M):
             return f"/{pattern}/ is not on standard error"
     # Programs provoke errors on purpose, and each is named once; anything else that the libraries say is a mistake of theirs.
-    said = [line for line in err.splitlines() if line.startswith("warpwatt:") and " answers " not in line]
+    said = [line for line in err.splitlines() if line.startswith("warpwatt:") and " returns " not in line]
     if case.quiet and said:
         return f"the libraries had something to say: {said[0]}"
     if case.code == 125:

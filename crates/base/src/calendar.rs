@@ -7,7 +7,7 @@
 //!
 //! Boards that share one present lie cycle by cycle beside each other, so that time passes for all of them at once.
 
-/// Cycles, from the present on, that are told apart.
+/// Cycles from the current one on that are represented individually.
 pub const HORIZON: u64 = 64;
 
 /// Resources that a board has room for.
@@ -62,7 +62,7 @@ impl<const N: usize> Boards<N> {
         }
     }
 
-    /// What was beyond the horizon comes into sight.
+    /// Bookings beyond the horizon move into the represented cycles.
     #[cold]
     fn uncover(&mut self, before: u64) {
         let in_sight = (before + HORIZON).max(self.now);

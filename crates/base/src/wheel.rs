@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A timing wheel: events by cycle, with a word of bits that finds the next one and a heap for the far future.
 //!
-//! Events of one cycle come out together, in the order in which they went in.
+//! Events of one cycle are returned together, in the order of insertion.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -106,7 +106,7 @@ impl<T: Copy> Wheel<T> {
         self.slots[slot].clear();
     }
 
-    /// Moves the present on, and what has come near from the heap to the wheel.
+    /// Advances the current cycle, and moves events that are now near from the heap to the wheel.
     #[inline(always)]
     fn turn(&mut self, now: u64) {
         debug_assert!(now > self.now && self.next().is_none_or(|next| next >= now));

@@ -16,12 +16,12 @@ use crate::console::{Console, check_writable, write_result};
 use crate::exit::{Exit, Failure};
 use crate::gpu::Machine;
 use crate::interrupt;
-use crate::job::{Job, Stop};
+use crate::job::Job;
 use crate::list::find_workload;
 use crate::run::{Target, options};
 use crate::session::{Watch, Watcher, isolated};
 use crate::summary::techniques;
-use crate::table::{Table, grouped};
+use crate::table::{Table, grouped, paragraph};
 
 /// What one run of a workload did, and how long its launches took.
 struct Lap {
@@ -110,10 +110,7 @@ fn lap(
         let watcher = Watcher::new(watch).0.collecting(collector.clone());
         let failed = |error| Failure::device(&error, false);
         let mut device = Device::with(options, Box::new(watcher)).map_err(failed)?;
-        let verdict = job.execute(&mut device).map_err(|stop| match stop {
-            Stop::Device { error, .. } => failed(error),
-            Stop::Io(message) | Stop::Request(message) => Failure::new(Exit::Io, message),
-        })?;
+        let verdict = job.run(&mut device)?;
         if let Some(failure) = verdict.failures.first() {
             return Err(Failure::new(Exit::CheckFailed, format!("{}: {failure}", job.name())));
         }
@@ -157,14 +154,15 @@ fn report(
         (None, _) | (_, 1) => format!("{machine}one core"),
         (Some(_), threads) => format!("{machine}{threads} threads for the timed runs"),
     };
-    console.summary(&format!(
-        "\nsize {}, {threads}, {}, median of {} run{}; only time in launches counts; peak memory {:.0} MB\n",
+    let how = format!(
+        "size {}, {threads}, {}, median of {} run{}; only time in launches counts; peak memory {:.0} MB",
         args.size,
         Level::detect().name(),
         args.repeat,
         if args.repeat == 1 { "" } else { "s" },
         warpwatt_record::usage().1 as f64 * 1e-6
-    ));
+    );
+    console.summary(&format!("\n{}", paragraph(&how, 0)));
     Ok(())
 }
 

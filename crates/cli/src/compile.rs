@@ -123,7 +123,7 @@ fn kernels(args: &CompileArgs, device: &Device, module: ModuleId) -> Result<Vec<
     let names: Vec<_> = all.iter().map(String::as_str).collect();
     let failure = Failure::usage(format!("{} has no kernel `{wanted}`", args.file.display()));
     Err(failure.help(match suggest::nearest(wanted, &names) {
-        _ if !alike.is_empty() => format!("several are called so: {}", alike.join(", ")),
+        _ if !alike.is_empty() => format!("several kernels match: {}", alike.join(", ")),
         Some(nearest) => format!("did you mean `{nearest}`?"),
         None => format!("its kernels are {}", names.join(", ")),
     }))

@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure};
 /// What takes no longer is not worth a word.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// How much is said on stderr.
+/// Verbosity of messages on stderr.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Log {
     Error,
@@ -24,7 +24,7 @@ pub enum Log {
 }
 
 impl Log {
-    /// What the flags say, or else what the environment does.
+    /// The level given by flags, or else by the environment.
     fn new(quiet: bool, verbose: u8, variable: Option<&str>) -> Result<Log, Failure> {
         Ok(match (quiet, verbose, variable) {
             (true, _, _) => Log::Error,
@@ -41,7 +41,7 @@ impl Log {
     }
 }
 
-/// A front end that is no terminal: what commands say goes there instead of to the standard streams.
+/// A front end other than a terminal: it gets the messages of commands instead of the standard streams.
 pub trait Listener: Send + Sync {
     /// Part of the result.
     fn result(&self, text: &str);
@@ -70,7 +70,7 @@ impl Console {
         Ok(Console { quiet, log, color: live && !plain, live: live && !quiet, ..Console::plain() })
     }
 
-    /// For what is said before there is a console.
+    /// For messages before a console exists.
     pub fn plain() -> Console {
         Console {
             quiet: false,
@@ -119,7 +119,7 @@ impl Console {
         }
     }
 
-    /// Does something, and says what if it takes more than a second.
+    /// Runs `work`, with a message if it takes more than a second.
     pub fn slowly<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
         std::thread::scope(|scope| {
             let (done, ended) = channel::<()>();
@@ -134,14 +134,14 @@ impl Console {
         })
     }
 
-    /// Something worth knowing about how the result came to be.
+    /// A note on how the result was obtained.
     pub fn note(&self, text: &str) {
         if self.log >= Log::Info {
             self.say(&format!("{} {text}", self.paint("note:", "1;36")));
         }
     }
 
-    /// Something about the result that should be looked into.
+    /// A warning about the result.
     pub fn warn(&self, text: &str) {
         if self.log >= Log::Warn {
             self.say(&format!("{} {text}", self.paint("warning:", "1;33")));

@@ -120,7 +120,7 @@ pub fn entropy(args: &EntropyArgs, console: &Console) -> Result<Exit, Failure> {
     let machine = Machine::new(&gpu)?;
     if let [name, ..] = machine.techniques.canonical().as_slice() {
         let message =
-            format!("every codec is measured on lines as they are, and `{name}` would change nothing");
+            format!("every codec is measured on uncompressed lines, so `{name}` would have no effect");
         return Err(Failure::usage(message).help("leave the technique out"));
     }
     let config = &machine.config;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a command ends: the exit codes, and failures with what to say about them.
+//! How a command ends: the exit codes, and failures with their messages.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ impl From<Class> for Exit {
     }
 }
 
-/// Why a command could not do what it was asked to.
+/// Why a command failed.
 #[derive(Clone, Debug)]
 pub struct Failure {
     pub exit: Exit,
@@ -72,7 +72,7 @@ impl Failure {
         Failure { rendered: true, ..Failure::new(exit, message) }
     }
 
-    /// All that is wrong with what was asked for, each with what to do about it.
+    /// All problems of a request, each with advice.
     pub fn several(mut problems: Vec<UsageProblem>) -> Failure {
         if problems.len() == 1
             && let Some(UsageProblem { message, help }) = problems.pop()
@@ -88,9 +88,9 @@ impl Failure {
         self
     }
 
-    /// What the device said, with its diagnostics coloured or not.
+    /// The device's message, with its diagnostics coloured or not.
     pub fn device(error: &Error, color: bool) -> Failure {
-        // What a technique spoilt is no fault of the program's.
+        // A value that a technique corrupted is not a fault of the program.
         let exit = if error.code() == CORRUPTED { Exit::CheckFailed } else { Exit::from(error.class()) };
         let failure = match error {
             Error::Ptx(refusal) => Failure::rendered(exit, refusal.render(color)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `gpu show`, `list gpus`, and the GPU that `--gpu` and `--set` ask for.
+//! `gpu show`, `list gpus`, and the GPU that `--gpu` and `--set` select.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A built-in GPU or a GPU file, with settings and techniques. All that is wrong with these is told at once.
+    /// A built-in GPU or a GPU file, with settings and techniques. All problems with these are reported together.
     pub fn new(args: &GpuArgs) -> Result<Machine, Failure> {
         Machine::of(read(args.gpu.as_deref().unwrap_or(REFERENCE))?, args)
     }
@@ -38,10 +38,10 @@ impl Machine {
     pub fn of(file: GpuFile, args: &GpuArgs) -> Result<Machine, Failure> {
         let GpuFile { name, mut config, .. } = file;
         let own = args.set.iter().map(String::as_str).filter(|setting| technique::setting(setting).is_none());
-        let mut refused: Vec<_> = apply_all(&mut config, own).into_iter().map(told).collect();
+        let mut refused: Vec<_> = apply_all(&mut config, own).into_iter().map(usage_problem).collect();
         let techniques = technique::choose(args, &mut refused);
         if refused.is_empty() {
-            refused.extend(validate(&config).err().unwrap_or_default().into_iter().map(told));
+            refused.extend(validate(&config).err().unwrap_or_default().into_iter().map(usage_problem));
             technique::check(&techniques, &config, &mut refused);
         }
         if refused.is_empty() {
@@ -100,22 +100,22 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// A GPU by name or file. What is not possible together is looked for once all settings are made.
+/// A GPU by name or file. Combinations are checked once all settings are applied.
 fn find(gpu: &str, settings: &[String]) -> Result<GpuFile, Failure> {
     let mut file = read(gpu)?;
     let (techniques, own): (Vec<_>, Vec<_>) =
         settings.iter().map(String::as_str).partition(|setting| technique::setting(setting).is_some());
     for setting in &own {
-        // What the value rested on was said about another one.
+        // The reason belongs to the previous value.
         file.reasons.remove(setting.split('=').next().unwrap_or_default().trim());
     }
     let about_techniques = techniques.into_iter().map(|setting| UsageProblem {
-        message: format!("`{setting}` is about a technique, not about a GPU"),
+        message: format!("`{setting}` is a setting of a technique, not of a GPU"),
         help: "give it to `run`, `exec` or `bench`; `warpwatt list techniques --show NAME` shows a technique"
             .to_owned(),
     });
     let refused: Vec<_> =
-        about_techniques.chain(apply_all(&mut file.config, own).into_iter().map(told)).collect();
+        about_techniques.chain(apply_all(&mut file.config, own).into_iter().map(usage_problem)).collect();
     if !refused.is_empty() {
         return Err(Failure::several(refused));
     }
@@ -153,15 +153,15 @@ pub fn read(gpu: &str) -> Result<GpuFile, Failure> {
 
 /// All that is wrong, in one message.
 pub fn failure(errors: &[Error]) -> Failure {
-    Failure::several(errors.iter().cloned().map(told).collect())
+    Failure::several(errors.iter().cloned().map(usage_problem).collect())
 }
 
-/// Makes a setting, or says what is wrong with it.
+/// Applies a setting, or returns its problem.
 pub fn apply_told(config: &mut Config, setting: &str) -> Result<(), UsageProblem> {
-    apply(config, setting).map_err(told)
+    apply(config, setting).map_err(usage_problem)
 }
 
-fn told(error: Error) -> UsageProblem {
+fn usage_problem(error: Error) -> UsageProblem {
     let place = match &error.place {
         Some(place) => format!("{}:{}:{}: ", place.file, place.line, place.column),
         None => String::new(),
@@ -245,7 +245,8 @@ fn table(file: &GpuFile) -> String {
         }
     }
     if let Some(rest) = &file.rest {
-        let _ = writeln!(out, "\nWhat {name} does not list is that of {}: {rest}.", file.inherits);
+        let text = format!("Parameters that {name} does not list are those of {}: {rest}.", file.inherits);
+        out += &format!("\n{}", paragraph(&text, 0));
     }
     match differences(&reference, config).len() {
         0 => {}
@@ -255,7 +256,7 @@ fn table(file: &GpuFile) -> String {
         }
     }
     if *config != reference {
-        let _ = writeln!(out, " from {REFERENCE}, whose values stand beside.");
+        let _ = writeln!(out, " from {REFERENCE}, whose values are listed beside them.");
     }
     out
 }

@@ -25,7 +25,6 @@ pub fn import(args: &ImportArgs, console: &Console) -> Result<Exit, Failure> {
         console.note(&format!("{shown}:{line}: {option}: {reason}"));
     }
     let left = imported.unmapped.len();
-    console
-        .note(&format!("{} options were taken over, {left} were not; the file lists them", imported.mapped));
+    console.note(&format!("{} options were imported, {left} were not; the file lists them", imported.mapped));
     Ok(Exit::Ok)
 }

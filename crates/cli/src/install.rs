@@ -39,7 +39,7 @@ pub fn install(args: &InstallArgs, console: &Console) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Copies a file whole: what runs from the old one goes on with it.
+/// Replaces a file atomically: processes that use the old one keep it.
 fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     if std::fs::canonicalize(from).ok() == std::fs::canonicalize(to).ok().or(Some(PathBuf::new())) {
         return Ok(());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What stops a run from outside: Ctrl-C, and the time limit. Both set the flag that the device looks at; partial results
+//! What stops a run from outside: Ctrl-C, and the time limit. Both set the flag that the device polls; partial results
 //! are written afterwards.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Set by the signal handler, which may touch nothing but atomics.
 static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-/// The first signal that came; 0 for none.
+/// The first signal received; 0 for none.
 static SIGNALLED: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn on_signal(signal: libc::c_int) {
@@ -42,7 +42,7 @@ pub fn flag() -> Arc<AtomicBool> {
     flag
 }
 
-/// The signal that asked the process to end, if one did.
+/// The signal that terminated the process, if any.
 pub fn signalled() -> Option<i32> {
     Some(SIGNALLED.load(Ordering::Relaxed)).filter(|&signal| signal != 0)
 }

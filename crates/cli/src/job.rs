@@ -52,7 +52,7 @@ pub enum Stop {
         context: Option<String>,
     },
     Io(String),
-    /// The launch file asks for the impossible.
+    /// The launch file requests something impossible.
     Request(String),
 }
 
@@ -99,11 +99,20 @@ impl Job {
         }
     }
 
-    /// Does the job on a fresh device, and waits for whatever it left running.
+    /// Executes the job on a fresh device, and waits until all of its work is done.
     pub fn execute(&self, device: &mut Device) -> Result<Verdict, Stop> {
         let verdict = self.carry_out(device)?;
         device.synchronize().map_err(|error| Stop::Device { error, context: None })?;
         Ok(verdict)
+    }
+
+    /// Executes the job where a failure is only reported: without the context of a fault.
+    pub fn run(&self, device: &mut Device) -> Result<Verdict, Failure> {
+        self.execute(device).map_err(|stop| match stop {
+            Stop::Device { error, .. } => Failure::device(&error, false),
+            Stop::Io(message) => Failure::new(Exit::Io, message),
+            Stop::Request(message) => Failure::new(Exit::BadInput, message),
+        })
     }
 
     fn carry_out(&self, device: &mut Device) -> Result<Verdict, Stop> {

@@ -14,7 +14,7 @@ use warpwatt_runtime::{Device, Profile, SymbolProfile, Techniques, Traffic, Want
 use crate::args::Execution;
 use crate::console::Console;
 use crate::exit::{Exit, Failure};
-use crate::job::{Job, Stop, read_text};
+use crate::job::{Job, read_text};
 use crate::run::options;
 use crate::session::{Watch, Watcher};
 
@@ -28,7 +28,7 @@ pub struct Missing {
     pub counts: Option<WantedCounts>,
 }
 
-/// Gives techniques what they ask for by the name of a file.
+/// Provides techniques with the profiles that they name as files.
 pub fn read(techniques: &mut Techniques) -> Result<Missing, Failure> {
     let mut missing = Missing::default();
     if let Some(wanted) = techniques.wanted_profile().filter(|_| techniques.symbols.is_none()) {
@@ -72,20 +72,19 @@ pub fn read(techniques: &mut Techniques) -> Result<Missing, Failure> {
 pub fn read_for_a_program(techniques: &mut Techniques) -> Result<(), Failure> {
     let missing = read(techniques)?;
     if missing.symbols.is_some() {
-        let failure = Failure::usage(
-            "a program is run once, and offline probabilities need a profile of it beforehand",
-        );
+        let failure =
+            Failure::usage("offline probabilities need a profile from an earlier run of the program");
         return Err(failure.help(
             "give `profile=FILE` (`warpwatt entropy --write-profile FILE -- PROGRAM` makes one), or choose `probability=online`",
         ));
     }
     if let Some(wanted) = missing.counts {
         let failure = Failure::usage(format!(
-            "a program is run once, and `{}` needs counts of its instructions from an earlier run",
+            "`{}` needs instruction counts from an earlier run of the program",
             wanted.technique
         ));
         return Err(failure
-            .help("leave that out, so that hints come from the program itself, or give `profile=FILE` (`warpwatt exec --functional --gpu GPU --write-profile FILE -- PROGRAM` makes one)"));
+            .help("omit it, so that hints come from the program itself, or give `profile=FILE` (`warpwatt exec --functional --gpu GPU --write-profile FILE -- PROGRAM` makes one)"));
     }
     Ok(())
 }
@@ -128,7 +127,7 @@ impl Known {
     }
 }
 
-/// Gives techniques the profiles that they ask for, by a functional run where no file is named. Returns the symbols that a run for entropy codes found.
+/// Provides techniques with the profiles that they need, by a functional run if no file is named. Returns the symbols that a run for entropy codes found.
 pub fn provide(
     known: &Known,
     job: &Job,
@@ -172,7 +171,7 @@ pub fn provide(
     Ok(found)
 }
 
-/// Runs a job functionally and looks at its traffic.
+/// Runs a job functionally and records its traffic.
 pub fn collect<R>(
     job: &Job,
     config: &Config,
@@ -181,7 +180,7 @@ pub fn collect<R>(
 ) -> Result<R, Failure> {
     let mut device = functional(&Execution::default(), config, flag)?;
     let log = device.note_traffic(config, &job.name());
-    execute(job, &mut device)?;
+    job.run(&mut device)?;
     Ok(device.with_traffic(&log, look))
 }
 
@@ -196,7 +195,7 @@ fn count(
     let execution = Execution { max_registers, no_predication, ..Execution::default() };
     let mut device = functional(&execution, config, flag)?;
     device.count_instructions(&job.name());
-    execute(job, &mut device)?;
+    job.run(&mut device)?;
     Ok(device.counted_instructions().cloned().unwrap_or_default())
 }
 
@@ -205,13 +204,4 @@ fn functional(execution: &Execution, config: &Config, flag: &Arc<AtomicBool>) ->
     options.limit_to(config);
     let (watcher, _) = Watcher::new(Watch { silent: true, ..Watch::default() });
     Device::with(options, Box::new(watcher)).map_err(|error| Failure::device(&error, false))
-}
-
-fn execute(job: &Job, device: &mut Device) -> Result<(), Failure> {
-    let ended = job.execute(device).map_err(|stop| match stop {
-        Stop::Device { error, .. } => Failure::device(&error, false),
-        Stop::Io(message) => Failure::new(Exit::Io, message),
-        Stop::Request(message) => Failure::new(Exit::BadInput, message),
-    });
-    ended.map(|_| ())
 }

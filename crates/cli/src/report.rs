@@ -37,7 +37,7 @@ fn failure(error: Error) -> Failure {
     }
 }
 
-/// Writes the trace of a run, and tells what is not in it.
+/// Writes the trace of a run, with a note on what it omits.
 pub fn trace(path: &Path, record: &RunRecord, console: &Console) -> Result<(), Failure> {
     write_bytes(path, &warpwatt_report::trace(record))?;
     let (kept, all) = (record.kernels.len() as u64, record.totals.launches);

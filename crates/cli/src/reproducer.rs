@@ -2,7 +2,7 @@
 //! Reproducers: a folder with the PTX text, the memory as one launch finds it, and a launch file that repeats this launch.
 //!
 //! Runs are deterministic, so nothing is recorded while they last: to save a launch, the job is repeated up to that launch,
-//! and memory is taken as it stands there.
+//! and memory is captured at that point.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -57,7 +57,7 @@ struct SavedGpu {
     techniques: ChosenTechniques,
 }
 
-/// Where a reproducer goes.
+/// Folder of a reproducer.
 pub enum Saved<'a> {
     /// Exactly here; the folder must not exist yet.
     Folder(&'a Path),
@@ -143,7 +143,7 @@ fn capture(job: &Job, options: &Options, launch: u64, reason: &str) -> Result<(F
 fn describe(device: &mut Device, pending: &Pending) -> Result<Files, Error> {
     let (name, text) = device.module_text(pending.module)?;
     let mut toml = format!(
-        "# One launch of {}, with memory as it found it.\nptx = {}\n",
+        "# One launch of {}, with memory as it was at its start.\nptx = {}\n",
         comment(name),
         quote(PTX_FILE)
     );

@@ -110,7 +110,7 @@ pub struct Target {
     pub timed: Timed,
     pub selection: Selection,
     pub technology: Chosen,
-    /// The table of energy is wanted.
+    /// The table of energy is printed.
     pub energy: bool,
 }
 
@@ -120,7 +120,7 @@ impl Target {
         Target::of(machine, energy::read(timing.technology.as_deref().unwrap_or(DEFAULT))?, timing)
     }
 
-    /// A GPU and a technology that were read; what `timing` says of these does not count.
+    /// A GPU and a technology that were read already; they take precedence over those of `timing`.
     pub fn of(mut machine: Machine, technology: TechnologyFile, timing: &Timing) -> Result<Target, Failure> {
         if let Some(place) = timing.inject_fault {
             technique::inject(place, &mut machine.techniques)?;
@@ -175,7 +175,7 @@ pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().min(256) as u32)
 }
 
-/// A built-in workload by its name, which may tell its size.
+/// A built-in workload by its name, which may include its size.
 pub fn workload(name: &str, chosen: Option<Size>, seed: u64) -> Result<Job, Failure> {
     let (name, size) = match name.split_once('@') {
         Some((name, size)) => {
@@ -202,7 +202,7 @@ pub struct Request<'a> {
     pub json: Option<&'a Path>,
     /// Where counts of instructions of a functional run go.
     pub counts: Option<&'a Path>,
-    /// Where the trace goes.
+    /// File of the trace.
     pub trace: Option<&'a Path>,
     pub save: Option<&'a Path>,
     pub panic_at: Option<u64>,
@@ -231,10 +231,10 @@ struct Attempt {
     result: Result<Verdict, Stop>,
     whole: Option<Whole>,
     texts: Texts,
-    /// What the record tells of a device besides its launches.
+    /// Data of the record about a device besides its launches.
     sources: SourceTexts,
     copies: Vec<Copied>,
-    /// A bit was to be spoilt, and was not.
+    /// A bit was to be flipped, but was not.
     pending: bool,
     /// What checks found that did not stop the run.
     notices: Vec<Notice>,
@@ -303,7 +303,7 @@ pub struct Measured {
     /// Launches that were timed, and the time that the host took to execute all launches.
     pub timed: (u64, f64),
     options: Options,
-    /// What a bug of ours said.
+    /// The message of a panic.
     pub crash: Option<String>,
 }
 
@@ -353,8 +353,8 @@ pub fn measure(
         host,
     );
     let ending = judge(&attempt.result, expired, request.execution, console);
-    let spoilt = request.target.is_some_and(|target| target.timed.techniques.inject.is_some());
-    let ending = if spoilt { ending.with_a_fault(attempt.pending) } else { ending };
+    let injected = request.target.is_some_and(|target| target.timed.techniques.inject.is_some());
+    let ending = if injected { ending.with_a_fault(attempt.pending) } else { ending };
     (document.status, document.diagnostics) = (ending.status, ending.diagnostics);
     document.diagnostics.extend(attempt.notices.iter().map(record::notice_diagnostic));
     if let Ok(verdict) = &attempt.result {
@@ -396,7 +396,7 @@ pub fn perform(job: &Job, request: &Request, console: &Console) -> Result<Exit, 
     if let (Some(path), Some(counts), Ok(_)) = (request.counts, &counts, &result) {
         write_result(path, &counts.to_text(), console)?;
     }
-    // The record is the result where one is asked for; `-q` leaves out what repeats it.
+    // The record is the result if requested; `-q` omits messages that repeat it.
     let repeats = console.quiet && request.json.is_some();
     if !json_on_stdout && !repeats {
         let gpu = request.target.map(|target| (target.name.as_str(), &target.timed.config));
@@ -483,7 +483,7 @@ struct Judgement {
 }
 
 impl Judgement {
-    /// A bit was to be spoilt: it is well if that was noticed, and a failure if the run came to its end.
+    /// A bit was to be flipped: the run passes if the error was detected, and fails if it finished.
     fn with_a_fault(mut self, pending: bool) -> Judgement {
         match &mut self.failure {
             Some(failure) if self.diagnostics.iter().any(|found| found.code == CORRUPTED) => {
@@ -549,7 +549,7 @@ fn judge(
         Err(Stop::Device { error: Error::Interrupted { kernel }, .. }) if expired => {
             let seconds = execution.timeout.unwrap_or_default();
             let message = format!(
-                "`{kernel}` was stopped: the time limit of {seconds} seconds (`--timeout`) is reached"
+                "`{kernel}` was stopped: the time limit of {seconds} seconds (`--timeout`) was reached"
             );
             Judgement {
                 status: Status::Partial,

@@ -60,7 +60,7 @@ pub struct Watcher {
     kernel: (String, Instant),
 }
 
-/// What the watcher of a run is told.
+/// Settings of the watcher of a run.
 #[derive(Clone, Copy, Default)]
 pub struct Watch {
     pub live: bool,
@@ -116,13 +116,13 @@ pub fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// Time between two looks of the progress line.
+/// Update interval of the progress line.
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// Time between two lines about progress where there is no terminal.
 const SPEAK: Duration = Duration::from_secs(30);
 
-/// How far a functional kernel is: blocks, and the time left as far as it can be told.
+/// Progress of a functional kernel: blocks, and the estimated time left.
 pub fn describe_functional(index: u64, kernel: &str, done: u64, total: u64, elapsed: Duration) -> String {
     let mut text = format!("launch {index}: {}: {done}/{total} blocks", shortened(&demangle(kernel), 40));
     let seconds = elapsed.as_secs_f64();
@@ -159,7 +159,7 @@ impl Observer for Watcher {
             bar.set_position(0);
             bar.set_message(format!("launch {index}: {kernel}"));
         }
-        assert!(self.panic_at != Some(index), "a failure was asked for inside of launch {index}");
+        assert!(self.panic_at != Some(index), "an injected failure in launch {index}");
     }
 
     fn ended(&mut self, launch: LaunchRecord) -> Option<LaunchRecord> {
@@ -203,7 +203,7 @@ impl Observer for Watcher {
         let (started, drawn) = match self.since {
             Some((launch, started, drawn)) if launch == index => (started, drawn),
             None => {
-                // There is more to say than fits beside a bar.
+                // The message does not fit beside a bar.
                 bar.set_style(style("{elapsed:>4} {percent:>3}% {wide_msg}"));
                 (now, now - REDRAW)
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a person wants to see of a run: a line per kernel, what it waited for, the lines of the source that took the time, the check.
+//! The summary of a run: a line per kernel, its stall reasons, the hottest source lines, the check.
 
 use std::collections::BTreeMap;
 

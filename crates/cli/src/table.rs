@@ -10,17 +10,57 @@ const GAP: usize = 2;
 /// A column whose texts are cut or wrapped is not made narrower than this.
 const NARROWEST_CUT: usize = 16;
 const NARROWEST_WRAPPED: usize = 12;
+/// Texts with a line of their own do not make their column narrower than this.
+const NARROWEST_HUNG: usize = 24;
+/// Spaces before a cell that is printed below its row.
+const BELOW: usize = 4;
 
-/// What happens to the cells of a column in a table that is wider than the terminal.
+/// What happens to the cells of a column in a table that is wider than the terminal, in the order in which it is tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Overflow {
     Keep,
+    /// The cell is printed below its row, indented.
+    Below,
     /// The middle of the text is left out.
     Cut,
+    /// The text continues on the next line; the column is narrowed before others are dropped.
+    Fold,
+    /// A text that is wider than the column has a line of its own.
+    Hang,
     /// The column is left out.
     Drop,
-    /// The text continues on the next line.
+    /// The text continues on the next line; the column is narrowed after others were dropped.
     Wrap,
+}
+
+impl Overflow {
+    const ORDER: [Overflow; 6] =
+        [Overflow::Below, Overflow::Cut, Overflow::Fold, Overflow::Hang, Overflow::Drop, Overflow::Wrap];
+
+    /// Width of a column of this width in a table that is wider than the terminal by `excess`; none if it is not in the row.
+    fn narrowed(self, natural: usize, excess: usize) -> Option<usize> {
+        let least = match self {
+            Overflow::Below | Overflow::Drop => return None,
+            Overflow::Cut => NARROWEST_CUT,
+            Overflow::Hang => NARROWEST_HUNG,
+            Overflow::Keep | Overflow::Fold | Overflow::Wrap => NARROWEST_WRAPPED,
+        };
+        Some(natural.saturating_sub(excess).max(least.min(natural)))
+    }
+
+    /// The lines of a cell in a column of this width.
+    fn lines(self, cell: &str, width: usize) -> Vec<String> {
+        match self {
+            Overflow::Cut => vec![shortened(cell, width)],
+            // Words that are longer than the column are broken.
+            Overflow::Fold | Overflow::Wrap if length(cell) > width => {
+                let letters = |line: &str| line.chars().collect::<Vec<_>>();
+                let broken = |line: Vec<char>| line.chunks(width.max(1)).map(String::from_iter).collect();
+                wrapped(cell, 0, width).lines().map(letters).flat_map::<Vec<_>, _>(broken).collect()
+            }
+            _ => vec![cell.to_owned()],
+        }
+    }
 }
 
 struct Column {
@@ -59,6 +99,26 @@ impl Table {
         self
     }
 
+    /// Wraps the cells of a column where the table would be wider than the terminal, before optional columns are left out.
+    pub fn fold(mut self, column: usize) -> Table {
+        self.columns[column].overflow = Overflow::Fold;
+        self
+    }
+
+    /// Gives long cells of the first column a line of their own where the table would be wider than the terminal.
+    pub fn hang_first(mut self) -> Table {
+        self.columns[0].overflow = Overflow::Hang;
+        self
+    }
+
+    /// Prints the cells of the last column below their rows where the table would be wider than the terminal.
+    pub fn last_below(mut self) -> Table {
+        if let Some(column) = self.columns.last_mut() {
+            *column = Column { right: false, overflow: Overflow::Below };
+        }
+        self
+    }
+
     /// Wraps the cells of the last column where the table would be wider than the terminal.
     pub fn wrap_last(mut self) -> Table {
         if let Some(column) = self.columns.last_mut() {
@@ -91,48 +151,44 @@ impl Table {
             .map(|column| self.rows.iter().map(|row| length(&row[column])).max().unwrap_or_default())
             .collect();
         let mut widths: Vec<_> = natural.iter().copied().map(Some).collect();
-        // Names are shortened first, then columns dropped, then texts wrapped; the rightmost column first.
-        for overflow in [Overflow::Cut, Overflow::Drop, Overflow::Wrap] {
+        for overflow in Overflow::ORDER {
             for (column, spec) in self.columns.iter().enumerate().rev() {
                 let excess = total(&widths).saturating_sub(width);
                 if spec.overflow == overflow && excess > 0 {
-                    let least = if overflow == Overflow::Cut { NARROWEST_CUT } else { NARROWEST_WRAPPED };
-                    let narrower = natural[column].saturating_sub(excess).max(least.min(natural[column]));
-                    widths[column] = (overflow != Overflow::Drop).then_some(narrower);
+                    widths[column] = overflow.narrowed(natural[column], excess);
                 }
             }
         }
-        self.rows.iter().map(|row| self.render_row(row, &widths)).collect()
+        self.rows.iter().map(|row| self.render_row(row, &widths, width)).collect()
     }
 
-    /// A row in columns of these widths; columns without one are left out.
-    fn render_row(&self, row: &[String], widths: &[Option<usize>]) -> String {
-        let mut line = String::new();
-        let mut rest = Vec::new();
+    /// A row in columns of these widths; columns without one are below the row or left out.
+    fn render_row(&self, row: &[String], widths: &[Option<usize>], most: usize) -> String {
+        let (mut above, mut below) = (String::new(), String::new());
+        let mut lines = vec![String::new()];
         let mut start = 0;
         for ((cell, spec), &width) in row.iter().zip(&self.columns).zip(widths) {
-            let Some(width) = width else { continue };
-            let text = match spec.overflow {
-                Overflow::Cut => shortened(cell, width),
-                Overflow::Wrap => {
-                    let wrapped = wrapped(cell, 0, width);
-                    // Words that are longer than the column are broken.
-                    let mut lines = wrapped.lines().flat_map(|line| {
-                        let letters: Vec<char> = line.chars().collect();
-                        letters.chunks(width.max(1)).map(String::from_iter).collect::<Vec<_>>()
-                    });
-                    let first = lines.next().unwrap_or_default();
-                    rest.extend(lines.map(|line| format!("{:start$}{line}\n", "")));
-                    first
+            let Some(width) = width else {
+                if spec.overflow == Overflow::Below {
+                    below += &wrapped(cell, BELOW, most);
                 }
-                Overflow::Keep | Overflow::Drop => cell.clone(),
+                continue;
             };
-            let padding = " ".repeat(width.saturating_sub(length(&text)));
-            let (before, after) = if spec.right { (padding.as_str(), "") } else { ("", padding.as_str()) };
-            line += &format!("{before}{text}{after}{:GAP$}", "");
+            if spec.overflow == Overflow::Hang && length(cell) > width {
+                above += &format!("{cell}\n");
+            } else {
+                let texts = spec.overflow.lines(cell, width);
+                lines.resize(lines.len().max(texts.len()), String::new());
+                for (line, text) in lines.iter_mut().zip(texts) {
+                    let padding = if spec.right { width.saturating_sub(length(&text)) } else { 0 };
+                    let end = start + padding;
+                    *line = format!("{line:end$}{text}");
+                }
+            }
             start += width + GAP;
         }
-        format!("{}\n{}", line.trim_end(), rest.concat())
+        let lines: String = lines.iter().map(|line| format!("{}\n", line.trim_end())).collect();
+        above + &lines + &below
     }
 }
 
@@ -265,5 +321,40 @@ mod tests {
         assert!(
             table.render_within(200)[0].contains("count") && !table.render_within(50)[0].contains("count")
         );
+    }
+
+    #[test]
+    fn long_names_have_a_line_and_notes_follow_below_in_narrow_tables() {
+        let mut table =
+            Table::new(&["claim", "paper", "seeds", ""]).hang_first().fold(1).optional(2).last_below();
+        let cells =
+            ["cache.dynamic_share_of_caches", "6 entries, in units of the paper", "1 to 2", "derived"];
+        table.row(cells.map(str::to_owned));
+        table.row(["a", "2 %", "3 to 4", ""].map(str::to_owned));
+        assert_eq!(table.render_within(100).concat().lines().count(), 3);
+        let lines = |width: usize| {
+            let text = table.render_within(width).concat();
+            assert!(text.lines().all(|line| length(line) <= width), "{text}");
+            text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+        };
+        let folded = [
+            "claim paper seeds",
+            "cache.dynamic_share_of_caches 6 entries, in 1 to 2",
+            "units of the",
+            "paper",
+            "derived",
+            "a 2 % 3 to 4",
+        ];
+        assert_eq!(lines(54), folded);
+        let hung = [
+            "claim paper",
+            "cache.dynamic_share_of_caches",
+            "6 entries,",
+            "in units of",
+            "the paper",
+            "derived",
+            "a 2 %",
+        ];
+        assert_eq!(lines(40), hung);
     }
 }

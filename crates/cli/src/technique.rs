@@ -13,7 +13,7 @@ use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure, UsageProblem};
 use crate::table::paragraph;
 
-/// What to say when verification has found what was injected.
+/// The message when verification has detected the injected fault.
 pub const NOTICED: &str = "this is the bit that `--inject-fault` flipped: the error was detected";
 
 impl From<TechniqueError> for UsageProblem {
@@ -42,7 +42,7 @@ pub fn choose(args: &GpuArgs, refused: &mut Vec<UsageProblem>) -> Techniques {
                 refused.extend(techniques.set(key.trim(), value.trim()).err().map(UsageProblem::from));
             }
             None => refused.push(UsageProblem {
-                message: format!("`technique.{text}` gives no value"),
+                message: format!("`technique.{text}` has no value"),
                 help: "write technique.NAME.parameter=value".to_owned(),
             }),
         }
@@ -68,7 +68,7 @@ pub fn check(techniques: &Techniques, config: &Config, refused: &mut Vec<UsagePr
     refused.extend(techniques.validate(config).err().unwrap_or_default().into_iter().map(UsageProblem::from));
 }
 
-/// Has a bit spoilt, which something has to be stored for.
+/// Enables the injection of a fault; it needs a technique that stores data at that site.
 pub fn inject(place: FaultPlace, techniques: &mut Techniques) -> Result<(), Failure> {
     let fault = match place {
         FaultPlace::Rf => InjectedFault::Rf,
@@ -117,7 +117,7 @@ fn find(name: &str) -> Result<&'static Technique, Failure> {
     })
 }
 
-/// A technique as it is without settings.
+/// A technique with its default settings.
 fn usual(info: &Technique) -> Result<Techniques, Failure> {
     let mut techniques = Techniques::default();
     techniques.with(info.name).map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
@@ -143,7 +143,7 @@ fn show(info: &Technique) -> Result<String, Failure> {
             paragraph(parameter.doc, 6)
         );
     }
-    out += "\ncounters, while it is on\n";
+    out += "\ncounters (while it is enabled)\n";
     for counter in info.counters {
         let _ = write!(out, "\n  {}\n{}", counter.name, paragraph(counter.doc, 6));
     }
@@ -225,7 +225,7 @@ mod tests {
                 "`gating` of `warped-compression` is given twice",
                 "`warped-compression` is asked for twice",
                 "there is no technique `wrapped`",
-                "`technique.warped-compression.gating` gives no value",
+                "`technique.warped-compression.gating` has no value",
                 "`technique.gating` names no parameter",
             ]
         );

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `verify`: runs workloads at their sizes and seeds, functional and timed, and compares outputs with the references and runs with
-//! what the table of workloads says about them.
+//! their properties in the table of workloads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use crate::console::{Console, check_writable, write_result};
 use crate::exit::{Exit, Failure};
 use crate::gpu::Machine;
 use crate::interrupt;
-use crate::job::{Job, Stop};
+use crate::job::Job;
 use crate::list::find_workload;
 use crate::points::progress::Progress;
 use crate::run::{Target, cores, options};
@@ -90,7 +90,7 @@ pub fn verify(args: &VerifyArgs, console: &Console) -> Result<Exit, Failure> {
     }
     let failed = found.iter().flatten().filter(|found| !found.wrong.is_empty()).count();
     if failed > 0 {
-        let message = format!("{failed} of {} runs are not as they should be", tasks.len());
+        let message = format!("{failed} of {} runs failed", tasks.len());
         return Err(Failure::new(Exit::CheckFailed, message));
     }
     Ok(Exit::Ok)
@@ -156,10 +156,7 @@ fn run(task: &Task, target: Option<&Target>, flag: &Arc<AtomicBool>) -> Result<F
         let (watcher, _) = Watcher::new(Watch { silent: true, ..Watch::default() });
         let failed = |error| Failure::device(&error, false);
         let mut device = Device::with(options, Box::new(watcher)).map_err(failed)?;
-        let verdict = job.execute(&mut device).map_err(|stop| match stop {
-            Stop::Device { error, .. } => failed(error),
-            Stop::Io(message) | Stop::Request(message) => Failure::new(Exit::Io, message),
-        })?;
+        let verdict = job.run(&mut device)?;
         let log = device.log();
         let thread_instructions = log.iter().map(|launch| launch.thread_instructions).sum();
         let busy = target.map(|target| {
@@ -199,7 +196,7 @@ fn busy(log: &[LaunchRecord], sms: u32, schedulers: u32, launch_cycles: u32) -> 
     Busy { with_warps: share(active, cycles), issued: share(issued, cycles * u64::from(schedulers)) }
 }
 
-/// What the table says about full SMs, if it is not so.
+/// The contradiction with the table's entry about full SMs, if any.
 fn misfit(fill: Fill, with_warps: f64, size: Size) -> Option<String> {
     let full = with_warps >= Fill::LEAST;
     match fill {
@@ -208,9 +205,10 @@ fn misfit(fill: Fill, with_warps: f64, size: Size) -> Option<String> {
             100.0 * with_warps,
             100.0 * Fill::LEAST
         )),
-        Fill::Partial(_) if full && size == Size::Medium => {
-            Some("SMs are full, and the table gives a reason why not".to_owned())
-        }
+        Fill::Partial(_) if full && size == Size::Medium => Some(
+            "SMs have warps at least as often as required, but the table lists the workload as an exception"
+                .to_owned(),
+        ),
         _ => None,
     }
 }

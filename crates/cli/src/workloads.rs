@@ -119,7 +119,7 @@ fn suite(suites: &Suites, paper: &str) -> String {
     }
     if !chosen.compute_bound.is_empty() {
         let names = chosen.compute_bound.join(", ");
-        text += &paragraph(&format!("beside them, bound by computation: {names}"), 0);
+        text += &paragraph(&format!("also compute-bound: {names}"), 0);
     }
     text
 }
@@ -133,7 +133,7 @@ fn entry(suites: &Suites, info: &Info) -> Result<String, Failure> {
         text += &format!("measured by {}\n", papers.join(", "));
     }
     if info.order_dependent {
-        text += "what threads do depends on the order of stores and atomics, outputs do not\n";
+        text += "the work of threads depends on the order of stores and atomics, the outputs do not\n";
     }
     let mut sizes = Table::new(&["size", "tiny", "small", "medium", "large"]);
     for dim in info.dims {
@@ -162,7 +162,7 @@ fn entry(suites: &Suites, info: &Info) -> Result<String, Failure> {
     text += &format!("\n{}", kernels.render());
     text += &paragraph(&format!("original's kernels: {}", info.known.text()), 0);
     for missing in info.missing {
-        text += &paragraph(&format!("not there: {missing}"), 0);
+        text += &paragraph(&format!("missing: {missing}"), 0);
     }
     text += &format!("\nshape of launches\n{}", paragraph(info.shape_from, 2));
     text += &format!("values of inputs\n{}", paragraph(info.values_from, 2));

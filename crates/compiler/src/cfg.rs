@@ -68,7 +68,7 @@ impl Cfg {
         (self.idom[b.index()] != NONE).then(|| BlockId(self.idom[b.index()]))
     }
 
-    /// The block where lanes that part at the end of `b` meet again; `None` if only at the end of the thread.
+    /// The block where lanes that diverge at the end of `b` reconverge; `None` if only at the end of the thread.
     pub fn ipdom(&self, b: BlockId) -> Option<BlockId> {
         (self.ipdom[b.index()] != NONE).then(|| BlockId(self.ipdom[b.index()]))
     }

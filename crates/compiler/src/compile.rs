@@ -22,7 +22,7 @@ pub struct Options {
     pub keep_stages: bool,
     /// Prove every allocation with the independent checker.
     pub verify: bool,
-    /// Clean-up passes and scheduling; without them the code is what was written, only allocated.
+    /// Optimisation and scheduling; without them the code is only lowered and allocated.
     pub optimize: bool,
     /// Turn short branches into guards, as ptxas does. Off shows what they do as branches.
     pub predicate: bool,

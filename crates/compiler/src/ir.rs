@@ -48,7 +48,7 @@ pub enum Opnd {
         bank: u8,
         offset: u16,
     },
-    /// The stack pointer (R1), as it is after the function's prologue.
+    /// The stack pointer (R1) after the function's prologue.
     Sp,
 }
 
@@ -77,7 +77,7 @@ impl std::ops::Not for PredUse {
 }
 
 /// Which area of the stack frame `Inst::off` counts from. The frame, from the stack pointer up: arguments of calls made, variables, spill slots, saved registers;
-/// above it stand the arguments that this function was given (return values first).
+/// the arguments of this function are above it (return values first).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Frame {
     /// `off` is a plain offset.
@@ -244,7 +244,7 @@ pub enum Term {
     Exit {
         loc: u32,
     },
-    /// Control never comes here (after `trap`, or a call that does not return).
+    /// Unreachable (after `trap`, or a call that does not return).
     Unreachable,
 }
 
@@ -275,7 +275,7 @@ impl Term {
 pub struct Block {
     pub insts: Vec<Inst>,
     pub term: Term,
-    /// One entry per edge: a block that branches here both ways stands twice.
+    /// One entry per edge: a block whose two edges both lead here is listed twice.
     pub preds: Vec<BlockId>,
 }
 

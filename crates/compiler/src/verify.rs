@@ -30,7 +30,7 @@ pub fn ssa(f: &Function) -> Result<(), String> {
         for (i, inst) in block.insts.iter().enumerate() {
             head &= inst.op == Op::Phi;
             if inst.op == Op::Phi && !head {
-                return Err(format!("b{}: a phi stands behind another instruction", b.0));
+                return Err(format!("b{}: a phi follows another instruction", b.0));
             }
             check.inst(b, i, inst).map_err(|e| format!("b{}: {}: {e}", b.0, crate::print::inst(f, inst)))?;
         }
@@ -48,7 +48,7 @@ fn check_edges(f: &Function) -> Result<(), String> {
     for b in f.block_ids() {
         for t in f.block(b).term.targets() {
             let Some(list) = preds.get_mut(t.index()) else {
-                return Err(format!("b{} goes to b{}, which is not there", b.0, t.0));
+                return Err(format!("b{} branches to b{}, which does not exist", b.0, t.0));
             };
             list.push(b);
         }
@@ -80,18 +80,18 @@ impl Check<'_> {
             } else if defined[p.value.index()].replace((b, i)).is_some() {
                 problem = Some(format!("value {} is defined twice", p.value.0));
             } else if p != f.whole(p.value) {
-                problem = Some(format!("value {} is defined in part", p.value.0));
+                problem = Some(format!("value {} is only partly defined", p.value.0));
             }
         });
         for p in inst.pdst.into_iter().flatten() {
             if f.words(p) != 0 {
-                problem = Some(format!("value {} is no predicate", p.0));
+                problem = Some(format!("value {} is not a predicate", p.0));
             }
         }
         problem.map_or(Ok(()), |e| Err(format!("b{}: {}: {e}", b.0, crate::print::inst(f, inst))))
     }
 
-    /// The value is there when instruction `i` of `b` runs.
+    /// The value is available when instruction `i` of `b` runs.
     fn available(&self, value: Value, b: BlockId, i: usize) -> Result<(), String> {
         let Some((at, k)) = self.defined.get(value.index()).copied().flatten() else {
             return Err(format!("value {} is used and never defined", value.0));
@@ -132,7 +132,7 @@ impl Check<'_> {
             }
         }
         if inst.guard == PredUse::TRUE && (inst.keep != Opnd::None || inst.pkeep != [None; 2]) {
-            return Err("something is kept without a guard".into());
+            return Err("a previous value is kept without a guard".into());
         }
         if let (Some(dst), Opnd::Value(p)) = (inst.dst, inst.keep)
             && dst.words != p.words
@@ -140,7 +140,7 @@ impl Check<'_> {
             return Err("the kept value has another width".into());
         }
         if inst.frame != Frame::None && inst.srcs.first() != Some(&Opnd::Sp) {
-            return Err("a place in the frame without the stack pointer".into());
+            return Err("a frame address without the stack pointer".into());
         }
         self.widths(inst)
     }

@@ -73,11 +73,11 @@ fn unsupported_forms_are_named() {
 
 #[test]
 fn registers_of_the_wrong_type_are_told_apart() {
-    says("add.s32 %r1, %rd2, %r3;", "ptx-type", "`%rd2` is a .b64 register, the instruction wants .s32");
+    says("add.s32 %r1, %rd2, %r3;", "ptx-type", "`%rd2` is a .b64 register, but the instruction needs .s32");
     says("add.s32 %f1, %r2, %r3;", "ptx-type", "`%f1` is a .f32 register");
     says("add.f32 %f1, %s2, %f3;", "ptx-type", "`%s2` is a .s32 register");
     says("add.s32 %r1, %p1, 2;", "ptx-type", "`%p1` is a .pred register");
-    says("selp.b32 %r1, %r2, %r3, %r1;", "ptx-type", "wants .pred");
+    says("selp.b32 %r1, %r2, %r3, %r1;", "ptx-type", "needs .pred");
     says("ld.global.u64 %r1, [%rd1];", "ptx-type", "`%r1`");
     says("add.f32 %f1, %f2, 1;", "ptx-type", "an integer cannot be");
     says("mov.u16 %h1, 0f3F800000;", "ptx-type", "single-precision");
@@ -99,12 +99,12 @@ fn unknown_names_get_the_nearest_one() {
 #[test]
 fn operands_are_counted_and_placed() {
     says("add.s32 %r1, %r2;", "ptx-operand-count", "takes 3 operands, this one has 2");
-    says("ld.global.v4.u32 {%r1, %r2}, [%rd1];", "ptx-operand", "moves 4 elements, 2 are given");
+    says("ld.global.v4.u32 {%r1, %r2}, [%rd1];", "ptx-operand", "moves 4 elements, but 2 are given");
     says("ld.global.u32 %r1, [tile];", "ptx-space", ".shared");
     says("st.param.u64 [pointer], %rd1;", "ptx-space", "cannot be written");
     says("ld.param.u32 %r1, [pointer+70000];", "ptx-operand", "outside");
-    says("bar.sync 16;", "ptx-operand", "sixteen");
-    says("add.s32 tile, %r1, %r2;", "ptx-operand", "cannot be written");
+    says("bar.sync 16;", "ptx-operand", "invalid barrier number");
+    says("add.s32 tile, %r1, %r2;", "ptx-operand", "invalid destination");
     says("bra tile;", "ptx-unknown-name", "tile");
 }
 

@@ -46,9 +46,9 @@ pub trait Settings: std::any::Any + std::fmt::Debug + Send + Sync {
 }
 
 impl dyn Settings {
-    /// The values as the type that the technique declares. Only the technique itself asks, for its own.
+    /// The values as the type that the technique declares. A technique reads only its own settings.
     pub fn of<T: 'static>(&self) -> &T {
-        self.as_any().downcast_ref().expect("settings of the technique that asks")
+        self.as_any().downcast_ref().expect("a technique reads its own settings")
     }
 }
 

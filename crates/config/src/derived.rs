@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Figures that follow from parameters. The model asks here, so that each is worked out in one way.
+//! Figures that follow from parameters. The model uses these, so that each is computed in one place.
 
 use crate::Config;
 

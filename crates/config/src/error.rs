@@ -18,13 +18,40 @@ pub struct FilePosition {
     pub column: u32,
 }
 
-/// Something wrong with parameters, and where.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Error {
-    /// `None` for what does not come from a file.
-    pub place: Option<FilePosition>,
-    pub problem: Problem,
+/// A problem that can be explained to the user.
+pub trait Explain {
+    fn message(&self) -> String;
+    /// What to do about it.
+    fn help(&self) -> String;
 }
+
+/// A problem, and its position in a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Located<P> {
+    /// `None` if it is not from a file.
+    pub place: Option<FilePosition>,
+    pub problem: P,
+}
+
+impl<P> From<P> for Located<P> {
+    fn from(problem: P) -> Located<P> {
+        Located { place: None, problem }
+    }
+}
+
+impl<P: Explain> fmt::Display for Located<P> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if let Some(FilePosition { file, line, column }) = &self.place {
+            write!(f, "{file}:{line}:{column}: ")?;
+        }
+        write!(f, "{}; {}", self.problem.message(), self.problem.help())
+    }
+}
+
+impl<P: Explain + fmt::Debug> std::error::Error for Located<P> {}
+
+/// An error in parameters.
+pub type Error = Located<Problem>;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Problem {
@@ -118,7 +145,9 @@ impl Problem {
                 format!("invalid {key} = {value} (allowed: {kind}{unit})")
             }
             Problem::Rule { message, .. } => message.clone(),
-            Problem::NotASection { section } => format!("`{section}` is a section of parameters, not one"),
+            Problem::NotASection { section } => {
+                format!("`{section}` is a section of parameters, not a parameter")
+            }
             Problem::NotASetting { text } => format!("`{text}` is not a setting"),
             Problem::BadHeader { key, message } | Problem::BadReason { key, message } => {
                 format!("`{key}` {message}")
@@ -163,7 +192,7 @@ impl Problem {
             Problem::BadHeader { key, .. } => match *key {
                 "memory" => "write memory = \"hbm2-2000\"".to_owned(),
                 "inherits" => "write inherits = \"gtx480\"".to_owned(),
-                key => format!("write {key} = \"some words\" on one line"),
+                key => format!("write {key} = \"text\" on one line"),
             },
             Problem::UnknownPreset { nearest: Some(nearest), .. }
             | Problem::UnknownMemory { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
@@ -182,22 +211,15 @@ impl Problem {
     }
 }
 
-impl From<Problem> for Error {
-    fn from(problem: Problem) -> Error {
-        Error { place: None, problem }
+impl Explain for Problem {
+    fn message(&self) -> String {
+        Problem::message(self)
+    }
+
+    fn help(&self) -> String {
+        Problem::help(self)
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        if let Some(FilePosition { file, line, column }) = &self.place {
-            write!(f, "{file}:{line}:{column}: ")?;
-        }
-        write!(f, "{}; {}", self.problem.message(), self.problem.help())
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// The key that was probably meant. A key without its front, such as `l1d.mshrs`, is found if it is the end of one key only.
 fn nearest_key(word: &str) -> Option<&'static str> {

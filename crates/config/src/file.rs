@@ -47,14 +47,14 @@ impl GpuFile {
         }
     }
 
-    /// Reads a GPU file that inherits from a preset. Where it has no name of its own, it is called like the file.
+    /// Reads a GPU file that inherits from a preset. Without a `name`, it has the name of the file.
     pub fn read(text: &str, file_name: &str) -> Result<GpuFile, Vec<Error>> {
         GpuFile::read_with(text, file_name, &|_| {
             Err("only built-in GPUs can be inherited from here".to_owned())
         })
     }
 
-    /// Reads a GPU file that may inherit from another file, whose text `load` gets by its path or says why not.
+    /// Reads a GPU file that may inherit from another file, whose text `load` returns by its path, or the reason for failure.
     pub fn read_with(text: &str, file_name: &str, load: Load) -> Result<GpuFile, Vec<Error>> {
         read_file(text, file_name, load, 0)
     }
@@ -72,7 +72,7 @@ fn read_file(text: &str, file_name: &str, load: Load, generation: u32) -> Result
     }
     let mut reader = Reader::new(text, file_name);
     let message = "the file is empty; `inherits = \"gtx480\"` makes a copy of that GPU to change".to_owned();
-    reader.tell(0..0, Problem::Syntax { message });
+    reader.report(0..0, Problem::Syntax { message });
     Err(reader.finish())
 }
 
@@ -100,7 +100,7 @@ impl Parents<'_> {
         }
         if generation >= GENERATIONS {
             return Err(ParentError::Here(Problem::BadParent {
-                message: format!("{file_name} inherits from itself by way of {}", shortened(wanted)),
+                message: format!("{file_name} inherits from itself through {}", shortened(wanted)),
                 help: "let one of the files inherit from a built-in GPU".to_owned(),
             }));
         }
@@ -138,8 +138,10 @@ fn read(text: &str, file_name: &str, parents: Parents) -> Result<GpuFile, Vec<Er
     let table = match DeTable::parse(text) {
         Ok(table) => table,
         Err(error) => {
-            reader
-                .tell(error.span().unwrap_or(0..0), Problem::Syntax { message: error.message().to_owned() });
+            reader.report(
+                error.span().unwrap_or(0..0),
+                Problem::Syntax { message: error.message().to_owned() },
+            );
             return Err(reader.finish());
         }
     };
@@ -156,13 +158,13 @@ fn read(text: &str, file_name: &str, parents: Parents) -> Result<GpuFile, Vec<Er
         match parents.find(wanted, file_name) {
             Ok(parent) => (config, reader.reasons) = (parent.config, parent.reasons),
             Err(ParentError::Inside(errors)) => return Err(errors),
-            Err(ParentError::Here(problem)) => reader.tell(span_of(table, "inherits"), problem),
+            Err(ParentError::Here(problem)) => reader.report(span_of(table, "inherits"), problem),
         }
     }
     if let Some(wanted) = reader.header(table, "memory") {
         match memory(&wanted, &mut config) {
             Ok(reasons) => reader.reasons.extend(reasons),
-            Err(problem) => reader.tell(span_of(table, "memory"), problem),
+            Err(problem) => reader.report(span_of(table, "memory"), problem),
         }
     }
     reader.section("", table, &mut config);
@@ -177,7 +179,7 @@ fn read(text: &str, file_name: &str, parents: Parents) -> Result<GpuFile, Vec<Er
                 }
                 _ => None,
             };
-            reader.tell(at.unwrap_or(0..0), problem);
+            reader.report(at.unwrap_or(0..0), problem);
         }
     }
     if !reader.errors.is_empty() {
@@ -237,7 +239,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn tell(&mut self, at: Range<usize>, problem: Problem) {
+    fn report(&mut self, at: Range<usize>, problem: Problem) {
         let before = &self.text.as_bytes()[..at.start.min(self.text.len())];
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
         let begin = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
@@ -263,9 +265,9 @@ impl<'t> Reader<'t> {
             Some(text) if text.trim().is_empty() => "is empty".to_owned(),
             Some(text) if text.contains(char::is_control) => "has more than one line".to_owned(),
             Some(text) => return Some(text.trim().to_owned()),
-            None => format!("has to be a text in quotes, not {}", written(value.get_ref())),
+            None => format!("must be a string in quotes, not {}", written(value.get_ref())),
         };
-        self.tell(value.span(), Problem::BadHeader { key, message });
+        self.report(value.span(), Problem::BadHeader { key, message });
         None
     }
 
@@ -290,12 +292,12 @@ impl<'t> Reader<'t> {
             let is_section = Config::SECTIONS.iter().any(|section| within(section.key));
             match value.get_ref() {
                 DeValue::Table(inner) if is_section => self.section(&key, inner, config),
-                // A misspelt section: what was meant shows best in its parameters.
+                // A misspelt section: its parameters show which one was meant.
                 DeValue::Table(inner) if !inner.is_empty() && prefix.matches('.').count() < 2 => {
                     self.section(&key, inner, config);
                 }
-                _ if is_section => self.tell(name.span(), Problem::NotASection { section: key }),
-                _ => self.tell(name.span(), Problem::unknown_key(&key)),
+                _ if is_section => self.report(name.span(), Problem::NotASection { section: key }),
+                _ => self.report(name.span(), Problem::unknown_key(&key)),
             }
         }
     }
@@ -319,7 +321,7 @@ impl<'t> Reader<'t> {
                     self.reasons.remove(size.sets);
                     self.set.push((size.sets, at));
                 }
-                Err(problem) => self.tell(at, problem),
+                Err(problem) => self.report(at, problem),
             }
         }
     }
@@ -332,7 +334,7 @@ impl<'t> Reader<'t> {
         config: &mut Config,
     ) {
         let DeValue::Table(table) = value else {
-            // What the value rested on was said about another one.
+            // The reason belongs to the previous value.
             self.reasons.remove(parameter.key);
             return self.value(parameter, value, at, config);
         };
@@ -345,7 +347,7 @@ impl<'t> Reader<'t> {
             }
             Err((place, message)) => {
                 let place = if place.is_empty() { at } else { place };
-                self.tell(place, Problem::BadReason { key: parameter.key, message });
+                self.report(place, Problem::BadReason { key: parameter.key, message });
             }
         }
     }
@@ -369,12 +371,12 @@ impl<'t> Reader<'t> {
         if taken {
             self.set.push((parameter.key, at));
         } else {
-            self.tell(at, Problem::bad_value(parameter, &written(value)));
+            self.report(at, Problem::bad_value(parameter, &written(value)));
         }
     }
 }
 
-/// A value as it stands in the file, or what it is.
+/// A value as written in the file, or its type.
 fn written(value: &DeValue) -> String {
     match value {
         DeValue::String(text) => format!("\"{}\"", shortened(text)),

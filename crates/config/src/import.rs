@@ -25,7 +25,7 @@ pub struct Imported {
     pub unmapped: Vec<Unmapped>,
 }
 
-/// An option that could not be taken over.
+/// An option that could not be imported.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unmapped {
     pub line: usize,
@@ -42,7 +42,7 @@ pub fn import(text: &str, name: &str) -> Result<Imported, String> {
     let options = options(text);
     if options.is_empty() {
         return Err(
-            "there is no option in it; a configuration of GPGPU-Sim has lines such as `-gpgpu_n_mem 6`"
+            "the file contains no option; a configuration of GPGPU-Sim has lines such as `-gpgpu_n_mem 6`"
                 .to_owned(),
         );
     }
@@ -56,12 +56,12 @@ pub fn import(text: &str, name: &str) -> Result<Imported, String> {
             out.unmapped.push(Unmapped { line: *line, option: format!("{option} {value}"), reason });
         };
         match map(option, value, &all) {
-            None => refuse("no counterpart here".to_owned()),
+            None => refuse("no counterpart in warpwatt".to_owned()),
             Some(Err(reason)) => refuse(reason),
             Some(Ok(settings)) => {
                 let bad = settings.iter().find(|(key, value)| config.set(key, value).is_err());
                 if let Some((key, value)) = bad {
-                    refuse(format!("{key} cannot be {value} here"));
+                    refuse(format!("{key} does not support {value}"));
                     continue;
                 }
                 out.mapped += 1;
@@ -76,7 +76,7 @@ pub fn import(text: &str, name: &str) -> Result<Imported, String> {
     Ok(out)
 }
 
-/// Options with their lines and values. A value goes on until the next option or the end of the line; `#` begins a comment.
+/// Options with their lines and values. A value ends at the next option or the end of the line; `#` begins a comment.
 fn options(text: &str) -> Vec<(usize, String, String)> {
     let mut found = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -102,34 +102,56 @@ fn one(key: &'static str, value: &str) -> Mapping {
     Ok(vec![(key, number(value)?.to_string())])
 }
 
+/// All options with their values.
+type Options<'a> = BTreeMap<&'a str, &'a str>;
+
 /// What an option sets; `None` if it is not known.
-fn map(option: &str, value: &str, all: &BTreeMap<&str, &str>) -> Option<Mapping> {
-    let other =
-        |option: &str, usual: u64| all.get(option).and_then(|value| number(value).ok()).unwrap_or(usual);
-    let product = |key: &'static str, factor: u64| {
-        number(value).map(|number| vec![(key, (number * factor).to_string())])
-    };
+fn map(option: &str, value: &str, all: &Options) -> Option<Mapping> {
+    processor(option, value, all)
+        .or_else(|| operations(option, value))
+        .or_else(|| caches(option, value, all))
+        .or_else(|| memory(option, value, all))
+        .or_else(|| not_mapped(option))
+}
+
+/// The value of another option, or its usual one.
+fn other(all: &Options, option: &str, usual: u64) -> u64 {
+    all.get(option).and_then(|value| number(value).ok()).unwrap_or(usual)
+}
+
+fn product(key: &'static str, value: &str, factor: u64) -> Mapping {
+    Ok(vec![(key, (number(value)? * factor).to_string())])
+}
+
+/// A latency, with the cycles that GPGPU-Sim's pipeline adds to it.
+fn later(key: &'static str, value: &str, cycles: u64) -> Mapping {
+    Ok(vec![(key, (number(value)? + cycles).to_string())])
+}
+
+/// SMs, their schedulers, units and registers, and launches.
+fn processor(option: &str, value: &str, all: &Options) -> Option<Mapping> {
     Some(match option {
-        "-gpgpu_n_clusters" => product("gpu.sms", other("-gpgpu_n_cores_per_cluster", 1)),
-        "-gpgpu_n_cores_per_cluster" => product("gpu.sms", other("-gpgpu_n_clusters", 10)),
+        "-gpgpu_n_clusters" => product("gpu.sms", value, other(all, "-gpgpu_n_cores_per_cluster", 1)),
+        "-gpgpu_n_cores_per_cluster" => product("gpu.sms", value, other(all, "-gpgpu_n_clusters", 10)),
         "-gpgpu_n_mem" => one("gpu.partitions", value),
         "-gpgpu_n_sub_partition_per_mchannel" => number(value).and_then(|slices| match slices {
             1 => Ok(Vec::new()),
-            _ => Err("a controller has one L2 slice here: its sets are those of all sub-partitions".to_owned()),
+            _ => Err("warpwatt has one L2 slice per controller: its sets are those of all sub-partitions"
+                .to_owned()),
         }),
         "-gpgpu_clock_domains" => clocks(value),
         "-gpgpu_shader_registers" => one("sm.registers", value),
         "-gpgpu_shader_core_pipeline" => {
             let mut parts = value.split(':');
-            parts.next().map_or(Err("no threads are given".to_owned()), number).and_then(|threads| {
-                match parts.next().map_or(Ok(32), number)? {
+            parts.next().map_or(Err("the number of threads is missing".to_owned()), number).and_then(
+                |threads| match parts.next().map_or(Ok(32), number)? {
                     32 => Ok(vec![
                         ("sm.threads", threads.to_string()),
                         ("sm.warps", threads.div_ceil(32).to_string()),
                     ]),
-                    lanes => Err(format!("warps of {lanes} threads; they have 32 here")),
-                }
-            })
+                    lanes => Err(format!("warps of {lanes} threads; only 32 are supported")),
+                },
+            )
         }
         "-gpgpu_shader_cta" => one("sm.ctas", value),
         "-gpgpu_num_sched_per_core" => one("sm.schedulers", value),
@@ -137,7 +159,10 @@ fn map(option: &str, value: &str, all: &BTreeMap<&str, &str>) -> Option<Mapping>
         "-gpgpu_num_sp_units" => one("sm.units.sp", value),
         "-gpgpu_num_sfu_units" => one("sm.units.sfu", value),
         "-gpgpu_num_dp_units" => match number(value) {
-            Ok(0) => Err("no unit for double precision there: the special function unit does it; here a unit of its own".to_owned()),
+            Ok(0) => Err(
+                "GPGPU-Sim has no double-precision unit here and uses the SFU; warpwatt has a separate unit"
+                    .to_owned(),
+            ),
             _ => one("sm.units.fp64", value),
         },
         "-gpgpu_num_reg_banks" => one("sm.rf.banks", value),
@@ -146,49 +171,6 @@ fn map(option: &str, value: &str, all: &BTreeMap<&str, &str>) -> Option<Mapping>
         "-gpgpu_operand_collector_num_units_dp" => one("sm.rf.collectors_fp64", value),
         "-gpgpu_operand_collector_num_units_mem" => one("sm.rf.collectors_mem", value),
         "-gpgpu_operand_collector_num_units_gen" => one("sm.rf.collectors_shared", value),
-        "-ptx_opcode_latency_int" => latencies(value, &[&["int_add"], &["min_max"], &["int_mul"], &["int_wide"], &[]]),
-        "-ptx_opcode_latency_fp" => latencies(value, &[&["fp32", "fp16"], &[], &[], &[], &[]]),
-        "-ptx_opcode_latency_dp" => latencies(value, &[&["fp64"], &[], &["special"], &[], &[]]),
-        "-ptx_opcode_latency_sfu" => latencies(value, &[&["special"]]),
-        "-ptx_opcode_initiation_int" => initiations(value, &[&["int_add"], &["min_max"], &["int_mul"], &["int_wide"], &[]]),
-        "-ptx_opcode_initiation_fp" => initiations(value, &[&["fp32", "fp16"], &[], &[], &[], &[]]),
-        "-ptx_opcode_initiation_dp" => initiations(value, &[&["fp64"], &[], &["special"], &[], &[]]),
-        "-ptx_opcode_initiation_sfu" => initiations(value, &[&["special"]]),
-        "-gpgpu_shmem_size" => number(value).map(|bytes| {
-            let l1 = all.get("-gpgpu_cache:dl1").and_then(|text| Cache::read(text).ok()).map_or(16384, |l1| l1.bytes());
-            vec![("sm.shared.bytes", bytes.to_string()), ("sm.onchip_bytes", (bytes + l1).to_string())]
-        }),
-        "-gpgpu_shmem_num_banks" => one("sm.shared.banks", value),
-        "-gpgpu_smem_latency" | "-smem_latency" => number(value).map(|cycles| vec![("sm.shared.cycles", (cycles + AROUND_A_UNIT).to_string())]),
-        "-gpgpu_l1_latency" | "-l1_latency" => number(value).map(|cycles| vec![("sm.l1d.cycles", (cycles + AROUND_A_LOOK_UP).to_string())]),
-        "-gpgpu_cache:dl1" => Cache::read(value).and_then(|cache| cache.l1d(other("-gpgpu_shmem_size", 49152))),
-        "-gpgpu_cache:il1" => Cache::read(value).map(|cache| cache.small(["sm.icache.sets", "sm.icache.ways", "sm.icache.line_bytes", "sm.icache.mshrs"])),
-        "-gpgpu_const_cache:l1" => {
-            Cache::read(value).map(|cache| cache.small(["sm.constant.sets", "sm.constant.ways", "sm.constant.line_bytes", "sm.constant.mshrs"]))
-        }
-        "-gpgpu_tex_cache:l1" => {
-            Cache::read(value).map(|cache| cache.small(["sm.texture.sets", "sm.texture.ways", "sm.texture.line_bytes", "sm.texture.mshrs"]))
-        }
-        "-gpgpu_cache:dl2" => Cache::read(value).and_then(|cache| cache.l2(other("-gpgpu_n_sub_partition_per_mchannel", 1))),
-        "-gpgpu_gmem_skip_L1D" => number(value).map(|skip| vec![("sm.l1d.global", (skip == 0).to_string())]),
-        "-gpgpu_l2_rop_latency" | "-rop_latency" => number(value).and_then(|cycles| {
-            let parent = GpuFile::preset(PARENT).map_err(|errors| errors[0].to_string())?.config;
-            // The network has its part of it each way, as in the preset that is inherited from.
-            Ok(vec![("l2.cycles", (cycles + 16).saturating_sub(2 * u64::from(parent.noc.cycles)).max(1).to_string())])
-        }),
-        "-dram_latency" => one("dram.cycles", value),
-        "-gpgpu_dram_scheduler" => match value.trim() {
-            "0" => Ok(vec![("dram.policy", "fcfs".to_owned())]),
-            "1" => Ok(vec![("dram.policy", "fr-fcfs".to_owned())]),
-            _ => Err("a policy that is not known here".to_owned()),
-        },
-        "-gpgpu_frfcfs_dram_sched_queue_size" => product("dram.queue", accesses_of_a_line(all)),
-        "-gpgpu_dram_return_queue_size" => one("dram.return_queue", value),
-        "-gpgpu_n_mem_per_ctrlr" => product("dram.bus_bytes", other("-gpgpu_dram_buswidth", 4)),
-        "-gpgpu_dram_buswidth" => product("dram.bus_bytes", other("-gpgpu_n_mem_per_ctrlr", 1)),
-        "-gpgpu_dram_burst_length" => one("dram.burst", value),
-        "-dram_data_command_freq_ratio" => one("dram.beats", value),
-        "-gpgpu_dram_timing_opt" => dram(value),
         "-gpgpu_kernel_launch_latency" => number(value).map(|cycles| {
             vec![
                 ("gpu.kernel_launch_cycles", cycles.max(1).to_string()),
@@ -196,17 +178,111 @@ fn map(option: &str, value: &str, all: &BTreeMap<&str, &str>) -> Option<Mapping>
             ]
         }),
         "-gpgpu_max_concurrent_kernel" => one("gpu.concurrent_kernels", value),
-        "-network_mode" | "-inter_config_file" => {
-            Err("the network is described in a file of its own there: set noc.* by hand".to_owned())
-        }
         "-icnt_flit_size" => one("noc.flit_bytes", value),
-        "-gpgpu_mem_addr_mapping" | "-gpgpu_mem_address_mask" => {
-            Err("addresses are divided by dram.interleave_bytes, dram.row_bytes and dram.banks here".to_owned())
-        }
-        "-power_simulation_enabled" | "-gpuwattch_xml_file" => Err("energy comes from a technology file here (`--technology`)".to_owned()),
-        _ if is_about_output(option) => Err("about output or debugging, not about the GPU".to_owned()),
         _ => return None,
     })
+}
+
+/// Latencies and initiation intervals of operations.
+fn operations(option: &str, value: &str) -> Option<Mapping> {
+    Some(match option {
+        "-ptx_opcode_latency_int" => {
+            latencies(value, &[&["int_add"], &["min_max"], &["int_mul"], &["int_wide"], &[]])
+        }
+        "-ptx_opcode_latency_fp" => latencies(value, &[&["fp32", "fp16"], &[], &[], &[], &[]]),
+        "-ptx_opcode_latency_dp" => latencies(value, &[&["fp64"], &[], &["special"], &[], &[]]),
+        "-ptx_opcode_latency_sfu" => latencies(value, &[&["special"]]),
+        "-ptx_opcode_initiation_int" => {
+            initiations(value, &[&["int_add"], &["min_max"], &["int_mul"], &["int_wide"], &[]])
+        }
+        "-ptx_opcode_initiation_fp" => initiations(value, &[&["fp32", "fp16"], &[], &[], &[], &[]]),
+        "-ptx_opcode_initiation_dp" => initiations(value, &[&["fp64"], &[], &["special"], &[], &[]]),
+        "-ptx_opcode_initiation_sfu" => initiations(value, &[&["special"]]),
+        _ => return None,
+    })
+}
+
+/// Shared memory and caches.
+fn caches(option: &str, value: &str, all: &Options) -> Option<Mapping> {
+    Some(match option {
+        "-gpgpu_shmem_size" => number(value).map(|bytes| {
+            let l1 = all
+                .get("-gpgpu_cache:dl1")
+                .and_then(|text| Cache::read(text).ok())
+                .map_or(16384, |l1| l1.bytes());
+            vec![("sm.shared.bytes", bytes.to_string()), ("sm.onchip_bytes", (bytes + l1).to_string())]
+        }),
+        "-gpgpu_shmem_num_banks" => one("sm.shared.banks", value),
+        "-gpgpu_smem_latency" | "-smem_latency" => later("sm.shared.cycles", value, AROUND_A_UNIT),
+        "-gpgpu_l1_latency" | "-l1_latency" => later("sm.l1d.cycles", value, AROUND_A_LOOK_UP),
+        "-gpgpu_cache:dl1" => {
+            Cache::read(value).and_then(|cache| cache.l1d(other(all, "-gpgpu_shmem_size", 49152)))
+        }
+        "-gpgpu_cache:il1" => Cache::read(value).map(|cache| {
+            cache.small(["sm.icache.sets", "sm.icache.ways", "sm.icache.line_bytes", "sm.icache.mshrs"])
+        }),
+        "-gpgpu_const_cache:l1" => Cache::read(value).map(|cache| {
+            cache.small([
+                "sm.constant.sets",
+                "sm.constant.ways",
+                "sm.constant.line_bytes",
+                "sm.constant.mshrs",
+            ])
+        }),
+        "-gpgpu_tex_cache:l1" => Cache::read(value).map(|cache| {
+            cache.small(["sm.texture.sets", "sm.texture.ways", "sm.texture.line_bytes", "sm.texture.mshrs"])
+        }),
+        "-gpgpu_cache:dl2" => Cache::read(value)
+            .and_then(|cache| cache.l2(other(all, "-gpgpu_n_sub_partition_per_mchannel", 1))),
+        "-gpgpu_gmem_skip_L1D" => number(value).map(|skip| vec![("sm.l1d.global", (skip == 0).to_string())]),
+        "-gpgpu_l2_rop_latency" | "-rop_latency" => number(value).and_then(|cycles| {
+            let parent = GpuFile::preset(PARENT).map_err(|errors| errors[0].to_string())?.config;
+            // The network has its part of it each way, as in the preset that is inherited from.
+            Ok(vec![(
+                "l2.cycles",
+                (cycles + 16).saturating_sub(2 * u64::from(parent.noc.cycles)).max(1).to_string(),
+            )])
+        }),
+        _ => return None,
+    })
+}
+
+/// Memory controllers and DRAM.
+fn memory(option: &str, value: &str, all: &Options) -> Option<Mapping> {
+    Some(match option {
+        "-dram_latency" => one("dram.cycles", value),
+        "-gpgpu_dram_scheduler" => match value.trim() {
+            "0" => Ok(vec![("dram.policy", "fcfs".to_owned())]),
+            "1" => Ok(vec![("dram.policy", "fr-fcfs".to_owned())]),
+            _ => Err("unknown policy".to_owned()),
+        },
+        "-gpgpu_frfcfs_dram_sched_queue_size" => product("dram.queue", value, accesses_of_a_line(all)),
+        "-gpgpu_dram_return_queue_size" => one("dram.return_queue", value),
+        "-gpgpu_n_mem_per_ctrlr" => product("dram.bus_bytes", value, other(all, "-gpgpu_dram_buswidth", 4)),
+        "-gpgpu_dram_buswidth" => product("dram.bus_bytes", value, other(all, "-gpgpu_n_mem_per_ctrlr", 1)),
+        "-gpgpu_dram_burst_length" => one("dram.burst", value),
+        "-dram_data_command_freq_ratio" => one("dram.beats", value),
+        "-gpgpu_dram_timing_opt" => dram(value),
+        _ => return None,
+    })
+}
+
+/// Options without a counterpart, with the reason.
+fn not_mapped(option: &str) -> Option<Mapping> {
+    let reason = match option {
+        "-network_mode" | "-inter_config_file" => {
+            "GPGPU-Sim describes the network in a separate file: set noc.* by hand"
+        }
+        "-gpgpu_mem_addr_mapping" | "-gpgpu_mem_address_mask" => {
+            "the address mapping follows from dram.interleave_bytes, dram.row_bytes and dram.banks"
+        }
+        "-power_simulation_enabled" | "-gpuwattch_xml_file" => {
+            "energy is configured by a technology file (`--technology`)"
+        }
+        _ if is_about_output(option) => "an option of output or debugging",
+        _ => return None,
+    };
+    Some(Err(reason.to_owned()))
 }
 
 fn is_about_output(option: &str) -> bool {
@@ -229,7 +305,7 @@ fn is_about_output(option: &str) -> bool {
 }
 
 /// Accesses to memory in which a line of 128 bytes moves.
-fn accesses_of_a_line(all: &BTreeMap<&str, &str>) -> u64 {
+fn accesses_of_a_line(all: &Options) -> u64 {
     let of = |option: &str, usual: u64| all.get(option).and_then(|value| number(value).ok()).unwrap_or(usual);
     let bytes =
         of("-gpgpu_n_mem_per_ctrlr", 1) * of("-gpgpu_dram_buswidth", 4) * of("-gpgpu_dram_burst_length", 4);
@@ -255,7 +331,7 @@ fn scheduler(value: &str) -> Mapping {
             let active = parts.next().map_or(Ok(6), number)?;
             Ok(vec![("sm.scheduler", "two-level".to_owned()), ("sm.active_warps", active.to_string())])
         }
-        other => Err(format!("the policy `{other}` is not known here")),
+        other => Err(format!("unknown policy `{other}`")),
     }
 }
 
@@ -270,7 +346,7 @@ fn classes(value: &str, section: &str, names: &[&[&str]], more: u64) -> Mapping 
             found.extend(parameter.map(|parameter| (parameter.key, cycles.to_string())));
         }
     }
-    if found.is_empty() { Err("no latency is given".to_owned()) } else { Ok(found) }
+    if found.is_empty() { Err("the latency is missing".to_owned()) } else { Ok(found) }
 }
 
 fn latencies(value: &str, names: &[&[&str]]) -> Mapping {
@@ -304,7 +380,7 @@ fn dram(value: &str) -> Mapping {
         let (key, text) = match part.split_once('=') {
             Some((name, text)) => match keys.iter().find(|(known, _)| *known == name.trim()) {
                 Some((_, key)) => (*key, text),
-                None => return Err(format!("`{name}` is not known here")),
+                None => return Err(format!("unknown name `{name}`")),
             },
             None => match keys.get(index) {
                 Some((_, key)) => (*key, part),
@@ -333,7 +409,7 @@ struct Cache {
 impl Cache {
     fn read(text: &str) -> Result<Cache, String> {
         if text.trim().starts_with("none") {
-            return Err("no cache there: give it the least size here".to_owned());
+            return Err("GPGPU-Sim has no such cache here: set the smallest size".to_owned());
         }
         let mut parts = text.split(',').map(str::trim);
         let mut shape: Vec<_> = parts.next().unwrap_or_default().split(':').collect();
@@ -342,7 +418,7 @@ impl Cache {
             shape.remove(0);
         }
         let [sets, line, ways] = shape[..] else {
-            return Err("the shape is expected as sets:line:ways".to_owned());
+            return Err("expected sets:line:ways".to_owned());
         };
         let policies: Vec<_> = parts.next().unwrap_or_default().split(':').collect();
         let mshr: Vec<_> = parts.next().unwrap_or_default().split(':').collect();
@@ -366,8 +442,10 @@ impl Cache {
     fn full_lines(&self) -> Result<(), String> {
         match (self.line, self.sectored) {
             (128, false) => Ok(()),
-            (128, true) => Err("sectors of a line; whole lines of 128 bytes move here".to_owned()),
-            (line, _) => Err(format!("lines of {line} bytes; they have 128 here")),
+            (128, true) => {
+                Err("sectored caches are not modelled: transfers are whole lines of 128 bytes".to_owned())
+            }
+            (line, _) => Err(format!("lines of {line} bytes; only 128 are supported")),
         }
     }
 
@@ -424,7 +502,7 @@ fn written(
         });
     }
     if !unmapped.is_empty() {
-        out.push_str("\n# Not taken over:\n");
+        out.push_str("\n# Not imported:\n");
         for Unmapped { line, option, reason } in unmapped {
             let _ = writeln!(out, "#   line {line}: {option}: {reason}");
         }

@@ -22,7 +22,7 @@ mod write;
 
 pub use declare::{Parameter, Refusal, Section, Settings};
 pub use derived::LINE_BYTES;
-pub use error::{Error, FilePosition, Problem};
+pub use error::{Error, Explain, FilePosition, Located, Problem};
 pub use file::GpuFile;
 pub use import::{Imported, Unmapped, import};
 pub use listing::{Difference, apply, apply_all, differences, listing, sha256, values};

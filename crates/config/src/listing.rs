@@ -70,7 +70,7 @@ pub fn apply(config: &mut Config, setting: &str) -> Result<(), Error> {
     })
 }
 
-/// Applies settings in their order, but sizes of caches after everything that they follow from. All that is wrong comes back.
+/// Applies settings in their order, but sizes of caches after everything that they follow from. All errors are returned.
 pub fn apply_all<'s>(config: &mut Config, settings: impl IntoIterator<Item = &'s str>) -> Vec<Error> {
     let is_size = |setting: &&str| Size::find(setting.split('=').next().unwrap_or_default().trim()).is_some();
     let (sizes, others): (Vec<_>, Vec<_>) = settings.into_iter().partition(is_size);

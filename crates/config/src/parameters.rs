@@ -10,7 +10,7 @@ use crate::value::Value;
 choice! {
     /// Which ready warp a scheduler issues from.
     Policy {
-        /// The warp issued from last as long as it is ready, then the oldest.
+        /// The last issued warp as long as it is ready, then the oldest.
         Gto = "gto",
         /// Round robin.
         Lrr = "lrr",

@@ -8,7 +8,7 @@ use warpwatt_base::SplitMix64;
 
 use crate::{Config, Parameter, ParameterKind, validate};
 
-/// The GPU of a seed; the same one each time.
+/// The GPU of a seed, always the same.
 pub fn random(seed: u64) -> Config {
     let mut random = SplitMix64::new(seed ^ 0x6770_7573_2066_6f72);
     loop {
@@ -33,7 +33,7 @@ fn draw(parameter: &Parameter, defaults: &Config, random: &mut SplitMix64) -> St
         ParameterKind::Integer { min, max } => (min, max),
     };
     let default: u32 = defaults.get(parameter.key).and_then(|value| value.parse().ok()).unwrap_or(min);
-    // Half of the values stay as they are, so that what is odd meets what is usual.
+    // Half of the values keep their defaults, so that unusual values are combined with usual ones.
     if fixed_range(parameter.key).is_none() && random.chance(2) {
         return default.to_string();
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why a parameter of a GPU has its value. A GPU file may say so beside each parameter, as a table of one line in place of the value:
+//! Why a parameter of a GPU has its value. A GPU file may give it for each parameter, as an inline table in place of the value:
 //!
 //! ```toml
 //! [sm]
@@ -24,7 +24,7 @@ use crate::{Config, GpuFile};
 pub enum Basis {
     /// A data sheet, a paper, a configuration or a measurement.
     Source,
-    /// A source as well, which says the same as the GPU inherited from.
+    /// Also a source, which confirms the inherited value.
     Agrees,
     /// A choice of ours: no source gives it, or the model needs it where the original does not.
     Choice,
@@ -45,7 +45,7 @@ impl Basis {
 pub struct Reason {
     pub basis: Basis,
     pub text: String,
-    /// The GPU whose file says so.
+    /// The GPU whose file gives it.
     pub gpu: String,
 }
 
@@ -72,7 +72,7 @@ impl GpuFile {
 /// A value, where the table has one, and its reason.
 type Explained<'t, 'd> = (Option<&'t toml::Spanned<DeValue<'d>>>, Basis, String);
 
-/// A table in place of a value: where its value lies, if it has one, and the reason. `Err` says what is wrong with it, and where.
+/// A table in place of a value: where its value lies, if it has one, and the reason. `Err` is the problem and its position.
 pub(crate) fn read<'t, 'd>(table: &'t DeTable<'d>) -> Result<Explained<'t, 'd>, (Range<usize>, String)> {
     let (mut value, mut found) = (None, None);
     for (name, field) in table {
@@ -91,11 +91,11 @@ pub(crate) fn read<'t, 'd>(table: &'t DeTable<'d>) -> Result<Explained<'t, 'd>, 
             Some(text) if !text.is_empty() && !text.contains(char::is_control) => {
                 found = Some((basis, text.to_owned()));
             }
-            _ => return Err((field.span(), format!("has a `{word}` that is no line of text"))),
+            _ => return Err((field.span(), format!("has a `{word}` that is not one line of text"))),
         }
     }
     match found {
-        None => Err((0..0, "has no reason beside its value".to_owned())),
+        None => Err((0..0, "needs a reason beside its value".to_owned())),
         Some((basis, text)) => Ok((value, basis, text)),
     }
 }

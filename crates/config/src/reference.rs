@@ -11,7 +11,7 @@ const OPENING: &str = "\
 
 Generated from the declarations in `crates/config/src/parameters.rs`. `warpwatt gpu show NAME` prints the values of a GPU,
 `warpwatt gpu show NAME --toml` a file to copy and edit; `--gpu FILE` uses it, `--set key=value` changes a parameter for one run.
-A GPU file says what it inherits from and lists what differs:
+A GPU file names the GPU that it inherits from and lists the differences:
 
 ```toml
 name = \"my-gpu\"
@@ -27,7 +27,7 @@ mshrs = 64
 A file may inherit from another file, named relative to itself: `inherits = \"base.toml\"`. Sizes of caches can be given instead of their sets: `bytes` in
 `[l2]` (all slices together), `[sm.l1d]`, `[sm.icache]`, `[sm.constant]` and `[sm.texture]`, or `--set l2.bytes=1536KB`.
 
-Beside a value a file may say what it rests on, in a table of one line; `warpwatt gpu show` prints that under the parameter:
+A file can give the source of a value, in an inline table; `warpwatt gpu show` prints it below the parameter:
 
 ```toml
 [sm]
@@ -36,7 +36,7 @@ warps = { value = 48, agrees = \"data sheet: the same as the GPU inherited from\
 register_unit = { choice = \"no figure is published\" }
 ```
 
-The built-in GPUs do so for every parameter. With `rest = \"...\"` at its top a file says why all that it does not list is inherited.
+The built-in GPUs give one for every parameter. `rest = \"...\"` at the top of a file is the reason for inheriting all parameters that it does not list.
 
 Cycles are those of the core clock unless another clock is named. Defaults are those of `gtx480`.
 ";
@@ -64,7 +64,7 @@ pub fn reference() -> String {
         let parent = GpuFile::preset(&file.inherits).map_or(Config::default(), |parent| parent.config);
         let differences = differences(&parent, &file.config);
         if let Some(rest) = &file.rest {
-            let _ = writeln!(page, "\nAll else is that of `{}`: {rest}.", file.inherits);
+            let _ = writeln!(page, "\nAll other values are those of `{}`: {rest}.", file.inherits);
         }
         if differences.is_empty() {
             continue;

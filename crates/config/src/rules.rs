@@ -8,7 +8,7 @@ use crate::{Config, Error, LINE_BYTES, Problem, Topology};
 /// No clock domain is more than so many times as fast as another; beyond that it is a misprint.
 const MOST_CLOCK_RATIO: u32 = 16;
 
-/// Looks for values that are not possible together. All of them are told.
+/// Finds values that are not possible together, and reports all of them.
 pub fn validate(config: &Config) -> Result<(), Vec<Error>> {
     let mut broken = Broken(Vec::new());
     powers_of_two(config, &mut broken);
@@ -31,8 +31,8 @@ fn power(config: &Config, broken: &mut Broken) {
     ];
     for (keys, value, least, unit) in known {
         broken.unless(value == 0 || value >= least, keys, || {
-            let message = format!("`{}` is {value} {unit}, below what energy is known for", keys[0]);
-            (message, format!("use {least} {unit} or more, or 0 for what follows from the technology"))
+            let message = format!("`{}` is {value} {unit}, below the range of the energy model", keys[0]);
+            (message, format!("use {least} {unit} or more, or 0 for the value of the technology"))
         });
     }
 }
@@ -83,7 +83,7 @@ fn multiprocessor(config: &Config, broken: &mut Broken) {
     let Config { sm, fetch, .. } = config;
     broken.unless(sm.schedulers <= sm.warps, &["sm.schedulers", "sm.warps"], || {
         let message = format!("`sm.schedulers` is {}, but `sm.warps` only {}", sm.schedulers, sm.warps);
-        (message, "each scheduler needs a warp of its own: raise sm.warps or lower sm.schedulers".to_owned())
+        (message, "each scheduler needs at least one warp: raise sm.warps or lower sm.schedulers".to_owned())
     });
     broken.unless(sm.threads.is_multiple_of(32), &["sm.threads"], || {
         let message = format!("`sm.threads` is {}, which is not a whole number of warps", sm.threads);
@@ -91,14 +91,14 @@ fn multiprocessor(config: &Config, broken: &mut Broken) {
     });
     broken.unless(sm.register_unit.is_multiple_of(32), &["sm.register_unit"], || {
         let message = format!(
-            "`sm.register_unit` is {}, which does not serve the 32 lanes of a warp alike",
+            "`sm.register_unit` is {}, which is not a multiple of the 32 lanes of a warp",
             sm.register_unit
         );
         (message, "use a multiple of 32".to_owned())
     });
     broken.unless(fetch.buffer >= fetch.width, &["sm.fetch.buffer", "sm.fetch.width"], || {
         let message = format!(
-            "`sm.fetch.width` brings {} instructions into a `sm.fetch.buffer` of {}",
+            "`sm.fetch.width` of {} instructions does not fit into an `sm.fetch.buffer` of {}",
             fetch.width, fetch.buffer
         );
         (message, "raise sm.fetch.buffer or lower sm.fetch.width".to_owned())
@@ -187,7 +187,7 @@ fn memory(config: &Config, broken: &mut Broken) {
         let message = format!("`dram.queue` is {}, but a line takes {accesses} accesses", dram.queue);
         (message, format!("use at least {accesses} for dram.queue, or a larger dram.burst or dram.bus_bytes"))
     });
-    // Between two refreshes a row has to be opened, accessed and closed again, or nothing would ever be done.
+    // Between two refreshes a row has to be opened, accessed and closed again, or no access would ever be possible.
     let written = dram.t_rcd + dram.t_wl + config.dram_access_clocks() + dram.t_wr;
     let rest = dram.t_rc.max(dram.t_ras.max(written).max(dram.t_rcd + dram.t_rtp) + dram.t_rp);
     let keys = &[
@@ -204,7 +204,7 @@ fn memory(config: &Config, broken: &mut Broken) {
     ];
     broken.unless(dram.t_refi > dram.t_rfc + rest, keys, || {
         let message = format!(
-            "`dram.t_refi` is {}, which leaves no time for an access beside a refresh (`dram.t_rfc`) of {}",
+            "`dram.t_refi` is {}, which leaves no time for accesses between refreshes (`dram.t_rfc`) of {}",
             dram.t_refi, dram.t_rfc
         );
         (message, format!("use more than {} for dram.t_refi, or a shorter dram.t_rfc", dram.t_rfc + rest))

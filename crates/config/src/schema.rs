@@ -18,7 +18,7 @@ pub fn gpu_schema() -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": {
-            "name": { "type": "string", "description": "What the GPU is called." },
+            "name": { "type": "string", "description": "Name of the GPU." },
             "description": { "type": "string", "description": "One line about it." },
             "inherits": {
                 "anyOf": [{ "enum": names }, { "type": "string", "pattern": "(\\.toml$|/)" }],
@@ -27,7 +27,7 @@ pub fn gpu_schema() -> Value {
             },
             "memory": {
                 "enum": MEMORIES.iter().map(|memory| memory.name).collect::<Vec<_>>(),
-                "description": "A built-in memory: its clock, geometry and timing take the place of those inherited.",
+                "description": "A built-in memory, whose clock, geometry and timing replace the inherited ones.",
             },
             "rest": {
                 "type": "string",
@@ -77,7 +77,7 @@ fn kind(parameter: &Parameter) -> Value {
     }
 }
 
-/// A value, or a table that says why it has it.
+/// A value, or a table with the value and its reason.
 fn with_reason(value: &Value) -> Value {
     let text = |description: &str| json!({ "type": "string", "description": description });
     let table = json!({
@@ -85,8 +85,8 @@ fn with_reason(value: &Value) -> Value {
         "additionalProperties": false,
         "properties": {
             "value": value,
-            "source": text("Where the value comes from."),
-            "agrees": text("What says the same as the GPU inherited from."),
+            "source": text("Source of the value."),
+            "agrees": text("Source that confirms the inherited value."),
             "choice": text("Why this value was chosen."),
         },
     });

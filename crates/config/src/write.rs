@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Writes GPU files that read back to the same parameters; annotated, they explain themselves.
+//! Writes GPU files that give the same parameters when read; optionally with comments.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,12 +8,12 @@ use crate::file::ROOT;
 use crate::listing::shown;
 use crate::{Config, GpuFile, PRESETS, Parameter, ParameterKind, Reason};
 
-/// All parameters as TOML, with what each means, its unit and what is legal if `annotated`.
+/// All parameters as TOML, with meaning, unit and legal values if `annotated`.
 pub fn to_toml(config: &Config, annotated: bool) -> String {
     written(config, annotated, &BTreeMap::new())
 }
 
-/// All parameters as TOML; the reason for each value, where one is known, is a comment of its own.
+/// All parameters as TOML; the reason for each value, where one is known, is a separate comment.
 fn written(config: &Config, annotated: bool, reasons: &BTreeMap<&'static str, Reason>) -> String {
     let mut out = String::new();
     for section in Config::SECTIONS {

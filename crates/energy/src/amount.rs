@@ -11,7 +11,7 @@ use crate::silicon::Conditions;
 use crate::sram::{Sram, nominal_volts};
 use crate::technology::{Amount, SramSpec};
 
-/// A number that a name stands for.
+/// The value of a name.
 fn number(key: &str, setting: Setting) -> Result<f64, Problem> {
     let own = setting.parameters.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
     own.or_else(|| figures::value(key, setting.config)).ok_or_else(|| {
@@ -37,7 +37,7 @@ impl Amount {
         if value.is_finite() && value >= 0.0 {
             Ok(value)
         } else {
-            Err(bad(format!("this cannot be {value}"), "write a number that is not negative"))
+            Err(bad(format!("invalid value {value}"), "write a number that is not negative"))
         }
     }
 }
@@ -53,7 +53,7 @@ fn between(at: &[[f64; 2]], x: f64) -> Result<f64, Problem> {
     let positive = at.iter().all(|[x, y]| x.is_finite() && y.is_finite() && *y > 0.0);
     let (Some(first), Some(last), true, true) = (at.first(), at.last(), rising, positive) else {
         return Err(bad(
-            "a table needs points in rising order whose numbers are above 0".to_owned(),
+            "the points of a table must be positive and in ascending order".to_owned(),
             "write at = [[0.2, 1.5], [0.4, 3.0]]",
         ));
     };
@@ -77,7 +77,7 @@ impl SramSpec {
     pub(crate) fn array(&self, setting: Setting, conditions: Option<&Conditions>) -> Result<Sram, Problem> {
         let silicon = |own: Option<f64>, of: fn(&Conditions) -> f64, name: &str| {
             own.or_else(|| conditions.map(of)).ok_or_else(|| {
-                let message = format!("it is not said what `{name}` of this SRAM array is");
+                let message = format!("`{name}` of this SRAM array is missing");
                 bad(message, "write it here, or in `silicon` for the whole technology")
             })
         };
@@ -106,10 +106,10 @@ impl SramSpec {
         let configured = self.array(setting, conditions)?;
         let Some(reference) = self.reference else {
             let message =
-                "the array of a structure needs a reference that its figures were taken at".to_owned();
+                "the SRAM array of a structure needs the reference size that its figures are for".to_owned();
             return Err(bad(
                 message,
-                "write reference = { bytes = ... }, with ways and the like where they matter",
+                "write reference = { bytes = ... }, with `ways` and other dimensions where they matter",
             ));
         };
         let node_nm = conditions.map_or(configured.node_nm, Conditions::reference_nm);
@@ -144,7 +144,7 @@ fn legal(array: Sram) -> Result<Sram, Problem> {
     ];
     match sizes.chain(positive).find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
         Some((name, value)) => {
-            Err(bad(format!("`{name}` of an SRAM array cannot be {value}"), "write a number above 0"))
+            Err(bad(format!("invalid {name} = {value} of an SRAM array"), "write a number above 0"))
         }
         None => Ok(array),
     }

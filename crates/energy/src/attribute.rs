@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which instruction energy is spent for. Dynamic energy goes with the events: each counter has a share for every place in the program.
-//! Static energy goes with the issue slots that a place used or was waited for in. What belongs to no place is left over.
+//! Attribution of energy to instructions. Dynamic energy follows the events: each counter has a share for every place in the program.
+//! Static energy follows the issue slots in which a place issued or stalled. The rest is not attributed.
 
 use crate::evaluate::Breakdown;
 use crate::resolve::Model;

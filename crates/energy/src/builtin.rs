@@ -26,5 +26,5 @@ technologies! {
     "combined-40nm",
 }
 
-/// What energy is computed with unless told otherwise.
+/// The default technology.
 pub const DEFAULT: &str = "gtx480-40nm";

@@ -59,7 +59,7 @@ pub fn arrays(
     if errors.is_empty() { Ok(all) } else { Err(errors) }
 }
 
-/// The area of the die in square millimetres; nothing if the technology does not say what it is.
+/// The area of the die in square millimetres; none if the technology does not give it.
 pub fn area_mm2(
     technology: &Technology,
     setting: Setting,

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can be wrong with a technology: what, where, and what to do about it.
 
-use std::fmt;
-
 pub use warpwatt_config::FilePosition;
+use warpwatt_config::{Explain, Located};
 
-/// Something wrong with a technology file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Error {
-    pub place: Option<FilePosition>,
-    pub problem: Problem,
-}
+/// An error in a technology file.
+pub type Error = Located<Problem>;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Problem {
@@ -56,7 +51,7 @@ impl Problem {
             Problem::UnknownCounter { name, .. } => format!("there is no counter `{name}`"),
             Problem::UselessCounter { name, message, .. } => format!("`{name}` {message}"),
             Problem::UnknownKey { key, .. } if key.starts_with("technique.") => {
-                format!("there is no number `{key}` among the parameters of techniques that are on")
+                format!("there is no number `{key}` among the parameters of the enabled techniques")
             }
             Problem::UnknownKey { key, .. } => {
                 format!("there is no number `{key}` among the GPU's parameters")
@@ -99,22 +94,15 @@ impl Problem {
     }
 }
 
-impl From<Problem> for Error {
-    fn from(problem: Problem) -> Error {
-        Error { place: None, problem }
+impl Explain for Problem {
+    fn message(&self) -> String {
+        Problem::message(self)
+    }
+
+    fn help(&self) -> String {
+        Problem::help(self)
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        if let Some(FilePosition { file, line, column }) = &self.place {
-            write!(f, "{file}:{line}:{column}: ")?;
-        }
-        write!(f, "{}; {}", self.problem.message(), self.problem.help())
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// A text that fits on a line, whatever was in the file.
 pub(crate) fn shortened(text: &str) -> String {

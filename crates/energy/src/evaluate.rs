@@ -121,7 +121,7 @@ impl Model {
     }
 
     /// The part of it that falls into the time in which SMs had warps, which is the `busy` share of all: dynamic energy, and static energy in
-    /// proportion. Time in states is divided alike, but for that with warps itself.
+    /// proportion. Time in states is divided in the same way, except the time with warps itself.
     pub fn evaluate_with_warps(&self, counts: &[f64], time: Seconds, busy: f64) -> Breakdown {
         let mut part = counts.to_vec();
         for term in &self.terms {
@@ -163,13 +163,13 @@ impl Model {
         self.counters.iter().map(String::as_str)
     }
 
-    /// The power that is there all the time when nothing is in a state of low power, in watts.
+    /// Static power without low-power states, in watts.
     pub fn static_watts(&self) -> f64 {
         let over_time = |term: &&crate::resolve::Term| matches!(term.of, Of::Time { .. });
         self.terms.iter().filter(over_time).map(|term| term.joules).sum()
     }
 
-    /// Dynamic energy by the counter that it comes from, in the order of `counters`.
+    /// Dynamic energy by counter, in the order of `counters`.
     pub fn dynamic_by_counter(&self, counts: &[f64]) -> Vec<Joules> {
         let mut all = vec![Joules(0.0); self.counters.len()];
         for term in &self.terms {

@@ -22,7 +22,7 @@ figures! {
         |config| f64::from(config.constant.sets * config.constant.ways * config.constant.line_bytes);
     "constant.lines", "Lines of a constant cache." =
         |config| f64::from(config.constant.sets * config.constant.ways);
-    "dram.access_bytes", "What one access to memory moves." = |config| f64::from(config.dram_access_bytes());
+    "dram.access_bytes", "Bytes moved by one memory access." = |config| f64::from(config.dram_access_bytes());
     "dram.channel_chips", "Chips of 32 bits that make up a channel." =
         |config| f64::from(config.dram.bus_bytes) / 4.0;
     "dram.chips", "Chips of 32 bits, all partitions together." =
@@ -61,7 +61,7 @@ pub fn value(name: &str, config: &Config) -> Option<f64> {
     }
 }
 
-/// Everything that `value` knows.
+/// All names that `value` accepts.
 pub fn names(config: &Config) -> Vec<&'static str> {
     let numbers = warpwatt_config::Config::parameters()
         .iter()

@@ -26,7 +26,7 @@ struct File {
     #[schemars(with = "Option<String>")]
     inherits: Option<Spanned<String>>,
     silicon: Option<Silicon>,
-    /// The voltage stays as it is when clocks change.
+    /// The voltage is constant when clocks change.
     pinned_voltage: Option<bool>,
     die: Option<Die>,
     /// `[[structure]]`: what takes energy.
@@ -51,7 +51,7 @@ impl Technology {
         }
     }
 
-    /// Reads a technology file. Where it has no name of its own, it is called like the file.
+    /// Reads a technology file. Without a `name`, it has the name of the file.
     pub fn read(text: &str, file_name: &str) -> Result<Technology, Vec<Error>> {
         read(text, file_name, TECHNOLOGIES.len())
     }
@@ -99,8 +99,8 @@ fn read(text: &str, file_name: &str, known: usize) -> Result<Technology, Vec<Err
         match structures.iter().position(same) {
             Some(place) if place < inherited => structures[place] = (origin.clone(), structure),
             Some(_) => {
-                let message = format!("there are two structures `{}`", shortened(structure.name.get_ref()));
-                let help = "give each a name of its own".to_owned();
+                let message = format!("duplicate structure `{}`", shortened(structure.name.get_ref()));
+                let help = "give them different names".to_owned();
                 errors.push(origin.error(structure.name.span(), Problem::Bad { message, help }));
             }
             None => structures.push((origin.clone(), structure)),

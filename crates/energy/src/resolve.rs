@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A technology worked out for a GPU: a list of terms, each a number times a counter or times the time that passes. Names of
-//! counters and parameters are checked here; all that is wrong is told at once.
+//! counters and parameters are checked here; all errors are reported together.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub struct Model {
     /// Names that terms refer to.
     pub(crate) counters: Vec<String>,
     pub(crate) sms: f64,
-    /// The silicon that it is worked out for, if the technology says what its figures are for.
+    /// The process that it is evaluated for, if the technology gives the conditions of its figures.
     pub conditions: Option<Conditions>,
     pub die_mm2: Option<f64>,
 }
@@ -104,7 +104,7 @@ struct Resolver<'a> {
     setting: Setting<'a>,
     model: Model,
     errors: Vec<Error>,
-    /// Of the structure that is looked at.
+    /// Of the current structure.
     scale: Scale,
 }
 
@@ -127,13 +127,13 @@ impl Scale {
 }
 
 impl Resolver<'_> {
-    fn tell(&mut self, origin: &Origin, at: Range<usize>, problem: Problem) {
+    fn report(&mut self, origin: &Origin, at: Range<usize>, problem: Problem) {
         self.errors.push(origin.error(at, problem));
     }
 
     /// What was found, or nothing and an error more.
     fn take<T>(&mut self, origin: &Origin, at: Range<usize>, found: Result<T, Problem>) -> Option<T> {
-        found.map_err(|problem| self.tell(origin, at, problem)).ok()
+        found.map_err(|problem| self.report(origin, at, problem)).ok()
     }
 
     /// What becomes of a structure's figures.
@@ -144,8 +144,8 @@ impl Resolver<'_> {
         let found = conditions.and_then(|all| Some((all, all.supply(clock.get_ref())?)));
         let Some((all, supply)) = found else {
             let message = format!("`silicon` has no voltage for `{}`", shortened(clock.get_ref()));
-            let help = "give `silicon` a place in `clocks` for it, or leave `clock` out";
-            self.tell(origin, clock.span(), bad(message, help));
+            let help = "add it to `clocks` in `silicon`, or leave `clock` out";
+            self.report(origin, clock.span(), bad(message, help));
             return plain;
         };
         Scale {
@@ -161,9 +161,9 @@ impl Resolver<'_> {
     /// The array that a figure goes with, or an error.
     fn arrays(&mut self, origin: &Origin, at: Range<usize>) -> Option<Arrays> {
         if self.scale.arrays.is_none() {
-            let message = "there is no array to go with".to_owned();
+            let message = "`scaled` needs an SRAM array in this structure".to_owned();
             let help = "give the structure sram = { bytes = [...], ..., reference = { ... } }";
-            self.tell(origin, at, bad(message, help));
+            self.report(origin, at, bad(message, help));
         }
         self.scale.arrays
     }
@@ -176,10 +176,10 @@ impl Resolver<'_> {
             self.text(origin, what, text);
         }
         if structure.events.is_empty() && structure.statics.is_empty() {
-            let message = format!("`{}` takes no energy", shortened(structure.name.get_ref()));
+            let message = format!("`{}` has no energy", shortened(structure.name.get_ref()));
             let help =
                 "give it events = [{ counter = \"...\", pj = 1.0, source = \"...\" }] or static = [...]";
-            self.tell(origin, structure.name.span(), bad(message, help));
+            self.report(origin, structure.name.span(), bad(message, help));
         }
         let on = self.on(origin, &structure.techniques);
         let before = (self.model.structures.len(), self.model.terms.len(), self.model.counters.len());
@@ -198,7 +198,7 @@ impl Resolver<'_> {
             self.power(origin, index, power);
         }
         if !on {
-            // Its names were looked at all the same.
+            // Its names were checked nevertheless.
             self.model.structures.truncate(before.0);
             self.model.terms.truncate(before.1);
             self.model.counters.truncate(before.2);
@@ -208,8 +208,8 @@ impl Resolver<'_> {
     fn text(&mut self, origin: &Origin, what: &str, text: &Spanned<String>) {
         let words: &str = text.get_ref();
         if words.trim().is_empty() || words.contains(char::is_control) {
-            let message = format!("`{what}` has to be a line of text");
-            self.tell(origin, text.span(), bad(message, "say it in a few words"));
+            let message = format!("`{what}` must be one line of text");
+            self.report(origin, text.span(), bad(message, "write a short description"));
         }
     }
 
@@ -223,7 +223,7 @@ impl Resolver<'_> {
                     nearest: suggest::nearest(name, all).map(str::to_owned),
                     all: all.iter().map(|&name| name.to_owned()).collect(),
                 };
-                self.tell(origin, technique.span(), problem);
+                self.report(origin, technique.span(), problem);
             }
         }
         let is_on =
@@ -237,17 +237,17 @@ impl Resolver<'_> {
         if !self.setting.counters.contains(&name) {
             let nearest = nearest_counter(name, self.setting.counters);
             let problem = Problem::UnknownCounter { name: shortened(name), nearest };
-            self.tell(origin, counter.span(), problem);
+            self.report(origin, counter.span(), problem);
             return None;
         }
         let unit = name.rsplit('.').next().unwrap_or_default();
         if matches!(unit, "histogram" | "ratio" | "gbs") {
             let problem = Problem::UselessCounter {
                 name: name.to_owned(),
-                message: "is no count that could be multiplied with an energy".to_owned(),
+                message: "is not a count, so it cannot be multiplied by an energy".to_owned(),
                 help: "use a counter that ends in .count, .bytes, .cycles or .clocks",
             };
-            self.tell(origin, counter.span(), problem);
+            self.report(origin, counter.span(), problem);
             return None;
         }
         Some(self.intern(name))
@@ -290,7 +290,7 @@ impl Resolver<'_> {
         let less: Vec<_> = event.less.iter().map(|counter| self.counter(origin, counter)).collect();
         let (Some(energy), Some(times), Some(counter)) = (energy, times, counter) else { return };
         if !on {
-            // Its names were looked at all the same.
+            // Its names were checked nevertheless.
             self.model.counters.truncate(known);
             return;
         }
@@ -304,10 +304,9 @@ impl Resolver<'_> {
     /// The energy of an event, before its factors.
     fn event_energy(&mut self, origin: &Origin, event: &Event) -> Option<Picojoules> {
         if event.mw.is_none() && !event.at_mhz.is_empty() {
-            let help =
-                "write mw = ..., at_mhz = [...]: a power, and how many million events a second it is for";
+            let help = "write mw = ..., at_mhz = [...]: a power, and the rate of events that it is for, in millions a second";
             let at = event.at_mhz[0].span();
-            self.tell(origin, at, bad("`at_mhz` stands beside `mw` only".to_owned(), help));
+            self.report(origin, at, bad("`at_mhz` is only allowed together with `mw`".to_owned(), help));
             return None;
         }
         match (&event.pj, &event.mw, &event.sram) {
@@ -316,11 +315,11 @@ impl Resolver<'_> {
                 let power = self.amount(origin, mw);
                 let rate = self.product(origin, &event.at_mhz)?;
                 if event.at_mhz.is_empty() || rate <= 0.0 {
-                    let help = "write at_mhz = [...]: how many million events a second the power is for";
-                    self.tell(
+                    let help = "write at_mhz = [...]: the rate of events that the power is for, in millions a second";
+                    self.report(
                         origin,
                         mw.span(),
-                        bad("a power alone is no energy of an event".to_owned(), help),
+                        bad("the energy of an event cannot be computed from a power alone".to_owned(), help),
                     );
                     return None;
                 }
@@ -333,16 +332,20 @@ impl Resolver<'_> {
                     Some(Access::Read) => Some(array.read()),
                     Some(Access::Write) => Some(array.write()),
                     None => {
-                        let message = "it is not said what is done to the SRAM array".to_owned();
-                        self.tell(origin, sram.span(), bad(message, "write access = \"read\" or \"write\""));
+                        let message = "the kind of access to the SRAM array is missing".to_owned();
+                        self.report(
+                            origin,
+                            sram.span(),
+                            bad(message, "write access = \"read\" or \"write\""),
+                        );
                         None
                     }
                 }
             }
             _ => {
-                let message = format!("`{}` has not one energy", shortened(event.counter.get_ref()));
+                let message = format!("`{}` needs exactly one energy", shortened(event.counter.get_ref()));
                 let help = "give it one of pj = ..., mw = ... with at_mhz = [...], or sram = { ... }";
-                self.tell(origin, event.counter.span(), bad(message, help));
+                self.report(origin, event.counter.span(), bad(message, help));
                 None
             }
         }
@@ -360,16 +363,20 @@ impl Resolver<'_> {
             (None, Some(sram)) => self.sram(origin, sram).map(|array| array.leakage()),
             _ => {
                 let help = "give it one of mw = ... or sram = { ... }";
-                self.tell(origin, power.source.span(), bad("this is not one power".to_owned(), help));
+                self.report(
+                    origin,
+                    power.source.span(),
+                    bad("static energy needs exactly one power".to_owned(), help),
+                );
                 None
             }
         };
         let scale = match (power.switching, power.scaled, &power.sram) {
             (true, false, None) => Some(self.scale.switching * self.scale.logic),
             (true, ..) => {
-                let message = "an array of SRAM leaks; it does not switch all the time".to_owned();
+                let message = "an SRAM array has leakage, not constant switching power".to_owned();
                 let help = "leave out `switching`, or `scaled` and `sram`";
-                self.tell(origin, power.source.span(), bad(message, help));
+                self.report(origin, power.source.span(), bad(message, help));
                 None
             }
             (false, true, _) => {
@@ -404,8 +411,8 @@ impl Resolver<'_> {
             (None, Some(mw)) => self.amount(origin, mw).map(Milliwatts),
             _ => {
                 let help = "give it one of fraction = ... or mw = ...";
-                let message = "it is not said once what power is left in this state".to_owned();
-                self.tell(origin, state.counter.span(), bad(message, help));
+                let message = "a state needs exactly one remaining power".to_owned();
+                self.report(origin, state.counter.span(), bad(message, help));
                 None
             }
         };
@@ -417,10 +424,10 @@ impl Resolver<'_> {
                 if counter.is_some() {
                     let problem = Problem::UselessCounter {
                         name: shortened(state.counter.get_ref()),
-                        message: "is no time".to_owned(),
+                        message: "is not a time".to_owned(),
                         help: "use a counter that ends in .cycles, or in .clocks of noc, l2 or dram",
                     };
-                    self.tell(origin, state.counter.span(), problem);
+                    self.report(origin, state.counter.span(), problem);
                 }
                 return;
             }

@@ -131,8 +131,7 @@ fn legal(origin: &Origin, silicon: &Silicon) -> Result<(), Vec<Error>> {
         return Ok(());
     }
     let message = "these figures of `silicon` contradict each other".to_owned();
-    let help = "all of them are above 0, threshold_volts is below volts and least_volts, alpha lies between 1 and 2, and logic_leakage \
-                has two or more points in rising order";
+    let help = "all of them must be above 0, threshold_volts below volts and least_volts, alpha between 1 and 2, and logic_leakage needs two or more points in ascending order";
     Err(vec![origin.error(silicon.source.span(), bad(message, help))])
 }
 

@@ -130,7 +130,7 @@ const KELVIN: f64 = 350.0;
 /// Leakage power goes with this power of the voltage. The drowsy-cache thesis's Table 4-2 has 3.6 to 5.0 for its caches between 0.4 and 0.9 V.
 pub const LEAKAGE_EXPONENT: f64 = 4.0;
 
-/// The value at a point of a series that is joined by straight lines in the logarithm, and goes on beyond its ends as it ended. Where
+/// The value at a point of a series that is joined by straight lines in the logarithm, and extrapolated beyond its ends. Where
 /// `logarithmic`, the points are taken by their logarithm too.
 pub fn along(points: impl Iterator<Item = (f64, f64)> + Clone, at: f64, logarithmic: bool) -> f64 {
     let x = |at: f64| if logarithmic { libm::log(at) } else { at };
@@ -183,7 +183,7 @@ impl Sram {
         1.0 + PORT_PITCH * (self.extra_ports - 1.0).max(0.0)
     }
 
-    /// A cache of no bytes is not there: it takes no energy and no area.
+    /// A cache of 0 bytes does not exist: it has no energy and no area.
     pub(crate) fn is_absent(&self) -> bool {
         self.bytes == 0.0
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A technology as its file says it: structures, the energy of their events and the power that they take all the time. Each
+//! A technology as read from its file: structures, the energy of their events and their static power. Each
 //! number has its source beside it.
 
 use schemars::JsonSchema;
@@ -16,10 +16,10 @@ pub struct Technology {
     pub inherits: Option<String>,
     /// The silicon that its figures are for; without it they hold for every clock, node and temperature.
     pub silicon: Option<(Origin, Silicon)>,
-    /// The voltage stays as it is when clocks change.
+    /// The voltage is constant when clocks change.
     pub pinned: bool,
     pub die: Option<(Origin, Die)>,
-    /// Name of the file that each structure comes from, for messages, and the structure.
+    /// Each structure with the name of its file, for messages.
     pub structures: Vec<(Origin, Structure)>,
 }
 
@@ -41,7 +41,7 @@ pub struct Silicon {
     pub source: Spanned<String>,
 }
 
-/// A clock with a voltage of its own.
+/// A clock domain with its own voltage.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Domain {
@@ -89,7 +89,7 @@ pub struct Structure {
     /// One line.
     #[schemars(with = "String")]
     pub doc: Spanned<String>,
-    /// It is there only when one of these techniques is on; always if there are none.
+    /// It exists only when one of these techniques is enabled; always if the list is empty.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub techniques: Vec<Spanned<String>>,
@@ -127,7 +127,7 @@ pub struct Event {
     pub at_mhz: Vec<Spanned<Amount>>,
     #[schemars(with = "Option<SramSpec>")]
     pub sram: Option<Spanned<SramSpec>>,
-    /// The energy goes with that of a read or a write of the structure's array, from its reference to what the GPU has.
+    /// The energy scales with that of a read or a write of the structure's array, from the reference size to that of the GPU.
     #[schemars(with = "Option<Access>")]
     pub scaled: Option<Spanned<Access>>,
     /// Only the part that the columns of the structure's array take: bit lines, sense amplifiers and the word line over them.
@@ -136,7 +136,7 @@ pub struct Event {
     /// The energy is not spent: it is taken off what other events of the structure cost.
     #[serde(default)]
     pub saved: bool,
-    /// The event is there only when one of these techniques is on; always if there are none.
+    /// The event exists only when one of these techniques is enabled; always if the list is empty.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub techniques: Vec<Spanned<String>>,
@@ -148,7 +148,7 @@ pub struct Event {
     pub source: Spanned<String>,
 }
 
-/// Power that is there all the time: `mw`, or the leakage of an SRAM array.
+/// Static power: `mw`, or the leakage of an SRAM array.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Static {

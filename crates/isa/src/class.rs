@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which unit runs an operation, and which latency class it belongs to. The timed machine gives each class its cycles.
+//! Which unit runs an operation, and which latency class it belongs to. The timed model assigns cycles to each class.
 
 use crate::{Op, Ty, Uop};
 
-/// Execution units of an SM: whose operand collectors and lanes an instruction goes through.
+/// Execution units of an SM: whose operand collectors and lanes an instruction uses.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Unit {

@@ -23,102 +23,121 @@ impl fmt::Display for PredSrc {
     }
 }
 
-/// The suffixes of an operation, such as `.RZ.FTZ.LT.AND`. Shared by the machine's printer and the compiler's.
-pub fn suffixes(op: Op, ty: Ty, ty2: Ty, rnd: Round, sub: Sub, flags: Flags, mem: &MemAttr) -> String {
-    let mut s = String::new();
-    let mut put = |word: &str| {
-        s.push('.');
-        s.push_str(word);
-    };
-    let debug = |value: &dyn fmt::Debug| format!("{value:?}").to_uppercase();
-    if matches!(op, Op::Ld | Op::St | Op::Atom | Op::Red) {
+/// Names of the flags, by bit.
+const FLAGS: [&str; 16] = [
+    "FTZ",
+    "SAT",
+    "RELU",
+    "NAN",
+    "XORSIGN",
+    "X",
+    "W",
+    "R",
+    "SH",
+    "H1",
+    "SYNC",
+    "UNI",
+    "INT",
+    "SATFINITE",
+    "SPILL",
+    "OOB",
+];
+
+/// Words with a dot before each.
+struct Suffixes(String);
+
+impl Suffixes {
+    fn put(&mut self, word: &str) {
+        self.0.push('.');
+        self.0.push_str(word);
+    }
+
+    fn debug(&mut self, value: &dyn fmt::Debug) {
+        self.put(&format!("{value:?}").to_uppercase());
+    }
+
+    fn memory(&mut self, mem: &MemAttr) {
         match mem.space {
-            Space::Const => put(&format!("C{}", mem.bank)),
-            space => put(&debug(&space)),
+            Space::Const => self.put(&format!("C{}", mem.bank)),
+            space => self.debug(&space),
         }
         if mem.cache != CacheOp::Default {
-            put(&debug(&mem.cache));
+            self.debug(&mem.cache);
         }
         if mem.order != Order::Weak {
-            put(&debug(&mem.order));
+            self.debug(&mem.order);
         }
         if mem.vec > 1 {
-            put(&format!("V{}", mem.vec));
+            self.put(&format!("V{}", mem.vec));
         }
+    }
+
+    fn sub(&mut self, sub: Sub) {
+        match sub {
+            Sub::None | Sub::SReg(_) => {}
+            Sub::Cmp(cmp, BoolOp::And) => self.debug(&cmp),
+            Sub::Cmp(cmp, combine) => {
+                self.debug(&cmp);
+                self.debug(&combine);
+            }
+            Sub::Lut(lut) => self.put(&format!("0x{lut:02x}")),
+            Sub::Shift(n) => self.put(&format!("SH{n}")),
+            Sub::MinMax(m) => self.debug(&m),
+            Sub::Mufu(m) => self.debug(&m),
+            Sub::Shfl(m) => self.debug(&m),
+            Sub::Vote(m) => self.debug(&m),
+            Sub::Match(m) => self.debug(&m),
+            Sub::Atom(m) => self.debug(&m),
+            Sub::Bar(m) => self.debug(&m),
+            Sub::Prmt(m) => self.debug(&m),
+            Sub::Tex(g, m) => {
+                self.debug(&g);
+                self.debug(&m);
+            }
+            Sub::Tld4(g, component) => {
+                self.debug(&g);
+                self.put(["R", "G", "B", "A"][usize::from(component & 3)]);
+            }
+            Sub::Query(q) => self.debug(&q),
+            Sub::Surf(g, clamp, formatted) => {
+                self.debug(&g);
+                self.debug(&clamp);
+                self.put(if formatted { "P" } else { "B" });
+            }
+            Sub::SurfRed(g, clamp, atom) => {
+                self.debug(&g);
+                self.debug(&clamp);
+                self.debug(&atom);
+            }
+            Sub::Testp(p) => self.debug(&p),
+            Sub::Sys(call) => self.debug(&call),
+            Sub::Part(i) => self.put(&format!("{i}")),
+        }
+    }
+}
+
+/// The suffixes of an operation, such as `.RZ.FTZ.LT.AND`. Shared by the machine's printer and the compiler's.
+pub fn suffixes(op: Op, ty: Ty, ty2: Ty, rnd: Round, sub: Sub, flags: Flags, mem: &MemAttr) -> String {
+    let mut words = Suffixes(String::new());
+    if matches!(op, Op::Ld | Op::St | Op::Atom | Op::Red) {
+        words.memory(mem);
     }
     if ty != Ty::U32 || matches!(op, Op::Cvt | Op::Ld | Op::St) {
-        put(ty.name());
+        words.put(ty.name());
     }
     if ty2 != ty || op == Op::Cvt {
-        put(ty2.name());
+        words.put(ty2.name());
     }
     if rnd != Round::Rn {
-        put(&debug(&rnd));
+        words.debug(&rnd);
     }
-    match sub {
-        Sub::None | Sub::SReg(_) => {}
-        Sub::Cmp(cmp, BoolOp::And) => put(&debug(&cmp)),
-        Sub::Cmp(cmp, combine) => {
-            put(&debug(&cmp));
-            put(&debug(&combine));
-        }
-        Sub::Lut(lut) => put(&format!("0x{lut:02x}")),
-        Sub::Shift(n) => put(&format!("SH{n}")),
-        Sub::MinMax(m) => put(&debug(&m)),
-        Sub::Mufu(m) => put(&debug(&m)),
-        Sub::Shfl(m) => put(&debug(&m)),
-        Sub::Vote(m) => put(&debug(&m)),
-        Sub::Match(m) => put(&debug(&m)),
-        Sub::Atom(m) => put(&debug(&m)),
-        Sub::Bar(m) => put(&debug(&m)),
-        Sub::Prmt(m) => put(&debug(&m)),
-        Sub::Tex(g, m) => {
-            put(&debug(&g));
-            put(&debug(&m));
-        }
-        Sub::Tld4(g, component) => {
-            put(&debug(&g));
-            put(["R", "G", "B", "A"][usize::from(component & 3)]);
-        }
-        Sub::Query(q) => put(&debug(&q)),
-        Sub::Surf(g, clamp, formatted) => {
-            put(&debug(&g));
-            put(&debug(&clamp));
-            put(if formatted { "P" } else { "B" });
-        }
-        Sub::SurfRed(g, clamp, atom) => {
-            put(&debug(&g));
-            put(&debug(&clamp));
-            put(&debug(&atom));
-        }
-        Sub::Testp(p) => put(&debug(&p)),
-        Sub::Sys(call) => put(&debug(&call)),
-        Sub::Part(i) => put(&format!("{i}")),
-    }
-    const NAMES: [&str; 16] = [
-        "FTZ",
-        "SAT",
-        "RELU",
-        "NAN",
-        "XORSIGN",
-        "X",
-        "W",
-        "R",
-        "SH",
-        "H1",
-        "SYNC",
-        "UNI",
-        "INT",
-        "SATFINITE",
-        "SPILL",
-        "OOB",
-    ];
-    for (bit, name) in NAMES.iter().enumerate() {
+    words.sub(sub);
+    for (bit, name) in FLAGS.iter().enumerate() {
         if flags.0 >> bit & 1 == 1 {
-            put(name);
+            words.put(name);
         }
     }
-    s
+    words.0
 }
 
 impl fmt::Display for Uop {

@@ -48,7 +48,7 @@ pub struct Param {
     pub offset: u32,
     pub size: u32,
     pub align: u32,
-    /// Scalar type; `None` for an aggregate, and for one that says bits only, such as `.b32`.
+    /// Scalar type; `None` for an aggregate, and for untyped bits, such as `.b32`.
     pub ty: Option<Ty>,
 }
 
@@ -71,7 +71,7 @@ pub struct LiveRange {
     pub to: u32,
 }
 
-/// What the compiler's half of a technique tells its other half.
+/// Hints from the compiler part of a technique to its hardware part.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hints {
     /// Name of the technique.
@@ -103,7 +103,7 @@ pub struct Program {
     pub recursive: bool,
     pub params: Vec<Param>,
     pub param_bytes: u32,
-    /// Symbols whose addresses stand in constant bank 4, eight bytes each: module variables, texture and surface references.
+    /// Symbols whose addresses are in constant bank 4, eight bytes each: module variables, texture and surface references.
     pub globals: Vec<String>,
     pub functions: Vec<FunctionEntry>,
     /// Jump tables of BRX: targets as micro-op indices.
@@ -125,7 +125,7 @@ pub struct Program {
     pub grid_sync: bool,
     /// The shared arrays of the program.
     pub shared_arrays: Vec<SharedArray>,
-    /// Which of them an access to shared memory is meant for, by its line in the PTX text, where that can be told; sorted.
+    /// Which of them an access to shared memory is meant for, by its line in the PTX text, where that is known; sorted.
     pub array_lines: Vec<(u32, u32)>,
 }
 
@@ -136,7 +136,7 @@ pub struct SharedArray {
     pub offset: u32,
     /// 0 for dynamic shared memory.
     pub bytes: u32,
-    /// Nothing but dynamic shared memory comes behind it.
+    /// Only dynamic shared memory follows it.
     pub is_last: bool,
 }
 

@@ -19,7 +19,7 @@ sregs! {
     TidX = "SR_TID.X", TidY = "SR_TID.Y", TidZ = "SR_TID.Z",
     CtaidX = "SR_CTAID.X", CtaidY = "SR_CTAID.Y", CtaidZ = "SR_CTAID.Z",
     LaneId = "SR_LANEID",
-    /// Warp within the block's SM slot; PTX says it may change, ours does not.
+    /// Warp within the block's SM slot; PTX allows it to change, here it is constant.
     WarpId = "SR_WARPID", NWarpId = "SR_NWARPID",
     SmId = "SR_SMID", NSmId = "SR_NSMID",
     GridIdLo = "SR_GRIDID.LO", GridIdHi = "SR_GRIDID.HI",

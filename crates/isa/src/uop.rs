@@ -75,7 +75,7 @@ pub struct Uop {
     pub off: i32,
     /// Branch or call target, jump table number.
     pub target: u32,
-    /// Where lanes that a divergent branch parted meet again.
+    /// Reconvergence point of lanes after a divergent branch.
     pub reconv: u32,
     /// Index into `Program::locs`.
     pub loc: u32,

@@ -12,7 +12,7 @@ const REMEMBERED: usize = 4096;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Allocation {
     pub base: u64,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub size: u64,
     /// What it is, in words for a report: a variable's name, "buffer x", "device malloc".
     pub name: String,
@@ -91,7 +91,7 @@ impl Allocator {
         Some(base)
     }
 
-    /// Takes a given range, if it is free. The search for other ranges goes on where it was.
+    /// Takes a given range, if it is free. The search for other ranges continues at its previous position.
     pub(crate) fn alloc_at(&mut self, base: u64, size: u64, name: &str) -> Option<()> {
         let footprint = size.max(1).checked_next_multiple_of(unit(size))?;
         let end = base.checked_add(footprint)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How strictly loads of kernels are held to the bytes that were asked for. Stores and atomics always are.
+//! How strictly loads of kernels are checked against the requested bytes. Stores and atomics are always checked exactly.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -43,7 +43,7 @@ pub struct Stray {
     pub count: u64,
 }
 
-/// Loads that were let through with [`Bounds::Warn`]. SMs that run at the same time note theirs here.
+/// Loads beyond the bounds that [`Bounds::Warn`] permitted. SMs that run in parallel record theirs here.
 #[derive(Default)]
 pub(crate) struct Strays(Mutex<BTreeMap<(u64, u32), Stray>>);
 

@@ -115,7 +115,7 @@ impl DeviceMemory {
 
     /// Makes a range that was just taken usable, and zero.
     fn ready(&mut self, base: u64, size: u64) -> std::io::Result<()> {
-        // The rest of the last page can be read, and is as new as the bytes asked for.
+        // The rest of the last page can be read, and is as uninitialised as the requested bytes.
         let end = (base + size).next_multiple_of(unit(size)).min(BASE + self.capacity());
         self.region.commit(end - BASE)?;
         if base < self.touched {
@@ -148,13 +148,13 @@ impl DeviceMemory {
     }
 
     /// The host has written bytes.
-    pub fn tell_written(&self, address: u64, bytes: u64) {
+    pub fn notify_written(&self, address: u64, bytes: u64) {
         if let Some(witness) = &self.witness {
             witness.written(self, address, bytes);
         }
     }
 
-    /// Whether accesses of kernels have to be told with [`DeviceMemory::observe`].
+    /// Whether accesses of kernels have to be reported to [`DeviceMemory::observe`].
     pub fn is_monitored(&self) -> bool {
         self.monitor.is_some() || self.witness.is_some()
     }
@@ -297,7 +297,7 @@ impl DeviceMemory {
         (committed.contains(&address) && committed.contains(&end)).then(|| self.region.host(address))
     }
 
-    /// Notes a load that [`Bounds::Warn`] let through.
+    /// Records a load beyond the bounds that [`Bounds::Warn`] permitted.
     pub fn note_stray(&self, stray: Stray) {
         self.strays.note(stray);
     }

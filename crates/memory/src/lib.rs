@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The device's memory: one reserved region at a fixed guest address, and the allocations that live in it.
 //!
-//! Every byte a kernel may touch in global memory belongs to exactly one live [`Allocation`]; checks are exact to the byte that was asked for,
+//! Every byte a kernel may touch in global memory belongs to exactly one live [`Allocation`]; checks are exact to the requested byte,
 //! but for loads from the rest of the last page of a large one ([`Bounds`]).
 //! The order of allocations alone decides their addresses, so that a program sees the same pointers in every run.
 

@@ -4,7 +4,7 @@
 //!
 //! Accesses of blocks are ordered by the end of a launch, by barriers of the grid, and by atomics and volatile accesses: a block that
 //! writes such a place tells what it did before and what it has learnt, one that reads it learns that (vector clocks, one entry per
-//! block, kept for blocks that take part). Whether there is a fence is not looked at. A store that changes nothing is no conflict. What is found
+//! block, kept for blocks that take part). Fences are not considered. A store that changes nothing is not a conflict. What is found
 //! is kept until the launch has ended, and the first by address is reported, so that the order in which blocks ran does not show.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub enum Touched {
     Atomically,
 }
 
-/// Where an access came from.
+/// Origin of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Origin {
     /// Block and thread, counted from 0.
@@ -39,9 +39,9 @@ pub struct Observed<'a> {
     /// Barriers of the grid that the thread has passed.
     pub phase: u32,
     pub how: Touched,
-    /// Volatile, or with an order of its own.
+    /// Volatile, or with a memory order.
     pub strong: bool,
-    /// An atomic whose result is not used tells, but does not learn.
+    /// An atomic whose result is not used releases, but does not acquire.
     pub learns: bool,
     pub address: u64,
     /// Bytes there are now; what is stored is in `stored`, which is empty for reads.
@@ -60,7 +60,7 @@ pub trait Witness: Send + Sync {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Problem {
-    /// With the access that came first.
+    /// With the earlier access.
     Race(Touched, Origin),
     Uninitialized,
 }
@@ -90,7 +90,7 @@ struct Mark {
 /// A word or a byte.
 #[derive(Clone, Copy, Default)]
 struct Cell {
-    /// What was stored last, if no atomic came after.
+    /// The last store, if no atomic followed.
     value: Option<u32>,
     writer: Mark,
     reader: Mark,
@@ -99,7 +99,7 @@ struct Cell {
     atomic: Mark,
 }
 
-/// Bytes of a word are told apart once one of them is accessed alone.
+/// Bytes of a word are tracked separately once one of them is accessed alone.
 enum Slot {
     Word(Cell),
     Bytes(Box<[Cell; 4]>),
@@ -116,7 +116,7 @@ struct Knowledge {
 struct Launch {
     slots: FxHashMap<u64, Slot>,
     blocks: FxHashMap<u32, Knowledge>,
-    told: FxHashMap<u64, FxHashMap<u32, u32>>,
+    released: FxHashMap<u64, FxHashMap<u32, u32>>,
 }
 
 const PAGE: u64 = 4096;
@@ -213,18 +213,18 @@ impl Launch {
         let block = seen.origin.block;
         let own = self.blocks.entry(block).or_insert_with(|| Knowledge { clock: 1, ..Knowledge::default() });
         if seen.how == Touched::Read || (seen.how == Touched::Atomically && seen.learns) {
-            for (&other, &clock) in self.told.get(&seen.address).into_iter().flatten() {
+            for (&other, &clock) in self.released.get(&seen.address).into_iter().flatten() {
                 let known = own.seen.entry(other).or_insert(0);
                 *known = (*known).max(clock);
             }
         }
         if seen.how != Touched::Read {
-            let told = self.told.entry(seen.address).or_default();
+            let released = self.released.entry(seen.address).or_default();
             for (&other, &clock) in &own.seen {
-                let known = told.entry(other).or_insert(0);
+                let known = released.entry(other).or_insert(0);
                 *known = (*known).max(clock);
             }
-            told.insert(block, own.clock);
+            released.insert(block, own.clock);
             own.clock += 1;
         }
     }

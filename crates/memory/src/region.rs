@@ -19,7 +19,7 @@ pub(crate) struct Region {
 
 // SAFETY: the region is plain memory owned by this value; access goes through `&self`/`&mut self` of its owner.
 unsafe impl Send for Region {}
-// SAFETY: `host` only computes an address; who follows it vouches for what others do there meanwhile.
+// SAFETY: `host` only computes an address; the code that dereferences it guarantees that accesses do not conflict.
 unsafe impl Sync for Region {}
 
 impl Region {

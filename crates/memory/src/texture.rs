@@ -157,7 +157,7 @@ impl Default for Sampler {
     }
 }
 
-/// What a texture or surface handle stands for. A surface uses the storage only.
+/// The image of a texture or surface handle. A surface uses the storage only.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Image {
     pub storage: Storage,
@@ -187,7 +187,7 @@ impl Images {
         HANDLES + 32 * (index as u64 + 1)
     }
 
-    /// Puts another image behind a handle: texture references are bound again and again.
+    /// Replaces the image of a handle: texture references are bound repeatedly.
     pub fn replace(&mut self, handle: u64, image: Image) -> bool {
         match self.slot(handle) {
             Some(index) => {

@@ -59,7 +59,7 @@ fn in_toolkit() -> Option<Found> {
     })
 }
 
-/// The names that the loader of the system is asked for.
+/// The names that are passed to the system's loader.
 fn by_the_loader() -> Option<Found> {
     let names = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"];
     let there = |name: &&str| {

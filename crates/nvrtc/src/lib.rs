@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CUDA C++ to PTX by NVRTC, NVIDIA's run-time compiler. The library is not part of this project and is not needed to build or run it: it is
-//! loaded when a `.cu` file is given, from a Python wheel, a CUDA toolkit, or where `WARPWATT_NVRTC` says.
+//! loaded when a `.cu` file is given, from a Python wheel, a CUDA toolkit, or the path in `WARPWATT_NVRTC`.
 
 mod find;
 mod library;
@@ -28,11 +28,11 @@ impl Error {
     pub fn help(&self) -> Option<String> {
         match self {
             Error::NotInstalled => Some(format!(
-                "install it with `{PIP_COMMAND}`, or name its library by WARPWATT_NVRTC; or give the PTX that nvcc or clang makes"
+                "install it with `{PIP_COMMAND}`, or set WARPWATT_NVRTC to its library; or pass PTX from nvcc or clang"
             )),
-            Error::Broken { .. } => {
-                Some(format!("install another one with `{PIP_COMMAND}`, or name it by WARPWATT_NVRTC"))
-            }
+            Error::Broken { .. } => Some(format!(
+                "install another version with `{PIP_COMMAND}`, or set WARPWATT_NVRTC to its library"
+            )),
             Error::Refused { .. } => None,
         }
     }
@@ -41,7 +41,7 @@ impl Error {
 /// The target that sources are compiled for: the oldest that current versions of NVRTC know.
 pub const TARGET: &str = "compute_75";
 
-/// PTX of a CUDA C++ source, with line information. `path` is what the compiler calls the source; headers are looked for in its folder and in
+/// PTX of a CUDA C++ source, with line information. `path` is what the compiler calls the source; headers are searched in its folder and in
 /// those that came with the compiler.
 pub fn compile(source: &str, path: &Path) -> Result<String, Error> {
     compile_with(source, path, &find::site_packages)

@@ -91,7 +91,7 @@ impl<'l> Api<'l> {
         }
     }
 
-    /// A text whose size, with its NUL, the library tells first.
+    /// A text whose size, with its NUL, is queried first.
     fn text(&self, program: Program, size: &Size, get: &Text) -> Result<String, c_int> {
         let mut bytes = 0_usize;
         // SAFETY: the program is alive and the size has room.

@@ -11,7 +11,8 @@ use crate::integer as int;
 use crate::memory::{self, load, store};
 use crate::thread::{Thread, World, window_of};
 
-const ADDRESS: Ty = Ty { kind: ScalarKind::Unsigned, bits: 64, lanes: 1 };
+/// Type of a generic address.
+pub const ADDRESS: Ty = Ty { kind: ScalarKind::Unsigned, bits: 64, lanes: 1 };
 
 impl Thread {
     /// Space and offset in it of an address operand.

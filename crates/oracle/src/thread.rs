@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use warpwatt_ptx::ast::Space;
 use warpwatt_ptx::words::{Mod, Opcode};
 
+use crate::access::ADDRESS;
 use crate::alu::{self, Sources};
 use crate::bind::{Bound, Formal, Function, Instr, Operand, VariableAddress, function_address};
 use crate::contract::Fused;
@@ -180,32 +181,12 @@ impl Thread {
             }
             Opcode::Trap => return Err("trap".to_owned()),
             Opcode::Setp => self.setp(world, instr)?,
-            Opcode::Set => {
-                let (to, from) = (instr.form.types[0], instr.form.ty());
-                let holds = self.compared(world, instr, from)?;
-                let yes = if to.float() { float::one(to) } else { to.mask() };
-                self.write(world, &ops[0], if holds { yes } else { 0 }, to)?;
-            }
-            Opcode::Testp => {
-                let ty = instr.form.ty();
-                let words =
-                    [Mod::Finite, Mod::Infinite, Mod::Number, Mod::Notanumber, Mod::Normal, Mod::Subnormal];
-                let word = instr.form.one_of(&words).ok_or("testp without a property")?;
-                let holds = float::property(word, self.read(world, &ops[1], ty)?, ty) == Some(true);
-                self.write_pred(world, &ops[0], holds)?;
-            }
+            Opcode::Set => self.set(world, instr)?,
+            Opcode::Testp => self.testp(world, instr)?,
             Opcode::Mov => self.mov(world, instr)?,
-            Opcode::Cvta => {
-                let to_space = instr.form.has(Mod::To);
-                let window = window(instr.form.space);
-                let address = self.read(world, &ops[1], instr.form.ty())?;
-                let moved =
-                    if to_space { address.wrapping_sub(window) } else { address.wrapping_add(window) };
-                self.write(world, &ops[0], moved, instr.form.ty())?;
-            }
+            Opcode::Cvta => self.cvta(world, instr)?,
             Opcode::Isspacep => {
-                let address =
-                    self.read(world, &ops[1], Ty { kind: ScalarKind::Unsigned, bits: 64, lanes: 1 })?;
+                let address = self.read(world, &ops[1], ADDRESS)?;
                 let within = window_of(address) == instr.form.space;
                 self.write_pred(world, &ops[0], within)?;
             }
@@ -223,28 +204,55 @@ impl Thread {
                 self.state = self.arrive(world, instr)?;
                 return Ok(Flow::Settled);
             }
-            _ => {
-                let mut carry = self.carry;
-                let reader = Reader { thread: self, world, instr };
-                let fused = world.bound.functions[self.frame().function].fused.get(&self.frame().pc);
-                let result = match fused {
-                    Some(fused) => self.fused(world, instr, *fused)?,
-                    None => alu::evaluate(instr, &reader, &mut carry)?,
-                };
-                if instr.op == Opcode::Mul && instr.form.ty().float() {
-                    let ty = instr.form.ty();
-                    let factors = [self.read(world, &ops[1], ty)?, self.read(world, &ops[2], ty)?];
-                    let pc = self.frame().pc;
-                    self.frame_mut().factors.insert(pc, factors);
-                }
-                let Some((value, ty)) = result else {
-                    return Err(format!("{:?} is not known to the oracle", instr.op));
-                };
-                self.carry = carry;
-                self.write(world, &ops[0], value, ty)?;
-            }
+            _ => self.compute(world, instr)?,
         }
         Ok(Flow::Next)
+    }
+
+    fn set(&mut self, world: &mut World, instr: &Instr) -> Result<(), String> {
+        let (to, from) = (instr.form.types[0], instr.form.ty());
+        let holds = self.compared(world, instr, from)?;
+        let yes = if to.float() { float::one(to) } else { to.mask() };
+        self.write(world, &instr.operands[0], if holds { yes } else { 0 }, to)
+    }
+
+    fn testp(&mut self, world: &mut World, instr: &Instr) -> Result<(), String> {
+        let ty = instr.form.ty();
+        let words = [Mod::Finite, Mod::Infinite, Mod::Number, Mod::Notanumber, Mod::Normal, Mod::Subnormal];
+        let word = instr.form.one_of(&words).ok_or("testp without a property")?;
+        let holds = float::property(word, self.read(world, &instr.operands[1], ty)?, ty) == Some(true);
+        self.write_pred(world, &instr.operands[0], holds)
+    }
+
+    fn cvta(&mut self, world: &mut World, instr: &Instr) -> Result<(), String> {
+        let window = window(instr.form.space);
+        let address = self.read(world, &instr.operands[1], instr.form.ty())?;
+        let to_space = instr.form.has(Mod::To);
+        let moved = if to_space { address.wrapping_sub(window) } else { address.wrapping_add(window) };
+        self.write(world, &instr.operands[0], moved, instr.form.ty())
+    }
+
+    /// Arithmetic and logic. The factors of a product are kept for a sum that it is contracted with.
+    fn compute(&mut self, world: &mut World, instr: &Instr) -> Result<(), String> {
+        let ops = &instr.operands;
+        let mut carry = self.carry;
+        let reader = Reader { thread: self, world, instr };
+        let fused = world.bound.functions[self.frame().function].fused.get(&self.frame().pc);
+        let result = match fused {
+            Some(fused) => self.fused(world, instr, *fused)?,
+            None => alu::evaluate(instr, &reader, &mut carry)?,
+        };
+        if instr.op == Opcode::Mul && instr.form.ty().float() {
+            let ty = instr.form.ty();
+            let factors = [self.read(world, &ops[1], ty)?, self.read(world, &ops[2], ty)?];
+            let pc = self.frame().pc;
+            self.frame_mut().factors.insert(pc, factors);
+        }
+        let Some((value, ty)) = result else {
+            return Err(format!("{:?} is not known to the oracle", instr.op));
+        };
+        self.carry = carry;
+        self.write(world, &ops[0], value, ty)
     }
 
     /// A sum as a fused multiply-add.
@@ -411,8 +419,7 @@ impl Thread {
         let index = match callee {
             Operand::Function(index) => *index,
             register @ Operand::Reg(_) => {
-                let address =
-                    self.read(world, register, Ty { kind: ScalarKind::Unsigned, bits: 64, lanes: 1 })?;
+                let address = self.read(world, register, ADDRESS)?;
                 (address.wrapping_sub(FUNCTION) / 16) as usize
             }
             other => return Err(format!("cannot call {other:?}")),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Claims of papers, as `data/*.toml` has them: what is claimed, how it is read, and what it is judged by.
+//! Claims of papers, as `data/*.toml` has them: what is claimed, its reading, and the rule of its verdict.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ const TEXTS: [&str; 4] = [
 /// How the papers are read where they are ambiguous, silent or contradict themselves, with the reasons.
 pub const READINGS: &str = include_str!("../data/readings.md");
 
-/// What a paper says, and how a measurement is judged by it. The head of `data/warped-compression.toml` explains the fields.
+/// A claim of a paper, and the rule by which a measurement is judged. The head of `data/warped-compression.toml` explains the fields.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -75,7 +75,7 @@ pub struct Reason {
     pub shown_by: Option<String>,
 }
 
-/// Where a claim's value comes from. Only measured claims are independent of each other, and in the tally.
+/// Kind of a claim's value. Only measured claims are independent of each other, and in the tally.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClaimKind {
@@ -133,9 +133,9 @@ impl Limit {
 /// Why a text of claims cannot be used.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ClaimError {
-    #[error("the claims are not as they should be: {0}")]
+    #[error("invalid claims: {0}")]
     Layout(#[from] toml::de::Error),
-    #[error("there are two claims `{0}`: give one of them another id")]
+    #[error("duplicate claim `{0}`: give one of them another id")]
     Twice(String),
     #[error("claim `{0}`: {1}")]
     Senseless(String, &'static str),
@@ -224,7 +224,7 @@ impl Claim {
         };
         if self.limit.is_none() {
             if self.share {
-                text += ", and so what remains of 100";
+                text += ", and the same for 100 minus the value";
             }
             if self.rounded_down {
                 text += "; rounded down";
@@ -233,7 +233,7 @@ impl Claim {
         text + &format!("; direction: {}", self.direction.text())
     }
 
-    /// The names that reasons ask for.
+    /// The names that reasons use.
     pub fn placeholders(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for reason in &self.reasons {
@@ -252,7 +252,7 @@ fn decimals(value: f64) -> u32 {
     format!("{value}").split_once('.').map_or(0, |(_, digits)| digits.len() as u32)
 }
 
-/// A text with what was measured put in for each `{name}`; `value` tells it.
+/// A text in which each `{name}` is replaced by its measurement, which `value` returns.
 pub fn filled(text: &str, mut value: impl FnMut(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(read(&[ONE, ONE]), Err(ClaimError::Twice("a.b".to_owned())));
         let said = |from: &str, to: &str| read(&[&ONE.replace(from, to)]).expect_err("a mistake").to_string();
         assert!(said("unit", "units").contains("units"));
-        assert!(said("a.b > 1", "a.b >").contains("ends where a value should be"));
+        assert!(said("a.b > 1", "a.b >").contains("ends without a value"));
         assert!(said("value = 2", "value = \"rises\"").contains("an ordering has words"));
         assert!(said("value = 2", "value = { a = [1, 2] }").contains("every row of a table"));
         assert!(said("value = 2", "value = { a = 1 }\nlimit = \"less than\"").contains("only a number"));

@@ -4,7 +4,7 @@
 use crate::measure::Measures;
 use crate::number::{LEDGER, measured, rounded};
 
-/// Fewest seeds whose spread says something.
+/// Minimum number of seeds for a meaningful spread.
 pub const ENOUGH_SEEDS: usize = 3;
 
 /// What was measured with each seed.
@@ -16,7 +16,7 @@ pub struct Evidence(pub Vec<Measures>);
 pub struct Sample {
     /// By seed; fewer than there are seeds if not all of them have it.
     pub values: Vec<f64>,
-    /// Workloads that it stands on; none where it stands on none.
+    /// Workloads that it is based on; none if it is not based on workloads.
     pub workloads: Option<usize>,
 }
 
@@ -25,7 +25,7 @@ impl Sample {
         rounded(self.values.iter().sum::<f64>() / self.values.len().max(1) as f64, LEDGER)
     }
 
-    /// The least and the most, if there is more than one seed and it stands on workloads.
+    /// The least and the most, if there is more than one seed and it is based on workloads.
     pub fn spread(&self) -> Option<(f64, f64)> {
         self.workloads?;
         let low = self.values.iter().copied().reduce(f64::min)?;
@@ -48,7 +48,7 @@ impl Evidence {
         Some(self.sample(name)?.mean())
     }
 
-    /// A mean as the ledger shows it, or a name of the first seed: what a reason can tell.
+    /// A mean as the ledger shows it, or a name of the first seed, for the text of a reason.
     pub fn shown(&self, name: &str) -> Option<String> {
         self.mean(name).map(measured).or_else(|| self.0.first()?.shown(name))
     }

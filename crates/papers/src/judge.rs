@@ -3,7 +3,7 @@
 //!
 //! A value `holds` when the measurement is within 0.8 to 1.25 of it, or as near as the paper's rounding. Of a share of a whole, what remains
 //! has to be as near. A limit holds on its side; an ordering holds when its predicate is true. A value that does not hold keeps its
-//! `direction` when the predicate is true; else it `differs`. Numbers are rounded before they are judged, so that what is shown explains the verdict.
+//! `direction` when the predicate is true; else it `differs`. Numbers are rounded before they are judged, so that the numbers shown explain the verdict.
 
 use serde::Serialize;
 
@@ -41,7 +41,7 @@ impl Verdict {
     }
 }
 
-/// A measurement beside what is claimed.
+/// A measurement compared with the claimed value.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Judged {
     /// The mean over seeds.
@@ -60,7 +60,7 @@ pub struct Judged {
     /// Verdicts of single seeds, where they are not all that of the mean.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_seed: Vec<Verdict>,
-    /// Workloads that it stands on.
+    /// Workloads that it is based on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workloads: Option<usize>,
 }
@@ -167,7 +167,7 @@ fn one(claim: &Claim, claimed: Option<f64>, value: f64, direction: Option<bool>)
     };
     let fits = match claim.limit {
         Some(limit) => limit.holds(value, claimed),
-        // The paper says that it is not used.
+        // The paper marks it as not used.
         None if claim.unused == Some(claimed) => false,
         None => fits(claim, claimed, value),
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Claims that can be measured as in the paper from a certain size on: which variants they stand on, and how their measures take the place of scaled ones.
+//! Claims that can be measured as in the paper from a certain size on: which variants they depend on, and how their measures replace scaled ones.
 
 use crate::claim::Claim;
 use crate::evidence::Evidence;
@@ -12,7 +12,7 @@ use crate::size::Size;
 const COMPARED: [(&str, &[&str]); 1] =
     [("e2mc", &["base", "bdi", "fpc", "ideal-fpc", "ideal-e2mc16", "e2mc16-1", "e2mc16-4"])];
 
-/// The variants that claims with a smallest size stand on: those with lengths that are scaled below it, and what these are compared with.
+/// The variants that claims with a minimum size depend on: those with lengths that are scaled below it, and what these are compared with.
 pub fn at_needed_size(paper: &'static Paper) -> Vec<&'static Variant> {
     let scaled = |variant: &Variant| variant.techniques.iter().any(|text| Size::Tiny.scaled(text).1);
     if !paper.variants.iter().any(scaled) {
@@ -61,11 +61,10 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use warpwatt_results::{Inputs, Reading, Status, Values};
-
     use super::*;
     use crate::claims;
-    use crate::point::{POINT_SCHEMA, PointEnergy, PointHost, PointRecord, Points};
+    use crate::point::{PointEnergy, PointRecord, Points};
+    use crate::samples;
 
     fn e2mc() -> &'static Paper {
         crate::find("e2mc").expect("a paper")
@@ -73,30 +72,16 @@ mod tests {
 
     /// A run of a hundred lines; numbers differ by variant.
     fn point(variant: usize) -> PointRecord {
-        let counters: Values = [
-            ("mc.filled.count", 100),
-            ("mc.written.count", 0),
-            ("mc.encoded.bytes", 6400 + variant as u64),
-            ("mc.filled_bursts.count", 240 + variant as u64),
-            ("mc.written_bursts.count", 0),
-        ]
-        .map(|(name, count)| (name.to_owned(), Reading::Count(count)))
-        .into_iter()
-        .collect();
-        PointRecord {
-            schema: POINT_SCHEMA.to_owned(),
-            key: String::new(),
-            status: Status::Complete,
-            inputs: Inputs::default(),
-            check: None,
-            cycles: 1000 + variant as u64,
-            warp_instructions: 1,
-            thread_instructions: 32,
-            counters,
-            energy: PointEnergy { total_j: 2.0, ..PointEnergy::default() },
-            kernels: Vec::new(),
-            host: PointHost { wall_seconds: 0.0 },
-        }
+        let variant = variant as u64;
+        let counters = samples::counters(&[
+            ("mc.filled.count", &[100]),
+            ("mc.written.count", &[0]),
+            ("mc.encoded.bytes", &[6400 + variant]),
+            ("mc.filled_bursts.count", &[240 + variant]),
+            ("mc.written_bursts.count", &[0]),
+        ]);
+        let energy = PointEnergy { total_j: 2.0, ..PointEnergy::default() };
+        PointRecord { counters, energy, ..samples::point(1000 + variant) }
     }
 
     fn measures(variants: &[&'static Variant]) -> Measures {

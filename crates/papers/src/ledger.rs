@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The ledger: a row for each claim, with what the paper says, what was measured, and whether that is the same (`judge`).
+//! The ledger: a row for each claim, with the paper's value, the measurement, and the verdict (`judge`).
 //!
-//! The verdict is by the claim's fixed reading; other readings stand beside it with verdicts of their own. Only independent claims are
-//! counted, and only if there are enough seeds to tell how far they make measurements differ.
+//! The verdict is by the claim's fixed reading; other readings have verdicts of their own. Only independent claims are
+//! counted, and only if there are enough seeds to estimate their spread.
 
 use std::collections::BTreeMap;
 
@@ -195,7 +195,7 @@ impl Ledger {
         )
     }
 
-    /// How many claims hold, in a line, or why that is not told.
+    /// The tally in one line, or why there is none.
     pub fn tally(&self) -> String {
         if self.rows.is_empty() {
             return "No paper has this experiment, so there are no claims to compare".to_owned();
@@ -301,7 +301,7 @@ impl Row {
         }
     }
 
-    /// Whether a reason should be told.
+    /// Whether a reason is needed.
     pub fn needs_a_reason(&self) -> bool {
         match self.judged.verdict {
             Verdict::Direction | Verdict::Differs => true,
@@ -313,14 +313,14 @@ impl Row {
         }
     }
 
-    /// What is to be said about a row that needs a reason: the direction where it is not right, and the reasons, with what is wrong about them.
+    /// Remarks on a row that needs a reason: a direction that does not hold, and the reasons, with a mark if they are stale.
     pub fn remarks(&self) -> Vec<String> {
         if !self.needs_a_reason() {
             return Vec::new();
         }
         let mut remarks = Vec::new();
         match self.direction_holds {
-            Some(false) => remarks.push(format!("`{}` is not true.", self.direction)),
+            Some(false) => remarks.push(format!("The direction `{}` does not hold.", self.direction)),
             None if self.entries.is_empty() => remarks.push(format!("`{}` lacks data.", self.direction)),
             _ => {}
         }
@@ -387,7 +387,7 @@ impl Row {
     }
 
     /// Other readings that are worth a line.
-    pub fn told_others(&self) -> impl Iterator<Item = &OtherRow> {
+    pub fn notable_others(&self) -> impl Iterator<Item = &OtherRow> {
         self.others.iter().filter(|other| !other.near && other.judged.verdict != Verdict::NoData)
     }
 }
@@ -426,9 +426,9 @@ fn moved(from: Option<f64>, to: Option<f64>) -> bool {
 fn stale(of: &BTreeMap<Size, f64>, size: Size, measured: Option<f64>) -> Option<String> {
     let measured = measured?;
     match of.get(&size) {
-        None => Some(format!("not written for size {}", size.name())),
+        None => Some(format!("no value was recorded for size {}", size.name())),
         Some(value) if moved(Some(*value), Some(measured)) => {
-            Some(format!("written for {}, now it is {}", shown(*value), shown(measured)))
+            Some(format!("written for {}, now measured: {}", shown(*value), shown(measured)))
         }
         Some(_) => None,
     }

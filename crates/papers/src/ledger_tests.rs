@@ -220,9 +220,10 @@ fn other_readings_have_verdicts_of_their_own() {
     };
     let row = of(21.9);
     assert_eq!(row.judged.verdict, Direction, "the fixed reading judges");
-    let told: Vec<_> = row.told_others().map(|other| (other.name.as_str(), other.judged.verdict)).collect();
+    let told: Vec<_> =
+        row.notable_others().map(|other| (other.name.as_str(), other.judged.verdict)).collect();
     assert_eq!(told, [("gating", Holds)], "what is within a tenth is not told");
-    assert_eq!(of(22.1).told_others().count(), 2);
+    assert_eq!(of(22.1).notable_others().count(), 2);
     assert_eq!(row.beside, BTreeMap::from([("more".to_owned(), 1.0)]), "readings are not repeated");
     // The direction of another reading is by its own value.
     claim.direction = Predicate::parse("a < 15").expect("a predicate");
@@ -262,12 +263,12 @@ fn reasons_are_told_where_they_are_needed_and_flagged_when_stale() {
     let moved = row(&claim, 14.4);
     assert_eq!(
         moved.remarks(),
-        ["Because of 0.3333. (figures/why.json) Stale: written for 13, now it is 14.4."]
+        ["Because of 0.3333. (figures/why.json) Stale: written for 13, now measured: 14.4."]
     );
     assert_eq!(moved.flags(1), ["reason is stale"]);
-    assert_eq!(row(&claim, -13.0).remarks()[0], "`a > 0` is not true.");
+    assert_eq!(row(&claim, -13.0).remarks()[0], "The direction `a > 0` does not hold.");
     let elsewhere = Claim { reasons: vec![reason(&[(Size::Medium, 13.0)])], ..claim.clone() };
-    assert!(row(&elsewhere, 13.0).remarks()[0].ends_with("Stale: not written for size small."));
+    assert!(row(&elsewhere, 13.0).remarks()[0].ends_with("Stale: no value was recorded for size small."));
     let silent = Claim { reasons: Vec::new(), ..claim };
     assert_eq!(row(&silent, 13.0).remarks(), ["No reason is known."]);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Papers as experiments: which runs they need, what their figures are made of, and what their claims come to here.
+//! Papers as experiments: the runs that they need, their figures, and the verdicts on their claims.
 //!
 //! A [`Paper`] names variants: a GPU, a technology and techniques each. Each runs with every workload of the paper's [`Suite`] and several
 //! seeds, and leaves a [`PointRecord`]; figures and measures are worked out from those of a seed ([`Findings`]), and the [`Ledger`] puts the
@@ -21,6 +21,8 @@ mod number;
 mod paper;
 mod point;
 mod predicate;
+#[cfg(test)]
+mod samples;
 mod size;
 mod suite;
 mod value;

@@ -35,9 +35,7 @@ impl Ledger {
             return page;
         }
         page.push_str(
-            "\n`holds`: within 0.8 to 1.25 of the paper's value (of a share, what remains of 100 too), or as near as the paper's rounding, or on \
-             the right side of a limit, or an ordering that is there. `direction`: the number is off, what the claim is about is there. `differs`: \
-             it is not. The verdict is by the reading given below; lines that begin with \"or\" are other readings.\n\n",
+            "\n`holds`: within 0.8 to 1.25 of the paper's value (of a share, also 100 minus its value), or within the paper's rounding, or on the right side of a limit, or an ordering that is observed. `direction`: the number is off, but the claimed effect is present. `differs`: it is absent. The verdict follows the reading given below; lines that begin with \"or\" are other readings.\n\n",
         );
         page.push_str("| claim | what | where | paper | measured | seeds | ratio | verdict | |\n|---|---|---|---:|---:|---:|---:|---|---|\n");
         for row in &self.rows {
@@ -99,7 +97,7 @@ impl Ledger {
                 &scaled,
             );
         }
-        for other in row.told_others() {
+        for other in row.notable_others() {
             let measured = match row.entries.is_empty() {
                 true => other.judged.shown(&row.measured_unit),
                 false => "-".to_owned(),

@@ -140,11 +140,11 @@ pub fn over(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// A number that stands for a claim.
+/// The measured number of a claim.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Measure {
     pub value: f64,
-    /// How many workloads it stands on; none where it stands on none.
+    /// Number of workloads that it is based on; none if it is not based on workloads.
     pub workloads: Option<usize>,
 }
 
@@ -152,7 +152,7 @@ pub struct Measure {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Measures {
     numbers: BTreeMap<String, Option<Measure>>,
-    /// Names of workloads that stand out.
+    /// Names of extreme workloads.
     words: BTreeMap<String, String>,
 }
 
@@ -190,12 +190,12 @@ impl Measures {
         }
     }
 
-    /// A value that is more than the mean of a column, and the workloads that it stands on.
+    /// A value that is more than the mean of a column, and the number of workloads that it is based on.
     pub fn of(&mut self, name: impl Into<String>, value: Option<f64>, workloads: usize) {
         self.put(name, value, Some(workloads));
     }
 
-    /// A value that stands on no workload.
+    /// A value that is not based on workloads.
     pub fn computed(&mut self, name: impl Into<String>, value: f64) {
         self.put(name, Some(value), None);
     }
@@ -225,12 +225,12 @@ impl Measures {
         })
     }
 
-    /// A number as the ledger shows it, or a name: what a reason can tell.
+    /// A number as the ledger shows it, or a name, for the text of a reason.
     pub fn shown(&self, name: &str) -> Option<String> {
         self.words.get(name).cloned().or_else(|| self.value(name).map(measured))
     }
 
-    /// Whether a reason can ask for this, with data or without.
+    /// Whether this is a name that a reason can use, with data or without.
     pub fn knows(&self, name: &str) -> bool {
         self.numbers.contains_key(name) || self.words.contains_key(name)
     }

@@ -16,7 +16,7 @@ pub fn rounded(value: f64, digits: u32) -> f64 {
     format!("{value:.places$e}").parse().unwrap_or(value)
 }
 
-/// A rounded number as text: plain digits, none behind the point that say nothing.
+/// A rounded number as text: plain digits, without trailing zeros.
 pub fn shown(value: f64) -> String {
     format!("{value}")
 }

@@ -54,7 +54,7 @@ pub enum Seeds {
 }
 
 impl Variant {
-    /// The paper's GPU as it is, with all seeds.
+    /// The paper's GPU without changes, with all seeds.
     pub const fn new(name: &'static str) -> Variant {
         let (settings, techniques): (&[&str], &[&str]) = (&[], &[]);
         Variant {
@@ -94,7 +94,7 @@ impl Variant {
     }
 }
 
-/// What the points of a paper come to.
+/// Figures and measures computed from the points of a paper.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     pub figures: Vec<Figure>,

@@ -16,7 +16,7 @@ use crate::measure::Column;
 /// Name and version of a point file's layout.
 pub const POINT_SCHEMA: &str = "warpwatt.point/1";
 
-/// Name and version of the layout of the file that asks for a point.
+/// Schema of the file that requests a point.
 pub const REQUEST_SCHEMA: &str = "warpwatt.request/1";
 
 /// What is run, as the command line takes it: a workload, or a program for `exec`. As a file it is what `warpwatt point` reads.
@@ -60,7 +60,7 @@ fn yes() -> bool {
 }
 
 impl Point {
-    /// A workload on a GPU as it is.
+    /// A workload on an unchanged GPU.
     pub fn of_workload(workload: &str, size: &str, seed: u64, gpu: &str, technology: &str) -> Point {
         Point {
             schema: REQUEST_SCHEMA.to_owned(),

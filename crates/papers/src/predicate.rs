@@ -47,13 +47,13 @@ enum Comparison {
 /// Why a text is no predicate.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PredicateError {
-    #[error("`{text}` ends where a value should be: give a name or a number")]
+    #[error("`{text}` ends without a value: give a name or a number")]
     NoValue { text: String },
-    #[error("`{text}` has `{found}` where a value should be: give a name or a number")]
+    #[error("unexpected `{found}` in `{text}`: give a name or a number")]
     BadValue { text: String, found: String },
     #[error("`{text}` compares nothing: use <, <=, >, >= or =")]
     NoComparison { text: String },
-    #[error("`{text}` goes on with `{found}`: join comparisons by `and` or `or`")]
+    #[error("unexpected `{found}` in `{text}`: join comparisons by `and` or `or`")]
     TrailingText { text: String, found: String },
 }
 
@@ -77,7 +77,7 @@ impl Predicate {
         &self.text
     }
 
-    /// The names that it asks for, in order of appearance.
+    /// The names in it, in order of appearance.
     pub fn names(&self) -> Vec<&str> {
         let chains = self.any.iter().flatten();
         let sums = chains
@@ -90,7 +90,7 @@ impl Predicate {
             .collect()
     }
 
-    /// Whether it is true; nothing where a value that it asks for is not there.
+    /// Whether it is true; none if a value is missing.
     pub fn is_true(&self, value: &dyn Fn(&str) -> Option<f64>) -> Option<bool> {
         let mut result = false;
         for all in &self.any {
@@ -310,14 +310,14 @@ mod tests {
     #[test]
     fn texts_that_are_no_predicates_are_refused() {
         let said = |text: &str| Predicate::parse(text).expect_err(text).to_string();
-        assert!(said("").contains("ends where a value should be"));
-        assert!(said("a >").contains("ends where a value should be"));
-        assert!(said("a > and").contains("has `and` where a value should be"));
-        assert!(said("a > %").contains("has `%` where a value should be"));
-        assert!(said("a > 1.2.3").contains("has `1.2.3`"));
+        assert!(said("").contains("ends without a value"));
+        assert!(said("a >").contains("ends without a value"));
+        assert!(said("a > and").contains("unexpected `and`"));
+        assert!(said("a > %").contains("unexpected `%`"));
+        assert!(said("a > 1.2.3").contains("unexpected `1.2.3`"));
         assert!(said("a").contains("compares nothing"));
         assert!(said("a < 1 and b.c").contains("compares nothing"));
-        assert!(said("a < 1 b.c < 2").contains("goes on with `b.c`"));
-        assert!(said("a < 1 é").contains("goes on with `é`"));
+        assert!(said("a < 1 b.c < 2").contains("unexpected `b.c`"));
+        assert!(said("a < 1 é").contains("unexpected `é`"));
     }
 }

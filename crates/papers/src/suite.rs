@@ -13,7 +13,7 @@ const TEXT: &str = include_str!("../data/suites.toml");
 pub struct Suite {
     /// Benchmark suites that they are from.
     pub suites: Vec<String>,
-    /// How many the paper says it uses.
+    /// Number of programs that the paper states.
     #[serde(default)]
     pub count: Option<usize>,
     /// Workloads of a quick run.
@@ -49,7 +49,7 @@ pub struct Chosen {
     pub workloads: Vec<String>,
     /// Programs that none of our workloads is.
     pub missing: Vec<String>,
-    /// Workloads that stand in for another program, and why they are not the same.
+    /// Workloads that replace another program, and how they differ.
     pub stand_ins: BTreeMap<String, String>,
     /// The class of each workload that has one.
     pub classes: BTreeMap<String, String>,

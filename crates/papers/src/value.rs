@@ -21,7 +21,7 @@ impl ClaimValue {
         }
     }
 
-    /// Of a table, how many values its rows have, or nothing if they differ; of anything else there is nothing to tell.
+    /// Of a table, how many values its rows have, or none if they differ; none for anything else.
     pub fn columns(&self) -> Option<Option<usize>> {
         let ClaimValue::Map(map) = self else { return None };
         let lengths: Vec<_> = map.values().filter_map(|row| Some(row.as_array()?.len())).collect();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A diagnostic: what is wrong, where, and what to do; and how it is shown.
+//! A diagnostic (problem, location, advice) and its display.
 
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 use warpwatt_base::Span;

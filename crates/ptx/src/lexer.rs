@@ -2,7 +2,7 @@
 //! PTX text as tokens (PTX ISA, "Source Format", "Identifiers", "Constants").
 //!
 //! Dotted words (`.b32`, `.shared::cta`, `.2d`) are one token each. Text that is no token becomes one of the `Bad…` kinds, so
-//! that the parser reports it where it matters and knows which function it spoils.
+//! that the parser reports it in context, for the function that it makes invalid.
 
 use logos::{Lexer, Logos};
 use warpwatt_base::Span;
@@ -19,7 +19,7 @@ pub enum TokenKind {
     /// `.word`, `.word::word`
     #[regex(r"\.[A-Za-z0-9_$]+(::[A-Za-z0-9_$]+)*")]
     Dotted,
-    /// Anything that starts as a number; `parser::expr` tells the forms apart.
+    /// Anything that starts as a number; `parser::expr` distinguishes the forms.
     #[regex(r"[0-9][A-Za-z0-9_$]*")]
     Number,
     /// A number with a point or a signed exponent.
@@ -91,7 +91,7 @@ pub enum TokenKind {
     AndAnd,
     #[token("||")]
     OrOr,
-    /// A comment that never ends; it takes the rest of the text.
+    /// An unclosed comment, which extends to the end of the text.
     #[token("/*", block_comment)]
     BadComment,
     /// A string that does not end on its line.

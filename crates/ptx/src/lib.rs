@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! PTX as text: lexer, parser, typed syntax tree, printer, diagnostics.
 //!
-//! [`parse`] always gives a tree. What it could not read is told by diagnostics; a function that holds an error is marked
+//! [`parse`] always gives a tree. What it could not parse is reported by diagnostics; a function that contains an error is marked
 //! [`broken`](ast::Function::broken), and the rest of the module stays usable.
 
 pub mod ast;

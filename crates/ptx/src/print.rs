@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The tree as PTX again: reading what is printed gives the same tree. Used for reproducers and to test the parser.
+//! The tree as PTX again: parsing the printed text gives the same tree. Used for reproducers and to test the parser.
 //!
 //! Comments, debugging sections and what the tree does not keep (pragmas of the module, function names in `.loc`) are gone.
 
@@ -174,7 +174,7 @@ impl<'a> Printer<'a> {
 
     fn statements(&mut self, stmts: &[Stmt], depth: usize) -> fmt::Result {
         for stmt in stmts {
-            // Labels stand out by starting the line.
+            // Labels start at the beginning of the line.
             if !matches!(stmt, Stmt::Label(..)) {
                 self.out.extend(std::iter::repeat_n('\t', depth));
             }
@@ -327,7 +327,7 @@ impl Display for Offset {
 }
 
 impl Display for Linkage {
-    /// With a space after it, as it stands before another word.
+    /// With a trailing space, as another word follows.
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         f.write_str(match self {
             Linkage::Local => "",

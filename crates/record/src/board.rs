@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A page of memory that the processes of a session share: how far the kernel is that runs, and whether all should stop. Numbers
-//! only, each read and written whole; a sequence number tells readers that they belong together.
+//! only, each read and written whole; a sequence number shows readers that they are consistent.
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -22,7 +22,7 @@ const NAME_BYTES: usize = (WORDS - NAME) * 8;
 /// Why processes should stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// A person wants it.
+    /// It was requested by the user.
     Interrupt = 1,
     /// The time limit is reached.
     Timeout = 2,

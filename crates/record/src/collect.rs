@@ -11,7 +11,7 @@ use warpwatt_runtime::LaunchRecord;
 use crate::energy::Energies;
 use crate::launch::kernel;
 
-/// Launches that are kept in detail unless `--per-launch` says otherwise.
+/// Launches that are kept in detail by default (`--per-launch`).
 pub const PER_LAUNCH: u64 = 16;
 
 /// What is left of the launches of a device.
@@ -45,12 +45,12 @@ impl Launches {
     }
 }
 
-/// Where an observer of a device puts launches; whoever made it looks at them afterwards.
+/// Launches collected by the observer of a device, for its creator.
 #[derive(Clone, Default)]
 pub struct Collector(Arc<Mutex<Launches>>);
 
 impl Collector {
-    /// Keeps `per_launch` launches in detail; `config` is that of a timed device, with `energies` if energy by launch and by line is wanted.
+    /// Keeps `per_launch` launches in detail; `config` is that of a timed device, with `energies` if energy by launch and by line is requested.
     pub fn new(config: Option<Config>, energies: Option<Arc<Energies>>, per_launch: u64) -> Collector {
         Collector(Arc::new(Mutex::new(Launches { config, energies, per_launch, ..Launches::default() })))
     }

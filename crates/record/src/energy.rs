@@ -2,8 +2,8 @@
 //! Energy of kernels and of whole runs, from their counters and time, by component, line, instruction, SM and interval.
 //!
 //! Dynamic energy of an instruction is that of its own events where these are known for each instruction: issues, lanes, registers, constant
-//! operands, accesses to shared memory. What memory does for a kernel goes to instructions by the lines that they touched.
-//! Static energy goes by issue slots. docs/energy.md tells more.
+//! operands, accesses to shared memory. Energy of the memory hierarchy is attributed to instructions by the lines that they accessed.
+//! Static energy is attributed by issue slots. docs/energy.md has the details.
 
 use warpwatt_base::counters::{Charge, Count};
 use warpwatt_config::Config;
@@ -117,7 +117,7 @@ impl Energies {
         let (counts, time, busy) = (self.model.counts(&counter), self.seconds(cycles), busy(&counter));
         let whole = self.model.evaluate_counts(&counts, time);
         let mut energy = self.summary(&whole, &self.model.evaluate_with_warps(&counts, time, busy), busy);
-        // Samples are there for launches in detail alone: with some of them, power would not add up.
+        // Only launches in detail have samples: with only some launches, power would not add up.
         if record.kernels.len() as u64 == record.totals.launches {
             energy.power = self.power_of_run(&record.kernels, energy.total_j);
         }
@@ -159,7 +159,7 @@ impl Energies {
         }
     }
 
-    /// What there is to say about the whole, with nothing divided up yet.
+    /// Energy of the whole, not attributed yet.
     fn summary(&self, whole: &Breakdown, with_warps: &Breakdown, busy: f64) -> Energy {
         let share = |part: f64, of: f64| if of > 0.0 { part / of } else { 0.0 };
         let [total, on_chip] = [whole.total().0, whole.on_chip().0];

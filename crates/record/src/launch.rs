@@ -267,7 +267,7 @@ pub fn usage() -> (f64, u64) {
     (seconds, high_water().unwrap_or(bytes))
 }
 
-/// Peak resident bytes of the program that runs now. What `getrusage` tells includes the process that it was started from.
+/// Peak resident bytes of the program that runs now. The value of `getrusage` includes the process that started it.
 fn high_water() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB"))?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From what a device did to the run record: launches of one device as they end (`launch`, `collect`), or of several in other processes that leave
-//! parts (`part`, `merge`) under settings that they were given (`settings`), and tell how far they are (`board`).
+//! parts (`part`, `merge`) under settings that they were given (`settings`), and report their progress (`board`).
 
 mod assemble;
 mod board;
@@ -26,7 +26,7 @@ pub use merge::merge;
 pub use part::{Part, Text, traffic_path};
 pub use settings::{Problem, Settings, TechnologyFile, Timing};
 pub use sources::sources;
-pub use techniques::{CORRUPTED, ChosenTechniques, Spoilt, UNNOTICED, unnoticed};
+pub use techniques::{CORRUPTED, ChosenTechniques, Corruption, UNNOTICED, unnoticed};
 
 /// Variable of the environment that names the file of settings.
 pub const SESSION_VARIABLE: &str = "WARPWATT_SESSION";

@@ -28,7 +28,7 @@ pub struct Part {
     /// Copies, if they are noted.
     #[serde(default)]
     pub copies: Vec<Copied>,
-    /// How often each instruction was executed, as a file of counts, if that is wanted and the process has ended.
+    /// How often each instruction was executed, as a file of counts, if requested and the process has ended.
     #[serde(default)]
     pub counts: Option<String>,
 }
@@ -52,7 +52,7 @@ impl Part {
         Err(std::io::Error::other("more than 9999 processes use the device"))
     }
 
-    /// Puts the part in place of an earlier one of the same process: readers see either.
+    /// Replaces an earlier part of the same process atomically.
     pub fn write(&self, folder: &Path, number: u32) -> std::io::Result<()> {
         let temporary = folder.join(format!("{number:04}.tmp"));
         std::fs::write(&temporary, serde_json::to_vec(self)?)?;

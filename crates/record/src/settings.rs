@@ -89,7 +89,7 @@ pub enum Problem {
         "the settings of this session in {0} are not for this version: {1}; start the program with `warpwatt exec`"
     )]
     Format(String, serde_json::Error),
-    #[error("the settings of this session have a bad value: {0}")]
+    #[error("invalid value in the settings of this session: {0}")]
     Value(String),
 }
 

@@ -13,11 +13,11 @@ use warpwatt_runtime::{InjectedFault, Profile, ProfileError, SymbolProfile, Tech
 pub struct ChosenTechniques {
     /// In canonical form.
     pub on: Vec<String>,
-    /// What is stored is compared with what comes back.
+    /// Stored data are compared with the data read back.
     pub verify: bool,
-    /// Where one stored bit is spoilt.
+    /// Site at which one stored bit is flipped.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub inject: Option<Spoilt>,
+    pub inject: Option<Corruption>,
     /// The text of a profile of symbols.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub profile: Option<String>,
@@ -26,10 +26,10 @@ pub struct ChosenTechniques {
     pub counts: Option<String>,
 }
 
-/// Where a stored bit can be spoilt.
+/// Sites at which a stored bit can be flipped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Spoilt {
+pub enum Corruption {
     /// In the register file.
     Rf,
     /// In a cache or in shared memory.
@@ -38,22 +38,22 @@ pub enum Spoilt {
     Dram,
 }
 
-impl From<Spoilt> for InjectedFault {
-    fn from(spoilt: Spoilt) -> InjectedFault {
-        match spoilt {
-            Spoilt::Rf => InjectedFault::Rf,
-            Spoilt::Cache => InjectedFault::Cache,
-            Spoilt::Dram => InjectedFault::Dram,
+impl From<Corruption> for InjectedFault {
+    fn from(corruption: Corruption) -> InjectedFault {
+        match corruption {
+            Corruption::Rf => InjectedFault::Rf,
+            Corruption::Cache => InjectedFault::Cache,
+            Corruption::Dram => InjectedFault::Dram,
         }
     }
 }
 
-impl From<InjectedFault> for Spoilt {
-    fn from(fault: InjectedFault) -> Spoilt {
+impl From<InjectedFault> for Corruption {
+    fn from(fault: InjectedFault) -> Corruption {
         match fault {
-            InjectedFault::Rf => Spoilt::Rf,
-            InjectedFault::Cache => Spoilt::Cache,
-            InjectedFault::Dram => Spoilt::Dram,
+            InjectedFault::Rf => Corruption::Rf,
+            InjectedFault::Cache => Corruption::Cache,
+            InjectedFault::Dram => Corruption::Dram,
         }
     }
 }
@@ -63,7 +63,7 @@ impl ChosenTechniques {
         ChosenTechniques {
             on: techniques.canonical(),
             verify: techniques.verify,
-            inject: techniques.inject.map(Spoilt::from),
+            inject: techniques.inject.map(Corruption::from),
             profile: techniques.symbols.as_ref().map(|profile| profile.to_text()),
             counts: techniques.profile.as_ref().map(|counts| counts.to_text()),
         }
@@ -96,7 +96,7 @@ pub const CORRUPTED: &str = "corrupted";
 /// Code of a fault that was injected and not found.
 pub const UNNOTICED: &str = "unnoticed-fault";
 
-/// The run came to its end although a bit was to be spoilt.
+/// The run finished although a bit was to be flipped.
 pub fn unnoticed() -> Diagnostic {
     Diagnostic {
         code: UNNOTICED.to_owned(),
@@ -105,7 +105,7 @@ pub fn unnoticed() -> Diagnostic {
         line: None,
         column: None,
         message: "the bit that `--inject-fault` flips was not detected".to_owned(),
-        help: Some("most likely nothing was stored and read again: run something longer".to_owned()),
+        help: Some("probably nothing was stored and read back: use a longer run".to_owned()),
     }
 }
 

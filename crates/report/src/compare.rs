@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Two runs beside each other: what was run, time and energy, where they went, and which counters and lines moved.
+//! Comparison of two runs: inputs, time and energy by component and stall reason, and the counters and lines that changed.
 
 use std::collections::BTreeMap;
 

@@ -25,7 +25,7 @@ pub struct Series {
     pub geometric: Option<f64>,
     /// The paper's mean, if it is a number.
     pub paper: Option<f64>,
-    /// What the paper says, if it is not.
+    /// The paper's value, if it is not.
     pub says: Option<String>,
     pub claim: Option<String>,
 }
@@ -47,7 +47,7 @@ fn text(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// A part of a figure is told by the letter that its file's name ends in, if its place in the paper does not tell it.
+/// The part of a figure is the last letter of its file's name, if its place in the paper does not name it.
 fn with_letter(place: &str, name: &str) -> String {
     let mut end = name.chars().rev();
     match (end.next(), end.next()) {
@@ -97,7 +97,7 @@ impl Figure {
         }
     }
 
-    /// Means are of workloads; the mean of banks says nothing.
+    /// Means are over workloads; a mean over banks is meaningless.
     fn means(&self) -> bool {
         self.axis == "workload"
     }

@@ -221,7 +221,7 @@ const FORMS: &[(&str, &str, &[Form])] = &[
 
 const SAVINGS: &[Form] = &[Groups("", &["*: static", "*: dynamic", "*: total"])];
 
-/// Bars of a group that can still be told apart.
+/// Maximum number of bars of a group that can be distinguished.
 const MOST_BARS: usize = 12;
 
 /// A name against a pattern with at most one `*` at either end.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::number::{NONE, shown};
 
-/// Text that may stand in an element or in a quoted attribute.
+/// Text that is valid in an element or in a quoted attribute.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -50,7 +50,7 @@ pub fn script_json(value: &serde_json::Value) -> String {
     value.to_string().replace('<', "\\u003c")
 }
 
-/// What stands in a cell, and what it is sorted by.
+/// Content of a cell, and its sort key.
 pub enum Cell {
     Text(String),
     /// Markup, with the text to sort and filter by.
@@ -98,7 +98,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// With a caption that screen readers tell.
+    /// With a caption for screen readers.
     pub fn new(caption: impl Into<String>) -> Table {
         Table { caption: caption.into(), ..Table::default() }
     }

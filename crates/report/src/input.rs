@@ -11,7 +11,7 @@ use crate::figure::Figure;
 use crate::ledger::Ledger;
 use crate::points::Point;
 
-/// Why there is no report.
+/// The error that prevents a report.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot {verb} {}: {error}", .path.display())]
@@ -69,13 +69,13 @@ impl Input {
                 let other: String = other.chars().take(60).collect();
                 return Err(Error::bad(
                     path,
-                    format!("is no run record: its schema is `{other}`, not `{RUN_SCHEMA}`"),
+                    format!("is not a run record: its schema is `{other}`, not `{RUN_SCHEMA}`"),
                 ));
             }
-            None => return Err(Error::bad(path, "is no run record: it names no schema")),
+            None => return Err(Error::bad(path, "is not a run record: it has no `schema` field")),
         }
         let record = serde_json::from_value(document)
-            .map_err(|error| Error::bad(path, format!("is no run record of this version: {error}")))?;
+            .map_err(|error| Error::bad(path, format!("is not a run record of this version: {error}")))?;
         let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         self.runs.push((name, record));
         Ok(())
@@ -96,7 +96,7 @@ impl Input {
             }
         }
         if before == (self.papers.len(), self.points.len()) {
-            return Err(Error::bad(folder, "holds no points, figures or ledger"));
+            return Err(Error::bad(folder, "contains no points, figures or ledger"));
         }
         let place = |paper: &Paper| ORDER.iter().position(|name| *name == paper.name).unwrap_or(ORDER.len());
         self.papers.sort_by_key(place);
@@ -109,7 +109,7 @@ impl Input {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if name.starts_with("ledger") && name.ends_with(".json") {
                 let Some(ledger) = Ledger::read(&read_json(&path)?) else {
-                    return Err(Error::bad(&path, "is no ledger"));
+                    return Err(Error::bad(&path, "is not a ledger"));
                 };
                 let name = ledger.paper.clone();
                 self.paper(&name).ledger = Some(ledger);
@@ -120,7 +120,7 @@ impl Input {
         for path in figures {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let Some(mut figure) = Figure::read(&name, &read_json(&path)?) else {
-                return Err(Error::bad(&path, "is no figure"));
+                return Err(Error::bad(&path, "is not a figure"));
             };
             // Papers that share a folder put their name before that of the figure.
             if let Some(own) = figure.name.strip_prefix(&format!("{}-", figure.paper)) {
@@ -172,7 +172,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-/// JSON files of a folder, in the order of names; `deep` levels of folders in it are looked into.
+/// JSON files of a folder, in the order of names; `deep` levels of subfolders are searched.
 fn list(folder: &Path, found: &mut Vec<PathBuf>, deep: u32) -> Result<(), Error> {
     if !folder.is_dir() {
         return Ok(());

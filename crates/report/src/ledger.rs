@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::html::{escape, slug};
 use crate::number::{NONE, optional, shown};
 
-/// How the layout's name begins; what is needed of it is read from any version.
+/// Prefix of the schema's name; the fields used here exist in every version.
 pub const SCHEMA: &str = "warpwatt.ledger/";
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -126,10 +126,10 @@ impl Ledger {
     pub fn tally(&self) -> String {
         match &self.summary {
             Some(sum) => format!(
-                "{} of {} independent claims hold, {} have the direction only, {} differ, {} are without data",
+                "{} of {} independent claims hold, {} keep their direction only, {} differ, {} have no data",
                 sum.holds, sum.independent, sum.direction, sum.differs, sum.no_data
             ),
-            None => format!("No tally: {} of the 3 seeds that it takes", self.seeds.len()),
+            None => format!("No tally: {} of 3 seeds", self.seeds.len()),
         }
     }
 
@@ -263,7 +263,7 @@ impl Ledger {
         out.push_str("</td></tr></tbody>\n");
     }
 
-    /// Entries and other readings, each with a verdict of its own.
+    /// Entries and other readings, each with its own verdict.
     fn parts(&self, out: &mut String, row: &Row) {
         let line = |out: &mut String, name: &str, what: &str, paper: Option<f64>, judged: &Judged| {
             let _ = write!(
@@ -291,7 +291,7 @@ impl Ledger {
         if !row.others.is_empty() {
             let _ = write!(
                 out,
-                "<p><b>Alternative readings</b>, which change nothing about the verdict:</p>{}",
+                "<p><b>Alternative readings</b>, which do not affect the verdict:</p>{}",
                 head("reading")
             );
             row.others.iter().for_each(|other| line(out, &other.name, &other.reading, None, &other.judged));
@@ -304,7 +304,7 @@ impl Ledger {
         }
     }
 
-    /// What the paper says, in short.
+    /// The paper's value, in short.
     fn says(&self, row: &Row) -> String {
         let limit = match &row.limit {
             Value::String(limit) if limit.contains("below") || limit.contains("less") => "< ",
@@ -345,7 +345,7 @@ fn spread(judged: &Judged) -> String {
     judged.spread.map_or(NONE.to_owned(), |(low, high)| format!("{} – {}", shown(low), shown(high)))
 }
 
-/// Of a share, what is further off: its own ratio or that of what remains.
+/// Of a share, the ratio that is further from 1: its own or that of its complement.
 fn ratio(judged: &Judged) -> String {
     let off = |ratio: f64| if ratio > 0.0 { ratio.ln().abs() } else { f64::INFINITY };
     match (judged.ratio, judged.remaining_ratio) {

@@ -30,7 +30,7 @@ pub fn write(out_dir: &Path) -> Result<PathBuf, Error> {
     let mut input = Input::default();
     input.add(out_dir)?;
     for paper in &input.papers {
-        // A paper that has a folder of its own keeps its figures there.
+        // A paper with a separate folder has its figures there.
         let own = out_dir.join(&paper.name).join("figures");
         let folder = match own.is_dir() {
             true => own,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers as people read them: few significant digits, units with prefixes, thousands set apart. What is not finite is a dash.
 
-/// Stands where there is no value.
+/// Shown in place of a missing value.
 pub const NONE: &str = "–";
 
 /// With so many significant digits, without zeros at the end.

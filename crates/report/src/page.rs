@@ -89,8 +89,8 @@ fn overview(input: &Input) -> String {
             );
         }
         out += "</div><p class=note>Bars count all claims by verdict. <span class=\"badge v-holds\">holds</span> within 0.8 to 1.25 of the paper's value, or its rounding, or on the \
-                right side of a limit; <span class=\"badge v-direction\">direction</span> the number is off, what the claim is about is there; \
-                <span class=\"badge v-differs\">differs</span> the effect is absent; <span class=\"badge v-no-data\">no data</span> nothing was measured. A number that differs has its reason in the ledger.</p>";
+                right side of a limit; <span class=\"badge v-direction\">direction</span> the number is off, the claimed effect is present; \
+                <span class=\"badge v-differs\">differs</span> the effect is absent; <span class=\"badge v-no-data\">no data</span> nothing was measured. The ledger gives the reason for each number that differs.</p>";
     }
     if !input.runs.is_empty() {
         let mut table = Table::new("Runs").id("runs-d").sortable();
@@ -124,8 +124,11 @@ fn overview(input: &Input) -> String {
         out += &table.html();
     }
     if !input.points.is_empty() {
-        let _ =
-            write!(out, "<p><a href=\"#points\">{} points</a> lie behind this page.</p>", input.points.len());
+        let _ = write!(
+            out,
+            "<p><a href=\"#points\">{} points</a> are the basis of this page.</p>",
+            input.points.len()
+        );
     }
     out + "</section>"
 }

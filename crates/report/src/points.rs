@@ -29,7 +29,7 @@ pub struct Point {
     pub instructions: f64,
 }
 
-/// Rows of the table of points; a greater number is told, not shown.
+/// Maximum number of rows of the table of points; the number of others is stated.
 const MOST_ROWS: usize = 4000;
 /// Workloads that have a chart of their own.
 const MOST_CHARTS: usize = 60;
@@ -86,7 +86,7 @@ fn name(points: &mut [Point]) {
         .into_iter()
         .filter(|key| differs(&|point| point.parameters.get(key).cloned().unwrap_or_default()))
         .collect();
-    // The value that most points have goes without saying.
+    // The value of most points is omitted.
     let mut usual = BTreeMap::<&str, String>::new();
     for key in &moving {
         let mut counts = BTreeMap::<&str, usize>::new();
@@ -246,7 +246,7 @@ fn chart(title: &str, id: &str, mut places: Vec<CostPoint>, units: (&str, &str))
     )
 }
 
-/// The part of the page about points. Energies of different technologies are not to be compared: each has charts of its own.
+/// The part of the page about points. Energies of different technologies are not comparable: each has its own charts.
 pub fn html(points: &[Point]) -> String {
     if points.is_empty() {
         return String::new();

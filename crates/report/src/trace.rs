@@ -97,7 +97,7 @@ mod annotation {
     pub const NAME: u64 = 10;
 }
 
-/// All packets of a trace come from one place.
+/// All packets of a trace have one source.
 const SEQUENCE: u64 = 1;
 
 enum Note {
@@ -105,7 +105,7 @@ enum Note {
     Text(String),
 }
 
-/// Events in the order of time. At the same time, slices end before slices of no length come and go, and before others begin, the longer ones first.
+/// Events in the order of time. At equal times, slices end before slices of zero length, and these before others begin, the longer ones first.
 struct Events {
     mhz: f64,
     next_track: u64,
@@ -300,7 +300,7 @@ fn blocks(events: &mut Events, root: u64, kernels: &[&Kernel]) {
     }
 }
 
-/// Places in which things that overlap in time stand beside each other.
+/// Tracks for slices that overlap in time.
 #[derive(Default)]
 struct Slots {
     ends: Vec<u64>,
@@ -359,7 +359,7 @@ fn power(events: &mut Events, root: u64, kernels: &[&Kernel]) {
             });
             let mut from = start;
             for (end, reading) in ends.iter().zip(column) {
-                // Kernels that run together sample the same GPU: the first one tells.
+                // Concurrent kernels sample the same GPU: the first one is used.
                 if let (Reading::Ratio(watts), true) = (reading, from >= known.1) {
                     events.value(known.0, from, *watts);
                 }

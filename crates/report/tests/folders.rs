@@ -127,12 +127,12 @@ fn what_is_not_a_result_is_refused() {
     let folder = Folder::new("bad");
     let refused =
         |folder: &Folder| warpwatt_report::write(&folder.0).expect_err("it is no result").to_string();
-    assert!(refused(&folder).contains("holds no points"));
+    assert!(refused(&folder).contains("contains no points"));
     folder.put("ledger.json", &json!({ "schema": "other" }));
-    assert!(refused(&folder).contains("ledger.json is no ledger"));
+    assert!(refused(&folder).contains("ledger.json is not a ledger"));
     folder.put("ledger.json", &ledger("p"));
     folder.put("figures/f.json", &json!([]));
-    assert!(refused(&folder).contains("f.json is no figure"));
+    assert!(refused(&folder).contains("f.json is not a figure"));
     std::fs::write(folder.0.join("figures/f.json"), "x").expect("a file can be written");
     assert!(refused(&folder).contains("is not JSON"));
     assert!(!folder.0.join("report.html").exists());

@@ -51,7 +51,7 @@ pub(crate) struct Clock {
     from_device: u64,
     /// When a functional device has run the kernels it was given.
     kernels: u64,
-    /// When timed kernels ended that the host has not waited for, and how long it takes until a host that waits for one goes on.
+    /// When timed kernels ended that the host has not waited for, and the delay until a host that waits for one continues.
     kernel_ends: Vec<u64>,
     host_wait: u64,
     /// Copies so far, if they are noted.

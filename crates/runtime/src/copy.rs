@@ -16,10 +16,10 @@ use crate::types::DevicePtr;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostPtr(pub *mut u8);
 
-// SAFETY: an address; who made it vouches for the memory behind it, from whatever thread commands are run.
+// SAFETY: an address; its creator guarantees that the memory is valid, from whatever thread commands are run.
 unsafe impl Send for HostPtr {}
 
-/// Where bytes come from or go to.
+/// Source or destination of a copy.
 #[derive(Clone, PartialEq, Eq)]
 pub enum End {
     Device(u64),
@@ -135,18 +135,18 @@ fn extent(width: u64, (height, pitch): (u64, u64), (depth, slice): (u64, u64)) -
 }
 
 impl Device {
-    /// Whether a copy can be done as things stand.
+    /// Whether a copy is possible in the current state.
     pub(crate) fn check_copy(&self, copy: &CopyBox) -> Result<(), Error> {
         self.end(copy, &copy.from)?;
         if let End::Bytes(_) = copy.to.at {
-            return Err(Error::Internal("a copy to bytes that nobody could see".to_owned()));
+            return Err(Error::Internal("a copy into a buffer that is not returned".to_owned()));
         }
         self.end(copy, &copy.to).map(drop)
     }
 
     pub(crate) fn check_fill(&self, fill: &FillBox) -> Result<(), Error> {
         if !matches!(fill.element, 1 | 2 | 4) {
-            let reason = format!("elements have 1, 2 or 4 bytes, not {}", fill.element);
+            let reason = format!("elements must have 1, 2 or 4 bytes, not {}", fill.element);
             return Err(Error::Pointer {
                 what: "memset",
                 at: DevicePtr(fill.at),

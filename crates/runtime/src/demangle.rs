@@ -14,7 +14,7 @@ pub fn demangle(name: &str) -> String {
         .unwrap_or_else(|| name.to_owned())
 }
 
-/// The name of a function as it is called in the source, without namespaces, template arguments and parameters.
+/// The name of a function in the source, without namespaces, template arguments and parameters.
 pub fn plain_name(name: &str) -> String {
     let whole = demangle(name);
     // Parentheses and angle brackets may nest: `void ns::k<(int)3>(float*)`.

@@ -30,9 +30,9 @@ pub struct Device {
     pub(crate) observer: Box<dyn Observer + Send>,
     pub(crate) sources: Sources,
     pub(crate) log: Vec<LaunchRecord>,
-    /// Launches that ended and that the observer was not told of yet.
+    /// Launches that have ended and were not reported to the observer yet.
     pub(crate) ended: Vec<LaunchRecord>,
-    /// The launch that the observer is told of next.
+    /// The next launch to report to the observer.
     pub(crate) next_told: u64,
     pub(crate) pending: Option<Pending>,
     /// Launches begun.
@@ -41,7 +41,7 @@ pub struct Device {
     allocations: u64,
     /// Taken by the first cooperative launch.
     pub(crate) workspace: Option<DevicePtr>,
-    /// Loads that were let through although no allocation allows them.
+    /// Loads outside of allocations that were permitted.
     pub(crate) strays: Strays,
     pub(crate) queue: Queue,
     pub(crate) clock: Clock,
@@ -128,7 +128,7 @@ impl Device {
     /// Reads a PTX text, and gives its variables memory and their initial values. Its kernels are compiled later.
     pub fn load_module(&mut self, name: &str, ptx: &str) -> Result<ModuleId, Error> {
         let module = Module::load(name, ptx, &mut self.memory)?;
-        // Initial values come to the device as copies do.
+        // Initial values are transferred like copies.
         for variable in module.variables() {
             self.show_copy(Way::HostWrite, variable.at.0, variable.bytes)?;
         }
@@ -295,7 +295,7 @@ impl Device {
         Ok((module.name(), module.text().as_str()))
     }
 
-    /// Compiles a kernel to look at it, with the text of the stages if wanted.
+    /// Compiles a kernel for inspection, with the text of the stages if requested.
     pub fn compile(&self, m: ModuleId, kernel: &str, keep_stages: bool) -> Result<Compiled, Error> {
         self.module(m)?.compile(kernel, &self.options, keep_stages)
     }
@@ -305,7 +305,7 @@ impl Device {
         Ok(self.module(m)?.warnings().cloned().collect())
     }
 
-    /// Compiles a kernel, if it is not yet, and tells what it needs.
+    /// Compiles a kernel unless that was done before, and returns its resource usage.
     pub fn attributes(&mut self, m: ModuleId, kernel: &str) -> Result<KernelAttributes, Error> {
         let const_bytes = self.module(m)?.constant_bytes();
         let image = self.image(m, kernel)?;

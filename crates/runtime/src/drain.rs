@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Running what is queued, all of it, in an order that depends on the commands alone.
+//! Execution of all queued commands, in an order that depends only on the commands.
 //!
 //! First all commands that wait for nothing, in the order they were given, but for timed kernels. When only those are left, a batch of
 //! them runs (see `plan`), and so on. A functional device thereby runs everything in the order it was given.
@@ -26,7 +26,7 @@ pub enum Until {
 }
 
 impl Device {
-    /// A stream; `blocking` ones and the legacy stream wait for each other. Numbers are never used again.
+    /// A stream; `blocking` ones and the legacy stream wait for each other. Numbers are never reused.
     pub fn create_stream(&mut self, blocking: bool) -> Stream {
         self.queue.create_stream(blocking)
     }
@@ -84,7 +84,7 @@ impl Device {
         self.queue.push(stream, what, self.clock.host)
     }
 
-    /// Runs what is queued when that is a lot.
+    /// Runs the queued commands when there are many.
     fn make_room(&mut self) -> Result<(), Error> {
         if self.queue.len() >= LONG { self.drain() } else { Ok(()) }
     }

@@ -24,7 +24,7 @@ pub enum Error {
     /// A stream or event that was never created, or was destroyed.
     #[error("there is no {what} {number} on this device")]
     Handle { what: &'static str, number: u32 },
-    /// The launch asks for something the kernel or the machine does not allow.
+    /// The launch requests something that the kernel or the machine does not allow.
     #[error("cannot launch `{kernel}`: {reason}")]
     Launch { kernel: String, reason: String },
     /// The timed GPU cannot be built as configured.
@@ -39,13 +39,13 @@ pub enum Error {
     #[error("{0}")]
     Fault(Box<FaultReport>),
     /// A technique gave back other bytes to a copy than it was given.
-    #[error("a copy read what a technique has not kept: {0}")]
+    #[error("a copy returned other bytes than a technique had stored: {0}")]
     Corrupted(String),
-    #[error("`{kernel}` was stopped: the limit of {limit} {unit} (`{flag}`) is reached")]
+    #[error("`{kernel}` was stopped at the limit of {limit} {unit} (`{flag}`)")]
     Limit { kernel: String, limit: u64, unit: &'static str, flag: &'static str },
     #[error("`{kernel}` was interrupted")]
     Interrupted { kernel: String },
-    /// The run was asked to end before this launch; see [`crate::Options::stop_before_launch`].
+    /// The run was configured to stop before this launch; see [`crate::Options::stop_before_launch`].
     #[error("stopped before launch {0}, as requested")]
     StoppedBefore(u64),
     #[error("internal error: {0}")]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels with as many registers as fit: compiled as the module allows, and again with fewer when a block would not fit an SM.
+//! Kernels with as many registers as fit: compiled with the limit of the module, and recompiled with fewer if a block would not fit an SM.
 //!
 //! `ptxas` does the first for the architecture it compiles for, by the kernel's launch bounds. A GPU with a smaller register file than the
 //! module's target has would refuse blocks that its programmer never saw refused.
@@ -40,7 +40,7 @@ impl Device {
         }
     }
 
-    /// The kernel for blocks of this size: compiled again if they do not fit an SM for want of registers.
+    /// The kernel for blocks of this size: recompiled if they do not fit an SM because of their registers.
     pub(crate) fn fitted(
         &mut self,
         m: ModuleId,
@@ -64,7 +64,7 @@ impl Device {
         let Ok(smaller) = module.image(kernel, &self.options, Some(most)) else { return Ok(image) };
         if module.first_note(kernel) {
             self.observer.note(&format!(
-                "`{}` was compiled again with {} registers a thread instead of {}, so that a block of {threads} threads fits an SM",
+                "`{}` was recompiled with {} registers a thread instead of {}, so that a block of {threads} threads fits into an SM",
                 module.demangled(kernel),
                 smaller.program().registers,
                 program.registers

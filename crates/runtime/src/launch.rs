@@ -29,7 +29,7 @@ const WORKSPACE_BYTES: u32 = 64;
 /// The largest alignment of a parameter: a block of them is padded to this at most.
 const MOST_ALIGNED: usize = 16;
 /// What helps a block that does not fit an SM.
-const ADVICE: &str = "smaller blocks, fewer registers a thread or less shared memory make it fit";
+const ADVICE: &str = "use smaller blocks, fewer registers a thread or less shared memory";
 const AXES: [char; 3] = ['x', 'y', 'z'];
 
 /// A launch that was checked and has all that it needs to run.
@@ -187,7 +187,7 @@ impl Device {
         })
     }
 
-    /// Takes the constants as they stand, and resets the workspace, right before a launch runs.
+    /// Copies the current constants and resets the workspace, right before a launch runs.
     pub(crate) fn arm(&mut self, ready: &mut Ready) -> Result<(), Error> {
         ready.bank3 = self.modules[ready.module.0 as usize].constants(&self.memory)?;
         if ready.workspace != 0 {
@@ -233,7 +233,7 @@ impl Device {
         }
     }
 
-    /// What to say about a launch that a fault ended.
+    /// Report of a launch that ended with a fault.
     pub(crate) fn fault(&self, ready: &Ready, fault: &Fault) -> Error {
         let module = &self.modules[ready.module.0 as usize];
         let scene = Scene {
@@ -318,7 +318,7 @@ impl Device {
         for name in &program.globals {
             let own = &self.modules[m.0 as usize];
             let address = match own.reference(name) {
-                // One that is not bound leads nowhere, which matters only if the kernel reads it.
+                // An unbound reference is an error only if the kernel reads it.
                 Some(handle) => handle.unwrap_or(0),
                 None => {
                     let all = std::iter::once(own).chain(&self.modules);
@@ -343,7 +343,7 @@ fn check_config(program: &Program, config: &LaunchConfig, sm: &SmLimits) -> Resu
             }
             if extent[axis] > most[axis] {
                 return Err(format!(
-                    "the {what} has an extent of {} in {}; at most {} is possible",
+                    "the {what} has an extent of {} in {}; the maximum is {}",
                     extent[axis], AXES[axis], most[axis]
                 ));
             }
@@ -351,7 +351,7 @@ fn check_config(program: &Program, config: &LaunchConfig, sm: &SmLimits) -> Resu
     }
     let threads = config.block.count();
     if threads > u64::from(sm.block_threads) {
-        return Err(format!("a block of {threads} threads; at most {} are possible", sm.block_threads));
+        return Err(format!("a block of {threads} threads; the maximum is {}", sm.block_threads));
     }
     if let Some(required) = program.req_ntid.filter(|&required| required != block) {
         return Err(format!(
@@ -368,7 +368,7 @@ fn check_config(program: &Program, config: &LaunchConfig, sm: &SmLimits) -> Resu
     }
     let shared = shared_bytes(program, config);
     if shared > u64::from(MAX_SHARED) {
-        return Err(format!("{shared} bytes of shared memory per block; at most {MAX_SHARED} are possible"));
+        return Err(format!("{shared} bytes of shared memory per block; the maximum is {MAX_SHARED}"));
     }
     Ok(())
 }
@@ -416,7 +416,7 @@ fn pack(program: &Program, args: &Args) -> Result<Vec<u8>, String> {
     Ok(block)
 }
 
-/// Hands what the executor has to tell to the device's observer.
+/// Forwards events of the executor to the device's observer.
 struct Forward<'a>(&'a mut dyn Observer);
 
 impl Services for Forward<'_> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A device as a program sees it: memory, modules, launches, and reports of what went wrong.
+//! A device as a program sees it: memory, modules, launches, and fault reports.
 //!
 //! ```no_run
 //! use warpwatt_runtime::{Args, Device, LaunchConfig};

@@ -2,7 +2,7 @@
 //! A loaded module: its tree, its variables in device memory, its kernels once they are compiled.
 //!
 //! `.const` variables live in device memory too, as on hardware, where constant bank 3 is a view of it: the host writes them
-//! like any other memory, and a launch takes the bank's bytes as they stand.
+//! like any other memory, and a launch uses the current bytes of the bank.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

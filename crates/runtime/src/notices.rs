@@ -73,7 +73,7 @@ impl Device {
         let (code, detail, rival) = match found.problem {
             Problem::Race(how, origin) => {
                 let (cta, thread) = place(origin);
-                let detail = format!("nothing orders the two blocks{more}");
+                let detail = format!("the two blocks are not ordered{more}");
                 (FaultKind::GlobalRace, detail, Some(Rival { kind: kind(how), pc: origin.pc, cta, thread }))
             }
             Problem::Uninitialized => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a device runs its kernels, and who watches it.
+//! How a device runs its kernels, and its observer.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -98,7 +98,7 @@ impl Mode {
 pub struct Timed {
     pub config: Config,
     pub techniques: Techniques,
-    /// Host threads; they change how long it takes and nothing else.
+    /// Host threads; they affect only the host time.
     pub threads: u32,
     /// Never skip idle cycles: slower, with the same result.
     pub step_every_cycle: bool,
@@ -149,13 +149,13 @@ pub trait Observer {
     /// Blocks that ended, of how many.
     fn progress(&mut self, _done: u64, _total: u64) {}
 
-    /// How far launch `index` of a timed device has come; called every few thousand cycles.
+    /// Progress of launch `index` of a timed device; called every few thousand cycles.
     fn tick(&mut self, _index: u64, _kernel: &str, _progress: &Progress) {}
 
-    /// Something that whoever launched should know, said once.
+    /// A message for the user about a launch, reported once.
     fn note(&mut self, _text: &str) {}
 
-    /// What a launch did, in launch order. What is given back goes to the device's log, which grows with every launch.
+    /// The record of a launch, in launch order. A returned record is added to the device's log, which grows with every launch.
     fn ended(&mut self, launch: LaunchRecord) -> Option<LaunchRecord> {
         Some(launch)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the host asked a device to do and the device has not done yet: commands on streams, and what each of them waits for.
+//! Commands that the host has queued on streams and the device has not executed yet, with their dependences.
 //!
 //! A command waits for the one before it on its stream. One on the legacy stream also waits for the last command of every blocking
 //! stream, and one on a blocking stream for the last of the legacy stream; a wait, for the last record of its event before it (CUDA C++
@@ -168,7 +168,7 @@ impl Queue {
         self.lines.get(&stream.0).filter(|line| !line.closed).ok_or(unknown_stream(stream))
     }
 
-    /// All commands, in order, and who waits to hear of them. Until [`Queue::settle`] it is as if they had been given up.
+    /// All commands, in order, with the callers that wait for their results. Until [`Queue::settle`] they count as cancelled.
     pub fn take(&mut self) -> (Vec<Command>, Waiting) {
         let mut waiting = Waiting::default();
         for (&number, line) in &mut self.lines {
@@ -199,7 +199,7 @@ impl Queue {
         self.forget_closed();
     }
 
-    /// Destroyed streams live on until their commands have run. The legacy stream still comes after them.
+    /// Destroyed streams are kept until their commands have run. The legacy stream still waits for them.
     fn forget_closed(&mut self) {
         let mut end = 0;
         self.lines.retain(|_, line| {

@@ -24,7 +24,7 @@ pub struct LaunchRecord {
     pub index: u64,
     pub kernel: String,
     pub demangled: String,
-    /// Name of the PTX text that it comes from.
+    /// Name of its PTX text.
     pub ptx_file: String,
     pub grid: [u32; 3],
     pub block: [u32; 3],
@@ -65,9 +65,9 @@ pub struct TimedRecord {
     pub ops_per_sm: Vec<OpCounters>,
     /// Micro-ops that issued or were waited for, in the order of the program.
     pub instructions: Vec<Instruction>,
-    /// Samples over time; empty unless asked for.
+    /// Samples over time; empty unless requested.
     pub series: Vec<Sample>,
-    /// Where and when its blocks were; empty unless asked for.
+    /// Where and when its blocks were; empty unless requested.
     pub blocks: Vec<BlockSpan>,
 }
 
@@ -128,7 +128,7 @@ fn place<'p>(program: &'p Program, ptx_file: &'p str, pc: usize) -> (&'p str, u3
     }
 }
 
-/// Adds up what was counted for micro-ops by source line. `stalls` is empty for a functional launch.
+/// Sums the counts of micro-ops by source line. `stalls` is empty for a functional launch.
 pub(crate) fn by_line(
     program: &Program,
     ptx_file: &str,

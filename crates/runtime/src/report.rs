@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A fault as a person wants to read it: what was done, by which thread, from which line, and what it hit.
+//! Report of a fault for users: the access, its thread, its source line, and the allocation that it hit.
 //!
 //! After compute-sanitizer's reports: the access, the thread and block, the nearest allocation and the distance to it.
 
@@ -23,7 +23,7 @@ pub struct SourcePosition {
     pub text: Option<String>,
 }
 
-/// Where a warp stood that waits for something that will not come.
+/// Position of a warp that waits for an event that cannot occur.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Waiting {
     pub block: [u32; 3],
@@ -51,7 +51,7 @@ pub struct FaultReport {
     pub thread: [u32; 3],
     pub address: Option<u64>,
     pub bytes: Option<u32>,
-    /// Name of the allocation that the access hit or came nearest to.
+    /// Name of the allocation that the access hit, or of the nearest one.
     pub allocation: Option<String>,
     /// Line of the source the kernel was compiled from, by its line table.
     pub source: Option<SourcePosition>,
@@ -207,7 +207,7 @@ fn headline(fault: &Fault) -> String {
         FaultKind::UseAfterFree => "use of freed memory",
         FaultKind::WrongSpace => "access to the wrong memory space",
         FaultKind::BarrierDeadlock => "barrier deadlock: every remaining warp waits",
-        FaultKind::NoProgress => "no progress: the remaining warps run, but change nothing",
+        FaultKind::NoProgress => "no progress: the remaining warps run without any effect",
         FaultKind::StackOverflow => "stack overflow",
         FaultKind::Trap => "the kernel executed `trap`",
         FaultKind::Breakpoint => "the kernel executed `brkpt`, and there is no debugger",
@@ -288,7 +288,7 @@ fn help(fault: &Fault) -> String {
         }
         FaultKind::StackOverflow => "reduce the depth of the recursion or the size of local arrays",
         FaultKind::Trap | FaultKind::Breakpoint | FaultKind::Assert => "the kernel executed this instruction; check the condition before it",
-        FaultKind::InvalidPc => "a function pointer holds something that is not the address of a function",
+        FaultKind::InvalidPc => "a function pointer does not hold the address of a function",
         FaultKind::InvalidBarrier => "barriers have numbers 0 to 15, and thread counts that are multiples of 32",
         FaultKind::DoubleFree => "free each block once",
         FaultKind::InvalidFree => "give `free` exactly what `malloc` returned, once",
@@ -299,13 +299,13 @@ fn help(fault: &Fault) -> String {
         }
         FaultKind::SharedRace => "put a barrier between the write and the other access",
         FaultKind::GlobalRace => {
-            "use atomics, order the blocks by a flag with fences, or do the second part in another kernel"
+            "use atomics, order the blocks by a flag with fences, or move the second part into another kernel"
         }
         FaultKind::UninitializedGlobal => "copy or set the memory before the kernel that reads it",
         FaultKind::AbsentLane => "include all participating lanes in the mask, and shuffle only from these; guard the result of a partial warp",
         FaultKind::SharedOverrun => "compare the index with the number of elements of this array",
         FaultKind::UninitializedShared => "write the shared memory, then pass a barrier, before it is read",
-        FaultKind::Corrupted => "the program is not to blame; please report it, unless a fault was injected",
+        FaultKind::Corrupted => "this is not an error of the program; please report it, unless a fault was injected",
     }
     .to_owned()
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 /// A text that gives any of its lines in constant time.
 pub(crate) struct Text {
     text: Arc<str>,
-    /// Where each line is, without its end; worked out when a line is first wanted.
+    /// Where each line is, without its end; computed when a line is first requested.
     lines: OnceLock<Vec<Range<usize>>>,
 }
 
@@ -26,7 +26,7 @@ impl Text {
         self.text.clone()
     }
 
-    /// Line `line`, counted from 1, as it stands.
+    /// Line `line`, counted from 1, unchanged.
     pub fn line(&self, line: u32) -> Option<&str> {
         let lines = self.lines.get_or_init(|| {
             let start = self.text.as_ptr() as usize;

@@ -31,7 +31,7 @@ impl Device {
         if self.memory.images.destroy(handle) {
             return Ok(());
         }
-        let reason = "there is no texture or surface of this handle".to_owned();
+        let reason = "invalid texture or surface handle".to_owned();
         Err(Error::Pointer { what: "destruction", at: DevicePtr(handle), bytes: 0, reason })
     }
 

@@ -35,7 +35,7 @@ pub(crate) struct BatchLaunch {
 }
 
 impl TimedGpu {
-    /// The timed half that the options ask for, if they do, with its limits put into the options.
+    /// The timed GPU that the options request, if any; its limits are set in the options.
     pub fn new(options: &mut Options) -> Result<Option<TimedGpu>, Error> {
         let Mode::Timed(timed) = &options.mode else { return Ok(None) };
         validate(&timed.config).map_err(|errors| {
@@ -52,7 +52,7 @@ impl TimedGpu {
             && timed.techniques.profile.is_none()
         {
             let name = wanted.technique;
-            return Err(Error::Config(format!("`{name}` takes the counts of a run, and is given none")));
+            return Err(Error::Config(format!("`{name}` needs the counts of an earlier run")));
         }
         let gpu = Gpu::new(&timed.config, &timed.techniques);
         let mut timed = Timed::clone(timed);
@@ -75,7 +75,7 @@ impl Device {
         self.timed_gpu.as_ref().map(|timed_gpu| &timed_gpu.gpu)
     }
 
-    /// Everything that the timed GPU of this device counted so far, what came to an end after the last kernel included.
+    /// Everything that the timed GPU of this device has counted so far, including activity after the end of the last kernel.
     pub fn counters(&mut self) -> Option<Counters> {
         self.timed_gpu.as_mut().map(|timed_gpu| timed_gpu.gpu.counters())
     }
@@ -102,7 +102,7 @@ impl Device {
     /// The host has written bytes of device memory, or reads them: techniques at the memory controllers of a timed GPU see the lines.
     pub(crate) fn show_copy(&mut self, way: Way, at: u64, bytes: u64) -> Result<(), Error> {
         if way == Way::HostWrite {
-            self.memory.tell_written(at, bytes);
+            self.memory.notify_written(at, bytes);
         }
         let Some(timed_gpu) = &mut self.timed_gpu else { return Ok(()) };
         timed_gpu.gpu.copied(&self.memory, way, at, bytes);
@@ -242,7 +242,7 @@ fn under_way(reports: &[KernelReport]) -> u64 {
     sum
 }
 
-/// Hands what the model has to tell to the device's observer, with the device's own numbers of launches.
+/// Forwards events of the model to the device's observer, with the device's own launch numbers.
 struct Watch<'a> {
     observer: &'a mut dyn Observer,
     batch: &'a [BatchLaunch],

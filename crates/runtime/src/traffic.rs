@@ -32,7 +32,7 @@ impl Witness for TrafficLog {
 }
 
 impl Device {
-    /// Notes the traffic behind the L2 cache of a GPU from now on; `of` says in words what runs. For functional devices: a timed one has its own
+    /// Notes the traffic behind the L2 cache of a GPU from now on; `of` is a description of the run. For functional devices: a timed one has its own
     /// controllers.
     pub fn note_traffic(&mut self, config: &Config, of: &str) -> TrafficLog {
         let log = TrafficLog(Arc::new(Mutex::new(Traffic::new(config, of))));
@@ -47,7 +47,7 @@ impl Device {
         look(&traffic)
     }
 
-    /// Counts how often the instructions of functional launches are executed from now on; `of` says in words what runs.
+    /// Counts how often the instructions of functional launches are executed from now on; `of` is a description of the run.
     pub fn count_instructions(&mut self, of: &str) {
         self.counts = Some(Profile::new(of));
     }

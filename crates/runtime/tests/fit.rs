@@ -147,6 +147,6 @@ fn blocks_larger_than_a_gpu_allows_are_refused() {
         assert_eq!(device.attributes(module, "hungry").expect("it compiles").max_threads, 512);
         let args = Args::new().ptr(DevicePtr(0)).ptr(DevicePtr(0));
         let error = device.launch(module, "hungry", &LaunchConfig::new(1, 513), &args).expect_err("too many");
-        assert!(error.to_string().contains("a block of 513 threads; at most 512 are possible"), "{error}");
+        assert!(error.to_string().contains("a block of 513 threads; the maximum is 512"), "{error}");
     }
 }

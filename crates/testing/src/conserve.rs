@@ -3,20 +3,30 @@
 
 use warpwatt_config::Config;
 use warpwatt_isa::{Class, PredSrc, Program, Reg, Src};
-use warpwatt_runtime::{Balance, Counters, LaunchRecord, Observed, SmCounters, Stall};
+use warpwatt_runtime::{Balance, Counters, LaunchRecord, Observed, SmCounters, Stall, TimedRecord};
 
 /// Checks a launch that ran alone.
 pub fn check(record: &LaunchRecord, program: &Program, config: &Config) {
     let timed = record.timed.as_ref().expect("the launch was timed");
     let all = &timed.counters;
     let mut sum = Sum { kernel: &record.kernel, wrong: Vec::new() };
+    issue(&mut sum, record, timed, config);
+    source_lines(&mut sum, record, all);
+    let balance = techniques(&mut sum, all, config);
+    register_accesses(&mut sum, record, program, all, &balance);
+    networks(&mut sum, all, config);
+    caches(&mut sum, all, config);
+    memory(&mut sum, all, config, &balance);
+    assert!(sum.wrong.is_empty(), "{}: {}", sum.kernel, sum.wrong.join("; "));
+}
 
-    // Issue slots.
+fn issue(sum: &mut Sum, record: &LaunchRecord, timed: &TimedRecord, config: &Config) {
+    let all = &timed.counters;
     for (sm, counters) in timed.per_sm.iter().enumerate() {
-        slots(&mut sum, &format!("SM {sm}"), counters, config);
+        slots(sum, &format!("SM {sm}"), counters, config);
         sum.equal(&format!("cycles of SM {sm}"), counters.issue.cycles, timed.cycles);
     }
-    slots(&mut sum, "GPU", &all.sm, config);
+    slots(sum, "GPU", &all.sm, config);
     let mut sms = SmCounters::default();
     timed.per_sm.iter().for_each(|counters| sms.add(counters));
     sum.yes("SMs add up to the GPU", sms == all.sm);
@@ -30,8 +40,9 @@ pub fn check(record: &LaunchRecord, program: &Program, config: &Config) {
     let units = &all.sm.units;
     let by_unit = units.sp + units.sfu + units.fp64 + units.shuffle + units.memory;
     sum.equal("instructions by unit", by_unit, all.sm.issue.issued + all.sm.issue.injected);
+}
 
-    // Source lines.
+fn source_lines(sum: &mut Sum, record: &LaunchRecord, all: &Counters) {
     sum.equal(
         "instructions of lines",
         record.lines.iter().map(|line| line.warp_instructions).sum(),
@@ -42,10 +53,17 @@ pub fn check(record: &LaunchRecord, program: &Program, config: &Config) {
         let expected = if reason == Stall::Empty { 0 } else { all.sm.stalls[reason as usize] };
         sum.equal(&format!("stalls of lines, {}", reason.name()), lines, expected);
     }
+}
 
-    // Registers, from the program and how often its micro-ops were issued.
+/// Accesses follow from the program and how often its micro-ops were issued.
+fn register_accesses(
+    sum: &mut Sum,
+    record: &LaunchRecord,
+    program: &Program,
+    all: &Counters,
+    balance: &Balance,
+) {
     let (reads, writes, at_least) = registers(record, program);
-    let balance = techniques(&mut sum, all, config);
     let read = all.sm.registers.reads.wrapping_sub_signed(balance.register_reads);
     sum.equal("register reads", read, reads);
     let written = all.sm.registers.writes - balance.injected;
@@ -53,42 +71,53 @@ pub fn check(record: &LaunchRecord, program: &Program, config: &Config) {
         &format!("register writes: {written} is not from {at_least} to {writes}"),
         (at_least..=writes).contains(&written),
     );
+}
 
-    // Networks. Nobody waits at a kernel's end for instructions fetched ahead, or for the rest of a line written in part: so much
-    // may be under way then, and arrive in the next kernel.
+/// Requests that may be in flight at the end of a kernel and arrive in the next one: no instruction waits for prefetched instructions, or for the rest
+/// of a line that was written in part.
+fn in_flight(config: &Config) -> u64 {
     let of_sm = config.icache.mshrs
         + config.l1d.mshrs
         + config.l1d.miss_queue
         + config.constant.mshrs
         + config.texture.mshrs;
-    let under_way = u64::from(config.gpu.sms * of_sm);
-    sum.about("requests delivered", all.request.delivered, all.request.packets, under_way);
-    sum.about("replies delivered", all.reply.delivered, all.reply.packets, under_way);
-    sum.about("replies", all.reply.packets, all.request.packets, under_way);
-    sum.equal("replies of L2", all.l2.replies, all.reply.packets);
+    u64::from(config.gpu.sms * of_sm)
+}
 
-    // Caches.
-    let (fetch, memory, l2, dram) = (&all.sm.fetch, &all.sm.memory, &all.l2, &all.dram);
+fn networks(sum: &mut Sum, all: &Counters, config: &Config) {
+    let in_flight = in_flight(config);
+    sum.about("requests delivered", all.request.delivered, all.request.packets, in_flight);
+    sum.about("replies delivered", all.reply.delivered, all.reply.packets, in_flight);
+    sum.about("replies", all.reply.packets, all.request.packets, in_flight);
+    sum.equal("replies of L2", all.l2.replies, all.reply.packets);
+}
+
+fn caches(sum: &mut Sum, all: &Counters, config: &Config) {
+    let in_flight = in_flight(config);
+    let (fetch, memory, l2) = (&all.sm.fetch, &all.sm.memory, &all.l2);
     sum.equal("icache", fetch.hits + fetch.misses + fetch.merges + fetch.blocked, fetch.fetches);
     sum.equal("L1", memory.l1d.read_hits + memory.l1d.misses + memory.l1d.merges, memory.l1d.reads);
     sum.equal("texture", memory.texture.hits + memory.texture.misses, memory.texture.reads);
-    sum.about("texture fills", memory.texture.fills, memory.texture.misses, under_way);
-    sum.about("constant fills", memory.constant.fills, memory.constant.misses, under_way);
-    sum.about("L1 fills", memory.l1d.fills, memory.l1d.misses + memory.l1d.write_fetches, under_way);
+    sum.about("texture fills", memory.texture.fills, memory.texture.misses, in_flight);
+    sum.about("constant fills", memory.constant.fills, memory.constant.misses, in_flight);
+    sum.about("L1 fills", memory.l1d.fills, memory.l1d.misses + memory.l1d.write_fetches, in_flight);
     if config.second.bytes >= config.second.ways * 128 {
-        let asked = fetch.misses + fetch.prefetches + memory.constant.misses;
-        sum.equal("second-level reads", memory.second.reads, asked);
+        let requests = fetch.misses + fetch.prefetches + memory.constant.misses;
+        sum.equal("second-level reads", memory.second.reads, requests);
     }
     let requests = l2.reads + l2.writes + l2.atomics;
     let answers = l2.read_hits + l2.write_hits + l2.atomic_hits + l2.misses + l2.merges + l2.allocations;
     sum.equal("L2", answers, requests);
     sum.equal("requests of L2", requests, all.request.delivered);
-    sum.about("fills of L2", l2.fills, l2.misses, under_way);
+    sum.about("fills of L2", l2.fills, l2.misses, in_flight);
+}
 
-    // Memory. Lines written back may wait in the queues for as long as nobody is in need.
+/// Lines that are written back may stay in the queues until their entries are needed.
+fn memory(sum: &mut Sum, all: &Counters, config: &Config, balance: &Balance) {
+    let (l2, dram) = (&all.l2, &all.dram);
     let accesses = u64::from(config.dram_line_accesses());
     let queues = u64::from(config.gpu.partitions * config.dram.channels * 2 * config.dram.queue);
-    sum.about("lines read", dram.line_reads, l2.misses, under_way);
+    sum.about("lines read", dram.line_reads, l2.misses, in_flight(config));
     sum.about("lines written", dram.line_writes, l2.write_backs, queues);
     let (read, written) = (accesses * (dram.line_reads - dram.forwards), accesses * dram.line_writes);
     if balance.fewer_bursts {
@@ -101,8 +130,6 @@ pub fn check(record: &LaunchRecord, program: &Program, config: &Config) {
     sum.equal("bursts of rows", dram.row_hits + dram.row_misses, dram.reads + dram.writes);
     let busy = (dram.reads + dram.writes) * u64::from(config.dram_access_clocks());
     sum.equal("clocks of the data bus", dram.data_busy, busy);
-
-    assert!(sum.wrong.is_empty(), "{}: {}", sum.kernel, sum.wrong.join("; "));
 }
 
 fn slots(sum: &mut Sum, what: &str, counters: &SmCounters, config: &Config) {

@@ -278,7 +278,7 @@ pub struct SweepArgs {
 }
 
 impl EngineArgs {
-    /// As on a command line, for messages that say how to go on.
+    /// As on a command line, for messages that suggest how to continue.
     pub fn words(&self) -> String {
         let mut text = String::new();
         if self.engine == Engine::Slurm {
@@ -309,7 +309,7 @@ Examples:
   warpwatt sweep status big.toml --out big               of any sweep, by its file
   warpwatt sweep status big --json -
 
-done: the result is there. waiting: in a task that waits or runs. late: its task is over, and the
+done: the result exists. waiting: in a task that waits or runs. late: its task is over, and the
 result may still appear. lost: its task ended without it. unsubmitted: in no task. The command of
 the sweep runs what is lost, failed or unsubmitted, and waits for the rest.")]
 pub struct SweepStatusArgs {

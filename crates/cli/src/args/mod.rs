@@ -428,12 +428,12 @@ Examples:
   warpwatt exec -- ./saxpy 1000000                     timed on a gtx480, with a summary at the end
   warpwatt exec --functional -- python3 train.py       results only, without timing: much faster
   warpwatt exec --gpu gtx580 --kernels 'scan' --skip 2 --json run.json -- ./program
-  warpwatt exec --capability 8.0 -- ./program          what the program is told about the GPU
+  warpwatt exec --capability 8.0 -- ./program          compute capability that the program sees
 
 The program must be linked to the shared CUDA runtime (`nvcc -cudart shared`) and contain PTX. Its
 own output is left as it is. Exit codes: the program's own, 128 + n if signal n ended it; 5 a limit
 was reached; 125 exec failed, 126 the program cannot be executed, 127 it was not found.
-docs/cuda-programs.md tells more.")]
+docs/cuda-programs.md has the details.")]
 pub struct ExecArgs {
     /// Values only, without time: much faster
     #[arg(long)]
@@ -445,7 +445,7 @@ pub struct ExecArgs {
     #[command(flatten)]
     pub execution: Execution,
 
-    /// Compute capability that the program is told
+    /// Compute capability that the program sees
     #[arg(long, value_name = "M.N", default_value = "7.5", value_parser = parse_capability)]
     pub capability: u32,
 

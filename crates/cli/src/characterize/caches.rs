@@ -62,8 +62,7 @@ pub fn utilization(measured: &[Measured]) -> Result<Sheet, Failure> {
     Ok(Sheet {
         key: "block_utilisation",
         title: "Block utilisation (gtx480-thesis)",
-        note: "Active lanes of an access to a block of a cache, in percent of 32, and as `ref` the thesis's Table 3-1 where the workload is one \
-               of its programs. A cache without a figure is not used.",
+        note: "Active lanes of an access to a block of a cache, in percent of 32, and the value of the thesis's Table 3-1 (`ref`) if the workload is one of its programs. No value: the cache is not used.",
         headings: vec![
             heading("l1d", "L1D", 1),
             heading("l1d_thesis", "ref", 1),

@@ -42,8 +42,7 @@ pub fn mix(measured: &[Measured]) -> Sheet {
         key: "mix",
         title: "Instructions",
         note: "Warp instructions by kind in percent: integer, floating-point, special functions, memory, control, and the rest (moves and \
-               conversions). `fp %`: floating-point lanes of all arithmetic. `data`: the class by this share: int below 10 %, mixed below 25 %, \
-               float. `lanes`: active lanes of an instruction in the mean. `part %`: instructions that fewer than 32 lanes execute.",
+               conversions). `fp %`: floating-point lanes of all arithmetic. `data`: class by this share: int below 10 %, mixed below 25 %, otherwise float. `lanes`: mean number of active lanes of an instruction. `part %`: instructions that fewer than 32 lanes execute.",
         headings: vec![
             heading("integer", "int", 1),
             heading("float", "float", 1),
@@ -110,9 +109,7 @@ pub fn machine(measured: &[Measured]) -> Result<Sheet, Failure> {
     Ok(Sheet {
         key: "machine",
         title: "Machine (gtx480)",
-        note: "`regs`: registers a thread of the kernel that needs the most, and the same by NVIDIA's assembler for sm_50. `occ %`: resident \
-               warps of all that fit, over all cycles with kernels. `warps %`: cycles in which an SM holds warps, from the first block's start to \
-               the last one's end of each kernel. `gaps %`: cycles between a launch and its first block, of all cycles with kernels. `issue %`: \
+        note: "`regs`: registers a thread of the kernel that needs the most, and the number that NVIDIA's assembler gives it for sm_50. `occ %`: occupancy, resident warps over the maximum, in all cycles with kernels. `warps %`: cycles in which an SM holds warps, from the start of the first block to the end of the last block of each kernel. `gaps %`: cycles between a launch and its first block, of all cycles with kernels. `issue %`: \
                slots of the schedulers that issued. `IPC`: thread instructions a cycle.",
         headings: vec![
             heading("registers", "regs", 0),
@@ -146,8 +143,7 @@ pub fn bandwidth(measured: &[Measured]) -> Sheet {
     Sheet {
         key: "bandwidth",
         title: "Speedup with more bandwidth (gtx580-e2mc)",
-        note: "Cycles with the GPU's own memory clock over those with two, four and eight times it (E2MC, Figure 1). E2MC takes a program that \
-               gains less than 5 % at eight times for bound by computation.",
+        note: "Cycles at the GPU's memory clock over cycles at two, four and eight times that clock (E2MC, Figure 1). A program that gains less than 5 % at eight times the bandwidth is compute-bound by E2MC's rule.",
         headings: HEADINGS.into(),
         rows: measured.iter().map(row).collect(),
     }

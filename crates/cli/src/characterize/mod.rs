@@ -22,7 +22,7 @@ use runs::{Measured, VARIANTS};
 use sheet::Sheet;
 
 const SCHEMA: &str = "warpwatt.characterize/1";
-const TITLE: &str = "Workloads as they were measured";
+const TITLE: &str = "Measured properties of workloads";
 
 pub fn characterize(args: &CharacterizeArgs, console: &Console) -> Result<Exit, Failure> {
     let workloads: Vec<&'static dyn Workload> = match args.workloads.len() {
@@ -32,7 +32,7 @@ pub fn characterize(args: &CharacterizeArgs, console: &Console) -> Result<Exit, 
     let flag = interrupt::flag();
     let jobs = args.jobs.unwrap_or_else(cores);
     let Some(measured) = runs::run_all(&workloads, args.size, args.seed, jobs, &flag, console)? else {
-        let message = "interrupted: a workload's figures need all of its runs".to_owned();
+        let message = "interrupted; the figures of a workload need all of its runs".to_owned();
         return Err(Failure::new(Exit::Interrupted, message));
     };
     let sheets = sheets(&measured)?;

@@ -39,9 +39,8 @@ pub fn widths(measured: &[Measured]) -> Sheet {
         key: "widths",
         title: "Widths of values (gtx480-corf)",
         note: "Registers read and written, by the bytes that the widest of all 32 lanes needs, in percent. `narrow`: fewer than four bytes, `byte`: \
-               one byte, both of 32-bit values and lower halves of 64-bit ones. `upper`: upper halves of 64-bit values, which are mostly those of \
-               addresses, of all registers. `narrow upper`: the narrow ones among these. `narrow both`: of all registers, which a machine with \
-               32-bit addresses has no upper halves of.",
+               one byte, both for 32-bit values and lower halves of 64-bit values. `upper`: upper halves of 64-bit values, which are mostly those of \
+               addresses, of all registers. `narrow upper`: the narrow ones among these. `narrow both`: narrow registers among all; a machine with 32-bit addresses has no upper halves.",
         headings: vec![
             heading("narrow", "narrow", 1),
             heading("one_byte", "byte", 1),
@@ -97,8 +96,7 @@ pub fn similarity(measured: &[Measured]) -> Sheet {
         key: "similarity",
         title: "Similarity of values (gtx480-wc)",
         note: "`diverged`: instructions with fewer than 32 active lanes before the guard, in percent. `similar`: registers written whose successive \
-               lanes differ by at most 32 K, in percent of registers written by undiverged instructions, of 32-bit values and lower halves of \
-               64-bit ones; `similar div.`: the same of diverged ones. `upper`: upper halves of all registers written. `similar upper`: the \
+               lanes differ by at most 32 K, in percent of registers written by undiverged instructions, for 32-bit values and lower halves of 64-bit values; `similar div.`: the same for diverged instructions. `upper`: upper halves of all registers written. `similar upper`: the \
                similar ones among these. `similar all`: as `similar`, with upper halves.",
         headings: vec![
             heading("diverged", "diverged", 1),

@@ -14,7 +14,7 @@ pub struct Differs {
     pub b: String,
 }
 
-/// What was run, as a person would say it.
+/// Short description of the run.
 pub fn work(inputs: &Inputs) -> String {
     let seed = inputs.seed.map_or(String::new(), |seed| format!(", seed {seed}"));
     match (&inputs.workload, &inputs.program) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `compare`: what two run records say beside each other: inputs that differ, cycles, energy, and the counters that moved.
+//! `compare`: two run records side by side: inputs that differ, cycles, energy, and the counters that changed.
 
 mod difference;
 mod inputs;
@@ -56,7 +56,7 @@ fn read(path: &Path) -> Result<RunRecord, Failure> {
             let message = format!("{name} is not a run record: its schema is `{other}`, not `{RUN_SCHEMA}`");
             return Err(bad(message).help(HELP));
         }
-        None => return Err(bad(format!("{name} is not a run record: it names no schema")).help(HELP)),
+        None => return Err(bad(format!("{name} is not a run record: it has no `schema` field")).help(HELP)),
     }
     let record: RunRecord = serde_json::from_value(document).map_err(|error| {
         bad(format!("{name} is not a run record of this version: {error}"))

@@ -104,7 +104,7 @@ fn energies(energy: &EnergyPair) -> String {
     let digits = if most >= 100.0 * size { 3 } else { 4 };
     let show = |joules: f64| format!("{:.digits$}", joules / size);
     let mut table =
-        Table::new(&["component", "dynamic A", "B", "static A", "B", "total A", "B", "change", "ratio"])
+        Table::new(&["component", "dyn. A", "B", "static A", "B", "total A", "B", "change", "ratio"])
             .cut(0)
             .optional(8);
     let mut row = |name: &str, dynamic: Pair, still: Pair, both: Pair| {

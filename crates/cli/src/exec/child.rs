@@ -24,7 +24,7 @@ pub struct Ending {
     pub expired: bool,
 }
 
-/// Time between two looks at the program.
+/// Interval at which the program is polled.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long a program may take to write its results before it is ended, and then before it is killed.
 const GRACE: Duration = Duration::from_secs(3);
@@ -61,7 +61,7 @@ fn pass_on() {
     }
 }
 
-/// Passes signals on to the program from now on, so that we are there when it has ended.
+/// Forwards signals to the program from now on, so that this process outlives it.
 fn pass_signals_on() {
     // SAFETY: the handler only uses atomics and `kill`, and the set-up is plain C data.
     unsafe {
@@ -71,7 +71,7 @@ fn pass_signals_on() {
         action.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2]
         {
-            // What is ignored, by `nohup` say, stays so for the program too.
+            // Signals that are ignored, as by `nohup`, stay ignored for the program.
             let mut before: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, std::ptr::null(), &mut before);
             if before.sa_sigaction != libc::SIG_IGN {
@@ -122,7 +122,7 @@ fn library_path(folder: &Folder) -> OsString {
 fn refusal(program: &Program, error: &std::io::Error) -> Refusal {
     let name = program.name.to_string_lossy();
     match (error.kind(), error.raw_os_error()) {
-        // The file is there: what is missing is the interpreter that its first line names, or its loader.
+        // The file exists: its interpreter or its loader is missing.
         (std::io::ErrorKind::NotFound, _) => {
             Refusal::new(NOT_FOUND, format!("{name} cannot be started: {error}"))
                 .help("the file is there; is its interpreter, which its first line names?")
@@ -146,7 +146,7 @@ struct Guard<'a> {
     board: &'a Board,
     deadline: Option<Instant>,
     line: Line,
-    /// When it was asked to stop, and what was done about it since.
+    /// When it was requested to stop, and the steps taken since.
     stopping: Option<(Instant, u32)>,
     interrupted: Option<Instant>,
     expired: bool,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an ELF program tells before it runs: whether it brings its own CUDA runtime, and where it insists on finding libraries.
+//! Properties of an ELF program: whether it contains its own CUDA runtime, and its fixed library paths.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use object::{Endianness, ReadRef, StringTable};
 
 /// Sections that compilers put device code and its registration into.
 const DEVICE_CODE: [&[u8]; 3] = [b".nv_fatbin", b".nvFatBinSegment", b"__nv_relfatbin"];
-/// What such code calls; where it is looked up when the program starts, the runtime is shared.
+/// A function that such code calls; if it is an import of the program, the runtime is shared.
 const REGISTRATION: &[u8] = b"__cudaRegisterFatBinary";
 
 #[derive(Default)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where our CUDA library is, and the names under which programs ask for it.
+//! Location of our CUDA library, and the names under which programs load it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -97,17 +97,7 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
     let parts = parts.map_err(|error| Failure::io("read", folder.path(), &error))?;
     let config = target.as_ref().map(|target| &target.timed.config);
     let energies = target.as_ref().map(|target| &target.technology.energies);
-    let mut inputs = Inputs {
-        workload: None,
-        size: None,
-        program: Some(program.words()),
-        seed: None,
-        ptx_sha256: String::new(),
-        launch_sha256: None,
-        gpu: None,
-        techniques: Vec::new(),
-        technology: None,
-    };
+    let mut inputs = Inputs { program: Some(program.words()), ..Inputs::default() };
     if let Some(target) = &target {
         target.describe(&mut inputs);
     }
@@ -120,8 +110,8 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
     let (mut record, mut texts) =
         merge(inputs, config, energies.map(|energies| &**energies), parts, per_launch, host);
     complete(&mut record, &lost, &ending);
-    let spoilt = target.as_ref().is_some_and(|target| target.timed.techniques.inject.is_some());
-    if spoilt && record.status == Status::Complete {
+    let injected = target.as_ref().is_some_and(|target| target.timed.techniques.inject.is_some());
+    if injected && record.status == Status::Complete {
         record.status = Status::Failed;
         record.diagnostics.push(unnoticed());
     }
@@ -147,10 +137,10 @@ fn attempt(args: &ExecArgs, console: &Console) -> Result<u8, Refusal> {
         }
     }
     remark(&record, used, &lost, args, console);
-    Ok(code(&record, &ending, spoilt, args, console))
+    Ok(code(&record, &ending, injected, args, console))
 }
 
-/// Runs a program functionally and looks at the traffic of all its processes behind the L2 of a GPU; also gives the program's name.
+/// Runs a program functionally and records the traffic of all its processes behind the L2 of a GPU; also returns the program's name.
 pub fn traffic<R>(
     command: &[OsString],
     machine: &Machine,
@@ -267,7 +257,7 @@ fn settings(args: &ExecArgs, target: Option<&Target>, console: &Console) -> Resu
     })
 }
 
-/// Adds what the processes could not say of themselves.
+/// Adds data that the processes do not have.
 fn complete(record: &mut RunRecord, lost: &[u32], ending: &Ending) {
     let note = |code: &str, message: String| Diagnostic {
         code: code.to_owned(),
@@ -308,13 +298,13 @@ fn remark(record: &RunRecord, used: bool, lost: &[u32], args: &ExecArgs, console
 }
 
 /// The program's own code, unless a limit ended it or what a technique stored was found to be wrong.
-fn code(record: &RunRecord, ending: &Ending, spoilt: bool, args: &ExecArgs, console: &Console) -> u8 {
+fn code(record: &RunRecord, ending: &Ending, injected: bool, args: &ExecArgs, console: &Console) -> u8 {
     let wrong = |found: &&Diagnostic| [CORRUPTED, UNNOTICED].contains(&found.code.as_str());
     if let Some(found) = record.diagnostics.iter().find(wrong) {
-        // The process that found it has told the rest.
+        // The process that found it has reported the details.
         let message = found.message.lines().next().unwrap_or_default();
         let failure = Failure::new(Exit::CheckFailed, message);
-        let noticed = found.code == CORRUPTED && spoilt;
+        let noticed = found.code == CORRUPTED && injected;
         let help = if noticed { Some(technique::NOTICED.to_owned()) } else { found.help.clone() };
         console.failure(&Failure { help, ..failure });
         return Exit::CheckFailed as u8;
@@ -330,7 +320,7 @@ fn code(record: &RunRecord, ending: &Ending, spoilt: bool, args: &ExecArgs, cons
         .find(|found| found.severity == Severity::Error && found.code != "interrupted");
     match failed {
         Some(found) if args.fail_on_fault => {
-            // The process that it happened in has told the rest.
+            // The process in which it occurred has reported the details.
             let headline = found.message.lines().next().unwrap_or_default();
             console
                 .failure(&Failure::new(Exit::Fault, format!("a kernel of the program failed: {headline}")));
@@ -361,20 +351,15 @@ mod tests {
     use super::*;
 
     fn last_word(diagnostics: &[(&str, Severity)], own: u8, fail: bool) -> u8 {
-        let inputs = Inputs {
-            workload: None,
-            size: None,
-            program: None,
-            seed: None,
-            ptx_sha256: String::new(),
-            launch_sha256: None,
-            gpu: None,
-            techniques: Vec::new(),
-            technology: None,
-        };
         let host = Meter::start().host(Level::detect(), 1);
-        let mut record =
-            RunRecord::new(warpwatt_record::tool(), inputs, Vec::new(), &Sums::default(), None, host);
+        let mut record = RunRecord::new(
+            warpwatt_record::tool(),
+            Inputs::default(),
+            Vec::new(),
+            &Sums::default(),
+            None,
+            host,
+        );
         record.diagnostics = diagnostics
             .iter()
             .map(|&(code, severity)| Diagnostic {

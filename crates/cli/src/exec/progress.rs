@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The line on a terminal that tells how far the program's kernel is. It comes only when a kernel takes long, since the program
-//! prints to the same terminal, and goes when the kernel has ended.
+//! The progress line of the program's kernel on a terminal. It appears only when a kernel takes long, since the program
+//! prints to the same terminal, and disappears when the kernel has ended.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ pub struct Line {
     bar: Option<ProgressBar>,
     /// Process and launch, and when they were first seen.
     current: Option<((u64, u64), Instant)>,
-    /// The last figures, and when they came.
+    /// The last figures, and the time of their arrival.
     last: (u64, Instant),
 }
 

@@ -163,7 +163,7 @@ fn element(pointer: &str) -> &'static str {
 
 fn written(program: &str, plans: &[Plan]) -> String {
     let mut out = format!(
-        "# A launch file to start from: give buffers, values, grid and block what the kernels need.\n\
+        "# A launch file to start from: edit buffers, values, grid and block to suit the kernels.\n\
          # docs/launch-file.md describes all keys; `warpwatt schema launch` is their schema.\n\
          ptx = {}\n",
         toml::Value::from(program)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The launch file: a TOML text that stands for a small host program. It gives buffers with their contents and a list of steps:
+//! The launch file: a TOML text that replaces a small host program. It gives buffers with their contents and a list of steps:
 //! write, launch, copy, compare, dump. docs/launch-file.md describes it.
 //!
 //! `keys` declares what may be written, `read` turns a text into a [`LaunchFile`] or into diagnostics, `play` carries it out.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Carries out a launch file on a device: takes the buffers, then goes through the steps.
+//! Executes a launch file on a device: allocates the buffers, then runs the steps.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use warpwatt_runtime::texture::{Image, Shape, Storage};
 use warpwatt_runtime::{Args, Device, DevicePtr, Error, LaunchConfig, ModuleId, find_kernel};
 
 use super::content::{Content, Element, Number};
-use super::{Action, Arg, Buffer, BufferOffset, LaunchFile, Texture};
+use super::{Action, Arg, Buffer, BufferOffset, Launch, LaunchFile, Texture};
 
 /// What the comparisons of a launch file found.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -18,7 +18,7 @@ pub struct Outcome {
     pub comparisons: u64,
     /// Elements compared.
     pub compared: u64,
-    /// Largest difference of an element from what it should be.
+    /// Largest difference of an element from its expected value.
     pub max_error: f64,
     /// Largest tolerance that any element had.
     pub tolerance: f64,
@@ -27,6 +27,20 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Adds a comparison of `count` elements, made by a line of the launch file.
+    fn add(&mut self, found: &Comparison, count: u64, line: u32, buffer: &str) {
+        self.comparisons += 1;
+        self.compared += count;
+        self.max_error = self.max_error.max(found.max_error);
+        self.tolerance = self.tolerance.max(found.tolerance);
+        if let Some((index, expected, actual)) = &found.first {
+            self.failures.push(format!(
+                "line {line}: `{buffer}` differs in {} of {count} elements; element {index} is {actual}, expected {expected}",
+                found.wrong
+            ));
+        }
+    }
+
     pub fn passed(&self) -> bool {
         self.failures.is_empty()
     }
@@ -38,7 +52,7 @@ pub enum PlayError {
     Device { line: u32, error: Error },
     #[error("cannot {verb} {}: {error}", path.display())]
     File { line: u32, verb: &'static str, path: PathBuf, error: std::io::Error },
-    /// The file asks for something that does not fit.
+    /// The file requests something that does not fit.
     #[error("{message}")]
     Request { line: u32, message: String },
 }
@@ -161,39 +175,7 @@ impl Player<'_> {
 
     fn step(&mut self, action: &Action, outcome: &mut Outcome) -> Result<(), PlayError> {
         match action {
-            Action::Launch(launch) => {
-                let mut args = Args::new();
-                let module = self.module;
-                let kernel = self.kernel(&launch.kernel)?;
-                let types = self.ok(|device| device.kernel_param_types(module, &kernel))?;
-                for (number, arg) in launch.args.iter().enumerate() {
-                    let wanted = types.get(number).copied().flatten();
-                    if let (Arg::Number(element, _), Some(wanted)) = (arg, wanted)
-                        && element.is_float() != wanted.is_float()
-                    {
-                        let (given, wanted) = (element.name(), format!("{wanted:?}").to_lowercase());
-                        return self.request(format!(
-                            "argument {} of `{}` is given as {given}, but the parameter is {wanted}",
-                            number + 1,
-                            launch.kernel
-                        ));
-                    }
-                    args = match arg {
-                        Arg::Buffer(place) => args.ptr(self.place(place)?.0),
-                        Arg::Symbol { name, offset } => {
-                            let module = self.module;
-                            args.ptr(self.ok(|device| device.symbol(module, name))?.0.offset(*offset))
-                        }
-                        Arg::Texture(name) => args.u64(self.textures.get(name).copied().unwrap_or_default()),
-                        Arg::Bytes(bytes) | Arg::Number(_, bytes) => args.bytes(bytes),
-                    };
-                }
-                let mut config =
-                    LaunchConfig::new(launch.grid, launch.block).shared(launch.shared).stream(launch.stream);
-                (config.cooperative, config.prefer_l1) = (launch.cooperative, launch.prefer_l1);
-                let module = self.module;
-                self.ok(|device| device.launch(module, &kernel, &config, &args))
-            }
+            Action::Launch(launch) => self.launch(launch),
             Action::Write { to, element, count, content } => {
                 let (at, room) = self.place(to)?;
                 let count = count.or_else(|| content.own_count()).or(by_room(content, room, *element));
@@ -237,16 +219,7 @@ impl Player<'_> {
                 self.fits(want.len() as u64, room, &with.buffer)?;
                 let got = self.contents(with, Some(want.len() as u64))?;
                 let found = compare(*element, &want, &got, *abs, *rel);
-                outcome.comparisons += 1;
-                outcome.compared += count;
-                outcome.max_error = outcome.max_error.max(found.max_error);
-                outcome.tolerance = outcome.tolerance.max(found.tolerance);
-                if let Some(first) = found.first {
-                    outcome.failures.push(format!(
-                        "line {}: `{}` differs in {} of {count} elements; element {} is {}, expected {}",
-                        self.line, with.buffer, found.wrong, first.0, first.2, first.1
-                    ));
-                }
+                outcome.add(&found, count, self.line, &with.buffer);
                 Ok(())
             }
             Action::Free(buffer) => {
@@ -256,6 +229,38 @@ impl Player<'_> {
                 Ok(())
             }
         }
+    }
+
+    fn launch(&mut self, launch: &Launch) -> Result<(), PlayError> {
+        let mut args = Args::new();
+        let module = self.module;
+        let kernel = self.kernel(&launch.kernel)?;
+        let types = self.ok(|device| device.kernel_param_types(module, &kernel))?;
+        for (number, arg) in launch.args.iter().enumerate() {
+            let wanted = types.get(number).copied().flatten();
+            if let (Arg::Number(element, _), Some(wanted)) = (arg, wanted)
+                && element.is_float() != wanted.is_float()
+            {
+                let (given, wanted) = (element.name(), format!("{wanted:?}").to_lowercase());
+                return self.request(format!(
+                    "argument {} of `{}` is given as {given}, but the parameter is {wanted}",
+                    number + 1,
+                    launch.kernel
+                ));
+            }
+            args = match arg {
+                Arg::Buffer(place) => args.ptr(self.place(place)?.0),
+                Arg::Symbol { name, offset } => {
+                    args.ptr(self.ok(|device| device.symbol(module, name))?.0.offset(*offset))
+                }
+                Arg::Texture(name) => args.u64(self.textures.get(name).copied().unwrap_or_default()),
+                Arg::Bytes(bytes) | Arg::Number(_, bytes) => args.bytes(bytes),
+            };
+        }
+        let mut config =
+            LaunchConfig::new(launch.grid, launch.block).shared(launch.shared).stream(launch.stream);
+        (config.cooperative, config.prefer_l1) = (launch.cooperative, launch.prefer_l1);
+        self.ok(|device| device.launch(module, &kernel, &config, &args))
     }
 
     /// The bytes of a content, and how many elements they are.

@@ -182,7 +182,7 @@ impl Reader<'_> {
         Ok(own.or(buffers).unwrap_or(Element::U8))
     }
 
-    /// What a table says to fill something with; zero if it says nothing.
+    /// The content given by a table; zeros by default.
     fn content(&mut self, table: &Table, element: Element) -> Read<Content> {
         let given: Vec<_> =
             ["fill", "values", "file", "random", "iota"].iter().filter_map(|key| table.get(key)).collect();

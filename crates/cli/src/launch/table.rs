@@ -9,7 +9,7 @@ use warpwatt_ptx::{Diagnostic, suggest};
 use super::content::Number;
 use super::keys::Section;
 
-/// The value was missing or wrong, and a diagnostic says so.
+/// The value was missing or wrong, as a diagnostic reports.
 #[derive(Debug)]
 pub(crate) struct Reported;
 

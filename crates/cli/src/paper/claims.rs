@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `list claims`: what papers say, how it is read, and what it is judged by, before anything is run.
+//! `list claims`: the claims of papers, their readings and rules, independent of any run.
 
 use serde_json::{Value, json};
 use warpwatt_base::suggest;
@@ -36,10 +36,9 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     console.result(&claims.iter().map(text).collect::<Vec<_>>().join("\n"));
-    console.summary(
-        "\n`warpwatt paper NAME` measures the claims of a paper. `--show ID` shows one, or those\n\
-         whose id begins so, and `--show readings` why they are read as they are.\n",
-    );
+    let more = "`warpwatt paper NAME` measures the claims of a paper. `--show ID` shows one claim, or all with this \
+                prefix, and `--show readings` the reasons for the readings.";
+    console.summary(&format!("\n{}", paragraph(more, 0)));
     Ok(Exit::Ok)
 }
 

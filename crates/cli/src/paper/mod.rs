@@ -77,7 +77,7 @@ pub fn reproduce(
         written.push(Written::new(experiment, about, &records, seeds.len())?);
     }
     for paper in &written {
-        // Of one paper, results stand at the top of the folder.
+        // The results of a single paper are at the top of the folder.
         let place = if papers.len() == 1 { String::new() } else { format!("{}/", paper.ledger.about.paper) };
         paper.write(&place, &folder)?;
     }
@@ -189,7 +189,7 @@ fn about(
     args: &PaperArgs,
 ) -> Result<About, Failure> {
     let known = |size: warpwatt_workloads::Size| {
-        Size::find(size.name()).ok_or_else(|| internal(format!("papers know no size {size}")))
+        Size::find(size.name()).ok_or_else(|| internal(format!("papers cannot run at size {size}")))
     };
     let paper = experiment.paper;
     let (gpus, technologies) = experiment.machines();
@@ -261,7 +261,7 @@ fn write_tables(
     points::write_tables(folder, &rows, &figures, csv)
 }
 
-/// The command that goes on with what was begun.
+/// The command that continues an interrupted one.
 fn again(args: &PaperArgs) -> String {
     let mut text = format!("warpwatt paper {} --size {} --out {}", args.name, args.size, args.out.display());
     if args.quick {

@@ -23,7 +23,7 @@ pub struct Experiment {
     pub paper: &'static Paper,
     pub claims: Vec<Claim>,
     pub workloads: Vec<&'static dyn Workload>,
-    /// Workloads that are not of the suite, for the variants that ask for them.
+    /// Workloads outside of the suite, for the variants that need them.
     pub beside: Vec<&'static dyn Workload>,
     /// What there is of its suite.
     pub suite: Chosen,

@@ -43,7 +43,7 @@ pub fn files(ledgers: &[&Ledger], out: &Path, console: &Console) {
     console.summary(&text);
 }
 
-/// What combinations come to, and where their parts meet.
+/// Savings of combinations, and the components in which their parts interact.
 pub fn combinations(figures: &[(String, Value)]) -> String {
     let mut text = String::new();
     for (name, figure) in figures {
@@ -51,7 +51,7 @@ pub fn combinations(figures: &[(String, Value)]) -> String {
         if name.ends_with("-interaction") {
             text += &format!("{}{}", paragraph(&title, 0), by_combination(figure));
         } else if name.contains("-components-") {
-            text += &format!("\n{}", paragraph(&format!("{title}: {}", meetings(figure)), 0));
+            text += &format!("\n{}", paragraph(&format!("{title}: {}", interactions(figure)), 0));
         }
     }
     text
@@ -75,7 +75,7 @@ fn by_combination(figure: &Value) -> String {
     let columns: Vec<_> = ["combination"].into_iter().chain(SHOWN.map(|(_, shown)| shown)).collect();
     let series = SHOWN.map(|(name, _)| all.iter().find(|series| series["name"] == name));
     let labels = all.first().and_then(|series| series["values"].as_object()).into_iter().flatten();
-    let mut table = Table::new(&columns);
+    let mut table = Table::new(&columns).hang_first().optional(4).optional(5).optional(6);
     for (label, _) in labels {
         let shown = |series: &Option<&&Value>| {
             let value = series.and_then(|series| series["values"][label].as_f64());
@@ -87,10 +87,10 @@ fn by_combination(figure: &Value) -> String {
 }
 
 /// Components whose interaction is largest.
-const MEETINGS: usize = 4;
+const LARGEST: usize = 4;
 
 /// Components in which what is saved together differs most from the sum of the parts.
-fn meetings(figure: &Value) -> String {
+fn interactions(figure: &Value) -> String {
     let all = figure["series"].as_array().into_iter().flatten();
     let interaction = all.clone().find(|series| series["name"] == "interaction");
     let values = interaction.and_then(|series| series["values"].as_object()).into_iter().flatten();
@@ -106,14 +106,14 @@ fn meetings(figure: &Value) -> String {
         let alone: Vec<_> = alone.collect();
         format!("{component} {value:+.2} (alone: {})", alone.join(", "))
     };
-    let largest: Vec<_> = found.iter().take(MEETINGS).map(shown).collect();
-    format!("together beyond the sum of the parts, {}", largest.join("; "))
+    let largest: Vec<_> = found.iter().take(LARGEST).map(shown).collect();
+    format!("together minus the sum of the parts, {}", largest.join("; "))
 }
 
 fn table(ledger: &Ledger) -> String {
     let all = ledger.about.workloads.len();
     let columns = ["claim", "paper", "measured", "seeds", "ratio", "verdict", ""];
-    let mut table = Table::new(&columns).left(5).left(6);
+    let mut table = Table::new(&columns).left(5).hang_first().fold(1).fold(2).optional(3).last_below();
     for row in &ledger.rows {
         let mut line = |name: String, paper: String, measured: String, judged: &Judged, flags: String| {
             let verdict = judged.verdict.name().to_owned();
@@ -128,7 +128,7 @@ fn table(ledger: &Ledger) -> String {
                 entry.scaled_below.map_or(String::new(), |size| format!("scaled below {}", size.name()));
             line(format!("  {}", entry.name), paper, measured, &entry.judged, scaled);
         }
-        for other in row.told_others() {
+        for other in row.notable_others() {
             let measured = other.judged.shown(&row.measured_unit);
             line(format!("  or {}", other.name), String::new(), measured, &other.judged, String::new());
         }

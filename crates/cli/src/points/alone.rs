@@ -26,7 +26,7 @@ pub fn point(args: &PointArgs, console: &Console) -> Result<Exit, Failure> {
     let record = run::run(&task, &Known::default(), &interrupt::flag()).map_err(|missing| match missing {
         Missing::Interrupted => Failure::new(Exit::Interrupted, "interrupted: nothing is written"),
         Missing::Failed(reason) => Failure::new(Exit::CheckFailed, format!("{} failed: {reason}", task.name))
-            .help(format!("this runs it with all that there is to say: {}", task.point.command())),
+            .help(format!("to run it with all messages: {}", task.point.command())),
     })?;
     let text = warpwatt_results::json::to_text(&record).map_err(internal)?;
     write_result(&args.output, &text, console)?;
@@ -35,7 +35,8 @@ pub fn point(args: &PointArgs, console: &Console) -> Result<Exit, Failure> {
 
 fn read(path: &Path) -> Result<Point, Failure> {
     let text = read_text(path)?;
-    let help = "`warpwatt schema request` prints what it has to be; `warpwatt sweep FILE.toml --requests` writes some";
+    let help =
+        "`warpwatt schema request` prints its schema; `warpwatt sweep FILE.toml --requests` writes some";
     let point: Point = serde_json::from_str(&text).map_err(|error| {
         Failure::new(Exit::BadInput, format!("{} cannot be used: {error}", path.display())).help(help)
     })?;

@@ -97,7 +97,7 @@ impl Folder {
         let text = fs::read_to_string(self.point_file(key)).ok()?;
         let record = PointRecord::read(&text, key);
         if record.is_none() {
-            self.log(&format!("{POINTS}/{key}.json is not a point of that key, and is made again"));
+            self.log(&format!("{POINTS}/{key}.json is not the result of that point, and is recomputed"));
         }
         record
     }
@@ -141,7 +141,7 @@ pub fn keep_as(points: &Path, record: &PointRecord, writer: &str) -> Result<(), 
     }
     let text = warpwatt_results::json::to_text(record).map_err(super::internal)?;
     let part = points.join(format!("{}.{writer}{PART}", record.key));
-    // A file system in the network says only then that it is full.
+    // A network file system reports only then that it is full.
     write_by(&part, &path, text.as_bytes(), Durable::Yes).map_err(|error| lost(&path, &error))
 }
 
@@ -187,7 +187,7 @@ fn is_ours(path: &Path, purpose: &Purpose) -> Result<bool, Failure> {
     }
 }
 
-/// Readers see the old file or the new one, even if the machine goes down meanwhile. What could not be written takes no room.
+/// Readers see the old file or the new one, even after a crash of the machine. An incomplete file is removed.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(TEMPORARY);
@@ -316,7 +316,7 @@ mod tests {
             assert_eq!(folder.point(key), None, "{key}");
         }
         let log = fs::read_to_string(scratch.0.join(LOG)).expect("a log");
-        assert!(log.contains("points/cut.json is not a point of that key"), "{log}");
+        assert!(log.contains("points/cut.json is not the result of that point"), "{log}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Points: one run each, planned and run in the same way for `paper`, `sweep` and `point`.
 //!
-//! `task` turns what is asked for into something that can be run, with the key that its result is kept under; `pool` runs what is not there yet, several at a
+//! `task` resolves a requested point to one that can be run, with the key of its result; `pool` runs the missing ones, several at a
 //! time; `run` runs one, a workload in this process and a program by `exec`; `folder` keeps results; `tables` writes the data set.
 
 mod alone;
@@ -24,7 +24,7 @@ use crate::console::Console;
 use crate::exit::{Exit, Failure};
 use crate::run::cores;
 
-/// Points that run at the same time, each on one thread: as many as were asked for, and not more than there are cores.
+/// Points that run at the same time, each on one thread: as many as requested, at most the number of cores.
 pub fn jobs(asked: Option<u32>, console: &Console) -> u32 {
     let jobs = asked.unwrap_or_else(cores).min(cores());
     if let Some(asked) = asked.filter(|asked| *asked > jobs) {
@@ -37,7 +37,7 @@ pub fn internal(error: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Internal, error.to_string())
 }
 
-/// Failed points that are told one by one; the log has all of them.
+/// Maximum number of failed points that are listed; the log has all of them.
 const TOLD: usize = 10;
 
 /// Says which points failed, and how to run them alone.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Runs the points that are not there yet, several at a time, and keeps each as soon as it is done.
+//! Runs the missing points, several at a time, and stores each as soon as it is done.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use crate::console::Console;
 use crate::exit::Failure;
 use crate::profile::Known;
 
-/// What there is when all points were gone through.
+/// The outcome after all points were processed.
 pub struct Outcome {
     /// For each task, in their order.
     pub records: Vec<Option<PointRecord>>,
@@ -59,7 +59,7 @@ pub fn run(
             progress.begin(name);
             let started = Instant::now();
             let result = run::run(task, &known, flag);
-            // What cannot be kept ends it all: what comes after would be lost as well.
+            // A result that cannot be stored ends the run: later results would be lost as well.
             let kept = result.as_ref().map_or(Ok(()), |record| folder.keep(record));
             let seconds = started.elapsed().as_secs_f64();
             progress.end(name, seconds, result.is_ok());
@@ -98,7 +98,7 @@ pub fn run(
     if let Some(failure) = failure {
         return Err(failure);
     }
-    // Points end in the order that the machine makes of it; what is told about them keeps its own.
+    // Points finish in any order; messages about them keep the order of the plan.
     outcome.failed.sort_unstable();
     outcome.interrupted = flag.load(Ordering::Relaxed);
     Ok(outcome)
@@ -146,7 +146,7 @@ mod tests {
     }
 
     /// A job whose check fails, or which is refused, after a change to an example.
-    fn spoilt(from: &str, to: &str) -> Subject {
+    fn corrupted(from: &str, to: &str) -> Subject {
         let text = include_str!("../../../../examples/saxpy/saxpy.toml").replace(from, to);
         Subject::Job(Job::File(FileJob {
             launch: launch::read(&text).unwrap_or_else(|_| panic!("the example is a launch file")),
@@ -182,8 +182,8 @@ mod tests {
     fn what_fails_is_told_and_not_kept() {
         let (scratch, mut tasks) = (scratch("fails"), tasks());
         // The result is 1, 3, 5; memory ends behind 1000 values.
-        tasks[0].subject = spoilt("start = 1, step = 2", "start = 1, step = 3");
-        tasks[1].subject = spoilt("i32 = 1000", "i32 = 1024");
+        tasks[0].subject = corrupted("start = 1, step = 2", "start = 1, step = 3");
+        tasks[1].subject = corrupted("i32 = 1000", "i32 = 1024");
         for _ in 0..2 {
             let outcome = run_in(&scratch, &tasks, false);
             assert_eq!((outcome.there, outcome.run), (0, 0), "it is tried again every time");

@@ -15,9 +15,9 @@ use super::own;
 use super::run::Missing;
 use super::task::Task;
 
-/// Time between two looks at the program.
+/// Interval at which the program is polled.
 const LOOK: Duration = Duration::from_millis(20);
-/// Lines of what the program said that are told when it failed.
+/// Lines of the program's output that are shown when it failed.
 const TOLD: usize = 3;
 
 /// A file beside others of this process that is gone when it is dropped.
@@ -68,7 +68,7 @@ pub fn run(task: &Task, words: &[String], flag: &Arc<AtomicBool>) -> Result<Poin
     let target = task.target().map_err(|failure| Missing::Failed(failure.message))?;
     target.technology.energies.groups(&mut document);
     PointRecord::of(task.key.clone(), document)
-        .ok_or_else(|| failed("no kernel was timed, so that there is no energy".to_owned()))
+        .ok_or_else(|| failed("no kernel was timed, so there is no energy".to_owned()))
 }
 
 fn command(task: &Task, words: &[String], record: &Path) -> std::io::Result<Command> {
@@ -98,13 +98,13 @@ fn command(task: &Task, words: &[String], record: &Path) -> std::io::Result<Comm
 
 /// Waits for the program, and passes on that it is to end.
 fn wait(child: &mut Child, flag: &AtomicBool) -> std::io::Result<ExitStatus> {
-    let mut told = false;
+    let mut stopped = false;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        if flag.load(Ordering::Relaxed) && !told {
-            told = true;
+        if flag.load(Ordering::Relaxed) && !stopped {
+            stopped = true;
             // SAFETY: a plain C call; the process is ours and not yet waited for.
             unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGTERM) };
         }

@@ -46,7 +46,7 @@ impl State {
 }
 
 impl Progress {
-    /// For runs of these names, besides some that are there already.
+    /// For runs of these names, besides some that are reused.
     pub fn new<'a>(
         console: &Console,
         jobs: u32,
@@ -69,7 +69,7 @@ impl Progress {
         Progress { bar, listener: console.listener().cloned(), state: Mutex::new(state) }
     }
 
-    /// What a run took that is there already.
+    /// Duration of a run that is reused.
     pub fn known(&self, name: &str, seconds: f64) {
         self.change(|state| state.group(name).add(seconds));
     }

@@ -32,7 +32,7 @@ pub fn run(task: &Task, known: &Known, flag: &Arc<AtomicBool>) -> Result<PointRe
             let target = task.target().map_err(|failure| Missing::Failed(failure.message))?;
             let document = record(job, &target, task.point.predication, known, flag)?;
             PointRecord::of(task.key.clone(), document)
-                .ok_or_else(|| Missing::Failed("nothing was timed, so that there is no energy".to_owned()))
+                .ok_or_else(|| Missing::Failed("nothing was timed, so there is no energy".to_owned()))
         }
         Subject::Program(words) => program::run(task, words, flag),
     }
@@ -101,7 +101,7 @@ fn attempt(
     Ok(document)
 }
 
-/// What papers ask about the codes of a technique, beside its counters: the best ratio of any code for 16-bit symbols in the lines that moved, and the
+/// Measures of the codes of a technique that papers need, beside its counters: the best ratio of any code for 16-bit symbols in the lines that moved, and the
 /// length of the prefix of values without a codeword.
 fn about_codes(bound: Option<f64>, techniques: &Techniques) -> Values {
     let mut values = Values::default();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Writes the data set of a folder: every table as Parquet, and as CSV where that is asked for.
+//! Writes the data set of a folder: every table as Parquet, and as CSV if requested.
 
 use serde_json::Value;
 use warpwatt_dataset::Measured;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From what is asked for to what can be run: the GPU with its techniques and technology, the workload or the program, and the key that the result is kept
+//! From a requested point to one that can be run: the GPU with its techniques and technology, the workload or the program, and the key that the result is kept
 //! under.
 
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ use crate::technique;
 pub struct Task {
     /// What messages call it: `workload/variant`.
     pub name: String,
-    /// What was asked for, with techniques in canonical form.
+    /// The requested point, with techniques in canonical form.
     pub point: Point,
     pub key: String,
     /// Hash of all parameters of the GPU.

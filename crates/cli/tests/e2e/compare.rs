@@ -124,7 +124,7 @@ fn files_that_are_no_records_are_refused() {
         compare(&[&a, &file]).expect(3).says("b.json is not a run record")
     };
     with("ptx = 1").says("--json FILE");
-    with("[]").says("it names no schema");
+    with("[]").says("it has no `schema` field");
     with("{\"schema\": \"warpwatt.bench/1\"}").says("its schema is `warpwatt.bench/1`, not `warpwatt.run/2`");
     with("{\"schema\": \"warpwatt.run/2\"}").says("of this version: missing field").says("run it again");
     let functional = folder.path("functional.json");

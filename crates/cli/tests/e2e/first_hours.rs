@@ -47,8 +47,8 @@ fn a_configuration_of_another_simulator_becomes_a_gpu() {
     let gpu = folder.path("small.toml");
     warpwatt(&["gpu", "import", &config, "--out", &gpu])
         .expect(0)
-        .says("gpgpusim.config:5: -unheard_of 1: no counterpart here")
-        .says("3 options were taken over, 2 were not");
+        .says("gpgpusim.config:5: -unheard_of 1: no counterpart in warpwatt")
+        .says("3 options were imported, 2 were not");
     let shown = warpwatt(&["gpu", "show", &gpu, "--json", "-"]).expect(0).json();
     assert_eq!(
         (&shown["parameters"]["gpu.sms"], &shown["parameters"]["sm.scheduler"]),
@@ -56,7 +56,7 @@ fn a_configuration_of_another_simulator_becomes_a_gpu() {
     );
     warpwatt(&["run", "vecadd@tiny", "--gpu", &gpu]).expect(0);
     let empty = folder.file("empty.config", "\n");
-    warpwatt(&["gpu", "import", &empty]).expect(3).says("there is no option in it");
+    warpwatt(&["gpu", "import", &empty]).expect(3).says("the file contains no option");
 }
 
 #[test]

@@ -133,9 +133,7 @@ fn launches_are_checked_before_they_run() {
     launch("\"store\"", "\"stor\"").expect(3).says("did you mean `store`?");
     launch(", { u32 = 5 }", "").expect(3).says("the kernel has 3 parameters, but 2 arguments are given");
     launch("{ u32 = 5 }", "{ u64 = 5 }").expect(3).says("argument 3 has 8 bytes, but the parameter is");
-    launch("block = 8", "block = [64, 64]")
-        .expect(3)
-        .says("a block of 4096 threads; at most 1024 are possible");
+    launch("block = 8", "block = [64, 64]").expect(3).says("a block of 4096 threads; the maximum is 1024");
     launch("block = 8", "block = 0").expect(3).says("the block has an extent of 0 in x");
     launch("grid = 1", "grid = [1, 70000]").expect(3).says("the grid has an extent of 70000 in y");
     launch("block = 8", "block = 8\nshared = 300_000")

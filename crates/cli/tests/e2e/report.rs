@@ -58,11 +58,11 @@ fn what_is_no_result_is_named() {
         folder.path(name)
     };
     report(&file("text.json", "hello")).expect(3).says("is not JSON");
-    report(&file("list.json", "[]")).expect(3).says("names no schema");
+    report(&file("list.json", "[]")).expect(3).says("has no `schema` field");
     report(&file("other.json", r#"{"schema": "warpwatt.sweep/1"}"#)).expect(3).says("`warpwatt.sweep/1`");
     report(&file("old.json", r#"{"schema": "warpwatt.run/2"}"#)).expect(3).says("of this version");
     std::fs::create_dir(folder.path("empty")).expect("the folder can be made");
-    report(&folder.path("empty")).expect(3).says("holds no points, figures or ledger");
+    report(&folder.path("empty")).expect(3).says("contains no points, figures or ledger");
     warpwatt(&["report"]).expect(2).says("RESULTS");
     let run = record(&folder, "a.json", &[]);
     warpwatt(&["report", &run, "--out", &folder.path("no/such/page.html")]).expect(74).says("cannot write");

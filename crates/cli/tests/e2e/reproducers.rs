@@ -52,7 +52,7 @@ fn a_bug_of_ours_leaves_a_reproducer() {
     let folder = Folder::new();
     let run = |args: &[&str]| finish(command().current_dir(folder.path("")).args(args));
     let ran = run(&["run", "gaussian@tiny", "--functional", "--inject-panic", "3"]);
-    let ran = ran.expect(70).says("a bug in warpwatt: a failure was asked for inside of launch 3");
+    let ran = ran.expect(70).says("a bug in warpwatt: an injected failure in launch 3");
     assert!(ran.err.contains("`warpwatt replay warpwatt-reproducer` runs it"), "{}", ran.err);
     run(&["replay", "warpwatt-reproducer"]).expect(0).says("launch 3 of gaussian@tiny");
     run(&["run", "gaussian@tiny", "--functional", "--inject-panic", "0"])

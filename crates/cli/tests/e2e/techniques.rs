@@ -60,7 +60,7 @@ fn mistakes_are_told_with_what_to_do() {
         .says("asked for twice")
         .says("all its parameters at once");
     let set = |text: &str| run(&["--set", text]).expect(2);
-    set("technique.warped-compression.gating").says("gives no value").says("technique.NAME.parameter=value");
+    set("technique.warped-compression.gating").says("has no value").says("technique.NAME.parameter=value");
     set("technique.gating=on").says("names no parameter");
     with("warped-compression:gating=off,compression=off").says("does nothing").says("switch one of them on");
     run(&["--with", NAME, "--set", "sm.rf.sub_banks=4"])
@@ -135,7 +135,7 @@ fn a_fault_that_nothing_notices_is_a_failure() {
     let base = ["run", "--launch", &launch, "--with", NAME];
     warpwatt(&base).expect(0);
     let ran = warpwatt(&[&base[..], &["--inject-fault", "rf", "--json", "-"]].concat());
-    let ran = ran.expect(1).says("was not detected").says("nothing was stored and read again");
+    let ran = ran.expect(1).says("was not detected").says("nothing was stored and read back");
     let record = ran.json();
     assert_eq!(
         (&record["status"], &record["diagnostics"][0]["code"]),

@@ -19,7 +19,7 @@ pub const SIZES: [usize; 3] = [32, 64, LARGEST];
 
 /// Bits that no encoder wrote for a block of this size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the stored bits are no encoded block")]
+#[error("the stored bits are not an encoded block")]
 pub struct Garbled;
 
 /// A codec for blocks of memory.

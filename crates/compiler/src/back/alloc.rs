@@ -25,13 +25,13 @@ pub(super) struct Assignment {
 }
 
 /// What the allocator does for speed where registers are plenty.
-pub(super) struct Wishes {
+pub(super) struct Preferences {
     /// Holds of every word.
     holds: Vec<Vec<Hold>>,
     /// What is read beside every value.
     beside: Vec<Vec<Beside>>,
     banks: u32,
-    /// Registers below which wishes are kept: more would cost occupancy.
+    /// Number of registers up to which preferences are respected: more would reduce occupancy.
     below: u32,
 }
 
@@ -58,13 +58,13 @@ pub(super) fn run(f: &mut MFunc, options: &BackOptions) -> Result<Assignment, Ba
             }
             Err(Failure::Impossible(at)) => return Err(too_many(f, &live, at)),
         };
-        let wishes = Wishes {
+        let preferences = Preferences {
             holds: hold::of(f, &live, options.sm),
             beside: banks::of(f),
             banks: banks::banks(options.sm),
             below: options.full_occupancy,
         };
-        match wished_or_plain(f, &live, &weights, &wishes, budget) {
+        match preferred_or_plain(f, &live, &weights, &preferences, budget) {
             Ok(mut place) => {
                 for (slot, p) in place.iter_mut().zip(predicates) {
                     *slot = slot.or(p);
@@ -77,20 +77,20 @@ pub(super) fn run(f: &mut MFunc, options: &BackOptions) -> Result<Assignment, Ba
     }
 }
 
-/// A packing that keeps wishes where they cost neither a spill nor occupancy, or else the plain one.
-fn wished_or_plain(
+/// An assignment that respects preferences if they cost neither a spill nor occupancy, or else the plain one.
+fn preferred_or_plain(
     f: &MFunc,
     live: &Liveness,
     weights: &[f32],
-    wishes: &Wishes,
+    preferences: &Preferences,
     budget: u32,
 ) -> Result<Vec<Option<u8>>, Failure> {
-    let wished = best_of(f, live, weights, Some(wishes), budget);
-    if wished.as_ref().is_ok_and(|place| highest(f, place) <= wishes.below) {
-        return wished;
+    let preferred = best_of(f, live, weights, Some(preferences), budget);
+    if preferred.as_ref().is_ok_and(|place| highest(f, place) <= preferences.below) {
+        return preferred;
     }
-    match (wished, best_of(f, live, weights, None, budget)) {
-        (Ok(wished), Ok(plain)) if highest(f, &wished) <= highest(f, &plain) => Ok(wished),
+    match (preferred, best_of(f, live, weights, None, budget)) {
+        (Ok(preferred), Ok(plain)) if highest(f, &preferred) <= highest(f, &plain) => Ok(preferred),
         (_, plain) => plain,
     }
 }
@@ -100,13 +100,13 @@ fn best_of(
     f: &MFunc,
     live: &Liveness,
     weights: &[f32],
-    wishes: Option<&Wishes>,
+    preferences: Option<&Preferences>,
     budget: u32,
 ) -> Result<Vec<Option<u8>>, Failure> {
     let mut best: Option<(u32, Vec<Option<u8>>)> = None;
     let mut failure: Option<Failure> = None;
     for strategy in [Strategy::ByStart, Strategy::WideFirst, Strategy::LongFirst] {
-        match Solver::new(f, live, weights, wishes, false, budget).solve(strategy) {
+        match Solver::new(f, live, weights, preferences, false, budget).solve(strategy) {
             Ok(place) => {
                 let top = highest(f, &place);
                 if best.as_ref().is_none_or(|b| top < b.0) {
@@ -191,7 +191,7 @@ struct Solver<'a> {
     f: &'a MFunc,
     live: &'a Liveness,
     weights: &'a [f32],
-    wishes: Option<&'a Wishes>,
+    preferences: Option<&'a Preferences>,
     predicates: bool,
     budget: u32,
     /// Per physical register: start of a hold to its end and the value that it does not bind.
@@ -206,7 +206,7 @@ impl<'a> Solver<'a> {
         f: &'a MFunc,
         live: &'a Liveness,
         weights: &'a [f32],
-        wishes: Option<&'a Wishes>,
+        preferences: Option<&'a Preferences>,
         predicates: bool,
         budget: u32,
     ) -> Self {
@@ -214,7 +214,7 @@ impl<'a> Solver<'a> {
             f,
             live,
             weights,
-            wishes,
+            preferences,
             predicates,
             budget,
             held: vec![BTreeMap::new(); budget as usize],
@@ -255,8 +255,8 @@ impl<'a> Solver<'a> {
         let mut spilled = Vec::new();
         while let Some(Reverse((_, i))) = queue.pop() {
             let v = Value(i);
-            let wished = self.wished(v);
-            if let Some(base) = wished.or_else(|| self.bases(v).find(|&base| self.is_free(v, base))) {
+            let preferred = self.preferred(v);
+            if let Some(base) = preferred.or_else(|| self.bases(v).find(|&base| self.is_free(v, base))) {
                 self.put(v, base);
                 continue;
             }
@@ -300,28 +300,28 @@ impl<'a> Solver<'a> {
         })
     }
 
-    /// The lowest free place that respects holds, or the next one in the other bank if `v` meets less there of what is read with it.
-    fn wished(&self, v: Value) -> Option<u32> {
-        let wishes = self.wishes?;
+    /// The lowest free place that respects holds, or the next one in the other bank if fewer operands that are read together with `v` are there.
+    fn preferred(&self, v: Value) -> Option<u32> {
+        let preferences = self.preferences?;
         let fits = |&base: &u32| {
-            base + self.width(v) <= wishes.below
+            base + self.width(v) <= preferences.below
                 && self.is_free(v, base)
                 && (self.live.map.all_of(v).enumerate())
-                    .all(|(w, slot)| self.respects_holds(wishes, v, base as usize + w, slot))
+                    .all(|(w, slot)| self.respects_holds(preferences, v, base as usize + w, slot))
         };
         let mut places = self.bases(v).filter(fits);
         let lowest = places.next()?;
-        let met = self.met(wishes, v, lowest);
+        let met = self.met(preferences, v, lowest);
         if met == 0 {
             return Some(lowest);
         }
-        let apart = |&base: &u32| base % wishes.banks != lowest % wishes.banks;
-        let other = places.find(apart).filter(|&base| self.met(wishes, v, base) < met);
+        let apart = |&base: &u32| base % preferences.banks != lowest % preferences.banks;
+        let other = places.find(apart).filter(|&base| self.met(preferences, v, base) < met);
         Some(other.unwrap_or(lowest))
     }
 
     /// Word `slot` of `v` in register `at` is not written while that is held for another, and no other value is written to it while it is held for `v`.
-    fn respects_holds(&self, wishes: &Wishes, v: Value, at: usize, slot: usize) -> bool {
+    fn respects_holds(&self, preferences: &Preferences, v: Value, at: usize, slot: usize) -> bool {
         let waits = |s: &Segment| {
             let last = self.held[at].range(..s.to).next_back();
             last.is_none_or(|(_, &(to, result))| to <= s.from || result == Some(v))
@@ -330,22 +330,23 @@ impl<'a> Solver<'a> {
             let last = self.unions[at].range(..hold.span.to).next_back();
             last.is_some_and(|(_, &(to, who))| to > hold.span.from && hold.result != Some(Value(who)))
         };
-        self.live.segments[slot].iter().all(waits) && !wishes.holds[slot].iter().any(disturbed)
+        self.live.segments[slot].iter().all(waits) && !preferences.holds[slot].iter().any(disturbed)
     }
 
-    /// How often `v` at `base` is read beside a word in the same bank. The first word of a run that has no place yet will be even.
-    fn met(&self, wishes: &Wishes, v: Value, base: u32) -> usize {
-        if wishes.banks < 2 {
+    /// How often `v` at `base` is read together with a word in the same bank. The first word of a run that is not placed yet will be even.
+    fn met(&self, preferences: &Preferences, v: Value, base: u32) -> usize {
+        if preferences.banks < 2 {
             return 0;
         }
         let same = |b: &&Beside| {
             let placed = self.place[b.other.index()].map(u32::from);
             let place = placed.or_else(|| (self.width(b.other) > 1).then_some(0));
             place.is_some_and(|p| {
-                (p + u32::from(b.other_lane)) % wishes.banks == (base + u32::from(b.lane)) % wishes.banks
+                (p + u32::from(b.other_lane)) % preferences.banks
+                    == (base + u32::from(b.lane)) % preferences.banks
             })
         };
-        wishes.beside[v.index()].iter().filter(same).count()
+        preferences.beside[v.index()].iter().filter(same).count()
     }
 
     fn in_the_way(&self, v: Value, base: u32) -> Vec<u32> {
@@ -385,7 +386,7 @@ impl<'a> Solver<'a> {
             for s in &self.live.segments[slot] {
                 self.unions[base as usize + w].insert(s.from, (s.to, v.0));
             }
-            for hold in self.wishes.iter().flat_map(|wishes| &wishes.holds[slot]) {
+            for hold in self.preferences.iter().flat_map(|preferences| &preferences.holds[slot]) {
                 self.held[base as usize + w].insert(hold.span.from, (hold.span.to, hold.result));
             }
         }
@@ -398,7 +399,7 @@ impl<'a> Solver<'a> {
             for s in &self.live.segments[slot] {
                 self.unions[usize::from(base) + w].remove(&s.from);
             }
-            for hold in self.wishes.iter().flat_map(|wishes| &wishes.holds[slot]) {
+            for hold in self.preferences.iter().flat_map(|preferences| &preferences.holds[slot]) {
                 self.held[usize::from(base) + w].remove(&hold.span.from);
             }
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Registers that one memory operation reads together. From Volta on the register file of a processor has two banks, of even and of odd registers, and
-//! `ptxas` puts what is stored into the other bank than the first word of the address: `STG [R2], R5`, never `STG [R2], R4`
+//! `ptxas` places stored data in the other bank than the first word of the address: `STG [R2], R5`, never `STG [R2], R4`
 //! (docs/compiler.md, "Registers of memory operations").
 
 use super::hold::{is_memory, sources};

@@ -18,7 +18,7 @@
 //!   {}                    bottom: nothing that may be read
 //! ```
 //!
-//! Where paths meet, a place keeps the intersection of its sets, and facts (`value = constant`) that hold on both. Sets only shrink on the way to the
+//! Where paths join, a register keeps the intersection of its sets, and facts (`value = constant`) that hold on both. Sets only shrink on the way to the
 //! fixed point and are finite, so it is reached. A definition of `v` removes `v` from every place, and then adds it to those that the micro-op writes;
 //! a copy in the reference spreads a value to the places of its source; a move, spill or reload that the allocator inserted copies a place's set.
 //!
@@ -47,7 +47,7 @@ enum Sym {
     CallerReg(u8),
     CallerPred(u8),
     CallerBool(u8),
-    /// The result of an instruction that gives the same everywhere.
+    /// The result of an instruction that gives the same value everywhere.
     Constant(u32),
 }
 
@@ -98,7 +98,7 @@ impl State {
         }
     }
 
-    /// Keeps what holds on both paths; says whether anything was lost.
+    /// Keeps what holds on both paths; returns whether anything was lost.
     fn meet(&mut self, other: &State) -> bool {
         let mut changed = false;
         let mut cut = |a: &mut Held, b: Option<&Held>| {
@@ -184,7 +184,7 @@ pub(super) fn run(reference: &Function, coded: &CodedFunction) -> Result<(), Str
             let changed = match slot {
                 Some(old) => {
                     if old.sp != state.sp {
-                        return Err(format!("the stack pointer differs on two ways to b{}", t.0));
+                        return Err(format!("the stack pointer differs on two paths to b{}", t.0));
                     }
                     old.meet(&state)
                 }
@@ -219,7 +219,7 @@ impl Checker<'_> {
             }
             let at = coded.origin as usize;
             if at < next || at >= insts.len() {
-                return Err(format!("{} stands out of order", coded.uop));
+                return Err(format!("{} is out of order", coded.uop));
             }
             for inst in &insts[next..at] {
                 self.skipped(inst, state)?;
@@ -245,7 +245,7 @@ impl Checker<'_> {
     fn reads(&self, state: &State, part: Part, src: Src) -> Result<(), String> {
         let Src::Reg(reg) = src else { return Err(format!("a register was expected, not {src:?}")) };
         for i in 0..part.words {
-            let word = Reg(reg.0.checked_add(i).ok_or("a run goes past the last register")?);
+            let word = Reg(reg.0.checked_add(i).ok_or("the run of registers exceeds the last register")?);
             self.holds(state, word, Sym::Word(part.value.0, part.lane + i))?;
         }
         Ok(())
@@ -253,11 +253,11 @@ impl Checker<'_> {
 
     fn reads_pred(&self, state: &State, wanted: PredUse, got: PredSrc) -> Result<(), String> {
         if wanted.negated != got.negated {
-            return Err("a predicate changed its sign".into());
+            return Err("the negation of a predicate changed".into());
         }
         match wanted.value {
             None if got.pred == Pred::TRUE => Ok(()),
-            None => Err("a predicate appeared".into()),
+            None => Err("a predicate was added".into()),
             Some(v) => {
                 let held = state.preds.get(usize::from(got.pred.0));
                 let fine = held.is_some_and(|held| held.contains(&Sym::Predicate(v.0)));
@@ -272,12 +272,12 @@ impl Checker<'_> {
             Term::Branch { cond, .. } => self.reads_pred(state, *cond, block.cond),
             Term::Table { index: Opnd::Value(p), .. } => self.reads(state, *p, block.index),
             Term::Ret { .. } if !self.reference.is_kernel => {
-                self.demand(state.sp == 0, || "the stack pointer is not given back".into())?;
+                self.demand(state.sp == 0, || "the stack pointer is not restored".into())?;
                 for r in (0..255).filter(|&r| Reg(r) != Reg::SP) {
                     self.holds(state, Reg(r), Sym::CallerReg(r))?;
                 }
                 let preds = (0..7u8).all(|p| state.preds[usize::from(p)].contains(&Sym::CallerPred(p)));
-                self.demand(preds, || "a predicate of the caller is lost".into())
+                self.demand(preds, || "a predicate of the caller is not restored".into())
             }
             _ => Ok(()),
         }
@@ -377,9 +377,11 @@ impl Checker<'_> {
                     }
                     self.reads(state, p, uop.src[i])?;
                 }
-                Opnd::Sp if uop.src[i] != Src::Reg(Reg::SP) => return Err("not the stack pointer".into()),
+                Opnd::Sp if uop.src[i] != Src::Reg(Reg::SP) => {
+                    return Err("the operand is not the stack pointer".into());
+                }
                 Opnd::Const { bank, offset } if uop.src[i] != (Src::Const { bank, offset }) => {
-                    return Err(format!("operand {i} is not the constant"));
+                    return Err(format!("operand {i} is not the constant of the reference"));
                 }
                 Opnd::Imm(0) if inst.frame == Frame::None && uop.src[i] != Src::Reg(Reg::ZERO) => {
                     return Err(format!("operand {i} is not zero"));
@@ -409,7 +411,7 @@ impl Checker<'_> {
             return Err("the operation changed".into());
         }
         if inst.srcs.contains(&Opnd::Sp) && state.sp != -(self.coded.frame.size as i32) {
-            return Err("the frame is not set up".into());
+            return Err("the stack frame is not allocated".into());
         }
         Ok(())
     }
@@ -421,7 +423,7 @@ impl Checker<'_> {
             let held = match (uop.src[0], new) {
                 (_, Sym::Predicate(_)) => state.preds[usize::from(uop.psrc[0].pred.0)].clone(),
                 (Src::Reg(r), _) => state.regs[usize::from(r.0)].clone(),
-                _ => return Err("a copy from nowhere".into()),
+                _ => return Err("a copy without a source register".into()),
             };
             self.copy(new, old, state);
             let mut held: Held = held.into_iter().filter(|s| *s != new).collect();
@@ -435,7 +437,8 @@ impl Checker<'_> {
         let mut defs: SmallVec<[(Sym, CheckedPlace); 6]> = SmallVec::new();
         if let Some(d) = inst.dst {
             for i in 0..d.words {
-                let reg = Reg(uop.dst.0.checked_add(i).ok_or("a run goes past the last register")?);
+                let reg =
+                    Reg(uop.dst.0.checked_add(i).ok_or("the run of registers exceeds the last register")?);
                 defs.push((Sym::Word(d.value.0, d.lane + i), CheckedPlace::Reg(reg)));
             }
         }
@@ -446,7 +449,7 @@ impl Checker<'_> {
         }
         for (i, (_, place)) in defs.iter().enumerate() {
             if defs[..i].iter().any(|(_, earlier)| earlier == place) {
-                return Err("two results in one place".into());
+                return Err("two results in the same register".into());
             }
         }
         for &(sym, _) in &defs {
@@ -458,9 +461,10 @@ impl Checker<'_> {
         for &(sym, place) in &defs {
             let held = match place {
                 CheckedPlace::Reg(reg) => Self::register(state, reg)?,
-                CheckedPlace::Pred(p) => {
-                    state.preds.get_mut(usize::from(p.0)).ok_or("a result goes to the true predicate")?
-                }
+                CheckedPlace::Pred(p) => state
+                    .preds
+                    .get_mut(usize::from(p.0))
+                    .ok_or("a result is written to the true predicate")?,
             };
             held.clear();
             held.push(sym);
@@ -477,12 +481,12 @@ impl Checker<'_> {
         if reg == Reg::SP {
             return Err("the stack pointer is overwritten".into());
         }
-        state.regs.get_mut(usize::from(reg.0)).ok_or_else(|| "a result goes to RZ".into())
+        state.regs.get_mut(usize::from(reg.0)).ok_or_else(|| "a result is written to RZ".into())
     }
 
-    /// What the allocator added: spill code, computing again, saving and restoring, the stack pointer.
+    /// Instructions that the allocator inserted: spill code, rematerialisation, saves and restores, the stack pointer.
     fn inserted(&mut self, uop: &Uop, state: &mut State) -> Result<(), String> {
-        let stray = || format!("{uop} has no reason to be there");
+        let stray = || format!("{uop} is not spill code, rematerialisation or a save");
         if uop.dst == Reg::SP && uop.op != Op::St {
             state.sp = match (uop.op, uop.src[0], uop.src[1]) {
                 (Op::Mov, Src::Const { .. }, _) if self.reference.is_kernel && state.sp == 0 => 0,
@@ -554,7 +558,7 @@ impl Checker<'_> {
         let at = uop.off + 4 * i32::from(i);
         let frame = &self.coded.frame;
         if at < frame.spill as i32 || at >= frame.size as i32 || state.sp != -(frame.size as i32) {
-            return Err(format!("{uop} reaches outside of the spill slots"));
+            return Err(format!("{uop} accesses memory outside of the spill slots"));
         }
         Ok(state.sp + at)
     }

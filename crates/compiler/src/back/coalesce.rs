@@ -48,7 +48,7 @@ struct Coalescer {
 /// Joins what can be joined, renames the function to classes and drops the copies that became idle.
 pub(super) fn run(f: &mut MFunc) {
     let live = Liveness::of(f);
-    let mut wishes: Vec<(u32, Part, Part)> = Vec::new();
+    let mut candidates: Vec<(u32, Part, Part)> = Vec::new();
     let mut writes: Vec<Vec<Write>> = vec![Vec::new(); live.map.len()];
     for &b in &f.order {
         let depth = f.loop_depth.get(b.index()).copied().unwrap_or(0);
@@ -56,7 +56,7 @@ pub(super) fn run(f: &mut MFunc) {
             let point = 2 * (live.spans[b.index()].first + k as u32) + 1;
             let copy = copied(&m.inst);
             if let Some((d, s)) = copy {
-                wishes.push((depth, d, s));
+                candidates.push((depth, d, s));
             }
             m.inst.for_each_def(|d| {
                 for (i, slot) in live.map.slots(d).enumerate() {
@@ -86,8 +86,8 @@ pub(super) fn run(f: &mut MFunc) {
         let predicate = f.values[i].words == 0;
         c.classes.push(Some(Class { members: vec![(value, 0)], words, predicate }));
     }
-    wishes.sort_by_key(|&(depth, ..)| std::cmp::Reverse(depth));
-    for (_, d, s) in wishes {
+    candidates.sort_by_key(|&(depth, ..)| std::cmp::Reverse(depth));
+    for (_, d, s) in candidates {
         c.join(d, s);
     }
     c.rename(f);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Allocated code: micro-ops by block, with the frame laid out and what a called function saves and restores put in.
+//! Allocated code: micro-ops by block, with the frame laid out and what a called function saves and restores inserted.
 //!
-//! The frame, from the stack pointer up: arguments of calls made, variables, spill slots, saved registers. Whoever is called saves every register and
-//! predicate it writes, so that a call changes nothing for its caller but memory.
+//! The frame, from the stack pointer up: arguments of calls made, variables, spill slots, saved registers. A called function saves every register and
+//! predicate that it writes, so that a call changes only memory for its caller.
 
 use std::collections::BTreeSet;
 
 use warpwatt_isa::{BoolOp, Cmp, Flags, Op, Pred, PredSrc, Reg, Space, Src, Sub, Ty, Uop, bank0, src_words};
 
 use super::alloc::Assignment;
-use super::machine::{INSERTED, MFunc};
+use super::machine::{INSERTED, MBlock, MFunc};
 use super::operands::encode_imm;
 use crate::ir::{BlockId, Frame, Inst, Opnd, PredUse, Term};
 
@@ -56,92 +56,111 @@ struct Coder<'a> {
     frame: FrameLayout,
 }
 
-pub(super) fn run(f: &MFunc, assignment: &Assignment) -> CodedFunction {
-    let (written, written_preds) = written(f, assignment);
-    let mut saves: Vec<u8> = Vec::new();
-    if !f.is_kernel {
-        saves.extend(&written);
-        if saves.is_empty() && !written_preds.is_empty() {
-            saves.push(0); // something to move predicates through
+/// Registers and predicates of its caller that a function saves in its frame.
+struct Saved {
+    registers: Vec<u8>,
+    predicates: Vec<u8>,
+}
+
+impl Saved {
+    fn of(f: &MFunc, written: &BTreeSet<u8>, written_preds: &BTreeSet<u8>) -> Saved {
+        if f.is_kernel {
+            return Saved { registers: Vec::new(), predicates: Vec::new() };
         }
+        let mut registers: Vec<u8> = written.iter().copied().collect();
+        if registers.is_empty() && !written_preds.is_empty() {
+            registers.push(0); // something to move predicates through
+        }
+        Saved { registers, predicates: written_preds.iter().copied().collect() }
     }
-    let saved_preds: Vec<u8> = if f.is_kernel { Vec::new() } else { written_preds.iter().copied().collect() };
-    let saved_bytes = 4 * (saves.len() + saved_preds.len()) as u32;
+
+    /// Bytes of the frame that they take.
+    fn bytes(&self) -> u32 {
+        4 * (self.registers.len() + self.predicates.len()) as u32
+    }
+
+    /// A register that predicates are moved through.
+    fn scratch(&self) -> u8 {
+        self.registers.first().copied().unwrap_or(0)
+    }
+
+    fn registers_at(&self, frame: FrameLayout) -> impl Iterator<Item = (u8, i32)> {
+        self.registers.iter().enumerate().map(move |(i, &r)| (r, (frame.saved + 4 * i as u32) as i32))
+    }
+
+    fn predicates_at(&self, frame: FrameLayout) -> impl Iterator<Item = (u8, i32)> {
+        let first = frame.saved + 4 * self.registers.len() as u32;
+        self.predicates.iter().enumerate().map(move |(i, &p)| (p, (first + 4 * i as u32) as i32))
+    }
+
+    /// Sets the stack pointer up and saves registers, then predicates.
+    fn prologue(&self, frame: FrameLayout, is_kernel: bool) -> Vec<Uop> {
+        let mut out = Vec::new();
+        if is_kernel {
+            let mut mov = Uop::new(Op::Mov, Ty::U32);
+            mov.dst = Reg::SP;
+            mov.src[0] = Src::Const { bank: 0, offset: bank0::STACK };
+            out.push(mov);
+        }
+        if frame.size > 0 {
+            out.push(move_stack(frame.size.wrapping_neg()));
+        }
+        out.extend(self.registers_at(frame).map(|(r, at)| stack_access(Op::St, r, at)));
+        for (p, at) in self.predicates_at(frame) {
+            let mut sel = Uop::new(Op::Sel, Ty::U32);
+            sel.dst = Reg(self.scratch());
+            sel.src[..2].copy_from_slice(&[Src::Reg(Reg::ZERO), Src::Imm(1)]);
+            sel.psrc[0] = PredSrc { pred: Pred(p), negated: true };
+            sel.flags = Flags::SPILL;
+            out.push(sel);
+            out.push(stack_access(Op::St, self.scratch(), at));
+        }
+        out
+    }
+
+    /// Restores predicates, registers and the stack pointer.
+    fn epilogue(&self, frame: FrameLayout) -> Vec<Uop> {
+        let mut out = Vec::new();
+        for (p, at) in self.predicates_at(frame) {
+            out.push(stack_access(Op::Ld, self.scratch(), at));
+            let mut test = Uop::new(Op::Isetp, Ty::U32);
+            test.sub = Sub::Cmp(Cmp::Ne, BoolOp::And);
+            test.pdst[0] = Pred(p);
+            test.src[..2].copy_from_slice(&[Src::Reg(Reg(self.scratch())), Src::Reg(Reg::ZERO)]);
+            test.flags = Flags::SPILL;
+            out.push(test);
+        }
+        out.extend(self.registers_at(frame).map(|(r, at)| stack_access(Op::Ld, r, at)));
+        if frame.size > 0 {
+            out.push(move_stack(frame.size));
+        }
+        out
+    }
+}
+
+fn frame_of(f: &MFunc, saved_bytes: u32) -> FrameLayout {
     let local = f.out_bytes.next_multiple_of(if f.local_bytes > 0 { 16 } else { 8 });
     let spill = (local + f.local_bytes).next_multiple_of(if f.spill_bytes > 0 { 16 } else { 4 });
     let saved = (spill + f.spill_bytes).next_multiple_of(4);
-    let frame = FrameLayout { local, spill, saved, size: (saved + saved_bytes).next_multiple_of(16) };
+    FrameLayout { local, spill, saved, size: (saved + saved_bytes).next_multiple_of(16) }
+}
+
+pub(super) fn run(f: &MFunc, assignment: &Assignment) -> CodedFunction {
+    let (written, written_preds) = written(f, assignment);
+    let saved = Saved::of(f, &written, &written_preds);
+    let frame = frame_of(f, saved.bytes());
     let coder = Coder { assignment, frame };
-    let mut blocks: Vec<CodedBlock> = f
-        .blocks
-        .iter()
-        .map(|b| CodedBlock {
-            uops: b
-                .insts
-                .iter()
-                .filter(|m| m.inst.op != Op::Undef)
-                .map(|m| Coded { uop: coder.uop(&m.inst), origin: m.origin, callee: m.inst.callee })
-                .collect(),
-            term: b.term.clone(),
-            cond: match b.term {
-                Term::Branch { cond, .. } => coder.pred(cond),
-                _ => PredSrc::TRUE,
-            },
-            index: match b.term {
-                Term::Table { index, .. } => coder.src(index, 1, Ty::U32),
-                _ => Src::None,
-            },
-        })
-        .collect();
-    let mut prologue = Vec::new();
-    if f.is_kernel {
-        let mut mov = Uop::new(Op::Mov, Ty::U32);
-        mov.dst = Reg::SP;
-        mov.src[0] = Src::Const { bank: 0, offset: bank0::STACK };
-        prologue.push(mov);
-    }
-    if frame.size > 0 {
-        prologue.push(move_stack(frame.size.wrapping_neg()));
-    }
-    let at = |i: usize| (frame.saved + 4 * i as u32) as i32;
-    for (i, &r) in saves.iter().enumerate() {
-        prologue.push(stack_access(Op::St, r, at(i)));
-    }
-    let scratch = saves.first().copied().unwrap_or(0);
-    for (i, &p) in saved_preds.iter().enumerate() {
-        let mut sel = Uop::new(Op::Sel, Ty::U32);
-        sel.dst = Reg(scratch);
-        sel.src[..2].copy_from_slice(&[Src::Reg(Reg::ZERO), Src::Imm(1)]);
-        sel.psrc[0] = PredSrc { pred: Pred(p), negated: true };
-        sel.flags = Flags::SPILL;
-        prologue.push(sel);
-        prologue.push(stack_access(Op::St, scratch, at(saves.len() + i)));
-    }
-    let mut epilogue = Vec::new();
-    for (i, &p) in saved_preds.iter().enumerate() {
-        epilogue.push(stack_access(Op::Ld, scratch, at(saves.len() + i)));
-        let mut test = Uop::new(Op::Isetp, Ty::U32);
-        test.sub = Sub::Cmp(Cmp::Ne, BoolOp::And);
-        test.pdst[0] = Pred(p);
-        test.src[..2].copy_from_slice(&[Src::Reg(Reg(scratch)), Src::Reg(Reg::ZERO)]);
-        test.flags = Flags::SPILL;
-        epilogue.push(test);
-    }
-    for (i, &r) in saves.iter().enumerate() {
-        epilogue.push(stack_access(Op::Ld, r, at(i)));
-    }
-    if frame.size > 0 {
-        epilogue.push(move_stack(frame.size));
-    }
+    let mut blocks: Vec<CodedBlock> = f.blocks.iter().map(|block| coder.block(block)).collect();
     let coded = |uop: Uop| Coded { uop, origin: INSERTED, callee: u32::MAX };
-    blocks[0].uops.splice(0..0, prologue.into_iter().map(coded));
+    blocks[0].uops.splice(0..0, saved.prologue(frame, f.is_kernel).into_iter().map(coded));
+    let epilogue = saved.epilogue(frame);
     for block in &mut blocks {
         if let Term::Ret { loc } = block.term {
             block.uops.extend(epilogue.iter().map(|&uop| coded(Uop { loc, ..uop })));
         }
     }
     let highest = |set: &BTreeSet<u8>| set.last().map_or(0, |&r| u32::from(r) + 1);
-    let registers = highest(&written).max(saves.last().map_or(0, |&r| u32::from(r) + 1));
+    let registers = highest(&written).max(saved.registers.last().map_or(0, |&r| u32::from(r) + 1));
     CodedFunction {
         registers: registers.max(read_up_to(&blocks)).max(2),
         blocks,
@@ -208,9 +227,27 @@ fn stack_access(op: Op, reg: u8, at: i32) -> Uop {
 }
 
 impl Coder<'_> {
+    fn block(&self, block: &MBlock) -> CodedBlock {
+        let kept = block.insts.iter().filter(|m| m.inst.op != Op::Undef);
+        CodedBlock {
+            uops: kept
+                .map(|m| Coded { uop: self.uop(&m.inst), origin: m.origin, callee: m.inst.callee })
+                .collect(),
+            term: block.term.clone(),
+            cond: match block.term {
+                Term::Branch { cond, .. } => self.pred(cond),
+                _ => PredSrc::TRUE,
+            },
+            index: match block.term {
+                Term::Table { index, .. } => self.src(index, 1, Ty::U32),
+                _ => Src::None,
+            },
+        }
+    }
+
     fn pred(&self, p: PredUse) -> PredSrc {
         let pred = match p.value {
-            // A predicate that nobody ever defined may be anything.
+            // An undefined predicate may have any value.
             Some(v) => self.assignment.place[v.index()].map_or(Pred::TRUE, Pred),
             None => Pred::TRUE,
         };

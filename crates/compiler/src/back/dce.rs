@@ -7,7 +7,7 @@ use super::words::WordMap;
 use crate::ir::{Function, Inst, Opnd, Part, Term};
 use warpwatt_isa::Op;
 
-/// Removes what is never read, and says which words are.
+/// Removes unused values, and returns which words are read.
 pub(super) fn run(f: &mut Function) -> FixedBitSet {
     let map = WordMap::of(&f.values);
     let mut live = FixedBitSet::with_capacity(map.len());
@@ -91,7 +91,7 @@ fn drop_unread(inst: &mut Inst, map: &WordMap, live: &FixedBitSet) {
             inst.pkeep[k] = None;
         }
     }
-    // The old value from an atomic operation is left out of the result if nobody reads it.
+    // The old value from an atomic operation is left out of the result if it is not read.
     if inst.op == Op::Atom
         && inst.sub != warpwatt_isa::Sub::Atom(warpwatt_isa::AtomOp::Cas)
         && inst.sub != warpwatt_isa::Sub::Atom(warpwatt_isa::AtomOp::Exch)

@@ -19,14 +19,14 @@ pub(super) fn check(uops: &[Uop], tables: &[Vec<u32>], live_in: &[[u64; 4]]) -> 
             let live =
                 live_in.get(at).is_none_or(|live| live[register as usize / 64] >> (register % 64) & 1 != 0);
             if needed[at] && !live {
-                return Err(format!("R{register} is needed at micro-op {at}, {uop}, and said to be dead"));
+                return Err(format!("R{register} is marked as dead, but live at micro-op {at}, {uop}"));
             }
             let marked =
                 (0..4).any(|i| uop.last_use >> i & 1 != 0 && span(uop, i).any(|read| read == register));
             let later = flow.next[at].iter().any(|&to| needed[to]) || flow.leaves[at];
             if marked && later && !overwrites(uop, register) {
                 return Err(format!(
-                    "R{register} is needed after micro-op {at}, {uop}, and said to be read last there"
+                    "R{register} is marked as read last at micro-op {at}, {uop}, but live after it"
                 ));
             }
         }
@@ -38,7 +38,7 @@ pub(super) fn check(uops: &[Uop], tables: &[Vec<u32>], live_in: &[[u64; 4]]) -> 
 struct Flow {
     next: Vec<Vec<usize>>,
     before: Vec<Vec<usize>>,
-    /// The caller goes on, who may need anything.
+    /// Execution continues in the caller, which may need any register.
     leaves: Vec<bool>,
 }
 
@@ -98,7 +98,7 @@ fn span(uop: &Uop, i: usize) -> std::ops::Range<u32> {
     }
 }
 
-/// Whether every lane that comes by has the register written.
+/// Whether every lane that executes it writes the register.
 fn overwrites(uop: &Uop, register: u32) -> bool {
     let first = u32::from(uop.dst.0);
     uop.dst != Reg::ZERO && uop.guard == PredSrc::TRUE && (first..first + uop.dst_words()).contains(&register)
@@ -127,7 +127,7 @@ mod tests {
         let live = super::super::lastuse::run(&mut uops, &[]);
         assert_eq!(uops.iter().map(|uop| uop.last_use & 1).collect::<Vec<_>>(), [1, 0, 0, 0]);
         assert_eq!(check(&uops, &[], &live.before), Ok(()));
-        // R2 is read again in the next turn.
+        // R2 is read again in the next iteration.
         let mut wrong = uops.clone();
         wrong[1].last_use = 1;
         assert!(check(&wrong, &[], &live.before).is_err_and(|what| what.contains("R2")));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What must stay in order within a block: values before their readers, memory operations that may meet, fences, clocks and lane communication.
+//! What must stay in order within a block: values before their readers, memory operations that may alias, fences, clocks and lane communication.
 
 use smallvec::SmallVec;
 use warpwatt_isa::{CacheOp, Op, Order, SReg, Space, Sub, dst_words, src_words};
@@ -25,7 +25,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// `carried`: words that replace others at the end of the block, because a phi says so.
+    /// `carried`: words that replace others at the end of the block, as required by a phi.
     pub(super) fn of(
         body: &[Inst],
         map: &WordMap,
@@ -64,7 +64,7 @@ impl Graph {
             }
         }
         for (i, readers) in successions(body, carried, map) {
-            // A value that goes around a loop is replaced when nobody in the block needs the old one any more, so that both share a register.
+            // A loop-carried value is replaced after the last use of the old one in the block, so that both share a register.
             if !readers.iter().any(|&r| reaches(&nodes, i, r)) {
                 readers.iter().filter(|&&r| r != i).for_each(|&r| edge(&mut nodes, r, i, 0));
             }
@@ -77,7 +77,7 @@ impl Graph {
     }
 }
 
-/// For every carried word that the block computes: who computes it, and who reads the word that it replaces.
+/// For every carried word that the block computes: the instruction that computes it, and those that read the word that it replaces.
 fn successions(body: &[Inst], carried: &[(usize, usize)], map: &WordMap) -> Vec<(usize, Vec<usize>)> {
     let reads = |inst: &Inst, slot: usize| {
         let mut found = false;
@@ -176,9 +176,9 @@ impl Access {
             Ld | St | Atom | Red if inst.mem.order != Order::Weak && !matches!(inst.op, Atom | Red) => {
                 Some(Access::Fence)
             }
-            // Atomics are relaxed unless they say otherwise, and order only what may touch the same place.
+            // Atomics are relaxed unless marked otherwise, and order only accesses that may alias.
             Atom | Red if !matches!(inst.mem.order, Order::Weak | Order::Relaxed) => Some(Access::Fence),
-            // Read-only memory: nobody writes it while the kernel runs.
+            // Read-only memory: it is not written while the kernel runs.
             Ld if inst.mem.space == Space::Const || inst.mem.cache == CacheOp::Nc => None,
             Ld | St | Atom | Red => {
                 let words = match inst.op {

@@ -18,9 +18,9 @@ pub(super) struct Emitted {
 struct Emitter<'a> {
     blocks: &'a [CodedBlock],
     out: Emitted,
-    /// Targets and meeting points as block numbers, to be turned into indices at the end.
+    /// Targets and reconvergence points as block numbers, converted to indices at the end.
     fixups: Vec<(u32, BlockId)>,
-    meetings: Vec<(u32, BlockId)>,
+    reconvergences: Vec<(u32, BlockId)>,
     tables: Vec<Vec<BlockId>>,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn run(f: &CodedFunction) -> Emitted {
         blocks: &f.blocks,
         out: Emitted { uops: Vec::new(), tables: Vec::new(), calls: Vec::new() },
         fixups: Vec::new(),
-        meetings: Vec::new(),
+        reconvergences: Vec::new(),
         tables: Vec::new(),
     };
     let mut starts = vec![NO_PC; f.blocks.len()];
@@ -61,7 +61,7 @@ pub(super) fn run(f: &CodedFunction) -> Emitted {
     for &(at, b) in &e.fixups {
         e.out.uops[at as usize].target = starts[b.index()];
     }
-    for &(at, b) in &e.meetings {
+    for &(at, b) in &e.reconvergences {
         e.out.uops[at as usize].reconv = starts[b.index()];
     }
     e.out.tables = e.tables.iter().map(|t| t.iter().map(|b| starts[b.index()]).collect()).collect();
@@ -91,7 +91,7 @@ fn skipped(f: &CodedFunction, threaded: &[BlockId], b: BlockId) -> bool {
     b.0 != 0 && threaded[b.index()] != b && f.blocks[b.index()].uops.is_empty()
 }
 
-/// The flow graph as it is after threading.
+/// The control-flow graph after threading.
 fn skeleton(f: &CodedFunction, threaded: &[BlockId]) -> Cfg {
     let blocks = f
         .blocks
@@ -160,7 +160,7 @@ impl Emitter<'_> {
                     return self.jump(taken, next, loc);
                 }
                 let not = PredSrc { negated: !block.cond.negated, ..block.cond };
-                // The jump away comes first, unless its lanes would only end: they end on the way to the next block.
+                // The taken branch comes first, unless its lanes would only exit: these exit before the next block.
                 let (guard, target, rest) = match (self.ends(taken).is_some(), self.ends(other).is_some()) {
                     (true, false) if next == Some(other) => (block.cond, taken, other),
                     (true, false) => (not, other, taken),
@@ -178,7 +178,7 @@ impl Emitter<'_> {
                     }
                     self.fixups.push((at, target));
                     if let Some(meet) = cfg.ipdom(b) {
-                        self.meetings.push((at, meet));
+                        self.reconvergences.push((at, meet));
                     }
                 }
                 self.jump(rest, next, loc);
@@ -191,7 +191,7 @@ impl Emitter<'_> {
                 uop.target = self.tables.len() as u32;
                 self.tables.push(targets.iter().map(|t| threaded[t.index()]).collect());
                 if let Some(meet) = cfg.ipdom(b) {
-                    self.meetings.push((at, meet));
+                    self.reconvergences.push((at, meet));
                 }
             }
             &Term::Ret { loc } => {

@@ -5,9 +5,9 @@
 //!
 //! - Sources of a load, an atomic operation or a texture access are held until its result has been read for the first time, the reading instruction included;
 //!   sources of what has no result, as a store, to the end of the block. At the end of a block everything is released.
-//! - The result may lie in the registers of its own address, unless an earlier load from there still holds them.
+//! - The result may be in the registers of its own address, unless an earlier load from there still holds them.
 //!
-//! A hold is a wish: it is kept below the number of registers that a processor full of threads leaves each of them, and costs no spill.
+//! A hold is a preference: it is respected below the number of registers per thread of a fully occupied SM, and never causes a spill.
 
 use warpwatt_isa::{Class, Space, Uop};
 
@@ -38,7 +38,7 @@ pub(super) fn of(f: &MFunc, live: &Liveness, sm: u32) -> Vec<Vec<Hold>> {
                 let result = m.inst.dst;
                 let used = result.and_then(|d| live.map.slots(d).map(|s| next_read[s]).min());
                 let to = used.filter(|&u| u != u32::MAX).map_or(2 * span.term, |u| 2 * u + 2);
-                // Before Volta ptxas has too few loads of shared memory under way to show whether one holds an address that is read again.
+                // Before Volta ptxas has too few loads of shared memory in flight to show whether one holds an address that is read again.
                 let lasts = sm >= 70 || m.inst.mem.space != Space::Shared;
                 for slot in sources(&m.inst).flat_map(|part| live.map.slots(part)) {
                     if !lasts && contains(&live.segments[slot], 2 * at + 1) {

@@ -101,7 +101,7 @@ pub(super) struct Live {
     pub before: Vec<[u64; 4]>,
 }
 
-/// Marks last uses in one function (targets and tables counted from its start) and tells what is live in it.
+/// Marks last uses in one function (targets and tables counted from its start) and returns what is live in it.
 pub(super) fn run(uops: &mut [Uop], tables: &[Vec<u32>]) -> Live {
     let mut before = vec![Set::EMPTY; uops.len()];
     let mut changed = true;

@@ -130,7 +130,7 @@ fn keep(inst: &mut Inst, out: &mut Vec<Inst>) {
     }
 }
 
-/// Gives an edge a block of its own where copies for it could not stand at the end of the predecessor: when the predecessor has another edge to the
+/// Gives an edge a block of its own where copies for it could not be placed at the end of the predecessor: when the predecessor has another edge to the
 /// same block with other phi sources, or would run the copies in a loop that the edge leaves.
 fn split_edges(f: &mut Function, loops: &[FixedBitSet]) {
     for b in f.block_ids() {

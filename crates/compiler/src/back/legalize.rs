@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From operations of any width to operations of the machine, still in SSA, now by words: every word of a value has one definition.
 //!
-//! 64-bit integer work is split in `wide`; here operands are brought into the slots that can hold them (`operands`), values that are only glued
+//! 64-bit integer work is split in `wide`; here operands are moved into slots that can hold them (`operands`), values that are only glued
 //! together from parts are read where the parts are, and bit fields with known positions become shifts and masks.
 
 use rustc_hash::FxHashMap;
@@ -14,7 +14,7 @@ use crate::ir::{BlockId, Frame, Function, Inst, Opnd, Part, PredUse, Term, Value
 pub(super) struct Legalizer<'a> {
     pub(super) f: &'a mut Function,
     out: Vec<Inst>,
-    /// Words of glued values, and where they come from.
+    /// Words of packed values, and their sources.
     glued: FxHashMap<(Value, u8), Opnd>,
     /// Constants that were put into registers in this block.
     constants: FxHashMap<(Opnd, u32), Value>,
@@ -99,7 +99,7 @@ impl Legalizer<'_> {
         }
     }
 
-    /// Word `i` of an operand, read from where it came from if it was only glued into a wider value.
+    /// Word `i` of an operand, read from its source if it was only packed into a wider value.
     pub(super) fn word(&self, o: Opnd, i: u8) -> Opnd {
         match o {
             Opnd::None => Opnd::None,

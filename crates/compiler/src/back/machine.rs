@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A function after SSA: machine instructions on virtual registers, in the order in which its blocks will stand.
+//! A function after SSA: machine instructions on virtual registers, in the final order of its blocks.
 
 use warpwatt_isa::Op;
 
@@ -21,7 +21,7 @@ pub(super) struct MBlock {
     pub term: Term,
 }
 
-/// Where a block stands: instructions are numbered through, the terminator of a block being its last.
+/// Position of a block: instructions are numbered consecutively, the terminator being the last of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     pub first: u32,

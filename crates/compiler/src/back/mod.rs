@@ -62,11 +62,11 @@ impl Default for BackOptions {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BackError {
-    #[error("{function}: one {instruction} instruction needs more registers than the budget has")]
+    #[error("{function}: one {instruction} instruction needs more registers than the limit allows")]
     TooManyOperands { function: String, instruction: String },
     #[error("{function} calls function number {callee}, which is not part of the program")]
     UnknownCallee { function: String, callee: u32 },
-    #[error("wrong register allocation in {function} (an error of the compiler): {what}")]
+    #[error("wrong register allocation in {function} (a bug in warpwatt): {what}")]
     Unsound { function: String, what: String },
 }
 
@@ -192,7 +192,7 @@ fn compile(f: Function, options: &BackOptions) -> Result<code::CodedFunction, Ba
     let plain = options.schedule.then(|| f.clone());
     let (mut reference, mut coded) = allocate(f, options)?;
     if let (Some(f), true) = (plain, coded.spill_bytes > 0) {
-        // Where registers are scarce, the order the program came in may need fewer.
+        // Where registers are scarce, the original order of the program may need fewer.
         let (other, unscheduled) = allocate(f, &BackOptions { schedule: false, ..*options })?;
         if unscheduled.spill_bytes < coded.spill_bytes {
             (reference, coded) = (other, unscheduled);

@@ -27,7 +27,7 @@ pub(crate) fn rule(op: Op) -> Rule {
         Shfl => Rule::Any(0b1110),
         Match | Redux => Rule::Any(0b10),
         Vote | Elect | Bar | WarpSync | Nanosleep => Rule::Any(0b11),
-        // The handle of a texture may stand in a constant bank.
+        // The handle of a texture may be in a constant bank.
         Tex | Tld4 | Txq | Suld | Sust | Sured => Rule::One(0b1),
         _ => Rule::One(0),
     }
@@ -47,7 +47,7 @@ pub(crate) fn is_register(o: Opnd) -> bool {
     matches!(o, Opnd::None | Opnd::Value(_) | Opnd::Sp | Opnd::Imm(0))
 }
 
-/// Sources 0 and 1 may change places, the comparison being turned or the selecting predicate negated.
+/// Sources 0 and 1 can be swapped if the comparison is reversed or the selecting predicate negated.
 fn commutes(inst: &Inst) -> bool {
     use Op::*;
     matches!(
@@ -73,7 +73,7 @@ pub(crate) fn canonicalise(inst: &mut Inst) {
     }
 }
 
-/// The immediate as the machine writes it, or `None` if it takes more bits than there are.
+/// The immediate in machine encoding, or `None` if it needs more bits than available.
 pub(crate) fn encode_imm(bits: u64, words: u32, ty: Ty) -> Option<u32> {
     if words < 2 {
         return Some(bits as u32);

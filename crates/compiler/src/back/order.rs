@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The order in which blocks stand: a topological order with loops in one piece and one successor falling through.
+//! The order of blocks: a topological order with loops in one piece and one successor falling through.
 
 use crate::cfg::Cfg;
 use crate::ir::{BlockId, Function, Term};
@@ -24,7 +24,7 @@ pub(super) fn layout(f: &Function, cfg: &Cfg) -> Vec<BlockId> {
     post
 }
 
-/// Successors, the one to follow directly last: those that leave a loop come first (and so stand behind the loop), then the taken side.
+/// Successors, the one to follow directly last: those that leave a loop come first (and so are placed after the loop), then the taken side.
 fn ranked(f: &Function, cfg: &Cfg, b: BlockId) -> Vec<BlockId> {
     let mut successors: Vec<BlockId> = f.block(b).term.targets().to_vec();
     let rank = |s: BlockId| {

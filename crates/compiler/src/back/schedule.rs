@@ -11,7 +11,7 @@ use super::depend::{Graph, Node};
 use super::words::WordMap;
 use crate::ir::{Function, Inst, Opnd, Part, Term};
 
-/// Cycles after which a result is there, as far as the order of instructions should care.
+/// Latency of a result that the scheduler assumes, in cycles.
 fn latency(inst: &Inst) -> u32 {
     let mut uop = Uop::new(inst.op, inst.ty);
     uop.sub = inst.sub;
@@ -96,7 +96,7 @@ struct Pressure<'a> {
     f: &'a Function,
     map: &'a WordMap,
     out: &'a FixedBitSet,
-    /// Reads still to come in the block, by word.
+    /// Remaining reads in the block, by word.
     left: Vec<u32>,
     live: FixedBitSet,
     words: i32,
@@ -139,7 +139,7 @@ impl<'a> Pressure<'a> {
         set
     }
 
-    /// By how much the number of live words changes if `inst` comes next.
+    /// Change of the number of live words if `inst` is next.
     fn change(&self, inst: &Inst) -> i32 {
         let mut change = 0;
         let mut seen: smallvec::SmallVec<[(usize, u32); 8]> = smallvec::SmallVec::new();
@@ -228,7 +228,7 @@ pub(super) fn run(f: &mut Function, budget: u32) {
     }
 }
 
-/// Live words that scheduling may reach: what the program needs as it stands, and some more where that costs no occupancy.
+/// Live words that scheduling may reach: what the original order needs, and some more if that does not reduce occupancy.
 fn limit(highest: i32, budget: u32) -> i32 {
     let roof = budget as i32 - 4;
     (highest + highest / 8).max(20).min(roof).max(1)
@@ -243,7 +243,7 @@ fn order(f: &Function, live: &LiveOut, b: usize, body: &[Inst], limit: i32) -> V
     let mut order = Vec::with_capacity(body.len());
     let mut cycle = 0;
     while !ready.is_empty() {
-        let wanted = |i: usize| !graph.nodes[i].cheap || is_wanted(&graph, &graph.nodes[i], &waiting);
+        let wanted = |i: usize| !graph.nodes[i].cheap || is_needed(&graph, &graph.nodes[i], &waiting);
         let any = ready.iter().any(|&i| wanted(i));
         let best = ready
             .iter()
@@ -292,7 +292,7 @@ fn carried(f: &Function, map: &WordMap, b: usize) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// A constant is put into a register only when someone else waits for nothing but constants.
-fn is_wanted(graph: &Graph, node: &Node, waiting: &[u32]) -> bool {
+/// A constant is moved into a register only when another instruction waits for nothing but constants.
+fn is_needed(graph: &Graph, node: &Node, waiting: &[u32]) -> bool {
     node.after.iter().any(|&(to, _)| waiting[to as usize] <= graph.nodes[to as usize].cheap_before)
 }

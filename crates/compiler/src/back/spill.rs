@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Spilling: a value leaves its register for a slot of the stack frame (a predicate for a register) and comes back for one instruction at a time.
-//! A value that is cheap to compute again (a constant, the thread's coordinates) is computed again instead.
+//! Spilling: a value is stored to a slot of the stack frame (a predicate to a register) and reloaded for one instruction at a time.
+//! A value that is cheap to compute (a constant, the thread's coordinates) is rematerialised instead.
 
 use rustc_hash::FxHashMap;
 use warpwatt_isa::{BoolOp, Cmp, Flags, Op, SReg, Space, Sub, Ty};
@@ -9,7 +9,7 @@ use super::coalesce::{rename, rename_term};
 use super::machine::{INSERTED, MFunc, MInst};
 use crate::ir::{Frame, Inst, Opnd, Part, PredUse, Value};
 
-/// Computes the same whenever and wherever it runs in a thread.
+/// Gives the same result at any point of a thread.
 pub(super) fn is_constant(inst: &Inst) -> bool {
     inst.guard == PredUse::TRUE
         && inst.dst.is_some_and(|d| d.words == 1)
@@ -126,7 +126,7 @@ pub(super) fn registers(f: &mut MFunc, values: &[Value]) {
     }
 }
 
-/// Brings a part back into a register of its own.
+/// Reloads a part into a register of its own.
 fn load(f: &mut MFunc, out: &mut Vec<MInst>, home: &Home, p: Part, loc: u32) -> Part {
     let value = f.new_temp(p.words);
     match home {

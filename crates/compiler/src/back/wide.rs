@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! 64-bit integer operations as sequences on 32-bit words, with what is known about constant words used up on the way.
+//! 64-bit integer operations as sequences on 32-bit words, simplified with the known constant words.
 
 use warpwatt_isa::{BoolOp, Cmp, Flags, MinMax, Op, Sub, Ty};
 

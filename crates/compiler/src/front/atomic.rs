@@ -3,7 +3,7 @@
 
 use warpwatt_isa::{AtomOp, MemAttr, Op, Order, Scope};
 use warpwatt_ptx::Diagnostic;
-use warpwatt_ptx::ast::{OperandKind, Scalar};
+use warpwatt_ptx::ast::{Operand, OperandKind, Scalar, Space};
 use warpwatt_ptx::words::{Mod, Opcode};
 
 use super::build::{Dst, Lowerer, imm, inst};
@@ -83,63 +83,79 @@ impl<'a> Lowerer<'a, '_> {
         let sources = if op == AtomOp::Cas { 2 } else { 1 };
         let first = usize::from(has_result);
         let operands = form.operands(first + 1 + sources, first + 2 + sources)?;
-        let place = self.place(&operands[first], space)?;
-        let AccessTarget::Memory { base, off, frame, space, bank } = place else {
-            return Err(Diagnostic::error(
-                "ptx-space",
-                operands[first].span,
-                "parameters have no atomic operations",
-            )
-            .with_help("use global or shared memory"));
-        };
-        if matches!(space, warpwatt_isa::Space::Const | warpwatt_isa::Space::Local) {
-            return Err(form.unsupported());
-        }
-        let mem = MemAttr {
-            space,
-            bank,
-            vec: 1,
-            order: order.unwrap_or(Order::Relaxed),
-            scope: scope.unwrap_or(Scope::Gpu),
-            ..MemAttr::default()
-        };
-        let sub = warpwatt_isa::Sub::Atom(op);
-        let guard = self.guard;
-        let machine = types::ty(ty);
+        let mut access = self.atomic_access(form, &operands[first], space, ty)?;
+        access.mem.order = order.unwrap_or(Order::Relaxed);
+        access.mem.scope = scope.unwrap_or(Scope::Gpu);
+        access.sub = warpwatt_isa::Sub::Atom(op);
         let unused = matches!(operands[0].kind, OperandKind::Sink);
         let plain = !has_result || (unused && !matches!(op, AtomOp::Exch | AtomOp::Cas));
         if vec > 1 {
-            // Every element is atomic by itself, not the vector.
-            let values = self.vector(&operands[first + 1], vec)?;
-            let results = if plain { Vec::new() } else { self.vector(&operands[0], vec)? };
-            for (k, value) in values.iter().enumerate() {
-                let value = self.src(value, ty)?;
-                let off = off.saturating_add(k as i32 * types::bytes(ty) as i32);
-                let each = Inst { mem, sub, off, frame, guard, ..inst(Op::Red, machine, &[base, value]) };
-                match results.get(k) {
-                    Some(result) => {
-                        let d = self.dst(result, ty)?;
-                        let old = self.put(Inst { op: Op::Atom, ..each });
-                        self.set(d, old);
-                    }
-                    None => self.push(each),
-                }
-            }
-            return Ok(());
+            let result = (!plain).then_some(&operands[0]);
+            return self.atomic_vector(access, ty, vec, result, &operands[first + 1]);
         }
-        let mut srcs = vec![base];
+        let mut i = access;
         for o in &operands[first + 1..first + 1 + sources] {
-            srcs.push(self.src(o, ty)?);
+            i.srcs.push(self.src(o, ty)?);
         }
         let d = match has_result {
             true => self.dst(&operands[0], ty)?,
             false => Dst::Sink,
         };
         if plain {
-            self.push(Inst { mem, sub, off, frame, guard, ..inst(Op::Red, machine, &srcs) });
+            self.push(i);
         } else {
-            let old = self.put(Inst { mem, sub, off, frame, guard, ..inst(Op::Atom, machine, &srcs) });
+            let old = self.put(Inst { op: Op::Atom, ..i });
             self.set(d, old);
+        }
+        Ok(())
+    }
+
+    /// A reduction on memory that can have one, without its operation and values.
+    fn atomic_access(
+        &mut self,
+        form: &Form<'a>,
+        operand: &Operand,
+        space: Option<Space>,
+        ty: Scalar,
+    ) -> Lower<Inst> {
+        let AccessTarget::Memory { base, off, frame, space, bank } = self.place(operand, space)? else {
+            return Err(Diagnostic::error(
+                "ptx-space",
+                operand.span,
+                "atomic operations on parameters are not possible",
+            )
+            .with_help("use global or shared memory"));
+        };
+        if matches!(space, warpwatt_isa::Space::Const | warpwatt_isa::Space::Local) {
+            return Err(form.unsupported());
+        }
+        let mem = MemAttr { space, bank, vec: 1, ..MemAttr::default() };
+        Ok(Inst { mem, off, frame, guard: self.guard, ..inst(Op::Red, types::ty(ty), &[base]) })
+    }
+
+    /// `access` on each element of a vector: every element is atomic by itself, not the vector.
+    fn atomic_vector(
+        &mut self,
+        access: Inst,
+        ty: Scalar,
+        count: u32,
+        result: Option<&Operand>,
+        values: &Operand,
+    ) -> Lower {
+        let values = self.vector(values, count)?;
+        let results = result.map_or(Ok(Vec::new()), |result| self.vector(result, count))?;
+        for (k, value) in values.iter().enumerate() {
+            let off = access.off.saturating_add(k as i32 * types::bytes(ty) as i32);
+            let mut each = Inst { off, ..access.clone() };
+            each.srcs.push(self.src(value, ty)?);
+            match results.get(k) {
+                Some(result) => {
+                    let d = self.dst(result, ty)?;
+                    let old = self.put(Inst { op: Op::Atom, ..each });
+                    self.set(d, old);
+                }
+                None => self.push(each),
+            }
         }
         Ok(())
     }

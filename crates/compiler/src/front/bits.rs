@@ -256,7 +256,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         let (position, length) = (self.low_bits(position, 8), self.low_bits(length, 8));
         let result = if types::is_signed(ty) {
-            // The field's top bit goes to bit 63, and the field comes down again with its sign.
+            // The top bit of the field is shifted to bit 63, then the field is shifted back with its sign.
             let (above, down) = match (position, length) {
                 (Opnd::Imm(p), Opnd::Imm(l)) => {
                     let above = 64u64.saturating_sub(p + l);

@@ -2,7 +2,7 @@
 //! Emits operations into the function being lowered.
 //!
 //! While lowering, a PTX register is one [`Value`] with many definitions; everything else is defined once. `ssa` renames the registers
-//! afterwards. Narrow integers and half-precision values are kept zero-extended to 32 bits; who needs the sign extends it.
+//! afterwards. Narrow integers and half-precision values are kept zero-extended to 32 bits; operations that need the sign extend it.
 
 use smallvec::SmallVec;
 use warpwatt_base::{Span, Sym};
@@ -23,7 +23,7 @@ pub const MAX_OFFSET: i64 = (1 << 23) - 1;
 pub struct Context<'a> {
     pub module: &'a Module,
     pub names: Names<'a>,
-    /// Where `ret` goes.
+    /// Target of `ret`.
     pub leave: BlockId,
     /// `None` in the user's own text; how deep inlining is otherwise.
     pub inlined: Option<u32>,
@@ -35,7 +35,7 @@ pub struct Context<'a> {
 pub struct Lowerer<'a, 'u> {
     pub unit: &'u mut Unit<'a>,
     pub f: Function,
-    /// Values that stand for PTX registers.
+    /// Values that represent PTX registers.
     pub is_register: Vec<bool>,
     pub at: BlockId,
     /// The current block has no terminator yet.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The library of sequences that hardware runs for instructions it has no unit for: division, remainders, exactly rounded roots, the
-//! approximations that respect subnormal numbers. It is PTX itself (`builtins/*.ptx`), inlined where an instruction asks for it; a function
+//! approximations that respect subnormal numbers. It is PTX itself (`builtins/*.ptx`), inlined where an instruction needs it; a function
 //! whose name ends in `__call` is called instead.
 
 use std::sync::OnceLock;
@@ -137,7 +137,7 @@ impl<'a> Lowerer<'a, '_> {
         };
         let outer = std::mem::replace(&mut self.ctx, inner);
         let carry = self.carry.take();
-        let told = self.unit.diagnostics.len();
+        let known = self.unit.diagnostics.len();
 
         self.ctx.names.enter();
         let mut results = Vec::new();
@@ -161,10 +161,10 @@ impl<'a> Lowerer<'a, '_> {
         self.ctx = outer;
         self.carry = carry;
         // A mistake in the library is not the user's, but it must not run.
-        if let Some(problem) = self.unit.diagnostics.drain(told..).next() {
+        if let Some(problem) = self.unit.diagnostics.drain(known..).next() {
             let mut report = form.unsupported();
             report.span = if self.ctx.library { Span::default() } else { form.instr.span };
-            report.help = Some(format!("its expansion cannot be lowered: {}", problem.message));
+            report.help = Some(format!("its expansion cannot be compiled: {}", problem.message));
             return Err(report);
         }
         Ok(results)

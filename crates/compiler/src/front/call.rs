@@ -2,9 +2,10 @@
 //! Calls (PTX ISA, "call", "Function Declarations and Definitions"). Results and arguments pass through the stack: results first, then
 //! arguments, each at its natural alignment, at the bottom of the caller's frame.
 
+use warpwatt_base::Sym;
 use warpwatt_isa::{MemAttr, Op, Space as MachineSpace, Sub, SysFn, Ty};
 use warpwatt_ptx::Diagnostic;
-use warpwatt_ptx::ast::{Item, Operand, OperandKind, Scalar, Stmt, Variable};
+use warpwatt_ptx::ast::{Function, Item, Operand, OperandKind, Scalar, Stmt, Variable};
 use warpwatt_ptx::words::Mod;
 
 use super::build::{Dst, Lowerer, imm, inst};
@@ -77,41 +78,11 @@ impl<'a> Lowerer<'a, '_> {
                 (Callee::Indirect(self.whole(value)), returns, params)
             }
             Some(_) => {
-                return Err(Diagnostic::error("ptx-operand", target.span, "this cannot be called")
+                return Err(Diagnostic::error("ptx-operand", target.span, "this is not a function")
                     .with_help("name a function, or a 64-bit register with a prototype"));
             }
             None => {
-                let Some(Symbol::Function(id)) = self.module_symbol(name) else {
-                    return Err(self.unknown(name, target.span));
-                };
-                let info = &self.unit.layout.functions[id as usize];
-                let text = info.name.as_str();
-                let Some(tree) = function_of(self.unit.module, self.unit.layout, id) else {
-                    return Err(form.unsupported());
-                };
-                let callee = match (info.has_body, system(text)) {
-                    (true, _) => Callee::Direct(id),
-                    (false, Some(service)) => Callee::System(service),
-                    (false, None) if launches_kernels(text) => {
-                        return Err(Diagnostic::error(
-                            "ptx-unsupported",
-                            target.span,
-                            "a kernel that launches kernels (dynamic parallelism)",
-                        )
-                        .with_help("this is not simulated; launch the inner kernel from the host"));
-                    }
-                    (false, None) => {
-                        let shown: String = text.chars().take(80).collect();
-                        return Err(Diagnostic::error(
-                            "ptx-undefined",
-                            target.span,
-                            format!("`{shown}` is declared here and defined in no module"),
-                        )
-                        .with_help(
-                            "link the module that defines it (compile with relocatable device code off)",
-                        ));
-                    }
-                };
+                let (callee, tree) = self.named_callee(form, name, target)?;
                 (callee, &tree.returns[..], &tree.params[..])
             }
         };
@@ -122,7 +93,7 @@ impl<'a> Lowerer<'a, '_> {
                 "ptx-operand-count",
                 form.instr.span,
                 format!(
-                    "the function takes {} arguments and gives {} results; the call has {} and {}",
+                    "the function has {} arguments and {} results, the call {} and {}",
                     params.len(),
                     returns.len(),
                     arguments.len(),
@@ -132,6 +103,40 @@ impl<'a> Lowerer<'a, '_> {
             .with_help("compare with the function's declaration"));
         }
         self.branch_around(|this| this.emit_call(form, callee, (returns, results), (params, arguments)))
+    }
+
+    /// A function of the module, or a service of the driver, with its declaration.
+    fn named_callee(&self, form: &Form<'a>, name: Sym, target: &Operand) -> Lower<(Callee, &'a Function)> {
+        let Some(Symbol::Function(id)) = self.module_symbol(name) else {
+            return Err(self.unknown(name, target.span));
+        };
+        let info = &self.unit.layout.functions[id as usize];
+        let text = info.name.as_str();
+        let Some(tree) = function_of(self.unit.module, self.unit.layout, id) else {
+            return Err(form.unsupported());
+        };
+        let callee = match (info.has_body, system(text)) {
+            (true, _) => Callee::Direct(id),
+            (false, Some(service)) => Callee::System(service),
+            (false, None) if launches_kernels(text) => {
+                return Err(Diagnostic::error(
+                    "ptx-unsupported",
+                    target.span,
+                    "kernel launches from device code (dynamic parallelism) are not simulated",
+                )
+                .with_help("launch the inner kernel from the host"));
+            }
+            (false, None) => {
+                let shown: String = text.chars().take(80).collect();
+                return Err(Diagnostic::error(
+                    "ptx-undefined",
+                    target.span,
+                    format!("`{shown}` is declared, but no module defines it"),
+                )
+                .with_help("link the module that defines it (compile with relocatable device code off)"));
+            }
+        };
+        Ok((callee, tree))
     }
 
     /// Whether a prototype gives a function so many results: it may be of another text than the definition, and differ from it.
@@ -146,7 +151,7 @@ impl<'a> Lowerer<'a, '_> {
         })
     }
 
-    /// The signature that an indirect call goes by.
+    /// The signature of an indirect call.
     fn prototype(
         &mut self,
         form: &Form<'a>,
@@ -169,7 +174,7 @@ impl<'a> Lowerer<'a, '_> {
                     _ => Err(form.unsupported()),
                 }
             }
-            Some(_) => Err(Diagnostic::error("ptx-operand", *span, "this is no prototype")
+            Some(_) => Err(Diagnostic::error("ptx-operand", *span, "this is not a prototype")
                 .with_help("declare one with `label: .callprototype …;`")),
             None => Err(self.unknown(*name, *span)),
         }
@@ -186,8 +191,12 @@ impl<'a> Lowerer<'a, '_> {
         let (return_offsets, end) = if is_system { (Vec::new(), 0) } else { place(returns, 0) };
         let (offsets, end) = place(params, end);
         if end > MOST_ARGUMENT_BYTES {
-            return Err(Diagnostic::error("ptx-limit", form.instr.span, "the call passes too many bytes")
-                .with_help("pass large objects by address"));
+            return Err(Diagnostic::error(
+                "ptx-limit",
+                form.instr.span,
+                "the arguments and results of the call are too large",
+            )
+            .with_help("pass large objects by address"));
         }
         self.out_bytes = self.out_bytes.max(types::round_up(end, 8));
         for ((v, o), offset) in params.iter().zip(arguments).zip(offsets) {
@@ -241,9 +250,9 @@ impl<'a> Lowerer<'a, '_> {
                 return Err(Diagnostic::error(
                     "ptx-type",
                     o.span,
-                    format!("the argument has {size} bytes, the parameter {wanted}"),
+                    format!("size mismatch: the argument has {size} bytes, the parameter {wanted}"),
                 )
-                .with_help("declare both alike"));
+                .with_help("declare both with the same type"));
             }
             self.store_words(first, size, align.min(types::align_of(v)), offset);
             return Ok(());
@@ -252,7 +261,7 @@ impl<'a> Lowerer<'a, '_> {
             return Err(Diagnostic::error(
                 "ptx-operand",
                 o.span,
-                "an aggregate is passed as a `.param` variable",
+                "an aggregate must be passed as a `.param` variable",
             )
             .with_help("declare one, store to it and name it here"));
         }
@@ -352,7 +361,7 @@ impl<'a> Lowerer<'a, '_> {
         if let Dst::Reg(register, _) = d
             && self.f.words(register) != self.words_of(value)
         {
-            return Err(Diagnostic::error("ptx-type", o.span, "the result has another width")
+            return Err(Diagnostic::error("ptx-type", o.span, "the width of the result does not match")
                 .with_help("declare the function as the CUDA headers do"));
         }
         self.set(d, value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which lowering an instruction gets, and the instructions that change where control goes (PTX ISA, "Control Flow Instructions").
+//! Dispatch of instructions to their lowering, and the control-flow instructions (PTX ISA, "Control Flow Instructions").
 
 use warpwatt_isa::{Op, Ty};
 use warpwatt_ptx::Diagnostic;
@@ -94,13 +94,13 @@ impl<'a> Lowerer<'a, '_> {
 
     fn label(&mut self, o: &Operand) -> Lower<BlockId> {
         let OperandKind::Name(name) = o.kind else {
-            return Err(Diagnostic::error("ptx-operand", o.span, "a label belongs here")
-                .with_help("branches name a label of the same function"));
+            return Err(Diagnostic::error("ptx-operand", o.span, "expected a label")
+                .with_help("the target of a branch is a label of the same function"));
         };
         match self.local_name(name) {
             Some(Entity::Label(block)) => Ok(block),
-            Some(_) => Err(Diagnostic::error("ptx-operand", o.span, "this is no label")
-                .with_help("branches name a label of the same function")),
+            Some(_) => Err(Diagnostic::error("ptx-operand", o.span, "this is not a label")
+                .with_help("the target of a branch is a label of the same function")),
             None => Err(self.unknown(name, o.span)),
         }
     }
@@ -144,7 +144,7 @@ impl<'a> Lowerer<'a, '_> {
                     return Err(Diagnostic::error(
                         "ptx-operand",
                         list.span,
-                        "this is no list of branch targets",
+                        "this is not a list of branch targets",
                     )
                     .with_help("declare one with `label: .branchtargets a, b;`"));
                 }

@@ -12,6 +12,17 @@ use super::operand::Fit;
 use super::types;
 use crate::ir::{Inst, Opnd};
 
+/// The types, rounding modes and flags of a `cvt`.
+#[derive(Clone, Copy)]
+struct Conversion {
+    to: Scalar,
+    from: Scalar,
+    rnd: Option<Round>,
+    /// Rounding to an integral value (`.rni` and the like).
+    to_int: Option<Round>,
+    flags: Flags,
+}
+
 impl<'a> Lowerer<'a, '_> {
     pub fn convert(&mut self, form: &mut Form<'a>) -> Lower {
         if form.take_other(&["pack"]) {
@@ -51,65 +62,18 @@ impl<'a> Lowerer<'a, '_> {
         } else {
             a
         };
-        let saturate = flags.has(Flags::SAT);
+        let kinds = Conversion { to, from, rnd, to_int, flags };
         let result = match (types::is_float(to), types::is_float(from)) {
             (false, false) => {
                 if rnd.is_some() || to_int.is_some() || flags.without(Flags::SAT) != Flags::NONE {
                     return Err(form.unsupported());
                 }
-                self.int_to_int(a, to, from, saturate)
+                self.int_to_int(a, to, from, flags.has(Flags::SAT))
             }
-            (true, false) => {
-                let bad = to_int.is_some() || flags.without(Flags::SAT) != Flags::NONE || to == Scalar::Tf32;
-                let rnd = match rnd {
-                    Some(rnd) if !bad && rnd != Round::Rna => rnd,
-                    _ => return Err(form.unsupported()),
-                };
-                let source = self.extended(a, from);
-                let i =
-                    Inst { rnd, flags, ty2: types::wide_ty(from), ..inst(Op::Cvt, types::ty(to), &[source]) };
-                self.put(i)
-            }
-            (false, true) => {
-                let Some(rnd) = to_int.filter(|_| rnd.is_none() && from != Scalar::Tf32) else {
-                    return Err(form.unsupported());
-                };
-                if flags.without(Flags::FTZ | Flags::SAT) != Flags::NONE {
-                    return Err(form.unsupported());
-                }
-                // Out-of-range values are clamped by the conversion itself, `.sat` or not.
-                let flags = flags.without(Flags::SAT);
-                let wide = types::wide_ty(to);
-                let i = Inst { rnd, flags, ty2: types::ty(from), ..inst(Op::Cvt, wide, &[a]) };
-                let result = self.put(i);
-                if types::bits(to) < 32 {
-                    let clamped = self.clamp(wide, result, to);
-                    self.low_bits(clamped, types::bits(to))
-                } else {
-                    result
-                }
-            }
+            (true, false) => self.int_to_float(form, a, kinds)?,
+            (false, true) => self.float_to_int(form, a, kinds)?,
             (true, true) if to == Scalar::Tf32 => self.tf32(form, a, from, rnd, flags)?,
-            (true, true) => {
-                if from == Scalar::Tf32
-                    || matches!(from, Scalar::F16x2 | Scalar::Bf16x2)
-                    || rnd == Some(Round::Rna)
-                {
-                    return Err(form.unsupported());
-                }
-                let narrows = types::bits(to) < types::bits(from);
-                let half_cross = types::bits(to) == 16 && types::bits(from) == 16 && to != from;
-                if (narrows || half_cross) && rnd.is_none() {
-                    return Err(form.unsupported());
-                }
-                let flags = if to_int.is_some() { flags | Flags::ROUND_INT } else { flags };
-                if to == from && flags == Flags::NONE {
-                    a
-                } else {
-                    let rnd = to_int.or(rnd).unwrap_or(Round::Rn);
-                    self.put(Inst { rnd, flags, ty2: types::ty(from), ..inst(Op::Cvt, types::ty(to), &[a]) })
-                }
-            }
+            (true, true) => self.float_to_float(form, a, kinds)?,
         };
         if types::is_int(to) {
             self.set_extended(d, result, to)
@@ -117,6 +81,51 @@ impl<'a> Lowerer<'a, '_> {
             self.set_float(d, result, to)
         }
         Ok(())
+    }
+
+    fn int_to_float(&mut self, form: &Form<'a>, a: Opnd, kinds: Conversion) -> Lower<Opnd> {
+        let Conversion { to, from, rnd, to_int, flags } = kinds;
+        let bad = to_int.is_some() || flags.without(Flags::SAT) != Flags::NONE || to == Scalar::Tf32;
+        let Some(rnd) = rnd.filter(|&rnd| !bad && rnd != Round::Rna) else { return Err(form.unsupported()) };
+        let source = self.extended(a, from);
+        let i = Inst { rnd, flags, ty2: types::wide_ty(from), ..inst(Op::Cvt, types::ty(to), &[source]) };
+        Ok(self.put(i))
+    }
+
+    fn float_to_int(&mut self, form: &Form<'a>, a: Opnd, kinds: Conversion) -> Lower<Opnd> {
+        let Conversion { to, from, rnd, to_int, flags } = kinds;
+        let Some(to_int) = to_int.filter(|_| rnd.is_none() && from != Scalar::Tf32) else {
+            return Err(form.unsupported());
+        };
+        if flags.without(Flags::FTZ | Flags::SAT) != Flags::NONE {
+            return Err(form.unsupported());
+        }
+        // Out-of-range values are clamped by the conversion itself, `.sat` or not.
+        let flags = flags.without(Flags::SAT);
+        let wide = types::wide_ty(to);
+        let i = Inst { rnd: to_int, flags, ty2: types::ty(from), ..inst(Op::Cvt, wide, &[a]) };
+        let result = self.put(i);
+        if types::bits(to) >= 32 {
+            return Ok(result);
+        }
+        let clamped = self.clamp(wide, result, to);
+        Ok(self.low_bits(clamped, types::bits(to)))
+    }
+
+    fn float_to_float(&mut self, form: &Form<'a>, a: Opnd, kinds: Conversion) -> Lower<Opnd> {
+        let Conversion { to, from, rnd, to_int, flags } = kinds;
+        let source = !matches!(from, Scalar::Tf32 | Scalar::F16x2 | Scalar::Bf16x2);
+        let narrows = types::bits(to) < types::bits(from);
+        let half_cross = types::bits(to) == 16 && types::bits(from) == 16 && to != from;
+        if !source || rnd == Some(Round::Rna) || ((narrows || half_cross) && rnd.is_none()) {
+            return Err(form.unsupported());
+        }
+        let flags = if to_int.is_some() { flags | Flags::ROUND_INT } else { flags };
+        if to == from && flags == Flags::NONE {
+            return Ok(a);
+        }
+        let rnd = to_int.or(rnd).unwrap_or(Round::Rn);
+        Ok(self.put(Inst { rnd, flags, ty2: types::ty(from), ..inst(Op::Cvt, types::ty(to), &[a]) }))
     }
 
     /// Float results may go to wider bit registers: upper bits are zero.

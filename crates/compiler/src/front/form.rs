@@ -9,7 +9,7 @@ use warpwatt_ptx::words::{Mod, Opcode};
 
 use super::types;
 
-/// What goes wrong with one instruction.
+/// An error in one instruction.
 pub type Lower<T = ()> = Result<T, Diagnostic>;
 
 pub struct Form<'i> {
@@ -165,19 +165,17 @@ fn advice(op: Opcode) -> &'static str {
     use Opcode::*;
     match op {
         Wmma | Mma | Wgmma | Ldmatrix | Stmatrix | Movmatrix | Tcgen05 => {
-            "tensor-core instructions are not simulated yet; build the kernel without them. Programs that ask what the GPU can do \
-             compute by FMA on an older one: try `exec --capability 7.5` (Triton), or 6.1 if the PTX is for sm_70 to sm_75"
+            "tensor-core instructions are not simulated yet; build the kernel without them. Programs that query the compute capability use FMA on an older GPU: try `exec --capability 7.5` (Triton), or 6.1 if the PTX is for sm_70 to sm_75"
         }
         Cp | Mbarrier | Tensormap | Clusterlaunchcontrol => {
-            "asynchronous copies are not simulated yet; use plain loads and `bar.sync`. Programs that ask what the GPU can do use those on \
-             an older one: try `exec --capability 7.5`"
+            "asynchronous copies are not simulated yet; use plain loads and `bar.sync`. Programs that query the compute capability use those on an older GPU: try `exec --capability 7.5`"
         }
         Mapa | Getctarank | Multimem => "thread block clusters are not simulated",
         Vadd2 | Vadd4 | Vsub2 | Vsub4 | Vavrg2 | Vavrg4 | Vabsdiff2 | Vabsdiff4 | Vmin2 | Vmin4 | Vmax2
         | Vmax4 | Vset2 | Vset4 => {
-            "parts of operands cannot be chosen here; rearrange them with `prmt` first"
+            "selectors of bytes or halves are not supported here; rearrange the operands with `prmt` first"
         }
-        Unknown(_) => "this name is no PTX instruction that we know",
+        Unknown(_) => "this is not a known PTX instruction",
         _ => "check the suffixes and types against the PTX ISA, or write it with simpler instructions",
     }
 }

@@ -92,9 +92,12 @@ impl<'a> Lowerer<'a, '_> {
         let (ret_offsets, end) = place(&tree.returns, 0);
         let (offsets, end) = place(&tree.params, end);
         if end > super::call::MOST_ARGUMENT_BYTES {
-            let problem =
-                Diagnostic::error("ptx-limit", tree.span, format!("the function takes {end} bytes"))
-                    .with_help("pass large objects by address");
+            let problem = Diagnostic::error(
+                "ptx-limit",
+                tree.span,
+                format!("the function has {end} bytes of parameters"),
+            )
+            .with_help("pass large objects by address");
             self.unit.diagnostics.push(problem);
             return Vec::new();
         }
@@ -207,7 +210,7 @@ impl<'a> Lowerer<'a, '_> {
         let align = types::align_of(v);
         let too_large = || {
             Diagnostic::error("ptx-limit", v.span, "this variable is too large for a thread's stack")
-                .with_help("check its dimensions; large arrays belong to `.global`")
+                .with_help("check its dimensions; declare large arrays in `.global`")
         };
         let entity = match v.space {
             Space::Local => {
@@ -231,18 +234,14 @@ impl<'a> Lowerer<'a, '_> {
                 return Err(Diagnostic::error(
                     "ptx-unsupported",
                     v.span,
-                    "a variable of this space inside of a function",
+                    "a variable of this space cannot be declared in a function",
                 )
                 .with_help("declare it at module scope"));
             }
         };
         if v.linkage != Linkage::Local && v.linkage != Linkage::Extern {
-            return Err(Diagnostic::error(
-                "ptx-unsupported",
-                v.span,
-                "a variable of a function has no linkage",
-            )
-            .with_help("remove the linkage directive"));
+            return Err(Diagnostic::error("ptx-unsupported", v.span, "a local variable cannot have linkage")
+                .with_help("remove the linkage directive"));
         }
         self.ctx.names.declare(v.name, entity);
         Ok(())
@@ -259,7 +258,7 @@ impl<'a> Lowerer<'a, '_> {
 
     pub fn instruction(&mut self, i: &'a Instr) -> Lower {
         if !self.open {
-            // Behind a branch without a label: nobody comes here, but what stands here is still checked.
+            // After a branch without a label: unreachable, but still checked.
             let block = self.new_block();
             self.at = block;
             self.open = true;

@@ -72,7 +72,7 @@ pub struct SharedVar {
     pub name: String,
     pub size: u64,
     pub align: u32,
-    /// Of unknown size: it stands where dynamic shared memory starts.
+    /// Of unknown size: it is at the start of dynamic shared memory.
     pub dynamic: bool,
     /// `.extern`. With a size it reserves its bytes, unless the module defines it.
     pub is_extern: bool,
@@ -184,7 +184,7 @@ pub fn layout(module: &Module) -> ModuleLayout {
                         *span,
                         format!("`{old}` is not declared in this module"),
                     )
-                    .with_help("`.alias` needs the function that it renames before it"),
+                    .with_help("declare the function before its `.alias`"),
                 );
             }
         }
@@ -228,24 +228,17 @@ fn function(module: &Module, out: &mut ModuleLayout, index: usize, f: &Function)
 }
 
 fn variable(module: &Module, out: &mut ModuleLayout, v: &Variable) {
-    let name = module.names.get(v.name).to_owned();
-    let reference = match v.ty.scalar {
+    let kind = match v.ty.scalar {
         Scalar::Texref => Some(ReferenceKind::Texture),
         Scalar::Samplerref => Some(ReferenceKind::Sampler),
         Scalar::Surfref => Some(ReferenceKind::Surface),
         _ => None,
     };
-    let redeclared = out.symbols.get(&v.name).copied();
-    if let Some(kind) = reference {
-        if redeclared.is_none() {
-            out.symbols.insert(v.name, Symbol::Reference(out.references.len() as u32));
-            let fields = v.init.as_ref().map_or(Vec::new(), |init| fields(module, init));
-            out.references.push(Reference { name, kind, fields });
-        }
-        return;
+    if let Some(kind) = kind {
+        return reference(module, out, v, kind);
     }
+    let name = module.names.get(v.name);
     let mut size = types::size_of(v);
-    let align = types::align_of(v);
     if size > MOST_BYTES {
         out.diagnostics.push(
             Diagnostic::error("ptx-limit", v.span, format!("`{name}` is larger than any device memory"))
@@ -253,76 +246,97 @@ fn variable(module: &Module, out: &mut ModuleLayout, v: &Variable) {
         );
         size = 0;
     }
-    let is_extern = v.linkage == Linkage::Extern;
     match v.space {
-        Space::Global | Space::Const => {
-            let mut bytes = Bytes::default();
-            if let Some(init) = &v.init {
-                let limit = if size == 0 { MOST_BYTES } else { size };
-                fill(module, &mut bytes, init, v, limit);
-                size = size.max(bytes.at);
-            }
-            let is_const = v.space == Space::Const;
-            let var = ModuleVar {
-                name: name.clone(),
-                size,
-                align,
-                init: bytes.data,
-                relocs: bytes.relocs,
-                managed: v.managed,
-                is_extern,
-                linkage: v.linkage,
-                offset: 0,
-                placed: false,
-            };
-            match redeclared {
-                // A definition replaces an earlier `.extern` declaration.
-                Some(Symbol::Global(k)) if !is_const => {
-                    if out.globals[k as usize].is_extern {
-                        out.globals[k as usize] = var;
-                    }
-                }
-                Some(Symbol::Const(k)) if is_const => {
-                    if out.consts[k as usize].is_extern && !is_extern {
-                        out.consts[k as usize] = var;
-                        place_const(out, k as usize, v.span);
-                    }
-                }
-                _ if is_const => {
-                    out.symbols.insert(v.name, Symbol::Const(out.consts.len() as u32));
-                    out.consts.push(var);
-                    if !is_extern {
-                        place_const(out, out.consts.len() - 1, v.span);
-                    }
-                }
-                _ => {
-                    out.symbols.insert(v.name, Symbol::Global(out.globals.len() as u32));
-                    out.globals.push(var);
-                }
-            }
-        }
-        Space::Shared => {
-            let dynamic = v.dims.first() == Some(&None);
-            let var = SharedVar { name, size: if dynamic { 0 } else { size }, align, dynamic, is_extern };
-            match redeclared {
-                Some(Symbol::Shared(k)) => {
-                    // A definition replaces declarations; of declarations, the largest counts.
-                    let known = &mut out.shared[k as usize];
-                    let declared = known.dynamic || known.is_extern;
-                    if declared && (!(is_extern || dynamic) || var.size > known.size) {
-                        *known = var;
-                    }
-                }
-                _ => {
-                    out.symbols.insert(v.name, Symbol::Shared(out.shared.len() as u32));
-                    out.shared.push(var);
-                }
-            }
-        }
+        Space::Global | Space::Const => device_variable(module, out, v, size),
+        Space::Shared => shared_variable(module, out, v, size),
         Space::Local | Space::Param | Space::Tex | Space::Reg | Space::Sreg => out.diagnostics.push(
-            Diagnostic::warning("ptx-unsupported", v.span, format!("`{name}` cannot stand at module scope"))
-                .with_help("declare it inside of the functions that use it"),
+            Diagnostic::warning(
+                "ptx-unsupported",
+                v.span,
+                format!("`{name}` cannot be declared at module scope"),
+            )
+            .with_help("declare it inside of the functions that use it"),
         ),
+    }
+}
+
+/// A texture, sampler or surface reference.
+fn reference(module: &Module, out: &mut ModuleLayout, v: &Variable, kind: ReferenceKind) {
+    if out.symbols.contains_key(&v.name) {
+        return;
+    }
+    out.symbols.insert(v.name, Symbol::Reference(out.references.len() as u32));
+    let fields = v.init.as_ref().map_or(Vec::new(), |init| fields(module, init));
+    out.references.push(Reference { name: module.names.get(v.name).to_owned(), kind, fields });
+}
+
+/// A variable of global or constant memory. A definition replaces an earlier `.extern` declaration.
+fn device_variable(module: &Module, out: &mut ModuleLayout, v: &Variable, mut size: u64) {
+    let mut bytes = Bytes::default();
+    if let Some(init) = &v.init {
+        let limit = if size == 0 { MOST_BYTES } else { size };
+        fill(module, &mut bytes, init, v, limit);
+        size = size.max(bytes.at);
+    }
+    let is_extern = v.linkage == Linkage::Extern;
+    let var = ModuleVar {
+        name: module.names.get(v.name).to_owned(),
+        size,
+        align: types::align_of(v),
+        init: bytes.data,
+        relocs: bytes.relocs,
+        managed: v.managed,
+        is_extern,
+        linkage: v.linkage,
+        offset: 0,
+        placed: false,
+    };
+    let is_const = v.space == Space::Const;
+    match out.symbols.get(&v.name).copied() {
+        Some(Symbol::Global(k)) if !is_const => {
+            if out.globals[k as usize].is_extern {
+                out.globals[k as usize] = var;
+            }
+        }
+        Some(Symbol::Const(k)) if is_const => {
+            if out.consts[k as usize].is_extern && !is_extern {
+                out.consts[k as usize] = var;
+                place_const(out, k as usize, v.span);
+            }
+        }
+        _ if is_const => {
+            out.symbols.insert(v.name, Symbol::Const(out.consts.len() as u32));
+            out.consts.push(var);
+            if !is_extern {
+                place_const(out, out.consts.len() - 1, v.span);
+            }
+        }
+        _ => {
+            out.symbols.insert(v.name, Symbol::Global(out.globals.len() as u32));
+            out.globals.push(var);
+        }
+    }
+}
+
+/// A variable of shared memory. A definition replaces declarations; of declarations, the largest counts.
+fn shared_variable(module: &Module, out: &mut ModuleLayout, v: &Variable, size: u64) {
+    let dynamic = v.dims.first() == Some(&None);
+    let is_extern = v.linkage == Linkage::Extern;
+    let name = module.names.get(v.name).to_owned();
+    let size = if dynamic { 0 } else { size };
+    let var = SharedVar { name, size, align: types::align_of(v), dynamic, is_extern };
+    match out.symbols.get(&v.name) {
+        Some(Symbol::Shared(k)) => {
+            let known = &mut out.shared[*k as usize];
+            let declared = known.dynamic || known.is_extern;
+            if declared && (!(is_extern || dynamic) || var.size > known.size) {
+                *known = var;
+            }
+        }
+        _ => {
+            out.symbols.insert(v.name, Symbol::Shared(out.shared.len() as u32));
+            out.shared.push(var);
+        }
     }
 }
 
@@ -363,7 +377,7 @@ fn fields(module: &Module, init: &Init) -> Vec<(String, u64)> {
 #[derive(Default)]
 struct Bytes {
     data: Vec<u8>,
-    /// Where the next element goes; may be past `data` (zeros).
+    /// Position of the next element; may be past `data` (zeros).
     at: u64,
     relocs: Vec<Reloc>,
 }

@@ -29,7 +29,7 @@ pub fn space_of(m: Mod) -> Option<Space> {
     })
 }
 
-/// Where an access goes.
+/// Target of an access.
 #[derive(Clone, Copy)]
 pub enum AccessTarget {
     Memory {
@@ -65,7 +65,7 @@ impl<'a> Lowerer<'a, '_> {
     /// The place that `[base + offset]` names.
     pub fn place(&mut self, o: &Operand, space: Option<Space>) -> Lower<AccessTarget> {
         let OperandKind::Address(address) = &o.kind else {
-            return Err(Diagnostic::error("ptx-operand", o.span, "an address belongs here")
+            return Err(Diagnostic::error("ptx-operand", o.span, "expected an address")
                 .with_help("write `[register + offset]` or `[variable + offset]`"));
         };
         let offset = address.offset;
@@ -87,7 +87,7 @@ impl<'a> Lowerer<'a, '_> {
         span: Span,
     ) -> Lower<AccessTarget> {
         let wrong = |have: &str| {
-            let message = format!("a {} access names a variable in {have}", space_name(space));
+            let message = format!("a {} access to a variable in {have}", space_name(space));
             Diagnostic::error("ptx-space", span, message)
                 .with_help(format!("use `{have}` in the instruction"))
         };
@@ -114,8 +114,8 @@ impl<'a> Lowerer<'a, '_> {
                     Ok(AccessTarget::Words { first, size, off: offset })
                 }
                 Entity::InParam(_) | Entity::KernelParam(_) | Entity::Words { .. } => Err(wrong(".param")),
-                _ => Err(Diagnostic::error("ptx-operand", span, "this name is no address")
-                    .with_help("a 64-bit register or a variable belongs here")),
+                _ => Err(Diagnostic::error("ptx-operand", span, "this name is not an address")
+                    .with_help("expected a 64-bit register or a variable")),
             };
         }
         match self.module_symbol(name) {
@@ -135,8 +135,8 @@ impl<'a> Lowerer<'a, '_> {
                 Ok(self.fixed(MachineSpace::Shared, 0, at, offset))
             }
             Some(Symbol::Shared(_)) => Err(wrong(".shared")),
-            Some(_) => Err(Diagnostic::error("ptx-operand", span, "this name is no address of memory")
-                .with_help("functions and texture references are not read with `ld`")),
+            Some(_) => Err(Diagnostic::error("ptx-operand", span, "this name is not a memory address")
+                .with_help("functions and texture references cannot be read with `ld`")),
             None => Err(self.unknown(name, span)),
         }
     }
@@ -187,7 +187,7 @@ impl<'a> Lowerer<'a, '_> {
                 return Err(Diagnostic::error(
                     "ptx-unsupported",
                     span,
-                    "global and generic addresses have 64 bits",
+                    "global and generic addresses must have 64 bits",
                 )
                 .with_help("compile the program for 64-bit addresses (`.address_size 64`)"));
             }
@@ -369,7 +369,7 @@ impl<'a> Lowerer<'a, '_> {
         }
     }
 
-    /// A loaded element comes extended to a word.
+    /// A loaded element is extended to a word.
     fn set_loaded(&mut self, d: Dst, value: Opnd, ty: Scalar) {
         let Dst::Reg(_, to) = d else { return };
         let (from, to) = (types::bits(ty), types::bits(to));
@@ -421,7 +421,7 @@ impl<'a> Lowerer<'a, '_> {
         Err(Diagnostic::error(
             "ptx-operand",
             o.span,
-            format!("the instruction moves {lanes} elements, {} are given", elements.len()),
+            format!("the instruction moves {lanes} elements, but {} are given", elements.len()),
         )
         .with_help("`.v2` and `.v4` take `{a, b}` and `{a, b, c, d}`"))
     }
@@ -575,7 +575,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     pub fn fence(&mut self, form: &mut Form<'a>) -> Lower {
-        // Fences between proxies order caches that we do not tell apart; they still order memory.
+        // Fences between proxies order caches that are not distinguished here; they still order memory.
         if form.has(Mod::Proxy) || form.instr.mods.iter().any(|&m| matches!(m, Mod::Other(_))) {
             let guard = self.guard;
             let mem = MemAttr { scope: Scope::Gpu, order: Order::AcqRel, vec: 1, ..MemAttr::default() };
@@ -620,6 +620,6 @@ impl<'a> Lowerer<'a, '_> {
 }
 
 fn outside(form: &Form) -> Diagnostic {
-    Diagnostic::error("ptx-operand", form.instr.span, "this access lies outside of the parameter")
+    Diagnostic::error("ptx-operand", form.instr.span, "this access is outside of the parameter")
         .with_help("check the offset against the parameter's declaration")
 }

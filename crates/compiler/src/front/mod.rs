@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From the syntax tree of a PTX module to SSA: one kernel at a time, with every function it may call.
 //!
-//! [`layout`] says where a module's variables and functions are; [`lower`] turns a kernel into [`crate::ir`]. What PTX knows and we do not is a
+//! [`layout`] places a module's variables and functions; [`lower`] translates a kernel to [`crate::ir`]. An unsupported feature of PTX is a
 //! diagnostic of that kernel alone. Instructions that hardware runs as a sequence (division, square roots, …) come from `builtins/*.ptx` and
-//! are inlined where they stand.
+//! are inlined in place.
 
 mod arrays;
 mod atomic;
@@ -45,7 +45,7 @@ use crate::ir;
 
 /// Shared memory that any device has, with room to spare: offsets stay within 32 bits.
 const MOST_SHARED_BYTES: u64 = 1 << 24;
-/// Messages about one kernel; what comes after them is not looked at.
+/// Messages about one kernel; the code after them is not checked.
 const MOST_DIAGNOSTICS: usize = 100;
 
 /// A kernel in SSA, with what the machine needs to know to run it.
@@ -57,7 +57,7 @@ pub struct Lowered {
     pub shared_bytes: u32,
     /// Where dynamic shared memory starts: `shared_bytes` rounded up to its alignment (16 at least).
     pub dynamic_shared: u32,
-    /// Symbols whose addresses stand in constant bank 4, in order.
+    /// Symbols whose addresses are in constant bank 4, in order.
     pub globals: Vec<String>,
     pub params: Vec<Param>,
     pub param_bytes: u32,
@@ -99,10 +99,10 @@ pub fn lower(module: &Module, layout: &ModuleLayout, kernel: &str) -> Result<Low
             limits = f.limits;
         }
         if f.broken {
-            let message = format!("`{}` could not be read", module.names.get(f.name));
+            let message = format!("`{}` could not be parsed", module.names.get(f.name));
             unit.diagnostics.push(
                 Diagnostic::error("ptx-broken", f.span, message)
-                    .with_help("mend the errors reported in it first"),
+                    .with_help("fix the errors reported in it first"),
             );
             continue;
         }
@@ -200,7 +200,7 @@ fn place_shared(unit: &mut unit::Unit, reach: &reach::Reach) -> (u32, u32) {
         let message = format!("the kernel needs {at} bytes of static shared memory");
         unit.diagnostics.push(
             Diagnostic::error("ptx-limit", Span::default(), message)
-                .with_help("no device has as much; shrink its arrays"),
+                .with_help("this exceeds every device; shrink its arrays"),
         );
         at = 0;
     }

@@ -120,7 +120,7 @@ impl<'a> Names<'a> {
     pub fn unknown(&self, name: Sym, span: Span, interner: &Interner, more: &[&str]) -> Diagnostic {
         let text = interner.get(name);
         let shown: String = text.chars().take(80).collect();
-        let error = Diagnostic::error("ptx-unknown-name", span, format!("`{shown}` is not declared here"));
+        let error = Diagnostic::error("ptx-unknown-name", span, format!("`{shown}` is not declared"));
         if let (Some(prefix), Some(number)) = split(text, interner)
             && let Some(range) = self.scopes.iter().rev().find_map(|s| s.ranges.get(&prefix))
         {

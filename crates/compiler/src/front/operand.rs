@@ -35,8 +35,11 @@ impl Fit {
 }
 
 fn mismatch(span: Span, name: &str, have: Scalar, want: Scalar) -> Diagnostic {
-    let message =
-        format!("`{name}` is a {} register, the instruction wants {}", types::name(have), types::name(want));
+    let message = format!(
+        "`{name}` is a {} register, but the instruction needs {}",
+        types::name(have),
+        types::name(want)
+    );
     let help = if types::bits(have) == types::bits(want) {
         format!("declare it as `.b{}`, or move it with `mov.b{0}`", types::bits(want))
     } else {
@@ -83,8 +86,8 @@ impl<'a> Lowerer<'a, '_> {
                 };
                 Ok((result, ty))
             }
-            _ => Err(Diagnostic::error("ptx-operand", o.span, "this cannot be a source operand here")
-                .with_help(format!("a register or constant of type `{}` belongs here", types::name(want)))),
+            _ => Err(Diagnostic::error("ptx-operand", o.span, "invalid source operand")
+                .with_help(format!("expected a register or constant of type `{}`", types::name(want)))),
         }
     }
 
@@ -109,7 +112,7 @@ impl<'a> Lowerer<'a, '_> {
             _ => Err(Diagnostic::error(
                 "ptx-type",
                 span,
-                format!("a single-precision constant is no {} operand", types::name(want)),
+                format!("a single-precision constant cannot be a {} operand", types::name(want)),
             )
             .with_help("write an integer, or a constant of the instruction's type")),
         }
@@ -122,7 +125,7 @@ impl<'a> Lowerer<'a, '_> {
             _ => Err(Diagnostic::error(
                 "ptx-type",
                 span,
-                format!("a double-precision constant is no {} operand", types::name(want)),
+                format!("a double-precision constant cannot be a {} operand", types::name(want)),
             )
             .with_help("write an integer, or a constant of the instruction's type")),
         }
@@ -174,7 +177,7 @@ impl<'a> Lowerer<'a, '_> {
             64 => true,
             32 => false,
             _ => {
-                return Err(Diagnostic::error("ptx-type", span, "an address needs 32 or 64 bits")
+                return Err(Diagnostic::error("ptx-type", span, "an address must have 32 or 64 bits")
                     .with_help("use `mov.u64`"));
             }
         };
@@ -196,12 +199,12 @@ impl<'a> Lowerer<'a, '_> {
                 Entity::Words { .. } => Err(Diagnostic::error(
                     "ptx-unsupported",
                     span,
-                    "the address of a `.param` variable of a call cannot be taken",
+                    "the address of a `.param` variable of a call is not available",
                 )
                 .with_help("copy it to a `.local` variable")),
                 Entity::Label(_) | Entity::Declared(_) => {
-                    Err(Diagnostic::error("ptx-operand", span, "a label is no operand here")
-                        .with_help("labels belong to `bra`, `brx.idx` and `call`"))
+                    Err(Diagnostic::error("ptx-operand", span, "a label cannot be an operand here")
+                        .with_help("only `bra`, `brx.idx` and `call` take labels"))
                 }
                 Entity::Reg { .. } | Entity::RegVector { .. } => {
                     Err(Diagnostic::error("ptx-operand", span, "the address of a register cannot be taken")
@@ -214,8 +217,12 @@ impl<'a> Lowerer<'a, '_> {
         Ok(match symbol {
             Symbol::Global(_) | Symbol::Reference(_) => {
                 if !wide {
-                    return Err(Diagnostic::error("ptx-unsupported", span, "global addresses have 64 bits")
-                        .with_help("compile the program for 64-bit addresses"));
+                    return Err(Diagnostic::error(
+                        "ptx-unsupported",
+                        span,
+                        "global addresses must have 64 bits",
+                    )
+                    .with_help("compile the program for 64-bit addresses"));
                 }
                 let bank = self.unit.global_slot(text);
                 self.op(Op::Mov, Ty::U64, &[bank])
@@ -226,7 +233,7 @@ impl<'a> Lowerer<'a, '_> {
         })
     }
 
-    /// Where a `.const` variable stands in its bank.
+    /// Offset of a `.const` variable in its bank.
     pub fn const_offset(&self, k: u32, span: Span) -> Lower<u32> {
         let var = &self.unit.layout.consts[k as usize];
         if var.placed {
@@ -235,9 +242,9 @@ impl<'a> Lowerer<'a, '_> {
         Err(Diagnostic::error(
             "ptx-undefined",
             span,
-            "this `.const` variable has no place in constant memory",
+            "this `.const` variable has no address in constant memory",
         )
-        .with_help("it is declared `.extern` and defined nowhere, or constant memory is full"))
+        .with_help("it is declared `.extern` without a definition, or constant memory is full"))
     }
 
     pub fn module_symbol(&self, name: Sym) -> Option<Symbol> {
@@ -284,7 +291,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     fn no_destination(&self, o: &Operand) -> Diagnostic {
-        Diagnostic::error("ptx-operand", o.span, "this cannot be written")
+        Diagnostic::error("ptx-operand", o.span, "invalid destination")
             .with_help("the destination must be a register")
     }
 
@@ -294,7 +301,7 @@ impl<'a> Lowerer<'a, '_> {
         match self.local_name(name) {
             Some(Entity::Reg { value, scalar: Scalar::Pred }) => Ok(value),
             Some(Entity::Reg { scalar, .. }) => Err(mismatch(span, self.text_of(name), scalar, Scalar::Pred)),
-            Some(_) => Err(Diagnostic::error("ptx-operand", span, "a predicate register belongs here")
+            Some(_) => Err(Diagnostic::error("ptx-operand", span, "expected a predicate register")
                 .with_help("declare one with `.reg .pred`")),
             None => Err(self.unknown(name, span)),
         }
@@ -305,8 +312,8 @@ impl<'a> Lowerer<'a, '_> {
             OperandKind::Name(name) => Ok(PredUse::of(self.pred_register(*name, o.span)?)),
             OperandKind::Not(inner) => Ok(!self.pred(inner)?),
             OperandKind::Int(v) => Ok(if *v != 0 { PredUse::TRUE } else { PredUse::FALSE }),
-            _ => Err(Diagnostic::error("ptx-operand", o.span, "a predicate belongs here")
-                .with_help("use a `.pred` register, `!` before it negates")),
+            _ => Err(Diagnostic::error("ptx-operand", o.span, "expected a predicate")
+                .with_help("use a `.pred` register; `!` before it negates")),
         }
     }
 

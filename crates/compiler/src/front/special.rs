@@ -9,7 +9,7 @@ use super::build::{Lowerer, imm};
 use crate::ir::Opnd;
 
 impl Lowerer<'_, '_> {
-    /// The value of a special register and its type. `want` tells 32- from 64-bit readings of clocks.
+    /// The value of a special register and its type. `want` distinguishes 32- and 64-bit reads of clocks.
     pub fn special_register(
         &mut self,
         name: Sym,

@@ -78,7 +78,7 @@ impl<'a> Lowerer<'a, '_> {
         }
     }
 
-    /// Coordinates in one run of registers; what stands behind them is padding.
+    /// Coordinates in one run of registers; the rest is padding.
     fn coordinates(&mut self, o: &Operand, geom: TexGeom, ty: Scalar) -> Lower<Opnd> {
         let elements = self.elements(o);
         let count = geom.coords() as usize;
@@ -88,7 +88,7 @@ impl<'a> Lowerer<'a, '_> {
                 o.span,
                 format!("this geometry needs {count} coordinates"),
             )
-            .with_help("layered textures take the layer first"));
+            .with_help("the first coordinate of a layered texture is its layer"));
         }
         let mut values = Vec::new();
         for (k, o) in elements[..count].iter().enumerate() {
@@ -351,6 +351,6 @@ impl<'a> Lowerer<'a, '_> {
 }
 
 fn no_texture(o: &Operand) -> Diagnostic {
-    Diagnostic::error("ptx-operand", o.span, "a texture or surface belongs here")
+    Diagnostic::error("ptx-operand", o.span, "expected a texture or surface")
         .with_help("write `[texture, {x, y}]` with a `.texref` variable or a 64-bit register")
 }

@@ -28,7 +28,7 @@ pub fn kind(s: Scalar) -> ScalarKind {
     }
 }
 
-/// Whether a type says no more than how many bits there are.
+/// Whether a type gives only the number of bits.
 pub fn is_untyped(s: Scalar) -> bool {
     matches!(s, Scalar::B8 | Scalar::B16 | Scalar::B32 | Scalar::B64 | Scalar::B128)
 }
@@ -104,12 +104,12 @@ pub fn mask(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-/// A register of type `reg` may stand where an instruction of type `inst` wants one of just its size.
+/// A register of type `reg` may be an operand of an instruction of type `inst` that needs the same size.
 pub fn fits(reg: Scalar, inst: Scalar) -> bool {
     bits(reg) == bits(inst) && same_class(reg, inst)
 }
 
-/// As [`fits`], for instructions that let a register be wider than the type (loads, stores, conversions).
+/// As [`fits`], for instructions that allow a register wider than the type (loads, stores, conversions).
 pub fn fits_wide(reg: Scalar, inst: Scalar) -> bool {
     reg != Scalar::Pred
         && bits(reg) >= bits(inst)

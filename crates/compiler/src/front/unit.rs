@@ -12,7 +12,7 @@ use crate::ir::Opnd;
 pub struct Unit<'a> {
     pub module: &'a Module,
     pub layout: &'a ModuleLayout,
-    /// Symbols whose addresses stand in constant bank 4.
+    /// Symbols whose addresses are in constant bank 4.
     pub globals: Vec<String>,
     slots: FxHashMap<String, u16>,
     /// Offsets of module-scope shared variables, by their number in the layout.
@@ -61,7 +61,7 @@ impl<'a> Unit<'a> {
                             Span::default(),
                             "the kernel refers to more than 8192 module variables",
                         )
-                        .with_help("gather them in arrays"),
+                        .with_help("combine them into arrays"),
                     );
                     return Opnd::Const { bank: 4, offset: 0 };
                 };

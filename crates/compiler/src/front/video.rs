@@ -76,7 +76,7 @@ impl<'a> Lowerer<'a, '_> {
         let saturate = op != Opcode::Vset && form.take(Mod::Sat);
         let clamp = form.take(Mod::Clamp);
         let shifts = matches!(op, Opcode::Vshl | Opcode::Vshr);
-        // A shift says what happens to large amounts, which are unsigned; nothing else does.
+        // Only a shift has a modifier for large amounts, which are unsigned.
         let has_mode = clamp || form.take(Mod::Wrap);
         if has_mode != shifts || shifts && b_ty != Scalar::U32 || cmp.is_none() != (op != Opcode::Vset) {
             return Err(form.unsupported());
@@ -85,7 +85,7 @@ impl<'a> Lowerer<'a, '_> {
         form.end()?;
         let operands = form.operands(3, 4)?;
         let (d, field) = selected(&operands[0]);
-        // A third source belongs to a second operation or to a merge, and only one of them can be asked for.
+        // A third source belongs to a second operation or to a merge, and only one of them is possible.
         let wanted = if second.is_some() || field != WORD { 4 } else { 3 };
         if operands.len() != wanted || second.is_some() && field != WORD {
             return Err(form.unsupported());
@@ -123,7 +123,7 @@ impl<'a> Lowerer<'a, '_> {
             let wide = if op == Opcode::Vshl && a_ty == Scalar::U32 { Ty::U64 } else { Ty::S64 };
             result = self.video_clamp(wide, result, types::is_signed(to), field.bits);
         } else if op == Opcode::Vshl {
-            // What a shift moves out of the word is gone.
+            // Bits that are shifted out of the word are lost.
             let word = self.lo(result);
             result = self.widened(word, types::is_signed(to));
         }
@@ -284,7 +284,7 @@ impl<'a> Lowerer<'a, '_> {
     /// Half of a sum; halves go away from zero.
     fn video_average(&mut self, x: Opnd, y: Opnd) -> Opnd {
         let sum = self.add(Ty::S32, x, y);
-        // One more, unless the sum is negative: then shifting has gone down already.
+        // One more, unless the sum is negative: then the shift has rounded down already.
         let sign = self.shr(Ty::S32, sum, imm(31));
         let up = self.op(Op::Iadd3, Ty::S32, &[sum, sign, imm(1)]);
         self.shr(Ty::S32, up, imm(1))

@@ -3,13 +3,32 @@
 
 use warpwatt_isa::{AtomOp, BarKind, Flags, MatchMode, Op, ShflMode, Sub, Ty, VoteMode};
 use warpwatt_ptx::Diagnostic;
-use warpwatt_ptx::ast::Scalar;
+use warpwatt_ptx::ast::{Operand, Scalar};
 use warpwatt_ptx::words::{Mod, Opcode};
 
 use super::build::{Dst, Lowerer, imm, inst};
 use super::form::{Form, Lower};
 use super::types;
 use crate::ir::{Inst, Opnd, Part};
+
+fn barrier_kind(form: &mut Form) -> Lower<BarKind> {
+    if form.take(Mod::Sync) {
+        return Ok(BarKind::Sync);
+    }
+    if form.take(Mod::Arrive) {
+        return Ok(BarKind::Arrive);
+    }
+    if !form.take(Mod::Red) {
+        return Err(form.unsupported());
+    }
+    form.pick(|m| match m {
+        Mod::Popc => Some(BarKind::RedPopc),
+        Mod::And => Some(BarKind::RedAnd),
+        Mod::Or => Some(BarKind::RedOr),
+        _ => None,
+    })
+    .ok_or_else(|| form.unsupported())
+}
 
 impl<'a> Lowerer<'a, '_> {
     /// Emits an operation whose result goes to `d` and whose predicate, if any, is already set.
@@ -28,34 +47,12 @@ impl<'a> Lowerer<'a, '_> {
 
     pub fn barrier(&mut self, form: &mut Form<'a>) -> Lower {
         if form.take(Mod::Warp) {
-            if !form.take(Mod::Sync) {
-                return Err(form.unsupported());
-            }
-            form.end()?;
-            let [mask] = form.exactly()?;
-            let mask = self.src(mask, Scalar::B32)?;
-            let guard = self.guard;
-            self.push(Inst { guard, ..inst(Op::WarpSync, Ty::U32, &[mask]) });
-            return Ok(());
+            return self.warp_barrier(form);
         }
         let is_bar = form.instr.op == Opcode::Bar;
         form.take(Mod::Cta);
         let aligned = form.take(Mod::Aligned) || is_bar;
-        let kind = if form.take(Mod::Sync) {
-            BarKind::Sync
-        } else if form.take(Mod::Arrive) {
-            BarKind::Arrive
-        } else if form.take(Mod::Red) {
-            form.pick(|m| match m {
-                Mod::Popc => Some(BarKind::RedPopc),
-                Mod::And => Some(BarKind::RedAnd),
-                Mod::Or => Some(BarKind::RedOr),
-                _ => None,
-            })
-            .ok_or_else(|| form.unsupported())?
-        } else {
-            return Err(form.unsupported());
-        };
+        let kind = barrier_kind(form)?;
         let aligned = form.take(Mod::Aligned) || aligned;
         let reduces = matches!(kind, BarKind::RedPopc | BarKind::RedAnd | BarKind::RedOr);
         if reduces {
@@ -72,19 +69,7 @@ impl<'a> Lowerer<'a, '_> {
         } else {
             (operands, None)
         };
-        let number = self.src(&numbers[0], Scalar::U32)?;
-        match number {
-            Opnd::Imm(n) if n < 16 => self.unit.use_barriers(n as u32 + 1),
-            Opnd::Imm(_) => {
-                return Err(Diagnostic::error(
-                    "ptx-operand",
-                    numbers[0].span,
-                    "there are sixteen barriers, 0 to 15",
-                )
-                .with_help("use a smaller number"));
-            }
-            _ => self.unit.use_barriers(16),
-        }
+        let number = self.barrier_number(&numbers[0])?;
         let threads = match numbers.get(1) {
             Some(o) => self.src(o, Scalar::U32)?,
             None => imm(0),
@@ -95,26 +80,51 @@ impl<'a> Lowerer<'a, '_> {
         if let Some(p) = condition {
             i.psrc[0] = p;
         }
-        match kind {
-            BarKind::RedPopc => {
-                let d = self.dst(&operands[0], Scalar::U32)?;
-                self.branch_around(|this| {
-                    this.put_guarded(d, i);
-                    Ok(())
-                })
-            }
-            BarKind::RedAnd | BarKind::RedOr => {
-                i.pdst[0] = self.pred_dst(&operands[0])?;
-                self.branch_around(|this| {
-                    this.push(i);
-                    Ok(())
-                })
-            }
-            _ => self.branch_around(|this| {
-                this.push(i);
-                Ok(())
-            }),
+        let d = match kind {
+            BarKind::RedPopc => Some(self.dst(&operands[0], Scalar::U32)?),
+            _ => None,
+        };
+        if matches!(kind, BarKind::RedAnd | BarKind::RedOr) {
+            i.pdst[0] = self.pred_dst(&operands[0])?;
         }
+        self.branch_around(|this| {
+            match d {
+                Some(d) => this.put_guarded(d, i),
+                None => this.push(i),
+            }
+            Ok(())
+        })
+    }
+
+    /// `bar.warp.sync`: the lanes of a mask wait for each other.
+    fn warp_barrier(&mut self, form: &mut Form<'a>) -> Lower {
+        if !form.take(Mod::Sync) {
+            return Err(form.unsupported());
+        }
+        form.end()?;
+        let [mask] = form.exactly()?;
+        let mask = self.src(mask, Scalar::B32)?;
+        let guard = self.guard;
+        self.push(Inst { guard, ..inst(Op::WarpSync, Ty::U32, &[mask]) });
+        Ok(())
+    }
+
+    /// The number of a barrier, which the kernel then uses; any of the sixteen if it is in a register.
+    fn barrier_number(&mut self, operand: &Operand) -> Lower<Opnd> {
+        let number = self.src(operand, Scalar::U32)?;
+        match number {
+            Opnd::Imm(n) if n < 16 => self.unit.use_barriers(n as u32 + 1),
+            Opnd::Imm(_) => {
+                return Err(Diagnostic::error(
+                    "ptx-operand",
+                    operand.span,
+                    "invalid barrier number (allowed: 0 to 15)",
+                )
+                .with_help("use a smaller number"));
+            }
+            _ => self.unit.use_barriers(16),
+        }
+        Ok(number)
     }
 
     pub fn shuffle(&mut self, form: &mut Form<'a>) -> Lower {

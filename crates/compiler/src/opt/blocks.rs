@@ -42,7 +42,7 @@ fn decide_branches(f: &mut Function) -> bool {
                 changed = true;
             }
             Term::Branch { taken, other, .. } if taken == other => {
-                // Equal edges can only be merged when no phi tells them apart.
+                // Equal edges can only be merged when no phi distinguishes them.
                 let block = f.block(taken);
                 let edges: Vec<usize> =
                     block.preds.iter().enumerate().filter(|(_, p)| **p == b).map(|(k, _)| k).collect();
@@ -135,7 +135,7 @@ fn merge_chains(f: &mut Function) -> bool {
     changed
 }
 
-/// An empty block that only jumps on is left out, unless phis at its target need it to tell two edges apart.
+/// An empty block that only jumps on is left out, unless phis at its target need it to distinguish two edges.
 fn skip_empty(f: &mut Function) -> bool {
     let mut changed = false;
     for e in f.block_ids() {

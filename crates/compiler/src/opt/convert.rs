@@ -40,7 +40,7 @@ pub fn convert(inst: &mut Inst, changed: &mut bool) -> Outcome {
             *changed = true;
             Outcome::Stays
         }
-        // A sign-extended narrow value kept in an unsigned type is extended like the source type says.
+        // A sign-extended narrow value kept in an unsigned type is extended according to the source type.
         (1, Ty::S8 | Ty::S16) if inst.ty.bytes() >= inst.ty2.bytes() || inst.ty.is_signed() => {
             let bits = if narrow == Ty::S8 { 8 } else { 16 };
             if inst.ty.bytes() < 4 && !inst.ty.is_signed() {

@@ -29,7 +29,7 @@ pub fn run(f: &mut Function) {
             let mut needed = inst.has_effect();
             inst.for_each_def(|p| needed |= live[p.value.index()]);
             if needed {
-                // A second predicate result that nobody reads costs a register for nothing.
+                // A second predicate result that is not read would waste a register.
                 for k in 0..2 {
                     if inst.pdst[k].is_some_and(|v| !live[v.index()]) && (k == 1 || inst.dst.is_some()) {
                         inst.pdst[k] = None;

@@ -80,7 +80,7 @@ fn source_words(inst: &Inst, slot: usize) -> u8 {
 
 /// Slots whose immediate or constant must go to a register.
 fn offending(inst: &Inst) -> Vec<usize> {
-    // Copies take anything, and 64-bit integer work is split later, each half with a place of its own.
+    // Copies accept any operand, and 64-bit integer operations are split later, each half with its own slot.
     let halves =
         inst.ty.words() == 2 && inst.ty.is_int() && !matches!(inst.op, Op::Ld | Op::St | Op::Atom | Op::Red);
     if matches!(inst.op, Op::Mov | Op::Phi | Op::Pack | Op::Part) || halves {

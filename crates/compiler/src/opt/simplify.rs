@@ -35,7 +35,7 @@ pub fn for_each_term_value_mut(term: &mut Term, mut f: impl FnMut(&mut Value)) {
     }
 }
 
-/// What an instruction turned out to be.
+/// The simplification of an instruction.
 pub enum Outcome {
     Stays,
     /// `dst` is a copy of this operand.
@@ -111,7 +111,7 @@ pub fn run(f: &mut Function) -> bool {
         for inst in &mut insts {
             pass.rewrite_plain(inst);
         }
-        // A phi that became a copy may stand before others, which must be first for whoever changes the block's edges.
+        // A phi that became a copy may precede others, which must be first for passes that change the block's edges.
         insts.sort_by_key(|i| i.op != Op::Phi);
         pass.f.block_mut(b).insts = insts;
         let mut term = pass.f.block(b).term.clone();
@@ -145,7 +145,7 @@ impl Pass<'_> {
         changed
     }
 
-    /// A constant fills one word of a pack: a wide one goes in word by word.
+    /// A constant fills one word of a pack: a wide one is inserted word by word.
     fn rewrite_pack(&self, inst: &mut Inst) -> bool {
         let mut changed = false;
         let mut at = 0;

@@ -72,12 +72,12 @@ fn what_has_no_counterpart_is_listed_with_its_line() {
         let found = imported.unmapped.iter().find(|unmapped| unmapped.option.starts_with(option));
         found.map(|unmapped| (unmapped.line, unmapped.reason.as_str()))
     };
-    assert_eq!(reason("-no_such_option"), Some((40, "no counterpart here")));
+    assert_eq!(reason("-no_such_option"), Some((40, "no counterpart in warpwatt")));
     assert!(reason("-inter_config_file").is_some_and(|(_, reason)| reason.contains("noc.")));
     assert!(reason("-visualizer_enabled").is_some_and(|(_, reason)| reason.contains("output")));
     assert_eq!(reason("-gpgpu_n_mem"), None);
     assert!(
-        imported.toml.contains("#   line 40: -no_such_option 3: no counterpart here\n"),
+        imported.toml.contains("#   line 40: -no_such_option 3: no counterpart in warpwatt\n"),
         "{}",
         imported.toml
     );

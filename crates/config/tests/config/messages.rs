@@ -44,11 +44,11 @@ fn unknown_keys() {
 fn reasons_that_are_none() {
     let help = "write { value = ..., source = \"...\" }, with `agrees` in place of `source` where the inherited value is the same, or `choice`";
     for (table, at, message) in [
-        ("{ value = 32 }", 9, "has no reason beside its value"),
-        ("{}", 9, "has no reason beside its value"),
+        ("{ value = 32 }", 9, "needs a reason beside its value"),
+        ("{}", 9, "needs a reason beside its value"),
         ("{ value = 32, reason = \"x\" }", 23, "has a field `reason`"),
         ("{ choice = \"x\", source = \"x\" }", 25, "has two reasons"),
-        ("{ value = 32, source = \" \" }", 32, "has a `source` that is no line of text"),
+        ("{ value = 32, source = \" \" }", 32, "has a `source` that is not one line of text"),
     ] {
         let said = about(&format!("[sm]\nwarps = {table}\n"));
         assert_eq!(said, format!("my.toml:2:{at}: `sm.warps` {message}; {help}\n"), "{table}");
@@ -110,7 +110,7 @@ fn files_that_are_none() {
     assert!(about("[sm]\nwarps = 1\nwarps = 2\n").starts_with("my.toml:3:1: duplicate key"));
     assert_eq!(
         about("[sm]\nfetch = 3\n"),
-        "my.toml:2:1: `sm.fetch` is a section of parameters, not one; begin it with a line `[sm.fetch]`, followed by its parameters\n"
+        "my.toml:2:1: `sm.fetch` is a section of parameters, not a parameter; begin it with a line `[sm.fetch]`, followed by its parameters\n"
     );
     assert_eq!(
         setting("sm.scheduler"),
@@ -130,15 +130,12 @@ fn headers() {
     );
     assert_eq!(
         about("inherits = 480\n"),
-        "my.toml:1:12: `inherits` has to be a text in quotes, not 480; write inherits = \"gtx480\"\n"
+        "my.toml:1:12: `inherits` must be a string in quotes, not 480; write inherits = \"gtx480\"\n"
     );
-    assert_eq!(
-        about("name = \"\"\n"),
-        "my.toml:1:8: `name` is empty; write name = \"some words\" on one line\n"
-    );
+    assert_eq!(about("name = \"\"\n"), "my.toml:1:8: `name` is empty; write name = \"text\" on one line\n");
     assert_eq!(
         about("description = \"a\\nb\"\n"),
-        "my.toml:1:15: `description` has more than one line; write description = \"some words\" on one line\n"
+        "my.toml:1:15: `description` has more than one line; write description = \"text\" on one line\n"
     );
     let errors = GpuFile::preset("gtx48").expect_err("no preset");
     assert_eq!(errors[0].to_string(), "there is no GPU `gtx48`; did you mean `gtx480`?");
@@ -192,7 +189,7 @@ fn every_rule_names_its_keys_and_what_to_do() {
     for (settings, said) in [
         (
             &["sm.warps=1"][..],
-            "`sm.schedulers` is 2, but `sm.warps` only 1; each scheduler needs a warp of its own: raise sm.warps or lower sm.schedulers",
+            "`sm.schedulers` is 2, but `sm.warps` only 1; each scheduler needs at least one warp: raise sm.warps or lower sm.schedulers",
         ),
         (
             &["sm.threads=100"],
@@ -200,11 +197,11 @@ fn every_rule_names_its_keys_and_what_to_do() {
         ),
         (
             &["sm.register_unit=100"],
-            "`sm.register_unit` is 100, which does not serve the 32 lanes of a warp alike; use a multiple of 32",
+            "`sm.register_unit` is 100, which is not a multiple of the 32 lanes of a warp; use a multiple of 32",
         ),
         (
             &["sm.fetch.buffer=1"],
-            "`sm.fetch.width` brings 2 instructions into a `sm.fetch.buffer` of 1; raise sm.fetch.buffer or lower sm.fetch.width",
+            "`sm.fetch.width` of 2 instructions does not fit into an `sm.fetch.buffer` of 1; raise sm.fetch.buffer or lower sm.fetch.width",
         ),
         (
             &["sm.shared.bytes=8192", "sm.onchip_bytes=8192"],
@@ -235,7 +232,7 @@ fn every_rule_names_its_keys_and_what_to_do() {
         ),
         (
             &["dram.t_refi=138"],
-            "`dram.t_refi` is 138, which leaves no time for an access beside a refresh (`dram.t_rfc`) of 96; use more than 138 for \
+            "`dram.t_refi` is 138, which leaves no time for accesses between refreshes (`dram.t_rfc`) of 96; use more than 138 for \
              dram.t_refi, or a shorter dram.t_rfc",
         ),
         (&["clock.core_mhz=100", "clock.noc_mhz=1600"], ""),

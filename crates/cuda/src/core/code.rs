@@ -25,7 +25,7 @@ codes! {
     /// `CUDA_ERROR_NOT_INITIALIZED`, `cudaErrorInitializationError`.
     NOT_INITIALIZED = 3,
     DEINITIALIZED = 4,
-    /// Of the runtime API alone; the driver API says [`Code::INVALID_VALUE`].
+    /// Of the runtime API alone; the driver API returns [`Code::INVALID_VALUE`].
     INVALID_CONFIGURATION = 9,
     INVALID_PITCH = 12,
     INVALID_SYMBOL = 13,

@@ -154,11 +154,11 @@ static ROWS: &[Row] = rows! {
     805 c"cudaErrorMpsConnectionFailed" c"CUDA_ERROR_MPS_CONNECTION_FAILED" c"no connection to the MPS server";
     806 c"cudaErrorMpsRpcFailure" c"CUDA_ERROR_MPS_RPC_FAILURE" c"call to the MPS server failed";
     807 c"cudaErrorMpsServerNotReady" c"CUDA_ERROR_MPS_SERVER_NOT_READY" c"MPS server is not ready";
-    808 c"cudaErrorMpsMaxClientsReached" c"CUDA_ERROR_MPS_MAX_CLIENTS_REACHED" c"MPS server has no room for clients";
+    808 c"cudaErrorMpsMaxClientsReached" c"CUDA_ERROR_MPS_MAX_CLIENTS_REACHED" c"MPS server has too many clients";
     809 c"cudaErrorMpsMaxConnectionsReached" c"CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED"
-        c"MPS server has no room for connections";
+        c"MPS server has too many connections";
     810 c"cudaErrorMpsClientTerminated" c"CUDA_ERROR_MPS_CLIENT_TERMINATED" c"MPS server ended this client";
-    811 c"cudaErrorCdpNotSupported" c"CUDA_ERROR_CDP_NOT_SUPPORTED" c"kernels that launch kernels are not supported";
+    811 c"cudaErrorCdpNotSupported" c"CUDA_ERROR_CDP_NOT_SUPPORTED" c"dynamic parallelism is not supported";
     812 c"cudaErrorCdpVersionMismatch" c"CUDA_ERROR_CDP_VERSION_MISMATCH" c"versions of nested launches do not mix";
     900 c"cudaErrorStreamCaptureUnsupported" c"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"
         c"operation not permitted when stream is capturing";
@@ -207,7 +207,7 @@ impl Code {
         row(self.0)?.driver
     }
 
-    /// What the code says; `None` for a number that neither API has.
+    /// The description of the code; `None` for a number that neither API has.
     pub fn sentence(self) -> Option<&'static CStr> {
         row(self.0).map(|row| row.sentence)
     }
@@ -225,7 +225,7 @@ mod tests {
         }
         assert_eq!(Code::INVALID_HANDLE.runtime_name(), Some(c"cudaErrorInvalidResourceHandle"));
         assert_eq!(Code::INVALID_HANDLE.driver_name(), Some(c"CUDA_ERROR_INVALID_HANDLE"));
-        assert_eq!(Code::INVALID_CONFIGURATION.driver_name(), None, "the driver API has no such code");
+        assert_eq!(Code::INVALID_CONFIGURATION.driver_name(), None, "every code exists in the driver API");
         assert_eq!(Code(12345).sentence(), None);
     }
 }

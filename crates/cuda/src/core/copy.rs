@@ -58,7 +58,7 @@ impl Copy {
     }
 }
 
-/// What the program says about the two ends (`cudaMemcpyKind`).
+/// The kinds of the two ends given by the program (`cudaMemcpyKind`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     HostToHost,

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::core::code::{Code, Result};
 
-/// What a handle stands for; part of its number.
+/// Kind of object that a handle refers to; part of its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum HandleKind {
@@ -73,7 +73,7 @@ impl<T> Table<T> {
         self.items.iter().map(|(&handle, item)| (handle, item))
     }
 
-    /// Forgets all for which `keep` says no.
+    /// Removes all for which `keep` returns false.
     pub fn retain(&mut self, mut keep: impl FnMut(u64, &mut T) -> bool) {
         self.items.retain(|&handle, item| keep(handle, item));
     }

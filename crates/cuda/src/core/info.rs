@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the device says of itself: limits from its configuration, the rest as hardware of the reported capability has it.
+//! Properties that the device reports: limits from its configuration, the rest as hardware of the reported capability has it.
 
 use crate::core::state::Core;
 

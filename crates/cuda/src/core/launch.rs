@@ -88,7 +88,7 @@ impl Core {
         self.submit(stream, Command::Launch(launch))
     }
 
-    /// Refuses what cannot run on this device, and says why, once for each kernel and reason.
+    /// Rejects launches that cannot run on this device, with a message once for each kernel and reason.
     pub fn check_launch(&mut self, launch: &Launch) -> Result<()> {
         let Some((code, why)) = self.refusal(launch)? else { return Ok(()) };
         static SAID: Mutex<BTreeSet<(u64, i32)>> = Mutex::new(BTreeSet::new());
@@ -118,9 +118,8 @@ impl Core {
         if beyond(launch.block, limits.block) || threads > u64::from(limits.threads_per_block) {
             let (block, most) = (extent(launch.block), limits.threads_per_block);
             let sides = extent(limits.block);
-            let why = format!(
-                "its block has {block} threads; a block can have {most}, and {sides} along its sides"
-            );
+            let why =
+                format!("its block has {block} threads; the maximum is {most}, and {sides} by dimension");
             return Ok(Some((Code::INVALID_CONFIGURATION, why)));
         }
         if launch.shared > shared {
@@ -133,7 +132,7 @@ impl Core {
         let attributes = self.attributes(launch.function)?;
         if threads > u64::from(attributes.max_threads) {
             let most = attributes.max_threads;
-            let why = format!("its block has {threads} threads; its launch bounds allow {most}");
+            let why = format!("its block has {threads} threads, but its launch bounds allow {most}");
             return Ok(Some((Code::INVALID_VALUE, why)));
         }
         if launch.cooperative {
@@ -141,8 +140,9 @@ impl Core {
             let resident = u64::from(self.occupancy(launch.function, threads as u32, launch.shared)?);
             let room = resident * u64::from(limits.sms);
             if blocks > room {
-                let why =
-                    format!("a cooperative grid of {blocks} blocks cannot be there at once; {room} can");
+                let why = format!(
+                    "a cooperative grid of {blocks} blocks cannot be resident at once; the maximum is {room}"
+                );
                 return Ok(Some((Code::COOPERATIVE_LAUNCH_TOO_LARGE, why)));
             }
         }

@@ -142,7 +142,7 @@ pub struct Mipmap {
     pub extent: [u64; 3],
     pub flags: u32,
     pub owned: u64,
-    /// Handles of its levels' arrays, once asked for.
+    /// Handles of its levels' arrays, once requested.
     pub levels: Vec<Option<u64>>,
 }
 
@@ -199,7 +199,7 @@ impl Core {
         Ok(base)
     }
 
-    /// Takes rows of `width` bytes, and tells how far apart they start.
+    /// Allocates rows of `width` bytes, and returns their pitch.
     pub fn alloc_pitched(&mut self, width: u64, rows: u64) -> Result<(u64, u64)> {
         let pitch = width.checked_next_multiple_of(PITCH_ALIGNMENT).ok_or(Code::OUT_OF_MEMORY)?;
         let bytes = pitch.checked_mul(rows).ok_or(Code::OUT_OF_MEMORY)?;
@@ -227,7 +227,7 @@ impl Core {
         }
         match self.pointed(at) {
             Pointed::Block(block) if block.base == at => {
-                "the block was allocated by another function than this one frees".to_owned()
+                "the block was allocated by a function that does not match this one".to_owned()
             }
             Pointed::Block(block) => {
                 format!("{at:#x} is {} bytes into a block, not its start", at - block.base)
@@ -259,7 +259,7 @@ impl Core {
         self.free(at, |_| true)
     }
 
-    /// Memory that is given in stream order. It is there at once: only when it may be given again matters.
+    /// Memory that is given in stream order. It is available immediately: the order matters only for its reuse.
     pub fn alloc_async(&mut self, bytes: u64, pool: u64) -> Result<u64> {
         self.pools.table.get(pool)?;
         let base = self.alloc(bytes, MemoryKind::Pool { pool })?;

@@ -13,7 +13,7 @@ use crate::fatbin;
 /// A loaded module.
 pub struct Loaded {
     pub id: ModuleId,
-    /// Handles of its functions that were asked for, by name.
+    /// Handles of its requested functions, by name.
     functions: FxHashMap<String, u64>,
     /// It was loaded without a context, as a library, and outlives a reset.
     library: bool,
@@ -30,7 +30,7 @@ pub struct Function {
     pub name: Arc<str>,
     /// Offset and size of each parameter.
     pub params: Arc<[(u32, u32)]>,
-    /// What was asked for with `MAX_DYNAMIC_SHARED_SIZE_BYTES`; 0 if nothing was.
+    /// The requested `MAX_DYNAMIC_SHARED_SIZE_BYTES`; 0 if none.
     pub dynamic_shared: u32,
     /// A preference that is remembered and changes nothing.
     pub carveout: i32,
@@ -43,7 +43,7 @@ impl Core {
     /// Loads what lies at a pointer: PTX text, a fat binary, or machine code, which is refused.
     ///
     /// # Safety
-    /// The image is whole, as CUDA demands too: headers tell sizes, a text ends with 0.
+    /// The image is whole, as CUDA demands too: headers give sizes, a text ends with 0.
     pub unsafe fn load_pointer(&mut self, name: &str, image: *const u8) -> Result<u64> {
         if image.is_null() {
             return Err(Code::INVALID_VALUE);

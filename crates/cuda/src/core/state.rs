@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The device of this process: made at the first call, one caller at a time, gone with the process.
+//! The device of this process: created at the first call, used by one caller at a time, destroyed with the process.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -79,7 +79,7 @@ pub fn with_faulted<R>(call: impl FnOnce(&mut Core) -> Result<R>) -> Result<R> {
         static SAID: AtomicBool = AtomicBool::new(false);
         if !SAID.swap(true, Ordering::Relaxed) {
             say(
-                "this process was forked after CUDA was initialised, and has no device; fork first, or start a new program",
+                "this process was forked after CUDA was initialised and has no device; fork before that, or start a new program",
             );
         }
         return Err(Code::NOT_INITIALIZED);
@@ -168,7 +168,7 @@ pub fn sentence(code: Code) -> Option<&'static CStr> {
     refusal.filter(|_| code == Code::INVALID_PTX).or_else(|| code.sentence())
 }
 
-/// An API function answers with an error: says so once for each function and code.
+/// An API function returns an error: reported once for each function and code.
 pub fn complain(function: &str, code: Code) {
     static SAID: Mutex<BTreeSet<(String, i32)>> = Mutex::new(BTreeSet::new());
     let reason = REASON.try_with(Cell::take).ok().flatten();
@@ -183,7 +183,7 @@ pub fn complain(function: &str, code: Code) {
     }
     let sentence = code.sentence().map_or("unknown error".into(), |text| text.to_string_lossy());
     let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
-    say(&format!("{function} answers {} ({sentence}){reason}", code.0));
+    say(&format!("{function} returns {} ({sentence}){reason}", code.0));
 }
 
 fn lock() -> MutexGuard<'static, Option<Core>> {
@@ -206,7 +206,7 @@ impl Core {
             Code::of(&error)
         })?;
         if !device.identity() {
-            say("the addresses of device memory are taken in this process; \
+            say("the addresses of device memory are already in use in this process; \
                  run the program without memory limits on address space and without sanitizers");
             return Err(Code::OUT_OF_MEMORY);
         }
@@ -279,7 +279,7 @@ impl Core {
         }
     }
 
-    /// Turns a device's error into its code, and says on stderr what the code cannot.
+    /// Converts a device's error to its code, and prints the details on stderr.
     pub fn settle<T>(&mut self, result: std::result::Result<T, Error>) -> Result<T> {
         let error = match result {
             Ok(value) => return Ok(value),
@@ -288,7 +288,7 @@ impl Core {
         let code = Code::of(&error);
         match error.class() {
             Class::BadInput => {
-                // The program gets a code that says it all, but for what only we can say.
+                // The code is sufficient for the program, except for details that only the simulator has.
                 if matches!(error, Error::Ptx(_) | Error::Launch { .. } | Error::OutOfMemory(_)) {
                     say(&error.to_string());
                 }
@@ -383,7 +383,7 @@ fn watch(wish: &Wish) {
             continue;
         };
         let Some(core) = slot.as_mut() else { continue };
-        if core.process.asked_to_stop() {
+        if core.process.stop_requested() {
             let error = Error::Interrupted { kernel: "the program".to_owned() };
             let _: Result<()> = core.settle(Err(error));
         }

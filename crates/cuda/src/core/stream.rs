@@ -34,7 +34,7 @@ pub struct EventState {
 pub const NON_BLOCKING: u32 = 1;
 pub const DISABLE_TIMING: u32 = 2;
 
-/// The default streams of threads, made when a thread first asks for its own.
+/// The default streams of threads, created when a thread first uses its own.
 #[derive(Default)]
 pub struct ThreadStreams(FxHashMap<ThreadId, Stream>);
 

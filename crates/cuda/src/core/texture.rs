@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Texture and surface objects, and the references that modules declare (CUDA C++ Programming Guide, "Texture and Surface Memory").
 //!
-//! What a program said of an object is kept beside the device's image of it, since both APIs give it back on request.
+//! What a program said of an object is kept beside the device's image of it, since both APIs return it on request.
 
 use rustc_hash::FxHashMap;
 use warpwatt_runtime::Until;
@@ -70,7 +70,7 @@ pub struct Reference {
     pub surface: bool,
     pub resource: Option<Resource>,
     pub reading: Reading,
-    /// What texels are read as, where the program said so.
+    /// The type that texels are read as, if the program specified one.
     pub format: Option<Format>,
 }
 

@@ -50,7 +50,7 @@ impl Worker {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub fn message(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
@@ -67,6 +67,6 @@ mod tests {
         worker.run(|| sum += 5).unwrap();
         assert_eq!(sum, 5);
         assert_eq!(worker.run(|| -> i32 { panic!("oh {}", 1) }), Err("oh 1".to_owned()));
-        assert_eq!(worker.run(|| 3), Ok(3), "the worker lives on");
+        assert_eq!(worker.run(|| 3), Ok(3), "the worker thread is alive");
     }
 }

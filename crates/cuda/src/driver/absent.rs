@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Functions that exist and are not done: they say so once each, and answer `CUDA_ERROR_NOT_SUPPORTED`. Sharing between processes
+//! Functions that are not implemented: each reports that once, and returns `CUDA_ERROR_NOT_SUPPORTED`. Sharing between processes
 //! and devices, virtual memory management, graphics, external memory, green contexts, tensor maps, core dumps; waits for values in
 //! memory; and functions of CUDA 3.1 and before whose pointers had 32 bits.
 
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::core::Code;
 use crate::core::state::say;
 
-/// Arguments are not looked at, so none are declared: C's calling conventions leave them to the caller.
+/// Arguments are ignored, so none are declared: C's calling conventions leave them to the caller.
 macro_rules! absent {
     ($($name:ident)*) => {$(
         #[unsafe(no_mangle)]

@@ -87,7 +87,7 @@ fn operations(stream: u64, count: u32, list: In<MemOp>) -> Result<()> {
         match operation.operation {
             WRITE_32 => fill::write(stream, at, &[value as u32])?,
             WRITE_64 => fill::write(stream, at, &[value as u32, (value >> 32) as u32])?,
-            // What comes later in a stream sees all that came before.
+            // Later work in a stream sees all earlier work.
             _ => (),
         }
     }

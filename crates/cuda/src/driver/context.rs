@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contexts. There is one device, and whatever contexts a program makes share it; what they have of their own is a life, flags, and
-//! the stack of each thread. With the last one goes everything that was made on the device.
+//! the stack of each thread. Destroying the last one frees everything that was created on the device.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
@@ -113,7 +113,7 @@ pub fn enter_primary() -> Result<()> {
     }
     let mut contexts = contexts();
     if current == 0 || current == contexts.primary {
-        // After a reset it lives again.
+        // It is recreated after a reset.
         contexts.by_runtime = true;
         set_current(contexts.primary);
     }

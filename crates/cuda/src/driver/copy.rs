@@ -34,7 +34,7 @@ fn array(handle: u64, offset: usize) -> Plane {
     Plane::array(handle, offset as u64, 0, 0)
 }
 
-/// What a structure says about a copy.
+/// A copy as described by a structure.
 pub(crate) fn describe(c: &Memcpy3d) -> Result<(Copy, Direction)> {
     if c.src_lod != 0 || c.dst_lod != 0 {
         return Err(Code::INVALID_VALUE);
@@ -67,7 +67,7 @@ pub(crate) fn describe(c: &Memcpy3d) -> Result<(Copy, Direction)> {
     Ok((Copy { to, from, extent: [c.width, c.height, c.depth] }, direction))
 }
 
-/// The structure that describes a copy, for programs that ask what a node does.
+/// The structure that describes a copy, for queries of nodes.
 pub(crate) fn structure(copy: &Copy) -> Memcpy3d {
     let ends = |plane: &Plane| match plane.at {
         CopyMemory::Linear(at) => (UNIFIED, at, 0),

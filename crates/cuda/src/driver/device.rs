@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The one device, and what it says of itself.
+//! The one device and its properties.
 
 use std::ffi::c_char;
 

@@ -23,7 +23,7 @@ pub(crate) fn initialize() -> Result<()> {
     Ok(())
 }
 
-/// Almost every function wants to be called after `cuInit`.
+/// Almost every function must be called after `cuInit`.
 pub(crate) fn check_initialized() -> Result<()> {
     if INITIALIZED.load(Ordering::Acquire) { Ok(()) } else { Err(Code::NOT_INITIALIZED) }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Events. Their times are the device's.
 
-use warpwatt_runtime::Until;
+use warpwatt_runtime::{Stream, Until};
 
 use crate::core::graph::Work;
 use crate::core::launch::Command;
@@ -17,7 +17,14 @@ fn check_free(core: &Core, event: u64) -> Result<()> {
     if core.graphs.holds_event(event) { Err(Code::CAPTURED_EVENT) } else { Ok(()) }
 }
 
-fn record(event: u64, stream: u64, flags: u32) -> Result<()> {
+/// A command about an event: with `EXTERNAL`, a node of the graph that the stream is captured into; otherwise `plain`, which gets the stream.
+fn ordered(
+    event: u64,
+    stream: u64,
+    flags: u32,
+    command: Command,
+    plain: impl FnOnce(&mut Core, Stream) -> Result<()>,
+) -> Result<()> {
     if flags & !EXTERNAL != 0 {
         return Err(Code::INVALID_VALUE);
     }
@@ -25,11 +32,15 @@ fn record(event: u64, stream: u64, flags: u32) -> Result<()> {
         let stream = core.stream(stream, false)?;
         core.events.get(event)?;
         match (flags == EXTERNAL, core.graphs.captures(stream)) {
-            (true, true) => core.capture_work(stream, Work::Do(Command::Record(event))),
+            (true, true) => core.capture_work(stream, Work::Do(command)),
             (true, false) => Err(Code::INVALID_VALUE),
-            (false, _) => core.record(event, stream),
+            (false, _) => plain(core, stream),
         }
     })
+}
+
+fn record(event: u64, stream: u64, flags: u32) -> Result<()> {
+    ordered(event, stream, flags, Command::Record(event), |core, stream| core.record(event, stream))
 }
 
 fn elapsed(milliseconds: Out<f32>, from: u64, to: u64) -> Result<()> {
@@ -62,7 +73,7 @@ api! {
     fn cuEventQuery(event: u64) {
         with_handle(|core| {
             check_free(core, event)?;
-            // Whoever asks wants it to happen: the work runs, and is done.
+            // A query runs the work, which is then complete.
             let event = core.events.get(event)?.event;
             core.finish(Until::Event(event))
         })
@@ -80,17 +91,6 @@ api! {
     }
 
     fn cuStreamWaitEvent [cuStreamWaitEvent_ptsz: stream] (stream: u64, event: u64, flags: u32) {
-        if flags & !EXTERNAL != 0 {
-            return Err(Code::INVALID_VALUE);
-        }
-        with_stream(stream, |core| {
-            let stream = core.stream(stream, false)?;
-            core.events.get(event)?;
-            match (flags == EXTERNAL, core.graphs.captures(stream)) {
-                (true, true) => core.capture_work(stream, Work::Do(Command::Wait(event))),
-                (true, false) => Err(Code::INVALID_VALUE),
-                (false, _) => core.wait_event(stream, event),
-            }
-        })
+        ordered(event, stream, flags, Command::Wait(event), |core, stream| core.wait_event(stream, event))
     }
 }

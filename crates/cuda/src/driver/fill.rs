@@ -19,7 +19,7 @@ fn line(width: usize) -> Rows {
     Rows { pitch: 0, width, height: 1 }
 }
 
-/// `wait`: as the functions without `Async` do, where the host could see the memory without asking.
+/// `wait`: as the functions without `Async` do, where the host could access the memory without synchronising.
 fn fill(stream: u64, at: u64, value: u32, element: u8, rows: Rows, wait: bool) -> Result<()> {
     let bytes = rows.width.checked_mul(element.into()).ok_or(Code::INVALID_VALUE)?;
     let pitch = if rows.height == 1 { bytes } else { rows.pitch };

@@ -50,7 +50,7 @@ pub(crate) fn kernel(core: &mut Core, node: &KernelNode) -> Result<Work> {
     Ok(Work::Do(Command::Launch(launch)))
 }
 
-/// A launch with its arguments one by one, since programs may ask for them so.
+/// A launch with its separate arguments, since programs may query these.
 fn unpacked(core: &Core, mut launch: Launch) -> Result<Launch> {
     if let Some(block) = launch.args.block() {
         let mut args = warpwatt_runtime::Args::new();

@@ -66,7 +66,7 @@ pub(crate) fn driver_code(code: Code) -> Code {
     if code == Code::INVALID_CONFIGURATION { Code::INVALID_VALUE } else { code }
 }
 
-/// What attributes of a launch ask for.
+/// The attributes of a launch.
 #[derive(Default)]
 struct Asked {
     cooperative: bool,

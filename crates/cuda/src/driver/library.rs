@@ -101,7 +101,7 @@ api! {
         function.check()?;
         name.get()?;
         with(|core| core.modules.get(library).map(|_| ()))?;
-        // The device attribute says that there are none.
+        // The device attribute reports that there are none.
         Err(Code::NOT_FOUND)
     }
 

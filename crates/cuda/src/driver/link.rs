@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The linker: several PTX texts become one. What it gives out is PTX again, which the module loader takes.
+//! The linker: several PTX texts become one. Its result is PTX, for the module loader.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -41,7 +41,7 @@ fn links() -> Links {
     Links(LINKS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Says what is wrong, here and where the program wants to read it.
+/// Reports a problem on stderr and in the program's log buffer.
 fn refuse(options: &JitOptions, text: &str, code: Code) -> Code {
     say(text);
     options.report::<()>(&Err(code), text);
@@ -63,14 +63,13 @@ fn add(state: u64, kind: u32, image: &[u8], name: &str) -> Result<()> {
         return Ok(());
     }
     if image.starts_with(b"!<arch>") {
-        let text =
-            format!("{name}: archives cannot be linked; give the linker the PTX of what is needed from it");
+        let text = format!("{name}: archives cannot be linked; give the linker the PTX of its members");
         return Err(refuse(&link.options, &text, Code::INVALID_IMAGE));
     }
     let text = match kind {
         PTX => String::from_utf8_lossy(image).trim_end_matches('\0').to_owned(),
         CUBIN => {
-            let text = format!("{name}: machine code cannot be linked; give the linker PTX");
+            let text = format!("{name}: machine code cannot be linked; give the linker PTX instead");
             return Err(refuse(&link.options, &text, Code::NO_BINARY_FOR_GPU));
         }
         _ => {

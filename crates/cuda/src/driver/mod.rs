@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The CUDA driver API (`libcuda.so.1`): every function of `cuda.h`, under every name that programs of CUDA 11 to 13 ask for.
+//! The CUDA driver API (`libcuda.so.1`): every function of `cuda.h`, under every name that programs of CUDA 11 to 13 use.
 //!
 //! A function here checks what it was given, translates it, calls [`crate::core`], and translates the answer back. [`api!`]
 //! declares it together with its twin for the per-thread default stream (`_ptsz`, `_ptds`); `names` maps the names and versions
-//! that `cuGetProcAddress` is asked for to functions; `absent` has what we do not do.
+//! requested from `cuGetProcAddress` to functions; `absent` has what is not implemented.
 //! NVIDIA describes the functions in the CUDA Driver API reference manual.
 
 #![allow(non_snake_case)]
@@ -89,7 +89,7 @@ impl<T> Out<T> {
         Ok(())
     }
 
-    /// For answers that the caller need not want.
+    /// For results whose pointer may be null.
     pub fn put_if(self, value: T) {
         if !self.0.is_null() {
             // SAFETY: not null, and the caller of the API vouches for the rest.
@@ -114,7 +114,7 @@ impl<T> Out<T> {
     }
 }
 
-/// What a function is told by pointer.
+/// Parameters that are passed by pointer.
 #[repr(transparent)]
 pub struct In<T>(*const T);
 
@@ -214,7 +214,7 @@ impl Text {
     }
 }
 
-/// A text that C programs may keep for ever. Each text is kept once.
+/// A text with static lifetime, for C programs. Each text is stored once.
 pub fn lasting(text: &str) -> u64 {
     use std::collections::BTreeMap;
     use std::ffi::CString;

@@ -34,7 +34,7 @@ impl JitOptions {
         Some((place, value))
     }
 
-    /// Registers that a thread may have at most, if that was asked for.
+    /// Maximum number of registers of a thread, if given.
     pub fn max_registers(&self) -> Option<u32> {
         self.value(MAX_REGISTERS).map(|(_, most)| most as u32).filter(|&most| most > 0)
     }
@@ -43,7 +43,7 @@ impl JitOptions {
         self.values.address() + 8 * place as u64
     }
 
-    /// Tells the caller what there was to say: problems, or nothing.
+    /// Returns the log to the caller: problems, or nothing.
     pub fn report<T>(&self, result: &Result<T>, log: &str) {
         let (errors, notes) = if result.is_err() { (log, "") } else { ("", log) };
         self.write(INFO_LOG, INFO_LOG_SIZE, notes);
@@ -87,7 +87,7 @@ pub(crate) fn load(core: &mut Core, image: In<u8>) -> Result<u64> {
     unsafe { core.load_pointer(&name(), image.address() as *const u8) }
 }
 
-/// Loads an image, and leaves what there is to say where the options want it.
+/// Loads an image, and writes the log to the buffers given in the options.
 pub(crate) fn load_with(
     core: &mut Core,
     options: &JitOptions,

@@ -54,7 +54,7 @@ pub enum Lookup {
     Found(u64),
     /// There is no such function.
     Unknown,
-    /// It came after the version that was asked for.
+    /// It is newer than the requested version.
     TooOld,
 }
 

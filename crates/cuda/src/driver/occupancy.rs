@@ -33,7 +33,7 @@ fn best(function: u64, shared: impl Fn(u32) -> u64, limit: i32) -> Result<(i32, 
     let (mut threads, mut best, mut answer) = (most.next_multiple_of(WARP), 0, (0, 0));
     while threads > 0 && best < limits.threads_per_sm {
         let block = threads.min(most);
-        // The program's function is called while nobody holds the device.
+        // The program's function is called while the device is not locked.
         let dynamic = shared(block);
         let count = with(|core| blocks(core, function, block, dynamic))?;
         if count * block > best {

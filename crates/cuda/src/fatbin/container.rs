@@ -156,13 +156,13 @@ impl Header {
         let packed = slice(stored, 0, u64::from(self.compressed), "a compressed payload")?;
         let failed = |why: String| FatbinError::Compression { at, method, why };
         if self.expanded > LARGEST {
-            return Err(failed(format!("it would be {} bytes large", self.expanded)));
+            return Err(failed(format!("its size would be {} bytes", self.expanded)));
         }
         let expanded = self.expanded as usize;
         let payload = if method == "LZ4" {
             // No byte of LZ4 stands for more than 255: room is made for what can be there.
             if expanded > packed.len().saturating_mul(255) + 64 {
-                return Err(failed(format!("{} bytes cannot become {expanded}", packed.len())));
+                return Err(failed(format!("{} bytes cannot expand to {expanded}", packed.len())));
             }
             lz4_flex::block::decompress(packed, expanded).map_err(|error| failed(error.to_string()))?
         } else {

@@ -44,13 +44,13 @@ pub enum FatbinError {
     Unknown(Vec<u8>),
     #[error("the image pointer is null")]
     Null,
-    #[error("the fat binary is cut off: {what} at byte {at} needs {needs} bytes, {left} are left")]
+    #[error("the fat binary is truncated: {what} at byte {at} needs {needs} bytes, {left} are left")]
     Truncated { what: &'static str, at: usize, needs: u64, left: u64 },
     #[error("the fat binary is damaged: {what} at byte {at}")]
     Damaged { what: &'static str, at: usize },
     #[error("the fat binary has an entry at byte {at} that cannot be decompressed ({method}): {why}")]
     Compression { at: usize, method: &'static str, why: String },
-    #[error("the wrapper of the fat binary has version {0}; 1 and 2 are known")]
+    #[error("the wrapper of the fat binary has version {0}; versions 1 and 2 are supported")]
     Wrapper(u32),
 }
 

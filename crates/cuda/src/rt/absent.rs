@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names of the runtime API that we do not do: graphics, other processes, semaphores from outside, parts of a device, conditional
-//! nodes. Each one exists, since programs may import it without calling it, and says once what it answers.
+//! nodes. Each one exists, since programs may import it without calling it, and reports once that it is not supported.
 
 use crate::rt::api::unsupported;
 

@@ -38,7 +38,7 @@ pub fn last_error(forget: bool) -> Code {
     if forget { LAST.replace(Code::SUCCESS) } else { LAST.get() }
 }
 
-/// Answers for a function that we do not have, and says so once.
+/// Return value of a function that is not implemented, reported once.
 pub fn missing(name: &str, said: &std::sync::atomic::AtomicBool) -> i32 {
     if !said.swap(true, std::sync::atomic::Ordering::Relaxed) {
         say(&format!("{name} is not supported and returns cudaErrorNotSupported (801)"));
@@ -85,7 +85,7 @@ macro_rules! symbol {
 }
 
 /// Functions that return an error code. `fn name | name_ptsz [per_thread] (…)` declares the twin for programs whose default streams are per thread;
-/// the body is compiled for both and is told which it is.
+/// the body is compiled for both and gets the version as a parameter.
 ///
 /// A body that uses what the program passes is written `unsafe { … }`. Its caller is a C program, which has to keep what CUDA documents of the function's
 /// pointers (null or valid, lists as long as the count beside them), handles and callbacks, as for NVIDIA's library.
@@ -152,7 +152,7 @@ macro_rules! unsupported {
 
 pub(crate) use {runtime, symbol, unsupported};
 
-/// Writes an answer where the program wants it.
+/// Writes a result through the program's pointer.
 ///
 /// # Safety
 /// `place` is null or can be written.
@@ -177,7 +177,7 @@ pub unsafe fn get<T: Copy>(place: *const T) -> Result<T> {
     Ok(unsafe { place.read_unaligned() })
 }
 
-/// The elements that a pointer and a count stand for.
+/// The elements given by a pointer and a count.
 ///
 /// # Safety
 /// `place` is null or holds `count` elements.

@@ -64,7 +64,7 @@ fn box_of(core: &Core, op: &BatchOp) -> Result<Copy> {
     Ok(Copy { to: plane(&op.dst)?, from: plane(&op.src)?, extent })
 }
 
-/// Up to 12, where the first copy that was refused is told.
+/// Up to 12, where the first copy that was rejected is returned.
 unsafe fn none_failed(place: *mut usize) -> Result<()> {
     match place.is_null() {
         true => Ok(()),

@@ -66,11 +66,11 @@ unsafe fn entry_point(
         unsafe { put(status, found as i32)? };
     }
     pass(answer)?;
-    // A name that is not there is told by the status, where the caller has room for one.
+    // A missing name is reported by the status, if the caller passes one.
     if found != 0 && status.is_null() { Err(Code::NOT_FOUND) } else { Ok(()) }
 }
 
-/// With per-thread default streams, unless the caller says which.
+/// With per-thread default streams, unless the caller chooses.
 fn entry_flags(flags: u64, per_thread: bool) -> u64 {
     if per_thread && flags == 0 { 2 } else { flags }
 }
@@ -240,7 +240,7 @@ runtime! {
         set_cache_config(config)
     }
 
-    // Shared memory has banks of four bytes, whatever is asked for.
+    // Shared memory has banks of four bytes, regardless of the request.
     all fn cudaDeviceGetSharedMemConfig(place: *mut u32) unsafe {
         put(place, 1)
     }

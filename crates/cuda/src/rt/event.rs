@@ -72,7 +72,7 @@ runtime! {
         reach(event)
     }
 
-    // The answer is always "done": what was asked for is simulated before the question is answered, so that programs that
+    // The result is always "done": the work is simulated before the query returns, so that programs that
     // poll do not wait for ever.
     all fn cudaEventQuery(event: EventHandle) {
         reach(event)

@@ -258,7 +258,7 @@ runtime! {
     }
 
     all fn cudaUserObjectCreate(place: *mut u64, pointer: u64, destroy: Option<HostFn>, references: u32, flags: u32) unsafe {
-        // The one flag says that nobody waits for the destructor, and must be given.
+        // The only flag means that the destructor is not waited for; it is required.
         let destroy = destroy.ok_or(Code::INVALID_VALUE)?;
         if place.is_null() || references == 0 || flags != 1 {
             return Err(Code::INVALID_VALUE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Nodes of graphs: what each kind is made of, and how programs are told.
+//! Nodes of graphs: the parameters of each kind, and queries for them.
 
 use std::ffi::c_void;
 
@@ -88,7 +88,7 @@ pub(super) fn wait(core: &Core, event: EventHandle) -> Result<Work> {
     core.events.get(event).map(|_| Work::Do(Command::Wait(event)))
 }
 
-/// Takes the memory of an allocation node, and tells where it is.
+/// Allocates the memory of an allocation node, and returns its address.
 fn alloc(core: &mut Core, params: &AllocParams) -> Result<(Work, u64)> {
     if params.bytes == 0 || params.pool.alloc_type != 1 || params.pool.location.kind != 1 {
         return Err(Code::INVALID_VALUE);
@@ -210,12 +210,12 @@ unsafe fn tell<T>(
     place: *mut T,
     tell: impl FnOnce(&Core, &Work) -> Option<T>,
 ) -> Result<()> {
-    let told = with(|core| {
+    let value = with(|core| {
         let work = &core.graphs.nodes.get(node)?.work;
         tell(core, work).ok_or(Code::INVALID_VALUE)
     })?;
     // SAFETY: the program's variable; checked for null.
-    unsafe { put(place, told) }
+    unsafe { put(place, value) }
 }
 
 fn kernel_params(core: &Core, node: NodeHandle, work: &Work) -> Option<KernelNodeParams> {
@@ -257,7 +257,7 @@ fn memcpy_params(core: &Core, work: &Work) -> Option<Memcpy3d> {
     let [width, height, depth] = copy.extent.map(|n| n as usize);
     let width = width / texel(&copy.to).or(texel(&copy.from)).unwrap_or(1);
     let extent = Extent { width, height, depth };
-    // The pointers tell the direction.
+    // The direction follows from the pointers.
     Some(Memcpy3d { src_array, src_pos, src_ptr, dst_array, dst_pos, dst_ptr, extent, kind: 4 })
 }
 

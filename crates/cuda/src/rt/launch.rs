@@ -32,9 +32,9 @@ pub struct LaunchParams {
     stream: StreamHandle,
 }
 
-/// What the attributes of a launch ask for, as far as it matters here.
+/// The attributes of a launch that have an effect.
 #[derive(Default)]
-struct Wishes {
+struct Requested {
     cooperative: bool,
     /// Events that are to be recorded when the kernel is done or under way.
     events: Vec<u64>,
@@ -42,12 +42,12 @@ struct Wishes {
 
 /// `cudaLaunchAttributeID`: cooperative 2, cluster dimension 4, programmatic event 7, launch completion event 12. The others are
 /// hints about caches, priority and overlap.
-fn wishes(attributes: &[LaunchAttribute]) -> Result<Wishes> {
-    let mut wishes = Wishes::default();
+fn requested(attributes: &[LaunchAttribute]) -> Result<Requested> {
+    let mut requested = Requested::default();
     for attribute in attributes {
         let first = attribute.value[0];
         match attribute.id {
-            2 => wishes.cooperative = first as u32 != 0,
+            2 => requested.cooperative = first as u32 != 0,
             4 => {
                 let cluster = [first as u32, (first >> 32) as u32, attribute.value[1] as u32];
                 if cluster.iter().any(|&n| n > 1) {
@@ -55,12 +55,12 @@ fn wishes(attributes: &[LaunchAttribute]) -> Result<Wishes> {
                     return Err(Code(912));
                 }
             }
-            7 | 12 => wishes.events.push(first),
+            7 | 12 => requested.events.push(first),
             0 | 1 | 3 | 5 | 6 | 8..=11 | 13..=18 => (),
             _ => return Err(Code::INVALID_VALUE),
         }
     }
-    Ok(wishes)
+    Ok(requested)
 }
 
 pub(super) fn dims(dim: Dim3) -> [u32; 3] {
@@ -119,7 +119,7 @@ runtime! {
         config: *const LaunchConfig, function: u64, args: *const *const c_void,
     ) unsafe {
         let config = get(config)?;
-        let Wishes { cooperative, events } = wishes(&list(config.attributes, config.count as usize)?)?;
+        let Requested { cooperative, events } = requested(&list(config.attributes, config.count as usize)?)?;
         let LaunchConfig { grid, block, shared, stream, .. } = config;
         let request = Request { function, grid, block, shared, stream, per_thread, cooperative };
         launch(&request, args, &events)
@@ -137,11 +137,11 @@ mod tests {
             words[..2].copy_from_slice(&value);
             LaunchAttribute { id, pad: 0, value: words }
         };
-        let seen = wishes(&[attribute(2, [1, 0]), attribute(7, [99, 0]), attribute(6, [1, 0])]).unwrap();
+        let seen = requested(&[attribute(2, [1, 0]), attribute(7, [99, 0]), attribute(6, [1, 0])]).unwrap();
         assert!(seen.cooperative);
         assert_eq!(seen.events, [99]);
-        assert!(wishes(&[attribute(4, [1 | (1 << 32), 1])]).is_ok());
-        assert_eq!(wishes(&[attribute(4, [2 | (1 << 32), 1])]).err(), Some(Code(912)));
-        assert_eq!(wishes(&[attribute(77, [0, 0])]).err(), Some(Code::INVALID_VALUE));
+        assert!(requested(&[attribute(4, [1 | (1 << 32), 1])]).is_ok());
+        assert_eq!(requested(&[attribute(4, [2 | (1 << 32), 1])]).err(), Some(Code(912)));
+        assert_eq!(requested(&[attribute(77, [0, 0])]).err(), Some(Code::INVALID_VALUE));
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Managed memory. It is there for both sides all the time, so advice and prefetches are checked and have no effect.
+//! Managed memory. It is always accessible from both sides, so advice and prefetches are checked and have no effect.
 
 use std::ffi::c_void;
 

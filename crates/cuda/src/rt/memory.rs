@@ -147,7 +147,7 @@ runtime! {
 fn host_block(core: &Core, host: u64) -> Result<u32> {
     match core.pointed(host) {
         Pointed::Block(block) => match block.kind {
-            // What we give is mapped, whether it was asked for or not.
+            // Host memory is always mapped, whether requested or not.
             MemoryKind::Pinned { flags } | MemoryKind::Registered { flags } => Ok(flags | 2),
             _ => Err(Code::INVALID_VALUE),
         },

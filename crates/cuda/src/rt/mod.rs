@@ -3,7 +3,7 @@
 //! for.
 //!
 //! A function here checks what it was given, translates it, calls [`crate::core`], and translates the answer back. `api` is how
-//! functions are declared; `registry` knows what compilers' start-up code registers; `absent` has the names that we do not do.
+//! functions are declared; `registry` knows what compilers' start-up code registers; `absent` has the names that are not implemented.
 //! NVIDIA describes the functions in the CUDA Runtime API reference manual.
 
 // Functions are called what C calls them; what their callers must vouch for is in NVIDIA's manual.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Access from device to device. There is one device, which is no peer of its own.
+//! Access from device to device. There is one device, which is not a peer of itself.
 
 use crate::core::{Code, Result};
 use crate::rt::api::{list, put, runtime};

@@ -109,7 +109,7 @@ plain! {
     }
 
     all fn __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize, stream: StreamHandle) -> u32 {
-        // A thread that is ending has none; the launch then finds nothing to take and says so.
+        // A thread that is ending has none; the launch then fails with an error.
         let _ = CONFIGURATIONS.try_with(|stack| stack.borrow_mut().push((grid, block, shared, stream)));
         0
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a program's start-up code registers: fat binaries, and which host addresses stand for which kernels, variables and
+//! What a program's start-up code registers: fat binaries, and which host addresses refer to which kernels, variables and
 //! texture references in them. Nothing is decoded before it is needed, so that programs with thousands of kernels start at once.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ struct Image {
     at: usize,
     /// Handle of the module, once loaded.
     module: Option<u64>,
-    /// Why it cannot be loaded, now or ever: that is said once, and not at every launch.
+    /// The reason why it cannot be loaded: reported once, not at every launch.
     refused: Option<Code>,
 }
 
@@ -27,7 +27,7 @@ struct Image {
 struct Entry {
     unit: Unit,
     name: Arc<str>,
-    /// Handle of the function, once asked for.
+    /// Handle of the function, once requested.
     function: u64,
 }
 
@@ -156,7 +156,7 @@ pub fn module(core: &mut Core, unit: Unit) -> Result<u64> {
     Ok(module)
 }
 
-/// The function that a host address stands for, or that is itself the handle of one.
+/// The function that a host address refers to, or whose handle it is.
 pub fn function(core: &mut Core, host: u64) -> Result<u64> {
     let entry = registry(|registry| registry.kernels.get(&host).cloned());
     let Some(entry) = entry else {
@@ -183,7 +183,7 @@ pub fn is_kernel(host: u64) -> bool {
     registry(|registry| registry.kernels.contains_key(&host))
 }
 
-/// Address and size of the variable that a host address stands for.
+/// Address and size of the variable that a host address refers to.
 pub fn variable(core: &mut Core, host: u64) -> Result<(u64, u64)> {
     let found = registry(|registry| {
         let managed = || {
@@ -198,7 +198,7 @@ pub fn variable(core: &mut Core, host: u64) -> Result<(u64, u64)> {
             Pointed::Variable { base, bytes } if base == host => Ok((base, bytes)),
             _ => {
                 because(
-                    "this is no variable of device code; CUDA before 5.0 took its name as a string, now pass the variable itself",
+                    "this is not a device variable; CUDA before 5.0 accepted its name as a string, now pass the variable itself",
                 );
                 Err(Code::INVALID_SYMBOL)
             }
@@ -211,7 +211,7 @@ pub fn variable(core: &mut Core, host: u64) -> Result<(u64, u64)> {
     })
 }
 
-/// The texture or surface reference that a host variable stands for.
+/// The texture or surface reference that a host variable refers to.
 pub fn reference(host: u64) -> Option<Reference> {
     registry(|registry| registry.references.get(&host).cloned())
 }

@@ -17,7 +17,7 @@ pub use process::{Process, Wish};
 
 /// Names the GPU of programs that run without `warpwatt exec`.
 pub const GPU_VARIABLE: &str = "WARPWATT_GPU";
-/// What it says for values without time.
+/// Its value for functional runs.
 const FUNCTIONAL: &str = "functional";
 const USUAL: &str = "gtx480";
 
@@ -55,7 +55,7 @@ pub enum Problem {
 }
 
 impl Session {
-    /// The session that the environment tells of.
+    /// The session named by the environment.
     pub fn load() -> Result<Session, Problem> {
         let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         match (variable(SESSION_VARIABLE), variable(GPU_VARIABLE)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Watches the device for `warpwatt exec`: shows how far kernels are, looks whether all should stop, and prints what kernels print
+//! Watches the device for `warpwatt exec`: reports the progress of kernels, polls for a request to stop, and prints the output of kernels
 //! to the program's own stdout, in order with what the program prints there.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use warpwatt_record::{Board, Collector, Progress};
 use warpwatt_runtime::{LaunchRecord, Observer};
 
-/// Time between two looks at the board.
+/// Interval at which the board is polled.
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub struct Watcher {

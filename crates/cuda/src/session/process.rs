@@ -33,7 +33,7 @@ pub struct Process {
     interrupt: Arc<AtomicBool>,
     /// Ctrl-C is ours to handle.
     own_interrupt: bool,
-    /// The wish to stop was passed on; a program that handles Ctrl-C itself is not told twice.
+    /// The request to stop was forwarded; a program that handles Ctrl-C itself is not signalled twice.
     obeyed: bool,
     live: bool,
     /// What is left of the launches, for the part of this process.
@@ -52,7 +52,7 @@ impl Process {
         let claimed = session.folder.as_deref().map(|folder| (folder, Part::claim(folder)));
         let (folder, number) = match claimed {
             Some((folder, Ok(number))) => (Some(folder.to_owned()), number),
-            // `exec` is gone: a process that outlived it. Nobody waits for its part.
+            // `exec` has ended before this process, so its part is not needed.
             Some((_, Err(_))) | None => (None, 1),
         };
         let board = folder.as_deref().and_then(|folder| Board::open(&folder.join(BOARD_FILE)).ok());
@@ -78,7 +78,7 @@ impl Process {
         }
     }
 
-    /// Has the traffic of the device noted, and its instructions counted, if the session asks for it.
+    /// Enables the traffic log and the instruction counts of the device if the session requests them.
     pub fn note_traffic(&mut self, session: &Session, device: &mut Device) {
         if session.counts && self.folder.is_some() {
             device.count_instructions("a program");
@@ -97,13 +97,13 @@ impl Process {
         Box::new(watcher)
     }
 
-    /// For a thread that looks on while a kernel runs.
+    /// For a thread that polls while a kernel runs.
     pub fn wish(&self) -> Wish {
         Wish { board: self.board.clone(), interrupt: self.interrupt.clone() }
     }
 
-    /// Whether `exec` wants the program to stop. The device is told too.
-    pub fn asked_to_stop(&mut self) -> bool {
+    /// Whether `exec` has requested the program to stop. The device is stopped as well.
+    pub fn stop_requested(&mut self) -> bool {
         let wanted = self.board.as_ref().is_some_and(|board| board.stopped().is_some());
         self.obeyed &= wanted;
         if wanted && !self.obeyed {
@@ -125,7 +125,7 @@ impl Process {
         self.diagnose(diagnostics(error));
     }
 
-    /// A kernel was not launched, for a reason that the program was told.
+    /// A kernel was not launched; the program got the error.
     pub fn refused(&mut self, error: &Error) {
         let more = diagnostics(error);
         if more.iter().any(|found| !self.diagnostics.contains(found)) {
@@ -240,14 +240,14 @@ impl Process {
     }
 }
 
-/// What `exec` wishes the program to do.
+/// The request of `exec` to the program.
 pub struct Wish {
     board: Option<Arc<Board>>,
     interrupt: Arc<AtomicBool>,
 }
 
 impl Wish {
-    /// Stops the kernel that runs, if `exec` wants the program to stop.
+    /// Stops the running kernel if `exec` has requested the program to stop.
     pub fn pass_on(&self) {
         if self.board.as_ref().is_some_and(|board| board.stopped().is_some()) {
             self.interrupt.store(true, Ordering::Relaxed);
@@ -297,22 +297,22 @@ mod tests {
         assert_eq!((one.status, one.ptx.len(), one.kernels.len()), (Status::Complete, 1, 0));
         assert_eq!((two.status, two.diagnostics[0].code.as_str()), (Status::Failed, "internal"));
 
-        assert!(!first.asked_to_stop());
+        assert!(!first.stop_requested());
         let board = Board::open(&folder.join(BOARD_FILE)).expect("it is there");
         let wish = first.wish();
         wish.pass_on();
-        assert!(!session.options.interrupt.load(Ordering::Relaxed), "nothing was wished for");
+        assert!(!session.options.interrupt.load(Ordering::Relaxed), "no options were given");
         board.stop(Stop::Interrupt);
         wish.pass_on();
         assert!(session.options.interrupt.swap(false, Ordering::Relaxed));
-        assert!(second.asked_to_stop() && session.options.interrupt.load(Ordering::Relaxed));
-        // A program with a handler of its own goes on, with a part that says so.
+        assert!(second.stop_requested() && session.options.interrupt.load(Ordering::Relaxed));
+        // A program with its own handler continues, and its part records the interrupt.
         first.stop(&device, &Error::Interrupted { kernel: "k".to_owned() });
         let parts = Part::read_all(&folder).expect("they can be read");
         assert_eq!(parts[0].1.as_ref().map(|part| part.status), Some(Status::Partial));
         std::fs::remove_dir_all(&folder).expect("it can be removed");
         second.end(&device);
-        assert_eq!(second.folder, None, "nobody is left who would want its part");
+        assert_eq!(second.folder, None, "the session has ended");
     }
 
     /// `exec --write-profile` adds up what the parts of processes have.

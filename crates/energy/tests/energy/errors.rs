@@ -81,8 +81,8 @@ fn mistakes_are_named_with_their_place_and_what_was_meant() {
             "mine.toml:6:17: there is no counter `rf.read.count`; did you mean `rf.reads.count`?",
         ),
         (event("counter = \"rf.reads\", pj = 1"), "did you mean `rf.reads.count`?"),
-        (event("counter = \"sm.lanes.histogram\", pj = 1"), "is no count that could be multiplied"),
-        (event("counter = \"l1d.hit.ratio\", pj = 1"), "is no count that could be multiplied"),
+        (event("counter = \"sm.lanes.histogram\", pj = 1"), "is not a count, so it cannot be multiplied"),
+        (event("counter = \"l1d.hit.ratio\", pj = 1"), "is not a count, so it cannot be multiplied"),
         (
             event("counter = \"rf.reads.count\", pj = 1, times = [\"gpu.smx\"]"),
             "there is no number `gpu.smx` among the GPU's parameters; did you mean `gpu.sms`?",
@@ -91,24 +91,27 @@ fn mistakes_are_named_with_their_place_and_what_was_meant() {
             event("counter = \"rf.reads.count\", pj = 1, times = [\"sm.scheduler\"]"),
             "there is no number `sm.scheduler`",
         ),
-        (event("counter = \"rf.reads.count\", pj = -1"), "this cannot be -1"),
-        (event("counter = \"rf.reads.count\", pj = 1, mw = 1"), "has not one energy"),
-        (event("counter = \"rf.reads.count\""), "has not one energy"),
-        (event("counter = \"rf.reads.count\", mw = 1"), "a power alone is no energy"),
-        (event("counter = \"rf.reads.count\", pj = 1, at_mhz = [1]"), "`at_mhz` stands beside `mw` only"),
+        (event("counter = \"rf.reads.count\", pj = -1"), "invalid value -1"),
+        (event("counter = \"rf.reads.count\", pj = 1, mw = 1"), "needs exactly one energy"),
+        (event("counter = \"rf.reads.count\""), "needs exactly one energy"),
+        (event("counter = \"rf.reads.count\", mw = 1"), "cannot be computed from a power alone"),
+        (
+            event("counter = \"rf.reads.count\", pj = 1, at_mhz = [1]"),
+            "`at_mhz` is only allowed together with `mw`",
+        ),
         (event("counter = \"rf.reads.count\", pJ = 1"), "unknown field `pJ`"),
         (
             event("counter = \"rf.reads.count\", pj = \"1\" ").replace("\"us\"", "\"\""),
-            "`source` has to be a line of text",
+            "`source` must be one line of text",
         ),
         (
             "inherits = \"gtx480-40mm\"".to_owned(),
             "there is no technology `gtx480-40mm`; did you mean `gtx480-40nm`?",
         ),
-        ("[[structure]]\nname = \"a\"\ncomponent = \"b\"\ndoc = \"c\"\n".to_owned(), "`a` takes no energy"),
+        ("[[structure]]\nname = \"a\"\ncomponent = \"b\"\ndoc = \"c\"\n".to_owned(), "`a` has no energy"),
         (
             event("counter = \"rf.reads.count\", pj = 1") + &event("counter = \"rf.reads.count\", pj = 1"),
-            "there are two structures `a`",
+            "duplicate structure `a`",
         ),
         (
             event("counter = \"rf.reads.count\", pj = 1").replace("doc", "techniques = [\"drowzy\"]\ndoc"),
@@ -140,9 +143,9 @@ fn a_state_needs_a_counter_of_time() {
     };
     assert!(resolve(&power("counter = \"lsu.busy.cycles\", fraction = 0.5")).is_ok());
     let said = message(&power("counter = \"rf.reads.count\", fraction = 0.5"));
-    assert!(said.contains("`rf.reads.count` is no time"), "{said}");
+    assert!(said.contains("`rf.reads.count` is not a time"), "{said}");
     let said = message(&power("counter = \"lsu.busy.cycles\""));
-    assert!(said.contains("what power is left"), "{said}");
+    assert!(said.contains("exactly one remaining power"), "{said}");
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn accesses(points: &Points, findings: &mut Findings) {
         findings.figures.push(Figure::new(
             name,
             "Figure 3-4",
-            "Blocks by how often they were accessed, in percent",
+            "Blocks by number of accesses, in percent",
             &points.workloads,
             series.collect(),
         ));
@@ -170,10 +170,10 @@ fn mean_interval(points: &Points, variant: &str, cache: &Cache) -> Column {
     })
 }
 
-/// Programs with the longest intervals, which are told apart from the others.
+/// Number of programs with the longest intervals, which are reported separately.
 const RARE: usize = 5;
 
-/// Why intervals are as long as they are: how much of a mean a few programs make, how long intervals are with more threads for each SM, and how often
+/// Causes of long intervals: how much of a mean a few programs make, how long intervals are with more threads for each SM, and how often
 /// an SM accesses each cache.
 fn causes(points: &Points, cache: &Cache, mean: &Column, findings: &mut Findings) {
     let id = format!("cache.inter_access.{}", cache.name);

@@ -83,7 +83,8 @@ fn causes(points: &Points, findings: &mut Findings) {
     findings.measures.mean(format!("{id}.few_warps"), &all.only(&half(false)));
     series.push(Series::new("all of them sleep", "%", all));
     series.push(Series::new("warps of an SM that has any", "", warps));
-    let title = "Cycles that sleep adds at regions of one block, by which cache sleeps, beside the warps that can hide it";
+    let title =
+        "Cycles added by drowsy regions of one block, by cache, and the resident warps that can hide them";
     findings.figures.push(Figure::new("slowdown-by-cache", "", title, &points.workloads, series));
 }
 
@@ -155,7 +156,7 @@ fn figures(points: &Points, findings: &mut Findings) {
     findings.figures.push(Figure::new(
         "fig4-1",
         "Figure 4-1",
-        "Performance with regions of 16 blocks in all caches, over that without the technique",
+        "Performance with regions of 16 blocks in all caches, relative to the baseline",
         &points.workloads,
         vec![
             ratio("wake-up of 1 cycle".to_owned(), WAKE_1_ICACHE),
@@ -175,7 +176,7 @@ fn figures(points: &Points, findings: &mut Findings) {
     findings.figures.push(Figure::new(
         "fig4-2",
         "Figure 4-2",
-        "Performance by size of region, instruction cache left on, over that without the technique",
+        "Performance by size of region, instruction cache left on, relative to the baseline",
         &points.workloads,
         series,
     ));
@@ -192,6 +193,6 @@ fn figures(points: &Points, findings: &mut Findings) {
     series.extend(others.map(|(name, variant)| {
         Series::new(format!("{name}: energy x time"), "x", energy_delay(points, variant)).ratio()
     }));
-    let title = "Other policies, over the baseline: performance, and energy of the GPU x time";
+    let title = "Other policies relative to the baseline: performance, and energy of the GPU x time";
     findings.figures.push(Figure::new("policies", "", title, &points.workloads, series));
 }

@@ -83,7 +83,7 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
         let place = super::blocks::ours(program, &points.workloads);
         let value = place.and_then(|place| of_all.0[place]);
         measures.of(format!("cache.dynamic_peaks:{program}"), value, usize::from(value.is_some()));
-        // How much more energy caches would have to take for the thesis's share, all else being the same.
+        // Factor by which the energy of caches would have to grow for the thesis's share, all else being equal.
         let factor = value.and_then(|share| over(claimed * (100.0 - share), share * (100.0 - claimed)));
         measures.of(format!("cache.dynamic_peaks.factor_{program}"), factor, usize::from(factor.is_some()));
         let units = share(points, |point| {

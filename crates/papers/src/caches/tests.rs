@@ -3,28 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use warpwatt_results::{ComponentEnergy, Gpu, Inputs, Reading, Status, StructureEnergy};
+use warpwatt_results::{ComponentEnergy, Gpu, Inputs};
 
 use super::*;
 use crate::claim::claims;
-use crate::point::{POINT_SCHEMA, PointEnergy, PointHost, PointRecord};
+use crate::point::{PointEnergy, PointRecord};
+use crate::samples;
 
 /// A point with these cycles, counters, and dynamic and static energies of the L1 data cache, of L2, and of all the rest.
 fn point(cycles: u64, [l1d, l2, rest]: [(f64, f64); 3], counters: &[(&str, &[u64])]) -> PointRecord {
-    let structure = |name: &str, (dynamic_j, static_j): (f64, f64)| StructureEnergy {
-        name: name.to_owned(),
-        component: name.to_owned(),
-        dynamic_j,
-        static_j,
-        area_mm2: None,
-    };
-    let counters = counters.iter().map(|(name, counts)| {
-        let reading = match name.ends_with(".histogram") {
-            true => Reading::Histogram(counts.to_vec()),
-            false => Reading::Count(counts[0]),
-        };
-        ((*name).to_owned(), reading)
-    });
+    let structure = |name, (dynamic_j, static_j): (f64, f64)| samples::structure(name, dynamic_j, static_j);
     let parameters = [
         ("gpu.sms", "2"),
         ("gpu.partitions", "1"),
@@ -50,15 +38,10 @@ fn point(cycles: u64, [l1d, l2, rest]: [(f64, f64); 3], counters: &[(&str, &[u64
     };
     let (dynamic_j, static_j) = (l1d.0 + l2.0 + rest.0 + 10.0, l1d.1 + l2.1 + rest.1);
     PointRecord {
-        schema: POINT_SCHEMA.to_owned(),
-        key: String::new(),
-        status: Status::Complete,
         inputs: Inputs { gpu: Some(gpu), ..Inputs::default() },
-        check: None,
-        cycles,
         warp_instructions: 98,
         thread_instructions: 98 * 32,
-        counters: counters.collect(),
+        counters: samples::counters(counters),
         energy: PointEnergy {
             total_j: dynamic_j + static_j,
             dynamic_j,
@@ -66,8 +49,7 @@ fn point(cycles: u64, [l1d, l2, rest]: [(f64, f64); 3], counters: &[(&str, &[u64
             components: vec![memory],
             structures: vec![structure("L1 data cache", l1d), structure("L2", l2), structure("units", rest)],
         },
-        kernels: Vec::new(),
-        host: PointHost { wall_seconds: 0.0 },
+        ..samples::point(cycles)
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where techniques meet: what each saves of every component, alone and together, and the joules that two of them count as saved.
+//! Interaction of techniques: what each saves of every component, alone and together, and the joules that two of them count as saved.
 
 use super::whole::{Changes, total};
 use super::{ALL, BASE, COMBINATIONS, PARTS};
@@ -95,7 +95,7 @@ fn shared(points: &Points, components: &[String], findings: &mut Findings) {
     findings.figures.push(Figure {
         name: "combined-shared",
         place: None,
-        title: "Energy that both techniques of a pair save of the same component when alone, of the baseline's energy",
+        title: "Energy that each of two techniques saves in the same component when used alone, of the baseline's energy",
         axis: "combination",
         labels: pairs.iter().map(|(name, _)| (*name).to_owned()).collect(),
         series,

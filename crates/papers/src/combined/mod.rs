@@ -2,8 +2,8 @@
 //! Techniques of all papers together, which no paper has: Warped-Compression or CORF++ in the register file, E2MC at the memory controllers, drowsy and
 //! divided-word-line caches. Each alone, in pairs and all together, against the baseline and against the sum of the parts.
 //!
-//! The sum of the parts is what would be saved if techniques did not meet. What is saved together differs by the **interaction**, which has two causes
-//! that the figures tell apart. Two techniques can lower the energy of the same component, where the joules that one saves are gone when the other
+//! The sum of the parts is what would be saved if techniques were independent. What is saved together differs by the **interaction**, which has two causes
+//! that the figures distinguish. Two techniques can lower the energy of the same component, where the joules that one saves are gone when the other
 //! acts; and a technique that changes the execution time changes the static energy of every component, on which the others act as well.
 
 mod components;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Figures from points made by hand, with numbers that can be checked by hand; the suite against those of the papers.
 
-use warpwatt_results::{ComponentEnergy, Inputs, Shares, Status, Values};
+use warpwatt_results::{ComponentEnergy, Shares};
 
 use super::*;
 use crate::figure::Figure;
-use crate::point::{POINT_SCHEMA, PointEnergy, PointHost, PointRecord};
+use crate::point::{PointEnergy, PointRecord};
+use crate::samples;
 use crate::suite::suites;
 
 /// A point with these cycles, and dynamic and static joules of registers, of caches and of memory.
@@ -17,15 +18,6 @@ fn point(cycles: u64, parts: [(f64, f64); 3]) -> PointRecord {
     let (dynamic_j, static_j) =
         parts.iter().fold((0.0, 0.0), |(dynamic, statics), part| (dynamic + part.0, statics + part.1));
     PointRecord {
-        schema: POINT_SCHEMA.to_owned(),
-        key: String::new(),
-        status: Status::Complete,
-        inputs: Inputs::default(),
-        check: None,
-        cycles,
-        warp_instructions: 1,
-        thread_instructions: 32,
-        counters: Values::new(),
         energy: PointEnergy {
             total_j: dynamic_j + static_j,
             dynamic_j,
@@ -33,8 +25,7 @@ fn point(cycles: u64, parts: [(f64, f64); 3]) -> PointRecord {
             components: components.collect(),
             structures: Vec::new(),
         },
-        kernels: Vec::new(),
-        host: PointHost { wall_seconds: 0.0 },
+        ..samples::point(cycles)
     }
 }
 

@@ -57,8 +57,8 @@ fn cycles(point: &PointRecord) -> Option<f64> {
 pub fn evaluate(points: &Points, findings: &mut Findings) {
     let names = || PARTS.into_iter().chain(COMBINATIONS.map(|(name, _)| name));
     for (figure, title, quantity) in [
-        ("combined-energy", "Energy of the whole GPU that is saved, by workload", total as fn(&_) -> _),
-        ("combined-time", "Execution time that is saved, by workload", cycles),
+        ("combined-energy", "Energy of the whole GPU saved, by workload", total as fn(&_) -> _),
+        ("combined-time", "Execution time saved, by workload", cycles),
     ] {
         let base = points.column(BASE, quantity);
         let series = names().map(|name| {
@@ -106,7 +106,7 @@ fn sums(points: &Points, findings: &mut Findings) {
     findings.figures.push(Figure {
         name: "combined-interaction",
         place: None,
-        title: "Combinations beside the sum of their parts, of the baseline's energy and time, means over workloads",
+        title: "Combinations and the sums of their parts, of the baseline's energy and time, means over workloads",
         axis: "combination",
         labels: COMBINATIONS.map(|(name, _)| name.to_owned()).into(),
         series,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What could come together, and what does: Figures 4, 6, 13 and 14, and the code that it takes, Figure 19.
+//! Operands that could be read together and those that are: Figures 4, 6, 13 and 14, and the metadata instructions for it, Figure 19.
 
 use super::mix::Mix;
 use super::{BASE, BRANCHES, CORF, CORFPP, FIRST_FIT, ONE_BANK, PACKING, PARITY, PERFECT, PROFILE};
 use crate::figure::{Figure, Series};
-use crate::measure::{Column, Mean, over};
+use crate::measure::{Column, Mean, Measures, over};
 use crate::paper::Findings;
 use crate::point::Points;
 
@@ -14,8 +14,9 @@ fn percent(points: &Points, variant: &str, part: &str, whole: &str) -> Column {
 }
 
 const MULTI: &str = "packing.multi_source.count";
+const MULTI_READS: &str = "packing.multi_source_reads.count";
 
-/// Instructions of several sources of which two came together.
+/// Instructions of several sources of which two were read by one access.
 fn coalesced(points: &Points, variant: &str) -> Column {
     percent(points, variant, "packing.coalesced_instructions.count", MULTI)
 }
@@ -31,8 +32,23 @@ pub fn relative_accesses(points: &Points, variant: &str) -> Column {
 }
 
 pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
+    let first_fit = coalesced(points, FIRST_FIT);
+    potential(points, mix, &first_fit, findings);
+    pairs(points, findings);
+    coalescing(points, mix, &first_fit, findings);
+    growth(points, findings);
+    savings(points, mix, findings);
+    code(points, findings);
+}
+
+fn claimed(name: &str, column: &Column, id: &'static str) -> Series {
+    Series::new(name, "%", column.clone()).claimed(id)
+}
+
+/// Instructions of several sources, and those whose operands fit one entry: Figure 4.
+fn potential(points: &Points, mix: &Mix, first_fit: &Column, findings: &mut Findings) {
     let multi = percent(points, PACKING, MULTI, "sm.issued.count");
-    let multi_reads = percent(points, PACKING, "packing.multi_source_reads.count", "renaming.lookups.count");
+    let multi_reads = percent(points, PACKING, MULTI_READS, "renaming.lookups.count");
     let potential = percent(points, PACKING, "packing.potential.count", MULTI);
     let both_words = percent(points, PACKING, "packing.potential_both.count", MULTI);
     let measures = &mut findings.measures;
@@ -43,43 +59,80 @@ pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
     measures.by_class("corf.potential.classes", &potential, Mean::Arithmetic, &mix.classes);
     let wide = percent(points, PACKING, "packing.multi_source_wide.count", MULTI);
     measures.mean("corf.potential.wide", &wide);
+    measures.most("corf.potential", &potential, &points.workloads);
+    reads_of_sources(points, measures);
+    peaks(points, &potential, &both_words, measures);
+    findings.figures.push(Figure::new(
+        "fig04",
+        "Figure 4",
+        "Instructions of several register sources whose reads could coalesce",
+        &points.workloads,
+        vec![
+            claimed("potential", &potential, "corf.potential"),
+            Series::new("potential, both words", "%", both_words),
+            claimed("first fit", first_fit, "corf.coalesced_first_fit"),
+            claimed("instructions of several sources", &multi, "corf.multi_source"),
+            claimed("reads that these make", &multi_reads, "corf.multi_source_reads"),
+        ],
+    ));
+}
+
+/// Registers read by an instruction of several sources and by one of the others.
+fn reads_of_sources(points: &Points, measures: &mut Measures) {
     // With a 64-bit operand as one read, as it is one source.
     let by_operand =
         percent(points, PACKING, "packing.multi_source_operands.count", "packing.operands.count");
     measures.mean("corf.multi_source_reads.by_operand", &by_operand);
-    // Registers that an instruction of several sources reads, and one of the others.
-    let reads = "packing.multi_source_reads.count";
-    let each = points.column(PACKING, |point| over(point.count(reads)?, point.count(MULTI)?));
+    let each = points.column(PACKING, |point| over(point.count(MULTI_READS)?, point.count(MULTI)?));
     let rest = points.column(PACKING, |point| {
         let others = point.count("sm.issued.count")? - point.count(MULTI)?;
-        over(point.count("renaming.lookups.count")? - point.count(reads)?, others)
+        over(point.count("renaming.lookups.count")? - point.count(MULTI_READS)?, others)
     });
     measures.mean("corf.multi_source_reads.each", &each);
     measures.mean("corf.multi_source_reads.rest", &rest);
-    measures.most("corf.potential", &potential, &points.workloads);
+}
+
+/// The two programs that the text names, with the share of their operands that use all four bytes.
+fn peaks(points: &Points, potential: &Column, both_words: &Column, measures: &mut Measures) {
     let full = points.column(PACKING, |point| {
         let width = |width: usize| point.bucket("packing.read_widths.histogram", width);
         over(100.0 * width(3)?, width(0)? + width(1)? + width(2)? + width(3)?)
     });
     for name in ["sad", "gaussian"] {
         let place = points.workloads.iter().position(|workload| workload == name);
-        let value = place.and_then(|place| potential.0[place]);
-        measures.of(format!("corf.potential_peaks:{name}"), value, usize::from(value.is_some()));
-        let both = place.and_then(|place| both_words.0[place]);
-        measures.of(format!("corf.potential_peaks.both_{name}"), both, usize::from(both.is_some()));
-        let full = place.and_then(|place| full.0[place]);
-        measures.of(format!("corf.potential_peaks.full_{name}"), full, usize::from(full.is_some()));
+        for (id, column) in [(":", potential), (".both_", both_words), (".full_", &full)] {
+            let value = place.and_then(|place| column.0[place]);
+            measures.of(format!("corf.potential_peaks{id}{name}"), value, usize::from(value.is_some()));
+        }
     }
-    let [first_fit, corf, corfpp, parity] =
-        [FIRST_FIT, CORF, CORFPP, PARITY].map(|variant| coalesced(points, variant));
-    measures.mean("corf.coalesced_first_fit", &first_fit);
+}
+
+/// Registers of pairs that share an entry: Figure 6.
+fn pairs(points: &Points, findings: &mut Findings) {
+    let packed = percent(points, CORF, "corf.together.count", "corf.partners.count");
+    findings.measures.mean("corf.pairs_packed", &packed);
+    findings.measures.most("corf.pairs_packed", &packed, &points.workloads);
+    findings.figures.push(Figure::new(
+        "fig06",
+        "Figure 6",
+        "Registers of a pair that were placed in their partner's entry",
+        &points.workloads,
+        vec![claimed("together", &packed, "corf.pairs_packed")],
+    ));
+}
+
+/// Instructions that read two sources by one access: Figure 13.
+fn coalescing(points: &Points, mix: &Mix, first_fit: &Column, findings: &mut Findings) {
+    let [corf, corfpp, parity, one_bank] =
+        [CORF, CORFPP, PARITY, ONE_BANK].map(|variant| coalesced(points, variant));
+    let [profile, profile_sides] = PROFILE.map(|variant| coalesced(points, variant));
+    let [perfect, perfect_sides] = PERFECT.map(|variant| coalesced(points, variant));
+    let measures = &mut findings.measures;
+    measures.mean("corf.coalesced_first_fit", first_fit);
     measures.mean("corf.coalesced", &corf);
     measures.mean("corfpp.coalesced", &corfpp);
     measures.mean("corfpp.coalesced.no_metadata", &parity);
-    let one_bank = coalesced(points, ONE_BANK);
     measures.mean("corf.coalesced_first_fit.one_bank", &one_bank);
-    let [profile, profile_sides] = PROFILE.map(|variant| coalesced(points, variant));
-    let [perfect, perfect_sides] = PERFECT.map(|variant| coalesced(points, variant));
     for (id, variant, column, profile, perfect) in [
         ("corf.coalesced", CORF, &corf, &profile, &perfect),
         ("corfpp.coalesced", CORFPP, &corfpp, &profile_sides, &perfect_sides),
@@ -91,64 +144,13 @@ pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
         measures.mean(format!("{id}.lower_words"), &lower);
         measures.by_class(&format!("{id}.classes"), column, Mean::Arithmetic, &mix.classes);
     }
-    let packed = percent(points, CORF, "corf.together.count", "corf.partners.count");
-    measures.mean("corf.pairs_packed", &packed);
-    measures.most("corf.pairs_packed", &packed, &points.workloads);
-    let changes = percent(points, PACKING, "packing.grown.count", "rf.writes.count");
-    measures.mean("corf.size_changes", &changes);
-    measures.most("corf.size_changes", &changes, &points.workloads);
-    let grown = |variant: &str| percent(points, variant, "packing.grown.count", "rf.writes.count");
-    measures.mean("corf.size_changes.released", &grown(CORF));
-    measures.mean("corf.size_changes.branches", &grown(BRANCHES[0]));
-    measures.mean("corf.size_changes.released_branches", &grown(BRANCHES[1]));
-    let code = percent(points, CORFPP, "corfpp.metadata.count", "corfpp.code.count");
-    let code_of_corf = percent(points, CORF, "corf.metadata.count", "corf.code.count");
-    measures.mean("corf.code_size", &code);
-    measures.mean("corf.code_size.of_corf", &code_of_corf);
-    let saved = |variant: &str| relative_accesses(points, variant).map(|share| 100.0 * (1.0 - share));
-    mix.measure(measures, "corf.accesses", &saved(CORF), Mean::Arithmetic);
-    mix.measure(measures, "corfpp.accesses", &saved(CORFPP), Mean::Arithmetic);
-
-    // Where the difference between instructions that coalesce and accesses that are saved comes from.
-    let per_instruction = |variant: &str, name: &str| {
-        points.column(variant, |point| over(point.count(name)?, point.count("sm.issued.count")?))
-    };
-    let all = per_instruction(BASE, "rf.reads.count").plus(&per_instruction(BASE, "rf.writes.count"));
-    measures.mean("corf.accesses.per_instruction", &all);
-    for (id, variant) in [("corf.accesses", CORF), ("corfpp.accesses", CORFPP)] {
-        let percent = |name: &str| per_instruction(variant, name).map(|each| 100.0 * each);
-        measures.mean(format!("{id}.coalesced"), &percent("packing.coalesced.count"));
-        measures.mean(format!("{id}.growth"), &percent("packing.growth_reads.count"));
-    }
-
-    let mut figure = |name, place, title, series| {
-        findings.figures.push(Figure::new(name, place, title, &points.workloads, series));
-    };
-    let claimed = |name: &str, column: &Column, id| Series::new(name, "%", column.clone()).claimed(id);
-    figure(
-        "fig04",
-        "Figure 4",
-        "Instructions of several register sources whose reads could coalesce",
-        vec![
-            claimed("potential", &potential, "corf.potential"),
-            Series::new("potential, both words", "%", both_words),
-            claimed("first fit", &first_fit, "corf.coalesced_first_fit"),
-            claimed("instructions of several sources", &multi, "corf.multi_source"),
-            claimed("reads that these make", &multi_reads, "corf.multi_source_reads"),
-        ],
-    );
-    figure(
-        "fig06",
-        "Figure 6",
-        "Registers of a pair that came to their partner's entry",
-        vec![claimed("together", &packed, "corf.pairs_packed")],
-    );
-    figure(
+    findings.figures.push(Figure::new(
         "fig13",
         "Figure 13",
-        "Instructions of several sources of which two came with one access",
+        "Instructions of several sources of which two were read by one access",
+        &points.workloads,
         vec![
-            claimed("first fit", &first_fit, "corf.coalesced_first_fit"),
+            claimed("first fit", first_fit, "corf.coalesced_first_fit"),
             claimed("CORF", &corf, "corf.coalesced"),
             claimed("CORF++", &corfpp, "corfpp.coalesced"),
             Series::new("CORF++, odd and even", "%", parity),
@@ -158,28 +160,69 @@ pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
             Series::new("CORF++, sides of the same run", "%", perfect_sides),
             Series::new("first fit, one bank", "%", one_bank),
         ],
-    );
-    figure(
+    ));
+}
+
+/// Writes that move a register because its width grew.
+fn growth(points: &Points, findings: &mut Findings) {
+    let grown = |variant: &str| percent(points, variant, "packing.grown.count", "rf.writes.count");
+    let (packing, corf) = (grown(PACKING), grown(CORF));
+    let [packing_branches, corf_branches] = BRANCHES.map(grown);
+    let measures = &mut findings.measures;
+    measures.mean("corf.size_changes", &packing);
+    measures.most("corf.size_changes", &packing, &points.workloads);
+    measures.mean("corf.size_changes.released", &corf);
+    measures.mean("corf.size_changes.branches", &packing_branches);
+    measures.mean("corf.size_changes.released_branches", &corf_branches);
+    findings.figures.push(Figure::new(
         "growth",
         "",
-        "Writes that move a register that has grown, of all writes",
+        "Writes that move a register because its width grew, of all writes",
+        &points.workloads,
         vec![
-            claimed("packing", &changes, "corf.size_changes"),
-            Series::new("CORF", "%", grown(CORF)),
-            Series::new("packing, no guards for short branches", "%", grown(BRANCHES[0])),
-            Series::new("CORF, no guards for short branches", "%", grown(BRANCHES[1])),
+            claimed("packing", &packing, "corf.size_changes"),
+            Series::new("CORF", "%", corf),
+            Series::new("packing, no guards for short branches", "%", packing_branches),
+            Series::new("CORF, no guards for short branches", "%", corf_branches),
         ],
-    );
-    figure(
+    ));
+}
+
+/// Accesses saved, and why they differ from the instructions that coalesce: Figure 14.
+fn savings(points: &Points, mix: &Mix, findings: &mut Findings) {
+    let saved = |variant: &str| relative_accesses(points, variant).map(|share| 100.0 * (1.0 - share));
+    let per_instruction = |variant: &str, name: &str| {
+        points.column(variant, |point| over(point.count(name)?, point.count("sm.issued.count")?))
+    };
+    let measures = &mut findings.measures;
+    let all = per_instruction(BASE, "rf.reads.count").plus(&per_instruction(BASE, "rf.writes.count"));
+    measures.mean("corf.accesses.per_instruction", &all);
+    for (id, variant) in [("corf.accesses", CORF), ("corfpp.accesses", CORFPP)] {
+        mix.measure(measures, id, &saved(variant), Mean::Arithmetic);
+        let percent = |name: &str| per_instruction(variant, name).map(|each| 100.0 * each);
+        measures.mean(format!("{id}.coalesced"), &percent("packing.coalesced.count"));
+        measures.mean(format!("{id}.growth"), &percent("packing.growth_reads.count"));
+    }
+    findings.figures.push(Figure::new(
         "fig14",
         "Figure 14",
-        "Accesses to the register file that are saved",
+        "Register-file accesses saved",
+        &points.workloads,
         vec![Series::new("CORF", "%", saved(CORF)), Series::new("CORF++", "%", saved(CORFPP))],
-    );
-    figure(
+    ));
+}
+
+/// Metadata instructions: Figure 19.
+fn code(points: &Points, findings: &mut Findings) {
+    let code = percent(points, CORFPP, "corfpp.metadata.count", "corfpp.code.count");
+    let code_of_corf = percent(points, CORF, "corf.metadata.count", "corf.code.count");
+    findings.measures.mean("corf.code_size", &code);
+    findings.measures.mean("corf.code_size.of_corf", &code_of_corf);
+    findings.figures.push(Figure::new(
         "fig19",
         "Figure 19",
         "Metadata instructions over static instructions, weighted by warps",
+        &points.workloads,
         vec![claimed("CORF++", &code, "corf.code_size"), Series::new("CORF", "%", code_of_corf)],
-    );
+    ));
 }

@@ -66,7 +66,7 @@ pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
         ));
     }
     findings.measures.mean("corf.dynamic_overhead", &percent(added_dynamic(points, CORFPP).over(&base)));
-    let title = "Dynamic energy of the register file that is saved, and what the techniques add";
+    let title = "Dynamic energy of the register file saved, and energy added by the techniques";
     findings.figures.push(Figure::new("fig17", "Figure 17", title, &points.workloads, series));
 
     let base = leakage(points, BASE);
@@ -90,6 +90,6 @@ pub fn evaluate(points: &Points, mix: &Mix, findings: &mut Findings) {
     findings
         .measures
         .mean("corf.leakage_overhead", &percent(added_leakage(points, PACKING).over(&leakage(points, BASE))));
-    let title = "Leakage of the register file that is saved, against one that is never gated";
+    let title = "Leakage of the register file saved, relative to one that is never gated";
     findings.figures.push(Figure::new("fig18", "Figure 18", title, &points.workloads, series));
 }

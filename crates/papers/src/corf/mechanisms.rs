@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why instructions a cycle gain what they gain: each cost of the techniques left out in turn, and the baseline without the limits that coalescing relieves.
+//! Causes of the gain in IPC: each cost of the techniques left out in turn, and the baseline without the limits that coalescing relaxes.
 
 use super::size::architected;
 use super::time::{gain_of_means, ipc};
@@ -69,6 +69,6 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
         findings.measures.mean(format!("corf.ipc.lost_{name}"), &lost);
         series.push(Series::new(format!("slots lost in the baseline: {name}"), "%", lost));
     }
-    let title = "Instructions a cycle gained with one cost left out, or one limit of the baseline lifted";
+    let title = "IPC gained without one of the costs, or without one of the baseline's limits";
     findings.figures.push(Figure::new("mechanisms", "", title, &points.workloads, series));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Integer and floating-point programs, told apart by what they execute. The paper names no list; its class means are those of about 15 integer programs
+//! Integer and floating-point programs, classified by their instruction mix. The paper names no list; its class means are those of about 15 integer programs
 //! and 5 of floating point.
 
 use super::BASE;
@@ -31,7 +31,7 @@ const INTEGER: [&str; 9] = [
     "ops.shift.count",
 ];
 
-/// Programs of the paper's 20 that are of a class, as its means tell.
+/// Programs of the paper's 20 that belong to a class, as derived from its means.
 const PROGRAMS: [f64; 2] = [15.0, 5.0];
 
 pub struct Mix {

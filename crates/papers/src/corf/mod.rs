@@ -46,7 +46,7 @@ const SLICES: [&str; 2] = ["packing-slices", "packing-virtualization-slices"];
 /// Without the time and the instructions that metadata takes.
 const NO_METADATA: [&str; 2] = ["corf-no-metadata", "corfpp-no-metadata"];
 
-/// Coalescing as it is, with all that it costs left out: lookups, packers, growth reads and metadata.
+/// Coalescing without any of its costs: lookups, packers, growth reads and metadata.
 const FREE: [&str; 2] = ["corf-free", "corfpp-free"];
 /// All registers of a warp in one bank, as CORF++ has them, and nothing else.
 const MAPPING: &str = "corfpp-mapping";

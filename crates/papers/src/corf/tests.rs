@@ -1,48 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Figures and measures from points made by hand, with numbers that can be checked by hand; claims and measures against each other.
 
-use warpwatt_results::{Inputs, Reading, Status, StructureEnergy, Values};
-
 use super::*;
 use crate::claim::claims;
-use crate::point::{POINT_SCHEMA, PointEnergy, PointHost, PointRecord};
+use crate::point::{PointEnergy, PointRecord};
+use crate::samples;
 
 /// A point with these cycles, instructions, counters, and energies of banks, table and logic, dynamic and static.
 fn point(cycles: u64, issued: u64, energies: [[f64; 2]; 3], counters: &[(&str, &[u64])]) -> PointRecord {
-    let structure = |(name, [dynamic_j, static_j]): (&str, [f64; 2])| StructureEnergy {
-        name: name.to_owned(),
-        component: name.to_owned(),
-        dynamic_j,
-        static_j,
-        area_mm2: None,
-    };
-    let values: Values = counters
-        .iter()
-        .map(|(name, counts)| {
-            let reading = match name.ends_with(".histogram") {
-                true => Reading::Histogram(counts.to_vec()),
-                false => Reading::Count(counts[0]),
-            };
-            ((*name).to_owned(), reading)
-        })
-        .collect();
     let names = ["register banks", "renaming table", "CORF logic"];
+    let structure =
+        |(name, [dynamic_j, static_j]): (_, [f64; 2])| samples::structure(name, dynamic_j, static_j);
     PointRecord {
-        schema: POINT_SCHEMA.to_owned(),
-        key: String::new(),
-        status: Status::Complete,
-        inputs: Inputs::default(),
-        check: None,
-        cycles,
         warp_instructions: issued,
         thread_instructions: 32 * issued,
-        counters: values,
+        counters: samples::counters(counters),
         energy: PointEnergy {
             structures: names.into_iter().zip(energies).map(structure).collect(),
             ..PointEnergy::default()
         },
-        kernels: Vec::new(),
-        host: PointHost { wall_seconds: 0.0 },
+        ..samples::point(cycles)
     }
 }
 

@@ -50,7 +50,7 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     findings.figures.push(Figure::new(
         "fig03",
         "Figure 3",
-        "Bandwidth of the register file that carries bytes that are not needed",
+        "Register-file bandwidth spent on bytes that are not needed",
         &points.workloads,
         vec![
             Series::new("unused", "%", share(points, false, unused)),

@@ -97,7 +97,7 @@ fn bounds(points: &Points, findings: &mut Findings) {
     findings.figures.push(Figure::new(
         "bounds",
         "",
-        "Raw compression ratio of 16-bit symbols, what no code exceeds, and the prefix of values without a codeword",
+        "Raw compression ratio of 16-bit symbols, its theoretical bound, and the prefix of values without a codeword",
         &points.workloads,
         series.into(),
     ));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Figures and measures from points made by hand, with numbers that can be checked by hand; claims and measures against each other.
 
-use warpwatt_results::{Inputs, Reading, Status, Values};
+use warpwatt_results::{Reading, Values};
 
 use super::*;
 use crate::claim::claims;
-use crate::point::{POINT_SCHEMA, PointEnergy, PointHost, PointRecord};
+use crate::point::{PointEnergy, PointRecord};
+use crate::samples;
 
 /// A run of a hundred lines read, in so many encoded bytes and accesses.
 fn point(cycles: u64, joules: f64, bytes: u64, accesses: u64) -> PointRecord {
@@ -25,18 +26,9 @@ fn point(cycles: u64, joules: f64, bytes: u64, accesses: u64) -> PointRecord {
     )
     .collect();
     PointRecord {
-        schema: POINT_SCHEMA.to_owned(),
-        key: String::new(),
-        status: Status::Complete,
-        inputs: Inputs::default(),
-        check: None,
-        cycles,
-        warp_instructions: 1,
-        thread_instructions: 32,
         counters,
         energy: PointEnergy { total_j: joules, ..PointEnergy::default() },
-        kernels: Vec::new(),
-        host: PointHost { wall_seconds: 0.0 },
+        ..samples::point(cycles)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::paper::Findings;
 
-/// Cells of the 45 nm NanGate open cell library, which comes with FreePDK45: drive strength 1, in square micrometres.
+/// Cells of the 45 nm NanGate open cell library, part of FreePDK45: drive strength 1, in square micrometres.
 mod cell {
     pub const FULL_ADDER: f64 = 4.256;
     pub const INVERTER: f64 = 0.532;

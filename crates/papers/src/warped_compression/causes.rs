@@ -14,7 +14,7 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     warps(points, findings);
 }
 
-/// The time added, less what is added without the time that one mechanism takes.
+/// The time added, minus the time added without the latency of one mechanism.
 fn mechanisms(points: &Points, findings: &mut Findings) {
     let all = time::added(points, FULL);
     let members = |name: &str| -> Vec<bool> { points.workloads.iter().map(|other| other == name).collect() };
@@ -33,7 +33,7 @@ fn mechanisms(points: &Points, findings: &mut Findings) {
     findings.figures.push(Figure::new(
         "slowdown-by-mechanism",
         "",
-        "Execution time added, and how much less it is without the time of one mechanism",
+        "Execution time added, and its reduction without the latency of one mechanism",
         &points.workloads,
         series,
     ));
@@ -55,7 +55,7 @@ fn warps(points: &Points, findings: &mut Findings) {
     findings.figures.push(Figure::new(
         "slowdown-by-warps",
         "",
-        "Execution time added by the technique, with as many blocks on an SM as fit, and with one or two",
+        "Execution time added by the technique, with the maximum number of blocks on an SM, and with one or two",
         &points.workloads,
         series,
     ));

@@ -61,7 +61,7 @@ fn injected(points: &Points, findings: &mut Findings) {
     findings.figures.push(Figure::new(
         "movs-by-cause",
         "",
-        "Injected MOVs among all instructions, by why the write leaves lanes out, and without guards made of branches",
+        "Injected MOVs among all instructions, by the reason for a partial write, and without guards from converted branches",
         &points.workloads,
         series,
     ));
@@ -102,7 +102,7 @@ fn compressed(points: &Points, findings: &mut Findings) {
     findings.figures.push(Figure::new(
         "fig12",
         "Figure 12",
-        "Compressed registers among those that warps have",
+        "Compressed registers among the allocated ones",
         &points.workloads,
         series,
     ));

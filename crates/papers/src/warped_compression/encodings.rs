@@ -34,7 +34,7 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     findings.figures.push(Figure::new(
         "fig15",
         "Figure 15",
-        "Compression ratio of what is stored, by encodings that there are",
+        "Compression ratio of stored registers, by available encodings",
         &points.workloads,
         series,
     ));
@@ -56,7 +56,7 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     findings.figures.push(Figure::new(
         "alternatives",
         "",
-        "What section 5.2 weighs against the mechanism: ratio, and energy and time over those without",
+        "Alternatives of section 5.2: compression ratio, and energy and time relative to the baseline",
         &points.workloads,
         series,
     ));

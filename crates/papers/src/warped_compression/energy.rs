@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Energy of the register file: Figures 9, 14 and 16 to 19. Savings are against a file without compression that is never gated, in every figure;
-//! those against gating without compression stand beside. Figures that vary energies follow from one run each: what is scaled is proportional
+//! those against gating without compression are alternatives. Figures that vary energies follow from one run each: what is scaled is proportional
 //! to what was counted.
 
 use super::{BASE, BASE_LRR, FULL, FULL_LRR, GATING, GATING_LRR, SINGLE};
@@ -18,7 +18,7 @@ const TABLE_3_ACTIVITY: f64 = 50.0;
 /// What the register file is made of: the file itself, and the codecs.
 const STRUCTURES: [&str; 4] = ["register banks", "register wires", "compressors", "decompressors"];
 
-/// Where the energy of the register file goes, in joules.
+/// Breakdown of the energy of the register file, in joules.
 #[derive(Clone, Copy, Debug)]
 struct Parts {
     banks: f64,
@@ -242,7 +242,7 @@ fn scaled(points: &Points, findings: &mut Findings) {
     add(
         "fig17",
         "Figure 17",
-        "Energy of the register file if compressing and decompressing take more, over that without the technique",
+        "Energy of the register file with costlier compression and decompression, relative to the baseline",
         TIMES
             .map(|times| series(format!("{times} x"), codecs(times), last(times, "wc.rf_energy_codec_2_5x")))
             .into(),
@@ -250,7 +250,7 @@ fn scaled(points: &Points, findings: &mut Findings) {
     add(
         "fig18",
         "Figure 18",
-        "Energy of the register file if accesses take more, over that without the technique",
+        "Energy of the register file with costlier accesses, relative to the baseline",
         TIMES
             .map(|times| series(format!("{times} x"), access(times), last(times, "wc.rf_energy_access_2_5x")))
             .into(),
@@ -258,7 +258,7 @@ fn scaled(points: &Points, findings: &mut Findings) {
     add(
         "fig19",
         "Figure 19",
-        "Energy of the register file by the share of wires that move, over that without the technique",
+        "Energy of the register file by the activity of wires, relative to the baseline",
         ACTIVITIES
             .map(|activity| {
                 let claim = (activity == 100.0).then_some("wc.rf_energy_wire_100");

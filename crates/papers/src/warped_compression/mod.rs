@@ -30,7 +30,7 @@ pub const PAPER: Paper = Paper {
 /// Without the technique: a register file that is never gated, which energy is compared with.
 const BASE: &str = "base";
 const BASE_LRR: &str = "base-lrr";
-/// As the paper proposes it. Values are looked at on the way, which changes no timing.
+/// As the paper proposes it. Values are also observed, which does not affect timing.
 const FULL: &str = "wc";
 const FULL_LRR: &str = "wc-lrr";
 /// Gating without compression: shows what compression itself adds.

@@ -10,7 +10,7 @@ pub const PHASES: [&str; 5] = ["all lanes", "under a guard", "short blocks", "la
 pub const BINS: [&str; 4] = ["zero", "up to 128", "up to 32K", "random"];
 pub const RANDOM: usize = 3;
 
-/// A reading: what stands behind a claim's id for it, and the first phase that counts as diverged. The first is the one that judges: the active
+/// A reading: the suffix of its claim id, and the first phase that counts as diverged. The first is the one that judges: the active
 /// mask before the guard has fewer than 32 lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reading {

@@ -1,58 +1,33 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Figures and measures from points made by hand, with numbers that can be checked by hand; claims and measures against each other.
 
-use warpwatt_results::{Inputs, Reading, Status, StructureEnergy, Values};
-
 use super::*;
 use crate::claim::claims;
 use crate::evidence::Evidence;
 use crate::figure::Figure;
 use crate::judge::Verdict;
 use crate::ledger::{About, Ledger};
-use crate::point::{POINT_SCHEMA, PointEnergy, PointHost, PointRecord};
+use crate::point::{PointEnergy, PointRecord};
+use crate::samples;
 use crate::size::Size;
 
 /// A point with these cycles, counters, and energies of banks, wires, compressors, decompressors (dynamic) and all leakage.
 fn point(cycles: u64, energies: [f64; 5], counters: &[(&str, &[u64])]) -> PointRecord {
     let [banks, wires, compression, decompression, leakage] = energies;
-    let structure = |name: &str, dynamic_j, static_j| StructureEnergy {
-        name: name.to_owned(),
-        component: name.to_owned(),
-        dynamic_j,
-        static_j,
-        area_mm2: None,
-    };
-    let values: Values = counters
-        .iter()
-        .map(|(name, counts)| {
-            let reading = match name.ends_with(".histogram") {
-                true => Reading::Histogram(counts.to_vec()),
-                false => Reading::Count(counts[0]),
-            };
-            ((*name).to_owned(), reading)
-        })
-        .collect();
     PointRecord {
-        schema: POINT_SCHEMA.to_owned(),
-        key: String::new(),
-        status: Status::Complete,
-        inputs: Inputs::default(),
-        check: None,
-        cycles,
         warp_instructions: 98,
         thread_instructions: 98 * 32,
-        counters: values,
+        counters: samples::counters(counters),
         energy: PointEnergy {
             structures: vec![
-                structure("register banks", banks, leakage),
-                structure("register wires", wires, 0.0),
-                structure("compressors", compression, 0.0),
-                structure("decompressors", decompression, 0.0),
+                samples::structure("register banks", banks, leakage),
+                samples::structure("register wires", wires, 0.0),
+                samples::structure("compressors", compression, 0.0),
+                samples::structure("decompressors", decompression, 0.0),
             ],
             ..PointEnergy::default()
         },
-        kernels: Vec::new(),
-        host: PointHost { wall_seconds: 0.0 },
+        ..samples::point(cycles)
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How alike the values of a warp's lanes are: Figures 2, 3, 5 and 8, sections 3 to 5.
+//! Similarity of the values of a warp's lanes: Figures 2, 3, 5 and 8, sections 3 to 5.
 
 use super::FULL;
 use super::phase::{BINS, JUDGED, PHASES, RANDOM, READINGS, Reading};
@@ -171,7 +171,7 @@ fn best(points: &Points, findings: &mut Findings) {
     findings.figures.push(Figure::new(
         "fig05",
         "Figure 5",
-        "Registers written, by the best of all encodings",
+        "Registers written, by their best encoding",
         &points.workloads,
         series,
     ));
@@ -235,7 +235,7 @@ fn ratios(points: &Points, findings: &mut Findings) {
     findings.figures.push(Figure::new(
         "fig08",
         "Figure 8",
-        "Compression ratio, if writes that leave lanes out were merged and compressed",
+        "Compression ratio, if partial writes were merged and compressed",
         &points.workloads,
         series,
     ));
@@ -279,7 +279,7 @@ fn sources(points: &Points, findings: &mut Findings) {
     findings.figures.push(Figure::new(
         "ratio-by-source",
         "",
-        "Compression ratio of registers of undiverged warps by what wrote them: memory, 64-bit arithmetic, special functions, other arithmetic",
+        "Compression ratio of registers of undiverged warps, by the instruction that wrote them: memory, 64-bit arithmetic, special functions, other arithmetic",
         &points.workloads,
         series,
     ));

@@ -30,7 +30,7 @@ impl Unit<'_> {
     }
 }
 
-/// One PTX text that does what the given ones, each a name and its text, do together. A single one comes back as it is.
+/// One PTX text that does what the given ones, each a name and its text, do together. A single text is returned unchanged.
 ///
 /// An error's span is in the text that its message names. Errors inside of functions are none here: the function's kernels are
 /// refused when they are launched, as without linking.
@@ -99,7 +99,7 @@ fn header(units: &[Unit], errors: &mut Vec<Diagnostic>) -> String {
     let mut refuse = |what: &str, of: &dyn Fn(&Module) -> String| {
         let all: Vec<_> =
             units.iter().map(|unit| format!("{} has {}", unit.name, of(&unit.module))).collect();
-        let message = format!("texts with different {what} cannot be linked: {}", all.join(", "));
+        let message = format!("modules with different {what} cannot be linked: {}", all.join(", "));
         let help = "compile all of them with the same options";
         errors.push(Diagnostic::error("ptx-link", warpwatt_base::Span::default(), message).with_help(help));
     };

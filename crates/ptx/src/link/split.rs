@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A text as its directives and items, by their extent alone: what is linked is moved and left out as it was written.
+//! A text as its directives and items, by their extent alone: items are moved or left out without being changed.
 
 use warpwatt_base::Span;
 
@@ -7,7 +7,7 @@ use crate::lexer::{Token, TokenKind, tokens};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PieceKind {
-    /// `.version`, `.target`, `.address_size`, `.file`, `.section`: said once for all texts, or not at all.
+    /// `.version`, `.target`, `.address_size`, `.file`, `.section`: emitted once for all texts, or not at all.
     Header,
     /// A variable or a function, defined or declared, or anything else.
     Item,

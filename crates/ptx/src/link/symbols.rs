@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which text's definition stands for a name, what is left out for it, and what has to be renamed.
+//! Which text's definition is used for a name, which are left out, and what has to be renamed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -87,7 +87,7 @@ fn collect<'a>(unit: &'a Unit, number: usize, symbols: &mut BTreeMap<&'a str, Ve
     }
 }
 
-/// About how large a variable is: enough to tell which of two is larger.
+/// Approximate size of a variable, sufficient to compare two.
 fn bytes(variable: &Variable) -> u64 {
     let elements = variable.dims.iter().map(|dim| dim.unwrap_or(0)).fold(1, u64::saturating_mul);
     elements.saturating_mul(u64::from(variable.ty.lanes))
@@ -145,7 +145,7 @@ fn separate(name: &str, found: &[Symbol], plans: &mut [Plan], taken: &mut BTreeS
         .map(|symbol| symbol.unit)
         .collect();
     owners.dedup();
-    // The first keeps its name if nobody else means something public by it.
+    // The first keeps its name unless it is the name of a public symbol.
     for unit in owners.into_iter().skip(usize::from(!public)) {
         // Within one text, the name is one thing, private or not.
         if found.iter().any(|symbol| symbol.unit == unit && symbol.strength != Strength::Private) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The statements of a function body, and how reading goes on after a broken one (PTX ISA, "Statements").
+//! The statements of a function body, and how parsing continues after an invalid one (PTX ISA, "Statements").
 
 use smallvec::SmallVec;
 use warpwatt_base::{Span, Sym};
@@ -35,12 +35,13 @@ impl Parser<'_> {
         self.statements(stmts);
         if !self.eat(TokenKind::RBrace) {
             let help = if self.at_end() {
-                "the file seems to be cut off"
+                "the file seems to be truncated"
             } else {
                 "a `}` is missing before the next function"
             };
             let function = shorten(self.text_of(name));
-            let error = Diagnostic::error("ptx-syntax", name, format!("the body of `{function}` never ends"));
+            let error =
+                Diagnostic::error("ptx-syntax", name, format!("the body of `{function}` is not closed"));
             self.report(error.with_help(help));
         }
     }
@@ -87,9 +88,9 @@ impl Parser<'_> {
             return Ok(());
         };
         stmts.push(Stmt::Block(inner));
-        // At the end of the text or at a function the body itself says what is missing.
+        // At the end of the text or at a function, the missing brace is reported for the body.
         if !self.eat(TokenKind::RBrace) && !self.at_end() && !self.at_function() {
-            return Err(self.error("ptx-syntax", start, "this block never ends"));
+            return Err(self.error("ptx-syntax", start, "this block is not closed"));
         }
         Ok(())
     }
@@ -228,7 +229,7 @@ impl Parser<'_> {
         ))
     }
 
-    /// The `;`. When it is missing at the end of a line, the next line is a statement of its own.
+    /// The `;`. When it is missing at the end of a line, the next line is a separate statement.
     pub(super) fn end_of_statement(&mut self) -> Parse<()> {
         if self.eat(TokenKind::Semicolon) {
             return Ok(());
@@ -293,8 +294,9 @@ impl Parser<'_> {
         let error = Diagnostic::error("ptx-unknown-instruction", span, message);
         let error = match self.suggestion(word, Opcode::ALL) {
             Some(near) => error.with_help(format!("did you mean `{near}`?")),
-            None => error
-                .with_help("PTX up to version 9.4 is known here; a kernel that uses this cannot be launched"),
+            None => error.with_help(
+                "PTX is supported up to version 9.4; a kernel that uses this instruction cannot be launched",
+            ),
         };
         self.report(error);
     }

@@ -8,7 +8,7 @@ use crate::ast::{Linkage, Pointee, RegDecl, Scalar, Space, Stmt, Type, Variable}
 use crate::diagnostic::Diagnostic;
 use crate::lexer::TokenKind;
 
-/// Names of one `%r<n>`: beyond this no compiler goes, and each name costs memory.
+/// Names of one `%r<n>`: no compiler emits more, and each name takes memory.
 const MOST_REGISTERS: u32 = 1 << 20;
 
 pub(super) fn space(word: &str) -> Option<Space> {
@@ -71,7 +71,7 @@ fn scalar(word: &str) -> Option<Scalar> {
     SCALARS.iter().find(|(text, _)| *text == word).map(|&(_, scalar)| scalar)
 }
 
-/// What stands between the state space and the names.
+/// The modifiers between the state space and the names.
 struct Attributes {
     align: Option<u32>,
     ty: Type,
@@ -130,8 +130,11 @@ impl Parser<'_> {
     fn unknown_type(&mut self, word: &str) -> super::Reported {
         let known: Vec<&'static str> =
             SCALARS.iter().map(|&(text, _)| text).chain([".align", ".ptr", ".v2", ".v4"]).collect();
-        let mut error =
-            Diagnostic::error("ptx-unknown-type", self.span(), format!("`{word}` is no type of a variable"));
+        let mut error = Diagnostic::error(
+            "ptx-unknown-type",
+            self.span(),
+            format!("`{word}` is not the type of a variable"),
+        );
         if let Some(near) = self.suggestion(word, &known) {
             error = error.with_help(format!("did you mean `{near}`?"));
         }
@@ -147,7 +150,7 @@ impl Parser<'_> {
         Ok(align)
     }
 
-    /// `.attribute(.managed)`, `.attribute(.unified(1, 2))`: whether it says managed.
+    /// `.attribute(.managed)`, `.attribute(.unified(1, 2))`: whether it contains `.managed`.
     pub(super) fn attribute(&mut self) -> Parse<bool> {
         self.bump();
         self.expect(TokenKind::LParen, "`(`")?;
@@ -266,7 +269,7 @@ impl Parser<'_> {
             let name = super::shorten(self.names.get(name));
             let error =
                 Diagnostic::error("ptx-limit", name_span.to(span), format!("`{name}` has {count} registers"))
-                    .with_help(format!("up to {MOST_REGISTERS} of one name are read"));
+                    .with_help(format!("at most {MOST_REGISTERS} registers of one name are supported"));
             return Err(self.report(error));
         }
         self.expect(TokenKind::Greater, "`>`")?;

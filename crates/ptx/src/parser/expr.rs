@@ -110,7 +110,7 @@ impl Parser<'_> {
         let span = self.span();
         match self.literal()? {
             Value::Int { bits, .. } if u32::try_from(bits).is_ok() => Ok(bits as u32),
-            _ => Err(self.error("ptx-limit", span, format!("this cannot be {what}"))),
+            _ => Err(self.error("ptx-limit", span, format!("expected {what}, an integer below 2^32"))),
         }
     }
 
@@ -166,7 +166,7 @@ impl Parser<'_> {
                 match self.nested(Self::unary)? {
                     Value::Int { bits, .. } if kind == TokenKind::Bang => Ok(truth(bits == 0)),
                     Value::Int { bits, unsigned } => Ok(Value::Int { bits: !bits, unsigned }),
-                    _ => Err(self.error("ptx-syntax", operator, "this operator takes an integer")),
+                    _ => Err(self.error("ptx-syntax", operator, "this operator needs an integer operand")),
                 }
             }
             TokenKind::LParen => {
@@ -237,7 +237,7 @@ impl Parser<'_> {
             // A literal that does not fit the signed type is unsigned.
             Ok(bits) => Ok(Value::Int { bits, unsigned: suffix || i64::try_from(bits).is_err() }),
             Err(why) if *why.kind() == std::num::IntErrorKind::PosOverflow => {
-                Err(self.error("ptx-limit", span, "this number does not fit 64 bits"))
+                Err(self.error("ptx-limit", span, "this number does not fit into 64 bits"))
             }
             Err(_) => Err(self.malformed(span, "a number")),
         }
@@ -245,7 +245,7 @@ impl Parser<'_> {
 
     fn malformed(&mut self, span: Span, form: &str) -> Reported {
         let text = shorten(self.text_of(span));
-        self.error("ptx-syntax", span, format!("`{text}` is not well formed: expected {form}"))
+        self.error("ptx-syntax", span, format!("malformed constant `{text}`: expected {form}"))
     }
 }
 
@@ -255,7 +255,7 @@ fn apply(operator: TokenKind, left: Value, right: Value) -> Result<Value, &'stat
             apply_integers(operator, a, b, x, x || y)
         }
         (Value::F32(_), _) | (_, Value::F32(_)) => {
-            Err("`0f…` constants stand alone: write `0d…` or a decimal number")
+            Err("a `0f…` constant cannot be part of an expression: write `0d…` or a decimal number")
         }
         (a, b) => apply_doubles(operator, as_double(a), as_double(b)),
     }
@@ -270,7 +270,7 @@ fn as_double(value: Value) -> f64 {
     }
 }
 
-/// `left_unsigned` decides what a right shift brings in; for the rest one unsigned side makes both unsigned, as in C.
+/// `left_unsigned` decides which bits a right shift inserts; for the rest one unsigned side makes both unsigned, as in C.
 fn apply_integers(
     operator: TokenKind,
     a: u64,
@@ -309,7 +309,7 @@ fn apply_integers(
         TokenKind::LessEqual => return Ok(truth(!less(b, a))),
         TokenKind::AndAnd => return Ok(truth(a != 0 && b != 0)),
         TokenKind::OrOr => return Ok(truth(a != 0 || b != 0)),
-        _ => return Err("this operator takes no integers"),
+        _ => return Err("this operator cannot be applied to integers"),
     };
     Ok(Value::Int { bits, unsigned })
 }
@@ -326,6 +326,6 @@ fn apply_doubles(operator: TokenKind, a: f64, b: f64) -> Result<Value, &'static 
         TokenKind::LessEqual => truth(a <= b),
         TokenKind::Greater => truth(a > b),
         TokenKind::GreaterEqual => truth(a >= b),
-        _ => return Err("this operator takes integers only"),
+        _ => return Err("this operator needs integer operands"),
     })
 }

@@ -56,7 +56,7 @@ impl Parser<'_> {
         }
     }
 
-    /// After `{`, up to and with `}`. A comma before the `}` is let pass.
+    /// After `{`, up to and with `}`. A comma before the `}` is accepted.
     fn initialiser_list(&mut self) -> Parse<Init> {
         let mut list = Vec::new();
         while self.peek() != TokenKind::RBrace {

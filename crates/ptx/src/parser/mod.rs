@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recursive-descent parser from tokens to the tree (PTX ISA, "Syntax", "Directives", "Instruction Set").
 //!
-//! It reads every text to its end: an error is reported once, the parser goes on at the next statement or item. Nesting is
-//! bounded, every loop consumes a token per turn, so that any text takes linear time and bounded stack.
+//! It parses every text to its end: an error is reported once, and the parser continues at the next statement or item. Nesting is
+//! bounded, every loop consumes a token per iteration, so that any text takes linear time and bounded stack.
 
 mod body;
 mod declare;
@@ -24,7 +24,7 @@ use crate::suggest;
 const MOST_NESTED: u32 = 100;
 /// Messages kept of one text; the rest is counted.
 const MOST_DIAGNOSTICS: usize = 100;
-/// The newest PTX that this reads; later versions are read all the same, with a warning.
+/// The newest supported PTX version; later versions are parsed with a warning.
 const NEWEST_VERSION: (u32, u32) = (9, 4);
 
 /// What [`parse`] gives.
@@ -70,7 +70,7 @@ pub fn parse(name: &str, text: &str) -> Parsed {
         let end = Span::new(text.len() as u32, text.len() as u32);
         let message = format!("{} more messages about this module are not shown", parser.not_shown);
         parser.diagnostics.push(
-            Diagnostic::note("ptx-too-many", end, message).with_help("mend the first ones and try again"),
+            Diagnostic::note("ptx-too-many", end, message).with_help("fix the first ones and try again"),
         );
     }
     Parsed { module, diagnostics: parser.diagnostics }
@@ -204,17 +204,17 @@ impl<'t> Parser<'t> {
         let span = self.span();
         let error = match self.peek() {
             TokenKind::End => {
-                Diagnostic::error("ptx-syntax", span, format!("the text ends where {expected} should follow"))
-                    .with_help("the file seems to be cut off")
+                Diagnostic::error("ptx-syntax", span, format!("unexpected end of file: expected {expected}"))
+                    .with_help("the file seems to be truncated")
             }
             TokenKind::BadComment => Diagnostic::error(
                 "ptx-syntax",
                 Span::new(span.start, span.start + 2),
-                "this comment never ends",
+                "this comment is not closed",
             )
             .with_help("close it with `*/`"),
             TokenKind::BadString => {
-                Diagnostic::error("ptx-syntax", span, "this string does not end on its line")
+                Diagnostic::error("ptx-syntax", span, "this string is not closed on its line")
                     .with_help("close it with `\"`")
             }
             TokenKind::BadText => Diagnostic::error("ptx-syntax", span, "this is not PTX")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The module: its directives and items, and how reading goes on after a broken one (PTX ISA, "Directives").
+//! The module: its directives and items, and how parsing continues after an invalid one (PTX ISA, "Directives").
 
 use super::declare::{linkage, space};
 use super::{NEWEST_VERSION, Parse, Parser, shorten};
@@ -46,7 +46,7 @@ impl Parser<'_> {
         module
     }
 
-    /// Every module starts with `.version`; without it the rest is read all the same.
+    /// Every module starts with `.version`; without it the rest is parsed nevertheless.
     fn starts_with_version(&mut self) -> bool {
         if self.peek() == TokenKind::Dotted && self.word() == ".version" {
             return true;
@@ -66,8 +66,8 @@ impl Parser<'_> {
             }
             TokenKind::RBrace => {
                 let span = self.bump().span;
-                let error = Diagnostic::error("ptx-syntax", span, "this `}` closes nothing")
-                    .with_help("look for a `{` that is missing above");
+                let error = Diagnostic::error("ptx-syntax", span, "unmatched `}`")
+                    .with_help("a `{` is missing above");
                 self.report(error);
                 return Ok(());
             }
@@ -96,7 +96,7 @@ impl Parser<'_> {
         let error = Diagnostic::error("ptx-unknown-directive", self.span(), message);
         let error = match self.suggestion(word, known) {
             Some(near) => error.with_help(format!("did you mean `{near}`?")),
-            None => error.with_help("it is skipped: report it if a compiler wrote it"),
+            None => error.with_help("it is ignored; please report it if a compiler emitted it"),
         };
         self.report(error)
     }
@@ -110,17 +110,17 @@ impl Parser<'_> {
             return Err(self.error(
                 "ptx-version",
                 token.span,
-                format!("`{}` is no PTX version", shorten(text)),
+                format!("invalid PTX version `{}`", shorten(text)),
             ));
         };
         module.version = (major, minor);
         if module.version > NEWEST_VERSION {
             let (newest_major, newest_minor) = NEWEST_VERSION;
             let message = format!(
-                "PTX {major}.{minor} is newer than {newest_major}.{newest_minor}, the newest known here"
+                "PTX {major}.{minor} is newer than {newest_major}.{newest_minor}, the newest supported version"
             );
             let warning = Diagnostic::warning("ptx-version", token.span, message);
-            self.push(warning.with_help("it is read as if it were of a known version"));
+            self.push(warning.with_help("it is parsed by the rules of the newest supported version"));
         }
         Ok(())
     }
@@ -139,7 +139,7 @@ impl Parser<'_> {
                         return Err(self.error(
                             "ptx-syntax",
                             span,
-                            format!("`{}` is no target", shorten(text)),
+                            format!("invalid target `{}`", shorten(text)),
                         ));
                     };
                     target.sm = sm;
@@ -157,7 +157,7 @@ impl Parser<'_> {
         let span = self.span();
         match self.plain_integer("32 or 64")? {
             bits @ (32 | 64) => module.address_size = bits,
-            _ => return Err(self.error("ptx-syntax", span, "addresses have 32 or 64 bits")),
+            _ => return Err(self.error("ptx-syntax", span, "the address size must be 32 or 64")),
         }
         Ok(())
     }
@@ -187,11 +187,11 @@ impl Parser<'_> {
                 TokenKind::LBrace => open += 1,
                 TokenKind::RBrace => open -= 1,
                 TokenKind::End => {
-                    let error = Diagnostic::error("ptx-syntax", start, "this section never ends");
-                    return Err(self.report(error.with_help("the file seems to be cut off")));
+                    let error = Diagnostic::error("ptx-syntax", start, "this section is not closed");
+                    return Err(self.report(error.with_help("the file seems to be truncated")));
                 }
                 _ if self.at_function() => {
-                    let error = Diagnostic::error("ptx-syntax", start, "this section never ends");
+                    let error = Diagnostic::error("ptx-syntax", start, "this section is not closed");
                     return Err(self.report(error.with_help("close it with `}`")));
                 }
                 _ => {}
@@ -226,18 +226,16 @@ impl Parser<'_> {
     fn module_registers(&mut self) -> Parse<()> {
         let start = self.span();
         if self.module_registers.is_empty() {
-            let warning = Diagnostic::warning("ptx-module-registers", start, "registers of a whole module");
+            let warning =
+                Diagnostic::warning("ptx-module-registers", start, "registers declared at module scope");
             self.push(
-                warning.with_help(
-                    "each function gets its own: a value in them does not survive a call or return",
-                ),
+                warning.with_help("each function gets its own copy: values do not survive a call or return"),
             );
         }
         let mut found = Vec::new();
         let result = self.registers(&mut found);
         if self.module_registers.len() + found.len() > MOST_MODULE_REGISTERS {
-            let message =
-                format!("more than {MOST_MODULE_REGISTERS} declarations of registers of the module");
+            let message = format!("more than {MOST_MODULE_REGISTERS} register declarations at module scope");
             return Err(self.error("ptx-limit", start, message));
         }
         self.module_registers.append(&mut found);

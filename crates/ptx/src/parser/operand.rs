@@ -92,9 +92,12 @@ impl Parser<'_> {
             },
             TokenKind::Plus | TokenKind::Minus => Ok(OperandKind::NameOffset(name, self.offset()?)),
             TokenKind::LBracket => {
-                let error =
-                    Diagnostic::error("ptx-unsupported", self.span(), "an array element as an operand")
-                        .with_help("write its address: `[array+offset]`, with the offset in bytes");
+                let error = Diagnostic::error(
+                    "ptx-unsupported",
+                    self.span(),
+                    "array elements are not supported as operands",
+                )
+                .with_help("write its address: `[array+offset]`, with the offset in bytes");
                 Err(self.report(error))
             }
             _ => Ok(OperandKind::Name(name)),
@@ -115,7 +118,7 @@ impl Parser<'_> {
             OperandKind::Vector(_) | OperandKind::Member(..) => OperandKind::Bracket(parts),
             _ => {
                 let span = parts.swap_remove(0).span;
-                return Err(self.error("ptx-syntax", span, "this is no address"));
+                return Err(self.error("ptx-syntax", span, "this is not an address"));
             }
         })
     }

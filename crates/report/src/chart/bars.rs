@@ -98,7 +98,7 @@ impl Bars<'_> {
         svg.close();
 
         let groups = self.groups();
-        // The mean stands a little apart.
+        // The mean is set apart.
         let apart = if self.means { 0.6 } else { 0.0 };
         let step = (WIDTH - LEFT - 8.0) / (groups as f64 + apart);
         let begin = |label: usize| {
@@ -171,7 +171,7 @@ impl Bars<'_> {
         self.whiskers(svg, y, |label, stack| x(label, stack) + bar / 2.0, bar);
     }
 
-    /// How far seeds differ, and what the paper says.
+    /// The spread over seeds, and the paper's value.
     fn whiskers(&self, svg: &mut Svg, y: &Scale, middle: impl Fn(usize, usize) -> f64, bar: f64) {
         svg.open("whiskers");
         for (place, stack) in self.stacks.iter().enumerate() {
@@ -205,7 +205,7 @@ impl Bars<'_> {
         }
         let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or_default() as f64 * LETTER;
         let slanted = longest > step - 4.0;
-        // Numbers of banks need not all be told.
+        // Not all bank numbers are labelled.
         let every =
             if slanted && longest <= 3.0 * LETTER { (longest / step).ceil().max(1.0) as usize } else { 1 };
         let slanted = slanted && every == 1;

@@ -12,7 +12,7 @@ pub mod scale;
 pub mod scatter;
 pub mod svg;
 
-/// Colours that are told apart by their place in a list, and those of an order.
+/// Categorical colours, and those of an ordered scale.
 pub fn class(place: usize, of: usize, ordered: bool) -> String {
     match ordered && of > 1 {
         true => format!("q{}", place * 15 / (of - 1)),

@@ -8,7 +8,7 @@ use super::svg::{Drawing, LETTER, Svg, WIDTH, legend, shorten};
 pub struct Row {
     pub name: String,
     pub parts: Vec<(String, f64)>,
-    /// What stands at its end.
+    /// The text at its end.
     pub text: String,
 }
 

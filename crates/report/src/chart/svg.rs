@@ -10,7 +10,7 @@ pub const WIDTH: f64 = 960.0;
 /// Width of a letter of the font of labels, about.
 pub const LETTER: f64 = 6.1;
 
-/// Colours of a drawing that stands alone, for paper: the light theme of the page.
+/// Colours of a stand-alone drawing, for print: the light theme of the page.
 const ALONE: &str = include_str!("../../assets/chart.css");
 
 #[derive(Default)]

@@ -76,14 +76,14 @@ pub const REASONS: [(&str, &str, &str); 9] = [
     ("dependency", "waiting for computed values", "c0"),
     ("barrier", "at barriers, or lanes waiting for others of their warp", "c4"),
     ("unit", "no operand collector or memory queue entry free", "c1"),
-    ("fetch", "the next instruction was not there", "c2"),
+    ("fetch", "the next instruction was not fetched yet", "c2"),
     ("constant", "misses of constant operands", "c3"),
     ("merge", "until atomics or system calls take effect", "c6"),
     ("fence", "a fence waits for stores", "c8"),
     ("empty", "schedulers without warps", "c7"),
 ];
 
-/// Issue slots: issued, or by stall reason. Static energy goes with time: a slot costs its share of it.
+/// Issue slots: issued, or by stall reason. Static energy is proportional to time: a slot has its share of it.
 pub fn states(scope: &Scope) -> String {
     let (Some(slots), Some(_)) = (scope.slots(), scope.stalls) else {
         return "<p class=empty>A functional run has no time.</p>".to_owned();

@@ -156,7 +156,7 @@ fn of_launch(start: f64, series: &Series) -> (Vec<(f64, f64)>, Columns) {
     (spans, columns.collect())
 }
 
-/// Puts neighbouring intervals together, with the mean power by their length, so that energy stays the same.
+/// Merges neighbouring intervals, with the mean power weighted by their length, so that energy is preserved.
 fn fewer(spans: Vec<(f64, f64)>, columns: Columns) -> (Vec<(f64, f64)>, Columns) {
     let group = spans.len().div_ceil(MOST_INTERVALS).max(1);
     if group == 1 {

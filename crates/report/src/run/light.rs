@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Speed of light: how near parts of the GPU come to what they can do, and two rooflines, of time and of energy.
+//! Speed of light: utilisation of the parts of the GPU, and two rooflines, of time and of energy.
 //!
 //! Rooflines are in thread instructions, as the instruction roofline of Ding and Williams, so that kernels without floating-point arithmetic have one too. The
 //! roof of energy follows Choi, Bedard, Fowler and Vuduc, "A roofline model of energy", IPDPS 2013: energy of an operation, of a byte, and static power

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Memory: a flow chart with the bytes that move between levels and how much of them is found, and the same as tables.
+//! Memory: a flow chart with the bytes that move between levels and the hit rates, and the same as tables.
 
 use crate::chart::svg::{Svg, WIDTH};
 use crate::html::{Cell, Table};
@@ -81,7 +81,75 @@ impl Chart {
     }
 }
 
+/// Left edges of the columns: SMs, caches, L2, memory.
+const SMS: f64 = 2.0;
+const CACHES: f64 = 262.0;
+const L2: f64 = 560.0;
+const MEMORY: f64 = 806.0;
+const SMS_WIDTH: f64 = 140.0;
+const CACHE_WIDTH: f64 = 158.0;
+const L2_WIDTH: f64 = 130.0;
+const MEMORY_WIDTH: f64 = 150.0;
+/// Height of a cache, and from one to the next.
+const HEIGHT: f64 = 64.0;
+const STEP: f64 = 84.0;
+
+const _: () = assert!(MEMORY + MEMORY_WIDTH <= WIDTH);
+
+/// Upper edge of a row of caches.
+fn row(place: usize) -> f64 {
+    10.0 + STEP * place as f64
+}
+
 fn chart(scope: &Scope) -> String {
+    let mut chart = Chart { svg: Svg::default() };
+    boxes(&mut chart, scope);
+    arrows(&mut chart, scope);
+    let network = (CACHES + CACHE_WIDTH + L2) / 2.0;
+    chart.svg.text(network, row(2) - 52.0, "middle", "tick", "network");
+    if let Some(energy) = scope.joules_of(&["network"]) {
+        chart.svg.text(network, row(2) + 40.0, "middle", "tick", &joules(energy));
+    }
+    chart
+        .svg
+        .finish(
+            row(3) + HEIGHT + 12.0,
+            "Bytes between the levels of memory, with hit rates and energy; the tables below have the same data.",
+        )
+        .inline()
+}
+
+/// A box for each level, with its hit rate and energy.
+fn boxes(chart: &mut Chart, scope: &Scope) {
+    let ratio = |counter: &str, text: &dyn Fn(f64) -> String| {
+        scope.count(counter).map_or("no accesses".to_owned(), text)
+    };
+    let hit = |counter: &str| ratio(counter, &|ratio| format!("{} hits", percent(ratio)));
+    let with = |first: String, components: &[&str]| {
+        let energy = scope.joules_of(components).map(joules);
+        std::iter::once(first).chain(energy).collect::<Vec<_>>()
+    };
+    let loads = format!("{} loads, stores", count(scope.or_none("lsu.instructions.count")));
+    chart.level((SMS, row(0)), (SMS_WIDTH, 3.0 * STEP + HEIGHT), "SMs", &with(loads, &["pipeline"]));
+    let conflicts = ratio("shared.conflict.ratio", &|ratio| format!("{} cycles lost each", digits(ratio, 2)));
+    let caches = [
+        ("Shared memory", conflicts, "shared memory"),
+        ("L1 data cache", hit("l1d.hit.ratio"), "L1 data cache"),
+        ("Constant cache", hit("constant.hit.ratio"), "constant cache"),
+        ("Texture cache", hit("texture.hit.ratio"), "texture cache"),
+    ];
+    for (place, (name, rate, component)) in caches.into_iter().enumerate() {
+        chart.level((CACHES, row(place)), (CACHE_WIDTH, HEIGHT), name, &with(rate, &[component]));
+    }
+    let tall = STEP + HEIGHT;
+    chart.level((L2, row(1)), (L2_WIDTH, tall), "L2", &with(hit("l2.hit.ratio"), &["L2"]));
+    let rows = ratio("dram.row_hit.ratio", &|ratio| format!("{} row hits", percent(ratio)));
+    let memory = with(rows, &["memory", "memory interface"]);
+    chart.level((MEMORY, row(1)), (MEMORY_WIDTH, tall), "Memory", &memory);
+}
+
+/// Arrows between the levels, as thick as the bytes that move.
+fn arrows(chart: &mut Chart, scope: &Scope) {
     let flows = Flows::of(scope);
     let all = [
         flows.l1_read,
@@ -95,86 +163,21 @@ fn chart(scope: &Scope) -> String {
         flows.dram_written,
     ];
     let most = all.iter().copied().fold(1.0, f64::max);
-    let mut chart = Chart { svg: Svg::default() };
-    let hit = |counter: &str| {
-        scope.count(counter).map_or("no accesses".to_owned(), |ratio| format!("{} hits", percent(ratio)))
-    };
-    let energy = |components: &[&str]| scope.joules_of(components).map(joules).into_iter();
-    let with = |first: String, components: &[&str]| {
-        std::iter::once(first).chain(energy(components)).collect::<Vec<_>>()
-    };
-    let height = 64.0;
-    let row = |place: usize| 10.0 + 84.0 * place as f64;
-    let (kernel, caches, slice, memory) = (2.0, 262.0, 560.0, 806.0);
-    let size = (158.0, height);
-    let conflicts = scope
-        .count("shared.conflict.ratio")
-        .map_or("no accesses".to_owned(), |ratio| format!("{} cycles lost each", digits(ratio, 2)));
-    chart.level(
-        (kernel, row(0)),
-        (140.0, 84.0 * 3.0 + height),
-        "SMs",
-        &with(format!("{} loads, stores", count(scope.or_none("lsu.instructions.count"))), &["pipeline"]),
-    );
-    chart.level((caches, row(0)), size, "Shared memory", &with(conflicts, &["shared memory"]));
-    chart.level((caches, row(1)), size, "L1 data cache", &with(hit("l1d.hit.ratio"), &["L1 data cache"]));
-    chart.level(
-        (caches, row(2)),
-        size,
-        "Constant cache",
-        &with(hit("constant.hit.ratio"), &["constant cache"]),
-    );
-    chart.level((caches, row(3)), size, "Texture cache", &with(hit("texture.hit.ratio"), &["texture cache"]));
-    chart.level((slice, row(1)), (130.0, 84.0 + height), "L2", &with(hit("l2.hit.ratio"), &["L2"]));
-    let rows = scope
-        .count("dram.row_hit.ratio")
-        .map_or("no accesses".to_owned(), |ratio| format!("{} row hits", percent(ratio)));
-    chart.level(
-        (memory, row(1)),
-        (150.0, 84.0 + height),
-        "Memory",
-        &with(rows, &["memory", "memory interface"]),
-    );
-    let middle = |place: usize| row(place) + height / 2.0;
-    let (left, right) = (kernel + 140.0, caches);
-    let mut two_ways = |y: f64, span: (f64, f64), out: f64, back: f64, texts: (&str, &str)| {
-        chart.arrow(
-            (span.0, y - 14.0),
-            (span.1, y - 14.0),
-            out / most,
-            &format!("{} {}", bytes(out), texts.0),
-        );
-        chart.arrow(
-            (span.1, y + 16.0),
-            (span.0, y + 16.0),
-            back / most,
-            &format!("{} {}", bytes(back), texts.1),
-        );
-    };
-    two_ways(middle(1), (left, right), flows.l1_written, flows.l1_read, ("stored", "in lines"));
-    two_ways(row(2) - 10.0, (caches + 158.0, slice), flows.request, flows.reply, ("sent", "back"));
-    two_ways(
-        row(2) - 10.0,
-        (slice + 130.0, memory),
-        flows.dram_written,
-        flows.dram_read,
-        ("written", "read"),
-    );
+    let middle = |place: usize| row(place) + HEIGHT / 2.0;
+    let sms = SMS + SMS_WIDTH;
+    let between = row(2) - 10.0;
+    for (y, from, to, out, back, texts) in [
+        (middle(1), sms, CACHES, flows.l1_written, flows.l1_read, ("stored", "in lines")),
+        (between, CACHES + CACHE_WIDTH, L2, flows.request, flows.reply, ("sent", "back")),
+        (between, L2 + L2_WIDTH, MEMORY, flows.dram_written, flows.dram_read, ("written", "read")),
+    ] {
+        let (above, below) = (y - 14.0, y + 16.0);
+        chart.arrow((from, above), (to, above), out / most, &format!("{} {}", bytes(out), texts.0));
+        chart.arrow((to, below), (from, below), back / most, &format!("{} {}", bytes(back), texts.1));
+    }
     for (place, moved) in [(0, flows.shared), (2, flows.constant), (3, flows.texture)] {
-        chart.arrow((right, middle(place)), (left, middle(place)), moved / most, &bytes(moved));
+        chart.arrow((CACHES, middle(place)), (sms, middle(place)), moved / most, &bytes(moved));
     }
-    chart.svg.text((caches + 158.0 + slice) / 2.0, row(2) - 52.0, "middle", "tick", "network");
-    if let Some(network) = scope.joules_of(&["network"]) {
-        chart.svg.text((caches + 158.0 + slice) / 2.0, row(2) + 40.0, "middle", "tick", &joules(network));
-    }
-    debug_assert!(memory + 150.0 <= WIDTH);
-    chart
-        .svg
-        .finish(
-            row(3) + height + 12.0,
-            "Bytes between the levels of memory, with hit rates and energy; the tables below have the same data.",
-        )
-        .inline()
 }
 
 pub fn html(scope: &Scope) -> String {
@@ -183,6 +186,75 @@ pub fn html(scope: &Scope) -> String {
     }
     format!("<div class=plot>{}</div>{}{}", chart(scope), levels(scope), details(scope))
 }
+
+/// A level of memory: its counters of reads and of writes, the ratio of hits, bytes moved, and its components in the energy.
+struct Level {
+    name: &'static str,
+    reads: &'static [&'static str],
+    writes: &'static [&'static str],
+    hits: Option<&'static str>,
+    bytes: fn(&Flows) -> f64,
+    components: &'static [&'static str],
+}
+
+const LEVELS: [Level; 7] = [
+    Level {
+        name: "shared memory",
+        reads: &["shared.reads.count"],
+        writes: &["shared.writes.count"],
+        hits: None,
+        bytes: |flows| flows.shared,
+        components: &["shared memory"],
+    },
+    Level {
+        name: "L1 data cache",
+        reads: &["l1d.reads.count"],
+        writes: &["l1d.writes.count"],
+        hits: Some("l1d.hit.ratio"),
+        bytes: |flows| flows.l1_read + flows.l1_written,
+        components: &["L1 data cache"],
+    },
+    Level {
+        name: "constant cache",
+        reads: &["constant.operands.count", "constant.reads.count"],
+        writes: &[],
+        hits: Some("constant.hit.ratio"),
+        bytes: |flows| flows.constant,
+        components: &["constant cache"],
+    },
+    Level {
+        name: "texture cache",
+        reads: &["texture.reads.count"],
+        writes: &[],
+        hits: Some("texture.hit.ratio"),
+        bytes: |flows| flows.texture,
+        components: &["texture cache"],
+    },
+    Level {
+        name: "network",
+        reads: &["noc.request.packets.count"],
+        writes: &["noc.reply.packets.count"],
+        hits: None,
+        bytes: |flows| flows.request + flows.reply,
+        components: &["network"],
+    },
+    Level {
+        name: "L2",
+        reads: &["l2.reads.count"],
+        writes: &["l2.writes.count", "l2.atomics.count"],
+        hits: Some("l2.hit.ratio"),
+        bytes: |flows| flows.request + flows.reply,
+        components: &["L2"],
+    },
+    Level {
+        name: "memory",
+        reads: &["dram.reads.count"],
+        writes: &["dram.writes.count"],
+        hits: Some("dram.row_hit.ratio"),
+        bytes: |flows| flows.dram_read + flows.dram_written,
+        components: &["memory", "memory interface"],
+    },
+];
 
 /// A row for each level.
 fn levels(scope: &Scope) -> String {
@@ -195,76 +267,21 @@ fn levels(scope: &Scope) -> String {
         .number("bytes")
         .number("energy")
         .number("energy of a byte");
-    let total = |names: &[&str]| names.iter().map(|name| scope.or_none(name)).sum::<f64>();
-    let mut row =
-        |name: &str, reads: f64, writes: f64, hits: Option<f64>, moved: f64, components: &[&str]| {
-            let energy = scope.joules_of(components);
-            table.push(vec![
-                Cell::text(name),
-                Cell::Number(count(reads), reads),
-                Cell::Number(count(writes), writes),
-                Cell::shown(hits, percent),
-                Cell::Number(bytes(moved), moved),
-                scope.energy_cell(energy),
-                Cell::shown(energy.map(|energy| energy / moved).filter(|each| each.is_finite()), joules),
-            ]);
-        };
-    row(
-        "shared memory",
-        total(&["shared.reads.count"]),
-        total(&["shared.writes.count"]),
-        None,
-        flows.shared,
-        &["shared memory"],
-    );
-    row(
-        "L1 data cache",
-        total(&["l1d.reads.count"]),
-        total(&["l1d.writes.count"]),
-        scope.count("l1d.hit.ratio"),
-        flows.l1_read + flows.l1_written,
-        &["L1 data cache"],
-    );
-    row(
-        "constant cache",
-        total(&["constant.operands.count", "constant.reads.count"]),
-        0.0,
-        scope.count("constant.hit.ratio"),
-        flows.constant,
-        &["constant cache"],
-    );
-    row(
-        "texture cache",
-        total(&["texture.reads.count"]),
-        0.0,
-        scope.count("texture.hit.ratio"),
-        flows.texture,
-        &["texture cache"],
-    );
-    row(
-        "network",
-        total(&["noc.request.packets.count"]),
-        total(&["noc.reply.packets.count"]),
-        None,
-        flows.request + flows.reply,
-        &["network"],
-    );
-    row(
-        "L2",
-        total(&["l2.reads.count"]),
-        total(&["l2.writes.count", "l2.atomics.count"]),
-        scope.count("l2.hit.ratio"),
-        flows.request + flows.reply,
-        &["L2"],
-    );
-    row(
-        "memory",
-        total(&["dram.reads.count"]),
-        total(&["dram.writes.count"]),
-        scope.count("dram.row_hit.ratio"),
-        flows.dram_read + flows.dram_written,
-        &["memory", "memory interface"],
-    );
+    let total = |names: &[&str]| names.iter().fold(0.0, |sum, name| sum + scope.or_none(name));
+    for level in &LEVELS {
+        let (reads, writes) = (total(level.reads), total(level.writes));
+        let moved = (level.bytes)(&flows);
+        let energy = scope.joules_of(level.components);
+        table.push(vec![
+            Cell::text(level.name),
+            Cell::Number(count(reads), reads),
+            Cell::Number(count(writes), writes),
+            Cell::shown(level.hits.and_then(|ratio| scope.count(ratio)), percent),
+            Cell::Number(bytes(moved), moved),
+            scope.energy_cell(energy),
+            Cell::shown(energy.map(|energy| energy / moved).filter(|each| each.is_finite()), joules),
+        ]);
+    }
     table.html()
 }
 
@@ -275,7 +292,7 @@ fn details(scope: &Scope) -> String {
         .number("bandwidth of the memory", scope.count("dram.bandwidth.gbs"), "GB/s", memory)
         .percent("of its peak", "dram.utilisation.ratio", None)
         .count("rows opened", "dram.activates.count", None)
-        .count("turns between reading and writing", "dram.turnarounds.count", None)
+        .count("switches between reads and writes", "dram.turnarounds.count", None)
         .number("lines of an L1 access", transactions(scope), "", scope.joules_of(&["L1 data cache"]))
         .count("cycles that the load and store unit was blocked", "lsu.blocked.cycles", None)
         .count("L1: waits for miss registers", "l1d.fail_mshrs.cycles", None)

@@ -67,7 +67,7 @@ pub fn html(id: &str, file: &str, record: &RunRecord) -> String {
         [only] if record.totals.launches == 1 => Some(*only),
         _ => None,
     };
-    // A run of one launch is that launch, which has more to tell.
+    // A run of one launch is shown as that launch, which has more data.
     let whole = only.map_or_else(|| Scope::of_run(id, record), |kernel| Scope::of_launch(id, record, kernel));
     out += &sections(&whole, record, true);
     if only.is_none() {

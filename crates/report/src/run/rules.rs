@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules: what holds a run back, by its counters, and what mending it would gain at most.
 //!
-//! A gain in cycles is an upper bound, by the formula that stands with it. Its joules are the static energy of these cycles (static power times their
-//! time), and, where the rule names one, the part of dynamic energy that goes with what is wasted.
+//! A gain in cycles is an upper bound, by the formula of the rule. Its joules are the static energy of these cycles (static power times their
+//! time), and, where the rule names one, the part of dynamic energy that is wasted.
 
 use crate::html::{Cell, Table, escape};
 use crate::number::{count, joules, percent, shown};
@@ -12,7 +12,7 @@ use super::scope::Scope;
 
 pub struct Finding {
     pub name: &'static str,
-    /// What the counters say.
+    /// The evidence from the counters.
     pub evidence: String,
     pub advice: &'static str,
     pub formula: &'static str,
@@ -76,7 +76,7 @@ impl Facts {
         })
     }
 
-    /// Cycles of the run that issue slots are, if all schedulers with warps wait alike.
+    /// Cycles of the run that correspond to issue slots, if all schedulers with warps wait equally.
     fn cycles_of(&self, slots: f64) -> f64 {
         (slots / (self.schedulers * self.busy_sms / self.sms)).min(self.cycles)
     }
@@ -142,7 +142,7 @@ fn uncoalesced(scope: &Scope, facts: &Facts) -> Option<Finding> {
         return None;
     }
     let evidence = format!(
-        "Loads touch {} lines where {} would do for {} lanes of four bytes; an access takes {} lines on average.",
+        "Loads touch {} lines where {} would suffice for {} lanes of four bytes; an access touches {} lines on average.",
         count(lines),
         count(least),
         count(lanes),

@@ -110,7 +110,7 @@ pub fn html(scope: &Scope, record: &RunRecord) -> String {
             "<h5 class=file>{}</h5><div class=\"scroll source\" tabindex=0 role=region aria-label=\"Source {0}\"><table class=\"sortable src\" id=\"{id}\" data-file=\"{0}\">\
              <caption>Source lines of {0}</caption><thead><tr><th scope=col class=n><button type=button>line</button></th><th scope=col><button type=button>source</button></th>\
              <th scope=col class=n title=\"share of all issue slots in which the line issued or stalled\"><button type=button>time</button></th><th scope=col class=n title=\"warp instructions\"><button type=button>issued</button></th>\
-             <th scope=col class=n title=\"lanes of an instruction\"><button type=button>lanes</button></th><th scope=col class=n title=\"issue slots waited in\"><button type=button>stalls</button></th>\
+             <th scope=col class=n title=\"lanes of an instruction\"><button type=button>lanes</button></th><th scope=col class=n title=\"issue slots lost to stalls\"><button type=button>stalls</button></th>\
              <th scope=col class=n><button type=button>energy</button></th></tr></thead><tbody>",
             escape(file)
         );
@@ -130,7 +130,7 @@ pub fn html(scope: &Scope, record: &RunRecord) -> String {
     if let Some(energy) = scope.energy {
         let _ = write!(
             out,
-            "<p class=note>{} ({}) belong to no line: time in which no warp was there to be waited for, above all.</p>",
+            "<p class=note>{} ({}) belong to no line: mostly time without a resident warp.</p>",
             joules(energy.unattributed_j),
             percent(energy.unattributed_j / energy.total_j)
         );
@@ -193,11 +193,11 @@ fn stall_bar(work: &Work, most: f64) -> String {
         return String::new();
     };
     let sum = work.stalled();
-    let told: Vec<_> =
+    let description: Vec<_> =
         stalls.iter().map(|(reason, cycles)| format!("{reason} {}", count(*cycles as f64))).collect();
     let mut out = format!(
         "<span class=stack title=\"{}\"><span class=bars style=\"width:{:.1}%\">",
-        escape(&told.join(", ")),
+        escape(&description.join(", ")),
         if most > 0.0 { sum / most * 100.0 } else { 0.0 }
     );
     for (reason, cycles) in stalls {

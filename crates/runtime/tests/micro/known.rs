@@ -173,13 +173,13 @@ pub fn attribution(text: &mut String) {
     let _ = writeln!(
         text,
         "
-A division of ours is a sequence of eight and more instructions, each with the pipeline of one; there it is one instruction of 39 or 145
-cycles. So a division in single precision takes longer here, one of integers about as long.
+A division of ours is a sequence of eight and more instructions, each with the pipeline of one; in GPGPU-Sim it is one instruction of 39 or 145
+cycles. So a single-precision division takes longer here, an integer division about as long.
 
-What a mechanism is worth: `{PRESET}` with one of them changed, mostly to what our GTX 480 has. The first three are GPGPU-Sim's own and
-together double the time of the vector addition. 24 of 32 miss registers are what 3.2.1 leaves to the reads of that program: its
-controllers have 32 credits for reads and writes, and a quarter of the lines are written. GPGPU-Sim has no compiler, so that it executes
-more instructions in the matrix product than we do.
+Effect of single mechanisms: `{PRESET}` with one mechanism changed, mostly to that of our GTX 480. The first three are specific to GPGPU-Sim and
+together double the time of the vector addition. 24 of 32 miss registers are what 3.2.1 leaves for the reads of that program: its
+controllers have 32 credits for reads and writes, and a quarter of the lines are written. GPGPU-Sim has no compiler, so it executes
+more instructions in the matrix product than warpwatt.
 
 | changed | vector addition | | matrix product | |
 |---|---:|---:|---:|---:|"

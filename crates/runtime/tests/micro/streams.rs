@@ -221,10 +221,9 @@ const FEW_BLOCKS_TEXT: &str = "
 ### Why 60 blocks read more slowly than 120
 
 A grid-stride loop of 60 blocks has 32 warps an SM, each with 4 loads in flight: 128 lines, for which L1 has 64 miss registers. The scheduler is greedy, then oldest:
-whenever a miss register is free, the oldest warp that wants one gets it. Old warps go through the whole loop while young ones wait, and when the old ones
-have ended, too few are left to keep 64 lines on their way. All SMs end within 2 % of each other; but in the mean over the run of 28 iterations 23.6 of 32 warps are
-resident (31.5 with 128 miss registers), and the miss registers are full in 55 % of the cycles. This loss grows with the length of the loop, so that the
-difference of two runs holds it. The row cycle of the memory matters little: with row times of one clock the loop reads at 140 GB/s. GB/s with one mechanism changed:
+a free miss register always goes to the oldest warp that waits for one. Old warps run through the whole loop while young ones wait, and when the old ones
+have exited, too few are left to keep 64 lines in flight. All SMs finish within 2 % of each other; but in the mean over the run of 28 iterations 23.6 of 32 warps are
+resident (31.5 with 128 miss registers), and the miss registers are full in 55 % of the cycles. This loss grows with the length of the loop, so the difference of two runs includes it. The row cycle of the memory matters little: with row times of one clock the loop reads at 140 GB/s. GB/s with one mechanism changed:
 
 | | 60 blocks |
 |---|---:|
@@ -232,16 +231,16 @@ difference of two runs holds it. The row cycle of the memory matters little: wit
 
 /// Figures of runs by launch files, with a buffer that the host had filled.
 const NEIGHBOURS: &str = "
-The published figures are of streaming reads, not of this loop; whether a card loses as much is not known. No scheduling policy and no number of miss registers is published for it, so both
-choices stay as they are.
+The published figures are for streaming reads, not for this loop; whether a card loses as much is unknown. Neither its scheduling policy nor its number of miss registers is published, so both
+choices are kept.
 
-### How exact the rates of streams are
+### Accuracy of the rates of streams
 
 A rate is the difference between runs of 240 and 480 blocks. The end of a run, when the last blocks are thinly spread over the SMs, differs between the two, so that changes of a few
-cycles anywhere move the difference by several percent, though the runs themselves hardly change. The read with warps 2^17
+cycles anywhere move the difference by several percent, although the runs themselves hardly change. The read with warps 2^17
 bytes apart on a GTX 580, with 2 loads in flight: 177.6 GB/s from 23,998 and 41,091 cycles; with branches of 5, 7 and 8 cycles instead of 6: 178.2, 183.4, 180.3; additions of 5 and 7 cycles instead of
 6: 182.6, 184.7; multiply-adds of 5 and 7: 180.0, 181.2; 32 register banks: 185.7; a block dispatched every second cycle: 172.5; six more cycles to launch a block: 186.9. The longer run takes between 40,762 and 41,551
-cycles in all of these, within 2 %, and the shorter one between 23,954 and 24,799, within 3.5 %. Registers that are allocated in another way shift such cycles: when the rule for registers of memory operations came, this row
+cycles in all of these, within 2 %, and the shorter one between 23,954 and 24,799, within 3.5 %. A different register allocation shifts such cycles: when the rule for registers of memory operations was added, this row
 went from 179.2 to 164.0 GB/s, while the same kernel from a launch file, which starts with other lines in L2, read at 176.7 before and 177.6 after it, with the same instructions and the same row hits.
 ";
 

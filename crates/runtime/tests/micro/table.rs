@@ -12,11 +12,11 @@ const HEAD: &str = "# Validation
 
 Micro-benchmarks with known results, as `cargo test -p warpwatt-runtime --test micro` runs them. The known result follows from
 the parameters of the GPU by the given formula, or was measured on the real card by others; the test fails when our result is outside the
-tolerance. Cycles are core cycles. Unless it says otherwise, one SM of a GTX 480 is measured; times are differences between two runs, so
+tolerance. Cycles are core cycles. Unless stated otherwise, one SM of a GTX 480 is measured; times are differences between two runs, so
 that launches and cold caches do not count.
 
-The column \"card\" has what is published of the silicon, with its source and, where there are several figures, all of them. \"Published run\" stands for result tables of a well-known
-benchmark suite for these cards; they give one figure for each (two for the GTX 480's streams), so that no more is known of their spread. What is cited from memory says so.
+The column \"card\" has the published figures of the real card, all of them if there are several, with their source. \"Published run\" stands for result tables of a well-known
+benchmark suite for these cards; they give one figure for each card (two for the GTX 480's streams), so their spread is unknown. Figures cited from memory are marked.
 
 The tests also check conservation in all of these runs and in the fourteen workloads: issue slots and stalls add up
 to cycles, instructions issued retire, source lines add up to totals, requests are answered, cache accesses are hits, misses or merges,

@@ -15,7 +15,7 @@ pub struct Capture {
     /// The graph was there before, and stays when the capture fails.
     given: bool,
     origin: Stream,
-    /// What the next node of each stream comes after.
+    /// Predecessors of the next node of each stream.
     heads: Vec<(Stream, Vec<u64>)>,
     broken: bool,
 }
@@ -111,7 +111,7 @@ impl Graphs {
         }
     }
 
-    /// Changes what the next node of a captured stream comes after.
+    /// Changes the predecessors of the next node of a captured stream.
     pub fn set_capture_after(&mut self, stream: Stream, nodes: &[u64], replace: bool) -> Result<()> {
         let id = *self.streams.get(&stream).ok_or(Code::ILLEGAL_STATE)?;
         let graph = self.captures.get(&id).ok_or(Code::ILLEGAL_STATE)?.graph;
@@ -162,7 +162,7 @@ impl Graphs {
         Ok(())
     }
 
-    /// Whether everything that was captured comes before what the origin does next.
+    /// Whether all captured work precedes the next operation of the origin.
     fn joined(&self, capture: &Capture) -> bool {
         let mut stack: Vec<u64> = capture
             .heads
@@ -260,7 +260,7 @@ impl Core {
         }
     }
 
-    /// A stream ends while it is captured: with the origin goes the capture. Another one may go; what it did stays in the graph, and
+    /// A stream ends while it is captured: if it is the origin, the capture ends too. Another one may go; what it did stays in the graph, and
     /// whether the origin comes after it is found out at the end.
     pub fn abandon_capture(&mut self, stream: Stream) {
         let Some(&id) = self.graphs.streams.get(&stream) else { return };

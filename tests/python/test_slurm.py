@@ -134,7 +134,7 @@ def test_failures_are_exceptions(tmp_path, cluster, monkeypatch):
     with pytest.raises(ww.CheckFailed, match="6 of 6 points failed") as raised:
         SWEEP.slurm(tmp_path / "crash")
     assert raised.value.results.status()["failed"] == POINTS
-    cluster.config(refuse=["x"] * 2 + ["invalid partition specified: shrot"])
+    cluster.config(refuse=["invalid partition specified: shrot"] * 10)
     with pytest.raises(ww.UsageError, match="Slurm rejected the job"):
         SWEEP.slurm(tmp_path / "refused")
     assert cluster.live() == 0

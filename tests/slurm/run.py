@@ -117,11 +117,13 @@ PartitionName=all Nodes=n1,n2 Default=YES State=UP PriorityTier=1
 PartitionName=urgent Nodes=n1,n2 State=UP PriorityTier=10 PreemptMode=OFF
 """)
         self.env = dict(os.environ, SLURM_CONF=self.conf)
+
+    def start(self):
         self.munge()
         self.controller()
         self.node("n1")
         self.node("n2")
-        until("two idle nodes", lambda: self.call("sinfo", "-h", "-N", "-o", "%T").split() == ["idle", "idle"])
+        until("two idle nodes", lambda: self.call("sinfo", "-h", "-N", "-p", "all", "-o", "%T").split() == ["idle", "idle"])
 
     def munge(self):
         """Credentials with a key and a socket of our own."""
@@ -453,6 +455,7 @@ def main():
     os.chmod(root, 0o755)
     slurm = Slurm(root)
     try:
+        slurm.start()
         version = slurm.call("sbatch", "--version").strip()
         say(f"{version}: two nodes of one core are idle")
         bench = Bench(slurm, os.path.abspath(args.warpwatt), os.path.abspath(args.library), root)

@@ -14,4 +14,6 @@ pub use crate::run::{Measured, Request, Target, job, measure, without_techniques
 pub use crate::session::{describe, describe_functional, quiet_panics};
 pub use crate::slurm::cancel as cancel_tasks;
 pub use crate::summary::{Texts, summary};
-pub use crate::sweep::{key_names as sweep_keys, parse as parse_sweep, run as run_sweep, status as sweep_status};
+pub use crate::sweep::{
+    key_names as sweep_keys, parse as parse_sweep, run as run_sweep, status as sweep_status,
+};

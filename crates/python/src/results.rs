@@ -19,8 +19,7 @@ use crate::session::{Board, patiently};
 use crate::table::Table;
 
 /// What to do where tables are not there yet.
-const UNDER_WAY: &str =
-    "tables are made when all points are done: `status()` shows them, and the same call without `detach` waits for them";
+const UNDER_WAY: &str = "tables are made when all points are done: `status()` shows them, and the same call without `detach` waits for them";
 
 /// A folder that a sweep or a paper left.
 #[pyclass(frozen, module = "warpwatt")]
@@ -305,7 +304,11 @@ pub fn paper(
         }
         "local" if !detach && slurm.is_none() => scratch = None,
         "local" => {
-            return Err(usage(py, "`detach` and `slurm` apply only to tasks on Slurm", "add engine=\"slurm\""));
+            return Err(usage(
+                py,
+                "`detach` and `slurm` apply only to tasks on Slurm",
+                "add engine=\"slurm\"",
+            ));
         }
         other => {
             return Err(usage(py, format!("there is no engine `{other}`"), "it is \"local\" or \"slurm\""));
@@ -314,7 +317,8 @@ pub fn paper(
     let Command::Paper(args) = command(py, words)? else {
         return Err(raised(py, &Failure::new(Exit::Internal, "`paper` is another command")));
     };
-    let done = carry_out(py, out, progress.as_ref(), |flag, console| run_paper(&args, || flag.clone(), console));
+    let done =
+        carry_out(py, out, progress.as_ref(), |flag, console| run_paper(&args, || flag.clone(), console));
     drop(scratch);
     done
 }

@@ -8,7 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use toml::{Table, Value};
 use warpwatt_cli::args::Command;
-use warpwatt_cli::front::{Exit, Failure, parse_sweep, read_gpu, read_text, run_sweep, sweep_keys, sweep_status};
+use warpwatt_cli::front::{
+    Exit, Failure, parse_sweep, read_gpu, read_text, run_sweep, sweep_keys, sweep_status,
+};
 use warpwatt_config::differences;
 use warpwatt_energy::TECHNOLOGIES;
 

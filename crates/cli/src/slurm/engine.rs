@@ -72,6 +72,13 @@ pub struct Engine<'a> {
     watch: Watch,
 }
 
+impl Drop for Engine<'_> {
+    fn drop(&mut self) {
+        // However it ended, `status` shows that nobody waits.
+        let _ = self.state.leave(self.folder);
+    }
+}
+
 impl<'a> Engine<'a> {
     pub fn new(
         tasks: &'a [Task],

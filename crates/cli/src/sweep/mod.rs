@@ -26,6 +26,9 @@ use expand::{Cell, Plan};
 
 pub use keys::{names as key_names, schema};
 
+/// Points beyond which no report is made: it keeps all of them in memory, 25 KB each, and compares configurations with each other pair by pair.
+const MOST_REPORTED: usize = 20_000;
+
 /// Where requests of points are written to.
 const REQUESTS: &str = "requests";
 
@@ -133,7 +136,12 @@ pub fn run(
             args.out.join(folder::DATA).display(),
         ));
     }
-    crate::paper::report_page(&args.out, console)?;
+    match points <= MOST_REPORTED {
+        true => crate::paper::report_page(&args.out, console)?,
+        false => console.note(&format!(
+            "no report is made of more than {MOST_REPORTED} points; tables and figures have all of them"
+        )),
+    }
     if failed.is_empty() {
         return Ok(Exit::Ok);
     }

@@ -295,14 +295,13 @@ pub fn paper(
     words.extend(jobs.into_iter().flat_map(|jobs| ["--jobs".to_owned(), jobs.to_string()]));
     let flags = [(quick, "--quick"), (large_where_needed, "--large-where-needed"), (csv, "--csv")];
     words.extend(flags.iter().filter(|(on, _)| *on).map(|(_, flag)| (*flag).to_owned()));
-    let scratch;
-    match engine {
+    let scratch = match engine {
         "slurm" => {
             let (more, file) = crate::slurm::words(py, detach, slurm)?;
             words.extend(more);
-            scratch = file;
+            file
         }
-        "local" if !detach && slurm.is_none() => scratch = None,
+        "local" if !detach && slurm.is_none() => None,
         "local" => {
             return Err(usage(
                 py,
@@ -313,7 +312,7 @@ pub fn paper(
         other => {
             return Err(usage(py, format!("there is no engine `{other}`"), "it is \"local\" or \"slurm\""));
         }
-    }
+    };
     let Command::Paper(args) = command(py, words)? else {
         return Err(raised(py, &Failure::new(Exit::Internal, "`paper` is another command")));
     };

@@ -26,8 +26,8 @@ use expand::{Cell, Plan};
 
 pub use keys::{names as key_names, schema};
 
-/// Points beyond which no report is made: it keeps all of them in memory, 25 KB each, and compares configurations with each other pair by pair.
-const MOST_REPORTED: usize = 20_000;
+/// Points beyond which no report is made: it keeps all of them in memory, 60 to 80 KB each, and compares configurations with each other pair by pair.
+const MOST_REPORTED: usize = 10_000;
 
 /// Where requests of points are written to.
 const REQUESTS: &str = "requests";

@@ -451,6 +451,8 @@ def main():
         env = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
         subprocess.run(["apt-get", "install", "-y", "-q", "--no-install-recommends", *PACKAGES], env=env, check=True,
                        stdout=subprocess.DEVNULL)
+    # A shell starts what it runs in the background with Ctrl-C ignored, and `warpwatt` would then ignore it, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     root = tempfile.mkdtemp(prefix="warpwatt-slurm-")
     os.chmod(root, 0o755)
     slurm = Slurm(root)

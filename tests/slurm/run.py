@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Sweeps on a real Slurm: a controller and two nodes on this machine, from the packages of the distribution, with state of their own in a temporary folder.
 
-Six sweeps of the same forty points, each compared with a local run file by file (all but `host`):
+Sweeps of the same forty points, each compared with a local run file by file (all but `host`):
 
   node       a node is lost in the middle: its daemon is killed with all that runs on it, and started again later
   daemon     only the daemon of a node is killed: its task goes on while Slurm starts it anew elsewhere
@@ -10,6 +10,9 @@ Six sweeps of the same forty points, each compared with a local run file by file
   submitter  the process that submits is killed at random moments; `status` is asked, and the same command goes on
   ctrl-c     Ctrl-C leaves nothing in the queue; then the same command, detached, and once more to take the results
   limits     arrays of at most five tasks, at most three tasks in the queue
+  preempt    a job of a partition with a higher priority takes both nodes; Slurm requeues the tasks that ran
+  timeout    a task hangs until Slurm ends it at its time limit
+  python     `Sweep.slurm` of the Python package, with a node lost
 
 Needs root: to install the packages where they are missing, and because node daemons run as root.
 """
@@ -27,6 +30,7 @@ import sys
 import tempfile
 import time
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PACKAGES = ["slurmctld", "slurmd", "slurm-client", "munge"]
 POINTS = 40
 SWEEP = """name = "forty"
@@ -107,14 +111,19 @@ SlurmctldLogFile={root}/ctl.log
 SlurmdLogFile={root}/%n.log
 NodeName=n1 NodeAddr=127.0.0.1 NodeHostname={self.host} Port={ports['n1']} CPUs=1 RealMemory=4000
 NodeName=n2 NodeAddr=127.0.0.1 NodeHostname={self.host} Port={ports['n2']} CPUs=1 RealMemory=4000
-PartitionName=all Nodes=n1,n2 Default=YES State=UP
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+PartitionName=all Nodes=n1,n2 Default=YES State=UP PriorityTier=1
+PartitionName=urgent Nodes=n1,n2 State=UP PriorityTier=10 PreemptMode=OFF
 """)
         self.env = dict(os.environ, SLURM_CONF=self.conf)
+
+    def start(self):
         self.munge()
         self.controller()
         self.node("n1")
         self.node("n2")
-        until("two idle nodes", lambda: self.call("sinfo", "-h", "-N", "-o", "%T").split() == ["idle", "idle"])
+        until("two idle nodes", lambda: self.call("sinfo", "-h", "-N", "-p", "all", "-o", "%T").split() == ["idle", "idle"])
 
     def munge(self):
         """Credentials with a key and a socket of our own."""
@@ -218,8 +227,8 @@ def under_way(out, node):
 
 
 class Bench:
-    def __init__(self, slurm, warpwatt, root):
-        self.slurm, self.warpwatt, self.root = slurm, warpwatt, root
+    def __init__(self, slurm, warpwatt, library, root):
+        self.slurm, self.warpwatt, self.library, self.root = slurm, warpwatt, library, root
         self.file = f"{root}/forty.toml"
         with open(self.file, "w") as file:
             file.write(SWEEP)
@@ -247,11 +256,11 @@ class Bench:
     def done(self, out):
         return len(glob.glob(f"{out}/points/*.json"))
 
-    def compare(self, name, out, twice=0):
+    def compare(self, name, out, twice=0, local=None):
         """The folder is that of the local run; at most so many points were kept by two tasks."""
-        found = files(out)
-        assert found.keys() == self.local.keys(), found.keys() ^ self.local.keys()
-        differ = [name for name in found if found[name] != self.local[name]]
+        found, local = files(out), local or self.local
+        assert found.keys() == local.keys(), found.keys() ^ local.keys()
+        differ = [name for name in found if found[name] != local[name]]
         assert not differ, differ
         begun, kept = journals(out)
         again = len(kept) - len(set(kept))
@@ -265,9 +274,9 @@ class Bench:
         return re.sub(r"^note: the report.*\n", "", open(f"{out}.err").read(), flags=re.M)
 
 
-def lose(bench, out, with_tasks):
+def lose(bench, out, with_tasks, run=None):
     """Loses node n2 when it runs a task and five points are done, and brings it back when Slurm has noticed."""
-    run = bench.start(out)
+    run = run or bench.start(out)
     on_n2 = lambda: [task for task in bench.slurm.queue() if task[1:] == ["RUNNING", "n2"]]
     until("a task on n2, and points", lambda: bench.done(out) >= 5 and on_n2() and bench.slurm.processes("n2"))
     end = time.time() + 20
@@ -296,18 +305,20 @@ def daemon(bench, out):
     bench.compare("daemon", out, twice=1)
 
 
+def workers(out):
+    """Processes of tasks of a folder."""
+    ran = subprocess.run(["pgrep", "-f", f"sweep work {out}/"], capture_output=True, text=True).stdout
+    return [int(pid) for pid in ran.split()]
+
+
 def trouble(bench, out):
     run = bench.start(out)
     first = until("a running task", lambda: bench.done(out) >= 3 and [task[0] for task in bench.slurm.queue() if task[1] == "RUNNING"])
     bench.slurm.call("scontrol", "requeue", first[0])
     say(f"requeued {first[0]}")
 
-    def workers():
-        ran = subprocess.run(["pgrep", "-f", f"sweep work {out}/"], capture_output=True, text=True).stdout
-        return [int(pid) for pid in ran.split()]
-
-    until("further points", lambda: bench.done(out) >= 8 and workers())
-    victim = workers()[0]
+    until("further points", lambda: bench.done(out) >= 8 and workers(out))
+    victim = workers(out)[0]
     os.kill(victim, signal.SIGKILL)
     say(f"killed the process {victim} of a task by signal 9, as the kernel does for memory")
     until("more points", lambda: bench.done(out) >= 14)
@@ -318,7 +329,7 @@ def trouble(bench, out):
     assert run.wait(600) == 0, bench.said(out)
     bench.compare("trouble", out)
     said = bench.said(out)
-    assert "killed for its memory, and gets 1000 MB" in said, said
+    assert "exceeded its memory, and is submitted again with 1000 MB" in said, said
     print(said)
 
 
@@ -373,10 +384,64 @@ def limits(bench, out):
     bench.compare(f"limits: at most {most} tasks in the queue, {len(glob.glob(out + '/slurm/batch-*'))} array jobs", out)
 
 
+def preempt(bench, out):
+    run = bench.start(out)
+    running = lambda: [task for task in bench.slurm.queue() if task[1] == "RUNNING"]
+    until("a task on each node", lambda: bench.done(out) >= 5 and len(running()) == 2 and under_way(out, "n1") and under_way(out, "n2"))
+    before = running()
+    bench.slurm.call("sbatch", "--partition=urgent", "--nodes=2", "--exclusive", "--time=5", "--job-name=urgent", "--output=/dev/null", "--wrap=sleep 3")
+    urgent = lambda: "RUNNING" in bench.slurm.call("squeue", "-h", "--name=urgent", "-o", "%T")
+    until("the urgent job runs", urgent)
+    taken = {task[0] for task in before}
+    assert not taken & {task[0] for task in running()}, bench.slurm.queue()
+    say(f"preempted {sorted(taken)}, {bench.done(out)} points were done; {bench.status(out)}")
+    assert run.wait(600) == 0, bench.said(out)
+    again = [name for name in taken if glob.glob(f"{out}/slurm/batch-*/task-{name.split('_')[1]}.1.journal")]
+    assert sorted(again) == sorted(taken), f"Slurm started {again} of {taken} again"
+    bench.compare("preempt", out)
+
+
+def timeout(bench, out):
+    file = f"{bench.root}/timeout.toml"
+    with open(file, "w") as text:
+        text.write(SWEEP.replace("time = 10", "time = 1").replace("task_minutes = 0.05", "task_minutes = 0.2"))
+    run = bench.start(out, file=file)
+    until("a task with some points", lambda: bench.done(out) >= 5 and workers(out))
+    hung = workers(out)[0]
+    os.kill(hung, signal.SIGSTOP)
+    say(f"stopped the process {hung} of a task, {bench.done(out)} points were done")
+    assert run.wait(600) == 0, bench.said(out)
+    said = bench.said(out)
+    assert re.search(r"ended with TIMEOUT before \d+ of its \d+ points: \d+ submitted again", said), said
+    bench.compare("timeout", out)
+    print(said)
+
+
+PYTHON = """import sys, warpwatt as ww
+sweep, out = ww.Sweep(sys.argv[1]), sys.argv[3]
+print({"local": sweep.run, "slurm": sweep.slurm}[sys.argv[2]](out).points.num_rows)
+"""
+
+
+def python(bench, out):
+    """The same from Python: what tasks run is the package, and not the command."""
+    package = f"{bench.root}/package/warpwatt"
+    shutil.copytree(f"{ROOT}/crates/python/python/warpwatt", package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(bench.library, f"{package}/_warpwatt.abi3.so")
+    env = dict(bench.slurm.env, PYTHONPATH=os.path.dirname(package))
+    words = lambda engine, out: [sys.executable, "-c", PYTHON, bench.file, engine, out]
+    ran = subprocess.run(words("local", f"{bench.root}/local-python"), env=env, check=True, capture_output=True, text=True)
+    assert ran.stdout == f"{POINTS}\n", ran.stdout
+    run = subprocess.Popen(words("slurm", out), env=env, stdout=subprocess.DEVNULL, stderr=open(f"{out}.err", "a"))
+    lose(bench, out, True, run)
+    bench.compare("python", out, local=files(f"{bench.root}/local-python"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--warpwatt", default="target/release/warpwatt")
-    parser.add_argument("--only", help="run one part: node, daemon, trouble, submitter, ctrl-c or limits")
+    parser.add_argument("--library", default="target/release/libwarpwatt_python.so", help="the Python package's library")
+    parser.add_argument("--only", help="run one part: node, daemon, trouble, submitter, ctrl-c, limits, preempt, timeout or python")
     parser.add_argument("--keep", action="store_true", help="keep the temporary folder")
     args = parser.parse_args()
     if os.geteuid() != 0:
@@ -386,14 +451,18 @@ def main():
         env = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
         subprocess.run(["apt-get", "install", "-y", "-q", "--no-install-recommends", *PACKAGES], env=env, check=True,
                        stdout=subprocess.DEVNULL)
+    # A shell starts what it runs in the background with Ctrl-C ignored, and `warpwatt` would then ignore it, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     root = tempfile.mkdtemp(prefix="warpwatt-slurm-")
     os.chmod(root, 0o755)
     slurm = Slurm(root)
     try:
+        slurm.start()
         version = slurm.call("sbatch", "--version").strip()
         say(f"{version}: two nodes of one core are idle")
-        bench = Bench(slurm, os.path.abspath(args.warpwatt), root)
-        parts = {"node": node, "daemon": daemon, "trouble": trouble, "submitter": submitter, "ctrl-c": ctrl_c, "limits": limits}
+        bench = Bench(slurm, os.path.abspath(args.warpwatt), os.path.abspath(args.library), root)
+        parts = {"node": node, "daemon": daemon, "trouble": trouble, "submitter": submitter, "ctrl-c": ctrl_c, "limits": limits,
+                 "preempt": preempt, "timeout": timeout, "python": python}
         for name, part in parts.items():
             if args.only in (None, name):
                 part(bench, f"{root}/{name}")

@@ -49,6 +49,8 @@ pub trait Listener: Send + Sync {
     fn say(&self, line: &str);
     /// How many runs of how many are done, and what runs.
     fn progress(&self, done: u64, total: u64, text: &str);
+    /// What to do to continue a command that ended before its work was done.
+    fn again(&self) -> String;
 }
 
 pub struct Console {
@@ -89,6 +91,11 @@ impl Console {
 
     pub fn listener(&self) -> Option<&Arc<dyn Listener>> {
         self.listener.as_ref()
+    }
+
+    /// What to do to continue work that this command would begin.
+    pub fn again(&self, command: String) -> String {
+        self.listener.as_ref().map_or(command, |listener| listener.again())
     }
 
     /// Part of the result. A reader that went away is no error; a full disk is, which the end of the command reports.

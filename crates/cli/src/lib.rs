@@ -37,6 +37,7 @@ mod technique;
 mod verify;
 mod workloads;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -53,13 +54,18 @@ pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Cli, String> {
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    ExitCode::from(run_words(std::env::args_os()))
+}
+
+/// Runs the command of these words, the first of which is the program, and gives the exit code of the process.
+pub fn run_words(words: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => {
             // clap's own exit code for help and version is 0, and 2 for everything else, which is ours too.
             let code = error.exit_code();
             let _ = error.print();
-            return ExitCode::from(u8::try_from(code).unwrap_or(2));
+            return u8::try_from(code).unwrap_or(2);
         }
     };
     session::quiet_panics();
@@ -67,7 +73,7 @@ pub fn main() -> ExitCode {
         Ok(console) => console,
         Err(failure) => {
             Console::plain().failure(&failure);
-            return ExitCode::from(failure.exit as u8);
+            return failure.exit as u8;
         }
     };
     let outcome = match &cli.command {
@@ -79,7 +85,7 @@ pub fn main() -> ExitCode {
         Command::List(args) => list::list(args, &console),
         Command::Run(args) => run::run(args, &console),
         // Its exit code is that of the program.
-        Command::Exec(args) => return ExitCode::from(exec::exec(args, &console)),
+        Command::Exec(args) => return exec::exec(args, &console),
         Command::Install(args) => install::install(args, &console),
         Command::Compile(args) => compile::compile(args, &console),
         Command::Bench(args) => bench::bench(args, &console),
@@ -107,5 +113,5 @@ pub fn main() -> ExitCode {
     };
     // What a signal ended has its number, as shells have it.
     let signal = interrupt::signalled().filter(|_| exit == Exit::Interrupted);
-    ExitCode::from(signal.map_or(exit as u8, |signal| 128 + signal as u8))
+    signal.map_or(exit as u8, |signal| 128 + signal as u8)
 }

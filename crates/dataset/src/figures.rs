@@ -15,7 +15,7 @@ struct Row<'a> {
 }
 
 /// The table `series`, from figures by name and document (`warpwatt.figure/1`).
-pub fn figures(figures: &[(String, Value)]) -> Table {
+pub fn figures(figures: &[(&str, &Value)]) -> Table {
     let mut rows = Vec::new();
     for (name, document) in figures {
         for series in document["series"].as_array().into_iter().flatten() {
@@ -61,7 +61,7 @@ mod tests {
                 { "name": "b", "unit": "x", "values": { "x": 3.0 } },
             ],
         });
-        let table = figures(&[("fig08".to_owned(), figure)]);
+        let table = figures(&[("fig08", &figure)]);
         let column = |name: &str| &table.columns.iter().find(|column| column.name == name).expect(name).data;
         assert_eq!(table.rows(), 3);
         assert_eq!(*column("value"), Data::Real(vec![Some(1.0), None, Some(3.0)]));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A table as a Parquet file, written and read: flat, every column optional, texts as UTF-8, compressed with Snappy, all rows in one group.
+//! A table as a Parquet file, written and read: flat, every column optional, texts as UTF-8, compressed with Snappy, rows in one group or in several.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
@@ -14,7 +15,7 @@ use parquet::schema::types::Type;
 
 use crate::table::{Column, Data, Table};
 
-/// The table could not be written; a bug of ours, since it is written to memory.
+/// The table could not be written.
 #[derive(thiserror::Error, Debug)]
 #[error("the table `{table}` could not be written: {error}")]
 pub struct WriteError {
@@ -25,29 +26,41 @@ pub struct WriteError {
 impl Table {
     /// The bytes of the file. They are the same for the same table.
     pub fn to_parquet(&self) -> Result<Vec<u8>, WriteError> {
-        self.written().map_err(|error| WriteError { table: self.name, error })
+        let failed = |error| WriteError { table: self.name, error };
+        let mut file = ParquetFile::new(self, Vec::new()).map_err(failed)?;
+        file.group(self).map_err(failed)?;
+        file.finish().map_err(failed)
     }
 
     /// Reads such a file again.
     pub fn from_parquet(name: &'static str, bytes: Vec<u8>) -> Result<Table, ReadError> {
         read(name, bytes).map_err(|error| ReadError { table: name, error })
     }
+}
 
-    fn written(&self) -> Result<Vec<u8>, ParquetError> {
-        let fields: Vec<_> = self
+/// A Parquet file that is written one group of rows after the other.
+pub(crate) struct ParquetFile<W: Write + Send>(SerializedFileWriter<W>);
+
+impl<W: Write + Send> ParquetFile<W> {
+    /// A file with the columns of this table.
+    pub fn new(table: &Table, to: W) -> Result<ParquetFile<W>, ParquetError> {
+        let fields: Vec<_> = table
             .columns
             .iter()
             .map(|column| Ok(Arc::new(field(column)?)))
             .collect::<Result<_, ParquetError>>()?;
-        let schema = Type::group_type_builder(self.name).with_fields(fields).build()?;
+        let schema = Type::group_type_builder(table.name).with_fields(fields).build()?;
         let properties = WriterProperties::builder()
             .set_created_by("warpwatt".to_owned())
             .set_compression(Compression::SNAPPY)
             .build();
-        let mut bytes = Vec::new();
-        let mut writer = SerializedFileWriter::new(&mut bytes, Arc::new(schema), Arc::new(properties))?;
-        let mut group = writer.next_row_group()?;
-        for column in &self.columns {
+        SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties)).map(ParquetFile)
+    }
+
+    /// Writes the rows of a table with the same columns.
+    pub fn group(&mut self, table: &Table) -> Result<(), ParquetError> {
+        let mut group = self.0.next_row_group()?;
+        for column in &table.columns {
             let Some(writer) = group.next_column()? else { break };
             match &column.data {
                 Data::Text(cells) => {
@@ -58,9 +71,12 @@ impl Table {
                 Data::Real(cells) => write::<DoubleType>(writer, cells.iter().copied())?,
             }
         }
-        group.close()?;
-        writer.close()?;
-        Ok(bytes)
+        group.close().map(drop)
+    }
+
+    /// Writes the end of the file.
+    pub fn finish(self) -> Result<W, ParquetError> {
+        self.0.into_inner()
     }
 }
 

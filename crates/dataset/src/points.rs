@@ -20,13 +20,56 @@ pub struct Measured<'a> {
     pub parameters: &'a BTreeMap<String, String>,
 }
 
-/// All tables of these points, in the order of the points.
-pub fn tables(points: &[Measured]) -> Vec<Table> {
+/// Columns that depend on what is measured. They have to be known before the first row is written.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Columns {
+    /// Parameters that a sweep goes through.
+    parameters: BTreeSet<String>,
+    /// Counters of points, and whether they are ratios; histograms have a table of their own.
+    points: BTreeMap<String, bool>,
+    /// Counters of kernels.
+    kernels: BTreeMap<String, bool>,
+}
+
+impl Columns {
+    /// Adds the counters of a point.
+    pub fn learn(&mut self, record: &PointRecord) {
+        learn(&mut self.points, &record.counters);
+        record.kernels.iter().for_each(|kernel| learn(&mut self.kernels, &kernel.counters));
+    }
+
+    /// Adds parameters of a configuration.
+    pub fn add_parameters<'a>(&mut self, names: impl Iterator<Item = &'a String>) {
+        for name in names {
+            if !self.parameters.contains(name) {
+                self.parameters.insert(name.clone());
+            }
+        }
+    }
+}
+
+/// A counter that is a ratio anywhere is one everywhere.
+fn learn(names: &mut BTreeMap<String, bool>, values: &Values) {
+    for (name, reading) in values {
+        let ratio = match reading {
+            Reading::Count(_) => false,
+            Reading::Ratio(_) => true,
+            Reading::Histogram(_) => continue,
+        };
+        match names.get_mut(name) {
+            Some(known) => *known |= ratio,
+            None => drop(names.insert(name.clone(), ratio)),
+        }
+    }
+}
+
+/// The tables of these points, in the order of the points, with the columns of all points.
+pub fn tables(points: &[Measured], columns: &Columns) -> [Table; 4] {
     let per_kernel: Vec<(&Measured, &PointKernel)> = points
         .iter()
         .flat_map(|point| point.record.kernels.iter().map(move |kernel| (point, kernel)))
         .collect();
-    vec![whole(points), kernels(&per_kernel), energy(points), histograms(points)]
+    [whole(points, columns), kernels(&per_kernel, columns), energy(points), histograms(points)]
 }
 
 /// Columns that say which point a row is about.
@@ -54,26 +97,27 @@ fn identity<'a>(rows: &[&'a Measured<'a>]) -> Vec<Column> {
     ]
 }
 
-/// One column for each parameter that any of the points has.
-fn parameters<'a>(rows: &[&'a Measured<'a>]) -> Vec<Column> {
-    let names: BTreeSet<_> = rows.iter().flat_map(|row| row.parameters.keys()).collect();
-    let column = |name: &&String| {
-        Column::text(format!("param.{name}"), rows.iter().map(|row| row.parameters.get(*name)))
+/// One column for each parameter.
+fn parameters<'a>(rows: &[&'a Measured<'a>], names: &BTreeSet<String>) -> Vec<Column> {
+    let column = |name: &String| {
+        Column::text(format!("param.{name}"), rows.iter().map(|row| row.parameters.get(name)))
     };
     names.iter().map(column).collect()
 }
 
-/// One column for each counter that any row has; histograms have a table of their own.
+/// One column for each counter that any row has.
 pub(crate) fn counters<'a>(rows: impl Iterator<Item = &'a Values> + Clone) -> Vec<Column> {
-    let mut names: BTreeMap<&str, bool> = BTreeMap::new();
-    for (name, reading) in rows.clone().flatten() {
-        match reading {
-            Reading::Count(_) => drop(names.entry(name).or_insert(false)),
-            Reading::Ratio(_) => drop(names.insert(name, true)),
-            Reading::Histogram(_) => {}
-        }
-    }
-    let column = |(name, ratio): (&str, bool)| match ratio {
+    let mut names = BTreeMap::new();
+    rows.clone().for_each(|values| learn(&mut names, values));
+    of_counters(rows, &names)
+}
+
+/// One column for each of these counters.
+fn of_counters<'a>(
+    rows: impl Iterator<Item = &'a Values> + Clone,
+    names: &BTreeMap<String, bool>,
+) -> Vec<Column> {
+    let column = |(name, ratio): (&String, &bool)| match ratio {
         false => Column::count(
             name,
             rows.clone().map(|values| match values.get(name) {
@@ -90,17 +134,17 @@ pub(crate) fn counters<'a>(rows: impl Iterator<Item = &'a Values> + Clone) -> Ve
             }),
         ),
     };
-    names.into_iter().map(column).collect()
+    names.iter().map(column).collect()
 }
 
 pub(crate) fn rate(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-fn whole(points: &[Measured]) -> Table {
+fn whole(points: &[Measured], known: &Columns) -> Table {
     let rows: Vec<&Measured> = points.iter().collect();
     let mut columns = identity(&rows);
-    columns.extend(parameters(&rows));
+    columns.extend(parameters(&rows, &known.parameters));
     let records = || points.iter().map(|point| point.record);
     columns.extend([
         Column::count("cycles", records().map(|record| Some(record.cycles))),
@@ -112,14 +156,14 @@ fn whole(points: &[Measured]) -> Table {
         Column::real("dynamic_j", records().map(|record| Some(record.energy.dynamic_j))),
         Column::real("static_j", records().map(|record| Some(record.energy.static_j))),
     ]);
-    columns.extend(counters(records().map(|record| &record.counters)));
+    columns.extend(of_counters(records().map(|record| &record.counters), &known.points));
     Table { name: "points", columns }
 }
 
-fn kernels(per_kernel: &[(&Measured, &PointKernel)]) -> Table {
+fn kernels(per_kernel: &[(&Measured, &PointKernel)], known: &Columns) -> Table {
     let rows: Vec<&Measured> = per_kernel.iter().map(|(point, _)| *point).collect();
     let mut columns = identity(&rows);
-    columns.extend(parameters(&rows));
+    columns.extend(parameters(&rows, &known.parameters));
     let kernels = || per_kernel.iter().map(|(_, kernel)| *kernel);
     columns.extend([
         Column::text("kernel", kernels().map(|kernel| Some(&kernel.demangled))),
@@ -135,7 +179,7 @@ fn kernels(per_kernel: &[(&Measured, &PointKernel)]) -> Table {
         Column::real("static_j", kernels().map(|kernel| Some(kernel.energy.static_j))),
         Column::real("average_w", kernels().map(|kernel| Some(kernel.energy.average_w))),
     ]);
-    columns.extend(counters(kernels().map(|kernel| &kernel.counters)));
+    columns.extend(of_counters(kernels().map(|kernel| &kernel.counters), &known.kernels));
     Table { name: "kernels", columns }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A table: columns of one length, each of one type, with places that have no value.
 
+use std::io::Write;
+
 /// The values of a column, by row.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Data {
@@ -42,6 +44,37 @@ impl Data {
             Data::Real(cells) => cells.len(),
         }
     }
+
+    /// Memory that the cells take.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Data::Text(cells) => {
+                let texts = cells.iter().flatten().map(String::len).sum::<usize>();
+                texts + cells.len() * size_of::<Option<String>>()
+            }
+            Data::Count(cells) => cells.len() * size_of::<Option<i64>>(),
+            Data::Real(cells) => cells.len() * size_of::<Option<f64>>(),
+        }
+    }
+
+    /// Moves the cells of a column of the same type to the end of this one.
+    pub(crate) fn append(&mut self, other: Data) -> Result<(), Data> {
+        match (self, other) {
+            (Data::Text(cells), Data::Text(mut more)) => cells.append(&mut more),
+            (Data::Count(cells), Data::Count(mut more)) => cells.append(&mut more),
+            (Data::Real(cells), Data::Real(mut more)) => cells.append(&mut more),
+            (_, other) => return Err(other),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn clear(&mut self) {
+        match self {
+            Data::Text(cells) => cells.clear(),
+            Data::Count(cells) => cells.clear(),
+            Data::Real(cells) => cells.clear(),
+        }
+    }
 }
 
 impl Column {
@@ -72,11 +105,21 @@ impl Table {
     /// The table as CSV, with a line of names; places without a value are empty.
     pub fn to_csv(&self) -> Result<Vec<u8>, csv::Error> {
         let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(self.columns.iter().map(|column| column.name.as_str()))?;
+        writer.write_record(self.names())?;
+        self.write_csv(&mut writer)?;
+        writer.into_inner().map_err(|error| error.into_error().into())
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.name.as_str())
+    }
+
+    /// Adds the rows to a CSV file.
+    pub(crate) fn write_csv<W: Write>(&self, writer: &mut csv::Writer<W>) -> Result<(), csv::Error> {
         for row in 0..self.rows() {
             writer.write_record(self.columns.iter().map(|column| column.data.shown(row)))?;
         }
-        writer.into_inner().map_err(|error| error.into_error().into())
+        Ok(())
     }
 }
 

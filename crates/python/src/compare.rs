@@ -100,8 +100,8 @@ impl Comparison {
 
     /// A page of HTML with both runs beside each other.
     fn html(&self) -> String {
-        let (a, b) = (self.a.get(), self.b.get());
-        warpwatt_report::comparison((&a.name, &a.document), (&b.name, &b.document))
+        let (a, b) = (self.a.get().shown(), self.b.get().shown());
+        warpwatt_report::comparison((&a.0, &a.1), (&b.0, &b.1))
     }
 
     fn _repr_html_(&self) -> String {
@@ -138,8 +138,7 @@ pub fn report(
     let mut input = Input::default();
     for result in results {
         if let Ok(record) = result.cast::<Record>() {
-            let record = record.get();
-            input.runs.push((record.name.clone(), (*record.document).clone()));
+            input.runs.push(record.get().shown());
         } else if let Ok(results) = result.cast::<Results>() {
             input.add(results.get().place()).map_err(failed)?;
         } else {

@@ -79,8 +79,12 @@ pub fn from_toml<'py>(py: Python<'py>, value: &toml::Value) -> PyResult<Bound<'p
     }
 }
 
+/// A cell of a notebook is narrow: a page in it has no list of contents at its side.
+const NARROW: &str = "<style>nav#nav{display:none}body{grid-template-columns:minmax(0,1fr)}main{padding:8px 16px}</style></head>";
+
 /// A whole page inside of a cell of a notebook: its styles and scripts do not reach the notebook's own.
 pub fn framed(page: &str) -> String {
+    let page = page.replacen("</head>", NARROW, 1);
     let page = page.replace('&', "&amp;").replace('"', "&quot;");
     format!(
         "<iframe srcdoc=\"{page}\" sandbox=\"allow-scripts allow-popups\" style=\"width:100%;height:640px;border:1px solid #ccc;box-sizing:border-box\"></iframe>"

@@ -16,6 +16,7 @@ mod record;
 mod results;
 mod run;
 mod session;
+mod slurm;
 mod sweep;
 mod table;
 mod technology;
@@ -35,7 +36,7 @@ mod _warpwatt {
     #[pymodule_export]
     use crate::record::{Record, load};
     #[pymodule_export]
-    use crate::results::{Results, paper, results};
+    use crate::results::{Results, main, paper, results};
     #[pymodule_export]
     use crate::run::run;
     #[pymodule_export]

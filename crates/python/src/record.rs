@@ -43,6 +43,20 @@ impl Record {
         RunTables(&self.document)
     }
 
+    /// What a page shows: a short name, and the record. A page has the seed elsewhere, and a kernel on arrays is called by its launch, since no file started it.
+    pub fn shown(&self) -> (String, RunRecord) {
+        let mut document = (*self.document).clone();
+        let inputs = &mut document.inputs;
+        let name = match &inputs.workload {
+            Some(workload) if self.name.starts_with(&format!("{workload}@")) => workload.clone(),
+            _ => self.name.clone(),
+        };
+        if inputs.workload.is_none() && inputs.launch_sha256.is_none() {
+            inputs.program.get_or_insert_with(|| vec![name.clone()]);
+        }
+        (name, document)
+    }
+
     fn text(&self) -> PyResult<String> {
         self.document.to_json().map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
@@ -307,8 +321,7 @@ impl Record {
 
     /// The report of the run, a page of HTML that needs nothing else.
     fn html(&self) -> String {
-        let runs = vec![(self.name.clone(), (*self.document).clone())];
-        warpwatt_report::page(&Input { runs, ..Input::default() })
+        warpwatt_report::page(&Input { runs: vec![self.shown()], ..Input::default() })
     }
 
     fn _repr_html_(&self) -> String {

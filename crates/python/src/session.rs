@@ -89,6 +89,10 @@ impl Listener for Board {
     fn progress(&self, done: u64, total: u64, text: &str) {
         self.state().line = Some(Line { done, total, text: text.to_owned() });
     }
+
+    fn again(&self) -> String {
+        "the same call of the Python package".to_owned()
+    }
 }
 
 /// Watches a device for a board.

@@ -2,14 +2,15 @@
 //! `Sweep`: a sweep file as a value. What a file can say, its keys can, and it writes the file.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use toml::{Table, Value};
 use warpwatt_cli::args::Command;
-use warpwatt_cli::front::{Exit, Failure, parse_sweep, read_gpu, read_text, run_sweep, sweep_keys};
+use warpwatt_cli::front::{
+    Exit, Failure, parse_sweep, read_gpu, read_text, run_sweep, sweep_keys, sweep_status,
+};
 use warpwatt_config::differences;
 use warpwatt_energy::TECHNOLOGIES;
 
@@ -17,7 +18,8 @@ use crate::convert::{from_toml, to_toml};
 use crate::errors::{raised, usage};
 use crate::gpu::{Gpu, write};
 use crate::options::{path, techniques};
-use crate::results::{Results, carry_out, command};
+use crate::results::{Results, carry_out, command, status_args};
+use crate::slurm::{self, Scratch};
 use crate::technology::Technology;
 
 const PARAMETERS: &str = "parameters";
@@ -175,6 +177,39 @@ fn put(keys: &mut Keys, key: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
+/// The folder of a sweep.
+fn folder(out: Option<PathBuf>) -> PathBuf {
+    out.unwrap_or_else(|| PathBuf::from("warpwatt-sweep"))
+}
+
+fn in_folder(out: &Path) -> [String; 2] {
+    ["--out".to_owned(), out.display().to_string()]
+}
+
+impl Sweep {
+    /// Runs the command `sweep` with more words.
+    fn sweep(
+        &self,
+        py: Python<'_>,
+        out: Option<PathBuf>,
+        more: Vec<String>,
+        csv: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Results> {
+        let (file, out) = (Scratch::new(py, "sweep", &self.to_toml())?, folder(out));
+        let mut words = vec!["sweep".to_owned(), file.0.display().to_string()];
+        words.extend(in_folder(&out));
+        words.extend(more);
+        words.extend(csv.then(|| "--csv".to_owned()));
+        let Command::Sweep(args) = command(py, words)? else {
+            return Err(raised(py, &Failure::new(Exit::Internal, "`sweep` is another command")));
+        };
+        carry_out(py, out, progress.as_ref(), |flag, console| {
+            run_sweep(&file.0, &args, || flag.clone(), console)
+        })
+    }
+}
+
 #[pymethods]
 impl Sweep {
     /// The sweep of a TOML file, or of these keys, or both.
@@ -262,23 +297,42 @@ impl Sweep {
         csv: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Results> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let file = std::env::temp_dir().join(format!("warpwatt-{}-{number}.toml", std::process::id()));
-        let out = out.unwrap_or_else(|| PathBuf::from("warpwatt-sweep"));
-        let mut words = ["sweep".to_owned(), file.display().to_string(), "--out".to_owned()].to_vec();
-        words.push(out.display().to_string());
-        words.extend(jobs.into_iter().flat_map(|jobs| ["--jobs".to_owned(), jobs.to_string()]));
-        words.extend(csv.then(|| "--csv".to_owned()));
-        let Command::Sweep(args) = command(py, words)? else {
-            return Err(raised(py, &Failure::new(Exit::Internal, "`sweep` is another command")));
-        };
-        self.save(py, file.clone())?;
-        let done = carry_out(py, out, progress.as_ref(), |flag, console| {
-            run_sweep(&file, &args, || flag.clone(), console)
-        });
-        let _ = std::fs::remove_file(&file);
-        done
+        let jobs = jobs.into_iter().flat_map(|jobs| ["--jobs".to_owned(), jobs.to_string()]).collect();
+        self.sweep(py, out, jobs, csv, progress)
+    }
+
+    /// Runs every point that the folder does not have yet as array tasks of a Slurm cluster, as `warpwatt sweep --engine slurm` does, and waits for them. With `detach`, tasks
+    /// stay in the queue, and the same call without it collects their results; `status()` of what is returned shows their progress, and `cancel()` cancels them.
+    ///
+    /// `settings` are those of the table `[slurm]`, as a mapping or as a TOML file; the key `slurm` of the sweep when left out.
+    #[pyo3(signature = (out = None, *, detach = false, settings = None, csv = false, progress = None))]
+    fn slurm(
+        &self,
+        py: Python<'_>,
+        out: Option<PathBuf>,
+        detach: bool,
+        settings: Option<&Bound<'_, PyAny>>,
+        csv: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Results> {
+        // A mapping becomes part of the sweep, so that what is wrong with it is told as of any other key.
+        if let Some(table) = settings.map(slurm::table).transpose()?.flatten() {
+            let mut keys = self.keys.clone();
+            keys.put("slurm", Value::Table(table));
+            let sweep = keys.checked().map_err(|failure| raised(py, &failure))?;
+            return sweep.slurm(py, out, detach, None, csv, progress);
+        }
+        let (words, _) = slurm::words(py, detach, settings)?;
+        self.sweep(py, out, words, csv, progress)
+    }
+
+    /// What became of the points of this sweep in a folder, as `warpwatt sweep status --json` writes it.
+    #[pyo3(signature = (out = None))]
+    fn status<'py>(&self, py: Python<'py>, out: Option<PathBuf>) -> PyResult<Bound<'py, PyAny>> {
+        let file = Scratch::new(py, "sweep", &self.to_toml())?;
+        let words = vec!["sweep".to_owned(), "status".to_owned(), file.0.display().to_string()];
+        let args = status_args(py, words.into_iter().chain(in_folder(&folder(out))).collect())?;
+        slurm::status(py, |console| sweep_status(&args, console))
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {

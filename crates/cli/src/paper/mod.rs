@@ -13,7 +13,6 @@ use std::time::Instant;
 
 use serde_json::Value;
 use warpwatt_base::suggest;
-use warpwatt_dataset::Measured;
 use warpwatt_papers::{
     About, Chosen, Evidence, Figure, Findings, Ledger, PAPERS, Paper, PointRecord, Points, Size,
 };
@@ -25,7 +24,7 @@ use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::list::find_workload;
-use crate::points::{self, Folder, Outcome, Purpose, folder, internal};
+use crate::points::{self, Folder, FoundPoints, Outcome, Purpose, Row, Tables, Task, folder, internal};
 use crate::slurm::{self, Run};
 use plan::{Cell, Experiment, Plan};
 
@@ -48,6 +47,7 @@ pub fn reproduce(
     let papers = find(&args.name)?;
     let seeds = distinct(if args.quick { &args.seeds[..1] } else { &args.seeds });
     let plan = Plan::new(&papers, args, &seeds)?;
+    let again = console.again(again(args));
     let settings = slurm::prepare(&args.engine, None, console)?;
     let folder = Folder::open(&args.out, &Purpose::Paper(args.name.clone()))?;
     let points = plan.tasks.len();
@@ -55,8 +55,8 @@ pub fn reproduce(
 
     let how = (settings.as_ref(), args.engine.detach);
     let flag = flag();
-    let Outcome { records, failed, there, run, interrupted } =
-        match slurm::run(&plan.tasks, &folder, how, (args.jobs, again(args)), &flag, console)? {
+    let Outcome { found, failed, there, run, interrupted } =
+        match slurm::run(&plan.tasks, &folder, how, (args.jobs, again.clone()), &flag, console)? {
             Run::Ended(outcome) => outcome,
             Run::Detached => return Ok(Exit::Ok),
         };
@@ -64,13 +64,15 @@ pub fn reproduce(
         folder.log("interrupted");
         let message = format!("interrupted: {} of {points} points are done and kept", there + run);
         return Err(Failure::new(Exit::Interrupted, message)
-            .help(format!("to continue, repeat the command: {}", again(args))));
+            .help(format!("to continue, repeat the command: {again}")));
     }
     let time = started.elapsed().as_secs_f64();
     let summary = format!("{there} of {points} points reused, {run} simulated in {time:.0} s");
     folder.log(&summary);
     console.note(&summary);
 
+    let read = |(place, task): (usize, &Task)| found.get(place).and_then(|_| folder.point(&task.key));
+    let records: Vec<_> = plan.tasks.iter().enumerate().map(read).collect();
     let mut written = Vec::new();
     for experiment in &plan.experiments {
         let about = about(experiment, &plan, &failed, &seeds, args)?;
@@ -81,7 +83,8 @@ pub fn reproduce(
         let place = if papers.len() == 1 { String::new() } else { format!("{}/", paper.ledger.about.paper) };
         paper.write(&place, &folder)?;
     }
-    write_tables(&plan, &records, &written, &folder, args.csv)?;
+    drop(records);
+    write_tables(&plan, &found, &written, &folder, args.csv)?;
     let on_stdout = match &args.json {
         Some(path) => {
             write_result(path, &ledgers(&written)?, console)?;
@@ -238,27 +241,26 @@ fn ledgers(written: &[Written]) -> Result<String, Failure> {
 
 fn write_tables(
     plan: &Plan,
-    records: &[Option<PointRecord>],
+    found: &FoundPoints,
     written: &[Written],
     folder: &Folder,
     csv: bool,
 ) -> Result<(), Failure> {
+    let mut tables = Tables::begin(folder, found.columns.clone(), csv)?;
     let none = BTreeMap::new();
-    let mut rows = Vec::new();
     for experiment in &plan.experiments {
-        for cell in &experiment.cells {
-            let Some(record) = records.get(cell.task).and_then(Option::as_ref) else { continue };
-            rows.push(Measured {
-                experiment: experiment.paper.name,
-                configuration: cell.variant.name,
-                point: &plan.tasks[cell.task].point,
-                record,
-                parameters: &none,
-            });
-        }
+        let there = experiment.cells.iter().filter(|cell| found.get(cell.task).is_some());
+        tables.points(there.map(|cell| Row {
+            experiment: experiment.paper.name,
+            configuration: cell.variant.name,
+            task: &plan.tasks[cell.task],
+            parameters: &none,
+        }))?;
     }
-    let figures: Vec<_> = written.iter().flat_map(|paper| paper.figures.iter().cloned()).collect();
-    points::write_tables(folder, &rows, &figures, csv)
+    for (name, document) in written.iter().flat_map(|paper| &paper.figures) {
+        tables.figure(name, document)?;
+    }
+    tables.end()
 }
 
 /// The command that continues an interrupted one.

@@ -2,7 +2,7 @@
 //! The folder that results are kept in: marked as ours, used by one process at a time, with files that are whole or not there.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -117,6 +117,13 @@ impl Folder {
         folder.and_then(|()| write_whole(&path, bytes)).map_err(|error| lost(&path, &error))
     }
 
+    /// Begins a file; its name may begin with folders.
+    pub fn create(&self, name: &str) -> Result<Growing, Failure> {
+        let path = self.path.join(name);
+        let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+        folder.and_then(|()| Growing::new(&path)).map_err(|error| lost(&path, &error))
+    }
+
     /// Adds a line to the log. A log that cannot be written is no reason to stop.
     pub fn log(&self, line: &str) {
         let line = format!("{:8.1} s  {line}\n", self.started.elapsed().as_secs_f64());
@@ -216,6 +223,47 @@ fn write_by(temporary: &Path, path: &Path, bytes: &[u8], durable: Durable) -> io
         let _ = fs::remove_file(temporary);
     }
     written
+}
+
+/// A file that is written bit by bit beside its place, and takes its place when it is whole.
+pub struct Growing {
+    path: PathBuf,
+    temporary: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl Growing {
+    fn new(path: &Path) -> io::Result<Growing> {
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(TEMPORARY);
+        let temporary = PathBuf::from(temporary);
+        let file = BufWriter::new(File::create(&temporary)?);
+        Ok(Growing { path: path.to_owned(), temporary, file })
+    }
+
+    /// Puts the file in its place, once it is on the disk.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        let written = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
+        let written = written.and_then(|()| fs::rename(&self.temporary, &self.path));
+        written.map_err(|error| lost(&self.path, &error))
+    }
+}
+
+impl Write for Growing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Growing {
+    fn drop(&mut self) {
+        // There is none if it took its place.
+        let _ = fs::remove_file(&self.temporary);
+    }
 }
 
 /// Removes what a process that was stopped in the middle of writing left, here and below.

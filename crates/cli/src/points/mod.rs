@@ -2,11 +2,13 @@
 //! Points: one run each, planned and run in the same way for `paper`, `sweep` and `point`.
 //!
 //! `task` resolves a requested point to one that can be run, with the key of its result; `pool` runs the missing ones, several at a
-//! time; `run` runs one, a workload in this process and a program by `exec`; `folder` keeps results; `tables` writes the data set.
+//! time; `run` runs one, a workload in this process and a program by `exec`; `folder` keeps results, `found` those
+//! that are in memory; `tables` writes the data set.
 
 mod alone;
 pub mod folder;
-mod own;
+mod found;
+pub mod own;
 pub mod pool;
 mod program;
 pub mod progress;
@@ -16,8 +18,9 @@ mod task;
 
 pub use alone::point;
 pub use folder::{Folder, Purpose};
+pub use found::FoundPoints;
 pub use pool::Outcome;
-pub use tables::write as write_tables;
+pub use tables::{Row, Tables};
 pub use task::{Planner, Task};
 
 use crate::console::Console;

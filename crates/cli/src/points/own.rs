@@ -5,10 +5,27 @@ use std::ffi::{CStr, OsStr};
 use std::io::{Error, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Linux gives this name to the running program, even if its file was replaced meanwhile.
 const RUNNING: &str = "/proc/self/exe";
 const NAME: &str = "warpwatt";
+/// Words that start this code in another process, where it is no program.
+static STARTED_BY: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Says how another process starts this code: these words, and then those of a command. Only a front end that is no program has to.
+pub fn started_by(words: Vec<String>) {
+    // The file that it runs from stays the same, so the first words are as good as later ones.
+    let _ = STARTED_BY.set(words);
+}
+
+/// Words that start this code in another process, before those of a command.
+pub fn words() -> std::io::Result<Vec<String>> {
+    match STARTED_BY.get() {
+        Some(words) => Ok(words.clone()),
+        None => Ok(vec![std::env::current_exe()?.display().to_string()]),
+    }
+}
 
 /// The bytes of that file, which stand for everything that is built in.
 pub fn bytes() -> std::io::Result<Vec<u8>> {

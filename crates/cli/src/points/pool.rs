@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use warpwatt_papers::PointRecord;
-
 use super::folder::{Folder, POINTS};
+use super::found::FoundPoints;
 use super::progress::Progress;
 use super::run::{self, Missing};
 use super::task::Task;
@@ -17,8 +16,7 @@ use crate::profile::Known;
 
 /// The outcome after all points were processed.
 pub struct Outcome {
-    /// For each task, in their order.
-    pub records: Vec<Option<PointRecord>>,
+    pub found: FoundPoints,
     /// Tasks that failed, and why.
     pub failed: Vec<(usize, String)>,
     /// Points that an earlier call left.
@@ -35,18 +33,18 @@ pub fn run(
     flag: &Arc<AtomicBool>,
     console: &Console,
 ) -> Result<Outcome, Failure> {
-    let records: Vec<_> = tasks.iter().map(|task| folder.point(&task.key)).collect();
-    let todo: Vec<usize> = (0..records.len()).filter(|task| records[*task].is_none()).collect();
-    let there = records.len() - todo.len();
+    let found = FoundPoints::look(tasks, folder);
+    let todo: Vec<usize> = (0..tasks.len()).filter(|task| found.get(*task).is_none()).collect();
+    let there = tasks.len() - todo.len();
     let progress = Progress::new(console, jobs, todo.iter().map(|task| tasks[*task].name.as_str()), there);
-    for (task, record) in tasks.iter().zip(&records) {
-        if let Some(record) = record {
-            progress.known(&task.name, record.host.wall_seconds);
+    for (place, task) in tasks.iter().enumerate() {
+        if let Some(found) = found.get(place) {
+            progress.known(&task.name, found.wall_seconds);
         }
     }
     let known = Known::default();
     let shared = Mutex::new((
-        Outcome { records, failed: Vec::new(), there, run: 0, interrupted: false },
+        Outcome { found, failed: Vec::new(), there, run: 0, interrupted: false },
         None::<Failure>,
     ));
     let next = AtomicUsize::new(0);
@@ -76,7 +74,7 @@ pub fn run(
                     if !console.live {
                         console.detail(&line);
                     }
-                    outcome.records[index] = Some(record);
+                    outcome.found.put(index, &record);
                     outcome.run += 1;
                 }
                 (Err(Missing::Interrupted), _) => {}
@@ -170,7 +168,7 @@ mod tests {
         assert_eq!((first.there, first.run, first.failed.len(), first.interrupted), (0, 2, 0, false));
         let second = run_in(&scratch, &tasks, false);
         assert_eq!((second.there, second.run), (2, 0));
-        assert_eq!(first.records, second.records, "what is read is what was written");
+        assert_eq!(first.found, second.found, "what is read is what was written");
         let log = std::fs::read_to_string(scratch.0.join("log.txt")).expect("a log");
         for task in &tasks {
             let told = format!("points/{}.json\n  {}\n", task.key, task.point.command());

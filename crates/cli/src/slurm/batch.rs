@@ -25,7 +25,7 @@ use super::script;
 use super::settings::Settings;
 use crate::exit::Failure;
 use crate::points::folder::write_whole;
-use crate::points::internal;
+use crate::points::{internal, own};
 
 /// The folder of everything about Slurm, beside the points.
 pub const SLURM: &str = "slurm";
@@ -105,7 +105,7 @@ impl Batch {
             }
             fs::write(list_file(&folder, task), text).map_err(failed)?;
         }
-        let program = std::env::current_exe().map_err(failed)?;
+        let program = own::words().map_err(failed)?;
         let script = folder.join("script.sh");
         fs::write(&script, script::text(&program, &folder)).map_err(failed)?;
         // No two folders have jobs of the same name.

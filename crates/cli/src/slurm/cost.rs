@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use warpwatt_papers::{Point, PointRecord};
+use warpwatt_papers::Point;
 use warpwatt_workloads::Size;
 
 /// The 6,220 points of all four papers at small ran at 37 million thread instructions a second in total, on one core of a two-core virtual machine
@@ -35,11 +35,7 @@ impl Costs {
     }
 
     /// Learns from a point that was run.
-    pub fn learn(&mut self, point: &Point, record: &PointRecord) {
-        self.learn_seconds(point, record.host.wall_seconds);
-    }
-
-    pub fn learn_seconds(&mut self, point: &Point, seconds: f64) {
+    pub fn learn(&mut self, point: &Point, seconds: f64) {
         let (sum, count) = self.measured.entry(point.subject()).or_default();
         *sum += seconds / factor(point);
         *count += 1;
@@ -134,7 +130,7 @@ mod tests {
     #[test]
     fn what_was_measured_counts_more_than_the_size() {
         let mut costs = Costs::default();
-        costs.learn_seconds(&point("tiny", 1), 12.5);
+        costs.learn(&point("tiny", 1), 12.5);
         assert!((costs.seconds(&point("tiny", 0)) - 10.0).abs() < 1e-9);
         assert!(costs.basis().contains("1 workloads"));
         assert!(costs.seconds(&point("small", 0)) < 10.0, "another size is another subject");

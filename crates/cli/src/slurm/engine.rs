@@ -21,8 +21,7 @@ use super::watch::Watch;
 use crate::console::Console;
 use crate::exit::Failure;
 use crate::points::folder::{self, Folder, POINTS};
-use crate::points::{Outcome, Task};
-use warpwatt_papers::PointRecord;
+use crate::points::{FoundPoints, Outcome, Task};
 
 /// The longest time between two tries to submit to a queue that is full.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
@@ -58,7 +57,7 @@ pub struct Engine<'a> {
     flag: &'a Arc<AtomicBool>,
     /// Places of points by key.
     places: HashMap<&'a str, usize>,
-    records: Vec<Option<PointRecord>>,
+    found: FoundPoints,
     failed: BTreeMap<usize, String>,
     there: usize,
     costs: Costs,
@@ -73,6 +72,13 @@ pub struct Engine<'a> {
     watch: Watch,
 }
 
+impl Drop for Engine<'_> {
+    fn drop(&mut self) {
+        // However it ended, `status` shows that nobody waits.
+        let _ = self.state.leave(self.folder);
+    }
+}
+
 impl<'a> Engine<'a> {
     pub fn new(
         tasks: &'a [Task],
@@ -85,14 +91,14 @@ impl<'a> Engine<'a> {
         let out =
             std::path::absolute(folder.path()).map_err(|error| Failure::io("find", folder.path(), &error))?;
         Batch::clear_unfinished(&out);
-        let records: Vec<_> = tasks.iter().map(|task| folder.point(&task.key)).collect();
+        let found = FoundPoints::look(tasks, folder);
         let mut costs = Costs::new(settings.point_seconds);
-        for (task, record) in tasks.iter().zip(&records) {
-            if let Some(record) = record {
-                costs.learn(&task.point, record);
+        for (place, task) in tasks.iter().enumerate() {
+            if let Some(found) = found.get(place) {
+                costs.learn(&task.point, found.wall_seconds);
             }
         }
-        let there = records.iter().flatten().count();
+        let there = found.count();
         let names = tasks.iter().map(|task| (task.key.as_str(), task.name.as_str()));
         state::write_points(folder, names)?;
         let most_tasks = settings.max_array.or_else(queue::max_array).unwrap_or(1000).max(1);
@@ -104,7 +110,7 @@ impl<'a> Engine<'a> {
             console,
             flag,
             places: tasks.iter().enumerate().map(|(place, task)| (task.key.as_str(), place)).collect(),
-            records,
+            found,
             failed: BTreeMap::new(),
             there,
             costs,
@@ -184,7 +190,7 @@ impl<'a> Engine<'a> {
             for member in open.members.iter_mut().filter(|member| !member.settled) {
                 for point in &mut member.held {
                     match self.places.get(point.request.key.as_str()) {
-                        Some(&place) if self.records[place].is_none() => held[place] = true,
+                        Some(&place) if self.found.get(place).is_none() => held[place] = true,
                         _ => point.settled = true,
                     }
                 }
@@ -200,7 +206,7 @@ impl<'a> Engine<'a> {
         }
         let memory_mb = self.settings.memory_mb;
         self.todo = (0..self.tasks.len())
-            .filter(|&place| self.records[place].is_none() && !held[place])
+            .filter(|&place| self.found.get(place).is_none() && !held[place])
             .map(|point| Todo { point, tries: 0, memory_mb })
             .collect();
         self.settle()
@@ -403,14 +409,14 @@ impl<'a> Engine<'a> {
                             Told::Done(seconds) => seconds,
                             _ => record.host.wall_seconds,
                         };
-                        self.costs.learn_seconds(&task.point, seconds);
+                        self.costs.learn(&task.point, seconds);
                         self.folder.log(&format!(
                             "{} {seconds:.2} s, {POINTS}/{}.json\n  {}",
                             task.name,
                             task.key,
                             task.point.command()
                         ));
-                        self.records[place] = Some(record);
+                        self.found.put(place, &record);
                         self.failed.remove(&place);
                         held.settled = true;
                     }
@@ -565,9 +571,9 @@ impl<'a> Engine<'a> {
         let members = || self.open.iter().flat_map(|open| &open.members);
         let running = members().filter(|member| member.is_running()).count();
         let waiting = members().filter(|member| member.is_live()).count() - running;
-        let done = self.records.iter().flatten().count();
+        let done = self.found.count();
         let left: f64 = (0..self.tasks.len())
-            .filter(|place| self.records[*place].is_none() && !self.failed.contains_key(place))
+            .filter(|place| self.found.get(*place).is_none() && !self.failed.contains_key(place))
             .map(|place| self.costs.seconds(&self.tasks[place].point))
             .sum();
         let cores = running as f64 * f64::from(self.settings.cpus);
@@ -590,9 +596,9 @@ impl<'a> Engine<'a> {
     }
 
     fn outcome(&mut self, interrupted: bool) -> Outcome {
-        let records = std::mem::take(&mut self.records);
-        let run = records.iter().flatten().count() - self.there;
+        let found = std::mem::take(&mut self.found);
+        let run = found.count() - self.there;
         let failed = std::mem::take(&mut self.failed).into_iter().collect();
-        Outcome { records, failed, there: self.there, run, interrupted }
+        Outcome { found, failed, there: self.there, run, interrupted }
     }
 }

@@ -26,6 +26,8 @@ pub struct State {
     pub command: String,
     pub host: String,
     pub pid: u32,
+    /// The process has not ended its wait for points; it may go on with something else afterwards.
+    pub waits: bool,
     pub poll_seconds: f64,
     pub grace_seconds: f64,
     /// Reasons by key.
@@ -43,6 +45,7 @@ impl State {
             command,
             host: host(),
             pid: std::process::id(),
+            waits: true,
             poll_seconds,
             grace_seconds,
             failed: BTreeMap::new(),
@@ -63,6 +66,16 @@ impl State {
             return Ok(());
         }
         (self.failed, self.unsubmitted) = (failed, unsubmitted);
+        self.write(folder)
+    }
+
+    /// Says that the process does not wait for points any more.
+    pub fn leave(&mut self, folder: &Folder) -> Result<(), Failure> {
+        self.waits = false;
+        if self.saved.is_some() { self.write(folder) } else { Ok(()) }
+    }
+
+    fn write(&mut self, folder: &Folder) -> Result<(), Failure> {
         let text = warpwatt_results::json::to_text(self).map_err(internal)?;
         folder.write(&format!("{SLURM}/{STATE}"), text.as_bytes())?;
         self.saved = Some(Instant::now());
@@ -75,8 +88,11 @@ impl State {
         (state.schema == SCHEMA).then_some(state)
     }
 
-    /// Whether the process that wrote it is still there: by its number on this machine, by its last sign of life from another.
+    /// Whether the process that wrote it still waits: by what it wrote last, and whether it is still there, by its number on this machine, by its last sign of life from another.
     pub fn is_watched(&self, out: &Path) -> bool {
+        if !self.waits {
+            return false;
+        }
         if self.host == host() {
             // SAFETY: a plain C call; signal 0 only asks whether the process exists.
             return unsafe { libc::kill(self.pid as libc::pid_t, 0) == 0 };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the process that waits for Slurm says: a line that changes on a terminal, a line now and then elsewhere, and what went wrong, each kind a few times.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 
-use crate::console::Console;
+use crate::console::{Console, Listener};
 use crate::session::style;
 
 /// Time between two lines where there is no terminal.
@@ -15,6 +16,7 @@ const EVENTS: usize = 20;
 
 pub struct Watch {
     bar: Option<ProgressBar>,
+    listener: Option<Arc<dyn Listener>>,
     all: usize,
     /// Where there is no terminal: when the last line was printed.
     spoken: Option<Instant>,
@@ -35,6 +37,7 @@ impl Watch {
         let spoken = Some(Instant::now());
         Watch {
             bar,
+            listener: console.listener().cloned(),
             all,
             spoken,
             lines: !console.quiet,
@@ -58,6 +61,9 @@ impl Watch {
         }
         if let Some(left) = left {
             text += &format!(", about {} left", time(left));
+        }
+        if let Some(listener) = &self.listener {
+            return listener.progress(done as u64, self.all as u64, &text);
         }
         match &self.bar {
             Some(bar) => {

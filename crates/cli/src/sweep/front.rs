@@ -2,9 +2,10 @@
 //! What a sweep found: time and energy of each configuration, and which of them are on the Pareto front: no other is as good in both and better in one.
 
 use serde_json::{Value, json};
-use warpwatt_papers::{Column, Figure, PointRecord, Series};
+use warpwatt_papers::{Column, Figure, Series};
 
 use super::expand::Plan;
+use crate::points::FoundPoints;
 
 /// Name and version of the layout of a sweep's result.
 pub const RESULT_SCHEMA: &str = "warpwatt.sweep-result/1";
@@ -39,14 +40,13 @@ pub fn front(costs: &[Option<Cost>]) -> Vec<bool> {
 }
 
 /// Costs by subject and configuration: means over seeds.
-pub fn costs(plan: &Plan, records: &[Option<PointRecord>]) -> Vec<Vec<Option<Cost>>> {
+pub fn costs(plan: &Plan, found: &FoundPoints) -> Vec<Vec<Option<Cost>>> {
     let none = (Some(Cost { seconds: 0.0, energy_j: 0.0 }), 0.0);
     let mut sums = vec![vec![none; plan.configurations.len()]; plan.subjects.len()];
     for cell in &plan.cells {
-        let cost = records
+        let cost = found
             .get(cell.task)
-            .and_then(Option::as_ref)
-            .and_then(|record| Some(Cost { seconds: record.seconds()?, energy_j: record.energy.total_j }));
+            .and_then(|point| Some(Cost { seconds: point.seconds?, energy_j: point.energy_j }));
         let (sum, count) = &mut sums[cell.subject][cell.configuration];
         // Where one seed is missing, there is no mean.
         *sum = sum.zip(cost).map(|(sum, cost)| Cost {

@@ -14,19 +14,20 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use warpwatt_dataset::Measured;
-
 use crate::args::{SweepArgs, SweepCommand, SweepStatusArgs};
 use crate::console::{Console, write_result};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::job::read_text;
-use crate::points::{self, Folder, Outcome, Purpose, Task, folder, internal};
+use crate::points::{self, Folder, Outcome, Purpose, Row, Tables, Task, folder, internal};
 use crate::slurm::{self, Run};
 use crate::table::Table;
-use expand::Plan;
+use expand::{Cell, Plan};
 
 pub use keys::{names as key_names, schema};
+
+/// Points beyond which no report is made: it keeps all of them in memory, 60 to 80 KB each, and compares configurations with each other pair by pair.
+const MOST_REPORTED: usize = 10_000;
 
 /// Where requests of points are written to.
 const REQUESTS: &str = "requests";
@@ -42,7 +43,8 @@ pub fn sweep(args: &SweepArgs, console: &Console) -> Result<Exit, Failure> {
     }
 }
 
-fn status(args: &SweepStatusArgs, console: &Console) -> Result<Exit, Failure> {
+/// Shows the points of a folder, or of a sweep file in a folder.
+pub fn status(args: &SweepStatusArgs, console: &Console) -> Result<Exit, Failure> {
     let json = args.json.as_deref();
     if args.what.is_dir() {
         return slurm::status(&args.what, None, json, console);
@@ -75,9 +77,10 @@ pub fn run(
 
     let mut again = format!("warpwatt sweep {} --out {}", file.display(), args.out.display());
     again += &args.engine.words();
+    let again = console.again(again);
     let how = (settings.as_ref(), args.engine.detach);
     let flag = flag();
-    let Outcome { records, failed, there, run, interrupted } =
+    let Outcome { found, failed, there, run, interrupted } =
         match slurm::run(&plan.tasks, &folder, how, (args.jobs, again.clone()), &flag, console)? {
             Run::Ended(outcome) => outcome,
             Run::Detached => return Ok(Exit::Ok),
@@ -93,34 +96,33 @@ pub fn run(
     folder.log(&summary);
     console.note(&summary);
 
-    let costs = front::costs(&plan, &records);
-    let figures: Vec<_> = front::figures(&plan, &costs)
-        .iter()
-        .map(|figure| (figure.name.to_owned(), figure.document(&name, &[])))
-        .collect();
-    for (figure, document) in &figures {
-        let text = warpwatt_results::json::to_text(document).map_err(internal)?;
-        folder.write(&format!("{}/{figure}.json", folder::FIGURES), text.as_bytes())?;
+    let costs = front::costs(&plan, &found);
+    let there = |cell: &&Cell| found.get(cell.task).is_some();
+    let mut columns = found.columns.clone();
+    for cell in plan.cells.iter().filter(there) {
+        columns.add_parameters(plan.configurations[cell.configuration].parameters.keys());
+    }
+    let mut tables = Tables::begin(&folder, columns, args.csv)?;
+    for figure in front::figures(&plan, &costs) {
+        let document = figure.document(&name, &[]);
+        let text = warpwatt_results::json::to_text(&document).map_err(internal)?;
+        folder.write(&format!("{}/{}.json", folder::FIGURES, figure.name), text.as_bytes())?;
+        tables.figure(figure.name, &document)?;
     }
     let lost: Vec<_> = failed.iter().map(|(task, _)| plan.tasks[*task].name.clone()).collect();
     let document = front::document(&name, &plan, &costs, &lost);
     let text = warpwatt_results::json::to_text(&document).map_err(internal)?;
     folder.write("sweep.json", text.as_bytes())?;
-    let rows: Vec<_> = plan
-        .cells
-        .iter()
-        .filter_map(|cell| {
-            let configuration = &plan.configurations[cell.configuration];
-            Some(Measured {
-                experiment: &name,
-                configuration: &configuration.name,
-                point: &plan.tasks[cell.task].point,
-                record: records.get(cell.task)?.as_ref()?,
-                parameters: &configuration.parameters,
-            })
-        })
-        .collect();
-    points::write_tables(&folder, &rows, &figures, args.csv)?;
+    tables.points(plan.cells.iter().filter(there).map(|cell| {
+        let configuration = &plan.configurations[cell.configuration];
+        Row {
+            experiment: &name,
+            configuration: &configuration.name,
+            task: &plan.tasks[cell.task],
+            parameters: &configuration.parameters,
+        }
+    }))?;
+    tables.end()?;
 
     if let Some(path) = &args.json {
         write_result(path, &text, console)?;
@@ -134,7 +136,12 @@ pub fn run(
             args.out.join(folder::DATA).display(),
         ));
     }
-    crate::paper::report_page(&args.out, console)?;
+    match points <= MOST_REPORTED {
+        true => crate::paper::report_page(&args.out, console)?,
+        false => console.note(&format!(
+            "no report is made of more than {MOST_REPORTED} points; tables and figures have all of them"
+        )),
+    }
     if failed.is_empty() {
         return Ok(Exit::Ok);
     }

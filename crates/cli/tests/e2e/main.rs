@@ -12,6 +12,7 @@ mod entropy;
 mod exec;
 mod faults;
 mod first_hours;
+mod full_disk;
 mod fuzz;
 mod launch_files;
 mod launches;

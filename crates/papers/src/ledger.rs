@@ -155,10 +155,12 @@ pub struct RowReason {
 impl Ledger {
     /// Puts measures beside claims, in the claims' order.
     pub fn new(about: About, claims: &[Claim], evidence: &Evidence) -> Ledger {
-        let mut rows: Vec<_> = claims.iter().map(|claim| Row::new(claim, evidence, about.size)).collect();
-        if let Some(larger) = about.larger {
-            rows.iter_mut().for_each(|row| row.measured_at(larger));
-        }
+        let rows = claims.iter().map(|claim| Row::new(claim, evidence, about.size)).collect();
+        Ledger::of_rows(about, rows)
+    }
+
+    /// The ledger of these rows.
+    pub(crate) fn of_rows(about: About, rows: Vec<Row>) -> Ledger {
         let enough = about.seeds.len() >= ENOUGH_SEEDS;
         let summary = enough.then(|| Summary::of(&rows));
         Ledger { schema: LEDGER_SCHEMA, about, summary, rows }

@@ -16,6 +16,7 @@ use warpwatt_base::suggest;
 use warpwatt_dataset::Measured;
 use warpwatt_papers::{
     About, Chosen, Evidence, Figure, Findings, Ledger, PAPERS, Paper, PointRecord, Points, Size,
+    figures_at_needed_size,
 };
 use warpwatt_record as record;
 use warpwatt_workloads::Workload;
@@ -127,7 +128,6 @@ impl Written {
         seeds: usize,
     ) -> Result<Written, Failure> {
         let Experiment { paper, claims, .. } = experiment;
-        let larger = about.larger.is_some();
         let evaluated = |larger: bool| -> (Vec<_>, Vec<_>) {
             let findings = collected(experiment, records, seeds, larger).into_iter();
             findings
@@ -136,14 +136,21 @@ impl Written {
                 .unzip()
         };
         let (figures, measures) = evaluated(false);
-        let mut evidence = Evidence(measures);
-        if larger {
-            evidence = evidence.with_larger(&Evidence(evaluated(true).1), claims);
+        let document = |figure: &Figure| (figure.name.to_owned(), figure.document(paper.name, claims));
+        let mut figures: Vec<_> = Figure::together(&figures).iter().map(document).collect();
+        let evidence = Evidence(measures);
+        let Some(size) = about.larger else {
+            return Ok(Written { figures, ledger: Ledger::new(about, claims, &evidence) });
+        };
+        let (larger, measures) = evaluated(true);
+        for figure in Figure::together(&larger) {
+            let replaced = figures_at_needed_size(paper).contains(&figure.name);
+            if let Some(place) = figures.iter_mut().find(|(name, _)| replaced && *name == figure.name) {
+                *place = document(&figure);
+                place.1["title"] = format!("{}, at {}", figure.title, size.name()).into();
+            }
         }
-        let figures = Figure::together(&figures);
-        let figures =
-            figures.iter().map(|figure| (figure.name.to_owned(), figure.document(paper.name, claims)));
-        Ok(Written { figures: figures.collect(), ledger: Ledger::new(about, claims, &evidence) })
+        Ok(Written { figures, ledger: Ledger::with_larger(about, claims, evidence, &Evidence(measures)) })
     }
 
     fn write(&self, place: &str, folder: &Folder) -> Result<(), Failure> {

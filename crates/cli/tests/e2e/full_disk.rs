@@ -68,7 +68,10 @@ fn steps(folder: &Folder, args: &[&str], kept: &str) -> Option<Vec<Step>> {
 /// The number before these words.
 fn number(text: &str, before: &str) -> usize {
     let head = text.split_once(before).unwrap_or_else(|| panic!("`{before}` is not in {text}")).0;
-    head.rsplit(|letter: char| !letter.is_ascii_digit()).next().and_then(|digits| digits.parse().ok()).expect(text)
+    head.rsplit(|letter: char| !letter.is_ascii_digit())
+        .next()
+        .and_then(|digits| digits.parse().ok())
+        .expect(text)
 }
 
 /// Every call tells what it could not write and keeps what is finished; the last one has the results of a disk with room.
@@ -92,7 +95,8 @@ fn continues(folder: &Folder, args: &[&str]) {
     let partly = steps.iter().filter(|step| step.code != 0 && !step.points.is_empty()).count();
     let last = steps.last().expect("there are steps");
     assert!(steps[0].code == 74 && partly > 0 && last.code == 0, "{partly} of the calls kept some points");
-    let advised = |step: &&Step| step.err.contains("finished points are kept; repeat the command to continue");
+    let advised =
+        |step: &&Step| step.err.contains("finished points are kept; repeat the command to continue");
     assert!(steps.iter().filter(advised).count() >= partly, "what to do is said");
     let (expected, found) = (files(Path::new(&whole)), files(Path::new(&kept)));
     assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());

@@ -21,6 +21,7 @@ mod paper;
 mod report;
 mod reproducers;
 mod resume;
+mod rules;
 mod slurm;
 mod sweep;
 mod techniques;

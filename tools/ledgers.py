@@ -66,7 +66,7 @@ def about(out, found):
         points += 1
     first = found[PAPERS[0]]
     return {
-        "commit": first["tool"]["commit"],
+        "commit": first.get("simulated_by", first["tool"])["commit"],
         "model": first["tool"]["model_version"],
         "date": time.strftime("%Y-%m-%d", time.gmtime(newest)),
         "seeds": first["seeds"],

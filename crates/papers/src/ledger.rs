@@ -32,6 +32,9 @@ pub struct About {
     pub title: String,
     pub citation: String,
     pub tool: Tool,
+    /// The build that simulated the points, if it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulated_by: Option<Tool>,
     /// GPUs of the variants, the first of which the paper is about.
     pub gpus: Vec<String>,
     pub gpu_sha256: String,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `paper`: runs what the figures of papers need, each point once, and writes figures, ledgers and tables. What these are made of is in `papers`.
 
+mod another;
 mod claims;
 mod plan;
 mod report;
@@ -48,9 +49,13 @@ pub fn reproduce(
     let started = Instant::now();
     let papers = find(&args.name)?;
     let seeds = distinct(if args.quick { &args.seeds[..1] } else { &args.seeds });
+    let simulated_by = args.points_of.as_deref().map(another::tool).transpose()?;
     let plan = Plan::new(&papers, args, &seeds)?;
     let settings = slurm::prepare(&args.engine, None, console)?;
     let folder = Folder::open(&args.out, &Purpose::Paper(args.name.clone()))?;
+    if let Some(program) = &args.points_of {
+        another::all_there(&plan.tasks, &folder, program)?;
+    }
     let points = plan.tasks.len();
     folder.log(&format!("{}, size {}, seeds {}: {points} points", args.name, args.size, list(&seeds)));
 
@@ -74,7 +79,8 @@ pub fn reproduce(
 
     let mut written = Vec::new();
     for experiment in &plan.experiments {
-        let about = about(experiment, &plan, &failed, &seeds, args)?;
+        let about =
+            About { simulated_by: simulated_by.clone(), ..about(experiment, &plan, &failed, &seeds, args)? };
         written.push(Written::new(experiment, about, &records, seeds.len())?);
     }
     for paper in &written {
@@ -215,6 +221,7 @@ fn about(
         title: paper.title.to_owned(),
         citation: paper.citation.to_owned(),
         tool: record::tool(),
+        simulated_by: None,
         gpus,
         gpu_sha256: first.unwrap_or_default(),
         technologies,

@@ -121,13 +121,42 @@ fn another_build_of_the_program_uses_nothing_of_this_one() {
     let args = ["sweep", "examples/sweep/l1.toml", "--out", &out];
     warpwatt(&args).expect(0).says("0 of 24 points reused, 24 simulated");
     warpwatt(&args).expect(0).says("24 of 24 points reused, 0 simulated");
-    // A byte behind its end makes another program of it, which does the same.
-    let mut bytes = std::fs::read(env!("CARGO_BIN_EXE_warpwatt")).expect("the program");
-    bytes.push(0);
-    std::fs::write(&copy, bytes).expect("a copy");
-    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    another_build(&copy);
     let mut other = std::process::Command::new(&copy);
     finish(other.current_dir(crate::common::root()).args(args))
         .expect(0)
         .says("0 of 24 points reused, 24 simulated");
+}
+
+/// A byte behind its end makes another program of it, which does the same.
+fn another_build(path: &str) {
+    let mut bytes = std::fs::read(env!("CARGO_BIN_EXE_warpwatt")).expect("the program");
+    bytes.push(0);
+    std::fs::write(path, bytes).expect("a copy");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+}
+
+#[test]
+fn points_of_another_build_are_judged_if_its_program_is_named() {
+    let folder = Folder::new();
+    let (out, copy) = (folder.path("out"), folder.path("warpwatt"));
+    another_build(&copy);
+    let args = ["paper", "corf", "--size", "tiny", "--seeds", "1", "--workloads", "vecadd", "--out", &out];
+    let mut other = std::process::Command::new(&copy);
+    finish(other.current_dir(crate::common::root()).args(args)).expect(0).says("0 of 32 points reused");
+    let page = |out: &str| std::fs::read_to_string(Path::new(out).join("ledger.md")).expect("a page");
+    let before = page(&out);
+    let judged = [&args[..], &["--points-of", &copy]].concat();
+    warpwatt(&judged).expect(0).says("32 of 32 points reused, 0 simulated");
+    assert!(page(&out).contains("32 points simulated by commit "), "{}", page(&out));
+    let same = |page: &str| {
+        page.lines().filter(|line| !line.starts_with("warpwatt ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(same(&page(&out)), same(&before));
+    // None is simulated in its name.
+    let lost =
+        std::fs::read_dir(Path::new(&out).join("points")).expect("points").next().expect("one").expect("one");
+    std::fs::remove_file(lost.path()).expect("it is there");
+    warpwatt(&judged).expect(2).says("1 of 32 points of").says("are not in");
+    warpwatt(&[&args[..], &["--points-of", "/bin/true"]].concat()).expect(2).says("is no warpwatt program");
 }

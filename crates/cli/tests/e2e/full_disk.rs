@@ -46,7 +46,7 @@ fn steps(folder: &Folder, args: &[&str], kept: &str) -> Option<Vec<Step>> {
     let script = format!(
         "mount -t tmpfs -o size=4k none {disk} || exit 9
         for size in {sizes}; do
-            mount -o remount,size=${{size}}k {disk} || exit 9
+            mount -t tmpfs -o remount,size=${{size}}k none {disk} || exit 9
             {program} {args} --out {disk}/out >{notes}/$size.out 2>{notes}/$size.err
             echo $? >{notes}/$size.code
             ls {disk}/out/points >{notes}/$size.points 2>{notes}/ls

@@ -229,7 +229,7 @@ const FORMS: &[(&str, &str, &[Form])] = &[
     ("caches", "fig4-3e", SAVINGS),
     (
         "combined",
-        "combined-interaction",
+        "interaction",
         &[
             Groups("energy", &["saved", "sum of the parts", "interaction*"]),
             Groups("time", &["time saved", "time: *"]),

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sweeps and single points: what is written, what it is made of, and what is refused.
 
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{Folder, command, finish, root, warpwatt};
+use crate::common::{Folder, root, warpwatt};
 use crate::validate::violation;
 
 fn read(path: impl AsRef<Path>) -> Value {

@@ -257,6 +257,10 @@ class Check:
             done = subprocess.run([python, os.path.join(here, "trace.py"), self.path(f"{name}.pftrace"), self.path(f"{name}.json")], capture_output=True, text=True)
             self.that(f"the trace of {name} is one by Perfetto's schema", done.returncode == 0, done.stderr[-800:])
             print(f"trace of {name}: {done.stdout.strip()}")
+        files = [self.path(f"{name}.{end}") for name in ("sgemm", "a") for end in ("pftrace", "json")]
+        done = subprocess.run([python, os.path.join(here, "processor.py"), *files], capture_output=True, text=True)
+        self.that("Perfetto's trace processor reads the traces", done.returncode == 0, done.stderr[-800:])
+        print(f"trace processor: {done.stdout.strip()}")
 
     def all(self):
         self.browser = browser.Browser()

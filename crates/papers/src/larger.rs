@@ -3,7 +3,7 @@
 
 use crate::claim::Claim;
 use crate::evidence::Evidence;
-use crate::ledger::Row;
+use crate::ledger::{About, Ledger, Row};
 use crate::measure::Measures;
 use crate::paper::{Paper, Variant};
 use crate::size::Size;
@@ -11,6 +11,14 @@ use crate::size::Size;
 /// Variants that the scaled ones of a paper are compared with.
 const COMPARED: [(&str, &[&str]); 1] =
     [("e2mc", &["base", "bdi", "fpc", "ideal-fpc", "ideal-e2mc16", "e2mc16-1", "e2mc16-4"])];
+
+/// Figures that show only scaled variants and what these are compared with.
+const FIGURES: [(&str, &[&str]); 1] = [("e2mc", &["fig04b", "fig11a", "fig11b", "fig12c"])];
+
+/// The figures of a paper drawn from the runs at the larger size, if there are any.
+pub fn figures_at_needed_size(paper: &Paper) -> &'static [&'static str] {
+    FIGURES.iter().find(|(name, _)| *name == paper.name).map_or(&[], |(_, figures)| figures)
+}
 
 /// The variants that claims with a minimum size depend on: those with lengths that are scaled below it, and what these are compared with.
 pub fn at_needed_size(paper: &'static Paper) -> Vec<&'static Variant> {
@@ -32,9 +40,28 @@ fn needs_larger(claim: &Claim, name: &str) -> bool {
     claim.min_size.is_some() || entry.is_some_and(|entry| claim.entry_min_size.contains_key(entry))
 }
 
+impl Ledger {
+    /// Puts measures beside claims; those that need a larger size are judged by what was measured at it. A claim that needs it as a whole is compared
+    /// with what else was measured at that size, never with the run's own.
+    pub fn with_larger(about: About, claims: &[Claim], evidence: Evidence, larger: &Evidence) -> Ledger {
+        let Some(size) = about.larger else { return Ledger::new(about, claims, &evidence) };
+        let both = evidence.with_larger(larger, claims);
+        let row = |claim: &Claim| {
+            if claim.min_size.is_some_and(|least| about.size < least && least <= size) {
+                return Row { measured_at: Some(size), ..Row::new(claim, larger, size) };
+            }
+            let mut row = Row::new(claim, &both, about.size);
+            row.measured_at(size);
+            row
+        };
+        let rows = claims.iter().map(row).collect();
+        Ledger::of_rows(about, rows)
+    }
+}
+
 impl Evidence {
     /// Replaces the measures of claims that need a larger size by those of `larger`.
-    pub fn with_larger(self, larger: &Evidence, claims: &[Claim]) -> Evidence {
+    fn with_larger(self, larger: &Evidence, claims: &[Claim]) -> Evidence {
         let wanted = |name: &str| claims.iter().any(|claim| needs_larger(claim, name));
         let mut measures: Vec<Measures> = self.0;
         for (measures, larger) in measures.iter_mut().zip(&larger.0) {
@@ -46,7 +73,7 @@ impl Evidence {
 
 impl Row {
     /// Notes that what needs a larger size was measured at this one.
-    pub fn measured_at(&mut self, size: Size) {
+    fn measured_at(&mut self, size: Size) {
         let mut reached = false;
         for below in std::iter::once(&mut self.scaled_below)
             .chain(self.entries.iter_mut().map(|entry| &mut entry.scaled_below))
@@ -126,5 +153,28 @@ mod tests {
         row.measured_at(Size::Large);
         assert_eq!((row.scaled_below, row.measured_at), (None, Some(Size::Large)));
         assert!(row.flags(1).contains(&"measured at large".to_owned()), "{:?}", row.flags(1));
+    }
+
+    #[test]
+    fn a_claim_at_a_larger_size_is_compared_with_what_was_measured_there() {
+        let claims: Vec<_> = claims()
+            .expect("they read")
+            .into_iter()
+            .filter(|claim| claim.id.starts_with("e2mc.online_"))
+            .collect();
+        let measured = |online: f64, offline: f64| {
+            let mut measures = Measures::default();
+            measures.computed("e2mc.online_raw", online);
+            measures.computed("e2mc.raw_ratio:e2mc16", offline);
+            Evidence(vec![measures])
+        };
+        // Online is below offline at each size, and above it across sizes.
+        let (small, large) = (measured(1.1, 1.2), measured(1.3, 1.4));
+        let about = crate::ledger::tests::made_up(1).about;
+        let about = About { size: Size::Small, larger: Some(Size::Large), ..about };
+        let ledger = Ledger::with_larger(about, &claims, small, &large);
+        let row = ledger.rows.iter().find(|row| row.id == "e2mc.online_raw").expect("a row");
+        assert_eq!((row.judged.measured, row.direction_holds), (Some(1.3), Some(true)));
+        assert_eq!((row.scaled_below, row.measured_at), (None, Some(Size::Large)));
     }
 }

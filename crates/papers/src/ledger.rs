@@ -32,6 +32,9 @@ pub struct About {
     pub title: String,
     pub citation: String,
     pub tool: Tool,
+    /// The build that simulated the points, if it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulated_by: Option<Tool>,
     /// GPUs of the variants, the first of which the paper is about.
     pub gpus: Vec<String>,
     pub gpu_sha256: String,
@@ -155,10 +158,12 @@ pub struct RowReason {
 impl Ledger {
     /// Puts measures beside claims, in the claims' order.
     pub fn new(about: About, claims: &[Claim], evidence: &Evidence) -> Ledger {
-        let mut rows: Vec<_> = claims.iter().map(|claim| Row::new(claim, evidence, about.size)).collect();
-        if let Some(larger) = about.larger {
-            rows.iter_mut().for_each(|row| row.measured_at(larger));
-        }
+        let rows = claims.iter().map(|claim| Row::new(claim, evidence, about.size)).collect();
+        Ledger::of_rows(about, rows)
+    }
+
+    /// The ledger of these rows.
+    pub(crate) fn of_rows(about: About, rows: Vec<Row>) -> Ledger {
         let enough = about.seeds.len() >= ENOUGH_SEEDS;
         let summary = enough.then(|| Summary::of(&rows));
         Ledger { schema: LEDGER_SCHEMA, about, summary, rows }

@@ -343,6 +343,7 @@ pub fn made_up(seeds: usize) -> Ledger {
         title: "P".to_owned(),
         citation: "Somebody: P".to_owned(),
         tool: Tool::new("0", "unknown", 1),
+        simulated_by: None,
         gpus: ["g", "h"].map(str::to_owned).into(),
         gpu_sha256: String::new(),
         technologies: vec!["t".to_owned()],

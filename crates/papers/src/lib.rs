@@ -32,7 +32,7 @@ pub use claim::{Claim, ClaimError, ClaimKind, Limit, READINGS, Reason, claims};
 pub use evidence::{ENOUGH_SEEDS, Evidence, Sample};
 pub use figure::{Figure, Series};
 pub use judge::{Judged, Verdict};
-pub use larger::at_needed_size;
+pub use larger::{at_needed_size, figures_at_needed_size};
 pub use ledger::{About, EntryRow, LEDGER_SCHEMA, Ledger, OtherRow, Row, RowReason, Summary};
 pub use measure::{Column, Mean, Measure, Measures};
 pub use paper::{Findings, PAPERS, Paper, Seeds, Variant, find};

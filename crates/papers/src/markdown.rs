@@ -14,11 +14,15 @@ impl Ledger {
         let mut page = format!("# {}\n\n{}\n\n{}.\n", about.title, about.citation, self.headline());
         let _ = writeln!(
             page,
-            "warpwatt {} (commit {}, model {}), {} points. {}.",
+            "warpwatt {} (commit {}, model {}), {} points{}. {}.",
             about.tool.version,
             about.tool.commit,
             about.tool.model_version,
             about.points,
+            about
+                .simulated_by
+                .as_ref()
+                .map_or(String::new(), |tool| format!(" simulated by commit {}", tool.commit)),
             self.tally()
         );
         if !about.failed.is_empty() {

@@ -164,6 +164,16 @@ const FORMS: &[(&str, &str, &[Form])] = &[
         &[Groups("saved", &["CORF", "CORF++"]), Groups("added", &["CORF: added", "CORF++: added"])],
     ),
     ("corf", "fig18", &[Groups("", &["packing", "both", "CORF++"])]),
+    (
+        "corf",
+        "mechanisms",
+        &[
+            Groups("gained", &["CORF*", "a bank for each warp alone", "baseline, *"]),
+            Groups("gained with 4 SMs", &["4 SMs: *"]),
+            Stack("issue slots of the baseline", &["slots lost in the baseline: *"]),
+            Groups("how long an instruction holds a collector", &["collector held: *"]),
+        ],
+    ),
     ("e2mc", "fig01", &[Ordered("", &["*"])]),
     ("e2mc", "fig04a", &[Ordered("", &["*"])]),
     ("e2mc", "fig04b", &[Ordered("", &["*"])]),
@@ -217,12 +227,20 @@ const FORMS: &[(&str, &str, &[Form])] = &[
     ("caches", "fig4-3c", SAVINGS),
     ("caches", "fig4-3d", SAVINGS),
     ("caches", "fig4-3e", SAVINGS),
+    (
+        "combined",
+        "interaction",
+        &[
+            Groups("energy", &["saved", "sum of the parts", "interaction*"]),
+            Groups("time", &["time saved", "time: *"]),
+        ],
+    ),
 ];
 
 const SAVINGS: &[Form] = &[Groups("", &["*: static", "*: dynamic", "*: total"])];
 
-/// Maximum number of bars of a group that can be distinguished.
-const MOST_BARS: usize = 12;
+/// Maximum number of bars of a group that can be distinguished: one for each colour.
+const MOST_BARS: usize = 10;
 
 /// A name against a pattern with at most one `*` at either end.
 fn fits(pattern: &str, name: &str) -> bool {

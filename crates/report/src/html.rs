@@ -5,6 +5,18 @@ use std::fmt::Write;
 
 use crate::number::{NONE, shown};
 
+/// Text in which `words` between backticks are code.
+pub fn prose(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('`') {
+        let Some((code, after)) = after.split_once('`') else { break };
+        out += &format!("{}<code>{}</code>", escape(before), escape(code));
+        rest = after;
+    }
+    out + &escape(rest)
+}
+
 /// Text that is valid in an element or in a quoted attribute.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -211,6 +223,7 @@ mod tests {
         let name = "k<int, 'a'>(&x, \"</script>\")\u{0}";
         let text = escape(name);
         assert!(!text.contains(['<', '>', '"', '\'', '\u{0}']), "{text}");
+        assert_eq!(prose("lost to `<b>` & `c"), "lost to <code>&lt;b&gt;</code> &amp; `c");
         let script = script_json(&serde_json::json!({ "name": name }));
         assert!(!script.contains("</"), "{script}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&script).expect("it is JSON")["name"], name);

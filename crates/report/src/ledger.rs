@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::html::{escape, slug};
+use crate::html::{escape, prose, slug};
 use crate::number::{NONE, optional, shown};
 
 /// Prefix of the schema's name; the fields used here exist in every version.
@@ -249,7 +249,7 @@ impl Ledger {
         }
         out.push_str("</p>");
         for reason in &row.reasons {
-            let _ = write!(out, "<p class=reason><b>Reason.</b> {}", escape(&reason.text));
+            let _ = write!(out, "<p class=reason><b>Reason.</b> {}", prose(&reason.text));
             if let Some(figure) = &reason.shown_by {
                 let target = format!("fig-{}-{}", slug(&self.paper), slug(figure));
                 let _ = write!(out, " <a href=\"#{target}\">Shown by {}</a>.", escape(figure));

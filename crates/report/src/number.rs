@@ -102,6 +102,11 @@ pub fn signed_percent(fraction: f64) -> String {
     format!("{sign}{}", percent(fraction))
 }
 
+/// A number of things, by the right word.
+pub fn things(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number as f64), if number == 1 { one } else { many })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -175,6 +175,10 @@ pub struct PaperArgs {
     #[arg(long)]
     pub large_where_needed: bool,
 
+    /// Judge the points that this other build of warpwatt left in DIR, without a simulation: after a change of reasons, readings or figures
+    #[arg(long, value_name = "PROGRAM")]
+    pub points_of: Option<PathBuf>,
+
     /// Also write the tables as CSV
     #[arg(long)]
     pub csv: bool,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `paper`: runs what the figures of papers need, each point once, and writes figures, ledgers and tables. What these are made of is in `papers`.
 
+mod another;
 mod claims;
 mod plan;
 mod report;
@@ -15,6 +16,7 @@ use serde_json::Value;
 use warpwatt_base::suggest;
 use warpwatt_papers::{
     About, Chosen, Evidence, Figure, Findings, Ledger, PAPERS, Paper, PointRecord, Points, Size,
+    figures_at_needed_size,
 };
 use warpwatt_record as record;
 use warpwatt_workloads::Workload;
@@ -46,10 +48,14 @@ pub fn reproduce(
     let started = Instant::now();
     let papers = find(&args.name)?;
     let seeds = distinct(if args.quick { &args.seeds[..1] } else { &args.seeds });
+    let simulated_by = args.points_of.as_deref().map(another::tool).transpose()?;
     let plan = Plan::new(&papers, args, &seeds)?;
     let again = console.again(again(args));
     let settings = slurm::prepare(&args.engine, None, console)?;
     let folder = Folder::open(&args.out, &Purpose::Paper(args.name.clone()))?;
+    if let Some(program) = &args.points_of {
+        another::all_there(&plan.tasks, &folder, program)?;
+    }
     let points = plan.tasks.len();
     folder.log(&format!("{}, size {}, seeds {}: {points} points", args.name, args.size, list(&seeds)));
 
@@ -75,7 +81,8 @@ pub fn reproduce(
     let records: Vec<_> = plan.tasks.iter().enumerate().map(read).collect();
     let mut written = Vec::new();
     for experiment in &plan.experiments {
-        let about = about(experiment, &plan, &failed, &seeds, args)?;
+        let about =
+            About { simulated_by: simulated_by.clone(), ..about(experiment, &plan, &failed, &seeds, args)? };
         written.push(Written::new(experiment, about, &records, seeds.len())?);
     }
     for paper in &written {
@@ -130,7 +137,6 @@ impl Written {
         seeds: usize,
     ) -> Result<Written, Failure> {
         let Experiment { paper, claims, .. } = experiment;
-        let larger = about.larger.is_some();
         let evaluated = |larger: bool| -> (Vec<_>, Vec<_>) {
             let findings = collected(experiment, records, seeds, larger).into_iter();
             findings
@@ -139,14 +145,21 @@ impl Written {
                 .unzip()
         };
         let (figures, measures) = evaluated(false);
-        let mut evidence = Evidence(measures);
-        if larger {
-            evidence = evidence.with_larger(&Evidence(evaluated(true).1), claims);
+        let document = |figure: &Figure| (figure.name.to_owned(), figure.document(paper.name, claims));
+        let mut figures: Vec<_> = Figure::together(&figures).iter().map(document).collect();
+        let evidence = Evidence(measures);
+        let Some(size) = about.larger else {
+            return Ok(Written { figures, ledger: Ledger::new(about, claims, &evidence) });
+        };
+        let (larger, measures) = evaluated(true);
+        for figure in Figure::together(&larger) {
+            let replaced = figures_at_needed_size(paper).contains(&figure.name);
+            if let Some(place) = figures.iter_mut().find(|(name, _)| replaced && *name == figure.name) {
+                *place = document(&figure);
+                place.1["title"] = format!("{}, at {}", figure.title, size.name()).into();
+            }
         }
-        let figures = Figure::together(&figures);
-        let figures =
-            figures.iter().map(|figure| (figure.name.to_owned(), figure.document(paper.name, claims)));
-        Ok(Written { figures: figures.collect(), ledger: Ledger::new(about, claims, &evidence) })
+        Ok(Written { figures, ledger: Ledger::with_larger(about, claims, evidence, &Evidence(measures)) })
     }
 
     fn write(&self, place: &str, folder: &Folder) -> Result<(), Failure> {
@@ -211,6 +224,7 @@ fn about(
         title: paper.title.to_owned(),
         citation: paper.citation.to_owned(),
         tool: record::tool(),
+        simulated_by: None,
         gpus,
         gpu_sha256: first.unwrap_or_default(),
         technologies,

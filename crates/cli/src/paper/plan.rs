@@ -45,7 +45,10 @@ pub struct Cell {
 impl Plan {
     /// Points of these papers, with the options of the command line.
     pub fn new(papers: &[&'static Paper], args: &PaperArgs, seeds: &[u64]) -> Result<Plan, Failure> {
-        let mut planner = Planner::new()?;
+        let mut planner = match &args.points_of {
+            Some(program) => Planner::of_program(program)?,
+            None => Planner::new()?,
+        };
         let mut plan = Plan { tasks: Vec::new(), experiments: Vec::new() };
         let mut known = HashMap::new();
         for paper in papers {

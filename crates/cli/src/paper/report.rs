@@ -160,6 +160,7 @@ mod tests {
             title: "Warped-Compression".to_owned(),
             citation: String::new(),
             tool: warpwatt_record::tool(),
+            simulated_by: None,
             gpus: vec!["gtx480-wc".to_owned()],
             gpu_sha256: String::new(),
             technologies: vec!["wc45".to_owned()],

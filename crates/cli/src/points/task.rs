@@ -84,7 +84,17 @@ impl Planner {
     pub fn new() -> Result<Planner, Failure> {
         let bytes = own::bytes()
             .map_err(|error| Failure::new(Exit::Io, format!("cannot read the program that runs: {error}")))?;
-        Ok(Planner { build: sha256_hex(&bytes), configurations: HashMap::new(), hashes: HashMap::new() })
+        Ok(Planner::of_build(&bytes))
+    }
+
+    /// Makes tasks with the keys that another build gives them.
+    pub fn of_program(program: &Path) -> Result<Planner, Failure> {
+        let bytes = std::fs::read(program).map_err(|error| Failure::io("read", program, &error))?;
+        Ok(Planner::of_build(&bytes))
+    }
+
+    fn of_build(bytes: &[u8]) -> Planner {
+        Planner { build: sha256_hex(bytes), configurations: HashMap::new(), hashes: HashMap::new() }
     }
 
     pub fn task(&mut self, name: String, mut point: Point) -> Result<Task, Failure> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Papers and sweeps that are killed at any moment: what is done is kept, nothing is repeated, and the end is that of an uninterrupted run.
 //!
-//! `WARPWATT_LONG=1` takes two papers with their whole suites, and three times as many moments.
+//! `WARPWATT_LONG=1` takes two papers with their whole suites, and a sweep at three times as many moments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
@@ -64,7 +64,10 @@ fn survives(args: &[&str], moments: usize) {
         let mut child = command();
         child.args(args).args(["--out", &killed]).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = child.spawn().expect("the program starts");
-        while points(Path::new(&killed)) < wanted && child.try_wait().expect("it can be asked").is_none() {
+        // The moment is some way into the points that are then under way, not right after one was written.
+        let mut later = next(&mut state) % 300;
+        while child.try_wait().expect("it can be asked").is_none() && later > 0 {
+            later -= u64::from(points(Path::new(&killed)) >= wanted);
             std::thread::yield_now();
         }
         child.kill().expect("it is ours");
@@ -97,8 +100,9 @@ fn long() -> bool {
 #[test]
 fn papers_that_are_killed_go_on() {
     if long() {
+        // Whole suites: 644 and 640 points.
         for paper in ["warped-compression", "corf"] {
-            survives(&["paper", paper, "--size", "tiny", "--seeds", "1"], 30);
+            survives(&["paper", paper, "--size", "tiny", "--seeds", "1"], 10);
         }
     }
     // All papers with one small program: 122 points.
@@ -117,13 +121,42 @@ fn another_build_of_the_program_uses_nothing_of_this_one() {
     let args = ["sweep", "examples/sweep/l1.toml", "--out", &out];
     warpwatt(&args).expect(0).says("0 of 24 points reused, 24 simulated");
     warpwatt(&args).expect(0).says("24 of 24 points reused, 0 simulated");
-    // A byte behind its end makes another program of it, which does the same.
-    let mut bytes = std::fs::read(env!("CARGO_BIN_EXE_warpwatt")).expect("the program");
-    bytes.push(0);
-    std::fs::write(&copy, bytes).expect("a copy");
-    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    another_build(&copy);
     let mut other = std::process::Command::new(&copy);
     finish(other.current_dir(crate::common::root()).args(args))
         .expect(0)
         .says("0 of 24 points reused, 24 simulated");
+}
+
+/// A byte behind its end makes another program of it, which does the same.
+fn another_build(path: &str) {
+    let mut bytes = std::fs::read(env!("CARGO_BIN_EXE_warpwatt")).expect("the program");
+    bytes.push(0);
+    std::fs::write(path, bytes).expect("a copy");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+}
+
+#[test]
+fn points_of_another_build_are_judged_if_its_program_is_named() {
+    let folder = Folder::new();
+    let (out, copy) = (folder.path("out"), folder.path("warpwatt"));
+    another_build(&copy);
+    let args = ["paper", "corf", "--size", "tiny", "--seeds", "1", "--workloads", "vecadd", "--out", &out];
+    let mut other = std::process::Command::new(&copy);
+    finish(other.current_dir(crate::common::root()).args(args)).expect(0).says("0 of 32 points reused");
+    let page = |out: &str| std::fs::read_to_string(Path::new(out).join("ledger.md")).expect("a page");
+    let before = page(&out);
+    let judged = [&args[..], &["--points-of", &copy]].concat();
+    warpwatt(&judged).expect(0).says("32 of 32 points reused, 0 simulated");
+    assert!(page(&out).contains("32 points simulated by commit "), "{}", page(&out));
+    let same = |page: &str| {
+        page.lines().filter(|line| !line.starts_with("warpwatt ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(same(&page(&out)), same(&before));
+    // None is simulated in its name.
+    let lost =
+        std::fs::read_dir(Path::new(&out).join("points")).expect("points").next().expect("one").expect("one");
+    std::fs::remove_file(lost.path()).expect("it is there");
+    warpwatt(&judged).expect(2).says("1 of 32 points of").says("are not in");
+    warpwatt(&[&args[..], &["--points-of", "/bin/true"]].concat()).expect(2).says("is no warpwatt program");
 }

@@ -3,7 +3,7 @@
 
 use super::size::architected;
 use super::time::{gain_of_means, ipc};
-use super::{BASE, COLLECTORS, FOUR_SMS, FREE, MAPPING, NO_METADATA, PACKING, PORTS};
+use super::{BASE, COLLECTORS, CORF, FOUR_SMS, FREE, MAPPING, NO_METADATA, PACKING, PORTS};
 use crate::figure::{Figure, Series};
 use crate::measure::{Column, over};
 use crate::paper::Findings;
@@ -38,8 +38,10 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     let mut series = Vec::new();
     for (id, variant, name) in EXPERIMENTS {
         let with = ipc(points, variant);
+        let gain = with.added(&base);
         findings.measures.of(id, gain_of_means(&with, &base), with.count());
-        series.push(Series::new(name, "%", with.added(&base)));
+        findings.measures.most(id, &gain, &points.workloads);
+        series.push(Series::new(name, "%", gain));
     }
     // With four times as many thread blocks for each SM.
     let full = ipc(points, FOUR_SMS[0]);
@@ -58,11 +60,16 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
     findings.measures.mean("corf.ipc.architected", &architected(points, PACKING));
     findings.measures.mean("corf.ipc.four_sms_architected", &architected(points, FOUR_SMS[3]));
     // Cycles that an instruction holds a collector.
-    for (id, variant) in
-        [("corf.ipc.held", BASE), ("corfpp.ipc.held", MAPPING), ("corfpp.ipc.held_free", FREE[1])]
-    {
+    for (id, variant, name) in [
+        ("corf.ipc.held", BASE, "baseline"),
+        ("corf.ipc.held_ports", PORTS, "baseline, four ports a collector"),
+        ("corf.ipc.held_corf", CORF, "CORF"),
+        ("corfpp.ipc.held", MAPPING, "a bank for each warp alone"),
+        ("corfpp.ipc.held_free", FREE[1], "CORF++ without any cost"),
+    ] {
         let held = share(points, variant, "rf.collecting.cycles", "sm.issued.count");
         findings.measures.mean(id, &held);
+        series.push(Series::new(format!("collector held: {name}"), "cycles", held));
     }
     for (name, counter) in STALLS {
         let lost = share(points, BASE, counter, "sm.issue_slots.count").map(|share| 100.0 * share);

@@ -173,6 +173,7 @@ fn values(points: &Points, findings: &mut Findings) {
     let walsh = members(points, &["fastWalshTransform"]);
     findings.measures.mean("e2mc.mfv_fwt", &most.only(&walsh));
     findings.measures.most("e2mc.mfv", &most, &points.workloads);
+    findings.measures.of("e2mc.mfv.median", most.median(), most.count());
     let series = VALUES.iter().map(|(variant, values)| {
         Series::new(format!("{values} values"), "x", of(variant).over(&few)).ratio()
     });

@@ -6,9 +6,6 @@ use crate::figure::{Figure, Series};
 use crate::paper::Findings;
 use crate::point::Points;
 
-/// Workloads whose slowdown is explained one by one.
-const EXPLAINED: [&str; 2] = ["backprop", "hotspot"];
-
 pub fn evaluate(points: &Points, findings: &mut Findings) {
     mechanisms(points, findings);
     warps(points, findings);
@@ -17,17 +14,11 @@ pub fn evaluate(points: &Points, findings: &mut Findings) {
 /// The time added, minus the time added without the latency of one mechanism.
 fn mechanisms(points: &Points, findings: &mut Findings) {
     let all = time::added(points, FULL);
-    let members = |name: &str| -> Vec<bool> { points.workloads.iter().map(|other| other == name).collect() };
-    for name in EXPLAINED {
-        findings.measures.mean(format!("wc.slowdown.{name}"), &all.only(&members(name)));
-    }
     let mut series = vec![Series::new("added", "%", all.clone())];
     for (variant, mechanism) in WITHOUT {
         let part = all.with(&time::added(points, variant), |all, without| Some(all - without));
         findings.measures.mean(format!("wc.slowdown.by_{mechanism}"), &part);
-        for name in EXPLAINED {
-            findings.measures.mean(format!("wc.slowdown.{name}.by_{mechanism}"), &part.only(&members(name)));
-        }
+        findings.measures.of(format!("wc.slowdown.most_by_{mechanism}"), part.at_max_of(&all), 1);
         series.push(Series::new(format!("by {mechanism}"), "points", part));
     }
     findings.figures.push(Figure::new(

@@ -347,6 +347,7 @@ fn ledger(points: &Points) -> Ledger {
         title: PAPER.title.to_owned(),
         citation: PAPER.citation.to_owned(),
         tool: warpwatt_results::Tool::new("0", "unknown", 1),
+        simulated_by: None,
         gpus: vec![PAPER.gpu.to_owned()],
         gpu_sha256: String::new(),
         technologies: vec![PAPER.technology.to_owned()],

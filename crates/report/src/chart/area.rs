@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Areas over time, stacked: power by component. Each interval is a step, since its value is a mean over the interval.
+//! Areas over time, stacked: power by component. Each interval is a step, since its value is a mean over the interval; time without
+//! intervals is left empty.
 
 use super::class;
 use super::scale::Scale;
@@ -51,18 +52,22 @@ impl Area<'_> {
         svg.text(WIDTH - 8.0, bottom + 33.0, "end", "tick", &self.axis);
         svg.close();
         let mut below = vec![0.0; self.spans.len()];
+        let mut intervals: Vec<_> = self.spans.iter().enumerate().collect();
+        intervals.retain(|(_, (start, end))| end > start);
         for (place, layer) in self.layers.iter().enumerate() {
-            let mut upper = Vec::with_capacity(2 * self.spans.len());
-            let mut lower = Vec::with_capacity(2 * self.spans.len());
-            for (interval, (start, end)) in self.spans.iter().enumerate() {
-                let (from, to) = (below[interval], below[interval] + of(layer, interval));
-                upper.extend([(at(*start), y.at(to)), (at(*end), y.at(to))]);
-                lower.extend([(at(*start), y.at(from)), (at(*end), y.at(from))]);
-                below[interval] = to;
-            }
-            upper.extend(lower.into_iter().rev());
-            if !upper.is_empty() {
-                svg.path(&upper, &format!("area {}", class(place, self.layers.len(), false)), true);
+            let class = format!("area {}", class(place, self.layers.len(), false));
+            // Between launches nothing is known: each run of intervals is an area of its own.
+            for run in intervals.chunk_by(|(_, (_, end)), (_, (start, _))| start <= end) {
+                let mut upper = Vec::with_capacity(4 * run.len());
+                let mut lower = Vec::with_capacity(2 * run.len());
+                for (interval, (start, end)) in run {
+                    let (from, to) = (below[*interval], below[*interval] + of(layer, *interval));
+                    upper.extend([(at(*start), y.at(to)), (at(*end), y.at(to))]);
+                    lower.extend([(at(*start), y.at(from)), (at(*end), y.at(from))]);
+                    below[*interval] = to;
+                }
+                upper.extend(lower.into_iter().rev());
+                svg.path(&upper, &class, true);
             }
         }
         svg.open("marks hit");
@@ -72,5 +77,30 @@ impl Area<'_> {
         svg.close();
         svg.line((LEFT, bottom), (WIDTH - 8.0, bottom), "axis");
         svg.finish(bottom + 38.0, &self.title)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_without_intervals_is_left_empty() {
+        let areas = |spans: &[(f64, f64)]| {
+            let layers = [("a".to_owned(), vec![1.0; spans.len()]), ("b".to_owned(), vec![2.0; spans.len()])];
+            let (title, unit, axis) = ("t".to_owned(), "W".to_owned(), "cycle".to_owned());
+            Area { title, spans, layers: &layers, unit, axis }
+                .draw()
+                .inline()
+                .matches("class=\"area ")
+                .count()
+        };
+        assert_eq!(areas(&[(0.0, 10.0), (10.0, 20.0)]), 2, "one for each layer");
+        assert_eq!(
+            areas(&[(0.0, 10.0), (10.0, 20.0), (50.0, 60.0)]),
+            4,
+            "and one for each on either side of the gap"
+        );
+        assert_eq!(areas(&[(0.0, 10.0), (10.0, 10.0)]), 2, "an interval without time has no area");
     }
 }

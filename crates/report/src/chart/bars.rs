@@ -199,7 +199,7 @@ impl Bars<'_> {
 
     /// Names below the groups, slanted where they do not fit; gives where the drawing ends.
     fn labels(&self, svg: &mut Svg, bottom: f64, step: f64, begin: impl Fn(usize) -> f64) -> f64 {
-        let mut names: Vec<String> = self.labels.iter().map(|name| shorten(name, 20)).collect();
+        let mut names: Vec<String> = self.labels.iter().map(|name| shorten(name, 24)).collect();
         if self.means {
             names.push("mean".to_owned());
         }
@@ -217,7 +217,7 @@ impl Bars<'_> {
                 false => {}
             }
         }
-        bottom + if slanted { 22.0 + longest * 0.65 } else { 24.0 }
+        bottom + if slanted { 24.0 + longest * 0.75 } else { 24.0 }
     }
 }
 

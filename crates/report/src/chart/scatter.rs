@@ -31,11 +31,13 @@ pub struct Scatter {
 }
 
 const LEFT: f64 = 64.0;
+/// Room for half of the last label of the lower axis.
+const RIGHT: f64 = 22.0;
 
 impl Scatter {
     pub fn draw(&self) -> Drawing {
         let mut svg = Svg::default();
-        let top = if self.legend.is_empty() { 0.0 } else { legend(&mut svg, LEFT, 0.0, &self.legend) } + 18.0;
+        let top = if self.legend.is_empty() { 0.0 } else { legend(&mut svg, LEFT, 0.0, &self.legend) } + 24.0;
         let bottom = top + self.height;
         let sound = |value: &f64| value.is_finite() && (!self.logarithmic || *value > 0.0);
         let all = || {
@@ -55,10 +57,10 @@ impl Scatter {
             true => Scale::logarithmic(low, high, from, to),
             false => Scale::linear(low, high, 6, from, to),
         };
-        let (x, y) = (scale(xs, LEFT, self.width - 12.0), scale(ys, bottom, top));
+        let (x, y) = (scale(xs, LEFT, self.width - RIGHT), scale(ys, bottom, top));
         svg.open("grid");
         for tick in &y.ticks {
-            svg.line((LEFT, y.at(*tick)), (self.width - 12.0, y.at(*tick)), "gridline");
+            svg.line((LEFT, y.at(*tick)), (self.width - RIGHT, y.at(*tick)), "gridline");
             svg.text(LEFT - 6.0, y.at(*tick) + 4.0, "end", "tick", &y.label(*tick));
         }
         let every = x.ticks.len().div_ceil((self.width / 70.0) as usize).max(1);
@@ -66,10 +68,10 @@ impl Scatter {
             svg.line((x.at(*tick), top), (x.at(*tick), bottom), "gridline");
             svg.text(x.at(*tick), bottom + 17.0, "middle", "tick", &x.label(*tick));
         }
-        svg.text(0.0, top - 8.0, "start", "tick", &self.y);
-        svg.text(self.width - 12.0, bottom + 34.0, "end", "tick", &self.x);
+        svg.text(0.0, top - 12.0, "start", "tick", &self.y);
+        svg.text(self.width - RIGHT, bottom + 34.0, "end", "tick", &self.x);
         svg.close();
-        svg.line((LEFT, bottom), (self.width - 12.0, bottom), "axis");
+        svg.line((LEFT, bottom), (self.width - RIGHT, bottom), "axis");
         svg.line((LEFT, top), (LEFT, bottom), "axis");
         for line in &self.lines {
             let points: Vec<_> = line.points.iter().filter(|at| sound(&at.0) && sound(&at.1)).collect();

@@ -158,7 +158,7 @@ pub fn legend(svg: &mut Svg, left: f64, top: f64, entries: &[(String, String)]) 
     let (mut x, mut y) = (left, top + 10.0);
     for (class, name) in entries {
         let name = shorten(name, 60);
-        let width = 24.0 + name.chars().count() as f64 * LETTER;
+        let width = 28.0 + name.chars().count() as f64 * LETTER;
         if x + width > WIDTH && x > left {
             (x, y) = (left, y + 17.0);
         }

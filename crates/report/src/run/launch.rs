@@ -95,7 +95,7 @@ pub fn occupancy(scope: &Scope) -> String {
 /// A bar for each SM: issued, waiting, without warps.
 pub fn sms(scope: &Scope) -> String {
     let Some(sms) = scope.kernel.and_then(|kernel| kernel.sms.as_ref()) else {
-        return "<p class=empty>Only launches in detail have these data: see below, and `--per-launch`.</p>"
+        return "<p class=empty>Only launches in detail have these data: see below, and <code>--per-launch</code>.</p>"
             .to_owned();
     };
     let id = format!("{}-sms", scope.id);

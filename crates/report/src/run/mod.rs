@@ -14,7 +14,7 @@ mod source;
 use warpwatt_results::{Kernel, Mode, RunRecord, Severity, Status};
 
 use crate::html::{Cell, Table, escape};
-use crate::number::{count, joules, percent, shown, si};
+use crate::number::{count, joules, percent, shown, si, things};
 use scope::Scope;
 
 /// Launches that have sections of their own; the others are in the table of kernels.
@@ -109,7 +109,11 @@ fn about(record: &RunRecord) -> String {
         card("thread instructions per cycle", shown(ipc), String::new());
     }
     card("warp instructions", count(totals.warp_instructions as f64), String::new());
-    card("launches", count(totals.launches as f64), format!("{} kernels", record.by_kernel.len()));
+    card(
+        "launches",
+        count(totals.launches as f64),
+        things(record.by_kernel.len() as u64, "kernel", "kernels"),
+    );
     let status = match record.status {
         Status::Complete => "complete",
         Status::Partial => "partial",
@@ -235,7 +239,7 @@ fn kernels(id: &str, record: &RunRecord) -> String {
                 Cell::shown(kernel.energy.as_ref().map(|energy| energy.total_j), joules),
             ]);
         }
-        let title = format!("{} launches in detail", record.kernels.len());
+        let title = format!("{} in detail", things(record.kernels.len() as u64, "launch", "launches"));
         out += &crate::html::folded(&title, &table.html());
     }
     out + "</section>"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rules: what holds a run back, by its counters, and what mending it would gain at most.
+//! Rules: what holds a run back, by its counters, and an estimate of what mending it would gain.
 //!
-//! A gain in cycles is an upper bound, by the formula of the rule. Its joules are the static energy of these cycles (static power times their
-//! time), and, where the rule names one, the part of dynamic energy that is wasted.
+//! A gain in cycles is an estimate by the formula of the rule: usually the issue slots that are lost to the bottleneck. It is too high if another
+//! bottleneck takes its place, and too low if warps at a barrier wait for it as well; docs/report.md compares estimates with experiments. The joules of a gain
+//! are the static energy of these cycles (static power times their time), and, if the rule names one, the part of dynamic energy that is wasted.
 
-use crate::html::{Cell, Table, escape};
-use crate::number::{count, joules, percent, shown};
+use crate::html::{Cell, Table, escape, prose};
+use crate::number::{count, joules, percent, shown, things};
 
 use super::memory::transactions;
 use super::scope::Scope;
@@ -16,7 +17,7 @@ pub struct Finding {
     pub evidence: String,
     pub advice: &'static str,
     pub formula: &'static str,
-    /// At most, of the run's own cycles.
+    /// Estimated, at most the run's own cycles.
     pub cycles: f64,
     pub joules: Option<f64>,
 }
@@ -120,8 +121,11 @@ fn few_blocks(scope: &Scope, facts: &Facts) -> Option<Finding> {
 fn launch_latency(scope: &Scope, facts: &Facts) -> Option<Finding> {
     let each = f64::from(scope.config.as_ref()?.gpu.kernel_launch_cycles);
     let cycles = each * scope.launches as f64;
-    let evidence =
-        format!("{} launches of {} cycles each until the first block starts.", scope.launches, count(each));
+    let evidence = format!(
+        "{} of {} cycles each until the first block starts.",
+        things(scope.launches, "launch", "launches"),
+        count(each)
+    );
     facts.finding(
         "Launch latency",
         cycles,
@@ -289,7 +293,7 @@ fn barriers(scope: &Scope, facts: &Facts) -> Option<Finding> {
 }
 
 fn fetch(scope: &Scope, facts: &Facts) -> Option<Finding> {
-    let advice = "Keep loops small enough for the instruction cache; unroll less.";
+    let advice = "Keep loops small enough for the instruction cache; unroll less. Code that fits is fetched once on each SM: give it more work there.";
     waiting(
         scope,
         facts,
@@ -300,7 +304,7 @@ fn fetch(scope: &Scope, facts: &Facts) -> Option<Finding> {
 }
 
 fn constants(scope: &Scope, facts: &Facts) -> Option<Finding> {
-    let advice = "Read parameters once into registers; keep tables that lanes index differently out of constant memory.";
+    let advice = "Each launch reads its parameters anew: give a launch more work, or fuse kernels. Keep tables that lanes index differently out of constant memory.";
     waiting(
         scope,
         facts,
@@ -339,25 +343,25 @@ pub fn html(scope: &Scope) -> String {
         .id(format!("{}-rules-d", scope.id))
         .text("bottleneck")
         .text("evidence, and what to do")
-        .number("cycles, at most")
-        .number("energy, at most")
+        .number("cycles, estimated")
+        .number("energy, estimated")
         .text("estimated by")
         .sortable();
     let (cycles, total) =
         (scope.cycles.unwrap_or(1) as f64, scope.energy.map_or(f64::NAN, |energy| energy.total_j));
     for finding in &found {
-        let advice = format!("{} <em>{}</em>", escape(&finding.evidence), escape(finding.advice));
+        let advice = format!("{} <em>{}</em>", prose(&finding.evidence), prose(finding.advice));
         let gain = format!("{} ({})", count(finding.cycles), percent(finding.cycles / cycles));
         table.push(vec![
             Cell::Markup(format!("<b>{}</b>", escape(finding.name)), finding.name.to_owned()),
             Cell::Markup(advice, finding.evidence.clone()),
             Cell::Number(gain, finding.cycles),
             Cell::shown(finding.joules, |saved| format!("{} ({})", joules(saved), percent(saved / total))),
-            Cell::Markup(format!("<small>{}</small>", escape(finding.formula)), finding.formula.to_owned()),
+            Cell::Markup(format!("<small>{}</small>", prose(finding.formula)), finding.formula.to_owned()),
         ]);
     }
     format!(
-        "<p class=note>Each gain is an upper bound for removing this bottleneck alone; gains do not add up.</p>{}",
+        "<p class=note>Each gain is an estimate for removing this bottleneck alone: less where another one takes its place. Gains do not add up.</p>{}",
         table.html()
     )
 }

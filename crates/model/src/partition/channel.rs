@@ -275,21 +275,18 @@ impl Channel {
         let direction = self.direction;
         let full = direction == Direction::Read && self.returning >= self.return_capacity;
         let floor = self.now.max(self.banks.bus_from(direction));
-        let (mut at, mut bank) = (u64::MAX, 0);
-        // The first that can go at once is the oldest of those.
-        for &other in self.queue.hits_in_order(direction) {
-            let other = usize::from(other);
-            if full && !self.queue.get(self.queue.hit(other, direction)).started {
+        let mut best = (u64::MAX, u64::MAX, 0);
+        for bank in bits(self.queue.hits(direction)) {
+            if full && !self.queue.get(self.queue.hit(bank, direction)).started {
                 continue;
             }
-            let may = self.banks.column_from(other, direction).max(floor);
-            if may < at {
-                (at, bank) = (may, other);
-                if at == floor {
-                    break;
-                }
+            let at = self.banks.column_from(bank, direction).max(floor);
+            let sequence = self.queue.hit_sequence(bank, direction);
+            if at < best.0 || at == best.0 && sequence < best.1 {
+                best = (at, sequence, bank);
             }
         }
+        let (at, _, bank) = best;
         (at != u64::MAX).then_some((at, Command::Access { bank, direction }))
     }
 

@@ -37,34 +37,6 @@ struct List {
     hit_sequence: u64,
 }
 
-/// Banks in an order.
-#[derive(Clone, Debug)]
-struct HitOrder {
-    banks: [u8; BANKS],
-    count: usize,
-}
-
-impl HitOrder {
-    fn remove(&mut self, bank: usize) {
-        let banks = &mut self.banks[..self.count];
-        if let Some(place) = banks.iter().position(|&other| usize::from(other) == bank) {
-            banks.copy_within(place + 1.., place);
-            self.count -= 1;
-        }
-    }
-
-    /// Puts a bank behind those that come `before` it.
-    fn insert(&mut self, bank: usize, before: impl Fn(usize) -> bool) {
-        let mut place = self.count;
-        while place > 0 && !before(usize::from(self.banks[place - 1])) {
-            self.banks[place] = self.banks[place - 1];
-            place -= 1;
-        }
-        self.banks[place] = bank as u8;
-        self.count += 1;
-    }
-}
-
 #[derive(Clone, Debug)]
 pub struct Queue {
     slab: Vec<Waiting>,
@@ -74,8 +46,6 @@ pub struct Queue {
     /// A bit for each bank with waiting lines, and with ones that want the open row.
     waiting: [u64; 2],
     hits: [u64; 2],
-    /// The banks of the latter, by the order of arrival of these lines.
-    hit_order: [HitOrder; 2],
     /// Accesses that wait.
     accesses: [u32; 2],
     sequence: u64,
@@ -91,7 +61,6 @@ impl Queue {
             lists: Box::new([[empty; BANKS]; 2]),
             waiting: [0; 2],
             hits: [0; 2],
-            hit_order: std::array::from_fn(|_| HitOrder { banks: [0; BANKS], count: 0 }),
             accesses: [0; 2],
             sequence: 0,
         }
@@ -114,13 +83,6 @@ impl Queue {
         self.hits[direction as usize]
     }
 
-    /// The same banks, by the order of arrival of the oldest of these lines.
-    #[inline(always)]
-    pub fn hits_in_order(&self, direction: Direction) -> &[u8] {
-        let order = &self.hit_order[direction as usize];
-        &order.banks[..order.count]
-    }
-
     #[inline(always)]
     pub fn accesses(&self, direction: Direction) -> u32 {
         self.accesses[direction as usize]
@@ -128,11 +90,8 @@ impl Queue {
 
     /// The direction of the oldest access to an open row, or of the oldest line if there is none; reads if nothing waits.
     pub fn first_direction(&self) -> Direction {
-        let oldest_hit = |d: usize| {
-            let order = &self.hit_order[d];
-            let bank = order.banks[..order.count].first()?;
-            Some(self.lists[d][usize::from(*bank) % BANKS].hit_sequence)
-        };
+        let oldest_hit =
+            |d: usize| bits(self.hits[d]).map(|bank| self.lists[d][bank % BANKS].hit_sequence).min();
         let oldest =
             |d: usize| bits(self.waiting[d]).map(|bank| self.lists[d][bank % BANKS].first_sequence).min();
         let of = |order: &dyn Fn(usize) -> Option<u64>| match (order(0), order(1)) {
@@ -167,10 +126,15 @@ impl Queue {
         self.lists[direction as usize][bank % BANKS].hit
     }
 
-    /// The order of arrival of the oldest line for a bank.
+    /// Orders of arrival of the same two.
     #[inline(always)]
     pub fn oldest_sequence(&self, bank: usize, direction: Direction) -> u64 {
         self.lists[direction as usize][bank % BANKS].first_sequence
+    }
+
+    #[inline(always)]
+    pub fn hit_sequence(&self, bank: usize, direction: Direction) -> u64 {
+        self.lists[direction as usize][bank % BANKS].hit_sequence
     }
 
     /// The line is on the list of a bank, and none of its accesses has been made.
@@ -237,8 +201,6 @@ impl Queue {
             list.hit = handle;
             list.hit_sequence = self.sequence;
             self.hits[d] |= 1 << bank;
-            // It has come last of all.
-            self.hit_order[d].insert(bank, |_| true);
         }
     }
 
@@ -286,19 +248,14 @@ impl Queue {
         while at != NONE && self.slab[at as usize].row != row {
             at = self.slab[at as usize].after;
         }
-        if self.hits[d] >> bank & 1 != 0 {
-            self.hit_order[d].remove(bank);
-        }
-        self.lists[d][bank % BANKS].hit = at;
+        let list = &mut self.lists[d][bank % BANKS];
+        list.hit = at;
         if at == NONE {
             self.hits[d] &= !(1 << bank);
-            return;
+        } else {
+            list.hit_sequence = self.slab[at as usize].sequence;
+            self.hits[d] |= 1 << bank;
         }
-        let sequence = self.slab[at as usize].sequence;
-        self.lists[d][bank % BANKS].hit_sequence = sequence;
-        self.hits[d] |= 1 << bank;
-        let lists = &self.lists[d];
-        self.hit_order[d].insert(bank, |other| lists[other % BANKS].hit_sequence < sequence);
     }
 
     /// A row of a bank was opened.
@@ -314,7 +271,6 @@ impl Queue {
         for d in 0..2 {
             self.lists[d][bank % BANKS].hit = NONE;
             self.hits[d] &= !(1 << bank);
-            self.hit_order[d].remove(bank);
         }
     }
 

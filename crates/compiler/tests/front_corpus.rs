@@ -28,7 +28,7 @@ const REFUSED: &[&str] = &[
     "`barrier.cluster",
     "clusters",
     "`mapa.",
-    "defined in no module",
+    "no module defines it",
     "dynamic parallelism",
     "`tcgen05",
 ];

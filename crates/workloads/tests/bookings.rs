@@ -68,10 +68,9 @@ fn table(text: &mut String, title: &str, said: &[Said]) {
 const HEAD: &str = "
 ## Bookings of register banks
 
-Banks are booked in issue order, and bookings are final; hardware arbitrates in each cycle. A twin of collectors and banks arbitrates in parallel with the
+Banks are booked in issue order, and bookings are final; hardware arbitrates in each cycle. A reference model of collectors and banks arbitrates in parallel with the
 run, on the same instructions in the same cycles (`cargo test -p warpwatt-workloads --test bookings`): the oldest access of a bank goes first,
-writes before reads. Cycles from issue to the last operand, a mean over the instructions of each workload at `tiny`; the last column is the mean of
-the difference without its sign. The bound that the test holds: the mean differs by no more than a quarter of a cycle on any workload, on either GPU.
+writes before reads. Cycles from issue to the last operand, mean over the instructions of each workload at `tiny`; the last column is the mean absolute difference. The test requires that the mean differs by at most a quarter of a cycle on every workload and both GPUs.
 ";
 
 #[test]

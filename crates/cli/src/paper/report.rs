@@ -190,9 +190,10 @@ mod tests {
         let table = table(&ledger());
         let lines: Vec<_> = table.lines().collect();
         let at = |id: &str| lines.iter().position(|line| line.split(' ').next() == Some(id)).expect("a row");
-        assert!(lines[at("wc.ratio_divergent")].ends_with("on 1 of 2 workloads"), "{table}");
-        assert!(lines[at("wc.rf_energy")].contains("  direction"), "{table}");
-        let other = lines[at("wc.rf_energy") + 1];
+        assert_eq!(lines[at("wc.ratio_divergent") + 1], "    on 1 of 2 workloads", "{table}");
+        assert!(lines[at("wc.rf_energy")].ends_with("  direction"), "{table}");
+        assert_eq!(lines[at("wc.rf_energy") + 1], "    reason is stale", "{table}");
+        let other = lines[at("wc.rf_energy") + 2];
         assert!(other.starts_with("  or against_gating") && other.ends_with("holds"), "{table}");
         assert!(lines[at("wc.slowdown")].ends_with("no data"), "{table}");
     }

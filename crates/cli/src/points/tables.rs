@@ -40,7 +40,7 @@ impl<'f> Tables<'f> {
         let stream = |first: Table| {
             let file = |kind: &str| folder.create(&format!("{DATA}/{}.{kind}", first.name));
             let (parquet, csv) = (file("parquet")?, csv.then(|| file("csv")).transpose()?);
-            Stream::new(first, parquet, csv).map_err(failed)
+            Stream::new(first, parquet, csv).map_err(failed(folder))
         };
         let of_points = tables(&[], &columns).into_iter().map(stream).collect::<Result<_, _>>()?;
         Ok(Tables { folder, columns, of_points, series: stream(figures(&[]))? })
@@ -75,19 +75,19 @@ impl<'f> Tables<'f> {
             })
             .collect();
         let all = self.of_points.iter_mut().zip(tables(&measured, &self.columns));
-        all.into_iter().try_for_each(|(stream, table)| stream.add(table)).map_err(failed)
+        all.into_iter().try_for_each(|(stream, table)| stream.add(table)).map_err(failed(self.folder))
     }
 
     /// Writes the series of a figure.
     pub fn figure(&mut self, name: &str, document: &Value) -> Result<(), Failure> {
-        self.series.add(figures(&[(name, document)])).map_err(failed)
+        self.series.add(figures(&[(name, document)])).map_err(failed(self.folder))
     }
 
     /// Puts all tables in their places.
     pub fn end(self) -> Result<(), Failure> {
         let mut files = Vec::new();
         for stream in self.of_points.into_iter().chain([self.series]) {
-            let (parquet, csv) = stream.finish().map_err(failed)?;
+            let (parquet, csv) = stream.finish().map_err(failed(self.folder))?;
             files.push(parquet);
             files.extend(csv);
         }
@@ -95,7 +95,11 @@ impl<'f> Tables<'f> {
     }
 }
 
-fn failed(error: StreamError) -> Failure {
-    let failure = Failure::new(Exit::Io, error.to_string());
-    failure.help("finished points are kept; repeat the command to continue")
+/// A table that could not be written, of this folder.
+fn failed(folder: &Folder) -> impl Fn(StreamError) -> Failure {
+    move |StreamError { table, error }| {
+        let file = folder.path().join(DATA).join(table);
+        let message = format!("cannot write the table {}: {error}", file.display());
+        Failure::new(Exit::Io, message).help("finished points are kept; repeat the command to continue")
+    }
 }

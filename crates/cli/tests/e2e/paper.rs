@@ -75,7 +75,11 @@ fn a_paper_leaves_points_figures_and_a_ledger_and_is_done_once() {
     assert_eq!(rows.len(), 22);
     for row in rows {
         let id = row["id"].as_str().expect("an id");
-        let line = ran.out.lines().find(|line| line.split_whitespace().next() == Some(id)).expect(id);
+        // Its notes stand below it.
+        let mut below = ran.out.lines().skip_while(|line| line.split_whitespace().next() != Some(id));
+        let row_line = below.next().expect(id);
+        let notes: Vec<_> = below.take_while(|line| line.starts_with("    ")).collect();
+        let line = format!("{row_line}\n{}", notes.join("\n"));
         assert!(line.contains(&format!("  {}", row["verdict"].as_str().expect("a verdict"))), "{line}");
         let fewer = row["workloads"].as_u64().filter(|some| *some != 2 && !row["measured"].is_null());
         assert_eq!(line.contains("of 2 workloads"), fewer.is_some(), "{line}");

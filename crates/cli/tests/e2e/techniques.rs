@@ -73,7 +73,7 @@ fn mistakes_are_told_with_what_to_do() {
     run(&["--with", NAME, "--inject-fault", "l2"]).expect(2).says("l2").says("rf");
     warpwatt(&["gpu", "show", "gtx480", "--set", "technique.warped-compression.gating=on"])
         .expect(2)
-        .says("is about a technique, not about a GPU");
+        .says("is a setting of a technique, not of a GPU");
 }
 
 #[test]
@@ -305,5 +305,5 @@ fn hints_come_from_a_profile_that_is_saved_or_made_first() {
     std::fs::remove_file(path).expect("it is there");
     corf(&["--with", with]).expect(74);
     let exec = warpwatt(&["exec", "--gpu", "gtx480-corf", "--with", "corf:pairs=perfect", "--", "true"]);
-    exec.expect(125).says("a program is run once");
+    exec.expect(125).says("needs instruction counts from an earlier run");
 }

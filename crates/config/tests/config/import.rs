@@ -92,9 +92,13 @@ fn values_that_are_not_possible_are_told_and_left_out() {
     let file = GpuFile::read(&imported.toml, "volta.toml").expect("a legal file");
     assert_eq!(file.config.gpu.sms, 80);
     assert_eq!(imported.unmapped.len(), 5, "{:?}", imported.unmapped);
-    for words in
-        ["sectors", "sm.rf.banks cannot be 1000", "warp_limiting", "warps of 64", "`many` is not a number"]
-    {
+    for words in [
+        "sectored caches",
+        "sm.rf.banks does not support 1000",
+        "warp_limiting",
+        "warps of 64",
+        "`many` is not a number",
+    ] {
         assert!(imported.unmapped.iter().any(|unmapped| unmapped.reason.contains(words)), "{words}");
     }
     assert!(import("no options at all\n", "x").is_err());

@@ -55,6 +55,8 @@ def test_the_lock_is_released_while_a_simulation_runs():
 
 INTERRUPTED = """
     import os, signal, warpwatt as ww
+    # Shells start what runs in the background with this signal ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     def press(done, total, text):
         assert "blocks" in text, text
         os.kill(os.getpid(), signal.SIGINT)

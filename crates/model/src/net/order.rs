@@ -311,7 +311,8 @@ mod tests {
                     assert_eq!(arrivals.take(arrive + 7), Some(arrive));
                 }
                 let mut told = Vec::new();
-                arrivals.hand_back(|arrival| told.push((arrival.time - 7, arrival.sender, arrival.packet.tag)));
+                arrivals
+                    .hand_back(|arrival| told.push((arrival.time - 7, arrival.sender, arrival.packet.tag)));
                 assert_eq!(told, taken);
                 assert_eq!(arrivals.first().is_none(), plain.is_empty());
             }

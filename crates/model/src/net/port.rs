@@ -103,10 +103,7 @@ impl Outbox {
             timing: Timing::new(config),
             port_free: 0,
             port_from: 0,
-            lanes: vec![
-                Lane { room: config.noc.buffer_flits, credits: Vec::new(), collected: 0 };
-                receivers
-            ],
+            lanes: vec![Lane { room: config.noc.buffer_flits, credits: Vec::new(), collected: 0 }; receivers],
             sent: Vec::new(),
             counters: Traffic::default(),
         }
@@ -149,6 +146,12 @@ impl Outbox {
         self.counters.flits += u64::from(flits);
         self.counters.payload += u64::from(4 * words);
         true
+    }
+
+    /// The first cycle in which the injection port takes a packet.
+    #[inline(always)]
+    pub fn port_from(&self) -> u64 {
+        self.port_from
     }
 
     /// First cycle from `now` on in which the packet may leave if nothing else does, `u64::MAX` if room is not known to come.

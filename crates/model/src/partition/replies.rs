@@ -47,13 +47,7 @@ impl Replies {
         let l2 = &config.l2;
         let capacity = (l2.cycles + l2.queue) as usize;
         let queue = || VecDeque::with_capacity(capacity + l2.merges as usize);
-        Replies {
-            clock: SliceClock::new(config),
-            plain: queue(),
-            atomic: queue(),
-            capacity,
-            sent_until: 0,
-        }
+        Replies { clock: SliceClock::new(config), plain: queue(), atomic: queue(), capacity, sent_until: 0 }
     }
 
     /// Adds an answer. `in_order`: it is not ready before one that a technique had wait.
@@ -126,6 +120,13 @@ impl Replies {
             };
             let Some(Reply { ready, packet }) = queue.front() else { return };
             clock = clock.max(*ready);
+            // Mostly an answer waits for the port alone.
+            let port = self.clock.first(outbox.port_from()).min(until);
+            if port > clock {
+                counters.reply_waits += port - clock;
+                outbox.stalled(self.clock.cycle(clock), self.clock.cycle(port));
+                clock = port;
+            }
             if clock >= until {
                 return;
             }

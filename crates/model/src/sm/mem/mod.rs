@@ -321,6 +321,54 @@ impl MemoryUnit {
         }
         (self.accounted, self.port_accounted) = (now + 1, now + 1);
 
+        if self.width == 1 { self.work_alone(now, done) } else { self.work_together(now, done) }
+    }
+
+    /// One cycle of the only slot.
+    #[inline(always)]
+    fn work_alone(&mut self, now: u64, done: &mut Vec<Done>) {
+        let mut slot = self.slots[0];
+        if slot.entry == NONE && slot.until <= now {
+            self.working = 0;
+            self.slot_free = 0;
+            self.wake = self.next_start();
+            if self.wake > now {
+                return;
+            }
+            let Some(entry) = self.queue.pop_front() else { return };
+            self.counters.instructions += 1;
+            self.working = 1;
+            slot = Slot::new(entry, Unit::L1d, now);
+        }
+        if slot.until <= now {
+            self.work(&mut slot, now, &mut 0, done);
+            self.slots[0] = slot;
+        }
+        self.is_blocked = slot.blocked.is_some();
+        // While it works on an instruction, none starts.
+        if slot.entry == NONE {
+            self.slot_free = slot.until;
+            self.wake = self.next_start();
+        } else {
+            self.slot_free = u64::MAX;
+            self.wake = self.slot_wake(&slot);
+        }
+    }
+
+    /// When a slot goes on by itself.
+    #[inline(always)]
+    fn slot_wake(&self, slot: &Slot) -> u64 {
+        match slot.blocked {
+            None | Some(Cause::Unit) => slot.until,
+            Some(Cause::Fragments) => self.texture.room_at(),
+            Some(_) => u64::MAX,
+        }
+    }
+
+    /// One cycle of several slots.
+    #[cold]
+    #[inline(never)]
+    fn work_together(&mut self, now: u64, done: &mut Vec<Done>) {
         let (mut taken, mut index) = (0, 0);
         // When slots go on by themselves, and when one of them is free.
         let (mut next, mut free, mut is_blocked) = (u64::MAX, u64::MAX, false);
@@ -355,11 +403,7 @@ impl MemoryUnit {
             if slot.entry == NONE {
                 free = free.min(slot.until);
             } else {
-                next = next.min(match slot.blocked {
-                    None | Some(Cause::Unit) => slot.until,
-                    Some(Cause::Fragments) => self.texture.room_at(),
-                    Some(_) => u64::MAX,
-                });
+                next = next.min(self.slot_wake(&slot));
                 is_blocked |= slot.blocked.is_some();
             }
             index += 1;
@@ -452,8 +496,8 @@ impl MemoryUnit {
     /// Offers each cache's next request to the network.
     #[inline(always)]
     fn send(&mut self, now: u64, outbox: &mut Outbox) {
-        let constant = self.constant.send(now, outbox);
-        let texture = self.texture.send(now, outbox);
+        let constant = self.constant.requests.is_empty() || self.constant.send(now, outbox);
+        let texture = self.texture.requests.is_empty() || self.texture.send(now, outbox);
         let l1d = self.l1d.send(now, outbox);
         if !(constant && texture && l1d) {
             self.constant.counters.network += u64::from(!constant);

@@ -5,6 +5,8 @@
 //! operands, accesses to shared memory. Energy of the memory hierarchy is attributed to instructions by the lines that they accessed.
 //! Static energy is attributed by issue slots. docs/energy.md has the details.
 
+use std::collections::BTreeMap;
+
 use warpwatt_base::counters::{Charge, Count};
 use warpwatt_config::Config;
 use warpwatt_energy::{
@@ -26,11 +28,15 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    fn new(model: &Model, visit: impl FnOnce(&mut dyn FnMut(&'static str, Count))) -> Order {
+    /// `place`: where a counter is among the model's.
+    fn new(
+        place: impl Fn(&str) -> Option<usize>,
+        visit: impl FnOnce(&mut dyn FnMut(&'static str, Count)),
+    ) -> Order {
         let mut order = Order { names: Vec::new(), places: Vec::new() };
         visit(&mut |name, _| {
             order.names.push(name);
-            order.places.push(model.counters().position(|known| known == name));
+            order.places.push(place(name));
         });
         order
     }
@@ -113,21 +119,23 @@ impl Energies {
             parameters: &parameters,
         };
         let model = technology.resolve(setting)?;
+        let places: BTreeMap<_, _> = model.counters().enumerate().map(|(at, name)| (name, at)).collect();
+        let place = |name: &str| places.get(name).copied();
         // Techniques that are off count nothing.
         let sm = SmCounters::of(techniques);
-        let of_sm = Order::new(&model, |note| {
+        let of_sm = Order::new(place, |note| {
             sm.visit(note);
             OpCounters::default().visit(note);
         });
-        let of_gpu =
-            Order::new(&model, |note| Counters { sm: sm.clone(), ..Counters::default() }.visit(note));
-        let of_launch =
-            [BARRIERS, DIVERGENT_BRANCHES].map(|info| model.counters().position(|known| known == info.name));
+        let of_gpu = Order::new(place, |note| Counters { sm: sm.clone(), ..Counters::default() }.visit(note));
+        let of_launch = [BARRIERS, DIVERGENT_BRANCHES].map(|info| place(info.name));
         let mut columns = vec![Column::new(Charge::Time, &of_gpu.names)];
         let column_of = model
             .counters()
             .map(|name| {
-                let charge = infos.iter().find(|info| info.name == name)?.charge?;
+                // They are in order of name.
+                let info = infos.binary_search_by_key(&name, |info| info.name).ok()?;
+                let charge = infos[info].charge?;
                 if charge == Charge::Nobody {
                     return None;
                 }

@@ -25,6 +25,18 @@ pub fn add_products(sums: &mut [f32], left: f32, right: &[f32]) {
     }
 }
 
+/// Adds the square of the distance of each of `values` from `centre` to each of `sums`, fused.
+pub fn add_squares(sums: &mut [f32], values: &[f32], centre: f32) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the host has the instructions.
+        return unsafe { host::add_squares(sums, values, centre) };
+    }
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum = emulated(value - centre, value - centre, *sum);
+    }
+}
+
 /// `start` and the products of two lists, added one after the other, fused.
 pub fn dot(start: f32, left: &[f32], right: &[f32]) -> f32 {
     #[cfg(target_arch = "x86_64")]
@@ -46,6 +58,13 @@ mod host {
     pub fn add_products(sums: &mut [f32], left: f32, right: &[f32]) {
         for (sum, right) in sums.iter_mut().zip(right) {
             *sum = left.mul_add(*right, *sum);
+        }
+    }
+
+    #[target_feature(enable = "fma,avx2")]
+    pub fn add_squares(sums: &mut [f32], values: &[f32], centre: f32) {
+        for (sum, value) in sums.iter_mut().zip(values) {
+            *sum = (value - centre).mul_add(value - centre, *sum);
         }
     }
 

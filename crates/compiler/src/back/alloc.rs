@@ -4,6 +4,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use fixedbitset::FixedBitSet;
 
 use super::banks::{self, Beside};
 use super::hold::{self, Hold};
@@ -248,6 +251,9 @@ struct Solver<'a> {
     held: Vec<Track<Option<Value>>>,
     /// Per physical register: segments, and whose each is.
     unions: Vec<Track<u32>>,
+    /// The points of these segments, `points` for each register.
+    taken: FixedBitSet,
+    points: usize,
     place: Vec<Option<u8>>,
 }
 
@@ -260,6 +266,8 @@ impl<'a> Solver<'a> {
         predicates: bool,
         budget: u32,
     ) -> Self {
+        let points =
+            live.segments.iter().filter_map(|list| list.last()).map(|s| s.to as usize).max().unwrap_or(0);
         Solver {
             f,
             live,
@@ -269,6 +277,8 @@ impl<'a> Solver<'a> {
             budget,
             held: vec![Track(Vec::new()); budget as usize],
             unions: vec![Track(Vec::new()); budget as usize],
+            taken: FixedBitSet::with_capacity(points * budget as usize),
+            points,
             place: vec![None; f.values.len()],
         }
     }
@@ -341,10 +351,15 @@ impl<'a> Solver<'a> {
             .filter(move |base| predicates || !(*base..base + width).contains(&STACK_POINTER))
     }
 
+    /// Points of a segment in a register.
+    fn points_of(&self, register: usize, s: &Segment) -> Range<usize> {
+        let first = register * self.points;
+        first + s.from as usize..first + s.to as usize
+    }
+
     fn is_free(&self, v: Value, base: u32) -> bool {
         self.live.map.all_of(v).enumerate().all(|(w, slot)| {
-            let union = &self.unions[base as usize + w];
-            let clear = |s: &Segment| union.before(s.to).last().is_none_or(|(other, _)| other.to <= s.from);
+            let clear = |s: &Segment| !self.taken.contains_any_in_range(self.points_of(base as usize + w, s));
             self.live.segments[slot].iter().all(clear)
         })
     }
@@ -432,6 +447,7 @@ impl<'a> Solver<'a> {
         for (w, slot) in self.live.map.all_of(v).enumerate() {
             for s in &self.live.segments[slot] {
                 self.unions[base as usize + w].insert(*s, v.0);
+                self.taken.insert_range(self.points_of(base as usize + w, s));
             }
             for hold in self.preferences.iter().flat_map(|preferences| &preferences.holds[slot]) {
                 self.held[base as usize + w].insert(hold.span, hold.result);
@@ -445,6 +461,7 @@ impl<'a> Solver<'a> {
         for (w, slot) in self.live.map.all_of(v).enumerate() {
             for s in &self.live.segments[slot] {
                 self.unions[usize::from(base) + w].remove(s.from);
+                self.taken.remove_range(self.points_of(usize::from(base) + w, s));
             }
             for hold in self.preferences.iter().flat_map(|preferences| &preferences.holds[slot]) {
                 self.held[usize::from(base) + w].remove(hold.span.from);

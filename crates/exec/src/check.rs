@@ -124,12 +124,11 @@ impl<P: GlobalPort> Machine<'_, P> {
         let found = {
             let shadow = block.shadow.as_mut()?;
             let source = match kind {
-                // SAFETY: operands were checked when the program was decoded.
-                AccessKind::Store => Some(unsafe { self.source(warp, code, 1) }),
+                AccessKind::Store => Some(self.source(warp, code, 1)),
                 _ => None,
             };
             let value = |lane: usize, k: u32| {
-                // SAFETY: as above.
+                // SAFETY: operands were checked when the program was decoded.
                 source.map_or(0, |rows| unsafe { lane_bytes(rows, code.shape, lane)[k as usize] })
             };
             let offsets = &self.offsets.0;

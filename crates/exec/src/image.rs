@@ -18,8 +18,9 @@ use crate::port::Shape;
 pub(crate) const TRASH_ROWS: usize = 8;
 /// Rows at the start of the pool that are always zero.
 const ZERO_ROWS: usize = 8;
-/// Marks an operand in the pool.
-const POOL: u32 = 1 << 31;
+/// Marks an operand in the pool: operands are byte offsets of rows, which leaves the lowest bits free.
+const POOL: u32 = 1;
+const ROW_BYTES: u32 = size_of::<Row>() as u32;
 /// Predicate slot that swallows what is written to PT.
 pub(crate) const TRASH_PRED: u8 = 8;
 
@@ -86,6 +87,7 @@ pub(crate) struct Code {
     /// All ones when the guard is negated.
     pub guard_flip: u32,
     pub dst: u32,
+    /// Byte offsets from the warp's registers, or with [`POOL`] from the pool.
     pub src: [u32; 4],
     pub target: u32,
     pub reconv: u32,
@@ -95,6 +97,17 @@ pub(crate) struct Code {
     pub bytes: u8,
     /// Which source holds the member mask of a `Sync`.
     pub member: u8,
+}
+
+impl Code {
+    /// The rows of a source operand, given the warp's registers and the pool.
+    #[inline(always)]
+    pub fn source(&self, i: usize, rows: *mut Row, pool: *mut Row) -> *const Row {
+        let operand = self.src[i];
+        // The mark is taken off together with the choice of the base.
+        let base = if operand & POOL == 0 { rows } else { pool.wrapping_byte_sub(POOL as usize) };
+        base.wrapping_byte_add(operand as usize).cast_const()
+    }
 }
 
 /// A constant operand: rows of the pool that are filled at launch.
@@ -338,7 +351,7 @@ impl Decoder<'_> {
         match uop.src[i] {
             Src::None => POOL,
             Src::Reg(Reg::ZERO) => POOL,
-            Src::Reg(Reg(r)) => u32::from(r),
+            Src::Reg(Reg(r)) => u32::from(r) * ROW_BYTES,
             Src::Imm(value) => self.immediate(immediate_words(uop, i, value, words)),
             Src::Const { bank, offset } => {
                 let row = self.pool.len() as u32;
@@ -347,7 +360,7 @@ impl Decoder<'_> {
                     self.pool.resize(self.pool.len() + words as usize, Row([0; 32]));
                     self.consts.push(ConstRows { row, bank, offset, words });
                 }
-                found | POOL
+                pooled(found)
             }
         }
     }
@@ -358,12 +371,17 @@ impl Decoder<'_> {
         }
         let row = self.pool.len() as u32;
         if let Some(found) = self.immediates.get(&words) {
-            return found | POOL;
+            return pooled(*found);
         }
         self.pool.extend(words.iter().map(|&w| Row([w; 32])));
         self.immediates.insert(words, row);
-        row | POOL
+        pooled(row)
     }
+}
+
+/// The operand for a row of the pool.
+fn pooled(row: u32) -> u32 {
+    row * ROW_BYTES | POOL
 }
 
 /// An immediate as the words its operand spans: the high word of a 64-bit float, or an integer that is sign-extended.

@@ -354,11 +354,8 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
 
     /// The rows of a source operand.
     #[inline(always)]
-    pub(crate) unsafe fn source(&self, warp: &Warp, code: &Code, i: usize) -> *const Row {
-        let operand = code.src[i];
-        let base = if operand >> 31 == 0 { warp.rows } else { self.pool };
-        // SAFETY: as the caller promises (see `Machine`); the AVX2 copies run where the host has it.
-        unsafe { base.add((operand & 0x7fff_ffff) as usize) }
+    pub(crate) fn source(&self, warp: &Warp, code: &Code, i: usize) -> *const Row {
+        code.source(i, warp.rows, self.pool)
     }
 
     /// Executes a lane kernel and merges its predicate results.
@@ -429,11 +426,7 @@ fn polls(uop: &Uop) -> bool {
 pub(crate) unsafe fn compute(pool: *mut Row, warp: &mut Warp, code: &Code, uop: &Uop, mask: u32) {
     // SAFETY: as the caller promises (see `Machine`); the AVX2 copies run where the host has it.
     unsafe {
-        let source = |i: usize| {
-            let operand = code.src[i];
-            let base = if operand >> 31 == 0 { warp.rows } else { pool };
-            base.add((operand & 0x7fff_ffff) as usize).cast_const()
-        };
+        let source = |i: usize| code.source(i, warp.rows, pool);
         let mut args = Args {
             dst: warp.rows.add(code.dst as usize),
             src: [source(0), source(1), source(2), source(3)],

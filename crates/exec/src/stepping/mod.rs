@@ -46,8 +46,9 @@ pub struct Outcome {
     pub pc: u32,
     /// Lanes of the split that executed it.
     pub active: u32,
-    /// Those of them whose guard held.
+    /// Those of them whose guard held, and how many they are.
     pub mask: u32,
+    pub lanes: u32,
     pub access: Access,
 }
 
@@ -57,8 +58,9 @@ pub struct Computed {
     /// The instruction, and the lanes that it was for.
     pub pc: u32,
     pub active: u32,
-    /// Those of them whose guard held.
+    /// Those of them whose guard held, and how many they are.
     pub mask: u32,
+    pub lanes: u32,
     /// The next instruction; `None` when all lanes wait or ended.
     pub next: Option<u32>,
 }
@@ -111,9 +113,9 @@ impl Stepper {
         warp: usize,
         now: Now,
     ) -> Outcome {
-        if let Some(Computed { pc, active, mask, next }) = self.compute(prepared, cta, warp) {
+        if let Some(Computed { pc, active, mask, lanes, next }) = self.compute(prepared, cta, warp) {
             let event = if next.is_some() { StepEvent::Go } else { StepEvent::Blocked };
-            return Outcome { event, pc, active, mask, access: Access::None };
+            return Outcome { event, pc, active, mask, lanes, access: Access::None };
         }
         self.step_with_memory(prepared, memory, log, cta, warp, now)
     }
@@ -131,11 +133,12 @@ impl Stepper {
             return None;
         }
         let mask = active & (warp.preds[usize::from(code.guard)] ^ code.guard_flip);
+        let lanes = mask.count_ones();
         // SAFETY: this is an instruction of the image that the counts and the warp were made for, as was checked.
         unsafe {
             let count = self.state.counts.get_unchecked_mut(pc as usize);
             count.issues += 1;
-            count.lanes += u64::from(mask.count_ones());
+            count.lanes += u64::from(lanes);
             warp.issued += 1;
             if mask != 0 {
                 compute(grid.pool(), warp, code, grid.image.uops.get_unchecked(pc as usize), mask);
@@ -143,7 +146,38 @@ impl Stepper {
         }
         warp.splits.go(pc + 1);
         let cur = &warp.splits.cur;
-        Some(Computed { pc, active, mask, next: (cur.mask != 0).then_some(cur.pc) })
+        Some(Computed { pc, active, mask, lanes, next: (cur.mask != 0).then_some(cur.pc) })
+    }
+
+    /// Executes the next instruction of a warp if it is a branch that all active lanes take or none of them, and the lanes do not spin. If not,
+    /// nothing happens, and [`Stepper::step_with_memory`] is to be called.
+    #[inline(always)]
+    pub fn branch(&mut self, prepared: &Prepared, cta: &mut Resident, warp: usize) -> Option<Computed> {
+        self.check(prepared, cta);
+        let warp = &mut cta.cta.warps[warp];
+        let (pc, active) = (warp.splits.cur.pc, warp.splits.cur.mask);
+        let code = &prepared.grid.image.code[pc as usize];
+        if code.kind != UopKind::Bra || active == 0 {
+            return None;
+        }
+        let mask = active & (warp.preds[usize::from(code.guard)] ^ code.guard_flip);
+        let parts = mask != 0 && mask != active;
+        // A part of a warp that goes back may spin.
+        if parts || mask != 0 && code.target <= pc && active != warp.splits.live {
+            return None;
+        }
+        let lanes = if active == u32::MAX { 32 } else { active.count_ones() };
+        let count = &mut self.state.counts[pc as usize];
+        count.issues += 1;
+        count.lanes += u64::from(lanes);
+        warp.issued += 1;
+        if mask == 0 {
+            warp.splits.cur.spins &= code.target > pc;
+        }
+        warp.splits.go(if mask != 0 { code.target } else { pc + 1 });
+        let cur = &warp.splits.cur;
+        let lanes = if mask != 0 { lanes } else { 0 };
+        Some(Computed { pc, active, mask, lanes, next: (cur.mask != 0).then_some(cur.pc) })
     }
 
     /// [`Stepper::step`] for an instruction that [`Stepper::compute`] does not execute.
@@ -170,17 +204,18 @@ impl Stepper {
         self.state.tally.now = Some(now);
         self.state.tally.record.access = Access::None;
         log.begin(now.cycle);
-        let event = {
-            let port = EpochPort { memory, log };
-            Machine::new(grid, port, &mut Quiet, &mut self.state).run_warp(warp, block, 1)
+        let (event, lanes) = {
+            let (port, mut services) = (EpochPort { memory, log }, Quiet);
+            let mut machine = Machine::new(grid, port, &mut services, &mut self.state);
+            (machine.run_warp(warp, block, 1), machine.lanes as u32)
         };
         if event == StepEvent::Retry {
             let count = &mut self.state.counts[pc as usize];
             count.issues -= 1;
-            count.lanes -= u64::from(mask.count_ones());
+            count.lanes -= u64::from(lanes);
             warp.issued -= 1;
         }
-        Outcome { event, pc, active, mask, access: self.state.tally.record.access }
+        Outcome { event, pc, active, mask, lanes, access: self.state.tally.record.access }
     }
 
     /// Executes the instruction for which [`Stepper::step`] answered [`StepEvent::Deferred`]. To be called between epochs, after the merge.
@@ -206,7 +241,8 @@ impl Stepper {
             // SAFETY: the image was checked when it was made, and the state belongs to it.
             event = unsafe { machine.step_other(warp, block, pc, mask) };
         }
-        Outcome { event, pc, active, mask, access: self.state.tally.record.access }
+        let lanes = mask.count_ones();
+        Outcome { event, pc, active, mask, lanes, access: self.state.tally.record.access }
     }
 
     /// Offsets of the lanes of an [`Access::Lanes`].

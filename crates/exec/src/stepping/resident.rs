@@ -109,13 +109,19 @@ impl Resident {
 
     /// What the next instruction of a warp will be for. The warp must be able to run.
     #[inline(always)]
-    pub fn next_lanes(&self, prepared: &Prepared, warp: usize) -> NextLanes {
-        let threads = prepared.grid.threads.saturating_sub(32 * warp as u32).clamp(1, 32);
-        let warp = &self.cta.warps[warp];
-        let active = warp.splits.cur.mask;
-        let code = &prepared.grid.image.code[warp.splits.cur.pc as usize];
-        let mask = active & (warp.preds[usize::from(code.guard)] ^ code.guard_flip);
+    pub fn next_lanes(&self, prepared: &Prepared, index: usize) -> NextLanes {
+        let threads = prepared.grid.threads.saturating_sub(32 * index as u32).clamp(1, 32);
+        let warp = &self.cta.warps[index];
+        let (active, mask) = (warp.splits.cur.mask, self.next_mask(prepared, index));
         NextLanes { all: u32::MAX >> (32 - threads), live: warp.splits.live, active, mask }
+    }
+
+    /// The lanes that will execute the next instruction of a warp, which must be able to run.
+    #[inline(always)]
+    pub fn next_mask(&self, prepared: &Prepared, warp: usize) -> u32 {
+        let warp = &self.cta.warps[warp];
+        let code = &prepared.grid.image.code[warp.splits.cur.pc as usize];
+        warp.splits.cur.mask & (warp.preds[usize::from(code.guard)] ^ code.guard_flip)
     }
 
     /// Instructions that a warp has issued.

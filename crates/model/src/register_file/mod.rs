@@ -302,12 +302,17 @@ impl RegisterFile {
         }
     }
 
-    /// Books the way of a result into the register file; gives the cycle in which all of it is written. Techniques are shown the values.
+    /// The result buses that an instruction may use.
     #[inline(always)]
-    pub fn write_back(&mut self, now: u64, slot: usize, timing: &Timing, values: Option<Values>) -> u64 {
-        let buses = if timing.unit == Unit::Memory { self.memory_buses } else { self.unit_buses };
-        if timing.dst_words == 1 && values.is_none() {
-            // As for any other result, without a bus or port that is taken.
+    fn buses(&self, timing: &Timing) -> u64 {
+        if timing.unit == Unit::Memory { self.memory_buses } else { self.unit_buses }
+    }
+
+    /// Books the way of a result that no technique changes into the register file; gives the cycle in which all of it is written.
+    #[inline(always)]
+    pub fn write_plainly(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
+        if timing.dst_words == 1 {
+            let buses = self.buses(timing);
             let (bank, row) = (self.map.bit(slot, timing.dst), self.calendars.present());
             let (free, port) = (buses & !row[BUSES], self.write_ports % 2);
             if free != 0 && row[port] & bank == 0 {
@@ -317,24 +322,40 @@ impl RegisterFile {
                 return now;
             }
         }
+        self.write_one_by_one(now, slot, timing)
+    }
+
+    /// A result of several registers, or one that may have to wait.
+    #[inline(never)]
+    fn write_one_by_one(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
+        let (buses, port) = (self.buses(timing), self.write_ports % 2);
         let (mut done, mut waited) = (now, 0);
-        for register in usize::from(timing.dst)..usize::from(timing.dst) + usize::from(timing.dst_words) {
-            let register = register as u8;
-            let (bank, ready, awake) = match values {
-                None => (self.map.bit(slot, register), now, 0),
-                Some(values) => {
-                    let access = self.plan_write(now, slot, timing, register, values);
-                    (1 << access.bank, access.ready, access.awake)
-                }
-            };
-            let start = self.calendars.book_any_on(BUSES, buses, ready);
-            let earliest = start.max(awake);
+        for word in 0..timing.dst_words {
+            let start = self.calendars.book_any_on(BUSES, buses, now);
+            let at = self.calendars.book_on(port, self.map.bit(slot, timing.dst + word), start);
+            waited += at - now;
+            done = done.max(at);
+        }
+        self.counters.write_conflicts += waited;
+        self.counters.writes += u64::from(timing.dst_words);
+        done
+    }
+
+    /// Books the way of a result into the register file as techniques have it, which are shown the values; gives the cycle in which all of it
+    /// is written.
+    pub fn write_back(&mut self, now: u64, slot: usize, timing: &Timing, values: Values) -> u64 {
+        let buses = self.buses(timing);
+        let (mut done, mut waited) = (now, 0);
+        for register in timing.dst..timing.dst + timing.dst_words {
+            let access = self.plan_write(now, slot, timing, register, values);
+            let start = self.calendars.book_any_on(BUSES, buses, access.ready);
+            let earliest = start.max(access.awake);
             // Arrays that take that long to wake up keep nobody from the others of their bank: a calendar would, since it tells no cycles
             // apart beyond its horizon.
-            let far = values.is_some() && earliest - now >= HORIZON;
-            let at =
-                if far { earliest } else { self.calendars.book_on(self.write_ports % 2, bank, earliest) };
-            waited += start - ready + (at - earliest);
+            let far = earliest - now >= HORIZON;
+            let port = self.write_ports % 2;
+            let at = if far { earliest } else { self.calendars.book_on(port, 1 << access.bank, earliest) };
+            waited += start - access.ready + (at - earliest);
             done = done.max(at);
         }
         self.counters.write_conflicts += waited;

@@ -3,7 +3,7 @@
 //! instruction, and the first condition that it does not meet.
 
 use super::counters::IssueCounters;
-use super::schedule::{Cause, SlotCharge};
+use super::schedule::{NO_KERNEL, SlotCharge};
 use super::stall::{Stall, Stalls};
 use super::warp::Condition;
 use super::{Sm, Work};
@@ -63,34 +63,28 @@ impl Sm {
     #[inline(never)]
     fn find_cause(&mut self, work: &mut Work, number: u8) {
         let scheduler = &mut self.schedulers[number];
-        let first = scheduler.first();
-        let cause = first.map(|rank| {
-            let warp = &self.warps[scheduler.slot(rank)];
-            let stall = match warp.condition {
-                Condition::Waits => warp.stall,
-                // It could issue, if its unit accepted it.
-                Condition::Ready => Stall::Unit,
-                Condition::Free | Condition::Drains => Stall::Empty,
-            };
-            Cause { stall, kernel: warp.kernel, pc: warp.pc.unwrap_or(warp.last_pc) }
-        });
-        let former = scheduler.charge_to(first, cause);
-        self.note(work, former);
-    }
-
-    /// Notes the slots that were charged to a cause.
-    #[inline(always)]
-    fn note(&mut self, work: &mut Work, SlotCharge { cause, slots, .. }: SlotCharge) {
-        if slots == 0 {
+        let SlotCharge { slots, kernel, pc, stall, .. } = scheduler.charge;
+        if slots != 0 {
+            self.tally.stalls[stall as usize] += slots;
+            if kernel != NO_KERNEL
+                && let Some(stalls) = work.shares[kernel as usize].stalls.get_mut(pc as usize)
+            {
+                stalls[stall as usize] += slots;
+            }
+        }
+        let Some(rank) = scheduler.first() else {
+            scheduler.charge = SlotCharge::EMPTY;
             return;
-        }
-        let stall = cause.map_or(Stall::Empty, |cause| cause.stall) as usize;
-        self.tally.stalls[stall] += slots;
-        if let Some(Cause { kernel, pc, .. }) = cause
-            && let Some(stalls) = work.shares[kernel as usize].stalls.get_mut(pc as usize)
-        {
-            stalls[stall] += slots;
-        }
+        };
+        let warp = &self.warps[scheduler.slot(rank)];
+        let stall = match warp.condition {
+            Condition::Waits => warp.stall,
+            // It could issue, if its unit accepted it.
+            Condition::Ready => Stall::Unit,
+            Condition::Free | Condition::Drains => Stall::Empty,
+        };
+        let pc = warp.pc.unwrap_or(warp.last_pc);
+        scheduler.charge = SlotCharge { slots: 0, kernel: warp.kernel, pc, stall, rank, stale: false };
     }
 
     /// Charges all issue slots before `now`, in which nothing happened.

@@ -17,15 +17,23 @@ impl Sm {
         }
     }
 
-    /// Finds out whether a warp that has just issued an arithmetic instruction can issue the next one: only that one can stall it.
+    /// Finds out whether a warp that has just issued an arithmetic instruction, with a collector of `pool`, can issue the next one: only that
+    /// one can stall it.
     #[inline(always)]
-    pub(super) fn evaluate_next(&mut self, turn: &Turn, kernel: &Kernel, slot: Slot, pc: u32) {
-        let warp = &self.warps[slot];
+    pub(super) fn evaluate_next(
+        &mut self,
+        turn: &Turn,
+        kernel: &Kernel,
+        slot: Slot,
+        pc: u32,
+        pool: CollectorPool,
+    ) {
+        let warp = &mut self.warps[slot];
         match kernel.decoded.timing.get(pc as usize) {
             Some(timing) if warp.buffered != 0 => match warp.hazard(timing) {
-                None => {
-                    self.schedulers.set_ready(warp.scheduler, warp.rank, timing.pool);
-                }
+                // It is still ready, for the same pool.
+                None if timing.pool == pool => {}
+                None => self.schedulers.set_ready(warp.scheduler, warp.rank, timing.pool),
                 Some(stall) => self.wait(slot, stall),
             },
             _ => self.evaluate_here(turn, slot),

@@ -122,7 +122,10 @@ impl Sm {
     #[inline(never)]
     fn result(&mut self, turn: &mut Turn, slot: Slot, pc: u32) {
         let timing = turn.issued(&self.warps[slot], pc);
-        let done = self.write_back(turn, slot, timing);
+        let done = match self.rf.has_sites() {
+            true => self.write_back(turn, slot, timing),
+            false => self.rf.write_plainly(turn.now, slot.index(), timing),
+        };
         if done > turn.now {
             self.events.push(done, Event::Written { slot, pc });
         } else {
@@ -146,7 +149,9 @@ impl Sm {
         let warp = &self.warps[slot];
         match warp.condition {
             Condition::Waits if matches!(warp.stall, Stall::Memory | Stall::Dependency) => {
-                self.evaluate_here(turn, slot);
+                if !warp.still_misses() {
+                    self.evaluate_here(turn, slot);
+                }
             }
             Condition::Drains => self.drain(turn, slot),
             _ => {}

@@ -124,13 +124,11 @@ impl Sm {
         }
     }
 
-    /// Books the way of a result into the register file; gives the cycle in which all of it is written.
-    #[inline(always)]
+    /// Books the way of a result into the register file as techniques have it; gives the cycle in which all of it is written.
+    #[inline(never)]
     pub(super) fn write_back(&mut self, turn: &Turn, slot: Slot, timing: &Timing) -> u64 {
-        let values = self.rf.has_sites().then(|| {
-            let warp = &self.warps[slot];
-            Values { block: turn.block(warp), warp: warp.index as usize }
-        });
+        let warp = &self.warps[slot];
+        let values = Values { block: turn.block(warp), warp: warp.index as usize };
         self.rf.write_back(turn.now, slot.index(), timing, values)
     }
 

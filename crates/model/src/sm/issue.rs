@@ -74,9 +74,8 @@ impl Sm {
             }
         }
         if timing.constants != 0 {
-            let warp = &self.warps[slot];
-            let lanes = lanes.unwrap_or_else(|| turn.block(warp).next_lanes(&kernel.prepared, index));
-            if !self.constants_are_there(turn, kernel.code, timing, slot, lanes.mask.count_ones() as u8) {
+            let mask = turn.block(&self.warps[slot]).next_mask(&kernel.prepared, index);
+            if !self.constants_are_there(turn, kernel.code, timing, slot, mask.count_ones() as u8) {
                 return false;
             }
         }
@@ -89,19 +88,60 @@ impl Sm {
         let resident = self.warps[slot].resident as usize;
         let share = turn.share(&self.warps[slot]);
         if let Some(done) = share.stepper.compute(&kernel.prepared, &mut share.residents[resident], index) {
-            self.note_issue(slot, pc, done.mask.count_ones(), timing);
+            self.note_issue(slot, pc, done.lanes, timing);
             self.tell_techniques(turn, slot, timing, lanes);
             self.start_unit(timing, slot, pc, turn.now);
             match done.next {
                 Some(next) => {
                     self.follow(slot, pc, next);
-                    self.evaluate_next(turn, kernel, slot, next);
+                    self.evaluate_next(turn, kernel, slot, next, timing.pool);
                 }
                 None => self.after_event(turn, slot, StepEvent::Blocked),
             }
             return true;
         }
+        if timing.effect == Effect::Branch {
+            return self.issue_branch(epoch, slot, pc, lanes);
+        }
         self.issue_with_memory(epoch, slot, pc, lanes)
+    }
+
+    /// Issues a branch, call or return.
+    #[inline(never)]
+    fn issue_branch(&mut self, epoch: &mut Epoch, slot: Slot, pc: u32, lanes: Option<NextLanes>) -> bool {
+        let turn = &mut epoch.turn;
+        let warp = &self.warps[slot];
+        let (kernel, timing) = (turn.kernel(warp), turn.issued(warp, pc));
+        let (resident, index) = (warp.resident as usize, warp.index as usize);
+        let share = turn.share(warp);
+        let Some(done) = share.stepper.branch(&kernel.prepared, &mut share.residents[resident], index) else {
+            return self.issue_with_memory(epoch, slot, pc, lanes);
+        };
+        self.note_issue(slot, pc, done.lanes, timing);
+        self.tell_techniques(turn, slot, timing, lanes);
+        self.tell_late(turn, slot);
+        self.start_unit(timing, slot, pc, turn.now);
+        self.decide_branch(slot, turn.now, done.active & !done.mask);
+        match done.next {
+            Some(next) => {
+                self.follow(slot, pc, next);
+                self.evaluate_here(turn, slot);
+            }
+            None => self.after_event(turn, slot, StepEvent::Blocked),
+        }
+        true
+    }
+
+    /// A branch is under way, whose guard did not hold for some lanes: nothing issues or is fetched until it is decided.
+    #[inline(always)]
+    fn decide_branch(&mut self, slot: Slot, now: u64, passing: u32) {
+        if passing != 0 {
+            self.tally.passing_lanes += u64::from(passing.count_ones());
+        }
+        self.tally.issue.branches += 1;
+        self.warps[slot].branches = self.spec.branch_cycles != 0;
+        self.fetch.update(slot, &self.warps[slot]);
+        self.hold(slot, now, self.spec.branch_cycles, Stall::Fetch);
     }
 
     /// Issues an instruction that does more than compute on registers.
@@ -137,21 +177,16 @@ impl Sm {
             }
             _ => {}
         }
-        let lane_count = outcome.mask.count_ones();
-        self.note_issue(slot, pc, lane_count, timing);
+        self.note_issue(slot, pc, outcome.lanes, timing);
         self.tell_techniques(turn, slot, timing, lanes);
         self.tell_late(turn, slot);
         if timing.unit == Unit::Memory && outcome.event != StepEvent::Deferred {
-            self.start_memory(turn, timing, &outcome, lane_count, slot);
+            self.start_memory(turn, timing, &outcome, slot);
         } else {
             self.start_unit(timing, slot, pc, now);
         }
         if timing.effect == Effect::Branch {
-            self.tally.passing_lanes += u64::from((outcome.active & !outcome.mask).count_ones());
-            self.tally.issue.branches += 1;
-            self.warps[slot].branches = self.spec.branch_cycles != 0;
-            self.fetch.update(slot, &self.warps[slot]);
-            self.hold(slot, now, self.spec.branch_cycles, Stall::Fetch);
+            self.decide_branch(slot, now, outcome.active & !outcome.mask);
         }
         if outcome.event != StepEvent::Go {
             self.after_event(turn, slot, outcome.event);
@@ -182,7 +217,7 @@ impl Sm {
     }
 
     /// Books operands and a unit for an instruction of fixed latency.
-    #[inline(never)]
+    #[inline(always)]
     fn start_unit(&mut self, timing: &Timing, slot: Slot, pc: u32, now: u64) {
         let ready = self.rf.collect(now, slot.index(), timing);
         if timing.unit == Unit::Memory {
@@ -205,14 +240,7 @@ impl Sm {
 
     /// Hands a memory instruction to the memory unit.
     #[inline(always)]
-    fn start_memory(
-        &mut self,
-        turn: &mut Turn,
-        timing: &Timing,
-        outcome: &Outcome,
-        lane_count: u32,
-        slot: Slot,
-    ) {
+    fn start_memory(&mut self, turn: &mut Turn, timing: &Timing, outcome: &Outcome, slot: Slot) {
         let now = turn.now;
         let ready = self.rf.collect(now, slot.index(), timing);
         self.rf.hold_for_memory(now, ready);
@@ -232,7 +260,7 @@ impl Sm {
         let job = Job {
             token,
             warp: slot.number(),
-            lanes: lane_count as u8,
+            lanes: outcome.lanes as u8,
             kind: match timing.effect {
                 Effect::Store => JobKind::Store,
                 Effect::Atomic => JobKind::Atomic,

@@ -33,26 +33,37 @@ pub struct Scheduler {
     active: u64,
     /// Rank of the warp that issued last.
     last: Option<u8>,
-    /// What issue slots without an instruction are charged to, and how many of them have not been noted there.
+    /// What issue slots without an instruction are charged to.
     pub charge: SlotCharge,
 }
 
-/// What issue slots without an instruction are charged to.
-#[derive(Clone, Copy, Default)]
+/// What issue slots without an instruction are charged to: the instruction that the first warp of a scheduler waits with, and why.
+#[derive(Clone, Copy)]
 pub struct SlotCharge {
-    pub cause: Option<Cause>,
+    /// Slots that have not been noted.
     pub slots: u64,
+    /// [`NO_KERNEL`] if the scheduler has no warp.
+    pub kernel: u32,
+    pub pc: u32,
+    pub stall: Stall,
     /// The rank that it depends on, and whether something has changed that it depends on.
-    rank: u8,
+    pub rank: u8,
     pub stale: bool,
 }
 
-/// The instruction that the first warp of a scheduler waits with, and why.
-#[derive(Clone, Copy)]
-pub struct Cause {
-    pub stall: Stall,
-    pub kernel: u32,
-    pub pc: u32,
+/// No kernel: a scheduler has no warp.
+pub const NO_KERNEL: u32 = u32::MAX;
+
+impl SlotCharge {
+    /// For a scheduler without warps.
+    pub const EMPTY: SlotCharge = SlotCharge {
+        slots: 0,
+        kernel: NO_KERNEL,
+        pc: 0,
+        stall: Stall::Empty,
+        rank: u8::MAX,
+        stale: false,
+    };
 }
 
 impl Scheduler {
@@ -68,7 +79,7 @@ impl Scheduler {
             away: 0,
             active: 0,
             last: None,
-            charge: SlotCharge { stale: true, ..SlotCharge::default() },
+            charge: SlotCharge { stale: true, ..SlotCharge::EMPTY },
         }
     }
 
@@ -148,12 +159,6 @@ impl Scheduler {
     #[inline(always)]
     pub fn changes(&mut self, rank: u8) {
         self.charge.stale |= rank == self.charge.rank || self.policy == Policy::TwoLevel;
-    }
-
-    /// Slots are charged to another cause from now on. Gives the former one, with the slots that were charged to it.
-    pub fn charge_to(&mut self, rank: Option<u8>, cause: Option<Cause>) -> SlotCharge {
-        let charge = SlotCharge { cause, slots: 0, rank: rank.unwrap_or(u8::MAX), stale: false };
-        std::mem::replace(&mut self.charge, charge)
     }
 
     /// With two levels, active warps with long stalls are replaced by pending ones that are ready.
@@ -246,8 +251,9 @@ impl Scheduler {
     #[inline(always)]
     pub fn first(&self) -> Option<u8> {
         let all = if self.count == RANKS { !0 } else { (1u64 << self.count) - 1 };
-        match self.policy {
-            Policy::TwoLevel if self.active != 0 => self.first_of(self.active),
+        match (self.policy, self.last) {
+            (Policy::Gto, last @ Some(_)) => last,
+            (Policy::TwoLevel, _) if self.active != 0 => self.first_of(self.active),
             _ => self.first_of(all),
         }
     }

@@ -59,6 +59,9 @@ pub struct WarpSlot {
     pub gates: u8,
     /// Constant operands of the next instruction that it has been given, a bit each: it waits for the array to serve the last of them.
     pub granted: u8,
+    /// Registers of R0 to R63 that the next instruction waits for: while one of them is under way, the stall does not change. Valid while the
+    /// warp waits for registers.
+    pub missing: u64,
     /// Registers and predicates under way, and those of them that memory sends.
     pub busy: RegisterSet,
     pub busy_memory: RegisterSet,
@@ -92,6 +95,7 @@ impl Default for WarpSlot {
             branches: false,
             gates: 0,
             granted: 0,
+            missing: 0,
             busy: [0; 4],
             busy_memory: [0; 4],
             busy_preds: 0,
@@ -146,18 +150,30 @@ impl WarpSlot {
         }
     }
 
-    /// What the next instruction waits for among registers and predicates.
+    /// What the next instruction waits for among registers and predicates, noting which registers these are.
     #[inline(always)]
-    pub fn hazard(&self, timing: &Timing) -> Option<Stall> {
+    pub fn hazard(&mut self, timing: &Timing) -> Option<Stall> {
         let mut hit = self.busy[0] & timing.hazards[0];
         if timing.high {
             hit |= overlap(&self.busy, &timing.hazards);
         }
         if hit != 0 {
-            let memory = overlap(&self.busy_memory, &timing.hazards);
-            return Some(if memory != 0 { Stall::Memory } else { Stall::Dependency });
+            let memory = overlap(&self.busy_memory, &timing.hazards) != 0;
+            let busy = if memory { self.busy_memory[0] } else { self.busy[0] };
+            self.missing = busy & timing.hazards[0];
+            return Some(if memory { Stall::Memory } else { Stall::Dependency });
         }
-        (self.busy_preds & timing.pred_hazards != 0).then_some(Stall::Dependency)
+        if self.busy_preds & timing.pred_hazards != 0 {
+            self.missing = 0;
+            return Some(Stall::Dependency);
+        }
+        None
+    }
+
+    /// Whether it waits for registers, one of which is still under way.
+    #[inline(always)]
+    pub fn still_misses(&self) -> bool {
+        self.missing & self.busy[0] != 0
     }
 
     /// Marks what an instruction writes as under way.

@@ -36,6 +36,8 @@ pub struct SecondLevel {
     interval: u64,
     /// Answers on their way to the first level, in order.
     coming: VecDeque<Packet>,
+    /// When the first and the last of them come.
+    next: u64,
     last: u64,
 }
 
@@ -49,6 +51,7 @@ impl SecondLevel {
             cycles: u64::from(spec.cycles),
             interval: u64::from(spec.interval),
             coming: VecDeque::with_capacity((config.icache.mshrs + config.constant.mshrs) as usize),
+            next: u64::MAX,
             last: 0,
         }
     }
@@ -64,6 +67,7 @@ impl SecondLevel {
         tags.touch(place);
         self.counters.hits += 1;
         self.last = (now + self.cycles).max(self.last + self.interval);
+        self.next = self.next.min(self.last);
         self.coming.push_back(Packet { arrive: self.last, ..packet.answer() });
         true
     }
@@ -90,12 +94,17 @@ impl SecondLevel {
     /// When the next answer comes.
     #[inline(always)]
     pub fn next(&self) -> u64 {
-        self.coming.front().map_or(u64::MAX, |packet| packet.arrive)
+        self.next
     }
 
     /// The next answer if it is there.
     pub fn take(&mut self, now: u64) -> Option<Packet> {
-        if self.next() > now { None } else { self.coming.pop_front() }
+        if self.next > now {
+            return None;
+        }
+        let packet = self.coming.pop_front();
+        self.next = self.coming.front().map_or(u64::MAX, |packet| packet.arrive);
+        packet
     }
 
     pub fn is_idle(&self) -> bool {

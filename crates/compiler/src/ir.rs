@@ -190,27 +190,25 @@ impl Inst {
     }
 
     /// Every register operand read, the stack pointer apart.
+    #[inline]
     pub fn for_each_use(&self, mut f: impl FnMut(Part)) {
-        let pred = |p: PredUse, f: &mut dyn FnMut(Part)| {
-            if let Some(value) = p.value {
-                f(Part { value, lane: 0, words: 0 });
-            }
-        };
-        pred(self.guard, &mut f);
-        for p in self.psrc {
-            pred(p, &mut f);
+        let [kept, also_kept] = self.pkeep.map(|keep| keep.and_then(|keep| keep.value));
+        let [first, second, third] = self.psrc.map(|source| source.value);
+        for value in [self.guard.value, first, second, third, kept, also_kept].into_iter().flatten() {
+            f(Part { value, lane: 0, words: 0 });
         }
-        for p in self.pkeep.into_iter().flatten() {
-            pred(p, &mut f);
-        }
-        for src in self.srcs.iter().chain([&self.keep]) {
+        for src in &self.srcs {
             if let Opnd::Value(part) = src {
                 f(*part);
             }
         }
+        if let Opnd::Value(part) = self.keep {
+            f(part);
+        }
     }
 
     /// Every register operand written.
+    #[inline]
     pub fn for_each_def(&self, mut f: impl FnMut(Part)) {
         if let Some(part) = self.dst {
             f(part);

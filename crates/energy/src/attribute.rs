@@ -2,7 +2,6 @@
 //! Attribution of energy to instructions. Dynamic energy follows the events: each counter has a share for every place in the program.
 //! Static energy follows the issue slots in which a place issued or stalled. The rest is not attributed.
 
-use crate::evaluate::Breakdown;
 use crate::resolve::Model;
 use crate::units::Joules;
 
@@ -37,19 +36,19 @@ pub struct Attribution {
 }
 
 /// Divides the energy of a kernel, of which `whole` is all, among the places of its program.
-pub fn attribute(model: &Model, counts: &[f64], whole: &Breakdown, shares: &dyn Shares) -> Attribution {
+pub fn attribute(model: &Model, counts: &[f64], whole: Part, shares: &dyn Shares) -> Attribution {
     let mut places = vec![Part::default(); shares.places()];
-    for (counter, energy) in model.dynamic_by_counter(counts).into_iter().enumerate() {
+    let energies = model.dynamic_by_counter(counts).into_iter().enumerate();
+    for (counter, energy) in energies.filter(|(_, energy)| energy.0 != 0.0) {
         for (place, share) in places.iter_mut().zip(shares.events(counter).unwrap_or_default()) {
             place.dynamic += energy * *share;
         }
     }
-    let static_ = whole.static_();
     for (place, share) in places.iter_mut().zip(shares.time()) {
-        place.static_ = static_ * *share;
+        place.static_ = whole.static_ * *share;
     }
     let dynamic: Joules = places.iter().map(|place| place.dynamic).sum();
     let attributed: Joules = places.iter().map(|place| place.static_).sum();
-    let unattributed = Part { dynamic: whole.dynamic() - dynamic, static_: static_ - attributed };
+    let unattributed = Part { dynamic: whole.dynamic - dynamic, static_: whole.static_ - attributed };
     Attribution { places, unattributed }
 }

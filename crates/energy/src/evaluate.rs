@@ -98,26 +98,38 @@ impl Model {
 
     /// Energy of the whole GPU from the values of `counters`, in their order.
     pub fn evaluate_counts(&self, counts: &[f64], time: Seconds) -> Breakdown {
-        let mut structures: Vec<_> = self
-            .structures
-            .iter()
-            .map(|info| StructureEnergy {
-                name: info.name.clone(),
-                component: info.component.clone(),
-                off_chip: info.off_chip,
-                dynamic: Joules(0.0),
-                static_: Joules(0.0),
-            })
-            .collect();
+        let parts = self.structures.iter().zip(self.parts(counts, time));
+        let structures = parts.map(|(info, Part { dynamic, static_ })| StructureEnergy {
+            name: info.name.clone(),
+            component: info.component.clone(),
+            off_chip: info.off_chip,
+            dynamic,
+            static_,
+        });
+        Breakdown { structures: structures.collect(), time }
+    }
+
+    /// Energy of the whole GPU as one sum, the same as that of the [`Breakdown`].
+    pub fn sum_counts(&self, counts: &[f64], time: Seconds) -> Part {
+        let parts = self.parts(counts, time);
+        Part {
+            dynamic: parts.iter().map(|part| part.dynamic).sum(),
+            static_: parts.iter().map(|part| part.static_).sum(),
+        }
+    }
+
+    /// Energy of each structure.
+    fn parts(&self, counts: &[f64], time: Seconds) -> Vec<Part> {
+        let mut parts = vec![Part::default(); self.structures.len()];
         for term in &self.terms {
-            let structure = &mut structures[term.structure];
+            let part = &mut parts[term.structure];
             match term.of {
-                Of::Event(counter) => structure.dynamic += Joules(term.joules * counts[counter]),
-                Of::Time { .. } => structure.static_ += Joules(term.joules * time.0),
-                Of::State(counter) => structure.static_ += Joules(term.joules * counts[counter]),
+                Of::Event(counter) => part.dynamic += Joules(term.joules * counts[counter]),
+                Of::Time { .. } => part.static_ += Joules(term.joules * time.0),
+                Of::State(counter) => part.static_ += Joules(term.joules * counts[counter]),
             }
         }
-        Breakdown { structures, time }
+        parts
     }
 
     /// The part of it that falls into the time in which SMs had warps, which is the `busy` share of all: dynamic energy, and static energy in

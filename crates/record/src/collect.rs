@@ -9,7 +9,7 @@ use warpwatt_results::{Kernel, Sums};
 use warpwatt_runtime::LaunchRecord;
 
 use crate::energy::Energies;
-use crate::launch::kernel;
+use crate::launch::{add_up, kernel};
 
 /// Launches that are kept in detail by default (`--per-launch`).
 pub const PER_LAUNCH: u64 = 16;
@@ -32,14 +32,17 @@ pub struct Launches {
 
 impl Launches {
     fn add(&mut self, launch: &LaunchRecord) {
-        let mut kernel = kernel(launch, self.config.as_ref());
-        if let Some(energies) = &self.energies {
-            energies.kernel(launch, &mut kernel);
-        }
-        self.sums.add(&kernel);
+        let energies = self.energies.as_ref().zip(launch.timed.as_ref());
+        let energy = energies.map(|(energies, timed)| energies.launch(launch, timed));
+        let config = self.config.as_ref();
+        add_up(launch, config, energy.as_ref(), |launched| self.sums.add(launched));
         self.timed += u64::from(launch.timed.is_some());
         self.host_seconds += launch.host_seconds;
         if (self.kernels.len() as u64) < self.per_launch {
+            let mut kernel = kernel(launch, config);
+            if let (Some((energies, timed)), Some(energy)) = (energies, &energy) {
+                energies.detail(launch, timed, energy, &mut kernel);
+            }
             self.kernels.push(kernel);
         }
     }

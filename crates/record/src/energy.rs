@@ -5,32 +5,99 @@
 //! operands, accesses to shared memory. Energy of the memory hierarchy is attributed to instructions by the lines that they accessed.
 //! Static energy is attributed by issue slots. docs/energy.md has the details.
 
+use std::collections::BTreeMap;
+
 use warpwatt_base::counters::{Charge, Count};
 use warpwatt_config::Config;
 use warpwatt_energy::{
-    Attribution, Breakdown, Error, Model, Seconds, Setting, Shares, Technology, attribute,
+    Attribution, Breakdown, Error, Model, Part, Seconds, Setting, Shares, Technology, attribute,
 };
+use warpwatt_results::counters::{BARRIERS, DIVERGENT_BRANCHES};
 use warpwatt_results::{
     ClassEnergy, ClassSums, ComponentEnergy, Energy, GroupEnergy, InstructionEnergy, Kernel, LineEnergy,
     Reading, RunRecord, Silicon, SmEnergy, StructureEnergy, Sums, Values,
 };
-use warpwatt_runtime::{
-    Counters, Instruction, LaunchRecord, OpCounters, OpKind, Path, SmCounters, Techniques, TimedRecord,
-};
+use warpwatt_runtime::{Counters, LaunchRecord, OpCounters, OpKind, SmCounters, Techniques, TimedRecord};
 
-/// A counter by its name, and where it is among the model's, if energy depends on it.
-pub(crate) type Place = (&'static str, Option<usize>);
+use crate::charged::{Column, PcShares};
+
+/// Counters in the order in which they are visited, and where each is among the model's, if energy depends on it.
+pub(crate) struct Order {
+    names: Vec<&'static str>,
+    places: Vec<Option<usize>>,
+}
+
+impl Order {
+    /// `place`: where a counter is among the model's.
+    fn new(
+        place: impl Fn(&str) -> Option<usize>,
+        visit: impl FnOnce(&mut dyn FnMut(&'static str, Count)),
+    ) -> Order {
+        let mut order = Order { names: Vec::new(), places: Vec::new() };
+        visit(&mut |name, _| {
+            order.names.push(name);
+            order.places.push(place(name));
+        });
+        order
+    }
+
+    /// What is to visit counters, to get the position of each in this order with its sum. They come in this order, but for those of techniques that do not act
+    /// here: an SM does not have the counters of a technique in the L2 slices or at the memory controllers.
+    fn visitor<'a>(&'a self, mut put: impl FnMut(usize, u64) + 'a) -> impl FnMut(&'static str, Count) + 'a {
+        let mut next = 0;
+        move |name, count| {
+            // Both come from one declaration, so that the text need not be compared; only where they do not follow each other.
+            let same = |known: &&'static str| std::ptr::eq(*known, name) || *known == name;
+            if !self.names.get(next).is_some_and(same) {
+                let Some(ahead) = self.names[next..].iter().position(same) else { return };
+                next += ahead;
+            }
+            if let Count::Sum(sum) = count {
+                put(next, sum);
+            }
+            next += 1;
+        }
+    }
+
+    /// What is to visit counters, to put them into their places among the model's.
+    pub fn noting<'a>(&'a self, counts: &'a mut [f64]) -> impl FnMut(&'static str, Count) + 'a {
+        self.visitor(|at, sum| {
+            if let Some(place) = self.places[at] {
+                counts[place] = sum as f64;
+            }
+        })
+    }
+}
 
 /// Works out energy for one GPU and technology.
 pub struct Energies {
     pub(crate) model: Model,
     core_hz: f64,
-    /// Where each counter of an SM, in the order in which they are visited, is among the model's; the same for the whole GPU.
-    of_sm: Vec<Place>,
-    pub(crate) of_gpu: Vec<Place>,
-    /// What events are divided by, each with the counter that has all of them, and which of them each of the model's counters goes by.
-    columns: Vec<(Charge, Option<String>)>,
+    /// Counters of an SM and of the whole GPU.
+    of_sm: Order,
+    pub(crate) of_gpu: Order,
+    /// Where those counters that every launch has are among the model's: barriers and divergent branches.
+    of_launch: [Option<usize>; 2],
+    /// What events are divided by, and which of them each of the model's counters goes by.
+    columns: Vec<Column>,
     pub(crate) column_of: Vec<Option<usize>>,
+}
+
+/// Energy of a launch: in all, and by instruction.
+pub(crate) struct LaunchEnergy<'e> {
+    /// Values of the model's counters.
+    counts: Vec<f64>,
+    time: Seconds,
+    pub whole: Part,
+    shares: PcShares<'e>,
+    divided: Attribution,
+}
+
+/// Energy of a line, and its share of the issue slots.
+pub(crate) struct LineShare {
+    pub energy_j: f64,
+    pub dynamic_j: f64,
+    pub time_share: f64,
 }
 
 impl Energies {
@@ -52,57 +119,102 @@ impl Energies {
             parameters: &parameters,
         };
         let model = technology.resolve(setting)?;
-        let place = |name: &str| model.counters().position(|known| known == name);
+        let places: BTreeMap<_, _> = model.counters().enumerate().map(|(at, name)| (name, at)).collect();
+        let place = |name: &str| places.get(name).copied();
         // Techniques that are off count nothing.
         let sm = SmCounters::of(techniques);
-        let (mut of_sm, mut of_gpu) = (Vec::new(), Vec::new());
-        let mut note = |name: &'static str, _: Count| of_sm.push((name, place(name)));
-        sm.visit(&mut note);
-        OpCounters::default().visit(&mut note);
-        Counters { sm, ..Counters::default() }.visit(&mut |name, _| of_gpu.push((name, place(name))));
-        let mut columns = vec![Charge::Time];
+        let of_sm = Order::new(place, |note| {
+            sm.visit(note);
+            OpCounters::default().visit(note);
+        });
+        let of_gpu = Order::new(place, |note| Counters { sm: sm.clone(), ..Counters::default() }.visit(note));
+        let of_launch = [BARRIERS, DIVERGENT_BRANCHES].map(|info| place(info.name));
+        let mut columns = vec![Column::new(Charge::Time, &of_gpu.names)];
         let column_of = model
             .counters()
             .map(|name| {
-                let charge = infos.iter().find(|info| info.name == name)?.charge?;
+                // They are in order of name.
+                let info = infos.binary_search_by_key(&name, |info| info.name).ok()?;
+                let charge = infos[info].charge?;
                 if charge == Charge::Nobody {
                     return None;
                 }
-                let known = columns.iter().position(|column| *column == charge);
+                let known = columns.iter().position(|column| column.charge == charge);
                 Some(known.unwrap_or_else(|| {
-                    columns.push(charge);
+                    columns.push(Column::new(charge, &of_gpu.names));
                     columns.len() - 1
                 }))
             })
             .collect();
-        let columns = columns.into_iter().map(|charge| (charge, charge.whole())).collect();
         let core_hz = f64::from(config.clock.core_mhz) * 1e6;
-        Ok(Energies { core_hz, of_sm, of_gpu, columns, column_of, model })
+        Ok(Energies { core_hz, of_sm, of_gpu, of_launch, columns, column_of, model })
     }
 
     pub(crate) fn seconds(&self, cycles: u64) -> Seconds {
         Seconds(cycles as f64 / self.core_hz)
     }
 
+    /// Energy of a timed launch.
+    pub(crate) fn launch(&self, launch: &LaunchRecord, timed: &TimedRecord) -> LaunchEnergy<'_> {
+        let mut counted = vec![None; self.of_gpu.names.len()];
+        timed.counters.visit(&mut self.of_gpu.visitor(|at, sum| counted[at] = Some(sum as f64)));
+        let mut counts = vec![0.0; self.column_of.len()];
+        let launch_counts = [launch.barriers, launch.divergent_branches].map(|count| Some(count as f64));
+        let gpu = self.of_gpu.places.iter().zip(&counted);
+        for (place, count) in gpu.chain(self.of_launch.iter().zip(&launch_counts)) {
+            if let (Some(place), Some(count)) = (place, count) {
+                counts[*place] = *count;
+            }
+        }
+        let time = self.seconds(timed.cycles);
+        let whole = self.model.sum_counts(&counts, time);
+        let issued = timed.counters.sm.issue.issued;
+        let shares = PcShares::new(&self.columns, &self.column_of, &timed.instructions, &counted, issued);
+        let divided = attribute(&self.model, &counts, whole, &shares);
+        LaunchEnergy { counts, time, whole, shares, divided }
+    }
+
     /// Puts the energy of a timed launch into its kernel.
     pub fn kernel(&self, launch: &LaunchRecord, kernel: &mut Kernel) {
-        let Some(timed) = &launch.timed else { return };
-        let time = self.seconds(timed.cycles);
-        let counter = |name: &str| count(&kernel.counters, name);
-        let counts = self.model.counts(&counter);
-        let whole = self.model.evaluate_counts(&counts, time);
-        let shares = PcShares::new(self, &timed.instructions, &counter);
-        let divided = attribute(&self.model, &counts, &whole, &shares);
-        let busy = busy(&counter);
-        let mut energy = self.summary(&whole, &self.model.evaluate_with_warps(&counts, time, busy), busy);
+        if let Some(timed) = &launch.timed {
+            self.detail(launch, timed, &self.launch(launch, timed), kernel);
+        }
+    }
+
+    /// Puts the energy of a timed launch into its kernel, with all that a record has of it.
+    pub(crate) fn detail(
+        &self,
+        launch: &LaunchRecord,
+        timed: &TimedRecord,
+        of_launch: &LaunchEnergy,
+        kernel: &mut Kernel,
+    ) {
+        let LaunchEnergy { counts, time, divided, .. } = of_launch;
+        let whole = self.model.evaluate_counts(counts, *time);
+        let issue = &timed.counters.sm.issue;
+        let busy = if issue.cycles > 0 { issue.active as f64 / issue.cycles as f64 } else { 1.0 };
+        let mut energy = self.summary(&whole, &self.model.evaluate_with_warps(counts, *time, busy), busy);
         // The same for all kernels of a run, whose own energy has it.
         energy.silicon = None;
         energy.structures.iter_mut().for_each(|structure| structure.area_mm2 = None);
-        energy.per_line = per_line(launch, timed, &divided, &shares);
+        let lines = launch.lines.iter().zip(of_launch.lines(launch, timed)).map(|(line, share)| LineEnergy {
+            file: line.file.clone(),
+            line: line.line,
+            energy_j: share.energy_j,
+            dynamic_j: share.dynamic_j,
+            time_share: share.time_share,
+        });
+        energy.per_line = lines.collect();
         energy.unattributed_j = divided.unattributed.total().0;
-        energy.per_class = per_class(timed, &divided);
-        energy.per_sm = Some(self.per_sm(timed, time, &whole));
-        energy.per_instruction = Some(per_instruction(timed, &divided));
+        let classes = of_launch.classes(timed).into_iter().map(|(kind, sums)| ClassEnergy {
+            name: kind.name().to_owned(),
+            warp_instructions: sums.warp_instructions,
+            energy_j: sums.energy_j,
+            dynamic_j: sums.dynamic_j,
+        });
+        energy.per_class = classes.collect();
+        energy.per_sm = Some(self.per_sm(timed, *time, &whole));
+        energy.per_instruction = Some(per_instruction(timed, divided));
         if let Some(series) = &mut kernel.series {
             self.power(timed, series);
         }
@@ -222,7 +334,7 @@ impl Energies {
         let mut sms = SmEnergy { dynamic_j: Vec::new(), static_j: Vec::new(), shared_j: 0.0 };
         let mut counts = vec![0.0; self.column_of.len()];
         for (sm, ops) in timed.per_sm.iter().zip(&timed.ops_per_sm) {
-            let mut note = noting(&self.of_sm, &mut counts);
+            let mut note = self.of_sm.noting(&mut counts);
             sm.visit(&mut note);
             ops.visit(&mut note);
             drop(note);
@@ -244,21 +356,6 @@ fn busy(counter: &dyn Fn(&str) -> Option<f64>) -> f64 {
     }
 }
 
-/// Puts counters into their places. They are visited in the order of the places, but for those of techniques that do not act here: an SM does not have
-/// the counters of a technique in the L2 slices or at the memory controllers.
-pub(crate) fn noting<'a>(places: &'a [Place], counts: &'a mut [f64]) -> impl FnMut(&'static str, Count) + 'a {
-    let mut next = 0;
-    move |name, count| {
-        // Both come from one declaration, so that the text need not be compared; only where they do not follow each other.
-        let same = |known: &'static str| std::ptr::eq(known, name) || known == name;
-        let Some(ahead) = places[next..].iter().position(|(known, _)| same(known)) else { return };
-        next += ahead + 1;
-        if let ((_, Some(place)), Count::Sum(sum)) = (places[next - 1], count) {
-            counts[place] = sum as f64;
-        }
-    }
-}
-
 /// The value of a counter that is a number.
 fn count(values: &Values, name: &str) -> Option<f64> {
     match values.get(name)? {
@@ -267,51 +364,39 @@ fn count(values: &Values, name: &str) -> Option<f64> {
     }
 }
 
-fn per_line(
-    launch: &LaunchRecord,
-    timed: &TimedRecord,
-    divided: &Attribution,
-    shares: &PcShares,
-) -> Vec<LineEnergy> {
-    let mut lines: Vec<_> = launch
-        .lines
-        .iter()
-        .map(|line| LineEnergy {
-            file: line.file.clone(),
-            line: line.line,
-            energy_j: 0.0,
-            dynamic_j: 0.0,
-            time_share: 0.0,
-        })
-        .collect();
-    for ((instruction, part), time) in timed.instructions.iter().zip(&divided.places).zip(shares.time()) {
-        if let Some(line) = lines.get_mut(instruction.line as usize) {
-            line.energy_j += part.total().0;
-            line.dynamic_j += part.dynamic.0;
-            line.time_share += time;
+impl LaunchEnergy<'_> {
+    /// By line of the launch.
+    pub fn lines(&self, launch: &LaunchRecord, timed: &TimedRecord) -> Vec<LineShare> {
+        let none = || LineShare { energy_j: 0.0, dynamic_j: 0.0, time_share: 0.0 };
+        let mut lines: Vec<_> = launch.lines.iter().map(|_| none()).collect();
+        let parts = timed.instructions.iter().zip(&self.divided.places).zip(self.shares.time());
+        for ((instruction, part), time) in parts {
+            if let Some(line) = lines.get_mut(instruction.line as usize) {
+                line.energy_j += part.total().0;
+                line.dynamic_j += part.dynamic.0;
+                line.time_share += time;
+            }
         }
+        lines
     }
-    lines
-}
 
-fn per_class(timed: &TimedRecord, divided: &Attribution) -> Vec<ClassEnergy> {
-    let mut classes: Vec<_> = OpKind::ALL
-        .iter()
-        .map(|kind| ClassEnergy {
-            name: kind.name().to_owned(),
-            warp_instructions: 0,
-            energy_j: 0.0,
-            dynamic_j: 0.0,
-        })
-        .collect();
-    for (instruction, part) in timed.instructions.iter().zip(&divided.places) {
-        let class = &mut classes[instruction.facts.kind as usize];
-        class.warp_instructions += instruction.issues;
-        class.energy_j += part.total().0;
-        class.dynamic_j += part.dynamic.0;
+    /// By kind of operation, without those that no instruction issued of.
+    pub fn classes(&self, timed: &TimedRecord) -> Vec<(OpKind, ClassSums)> {
+        let mut classes: Vec<_> = OpKind::ALL.iter().map(|kind| (*kind, ClassSums::default())).collect();
+        for (instruction, part) in timed.instructions.iter().zip(&self.divided.places) {
+            let (_, class) = &mut classes[instruction.facts.kind as usize];
+            class.warp_instructions += instruction.issues;
+            class.energy_j += part.total().0;
+            class.dynamic_j += part.dynamic.0;
+        }
+        classes.retain(|(_, class)| class.warp_instructions > 0);
+        classes
     }
-    classes.retain(|class| class.warp_instructions > 0);
-    classes
+
+    /// Power in the mean over the launch, in watts.
+    pub fn average_w(&self) -> f64 {
+        self.whole.total().watts_over(self.time)
+    }
 }
 
 fn per_instruction(timed: &TimedRecord, divided: &Attribution) -> InstructionEnergy {
@@ -324,106 +409,6 @@ fn per_instruction(timed: &TimedRecord, divided: &Attribution) -> InstructionEne
         columns.energy_j.push(part.total().0);
     }
     columns
-}
-
-/// What instructions, and through them source lines, have of a counter's events: [`Charge`] in numbers.
-trait Charged {
-    /// Events of this kind that an instruction caused.
-    fn weight(self, instruction: &Instruction) -> f64;
-    /// The counter that has all events of this kind, where there is one.
-    fn whole(self) -> Option<String>;
-}
-
-impl Charged for Charge {
-    fn weight(self, instruction: &Instruction) -> f64 {
-        let Instruction { issues, lanes, waited, facts, .. } = *instruction;
-        let times = |each: u8| issues as f64 * f64::from(each);
-        let when = |condition: bool, count: u64| if condition { count as f64 } else { 0.0 };
-        match self {
-            Charge::Issues => issues as f64,
-            Charge::Lanes => lanes as f64,
-            Charge::Op(kind) => when(facts.kind.name() == kind, issues),
-            Charge::OpLanes(kind) => when(facts.kind.name() == kind, lanes),
-            Charge::Reads => times(facts.reads),
-            Charge::Writes => times(facts.writes),
-            Charge::Constants => times(facts.constants),
-            Charge::ConstantCache => times(facts.constants) + when(facts.path == Path::Constant, facts.lines),
-            Charge::Unit(name) => when(facts.unit.name() == name, issues),
-            Charge::Shared => when(facts.path == Path::Shared, issues),
-            Charge::Lines => when(facts.path == Path::Global, facts.lines),
-            Charge::TextureLines => when(facts.path == Path::Texture, facts.lines),
-            Charge::AllLines => when(matches!(facts.path, Path::Global | Path::Texture), facts.lines),
-            Charge::Time => (issues + waited) as f64,
-            Charge::Nobody => 0.0,
-        }
-    }
-
-    fn whole(self) -> Option<String> {
-        Some(match self {
-            Charge::Issues => "sm.issued.count".to_owned(),
-            Charge::Lanes => "sm.thread_instructions.count".to_owned(),
-            Charge::Op(kind) => format!("ops.{kind}.count"),
-            Charge::OpLanes(kind) => format!("ops.{kind}.lanes.count"),
-            Charge::Reads => "rf.reads.count".to_owned(),
-            Charge::Writes => "rf.writes.count".to_owned(),
-            Charge::Constants => "sm.constant_operands.count".to_owned(),
-            Charge::Unit(name) => format!("units.{name}.count"),
-            Charge::Time => "sm.issue_slots.count".to_owned(),
-            Charge::ConstantCache
-            | Charge::Shared
-            | Charge::Lines
-            | Charge::TextureLines
-            | Charge::AllLines
-            | Charge::Nobody => return None,
-        })
-    }
-}
-
-/// Shares of a kernel's instructions in what the GPU did while it ran.
-struct PcShares<'e> {
-    energies: &'e Energies,
-    /// As `Energies::columns`; the first is time.
-    columns: Vec<Vec<f64>>,
-}
-
-impl PcShares<'_> {
-    fn new<'e>(
-        energies: &'e Energies,
-        instructions: &[Instruction],
-        counter: &dyn Fn(&str) -> Option<f64>,
-    ) -> PcShares<'e> {
-        // Kernels that run at the same time share what has no counter of its own for each, by the instructions they issued.
-        let issued: u64 = instructions.iter().map(|instruction| instruction.issues).sum();
-        let all = counter("sm.issued.count").unwrap_or_default();
-        let own = if all > issued as f64 { issued as f64 / all } else { 1.0 };
-        let column = |(charge, name): &(Charge, Option<String>)| {
-            let mut shares: Vec<f64> =
-                instructions.iter().map(|instruction| charge.weight(instruction)).collect();
-            let sum: f64 = shares.iter().sum();
-            let whole = match name.as_deref().and_then(counter) {
-                Some(whole) => whole.max(sum),
-                None => sum / own,
-            };
-            let scale = if whole > 0.0 { 1.0 / whole } else { 0.0 };
-            shares.iter_mut().for_each(|share| *share *= scale);
-            shares
-        };
-        PcShares { energies, columns: energies.columns.iter().map(column).collect() }
-    }
-}
-
-impl Shares for PcShares<'_> {
-    fn places(&self) -> usize {
-        self.columns[0].len()
-    }
-
-    fn events(&self, counter: usize) -> Option<&[f64]> {
-        self.energies.column_of[counter].map(|column| self.columns[column].as_slice())
-    }
-
-    fn time(&self) -> &[f64] {
-        &self.columns[0]
-    }
 }
 
 #[cfg(test)]

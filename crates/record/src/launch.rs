@@ -7,12 +7,14 @@ use warpwatt_base::counters::Count;
 use warpwatt_config::Config;
 use warpwatt_results::derived::derive;
 use warpwatt_results::{
-    Blocks, Copied, Diagnostic, Elapsed, Host, Kernel, Line, Mode, Reading, Series, Severity, Sms, Stalls,
-    Tool, Values, counters, ipc,
+    Blocks, Copied, Counted, Diagnostic, Elapsed, Host, Kernel, Launched, LaunchedEnergy, LaunchedLine, Line,
+    LineJoules, Mode, Reading, Series, Severity, Sms, Stalls, Tool, Values, counters, ipc,
 };
 use warpwatt_runtime::{
     Counters, Device, Error, LaunchRecord, Level, Notice, Problem, SmCounters, Stall, TimedRecord,
 };
+
+use crate::energy::{LaunchEnergy, LineShare};
 
 /// Version and commit of the program, as `--version` prints them.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WARPWATT_COMMIT"), ")");
@@ -72,15 +74,85 @@ pub fn kernel(launch: &LaunchRecord, config: Option<&Config>) -> Kernel {
     kernel
 }
 
+/// What the sums of a run take from a launch: no names are copied, and nothing is made that only a launch in detail has.
+pub(crate) fn add_up(
+    launch: &LaunchRecord,
+    config: Option<&Config>,
+    energy: Option<&LaunchEnergy>,
+    add: impl FnOnce(&Launched),
+) {
+    let timed = launch.timed.as_ref().zip(config);
+    let visit = |f: &mut dyn FnMut(&'static str, Count)| {
+        if let Some((timed, _)) = timed {
+            timed.counters.visit(f);
+        }
+    };
+    let reasons = |stalls: &warpwatt_runtime::Stalls| -> Vec<(&'static str, u64)> {
+        Stall::ALL.into_iter().map(|stall| (stall.name(), stalls[stall as usize])).collect()
+    };
+    let lines = launch.lines.iter().map(|line| LaunchedLine {
+        file: &line.file,
+        line: line.line,
+        warp_instructions: line.warp_instructions,
+        thread_instructions: line.thread_instructions,
+        stalls: launch.timed.as_ref().map(|_| {
+            let mut stalls = reasons(&line.stalls);
+            stalls.retain(|(_, cycles)| *cycles > 0);
+            stalls
+        }),
+    });
+    let energy = energy.zip(launch.timed.as_ref()).map(|(energy, timed)| {
+        let slots = timed.counters.sm.issue.slots as f64;
+        let lines = launch.lines.iter().zip(energy.lines(launch, timed)).map(|(line, share)| {
+            let LineShare { energy_j, dynamic_j, time_share } = share;
+            (line.file.as_str(), line.line, LineJoules { energy_j, dynamic_j, slots: time_share * slots })
+        });
+        let classes = energy.classes(timed).into_iter().map(|(kind, sums)| (kind.name(), sums));
+        LaunchedEnergy {
+            total_j: energy.whole.total().0,
+            dynamic_j: energy.whole.dynamic.0,
+            static_j: energy.whole.static_.0,
+            average_w: energy.average_w(),
+            lines: lines.collect(),
+            classes: classes.collect(),
+        }
+    });
+    let (warps, threads) = (launch.warp_instructions, launch.thread_instructions);
+    let rates = timed.and_then(|(timed, config)| ipc(threads, warps, timed.cycles, config));
+    add(&Launched {
+        name: &launch.kernel,
+        demangled: &launch.demangled,
+        mode: if timed.is_some() { Mode::Timed } else { Mode::Functional },
+        grid: launch.grid,
+        block: launch.block,
+        registers: launch.registers,
+        shared_bytes: launch.shared_bytes,
+        local_bytes: launch.local_bytes,
+        cycles: timed.map(|(timed, _)| timed.cycles),
+        warp_instructions: warps,
+        thread_instructions: threads,
+        ipc: rates.map(|rate| rate.0),
+        counts: vec![
+            (counters::BARRIERS.name, launch.barriers),
+            (counters::DIVERGENT_BRANCHES.name, launch.divergent_branches),
+        ],
+        counters: Counted::Visit(&visit),
+        stalls: timed.map(|(timed, _)| reasons(&timed.counters.sm.stalls)),
+        lines: lines.collect(),
+        energy,
+    });
+}
+
 fn add_time(kernel: &mut Kernel, timed: &TimedRecord, config: &Config) {
     kernel.mode = Mode::Timed;
     (kernel.start_cycle, kernel.cycles) = (Some(timed.start_cycle), Some(timed.cycles));
     let rates = ipc(kernel.thread_instructions, kernel.warp_instructions, timed.cycles, config);
     (kernel.ipc, kernel.warp_ipc_per_sm) = (rates.map(|rate| rate.0), rates.map(|rate| rate.1));
     let mut values = values(&timed.counters);
-    kernel.stalls = Some(stalls(&values));
+    kernel.stalls = Some(by_reason(|stall| timed.counters.sm.stalls[stall as usize]).collect());
     derive(&mut values, timed.cycles, config);
-    kernel.counters.append(&mut values);
+    values.append(&mut kernel.counters);
+    kernel.counters = values;
     let column = |of: fn(&SmCounters) -> u64| timed.per_sm.iter().map(of).collect();
     kernel.sms = Some(Sms {
         issued: column(|sm| sm.issue.issued),
@@ -142,11 +214,12 @@ fn series(timed: &TimedRecord, config: &Config) -> Series {
 }
 
 fn values(counters: &Counters) -> Values {
-    let mut values = Values::new();
+    // A map is made from a list in less time than entry by entry.
+    let mut values = Vec::new();
     counters.visit(&mut |name: &'static str, count: Count| {
-        values.insert(name.to_owned(), Reading::of(count));
+        values.push((name.to_owned(), Reading::of(count)));
     });
-    values
+    values.into_iter().collect()
 }
 
 fn by_reason(of: impl Fn(Stall) -> u64) -> impl Iterator<Item = (String, u64)> {

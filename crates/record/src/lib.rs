@@ -4,6 +4,7 @@
 
 mod assemble;
 mod board;
+mod charged;
 mod collect;
 mod energy;
 mod launch;

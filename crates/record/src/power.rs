@@ -4,7 +4,7 @@
 use warpwatt_results::{Kernel, PowerSeries, Reading, Series};
 use warpwatt_runtime::TimedRecord;
 
-use crate::energy::{Energies, noting};
+use crate::energy::Energies;
 
 impl Energies {
     /// Power over time, in watts, by component and all together.
@@ -12,7 +12,7 @@ impl Energies {
         let mut before = timed.start_cycle;
         let mut counts = vec![0.0; self.column_of.len()];
         for sample in &timed.series {
-            sample.counters.visit(&mut noting(&self.of_gpu, &mut counts));
+            sample.counters.visit(&mut self.of_gpu.noting(&mut counts));
             let time = self.seconds(sample.cycle.saturating_sub(before));
             before = sample.cycle;
             let part = self.model.evaluate_counts(&counts, time);

@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use warpwatt_base::counters::Count;
 use warpwatt_config::Config;
 
 use crate::counters::{LANES, Reading, Values};
 use crate::derived::derive;
-use crate::record::{Kernel, Mode, Stalls};
+use crate::launched::{Counted, Launched};
+use crate::record::{Mode, Stalls};
 use crate::spread::{Distribution, Spread};
-use crate::totals::{add_stalls, ipc};
+use crate::tally::Tally;
+use crate::totals::{add_stalls, by_reason, ipc};
 
 /// Name of the entry for kernels that have none of their own.
 pub const OTHERS: &str = "(others)";
@@ -99,26 +102,23 @@ pub(crate) struct GroupSums {
     warp_instructions: u64,
     thread_instructions: u64,
     spreads: BTreeMap<String, Spread>,
-    counters: Values,
+    counters: Tally,
     stalls: Option<Stalls>,
     energy: Option<GroupEnergy>,
 }
 
 impl GroupSums {
     /// Without launches yet; `own` is false for the group of all other kernels, `first` the number of its first launch.
-    pub fn new(kernel: &Kernel, own: bool, first: u64) -> GroupSums {
-        let (name, demangled) = match own {
-            true => (kernel.name.clone(), kernel.demangled.clone()),
-            false => (OTHERS.to_owned(), OTHERS.to_owned()),
-        };
+    pub fn new(launch: &Launched, own: bool, first: u64) -> GroupSums {
+        let (name, demangled) = if own { (launch.name, launch.demangled) } else { (OTHERS, OTHERS) };
         GroupSums {
-            name,
-            demangled,
-            mode: kernel.mode,
+            name: name.to_owned(),
+            demangled: demangled.to_owned(),
+            mode: launch.mode,
             launches: 0,
             first,
-            grid: Some(kernel.grid),
-            block: Some(kernel.block),
+            grid: Some(launch.grid),
+            block: Some(launch.block),
             registers: 0,
             shared_bytes: 0,
             local_bytes: 0,
@@ -126,38 +126,48 @@ impl GroupSums {
             warp_instructions: 0,
             thread_instructions: 0,
             spreads: BTreeMap::new(),
-            counters: Values::new(),
+            counters: Tally::default(),
             stalls: None,
             energy: None,
         }
     }
 
-    pub fn add(&mut self, kernel: &Kernel) {
+    pub fn add(&mut self, launch: &Launched) {
         self.launches += 1;
-        self.grid = self.grid.filter(|grid| *grid == kernel.grid);
-        self.block = self.block.filter(|block| *block == kernel.block);
-        self.registers = self.registers.max(kernel.registers);
-        self.shared_bytes = self.shared_bytes.max(kernel.shared_bytes);
-        self.local_bytes = self.local_bytes.max(kernel.local_bytes);
-        self.cycles += kernel.cycles.unwrap_or_default();
-        self.warp_instructions += kernel.warp_instructions;
-        self.thread_instructions += kernel.thread_instructions;
-        add_counts(&mut self.counters, &kernel.counters);
-        if let Some(stalls) = &kernel.stalls {
-            add_stalls(self.stalls.get_or_insert_default(), stalls);
+        self.grid = self.grid.filter(|grid| *grid == launch.grid);
+        self.block = self.block.filter(|block| *block == launch.block);
+        self.registers = self.registers.max(launch.registers);
+        self.shared_bytes = self.shared_bytes.max(launch.shared_bytes);
+        self.local_bytes = self.local_bytes.max(launch.local_bytes);
+        self.cycles += launch.cycles.unwrap_or_default();
+        self.warp_instructions += launch.warp_instructions;
+        self.thread_instructions += launch.thread_instructions;
+        let mut add = self.counters.adding();
+        launch.counts.iter().for_each(|(name, count)| add(name, Count::Sum(*count)));
+        if let Counted::Visit(visit) = launch.counters {
+            visit(&mut add);
+        }
+        drop(add);
+        if let Counted::Values(values) = launch.counters {
+            let mut others = values.clone();
+            others.retain(|name, _| launch.counts.iter().all(|(known, _)| known != name));
+            self.counters.add(&others);
+        }
+        if let Some(stalls) = &launch.stalls {
+            add_stalls(self.stalls.get_or_insert_default(), stalls.iter().copied());
         }
         let volume = |extent: [u32; 3]| extent.iter().map(|&side| f64::from(side)).product();
-        self.note("blocks", volume(kernel.grid));
-        self.note("threads_per_block", volume(kernel.block));
-        self.note("warp_instructions", kernel.warp_instructions as f64);
-        self.note("thread_instructions", kernel.thread_instructions as f64);
-        if let Some(cycles) = kernel.cycles {
+        self.note("blocks", volume(launch.grid));
+        self.note("threads_per_block", volume(launch.block));
+        self.note("warp_instructions", launch.warp_instructions as f64);
+        self.note("thread_instructions", launch.thread_instructions as f64);
+        if let Some(cycles) = launch.cycles {
             self.note("cycles", cycles as f64);
         }
-        if let Some(ipc) = kernel.ipc {
+        if let Some(ipc) = launch.ipc {
             self.note("ipc", ipc);
         }
-        if let Some(energy) = &kernel.energy {
+        if let Some(energy) = &launch.energy {
             let sum = self.energy.get_or_insert_default();
             sum.total_j += energy.total_j;
             sum.dynamic_j += energy.dynamic_j;
@@ -188,9 +198,9 @@ impl GroupSums {
         self.cycles += other.cycles;
         self.warp_instructions += other.warp_instructions;
         self.thread_instructions += other.thread_instructions;
-        add_counts(&mut self.counters, &other.counters);
+        self.counters.merge(&other.counters);
         if let Some(stalls) = &other.stalls {
-            add_stalls(self.stalls.get_or_insert_default(), stalls);
+            add_stalls(self.stalls.get_or_insert_default(), by_reason(stalls));
         }
         for (figure, spread) in &other.spreads {
             self.spreads.entry(figure.clone()).or_default().merge(spread);
@@ -213,7 +223,7 @@ impl GroupSums {
     /// The entry of the record; `config` is that of a timed run.
     pub fn entry(&self, config: Option<&Config>) -> KernelGroup {
         let timed = config.filter(|_| self.mode == Mode::Timed);
-        let mut counters = self.counters.clone();
+        let mut counters = Values::from(self.counters.clone());
         if self.warp_instructions > 0 {
             let lanes = self.thread_instructions as f64 / self.warp_instructions as f64;
             counters.insert(LANES.name.to_owned(), Reading::Ratio(lanes));
@@ -249,17 +259,6 @@ impl GroupSums {
             counters,
             stalls: self.stalls.clone(),
             energy,
-        }
-    }
-}
-
-/// Adds counts and histograms; ratios are worked out again from the sums.
-pub(crate) fn add_counts(sums: &mut Values, values: &Values) {
-    for (name, reading) in values {
-        match (sums.get_mut(name), reading) {
-            (_, Reading::Ratio(_)) => {}
-            (Some(sum), reading) => sum.add(reading),
-            (None, reading) => drop(sums.insert(name.clone(), reading.clone())),
         }
     }
 }

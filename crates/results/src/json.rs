@@ -2,67 +2,120 @@
 //! How documents are written: indented, with lists of plain values on one line, so that histograms and series stay readable.
 
 use serde::Serialize;
-use serde_json::Value;
 
 /// The text of a document, with a newline at its end.
 pub fn to_text<T: Serialize>(document: &T) -> Result<String, serde_json::Error> {
-    let mut out = String::new();
-    write(&serde_json::to_value(document)?, 0, &mut out);
-    out.push('\n');
-    Ok(out)
+    Ok(spread(&serde_json::to_string(document)?))
 }
 
-fn write(value: &Value, depth: usize, out: &mut String) {
-    match value {
-        Value::Object(fields) if !fields.is_empty() => {
-            out.push('{');
-            for (number, (key, field)) in fields.iter().enumerate() {
-                start(number, depth + 1, out);
-                out.push_str(&Value::from(key.as_str()).to_string());
-                out.push_str(": ");
-                write(field, depth + 1, out);
+/// A document without spaces, laid out in lines.
+fn spread(compact: &str) -> String {
+    let bytes = compact.as_bytes();
+    let mut out = String::with_capacity(2 * compact.len());
+    // What is open: whether its entries have lines of their own.
+    let mut open: Vec<bool> = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let start = at;
+        at += 1;
+        match byte {
+            b'{' | b'[' if matches!(bytes.get(at), Some(b'}' | b']')) => {
+                at += 1;
+                out.push_str(&compact[start..at]);
             }
-            newline(depth, out);
-            out.push('}');
-        }
-        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
-            out.push('[');
-            for (number, item) in items.iter().enumerate() {
-                start(number, depth + 1, out);
-                write(item, depth + 1, out);
-            }
-            newline(depth, out);
-            out.push(']');
-        }
-        Value::Array(items) => {
-            out.push('[');
-            for (number, item) in items.iter().enumerate() {
-                if number > 0 {
-                    out.push_str(", ");
+            b'{' | b'[' => {
+                out.push(char::from(byte));
+                let lines = byte == b'{' || holds_another(&bytes[at..]);
+                open.push(lines);
+                if lines {
+                    newline(open.len(), &mut out);
                 }
-                out.push_str(&item.to_string());
             }
-            out.push(']');
+            b'}' | b']' => {
+                if open.pop() == Some(true) {
+                    newline(open.len(), &mut out);
+                }
+                out.push(char::from(byte));
+            }
+            b',' if open.last() == Some(&true) => {
+                out.push(',');
+                newline(open.len(), &mut out);
+            }
+            b',' => out.push_str(", "),
+            b':' => out.push_str(": "),
+            b'"' => {
+                at += string(&bytes[at..]);
+                out.push_str(&compact[start..at]);
+            }
+            _ => {
+                at += bytes[at..].iter().take_while(|byte| !matches!(byte, b',' | b'}' | b']')).count();
+                out.push_str(&compact[start..at]);
+            }
         }
-        plain => out.push_str(&plain.to_string()),
     }
+    out.push('\n');
+    out
 }
 
-fn start(number: usize, depth: usize, out: &mut String) {
-    if number > 0 {
-        out.push(',');
+/// Whether a list whose first entry begins here has lists or objects among its entries.
+fn holds_another(bytes: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'{' | b'[' => return true,
+            b']' => return false,
+            b'"' => at += string(&bytes[at..]),
+            _ => {}
+        }
     }
-    newline(depth, out);
+    false
+}
+
+/// Bytes of the rest of a string, behind its first quotation mark.
+fn string(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    loop {
+        match bytes.get(at) {
+            Some(b'\\') => at += 2,
+            Some(b'"') | None => return (at + 1).min(bytes.len()),
+            Some(_) => at += 1,
+        }
+    }
 }
 
 fn newline(depth: usize, out: &mut String) {
     out.push('\n');
-    out.push_str(&"  ".repeat(depth));
+    (0..depth).for_each(|_| out.push_str("  "));
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
+
+    /// The same layout, from the values of a document.
+    fn plain(value: &Value, depth: usize) -> String {
+        let lines = |entries: Vec<String>, [open, close]: [&str; 2]| {
+            let indent = "  ".repeat(depth + 1);
+            let entries = entries.join(&format!(",\n{indent}"));
+            format!("{open}\n{indent}{entries}\n{}{close}", "  ".repeat(depth))
+        };
+        match value {
+            Value::Object(fields) if !fields.is_empty() => {
+                let field = |(key, field): (&String, &Value)| {
+                    format!("{}: {}", Value::from(key.as_str()), plain(field, depth + 1))
+                };
+                lines(fields.iter().map(field).collect(), ["{", "}"])
+            }
+            Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
+                lines(items.iter().map(|item| plain(item, depth + 1)).collect(), ["[", "]"])
+            }
+            Value::Array(items) => {
+                format!("[{}]", items.iter().map(Value::to_string).collect::<Vec<_>>().join(", "))
+            }
+            plain => plain.to_string(),
+        }
+    }
 
     #[test]
     fn lists_of_plain_values_stay_on_a_line_and_all_reads_back() {
@@ -71,10 +124,12 @@ mod tests {
             "b": {},
             "c": [],
             "d": [{ "e": null }, [true]],
+            "f[\\{": ["a]\"", "\\", { "\\\"": [[], {}] }],
         });
         let text = super::to_text(&document).expect("it is JSON");
         assert!(text.contains("\"a\": [1, 2.5, 18446744073709551615, \"x\\n\\\"y\"],\n"), "{text}");
         assert!(text.contains("    {\n      \"e\": null\n    },\n    [true]\n"), "{text}");
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("it reads back"), document);
+        assert_eq!(text, plain(&document, 0) + "\n");
+        assert_eq!(serde_json::from_str::<Value>(&text).expect("it reads back"), document);
     }
 }

@@ -9,9 +9,11 @@ pub mod derived;
 mod energy;
 mod group;
 pub mod json;
+mod launched;
 mod record;
 mod schema;
 mod spread;
+mod tally;
 mod totals;
 
 pub use counters::{COUNTERS, Reading, Values, registry};
@@ -20,6 +22,7 @@ pub use energy::{
     SmEnergy, StructureEnergy,
 };
 pub use group::{GroupEnergy, KernelGroup, OTHERS};
+pub use launched::{Counted, Launched, LaunchedEnergy, LaunchedLine};
 pub use record::{
     Blocks, Check, Copied, Diagnostic, Gpu, Host, Inputs, Kernel, Line, Mode, RunRecord, Series, Severity,
     Sms, SourceTexts, Stalls, Status, Tool, Totals, sha256_hex,

@@ -10,6 +10,7 @@ use warpwatt_config::Config;
 use crate::counters::{LANES, Reading, Values};
 use crate::derived::derive;
 use crate::group::{GroupSums, KernelGroup, OTHERS};
+use crate::launched::{Launched, LaunchedEnergy};
 use crate::record::{Kernel, Line, Mode, Stalls, Totals};
 
 /// Kernels that have an entry of their own among the groups; all others share one.
@@ -84,7 +85,7 @@ impl Sums {
     /// The sums of these launches.
     pub fn of<'k>(kernels: impl IntoIterator<Item = &'k Kernel>) -> Sums {
         let mut sums = Sums::default();
-        kernels.into_iter().for_each(|kernel| sums.add(kernel));
+        kernels.into_iter().for_each(|kernel| sums.add(&Launched::from(kernel)));
         sums
     }
 
@@ -101,61 +102,58 @@ impl Sums {
     }
 
     /// Adds a launch.
-    pub fn add(&mut self, kernel: &Kernel) {
+    pub fn add(&mut self, launch: &Launched) {
         self.launches += 1;
-        self.warp_instructions += kernel.warp_instructions;
-        self.thread_instructions += kernel.thread_instructions;
-        if kernel.mode == Mode::Timed {
-            self.timed_warps += kernel.warp_instructions;
-            self.timed_threads += kernel.thread_instructions;
+        self.warp_instructions += launch.warp_instructions;
+        self.thread_instructions += launch.thread_instructions;
+        if launch.mode == Mode::Timed {
+            self.timed_warps += launch.warp_instructions;
+            self.timed_threads += launch.thread_instructions;
         }
-        for info in crate::COUNTERS {
-            match (kernel.counters.get(info.name), self.counters.get_mut(info.name)) {
-                (None | Some(Reading::Ratio(_)), _) => {}
-                (Some(reading), Some(sum)) => sum.add(reading),
-                (Some(reading), None) => drop(self.counters.insert(info.name.to_owned(), reading.clone())),
+        for (name, count) in &launch.counts {
+            match self.counters.get_mut(*name) {
+                Some(sum) => sum.add(&Reading::Count(*count)),
+                None => drop(self.counters.insert((*name).to_owned(), Reading::Count(*count))),
             }
         }
-        for line in &kernel.lines {
-            let sum = self.line(&line.file, line.line);
+        for line in &launch.lines {
+            let sum = self.line(line.file, line.line);
             sum.warp_instructions += line.warp_instructions;
             sum.thread_instructions += line.thread_instructions;
             if let Some(stalls) = &line.stalls {
-                add_stalls(sum.stalls.get_or_insert_default(), stalls);
+                add_stalls(sum.stalls.get_or_insert_default(), stalls.iter().copied());
             }
         }
-        self.add_energy(kernel);
-        self.group(kernel).add(kernel);
+        if let Some(energy) = &launch.energy {
+            self.add_energy(energy);
+        }
+        self.group(launch).add(launch);
     }
 
-    fn add_energy(&mut self, kernel: &Kernel) {
-        let Some(energy) = &kernel.energy else { return };
-        let slots = match kernel.counters.get("sm.issue_slots.count") {
-            Some(Reading::Count(slots)) => *slots as f64,
-            _ => 0.0,
-        };
-        for line in &energy.per_line {
-            let sum = self.line(&line.file, line.line).energy.get_or_insert_default();
-            sum.energy_j += line.energy_j;
-            sum.dynamic_j += line.dynamic_j;
-            sum.slots += line.time_share * slots;
+    fn add_energy(&mut self, energy: &LaunchedEnergy) {
+        for &(file, line, joules) in &energy.lines {
+            let sum = self.line(file, line).energy.get_or_insert_default();
+            sum.energy_j += joules.energy_j;
+            sum.dynamic_j += joules.dynamic_j;
+            sum.slots += joules.slots;
         }
-        for class in &energy.per_class {
-            let sum = self.classes.entry(class.name.clone()).or_default();
-            sum.warp_instructions += class.warp_instructions;
-            sum.energy_j += class.energy_j;
-            sum.dynamic_j += class.dynamic_j;
+        for (name, class) in &energy.classes {
+            add_class(&mut self.classes, name, class);
         }
     }
 
     fn line(&mut self, file: &str, line: u32) -> &mut LineSums {
-        self.lines.entry(file.to_owned()).or_default().entry(line).or_default()
+        if !self.lines.contains_key(file) {
+            self.lines.insert(file.to_owned(), BTreeMap::new());
+        }
+        let Some(lines) = self.lines.get_mut(file) else { unreachable!("it was just put there") };
+        lines.entry(line).or_default()
     }
 
     /// The group of a launch.
-    fn group(&mut self, kernel: &Kernel) -> &mut GroupSums {
-        let place = self.place(&kernel.name, kernel.mode).unwrap_or_else(|own| {
-            self.groups.push(GroupSums::new(kernel, own, self.launches - 1));
+    fn group(&mut self, launch: &Launched) -> &mut GroupSums {
+        let place = self.place(launch.name, launch.mode).unwrap_or_else(|own| {
+            self.groups.push(GroupSums::new(launch, own, self.launches - 1));
             self.groups.len() - 1
         });
         &mut self.groups[place]
@@ -179,14 +177,19 @@ impl Sums {
         self.thread_instructions += other.thread_instructions;
         self.timed_warps += other.timed_warps;
         self.timed_threads += other.timed_threads;
-        crate::group::add_counts(&mut self.counters, &other.counters);
+        for (name, reading) in &other.counters {
+            match self.counters.get_mut(name) {
+                Some(sum) => sum.add(reading),
+                None => drop(self.counters.insert(name.clone(), reading.clone())),
+            }
+        }
         for (file, lines) in &other.lines {
             for (&number, line) in lines {
                 let sum = self.line(file, number);
                 sum.warp_instructions += line.warp_instructions;
                 sum.thread_instructions += line.thread_instructions;
                 if let Some(stalls) = &line.stalls {
-                    add_stalls(sum.stalls.get_or_insert_default(), stalls);
+                    add_stalls(sum.stalls.get_or_insert_default(), by_reason(stalls));
                 }
                 if let Some(energy) = &line.energy {
                     let sum = sum.energy.get_or_insert_default();
@@ -197,10 +200,7 @@ impl Sums {
             }
         }
         for (name, class) in &other.classes {
-            let sum = self.classes.entry(name.clone()).or_default();
-            sum.warp_instructions += class.warp_instructions;
-            sum.energy_j += class.energy_j;
-            sum.dynamic_j += class.dynamic_j;
+            add_class(&mut self.classes, name, class);
         }
         for group in &other.groups {
             let mut group = group.clone();
@@ -272,11 +272,26 @@ impl Sums {
     }
 }
 
-pub(crate) fn add_stalls(sums: &mut Stalls, stalls: &Stalls) {
+/// Stalls as [`add_stalls`] takes them.
+pub(crate) fn by_reason(stalls: &Stalls) -> impl Iterator<Item = (&str, u64)> {
+    stalls.iter().map(|(reason, cycles)| (reason.as_str(), *cycles))
+}
+
+pub(crate) fn add_stalls<'a>(sums: &mut Stalls, stalls: impl Iterator<Item = (&'a str, u64)>) {
     for (reason, cycles) in stalls {
         match sums.get_mut(reason) {
             Some(sum) => *sum += cycles,
-            None => drop(sums.insert(reason.clone(), *cycles)),
+            None => drop(sums.insert(reason.to_owned(), cycles)),
         }
     }
+}
+
+fn add_class(sums: &mut BTreeMap<String, ClassSums>, name: &str, class: &ClassSums) {
+    let Some(sum) = sums.get_mut(name) else {
+        sums.insert(name.to_owned(), *class);
+        return;
+    };
+    sum.warp_instructions += class.warp_instructions;
+    sum.energy_j += class.energy_j;
+    sum.dynamic_j += class.dynamic_j;
 }

@@ -2,7 +2,7 @@
 //! Convolution of an image by a separable filter, after the CUDA SDK's convolutionSeparable.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::add_products;
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -71,38 +71,76 @@ impl Workload for Convsep {
         job.finish()?;
 
         let (width, height) = (width as usize, height as usize);
-        let rows = filter(&image, &taps, |at, reach| {
-            let x = (at % width + reach).wrapping_sub(RADIUS);
-            (x < width).then(|| at - at % width + x)
-        });
-        let columns = filter(&rows, &taps, |at, reach| {
-            let y = (at / width + reach).wrapping_sub(RADIUS);
-            (y < height).then(|| y * width + at % width)
-        });
+        let rows = filter_rows(&image, width, &taps);
+        let columns = filter_columns(&rows, width, height, &taps);
         Ok(Check::exact().output("rows", &rows, &found_rows).output("columns", &columns, &found))
     }
 }
 
-/// Each cell by the taps; `from` is the cell of a tap, if it is in the image.
-fn filter(cells: &[f32], taps: &[f32], from: impl Fn(usize, usize) -> Option<usize>) -> Vec<f32> {
-    let one = |at: usize| {
-        (0..taps.len()).fold(0.0, |sum, reach| {
-            let cell = from(at, reach).map_or(0.0, |other| cells[other]);
-            fma(taps[taps.len() - 1 - reach], cell, sum)
-        })
-    };
-    (0..cells.len()).map(one).collect()
+/// Each row by the taps, the last one first; cells outside of the image are 0.
+fn filter_rows(cells: &[f32], width: usize, taps: &[f32]) -> Vec<f32> {
+    let radius = taps.len() / 2;
+    let mut sums = vec![0.0; cells.len()];
+    let mut padded = vec![0.0; width + 2 * radius];
+    for (sums, row) in sums.chunks_exact_mut(width).zip(cells.chunks_exact(width)) {
+        padded[radius..radius + width].copy_from_slice(row);
+        for (reach, tap) in taps.iter().rev().enumerate() {
+            add_products(sums, *tap, &padded[reach..reach + width]);
+        }
+    }
+    sums
+}
+
+/// Each column by the taps, the last one first; cells outside of the image are 0.
+fn filter_columns(cells: &[f32], width: usize, height: usize, taps: &[f32]) -> Vec<f32> {
+    let radius = taps.len() / 2;
+    let mut sums = vec![0.0; cells.len()];
+    let outside = vec![0.0; width];
+    for (y, sums) in sums.chunks_exact_mut(width).enumerate() {
+        for (reach, tap) in taps.iter().rev().enumerate() {
+            let from = (y + reach).wrapping_sub(radius);
+            let row = if from < height { &cells[from * width..][..width] } else { &outside };
+            add_products(sums, *tap, row);
+        }
+    }
+    sums
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fused::fma;
+
+    /// Each cell by the taps; `from` is the cell of a tap, if it is in the image.
+    fn filter(cells: &[f32], taps: &[f32], from: impl Fn(usize, usize) -> Option<usize>) -> Vec<f32> {
+        let one = |at: usize| {
+            (0..taps.len()).fold(0.0, |sum, reach| {
+                let cell = from(at, reach).map_or(0.0, |other| cells[other]);
+                fma(taps[taps.len() - 1 - reach], cell, sum)
+            })
+        };
+        (0..cells.len()).map(one).collect()
+    }
 
     #[test]
     fn a_single_cell_becomes_the_taps() {
-        let mut line = vec![0.0; 5];
-        line[2] = 1.0;
-        let inside = |at: usize, reach: usize| Some((at + reach).wrapping_sub(1)).filter(|other| *other < 5);
-        assert_eq!(filter(&line, &[3.0, 5.0, 7.0], inside), [0.0, 3.0, 5.0, 7.0, 0.0]);
+        assert_eq!(filter_rows(&[0.0, 0.0, 1.0, 0.0, 0.0], 5, &[3.0, 5.0, 7.0]), [0.0, 3.0, 5.0, 7.0, 0.0]);
+    }
+
+    #[test]
+    fn rows_and_columns_at_once_are_those_cell_by_cell() {
+        let (width, height) = (9, 7);
+        let mut rng = Rng::new(3);
+        let (image, taps) = (rng.floats(width * height, -1.0, 1.0), rng.floats(5, -1.0, 1.0));
+        let rows = filter(&image, &taps, |at, reach| {
+            let x = (at % width + reach).wrapping_sub(2);
+            (x < width).then(|| at - at % width + x)
+        });
+        let columns = filter(&image, &taps, |at, reach| {
+            let y = (at / width + reach).wrapping_sub(2);
+            (y < height).then(|| y * width + at % width)
+        });
+        assert_eq!(filter_rows(&image, width, &taps), rows);
+        assert_eq!(filter_columns(&image, width, height, &taps), columns);
     }
 }

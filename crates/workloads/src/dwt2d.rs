@@ -132,12 +132,11 @@ fn lift(line: &[i32]) -> Vec<i32> {
     let n = line.len() as i32;
     let mirrored = |at: i32| if at < 0 { -at } else if at < n { at } else { 2 * n - 2 - at } as usize;
     let x = |at: i32| line[mirrored(at)];
-    let high = |at: i32| {
-        let at = mirrored(at) as i32;
-        x(at) - ((x(at - 1) + x(at + 1)) >> 1)
-    };
-    let low = (0..n).step_by(2).map(|at| x(at) + ((high(at - 1) + high(at + 1) + 2) >> 2));
-    low.chain((1..n).step_by(2).map(high)).collect()
+    let high = |at: i32| x(at) - ((x(at - 1) + x(at + 1)) >> 1);
+    let highs: Vec<i32> = (1..n).step_by(2).map(high).collect();
+    let near = |at: i32| highs[mirrored(at) / 2];
+    let low = (0..n).step_by(2).map(|at| x(at) + ((near(at - 1) + near(at + 1) + 2) >> 2));
+    low.chain(highs.iter().copied()).collect()
 }
 
 #[cfg(test)]

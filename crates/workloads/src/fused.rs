@@ -25,6 +25,28 @@ pub fn add_products(sums: &mut [f32], left: f32, right: &[f32]) {
     }
 }
 
+/// Adds the square of the distance of each of `values` from `centre` to each of `sums`, fused.
+pub fn add_squares(sums: &mut [f32], values: &[f32], centre: f32) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the host has the instructions.
+        return unsafe { host::add_squares(sums, values, centre) };
+    }
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum = emulated(value - centre, value - centre, *sum);
+    }
+}
+
+/// `start` and the products of two lists, added one after the other, fused.
+pub fn dot(start: f32, left: &[f32], right: &[f32]) -> f32 {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("fma") {
+        // SAFETY: the host has the instruction.
+        return unsafe { host::dot(start, left, right) };
+    }
+    left.iter().zip(right).fold(start, |sum, (left, right)| emulated(*left, *right, sum))
+}
+
 #[cfg(target_arch = "x86_64")]
 mod host {
     #[target_feature(enable = "fma")]
@@ -37,6 +59,18 @@ mod host {
         for (sum, right) in sums.iter_mut().zip(right) {
             *sum = left.mul_add(*right, *sum);
         }
+    }
+
+    #[target_feature(enable = "fma,avx2")]
+    pub fn add_squares(sums: &mut [f32], values: &[f32], centre: f32) {
+        for (sum, value) in sums.iter_mut().zip(values) {
+            *sum = (value - centre).mul_add(value - centre, *sum);
+        }
+    }
+
+    #[target_feature(enable = "fma")]
+    pub fn dot(start: f32, left: &[f32], right: &[f32]) -> f32 {
+        left.iter().zip(right).fold(start, |sum, (left, right)| left.mul_add(*right, sum))
     }
 }
 
@@ -85,7 +119,7 @@ mod tests {
             let want = a.mul_add(b, c);
             let mut sums = [c; 9];
             add_products(&mut sums, a, &[b; 9]);
-            for got in [fma(a, b, c), emulated(a, b, c), sums[0], sums[8]] {
+            for got in [fma(a, b, c), emulated(a, b, c), sums[0], sums[8], dot(c, &[a], &[b])] {
                 assert!(
                     want.to_bits() == got.to_bits() || (want.is_nan() && got.is_nan()),
                     "fma({a:e}, {b:e}, {c:e}) is {want:e}, not {got:e}"

@@ -49,9 +49,9 @@ impl<'d> Job<'d> {
     }
 
     pub fn write<T: Element>(&mut self, ptr: DevicePtr, data: &[T]) -> Result<(), Error> {
-        let mut bytes = Vec::with_capacity(size_of_val(data));
-        for element in data {
-            bytes.extend_from_slice(element.to_bytes().as_ref());
+        let mut bytes = vec![0; size_of_val(data)];
+        for (to, element) in bytes.chunks_exact_mut(size_of::<T>()).zip(data) {
+            to.copy_from_slice(element.to_bytes().as_ref());
         }
         self.dev.write(ptr, &bytes)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Layers of convolutional networks: generated weights, and references that add in the order of the kernels.
 
-use crate::fused::fma;
+use crate::fused::{add_products, dot, fma};
 use crate::rng::Rng;
 
 /// A convolution: `maps` maps of results from squares of `reach` cells, of `inputs` maps each.
@@ -50,21 +50,38 @@ impl Convolution {
         for map in 0..self.maps {
             let first = map / (self.maps / self.groups) * in_group;
             let taps = &layer.weights[map * self.taps()..][..self.taps()];
-            for (y, x) in (0..out_side * out_side).map(|at| (at / out_side, at % out_side)) {
-                let mut sum = layer.bias[map];
+            for y in 0..out_side {
+                let mut sums = vec![layer.bias[map]; out_side];
                 for (at, tap) in taps.iter().enumerate() {
                     let (m, i, j) =
                         (at / self.reach / self.reach, at / self.reach % self.reach, at % self.reach);
                     let row = (y * self.stride + i).wrapping_sub(self.pad);
-                    let column = (x * self.stride + j).wrapping_sub(self.pad);
-                    if row < side && column < side {
-                        sum = fma(*tap, input[((first + m) * side + row) * side + column], sum);
+                    if row < side {
+                        self.add_tap(&mut sums, *tap, j, &input[((first + m) * side + row) * side..][..side]);
                     }
                 }
-                out.push(sum);
+                out.extend(sums);
             }
         }
         out
+    }
+
+    /// Adds the products of a tap in column `j` of the square with a row of cells to a row of results.
+    fn add_tap(&self, sums: &mut [f32], tap: f32, j: usize, row: &[f32]) {
+        // Results whose cell lies in the row.
+        let first = self.pad.saturating_sub(j).div_ceil(self.stride);
+        let end = (row.len() + self.pad).saturating_sub(j).div_ceil(self.stride).min(sums.len());
+        if first >= end {
+            return;
+        }
+        let cells = &row[first * self.stride + j - self.pad..];
+        if self.stride == 1 {
+            add_products(&mut sums[first..end], tap, cells);
+            return;
+        }
+        for (sum, cell) in sums[first..end].iter_mut().zip(cells.iter().step_by(self.stride)) {
+            *sum = fma(tap, *cell, *sum);
+        }
     }
 }
 
@@ -75,7 +92,7 @@ pub fn rectify(values: Vec<f32>) -> Vec<f32> {
 /// Sums of a fully connected layer.
 pub fn connect(input: &[f32], layer: &Weights) -> Vec<f32> {
     let rows = layer.weights.chunks_exact(input.len()).zip(&layer.bias);
-    rows.map(|(row, bias)| row.iter().zip(input).fold(*bias, |sum, (w, x)| fma(*w, *x, sum))).collect()
+    rows.map(|(row, bias)| dot(*bias, row, input)).collect()
 }
 
 /// Each 3 x 3 cells of every map, every second row and column, made into one by `join`. Cells beyond the map are left out.
@@ -111,6 +128,31 @@ mod tests {
         let out = convolution.apply(&input, 3, &layer);
         assert_eq!(out[..9], [0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
         assert_eq!(out[9..], (19..28).map(|at| at as f32).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn rows_at_once_are_those_cell_by_cell() {
+        let mut rng = Rng::new(5);
+        for (reach, stride, pad, side) in [(3, 1, 1, 7), (5, 2, 2, 9), (4, 3, 0, 11), (3, 2, 1, 8)] {
+            let convolution = Convolution { inputs: 2, maps: 3, reach, stride, pad, groups: 1 };
+            let layer = Weights::random(convolution.taps(), 3, &mut rng);
+            let input = rng.floats(2 * side * side, -1.0, 1.0);
+            let out_side = convolution.out_side(side);
+            let plain = (0..3 * out_side * out_side).map(|at| {
+                let (map, y, x) = (at / out_side / out_side, at / out_side % out_side, at % out_side);
+                let taps = layer.weights[map * convolution.taps()..][..convolution.taps()].iter().enumerate();
+                taps.fold(layer.bias[map], |sum, (at, tap)| {
+                    let (m, i, j) = (at / reach / reach, at / reach % reach, at % reach);
+                    let (row, column) = (y * stride + i, x * stride + j);
+                    let inside = |at: usize| (pad..side + pad).contains(&at);
+                    if !inside(row) || !inside(column) {
+                        return sum;
+                    }
+                    fma(*tap, input[(m * side + row - pad) * side + column - pad], sum)
+                })
+            });
+            assert_eq!(convolution.apply(&input, side, &layer), plain.collect::<Vec<_>>());
+        }
     }
 
     #[test]

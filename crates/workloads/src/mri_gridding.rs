@@ -131,6 +131,10 @@ fn gather(places: &[[f32; 4]], values: &[[f32; 2]], keys: &[i32], tiles: [usize;
                     for at in &by_tile[(k * tiles[1] + j) * tiles[0] + i] {
                         let [px, py, pz, density] = places[*at];
                         let (dx, dy, dz) = (px - x as f32, py - y as f32, pz - z as f32);
+                        // The sum of the squares is never less than one of them, rounded or not.
+                        if dz * dz >= CUTOFF2 || dy * dy >= CUTOFF2 {
+                            continue;
+                        }
                         let apart = fma(dz, dz, fma(dy, dy, dx * dx));
                         if apart < CUTOFF2 {
                             let weight = window(apart) * density;

@@ -113,11 +113,18 @@ impl Video {
     /// All sums of the macroblock at a pixel, for one place.
     fn macroblock(&self, x: i32, y: i32, dx: i32, dy: i32) -> [u16; KINDS as usize] {
         let mut sums = [0u16; KINDS as usize];
-        let at =
-            |x: i32, y: i32| (y.clamp(0, self.height - 1) * self.width + x.clamp(0, self.width - 1)) as usize;
-        for (i, j) in (0..256).map(|at| (at / 16, at % 16)) {
-            let apart = self.frame[at(x + j, y + i)].abs_diff(self.reference[at(x + j + dx, y + i + dy)]);
-            sums[(i / 4 * 4 + j / 4) as usize] += apart;
+        for i in 0..16 {
+            let (mut frame, mut reference) = ([0; 16], [0; 16]);
+            let row = |y: i32| y.clamp(0, self.height - 1) * self.width;
+            pixels(&self.frame[row(y + i) as usize..][..self.width as usize], x, &mut frame);
+            pixels(
+                &self.reference[row(y + i + dy) as usize..][..self.width as usize],
+                x + dx,
+                &mut reference,
+            );
+            for (j, (now, before)) in frame.into_iter().zip(reference).enumerate() {
+                sums[i as usize / 4 * 4 + j / 4] += u16::abs_diff(now, before);
+            }
         }
         for block in 0..16 {
             let (row, column) = (block / 4, block % 4);
@@ -128,6 +135,18 @@ impl Video {
             }
         }
         sums
+    }
+}
+
+/// 16 pixels of a row from a place on; those beyond its ends are as the last ones there.
+fn pixels(row: &[u16], from: i32, to: &mut [u16; 16]) {
+    match usize::try_from(from).ok().and_then(|from| row.get(from..from + 16)) {
+        Some(inside) => to.copy_from_slice(inside),
+        None => {
+            for (pixel, x) in to.iter_mut().zip(from..) {
+                *pixel = row[x.clamp(0, row.len() as i32 - 1) as usize];
+            }
+        }
     }
 }
 

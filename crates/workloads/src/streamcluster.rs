@@ -3,7 +3,7 @@
 //! gain, and the host moves points when the sum pays for the new centre.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::add_squares;
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -100,9 +100,13 @@ struct Stream {
 }
 
 impl Stream {
-    fn apart(&self, a: usize, b: usize) -> f32 {
-        let step = |d: usize| self.coordinates[d * self.points + a] - self.coordinates[d * self.points + b];
-        (0..self.dimensions).fold(0.0, |sum, d| fma(step(d), step(d), sum))
+    /// Squares of the distances of all points from one.
+    fn apart(&self, from: usize) -> Vec<f32> {
+        let mut sums = vec![0.0; self.points];
+        for row in self.coordinates.chunks_exact(self.points).take(self.dimensions) {
+            add_squares(&mut sums, row, row[from]);
+        }
+        sums
     }
 }
 
@@ -117,7 +121,7 @@ struct Clusters {
 impl Clusters {
     /// All points with the first one as centre.
     fn of_first(stream: &Stream, weights: &[f32]) -> Self {
-        let costs = (0..stream.points).map(|at| stream.apart(at, 0) * weights[at]).collect();
+        let costs = stream.apart(0).iter().zip(weights).map(|(apart, weight)| apart * weight).collect();
         Clusters { centres: 1, assigned: vec![0; stream.points], costs }
     }
 
@@ -126,8 +130,8 @@ impl Clusters {
         let row = self.centres + 1;
         let mut table = vec![0.0; stream.points * row];
         let mut moves = vec![0; stream.points];
-        for point in 0..stream.points {
-            let (cost, now) = (stream.apart(point, candidate) * weights[point], self.costs[point]);
+        for (point, apart) in stream.apart(candidate).into_iter().enumerate() {
+            let (cost, now) = (apart * weights[point], self.costs[point]);
             if cost < now {
                 moves[point] = 1;
                 table[point * row + self.centres] = cost - now;

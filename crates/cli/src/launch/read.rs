@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use toml::de::DeTable;
 use warpwatt_base::Span;
-use warpwatt_ptx::{Diagnostic, line_col, suggest};
+use warpwatt_ptx::{Diagnostic, suggest};
 
 use super::content::{Content, Element, Number};
 use super::keys::{self, Key, STEPS, Section, ValueKind};
@@ -36,8 +36,9 @@ const IOTA: Section = Section {
 
 /// Reads a launch file. On failure, the diagnostics point into `text`.
 pub fn read(text: &str) -> Result<LaunchFile, Vec<Diagnostic>> {
+    let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
     let mut reader =
-        Reader { text, buffers: Vec::new(), textures: Vec::new(), problems: Problems::default() };
+        Reader { newlines, buffers: Vec::new(), textures: Vec::new(), problems: Problems::default() };
     let file = match DeTable::parse(text) {
         Ok(table) => reader.file(table.get_ref()),
         Err(error) => {
@@ -55,8 +56,9 @@ pub fn read(text: &str) -> Result<LaunchFile, Vec<Diagnostic>> {
     }
 }
 
-pub(super) struct Reader<'t> {
-    pub(super) text: &'t str,
+pub(super) struct Reader {
+    /// Where the lines of the text end.
+    newlines: Vec<usize>,
     /// Names and types of the buffers read so far.
     pub(super) buffers: Vec<(String, Element)>,
     /// Names of the textures read so far.
@@ -64,7 +66,7 @@ pub(super) struct Reader<'t> {
     pub(super) problems: Problems,
 }
 
-impl Reader<'_> {
+impl Reader {
     fn file(&mut self, table: &DeTable) -> Read<LaunchFile> {
         let top = Table::new(&keys::TOP, table, Span::default(), &mut self.problems);
         let ptx = top.optional("ptx", &mut self.problems, |entry, p| entry.text(p))?.map(PathBuf::from);
@@ -102,7 +104,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn line(&self, at: Span) -> u32 {
-        line_col(self.text, at).0 as u32
+        self.newlines.partition_point(|end| *end < at.start as usize) as u32 + 1
     }
 
     fn buffer(&mut self, entry: &Entry) -> Read<Buffer> {

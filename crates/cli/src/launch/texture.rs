@@ -41,7 +41,7 @@ const CHANNELS: &[(&str, (ChannelKind, u8))] = &[
     ("f32", (ChannelKind::Float, 32)),
 ];
 
-impl Reader<'_> {
+impl Reader {
     pub(super) fn texture(&mut self, entry: &Entry) -> Read<Texture> {
         let table = entry.table(&keys::TEXTURE, &mut self.problems)?;
         let name_entry = table.need("name", &mut self.problems)?;

@@ -3,7 +3,10 @@
 //! run that is free wherever it is live, or takes the place of cheaper ones, or is spilled (after LLVM's greedy allocator).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use fixedbitset::FixedBitSet;
 
 use super::banks::{self, Beside};
 use super::hold::{self, Hold};
@@ -85,23 +88,43 @@ fn preferred_or_plain(
     preferences: &Preferences,
     budget: u32,
 ) -> Result<Vec<Option<u8>>, Failure> {
-    let preferred = best_of(f, live, weights, Some(preferences), budget);
-    if preferred.as_ref().is_ok_and(|place| highest(f, place) <= preferences.below) {
+    let least = least_registers(f, live);
+    let preferred = best_of(f, live, weights, Some(preferences), budget, least);
+    if preferred.as_ref().is_ok_and(|place| highest(f, place) <= preferences.below.max(least)) {
         return preferred;
     }
-    match (preferred, best_of(f, live, weights, None, budget)) {
+    match (preferred, best_of(f, live, weights, None, budget, least)) {
         (Ok(preferred), Ok(plain)) if highest(f, &preferred) <= highest(f, &plain) => Ok(preferred),
         (_, plain) => plain,
     }
 }
 
-/// The packing with the fewest registers, or else the one with the fewest spills.
+/// Registers that no packing can do without: the words that are live at once, and the stack pointer, which lies among them.
+fn least_registers(f: &MFunc, live: &Liveness) -> u32 {
+    let is_register = |&i: &usize| f.values[i].words > 0;
+    let slots = || (0..f.values.len()).filter(is_register).flat_map(|i| live.map.all_of(Value::from(i)));
+    let end = slots().filter_map(|slot| live.segments[slot].last()).map(|s| s.to).max().unwrap_or(0);
+    let mut change = vec![0i32; end as usize + 1];
+    for s in slots().flat_map(|slot| &live.segments[slot]) {
+        change[s.from as usize] += 1;
+        change[s.to as usize] -= 1;
+    }
+    let most = change.iter().scan(0, |words, change| {
+        *words += change;
+        Some(*words)
+    });
+    let most = most.max().unwrap_or(0) as u32;
+    if most > STACK_POINTER { most + 1 } else { most }
+}
+
+/// The packing with the fewest registers, or else the one with the fewest spills. None takes fewer than `least`.
 fn best_of(
     f: &MFunc,
     live: &Liveness,
     weights: &[f32],
     preferences: Option<&Preferences>,
     budget: u32,
+    least: u32,
 ) -> Result<Vec<Option<u8>>, Failure> {
     let mut best: Option<(u32, Vec<Option<u8>>)> = None;
     let mut failure: Option<Failure> = None;
@@ -111,6 +134,9 @@ fn best_of(
                 let top = highest(f, &place);
                 if best.as_ref().is_none_or(|b| top < b.0) {
                     best = Some((top, place));
+                }
+                if top <= least {
+                    break;
                 }
             }
             Err(Failure::Spill(list)) => {
@@ -187,6 +213,33 @@ enum Failure {
     Impossible(u32),
 }
 
+/// Segments of one physical register by their start, each with what is to be known about it.
+#[derive(Clone)]
+struct Track<T>(Vec<(Segment, T)>);
+
+impl<T> Track<T> {
+    /// Those that begin before a point.
+    fn before(&self, point: u32) -> &[(Segment, T)] {
+        &self.0[..self.0.partition_point(|(s, _)| s.from < point)]
+    }
+
+    /// One that begins where another does takes its place.
+    fn insert(&mut self, segment: Segment, what: T) {
+        let at = self.before(segment.from).len();
+        match self.0.get_mut(at) {
+            Some(same) if same.0.from == segment.from => *same = (segment, what),
+            _ => self.0.insert(at, (segment, what)),
+        }
+    }
+
+    fn remove(&mut self, from: u32) {
+        let at = self.before(from).len();
+        if self.0.get(at).is_some_and(|(s, _)| s.from == from) {
+            self.0.remove(at);
+        }
+    }
+}
+
 struct Solver<'a> {
     f: &'a MFunc,
     live: &'a Liveness,
@@ -194,10 +247,13 @@ struct Solver<'a> {
     preferences: Option<&'a Preferences>,
     predicates: bool,
     budget: u32,
-    /// Per physical register: start of a hold to its end and the value that it does not bind.
-    held: Vec<BTreeMap<u32, (u32, Option<Value>)>>,
-    /// Per physical register: start of a segment to its end and whose it is.
-    unions: Vec<BTreeMap<u32, (u32, u32)>>,
+    /// Per physical register: holds, and the value that each does not bind.
+    held: Vec<Track<Option<Value>>>,
+    /// Per physical register: segments, and whose each is.
+    unions: Vec<Track<u32>>,
+    /// The points of these segments, `points` for each register.
+    taken: FixedBitSet,
+    points: usize,
     place: Vec<Option<u8>>,
 }
 
@@ -210,6 +266,8 @@ impl<'a> Solver<'a> {
         predicates: bool,
         budget: u32,
     ) -> Self {
+        let points =
+            live.segments.iter().filter_map(|list| list.last()).map(|s| s.to as usize).max().unwrap_or(0);
         Solver {
             f,
             live,
@@ -217,8 +275,10 @@ impl<'a> Solver<'a> {
             preferences,
             predicates,
             budget,
-            held: vec![BTreeMap::new(); budget as usize],
-            unions: vec![BTreeMap::new(); budget as usize],
+            held: vec![Track(Vec::new()); budget as usize],
+            unions: vec![Track(Vec::new()); budget as usize],
+            taken: FixedBitSet::with_capacity(points * budget as usize),
+            points,
             place: vec![None; f.values.len()],
         }
     }
@@ -291,11 +351,15 @@ impl<'a> Solver<'a> {
             .filter(move |base| predicates || !(*base..base + width).contains(&STACK_POINTER))
     }
 
+    /// Points of a segment in a register.
+    fn points_of(&self, register: usize, s: &Segment) -> Range<usize> {
+        let first = register * self.points;
+        first + s.from as usize..first + s.to as usize
+    }
+
     fn is_free(&self, v: Value, base: u32) -> bool {
         self.live.map.all_of(v).enumerate().all(|(w, slot)| {
-            let union = &self.unions[base as usize + w];
-            let clear =
-                |s: &Segment| union.range(..s.to).next_back().is_none_or(|(_, &(to, _))| to <= s.from);
+            let clear = |s: &Segment| !self.taken.contains_any_in_range(self.points_of(base as usize + w, s));
             self.live.segments[slot].iter().all(clear)
         })
     }
@@ -304,12 +368,12 @@ impl<'a> Solver<'a> {
     fn preferred(&self, v: Value) -> Option<u32> {
         let preferences = self.preferences?;
         let fits = |&base: &u32| {
-            base + self.width(v) <= preferences.below
-                && self.is_free(v, base)
+            self.is_free(v, base)
                 && (self.live.map.all_of(v).enumerate())
                     .all(|(w, slot)| self.respects_holds(preferences, v, base as usize + w, slot))
         };
-        let mut places = self.bases(v).filter(fits);
+        let low = |&base: &u32| base + self.width(v) <= preferences.below;
+        let mut places = self.bases(v).take_while(low).filter(fits);
         let lowest = places.next()?;
         let met = self.met(preferences, v, lowest);
         if met == 0 {
@@ -323,12 +387,12 @@ impl<'a> Solver<'a> {
     /// Word `slot` of `v` in register `at` is not written while that is held for another, and no other value is written to it while it is held for `v`.
     fn respects_holds(&self, preferences: &Preferences, v: Value, at: usize, slot: usize) -> bool {
         let waits = |s: &Segment| {
-            let last = self.held[at].range(..s.to).next_back();
-            last.is_none_or(|(_, &(to, result))| to <= s.from || result == Some(v))
+            let last = self.held[at].before(s.to).last();
+            last.is_none_or(|(hold, result)| hold.to <= s.from || *result == Some(v))
         };
         let disturbed = |hold: &Hold| {
-            let last = self.unions[at].range(..hold.span.to).next_back();
-            last.is_some_and(|(_, &(to, who))| to > hold.span.from && hold.result != Some(Value(who)))
+            let last = self.unions[at].before(hold.span.to).last();
+            last.is_some_and(|(s, who)| s.to > hold.span.from && hold.result != Some(Value(*who)))
         };
         self.live.segments[slot].iter().all(waits) && !preferences.holds[slot].iter().any(disturbed)
     }
@@ -354,12 +418,10 @@ impl<'a> Solver<'a> {
         for (w, slot) in self.live.map.all_of(v).enumerate() {
             let union = &self.unions[base as usize + w];
             for s in &self.live.segments[slot] {
-                for (_, &(to, who)) in union.range(..s.to).rev() {
-                    if to <= s.from {
-                        break;
-                    }
-                    if !found.contains(&who) {
-                        found.push(who);
+                let others = union.before(s.to).iter().rev().take_while(|(other, _)| other.to > s.from);
+                for (_, who) in others {
+                    if !found.contains(who) {
+                        found.push(*who);
                     }
                 }
             }
@@ -384,10 +446,11 @@ impl<'a> Solver<'a> {
     fn put(&mut self, v: Value, base: u32) {
         for (w, slot) in self.live.map.all_of(v).enumerate() {
             for s in &self.live.segments[slot] {
-                self.unions[base as usize + w].insert(s.from, (s.to, v.0));
+                self.unions[base as usize + w].insert(*s, v.0);
+                self.taken.insert_range(self.points_of(base as usize + w, s));
             }
             for hold in self.preferences.iter().flat_map(|preferences| &preferences.holds[slot]) {
-                self.held[base as usize + w].insert(hold.span.from, (hold.span.to, hold.result));
+                self.held[base as usize + w].insert(hold.span, hold.result);
             }
         }
         self.place[v.index()] = Some(base as u8);
@@ -397,10 +460,11 @@ impl<'a> Solver<'a> {
         let Some(base) = self.place[v.index()].take() else { return };
         for (w, slot) in self.live.map.all_of(v).enumerate() {
             for s in &self.live.segments[slot] {
-                self.unions[usize::from(base) + w].remove(&s.from);
+                self.unions[usize::from(base) + w].remove(s.from);
+                self.taken.remove_range(self.points_of(usize::from(base) + w, s));
             }
             for hold in self.preferences.iter().flat_map(|preferences| &preferences.holds[slot]) {
-                self.held[usize::from(base) + w].remove(&hold.span.from);
+                self.held[usize::from(base) + w].remove(hold.span.from);
             }
         }
     }

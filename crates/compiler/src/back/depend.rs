@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What must stay in order within a block: values before their readers, memory operations that may alias, fences, clocks and lane communication.
 
+use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 use warpwatt_isa::{CacheOp, Op, Order, SReg, Space, Sub, dst_words, src_words};
 
@@ -42,6 +43,7 @@ impl Graph {
                 cheap: spill::is_constant(inst) && inst.op == Op::Mov,
             })
             .collect();
+        let latencies: Vec<u32> = body.iter().map(latency).collect();
         let mut definer = vec![u32::MAX; map.len()];
         let mut ordered: Vec<(usize, Access)> = Vec::new();
         for (i, inst) in body.iter().enumerate() {
@@ -49,7 +51,7 @@ impl Graph {
                 for s in map.slots(p) {
                     let d = definer[s];
                     if d != u32::MAX {
-                        edge(&mut nodes, d as usize, i, latency(&body[d as usize]));
+                        edge(&mut nodes, d as usize, i, latencies[d as usize]);
                     }
                 }
             });
@@ -65,52 +67,58 @@ impl Graph {
         }
         for (i, readers) in successions(body, carried, map) {
             // A loop-carried value is replaced after the last use of the old one in the block, so that both share a register.
-            if !readers.iter().any(|&r| reaches(&nodes, i, r)) {
-                readers.iter().filter(|&&r| r != i).for_each(|&r| edge(&mut nodes, r, i, 0));
+            let behind = reached(&nodes, i);
+            if !readers.iter().any(|&r| behind[r]) {
+                readers.iter().for_each(|&r| edge(&mut nodes, r, i, 0));
             }
         }
         for i in backwards(&nodes) {
             let below = nodes[i].after.iter().map(|&(to, delay)| nodes[to as usize].height + delay).max();
-            nodes[i].height = below.unwrap_or_else(|| latency(&body[i]));
+            nodes[i].height = below.unwrap_or(latencies[i]);
         }
         Graph { nodes }
     }
 }
 
-/// For every carried word that the block computes: the instruction that computes it, and those that read the word that it replaces.
+/// For every carried word that the block computes: the instruction that computes it, and the others that read the word that it replaces.
 fn successions(body: &[Inst], carried: &[(usize, usize)], map: &WordMap) -> Vec<(usize, Vec<usize>)> {
-    let reads = |inst: &Inst, slot: usize| {
-        let mut found = false;
-        inst.for_each_use(|p| found |= map.slots(p).contains(&slot));
-        found
-    };
-    let writes = |inst: &Inst, slot: usize| {
-        let mut found = false;
-        inst.for_each_def(|p| found |= map.slots(p).contains(&slot));
-        found
-    };
+    const NOBODY: usize = usize::MAX;
+    let mut writer = vec![NOBODY; map.len()];
+    let mut replaced = FixedBitSet::with_capacity(map.len());
+    let mut readers = vec![Vec::new(); map.len()];
+    replaced.extend(carried.iter().map(|&(_, old)| old));
+    for (i, inst) in body.iter().enumerate() {
+        inst.for_each_def(|p| {
+            map.slots(p).for_each(|s| writer[s] = writer[s].min(i));
+        });
+        inst.for_each_use(|p| {
+            for s in map.slots(p).filter(|&s| replaced.contains(s)) {
+                if readers[s].last() != Some(&i) {
+                    readers[s].push(i);
+                }
+            }
+        });
+    }
     carried
         .iter()
-        .filter_map(|&(new, old)| {
-            let by = body.iter().position(|inst| writes(inst, new))?;
-            let readers = (0..body.len()).filter(|&i| i != by && reads(&body[i], old)).collect();
-            Some((by, readers))
+        .filter(|&&(new, _)| writer[new] != NOBODY)
+        .map(|&(new, old)| {
+            let by = writer[new];
+            (by, readers[old].iter().copied().filter(|&i| i != by).collect())
         })
         .collect()
 }
 
-fn reaches(nodes: &[Node], from: usize, to: usize) -> bool {
+/// Nodes that wait for one, directly or not, and that one.
+fn reached(nodes: &[Node], from: usize) -> Vec<bool> {
     let mut seen = vec![false; nodes.len()];
     let mut work = vec![from];
     while let Some(i) = work.pop() {
-        if i == to {
-            return true;
-        }
         if !std::mem::replace(&mut seen[i], true) {
             work.extend(nodes[i].after.iter().map(|&(t, _)| t as usize));
         }
     }
-    false
+    seen
 }
 
 /// Every node after all that wait for it.

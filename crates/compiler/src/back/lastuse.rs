@@ -31,6 +31,20 @@ impl Set {
         self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a |= b);
         before != *self
     }
+
+    /// Registers that are in one of the two sets only, in order, the one that reads as zero apart.
+    fn differences(self, other: Set) -> impl Iterator<Item = u32> {
+        let mut words = [0, 1, 2, 3].map(|at| self.0[at] ^ other.0[at]);
+        words[3] &= u64::MAX >> 1;
+        (0..4).flat_map(move |at| {
+            let mut bits = words[at as usize];
+            std::iter::from_fn(move || {
+                let first = (bits != 0).then(|| 64 * at + bits.trailing_zeros());
+                bits &= bits.wrapping_sub(1);
+                first
+            })
+        })
+    }
 }
 
 fn registers(r: Reg, words: u32) -> impl Iterator<Item = u32> {
@@ -114,7 +128,9 @@ pub(super) fn run(uops: &mut [Uop], tables: &[Vec<u32>]) -> Live {
         }
     }
     let mut ranges = Vec::new();
-    let mut open = [NO_PC; 256];
+    // Registers that hold something needed after the micro-op before, and since when.
+    let mut held = Set::EMPTY;
+    let mut since = [NO_PC; 256];
     for i in 0..uops.len() {
         let live = after(uops, tables, i, &before);
         let uop = &uops[i];
@@ -131,16 +147,14 @@ pub(super) fn run(uops: &mut [Uop], tables: &[Vec<u32>]) -> Live {
             marks |= 1 << 4;
         }
         uops[i].last_use = marks;
-        for r in 0..255u32 {
-            let holds = live.has(r);
-            let slot = &mut open[r as usize];
-            if holds && *slot == NO_PC {
-                *slot = i as u32;
-            } else if !holds && *slot != NO_PC {
-                ranges.push(LiveRange { reg: r as u8, from: *slot, to: i as u32 });
-                *slot = NO_PC;
+        for r in live.differences(held) {
+            if live.has(r) {
+                since[r as usize] = i as u32;
+            } else {
+                ranges.push(LiveRange { reg: r as u8, from: since[r as usize], to: i as u32 });
             }
         }
+        held = live;
     }
     let registers = |Set([a, b, c, d, _]): &Set| [*a, *b, *c, *d];
     Live { ranges, before: before.iter().map(registers).collect() }

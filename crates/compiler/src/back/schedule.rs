@@ -240,6 +240,7 @@ fn order(f: &Function, live: &LiveOut, b: usize, body: &[Inst], limit: i32) -> V
     let mut earliest = vec![0u32; body.len()];
     let mut ready: Vec<usize> = (0..body.len()).filter(|&i| waiting[i] == 0).collect();
     let mut pressure = Pressure::start(f, live, b, body);
+    let written: Vec<i32> = body.iter().map(words_written).collect();
     let mut order = Vec::with_capacity(body.len());
     let mut cycle = 0;
     while !ready.is_empty() {
@@ -250,8 +251,10 @@ fn order(f: &Function, live: &LiveOut, b: usize, body: &[Inst], limit: i32) -> V
             .enumerate()
             .filter(|&(_, &i)| !any || wanted(i))
             .min_by_key(|&(_, &i)| {
-                let change = pressure.change(&body[i]);
-                let tight = pressure.words + change > limit;
+                // Words only die beside those that are written: most instructions need no closer look.
+                let room = pressure.words + written[i] <= limit;
+                let change = if room { 0 } else { pressure.change(&body[i]) };
+                let tight = !room && pressure.words + change > limit;
                 let stall = earliest[i].saturating_sub(cycle);
                 let height = u32::MAX - graph.nodes[i].height;
                 if tight { (1, change, stall, height, i) } else { (0, 0, stall, height, i) }
@@ -272,6 +275,13 @@ fn order(f: &Function, live: &LiveOut, b: usize, body: &[Inst], limit: i32) -> V
         }
     }
     order
+}
+
+/// Words of registers that an instruction writes.
+fn words_written(inst: &Inst) -> i32 {
+    let mut words = 0;
+    inst.for_each_def(|p| words += i32::from(p.words));
+    words
 }
 
 /// Words that phis of the block's successors take from it, and the words that they become.

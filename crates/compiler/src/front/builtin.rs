@@ -19,11 +19,12 @@ use crate::ir::Opnd;
 /// How deep library functions may use each other.
 const MOST_NESTED: u32 = 6;
 
+/// Names of functions are found in the texts; a text is parsed when one of its functions is needed.
 struct Library {
-    modules: Vec<Module>,
-    /// Module and item of every function with a body.
-    functions: Vec<(usize, usize)>,
-    by_name: FxHashMap<String, u32>,
+    modules: [OnceLock<Module>; SOURCES.len()],
+    /// Text and name of every function with a body.
+    functions: Vec<(usize, &'static str)>,
+    by_name: FxHashMap<&'static str, u32>,
 }
 
 /// File names and texts.
@@ -46,39 +47,49 @@ const SOURCES: &[(&str, &str)] = &[
 fn library() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        let mut library =
-            Library { modules: Vec::new(), functions: Vec::new(), by_name: FxHashMap::default() };
-        for (name, text) in SOURCES {
+        let texts = SOURCES.iter().enumerate();
+        let functions: Vec<_> =
+            texts.flat_map(|(source, (_, text))| names(text).map(move |name| (source, name))).collect();
+        let by_name = functions.iter().enumerate().map(|(id, (_, name))| (*name, id as u32)).collect();
+        Library { modules: [const { OnceLock::new() }; SOURCES.len()], functions, by_name }
+    })
+}
+
+/// Functions that a text of the library defines: each begins a line with `.func (result) name`.
+fn names(text: &'static str) -> impl Iterator<Item = &'static str> {
+    let name = |rest: &'static str| Some(rest.split_once(") ")?.1.split_once(' ')?.0);
+    text.split("\n.func ").skip(1).filter_map(name)
+}
+
+impl Library {
+    fn module(&self, source: usize) -> &Module {
+        self.modules[source].get_or_init(|| {
+            let (name, text) = SOURCES[source];
             let parsed = warpwatt_ptx::parse(name, text);
             debug_assert!(
                 parsed.diagnostics.iter().all(|d| d.severity != Severity::Error),
                 "{name}: {:?}",
                 parsed.diagnostics
             );
-            for (k, item) in parsed.module.items.iter().enumerate() {
-                if let Item::Function(f) = item
-                    && f.body.is_some()
-                    && !f.broken
-                {
-                    let id = library.functions.len() as u32;
-                    library.by_name.insert(parsed.module.names.get(f.name).to_owned(), id);
-                    library.functions.push((library.modules.len(), k));
-                }
-            }
-            library.modules.push(parsed.module);
-        }
-        library
+            parsed.module
+        })
+    }
+}
+
+/// The functions of a module that have a body.
+fn bodies(module: &Module) -> impl Iterator<Item = &Function> {
+    module.items.iter().filter_map(|item| match item {
+        Item::Function(f) if f.body.is_some() && !f.broken => Some(f),
+        _ => None,
     })
 }
 
 fn at(index: u32) -> Option<(&'static Module, &'static Function)> {
     let library = library();
-    let &(module, item) = library.functions.get(index as usize)?;
-    let module = &library.modules[module];
-    match &module.items[item] {
-        Item::Function(f) => Some((module, f)),
-        _ => None,
-    }
+    let &(source, name) = library.functions.get(index as usize)?;
+    let module = library.module(source);
+    let function = bodies(module).find(|f| module.names.get(f.name) == name)?;
+    Some((module, function))
 }
 
 /// A library function by name, with its number.
@@ -168,5 +179,19 @@ impl<'a> Lowerer<'a, '_> {
             return Err(report);
         }
         Ok(results)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_found_in_the_texts_are_those_of_the_parsed_functions() {
+        for (source, (file, text)) in SOURCES.iter().enumerate() {
+            let module = library().module(source);
+            let parsed: Vec<_> = bodies(module).map(|f| module.names.get(f.name)).collect();
+            assert_eq!(names(text).collect::<Vec<_>>(), parsed, "{file}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! Merges equal computations: a pure instruction is replaced by an equal one that dominates it.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use warpwatt_isa::{Flags, MemAttr, Op, Round, Space, Sub, Ty};
 
 use crate::cfg::Cfg;
@@ -10,7 +11,7 @@ use crate::ir::{BlockId, Frame, Function, Inst, Opnd, PredUse, Value};
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     op: (Op, Ty, Ty, Round, Sub, Flags, MemAttr),
-    srcs: Vec<Opnd>,
+    srcs: SmallVec<[Opnd; 4]>,
     preds: [PredUse; 4],
     rest: (u8, u8, i32, Frame, usize, bool, bool),
 }
@@ -23,7 +24,8 @@ struct Found {
 
 pub fn run(f: &mut Function) -> bool {
     let cfg = Cfg::of(f);
-    let mut seen: FxHashMap<Key, Vec<Found>> = FxHashMap::default();
+    let mut seen: FxHashMap<Key, SmallVec<[Found; 1]>> = FxHashMap::default();
+    seen.reserve(f.blocks.iter().map(|block| block.insts.len()).sum());
     let mut map: Vec<Value> = (0..f.values.len() as u32).map(Value).collect();
     let mut changed = false;
     for &b in &cfg.order {
@@ -72,7 +74,7 @@ fn key(inst: &Inst, block: BlockId) -> Option<Key> {
     if inst.guard != PredUse::TRUE {
         return None;
     }
-    let mut srcs: Vec<Opnd> = inst.srcs.to_vec();
+    let mut srcs = inst.srcs.clone();
     if commutes(inst) && order(srcs[0]) > order(srcs[1]) {
         srcs.swap(0, 1);
     }

@@ -264,7 +264,7 @@ impl Pass<'_> {
         if inst.guard != PredUse::TRUE || inst.frame != Frame::None {
             return Outcome::Stays;
         }
-        let constants: Option<Vec<u64>> =
+        let constants: Option<SmallVec<[u64; 4]>> =
             inst.srcs.iter().map(|s| if let Opnd::Imm(v) = s { Some(*v) } else { None }).collect();
         if let (Some(v), Some(_)) = (&constants, inst.dst)
             && let Some(result) = evaluate::integer(inst, v)

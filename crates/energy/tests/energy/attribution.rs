@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Energy by place in a program.
 
-use warpwatt_energy::{Shares, attribute};
+use warpwatt_energy::{Part, Shares, attribute};
 
 use crate::support::*;
 
@@ -32,7 +32,10 @@ fn places_and_what_is_left_over_are_the_total() {
     let dram = model.counters().map(|name| name.starts_with("dram.")).collect();
     let shares = Made { dram, events: vec![0.5, 0.0, 0.25], time: vec![0.25, 0.125, 0.0] };
     let whole = evaluate(&model);
-    let divided = attribute(&model, &model.counts(&|name| Some(count(name))), &whole, &shares);
+    let sum = Part { dynamic: whole.dynamic(), static_: whole.static_() };
+    let counts = model.counts(&|name| Some(count(name)));
+    assert_eq!(model.sum_counts(&counts, whole.time), sum);
+    let divided = attribute(&model, &counts, sum, &shares);
     let places: f64 = divided.places.iter().map(|place| place.total().0).sum();
     assert!(near(places + divided.unattributed.total().0, whole.total().0));
     // Time that nobody used, and memory, which here belongs to nobody.

@@ -17,15 +17,12 @@ use crate::counters::Counters;
 use crate::net::{AWAKE, exchange};
 use crate::ops::{OpCounters, OpKind};
 use crate::report::{Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions, Sample};
-use crate::sm::{Decoded, Kernel, SmContext, SmCounters, Stall, Stopped, Work};
+use crate::sm::{Kernel, KernelState, SmContext, SmCounters, Stall, Stopped, Work};
 
 /// Epochs between two looks at limits and signs of life.
 const LOOK: u64 = 64;
 /// Warp instructions of an epoch from which on it is worth waking all threads.
 const BUSY: u64 = 48;
-
-/// Places for blocks that each SM keeps from run to run.
-const SPARE: usize = 16;
 
 /// Why a run ends before its kernels do.
 enum Stop {
@@ -106,24 +103,19 @@ impl<'g, 'a> Run<'g, 'a> {
             limits.ctas = limits.ctas.min(most.unwrap_or(u32::MAX));
             let prepared = Prepared::new(&wanted.grid, limits)
                 .map_err(|fault| Box::new(Failure { fault: *fault, launch, reports: Vec::new() }))?;
-            let (program, image) = (prepared.image().program(), std::ptr::from_ref(prepared.image()).addr());
-            let decoded = gpu.left.decoded(image, &program.uops);
-            let decoded = decoded.unwrap_or_else(|| Decoded::new(program, &gpu.config));
-            let code = gpu.code(image);
+            let decoded = gpu.decoded(prepared.image());
+            let code = gpu.code(std::ptr::from_ref(prepared.image()).addr());
             let (threads, shared) = (prepared.threads_per_cta(), prepared.shared_bytes());
             let fit = unlimited.ctas_per_sm(threads, prepared.registers(), shared);
             let kept_out = fit.saturating_sub(prepared.ctas_per_sm()) * prepared.warps_per_cta();
             kernels.push(Kernel { prepared, decoded, checks: wanted.checks, code, most, large_l1, kept_out });
         }
         let codes: Vec<u32> = kernels.iter().map(|kernel| kernel.code).collect();
-        let work = |_: &_| Work { codes: codes.clone(), ..Work::default() };
-        let mut works: Cells<Work> = gpu.spare.as_mut_slice().iter().map(work).collect();
-        for kernel in &kernels {
-            let states = gpu.left.states(kernel, gpu.spare.as_mut_slice());
-            for (work, state) in works.as_mut_slice().iter_mut().zip(states) {
-                work.shares.push(state);
-            }
-        }
+        let works = gpu.spare.as_mut_slice().iter_mut().map(|spare| {
+            let shares = kernels.iter().map(|kernel| KernelState::new(kernel, spare)).collect();
+            Work { shares, codes: codes.clone(), ..Work::default() }
+        });
+        let works = works.collect();
         let dispatcher = Dispatcher::new(&gpu.config, &kernels, launches, options.blocks);
         let epoch = u64::from(gpu.config.epoch());
         // Time that passed without kernels is none of theirs.
@@ -191,24 +183,19 @@ impl<'g, 'a> Run<'g, 'a> {
             Some(Stop::Fault { .. }) => Ending::Interrupted,
         };
         let reports = self.reports(ending);
-        for (spare, work) in self.gpu.spare.as_mut_slice().iter_mut().zip(self.works.as_mut_slice()) {
-            spare.extend(work.shares.iter_mut().flat_map(|share| share.residents.drain(..)));
-            spare.drain(..spare.len().saturating_sub(SPARE));
+        let sms = self.gpu.spare.as_mut_slice().iter_mut().zip(self.works.as_mut_slice());
+        for (sm, (spare, work)) in sms.enumerate() {
+            for (share, queue) in work.shares.drain(..).zip(&self.dispatcher.kernels) {
+                spare.keep(share, queue.took[sm]);
+            }
         }
-        self.leave();
+        for kernel in self.kernels.drain(..) {
+            self.gpu.keep_decoded(kernel.prepared.image(), kernel.decoded);
+        }
         self.gpu.busy.add(&self.busy);
         match stop {
             Some(Stop::Fault { launch, fault }) => Err(Box::new(Failure { fault: *fault, launch, reports })),
             _ => Ok(reports),
-        }
-    }
-
-    /// Leaves to later runs what is as it was: what SMs keep for a kernel of which they got no block, and decoded programs.
-    fn leave(&mut self) {
-        for (index, kernel) in self.kernels.drain(..).enumerate().rev() {
-            let took = &self.dispatcher.kernels[index].took;
-            let shares = self.works.as_mut_slice().iter_mut().map(|work| work.shares.pop());
-            self.gpu.left.leave(kernel, shares.zip(took).map(|(share, took)| share.filter(|_| !took)));
         }
     }
 

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What instructions, and through them source lines, have of a counter's events: [`Charge`] in numbers.
+
+use warpwatt_base::counters::Charge;
+use warpwatt_energy::Shares;
+use warpwatt_runtime::{Instruction, OpKind, Path, Unit};
+
+/// Events of one kind, a [`Charge`] whose name was looked up.
+#[derive(Clone, Copy)]
+enum Events {
+    Of(Charge),
+    Op(OpKind),
+    OpLanes(OpKind),
+    Unit(Unit),
+}
+
+/// What events of one kind are divided by.
+pub(crate) struct Column {
+    pub charge: Charge,
+    events: Events,
+    /// Where the counter that has all events of this kind is among those of the GPU, if there is one.
+    whole: Option<usize>,
+}
+
+impl Column {
+    /// `names`: counters of the GPU.
+    pub fn new(charge: Charge, names: &[&'static str]) -> Column {
+        let kind = |name: &str| OpKind::ALL.iter().copied().find(|kind| kind.name() == name);
+        let unit = |name: &str| Unit::ALL.iter().copied().find(|unit| unit.name() == name);
+        let events = match charge {
+            Charge::Op(name) => kind(name).map(Events::Op),
+            Charge::OpLanes(name) => kind(name).map(Events::OpLanes),
+            Charge::Unit(name) => unit(name).map(Events::Unit),
+            _ => None,
+        };
+        let whole = whole(charge).and_then(|whole| names.iter().position(|name| *name == whole));
+        Column { charge, events: events.unwrap_or(Events::Of(charge)), whole }
+    }
+
+    /// Events of this kind that an instruction caused.
+    #[inline]
+    fn weight(&self, instruction: &Instruction) -> f64 {
+        let Instruction { issues, lanes, waited, facts, .. } = *instruction;
+        let times = |each: u8| issues as f64 * f64::from(each);
+        let when = |condition: bool, count: u64| if condition { count as f64 } else { 0.0 };
+        match self.events {
+            Events::Op(kind) => when(facts.kind == kind, issues),
+            Events::OpLanes(kind) => when(facts.kind == kind, lanes),
+            Events::Unit(unit) => when(facts.unit == unit, issues),
+            Events::Of(charge) => match charge {
+                Charge::Issues => issues as f64,
+                Charge::Lanes => lanes as f64,
+                Charge::Reads => times(facts.reads),
+                Charge::Writes => times(facts.writes),
+                Charge::Constants => times(facts.constants),
+                Charge::ConstantCache => {
+                    times(facts.constants) + when(facts.path == Path::Constant, facts.lines)
+                }
+                Charge::Shared => when(facts.path == Path::Shared, issues),
+                Charge::Lines => when(facts.path == Path::Global, facts.lines),
+                Charge::TextureLines => when(facts.path == Path::Texture, facts.lines),
+                Charge::AllLines => when(matches!(facts.path, Path::Global | Path::Texture), facts.lines),
+                Charge::Time => (issues + waited) as f64,
+                // The others name a kind or a unit that does not exist.
+                Charge::Nobody | Charge::Op(_) | Charge::OpLanes(_) | Charge::Unit(_) => 0.0,
+            },
+        }
+    }
+}
+
+/// The counter that has all events of a kind, where there is one.
+fn whole(charge: Charge) -> Option<String> {
+    Some(match charge {
+        Charge::Issues => "sm.issued.count".to_owned(),
+        Charge::Lanes => "sm.thread_instructions.count".to_owned(),
+        Charge::Op(kind) => format!("ops.{kind}.count"),
+        Charge::OpLanes(kind) => format!("ops.{kind}.lanes.count"),
+        Charge::Reads => "rf.reads.count".to_owned(),
+        Charge::Writes => "rf.writes.count".to_owned(),
+        Charge::Constants => "sm.constant_operands.count".to_owned(),
+        Charge::Unit(name) => format!("units.{name}.count"),
+        Charge::Time => "sm.issue_slots.count".to_owned(),
+        Charge::ConstantCache
+        | Charge::Shared
+        | Charge::Lines
+        | Charge::TextureLines
+        | Charge::AllLines
+        | Charge::Nobody => return None,
+    })
+}
+
+/// Shares of a kernel's instructions in what the GPU did while it ran.
+pub(crate) struct PcShares<'e> {
+    /// Which column each of the model's counters goes by.
+    column_of: &'e [Option<usize>],
+    /// A row of shares for each column; the first is time.
+    shares: Vec<f64>,
+    places: usize,
+}
+
+impl PcShares<'_> {
+    /// `counted`: counters of the GPU in their order; `issued` those of its instructions.
+    pub fn new<'e>(
+        columns: &[Column],
+        column_of: &'e [Option<usize>],
+        instructions: &[Instruction],
+        counted: &[Option<f64>],
+        all_issued: u64,
+    ) -> PcShares<'e> {
+        // Kernels that run at the same time share what has no counter of its own for each, by the instructions they issued.
+        let issued: u64 = instructions.iter().map(|instruction| instruction.issues).sum();
+        let (issued, all) = (issued as f64, all_issued as f64);
+        let own = if all > issued { issued / all } else { 1.0 };
+        let places = instructions.len();
+        let mut shares = Vec::with_capacity(columns.len() * places);
+        for column in columns {
+            let first = shares.len();
+            shares.extend(instructions.iter().map(|instruction| column.weight(instruction)));
+            let row = &mut shares[first..];
+            let sum: f64 = row.iter().sum();
+            let whole = match column.whole.and_then(|whole| counted[whole]) {
+                Some(whole) => whole.max(sum),
+                None => sum / own,
+            };
+            let scale = if whole > 0.0 { 1.0 / whole } else { 0.0 };
+            row.iter_mut().for_each(|share| *share *= scale);
+        }
+        PcShares { column_of, shares, places }
+    }
+}
+
+impl Shares for PcShares<'_> {
+    fn places(&self) -> usize {
+        self.places
+    }
+
+    fn events(&self, counter: usize) -> Option<&[f64]> {
+        self.column_of[counter].map(|column| &self.shares[column * self.places..][..self.places])
+    }
+
+    fn time(&self) -> &[f64] {
+        &self.shares[..self.places]
+    }
+}

@@ -5,7 +5,6 @@
 //! an index into one of the two, so that fetching it takes no decision on what kind it is.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 use thiserror::Error;
@@ -119,7 +118,6 @@ pub(crate) struct ConstRows {
 }
 
 pub struct Image {
-    id: u64,
     program: Arc<Program>,
     level: Level,
     pub(crate) uops: Vec<Uop>,
@@ -152,14 +150,7 @@ impl Image {
         code.push(Code { kind: UopKind::End, ..decoder.blank() });
         let (pool, consts) = (decoder.pool, decoder.consts);
         let entries = program.functions.iter().map(|f| (f.id, f.entry)).collect();
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Ok(Image { id, program, level, uops, code, pool, consts, entries })
-    }
-
-    /// Tells it apart from all other images of the process, also from those that are gone.
-    pub fn id(&self) -> u64 {
-        self.id
+        Ok(Image { program, level, uops, code, pool, consts, entries })
     }
 
     pub fn program(&self) -> &Program {

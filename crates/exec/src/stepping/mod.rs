@@ -25,7 +25,7 @@ use warpwatt_memory::DeviceMemory;
 use crate::cta::Cta;
 use crate::fault::Fault;
 use crate::image::UopKind;
-use crate::machine::{Machine, State, Tally, compute};
+use crate::machine::{Machine, State, compute};
 use crate::options::{Quiet, Services};
 use crate::stats::PcCount;
 
@@ -70,7 +70,6 @@ pub struct Stepper {
     state: State,
     /// Identity of the image it was made for.
     image: usize,
-    image_id: u64,
     /// Of the memory that the windows are about.
     generation: u64,
 }
@@ -81,23 +80,7 @@ unsafe impl Send for Stepper {}
 
 impl Stepper {
     pub fn new(prepared: &Prepared) -> Stepper {
-        let (image, image_id) = (prepared.identity(), prepared.image().id());
-        Stepper { state: State::new(&prepared.grid), image, image_id, generation: 0 }
-    }
-
-    /// Whether it was made for the same image, so that it can execute another launch of it after [`Stepper::restart`].
-    pub fn fits(&self, prepared: &Prepared) -> bool {
-        self.image == prepared.identity() && self.image_id == prepared.image().id()
-    }
-
-    /// As it was when it was made.
-    pub fn restart(&mut self) {
-        for count in self.state.counts.iter_mut().filter(|count| count.issues != 0) {
-            *count = PcCount::default();
-        }
-        self.forget_windows();
-        self.state.tally = Tally::default();
-        self.generation = 0;
+        Stepper { state: State::new(&prepared.grid), image: prepared.identity(), generation: 0 }
     }
 
     /// Executes the next instruction of a warp. The resident block, the stepper and the log must belong together: all of the

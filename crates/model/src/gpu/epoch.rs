@@ -17,12 +17,15 @@ use crate::counters::Counters;
 use crate::net::{AWAKE, exchange};
 use crate::ops::{OpCounters, OpKind};
 use crate::report::{Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions, Sample};
-use crate::sm::{Kernel, KernelState, SmContext, SmCounters, Stall, Stopped, Work};
+use crate::sm::{Decoded, Kernel, KernelState, SmContext, SmCounters, Stall, Stopped, Work};
 
 /// Epochs between two looks at limits and signs of life.
 const LOOK: u64 = 64;
 /// Warp instructions of an epoch from which on it is worth waking all threads.
 const BUSY: u64 = 48;
+
+/// Places for blocks that each SM keeps from run to run.
+const SPARE: usize = 16;
 
 /// Why a run ends before its kernels do.
 enum Stop {
@@ -102,7 +105,7 @@ impl<'g, 'a> Run<'g, 'a> {
             limits.ctas = limits.ctas.min(most.unwrap_or(u32::MAX));
             let prepared = Prepared::new(&wanted.grid, limits)
                 .map_err(|fault| Box::new(Failure { fault: *fault, launch, reports: Vec::new() }))?;
-            let decoded = gpu.decoded(prepared.image());
+            let decoded = Decoded::new(prepared.image().program(), &gpu.config);
             let code = gpu.code(std::ptr::from_ref(prepared.image()).addr());
             let (threads, shared) = (prepared.threads_per_cta(), prepared.shared_bytes());
             let fit = unlimited.ctas_per_sm(threads, prepared.registers(), shared);
@@ -183,10 +186,8 @@ impl<'g, 'a> Run<'g, 'a> {
         };
         let reports = self.reports(ending);
         for (spare, work) in self.gpu.spare.as_mut_slice().iter_mut().zip(self.works.as_mut_slice()) {
-            work.shares.drain(..).for_each(|share| spare.keep(share));
-        }
-        for kernel in self.kernels.drain(..) {
-            self.gpu.keep_decoded(kernel.prepared.image(), kernel.decoded);
+            spare.extend(work.shares.iter_mut().flat_map(|share| share.residents.drain(..)));
+            spare.drain(..spare.len().saturating_sub(SPARE));
         }
         self.gpu.busy.add(&self.busy);
         match stop {

@@ -7,7 +7,8 @@ mod threads;
 mod watchdog;
 
 use warpwatt_config::{Config, Topology};
-use warpwatt_exec::{Image, SmLimits};
+use warpwatt_exec::SmLimits;
+use warpwatt_exec::stepping::Resident;
 use warpwatt_memory::DeviceMemory;
 
 use crate::address::Interleave;
@@ -15,14 +16,11 @@ use crate::counters::Counters;
 use crate::net::{self, Inbox, LINE_BYTES, Mesh, Outbox};
 use crate::partition::{Partition, Way};
 use crate::report::{Failure, KernelReport, Launch, Monitor, RunOptions};
-use crate::sm::{Decoded, Sm, SmCounters, Spare};
+use crate::sm::{Sm, SmCounters};
 use crate::techniques::Techniques;
 
 use epoch::Run;
 use threads::Cells;
-
-/// Micro-ops of kernels that are kept decoded from run to run.
-const DECODED_UOPS: usize = 1 << 16;
 
 /// A device. Caches, memory timing and the clock live on from run to run.
 pub struct Gpu {
@@ -39,10 +37,8 @@ pub struct Gpu {
     meshes: [Option<Mesh>; 2],
     /// Identities of the images seen so far: each has its place in code memory.
     codes: Vec<usize>,
-    /// By SM: what earlier runs leave to later ones.
-    spare: Cells<Spare>,
-    /// Kernels of earlier runs as the machine sees them, by the number of their image, the latest last.
-    decoded: Vec<(u64, Decoded)>,
+    /// By SM: places for blocks that earlier runs leave to later ones.
+    spare: Cells<Vec<Resident>>,
     /// Counted while kernels were under way, over all runs.
     busy: Counters,
     /// The device's clock.
@@ -67,8 +63,7 @@ impl Gpu {
             meshes: [net::Way::Request, net::Way::Reply]
                 .map(|way| (config.noc.topology == Topology::Mesh).then(|| Mesh::new(config, way))),
             codes: Vec::new(),
-            spare: (0..sms).map(|_| Spare::default()).collect(),
-            decoded: Vec::new(),
+            spare: (0..sms).map(|_| Vec::new()).collect(),
             busy: Counters::default(),
             now: 0,
             boundary: 0,
@@ -225,22 +220,6 @@ impl Gpu {
     /// Counters of each SM.
     fn sm_counters(&mut self) -> Vec<SmCounters> {
         self.sms.as_mut_slice().iter().map(Sm::counters).collect()
-    }
-
-    /// An image as the machine sees it, from an earlier run or decoded anew; to be given back with `keep_decoded`.
-    fn decoded(&mut self, image: &Image) -> Decoded {
-        match self.decoded.iter().position(|(id, _)| *id == image.id()) {
-            Some(known) => self.decoded.remove(known).1,
-            None => Decoded::new(image.program(), &self.config),
-        }
-    }
-
-    fn keep_decoded(&mut self, image: &Image, decoded: Decoded) {
-        self.decoded.push((image.id(), decoded));
-        let uops = |all: &[(u64, Decoded)]| all.iter().map(|(_, one)| one.timing.len()).sum::<usize>();
-        while uops(&self.decoded) > DECODED_UOPS {
-            self.decoded.remove(0);
-        }
     }
 
     /// The place of an image in code memory.

@@ -42,7 +42,7 @@ pub use cycle::SmContext;
 pub use decode::{CollectorPool, Decoded, Effect, SOURCES, SourceWords, Timing, Unit};
 pub use slot::Slot;
 pub use stall::{Stall, Stalls};
-pub use work::{Deferred, Finished, Kernel, KernelState, Spare, Start, Stopped, Work};
+pub use work::{Deferred, Finished, Kernel, KernelState, Start, Stopped, Work};
 
 use block::BlockSlot;
 use charge::Tally;

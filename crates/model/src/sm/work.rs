@@ -25,33 +25,6 @@ pub struct Kernel<'a> {
     pub kept_out: u32,
 }
 
-/// What an SM keeps from run to run for blocks and kernels to come, so that it need not be made anew for each launch.
-#[derive(Default)]
-pub struct Spare {
-    /// Places for blocks.
-    residents: Vec<Resident>,
-    /// Tables by micro-op, of kernels that ended last; all zero.
-    states: Vec<KernelState>,
-}
-
-/// Places for blocks, and micro-ops of kernels, that an SM keeps from run to run.
-const SPARE_RESIDENTS: usize = 16;
-const SPARE_UOPS: usize = 4096;
-
-impl Spare {
-    /// Takes what an ended kernel leaves.
-    pub fn keep(&mut self, mut state: KernelState) {
-        self.residents.append(&mut state.residents);
-        self.residents.drain(..self.residents.len().saturating_sub(SPARE_RESIDENTS));
-        state.clear();
-        self.states.push(state);
-        let uops = |states: &[KernelState]| states.iter().map(|state| state.lines.len()).sum::<usize>();
-        while uops(&self.states) > SPARE_UOPS {
-            self.states.remove(0);
-        }
-    }
-}
-
 /// What an SM keeps for one kernel.
 pub struct KernelState {
     pub stepper: Stepper,
@@ -66,33 +39,19 @@ pub struct KernelState {
 }
 
 impl KernelState {
-    /// With the residents of earlier kernels that fit this one, and with the tables of its last launch.
-    pub fn new(kernel: &Kernel, spare: &mut Spare) -> KernelState {
+    /// With the residents of earlier kernels that fit this one.
+    pub fn new(kernel: &Kernel, spare: &mut Vec<Resident>) -> KernelState {
         let len = kernel.decoded.timing.len();
-        let fits = |resident: &mut Resident| resident.fits(&kernel.prepared, kernel.checks);
-        let residents: Vec<_> = spare.residents.extract_if(.., fits).collect();
-        let known = spare.states.iter().position(|state| state.stepper.fits(&kernel.prepared));
-        let unused = (0..residents.len() as u32).rev().collect();
-        match known.map(|at| spare.states.remove(at)) {
-            Some(state) => KernelState { unused, residents, ..state },
-            None => KernelState {
-                stepper: Stepper::new(&kernel.prepared),
-                unused,
-                residents,
-                stalls: vec![[0; Stall::COUNT]; len],
-                lines: vec![0; len],
-                barriers: 0,
-            },
+        let residents: Vec<_> =
+            spare.extract_if(.., |resident| resident.fits(&kernel.prepared, kernel.checks)).collect();
+        KernelState {
+            stepper: Stepper::new(&kernel.prepared),
+            unused: (0..residents.len() as u32).rev().collect(),
+            residents,
+            stalls: vec![[0; Stall::COUNT]; len],
+            lines: vec![0; len],
+            barriers: 0,
         }
-    }
-
-    /// Nothing is counted any more.
-    fn clear(&mut self) {
-        self.stepper.restart();
-        let counted = |stalls: &&mut Stalls| **stalls != [0; Stall::COUNT];
-        self.stalls.iter_mut().filter(counted).for_each(|stalls| *stalls = [0; Stall::COUNT]);
-        self.lines.iter_mut().for_each(|lines| *lines = 0);
-        self.barriers = 0;
     }
 }
 

@@ -61,6 +61,12 @@ const fn kind(width: u8, side: Side) -> usize {
 /// Slices of a mask.
 pub(super) const SLICES: [u8; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
 
+/// How many slices a mask has: a table, since not every host counts bits in one step.
+#[inline(always)]
+pub fn slices(mask: u8) -> u32 {
+    u32::from(SLICES[usize::from(mask & WHOLE)])
+}
+
 /// By mask: all bits of a word for each slice that is in it.
 const WORDS: [[u64; 4]; 16] = {
     let mut words = [[0; 4]; 16];

@@ -15,6 +15,6 @@ mod tests;
 mod width;
 
 pub use allocator::{Allocator, Change, Home, Mapping, Places, REGISTERS};
-pub use free::{FreeMap, Side, WHOLE, fit};
+pub use free::{FreeMap, Side, WHOLE, fit, slices};
 pub use slices::Slices;
 pub use width::{narrow, width};

@@ -178,7 +178,8 @@ impl EpochLog {
         self.entries.push(entry);
     }
 
-    #[inline(never)]
+    /// Inlined, so that it is compiled with the host's vector instructions where its caller is.
+    #[inline(always)]
     unsafe fn push_scattered(&mut self, span: &Span, shape: Shape, src: *const Row) {
         let row = self.push_offsets(span);
         let rows = match shape {
@@ -186,7 +187,13 @@ impl EpochLog {
             Shape::Narrow { count, .. } => count,
         };
         // SAFETY: the caller vouches for as many rows as the shape has.
-        self.rows.extend_from_slice(unsafe { std::slice::from_raw_parts(src, usize::from(rows)) });
+        unsafe {
+            if rows == 1 {
+                self.rows.push(*src);
+            } else {
+                self.rows.extend_from_slice(std::slice::from_raw_parts(src, usize::from(rows)));
+            }
+        }
         self.push_entry(span, row, What::Store(shape));
     }
 
@@ -215,6 +222,7 @@ impl EpochLog {
         self.push_entry(span, row, What::Atomic { op: *op, dst });
     }
 
+    #[inline(always)]
     fn push_offsets(&mut self, span: &Span) -> u32 {
         let row = self.rows.len() as u32;
         self.rows.push(Row(*span.offsets));
@@ -229,6 +237,7 @@ impl EpochLog {
         row
     }
 
+    #[inline(always)]
     fn push_entry(&mut self, span: &Span, row: u32, what: What) {
         let (low, last) = bounds(span);
         let Span { host, mask, bytes, .. } = *span;

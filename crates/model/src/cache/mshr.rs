@@ -26,7 +26,7 @@ pub struct Mshr<W> {
     free: Vec<u32>,
 }
 
-impl<W> Mshr<W> {
+impl<W: Copy> Mshr<W> {
     /// `registers` lines of `merges` waiters each.
     pub fn new(registers: u32, merges: u32) -> Mshr<W> {
         let waiters = (0..registers).map(|_| Vec::with_capacity(merges as usize)).collect();
@@ -72,6 +72,7 @@ impl<W> Mshr<W> {
     }
 
     /// Takes a register for a line; the caller made sure that one is free.
+    #[inline(always)]
     pub fn allocate(&mut self, line: u64, waiter: W) -> MshrId {
         let id = self.free.pop().expect("a free register");
         self.lines[id as usize] = line;
@@ -91,15 +92,19 @@ impl<W> Mshr<W> {
     }
 
     /// The line is there: frees the register and hands over who waited.
+    #[inline(always)]
     pub fn release(&mut self, id: MshrId, mut f: impl FnMut(W)) {
         let i = id.0 as usize;
         let line = std::mem::replace(&mut self.lines[i], FREE);
         self.unlink(line, id.0);
         self.free.push(id.0);
-        self.waiters[i].drain(..).for_each(&mut f);
+        let waiters = &mut self.waiters[i];
+        waiters.iter().for_each(|&waiter| f(waiter));
+        waiters.clear();
     }
 
     /// Takes a register out of the list of its line.
+    #[inline(always)]
     fn unlink(&mut self, line: u64, id: u32) {
         let after = self.next[id as usize];
         let mut before = self.heads[line as usize % LISTS];

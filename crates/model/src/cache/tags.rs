@@ -20,6 +20,19 @@ pub enum State {
     Dirty,
 }
 
+impl State {
+    /// The one in the lowest bits of a word of [`Tags`].
+    #[inline(always)]
+    fn of(used: u64) -> State {
+        match used & STATE {
+            0 => State::Invalid,
+            1 => State::Reserved,
+            2 => State::Clean,
+            _ => State::Dirty,
+        }
+    }
+}
+
 /// The line that was evicted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Evicted {
@@ -30,18 +43,22 @@ pub struct Evicted {
 
 const NO_LINE: u64 = u64::MAX;
 const RESERVED: u64 = 1 << 63;
+/// Bits of a state, and one use of the cache beside them.
+const STATE: u64 = 3;
+const USE: u64 = 4;
 
 #[derive(Clone, Debug)]
 pub struct Tags {
     sets: u32,
     ways: u32,
-    /// The bits of [`fermi`] that go into the set: all or none.
-    hash: u64,
+    /// Sets less one, if these are a power of two.
+    mask: Option<u64>,
+    /// The set is found with [`fermi`].
+    is_hashed: bool,
     /// Line numbers by line id: set after set.
     lines: Vec<u64>,
-    states: Vec<State>,
-    /// When a line was used last, in uses of the cache: 0 if it is invalid, with [`RESERVED`] on top if it is reserved. The least of a
-    /// set is evicted.
+    /// The state of a line in the lowest bits, and above when it was used last, in uses of the cache: 0 if it is invalid, with [`RESERVED`] on
+    /// top if it is reserved. The least of a set is evicted.
     used: Vec<u64>,
     uses: u64,
     /// A line may be there: one was reserved since all were dropped.
@@ -65,9 +82,9 @@ impl Tags {
         Tags {
             sets,
             ways,
-            hash: if hash { u64::MAX } else { 0 },
+            mask: sets.is_power_of_two().then_some(u64::from(sets) - 1),
+            is_hashed: hash,
             lines: vec![NO_LINE; count],
-            states: vec![State::Invalid; count],
             used: vec![0; count],
             uses: 0,
             holds: false,
@@ -81,9 +98,11 @@ impl Tags {
 
     #[inline(always)]
     fn set(&self, line: u64) -> std::ops::Range<usize> {
-        let sets = u64::from(self.sets);
-        let number = line ^ fermi(line) & self.hash;
-        let set = if sets.is_power_of_two() { number & (sets - 1) } else { number % sets };
+        let number = if self.is_hashed { line ^ fermi(line) } else { line };
+        let set = match self.mask {
+            Some(mask) => number & mask,
+            None => number % u64::from(self.sets),
+        };
         let first = set as usize * self.ways as usize;
         first..first + self.ways as usize
     }
@@ -97,8 +116,9 @@ impl Tags {
         let (fours, rest) = self.lines[set].as_chunks::<4>();
         for four in fours {
             if four.iter().fold(false, |any, &tag| any | (tag == line)) {
-                let way = four.iter().position(|&tag| tag == line);
-                return way.map(|way| LineId((place + way) as u32));
+                // A line is in one way.
+                let way = (0..4).map(|way| way * usize::from(four[way] == line)).sum::<usize>();
+                return Some(LineId((place + way) as u32));
             }
             place += 4;
         }
@@ -113,15 +133,15 @@ impl Tags {
 
     #[inline(always)]
     pub fn state(&self, id: LineId) -> State {
-        self.states[id.0 as usize]
+        State::of(self.used[id.0 as usize])
     }
 
     /// Notes a use, for the replacement.
     #[inline(always)]
     pub fn touch(&mut self, id: LineId) {
-        self.uses += 1;
+        self.uses += USE;
         let used = &mut self.used[id.0 as usize];
-        *used = self.uses | *used & RESERVED;
+        *used = self.uses | *used & (RESERVED | STATE);
     }
 
     /// The least recently used place of a line's set that is not reserved.
@@ -139,7 +159,7 @@ impl Tags {
 
     #[inline(always)]
     fn content(&self, place: usize) -> Option<Evicted> {
-        match self.states[place] {
+        match State::of(self.used[place]) {
             State::Clean => Some(Evicted { line: self.lines[place], dirty: false }),
             State::Dirty => Some(Evicted { line: self.lines[place], dirty: true }),
             State::Invalid | State::Reserved => None,
@@ -152,10 +172,9 @@ impl Tags {
         let place = self.oldest(line)?;
         let evicted = self.content(place);
         self.lines[place] = line;
-        self.states[place] = State::Reserved;
         self.holds = true;
-        self.uses += 1;
-        self.used[place] = self.uses | RESERVED;
+        self.uses += USE;
+        self.used[place] = self.uses | RESERVED | State::Reserved as u64;
         Some((LineId(place as u32), evicted))
     }
 
@@ -168,21 +187,21 @@ impl Tags {
     #[inline(always)]
     pub fn set_state(&mut self, id: LineId, state: State) {
         let place = id.0 as usize;
-        self.states[place] = state;
+        let used = &mut self.used[place];
         match state {
             State::Invalid => {
                 self.lines[place] = NO_LINE;
-                self.used[place] = 0;
+                *used = 0;
             }
-            State::Reserved => self.used[place] |= RESERVED,
-            State::Clean | State::Dirty => self.used[place] &= !RESERVED,
+            State::Reserved => *used = *used & !STATE | RESERVED | State::Reserved as u64,
+            State::Clean | State::Dirty => *used = *used & !(STATE | RESERVED) | state as u64,
         }
     }
 
     /// A place lost what it held. Gives the line if it was dirty. One that is being fetched stays.
     pub fn lose(&mut self, id: LineId) -> Option<u64> {
         let place = id.0 as usize;
-        let (line, state) = (self.lines[place], self.states[place]);
+        let (line, state) = (self.lines[place], self.state(id));
         if state != State::Reserved {
             self.set_state(id, State::Invalid);
         }
@@ -196,7 +215,7 @@ impl Tags {
             return;
         }
         for i in 0..self.lines.len() {
-            match self.states[i] {
+            match State::of(self.used[i]) {
                 State::Reserved => {
                     self.holds = true;
                     continue;
@@ -205,7 +224,6 @@ impl Tags {
                 State::Clean | State::Invalid => {}
             }
             self.lines[i] = NO_LINE;
-            self.states[i] = State::Invalid;
             self.used[i] = 0;
         }
     }
@@ -213,7 +231,7 @@ impl Tags {
     /// Forgets clean lines whose numbers are of a kind.
     pub fn forget(&mut self, is_of_kind: impl Fn(u64) -> bool) {
         for place in 0..self.lines.len() {
-            if self.states[place] == State::Clean && is_of_kind(self.lines[place]) {
+            if State::of(self.used[place]) == State::Clean && is_of_kind(self.lines[place]) {
                 self.set_state(LineId(place as u32), State::Invalid);
             }
         }
@@ -224,7 +242,7 @@ impl Tags {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.states.iter().all(|&state| state == State::Invalid)
+        self.used.iter().all(|&used| State::of(used) == State::Invalid)
     }
 }
 

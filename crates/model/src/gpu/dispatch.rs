@@ -87,6 +87,8 @@ pub struct Queue {
     most: Option<u32>,
     /// By SM: blocks that it holds, as far as the distributor knows.
     held: Vec<u32>,
+    /// By SM: it has got a block.
+    pub took: Vec<bool>,
     pub ctas: u64,
     pub given: u64,
     pub done: u64,
@@ -137,6 +139,7 @@ impl Dispatcher {
             large_l1: kernel.large_l1,
             most: kernel.most,
             held: vec![0; config.gpu.sms as usize],
+            took: vec![false; config.gpu.sms as usize],
             ctas: kernel.prepared.ctas(),
             given: 0,
             done: 0,
@@ -293,6 +296,7 @@ impl Dispatcher {
                     }
                     queue.given += 1;
                     queue.held[sm] += 1;
+                    queue.took[sm] = true;
                     self.rooms[sm].take(&queue.need);
                     self.last_sm = sm;
                     self.free_at = at + self.interval;

@@ -17,7 +17,7 @@ use crate::counters::Counters;
 use crate::net::{AWAKE, exchange};
 use crate::ops::{OpCounters, OpKind};
 use crate::report::{Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions, Sample};
-use crate::sm::{Decoded, Kernel, KernelState, SmContext, SmCounters, Stall, Stopped, Work};
+use crate::sm::{Decoded, Kernel, SmContext, SmCounters, Stall, Stopped, Work};
 
 /// Epochs between two looks at limits and signs of life.
 const LOOK: u64 = 64;
@@ -36,7 +36,7 @@ enum Stop {
 /// Everything counted up to a moment: in all, by SM, and the operations of each SM.
 #[derive(Default)]
 struct Counted {
-    all: Counters,
+    all: Box<Counters>,
     sms: Vec<SmCounters>,
     ops: Vec<OpCounters>,
 }
@@ -44,7 +44,8 @@ struct Counted {
 /// What was counted when a kernel started, and since.
 struct Account {
     start: Counted,
-    sampled: Counters,
+    /// What was counted at the last sample, if there was one.
+    sampled: Option<Box<Counters>>,
     series: Vec<Sample>,
     report: Option<Counted>,
 }
@@ -82,8 +83,8 @@ pub(super) struct Run<'g, 'a> {
     /// A kernel has been under way since counters of time were brought up to date.
     under_way: bool,
     /// Everything counted before the run, and what was counted until the last kernel that ended.
-    start: Counters,
-    busy: Counters,
+    start: Box<Counters>,
+    busy: Box<Counters>,
     /// Operations of kernels that have ended, by SM.
     ended_ops: Vec<OpCounters>,
 }
@@ -105,19 +106,24 @@ impl<'g, 'a> Run<'g, 'a> {
             limits.ctas = limits.ctas.min(most.unwrap_or(u32::MAX));
             let prepared = Prepared::new(&wanted.grid, limits)
                 .map_err(|fault| Box::new(Failure { fault: *fault, launch, reports: Vec::new() }))?;
-            let decoded = Decoded::new(prepared.image().program(), &gpu.config);
-            let code = gpu.code(std::ptr::from_ref(prepared.image()).addr());
+            let (program, image) = (prepared.image().program(), std::ptr::from_ref(prepared.image()).addr());
+            let decoded = gpu.left.decoded(image, &program.uops);
+            let decoded = decoded.unwrap_or_else(|| Decoded::new(program, &gpu.config));
+            let code = gpu.code(image);
             let (threads, shared) = (prepared.threads_per_cta(), prepared.shared_bytes());
             let fit = unlimited.ctas_per_sm(threads, prepared.registers(), shared);
             let kept_out = fit.saturating_sub(prepared.ctas_per_sm()) * prepared.warps_per_cta();
             kernels.push(Kernel { prepared, decoded, checks: wanted.checks, code, most, large_l1, kept_out });
         }
         let codes: Vec<u32> = kernels.iter().map(|kernel| kernel.code).collect();
-        let works = gpu.spare.as_mut_slice().iter_mut().map(|spare| {
-            let shares = kernels.iter().map(|kernel| KernelState::new(kernel, spare)).collect();
-            Work { shares, codes: codes.clone(), ..Work::default() }
-        });
-        let works = works.collect();
+        let work = |_: &_| Work { codes: codes.clone(), ..Work::default() };
+        let mut works: Cells<Work> = gpu.spare.as_mut_slice().iter().map(work).collect();
+        for kernel in &kernels {
+            let states = gpu.left.states(kernel, gpu.spare.as_mut_slice());
+            for (work, state) in works.as_mut_slice().iter_mut().zip(states) {
+                work.shares.push(state);
+            }
+        }
         let dispatcher = Dispatcher::new(&gpu.config, &kernels, launches, options.blocks);
         let epoch = u64::from(gpu.config.epoch());
         // Time that passed without kernels is none of theirs.
@@ -147,8 +153,8 @@ impl<'g, 'a> Run<'g, 'a> {
             issued_before: 0,
             watch: Watch::new(Moment { issued: 0, cycle: boundary }),
             under_way: false,
-            start: Counters::default(),
-            busy: Counters::default(),
+            start: Box::default(),
+            busy: Box::default(),
             ended_ops: vec![OpCounters::default(); sms],
             gpu,
         };
@@ -189,10 +195,20 @@ impl<'g, 'a> Run<'g, 'a> {
             spare.extend(work.shares.iter_mut().flat_map(|share| share.residents.drain(..)));
             spare.drain(..spare.len().saturating_sub(SPARE));
         }
+        self.leave();
         self.gpu.busy.add(&self.busy);
         match stop {
             Some(Stop::Fault { launch, fault }) => Err(Box::new(Failure { fault: *fault, launch, reports })),
             _ => Ok(reports),
+        }
+    }
+
+    /// Leaves to later runs what is as it was: what SMs keep for a kernel of which they got no block, and decoded programs.
+    fn leave(&mut self) {
+        for (index, kernel) in self.kernels.drain(..).enumerate().rev() {
+            let took = &self.dispatcher.kernels[index].took;
+            let shares = self.works.as_mut_slice().iter_mut().map(|work| work.shares.pop());
+            self.gpu.left.leave(kernel, shares.zip(took).map(|(share, took)| share.filter(|_| !took)));
         }
     }
 
@@ -400,7 +416,7 @@ impl<'g, 'a> Run<'g, 'a> {
             self.note_ops(kernel);
         }
         let counted = self.count();
-        self.busy = counted.all.since(&self.start);
+        *self.busy = counted.all.since(&self.start);
         for &kernel in ended {
             self.close_account(kernel, end, &counted);
         }
@@ -412,11 +428,11 @@ impl<'g, 'a> Run<'g, 'a> {
         let mut ops = self.ended_ops.clone();
         for (kernel, queue) in self.dispatcher.kernels.iter().enumerate() {
             if matches!(queue.standing, Standing::Launched { .. }) {
-                add_ops(&mut ops, &self.kernels[kernel], kernel, self.works.as_mut_slice());
+                add_ops(&mut ops, &self.kernels[kernel], kernel, self.works.as_mut_slice(), &queue.took);
             }
         }
         let sms = self.gpu.sm_counters();
-        let mut all = self.gpu.counters_with(&sms);
+        let mut all = Box::new(self.gpu.counters_with(&sms));
         for ops in &ops {
             all.ops.add(ops);
         }
@@ -425,17 +441,19 @@ impl<'g, 'a> Run<'g, 'a> {
 
     /// A kernel ended: its operations are final.
     fn note_ops(&mut self, kernel: usize) {
-        add_ops(&mut self.ended_ops, &self.kernels[kernel], kernel, self.works.as_mut_slice());
+        let took = &self.dispatcher.kernels[kernel].took;
+        add_ops(&mut self.ended_ops, &self.kernels[kernel], kernel, self.works.as_mut_slice(), took);
     }
 
     fn close_account(&mut self, kernel: usize, end: u64, counted: &Counted) {
         let Some(account) = &mut self.accounts[kernel] else { return };
         if !account.series.is_empty() || self.next_sample != u64::MAX {
-            account.series.push(Sample { cycle: end, counters: counted.all.since(&account.sampled) });
+            let sampled = account.sampled.as_ref().unwrap_or(&account.start.all);
+            account.series.push(Sample { cycle: end, counters: counted.all.since(sampled) });
         }
         let start = &account.start;
         account.report = Some(Counted {
-            all: counted.all.since(&start.all),
+            all: Box::new(counted.all.since(&start.all)),
             sms: counted.sms.iter().zip(&start.sms).map(|(sm, start)| sm.since(start)).collect(),
             ops: counted.ops.iter().zip(&start.ops).map(|(ops, start)| ops.since(start)).collect(),
         });
@@ -445,8 +463,7 @@ impl<'g, 'a> Run<'g, 'a> {
     fn launch(&mut self, now: u64, until: u64, mut counted: Option<Counted>) {
         for kernel in self.dispatcher.launch(now, until) {
             let start = counted.take().unwrap_or_else(|| self.count());
-            let sampled = start.all.clone();
-            self.accounts[kernel] = Some(Account { start, sampled, series: Vec::new(), report: None });
+            self.accounts[kernel] = Some(Account { start, sampled: None, series: Vec::new(), report: None });
             let sms = self.gpu.sms.as_mut_slice();
             sms.iter_mut().for_each(|sm| sm.new_kernel(self.to, self.kernels[kernel].large_l1));
             self.wakes[..sms.len()].fill(AWAKE);
@@ -473,8 +490,9 @@ impl<'g, 'a> Run<'g, 'a> {
         self.settle(self.to);
         let counters = self.count().all;
         for account in self.accounts.iter_mut().flatten().filter(|account| account.report.is_none()) {
-            account.series.push(Sample { cycle: self.to, counters: counters.since(&account.sampled) });
-            account.sampled = counters.clone();
+            let sampled = account.sampled.as_ref().unwrap_or(&account.start.all);
+            account.series.push(Sample { cycle: self.to, counters: counters.since(sampled) });
+            account.sampled = Some(counters.clone());
         }
     }
 
@@ -608,7 +626,7 @@ impl<'g, 'a> Run<'g, 'a> {
             self.gpu.now = self.gpu.now.max(self.to);
             self.settle(self.to);
             let counted = self.count();
-            self.busy = counted.all.since(&self.start);
+            *self.busy = counted.all.since(&self.start);
             for kernel in 0..self.kernels.len() {
                 if matches!(self.dispatcher.kernels[kernel].standing, Standing::Launched { .. }) {
                     self.close_account(kernel, self.to, &counted);
@@ -645,7 +663,8 @@ impl<'g, 'a> Run<'g, 'a> {
             })
             .collect();
         let (mut divergent_branches, mut barriers) = (0, 0);
-        for work in self.works.as_mut_slice() {
+        let works = self.works.as_mut_slice().iter().zip(&queue.took);
+        for (work, _) in works.filter(|(_, took)| **took) {
             let share = &work.shares[kernel];
             for (sum, count) in per_pc.iter_mut().zip(share.stepper.counts()) {
                 sum.issues += count.issues;
@@ -676,7 +695,7 @@ impl<'g, 'a> Run<'g, 'a> {
         let (counters, per_sm, ops_per_sm, series) = match self.accounts[kernel].take() {
             Some(account) => {
                 let Counted { all, sms, ops } = account.report.unwrap_or_default();
-                (all, sms, ops, account.series)
+                (*all, sms, ops, account.series)
             }
             None => Default::default(),
         };
@@ -696,10 +715,10 @@ impl<'g, 'a> Run<'g, 'a> {
     }
 }
 
-/// Adds what a kernel has issued so far on each SM.
-fn add_ops(ops: &mut [OpCounters], kernel: &Kernel, index: usize, works: &mut [Work]) {
+/// Adds what a kernel has issued so far on each SM that took a block of it.
+fn add_ops(ops: &mut [OpCounters], kernel: &Kernel, index: usize, works: &mut [Work], took: &[bool]) {
     let program = kernel.prepared.image().program();
-    for (ops, work) in ops.iter_mut().zip(works) {
+    for ((ops, work), _) in ops.iter_mut().zip(works).zip(took).filter(|(_, took)| **took) {
         ops.add_program(program, work.shares[index].stepper.counts());
     }
 }

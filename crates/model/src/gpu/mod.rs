@@ -3,6 +3,7 @@
 
 mod dispatch;
 mod epoch;
+mod left;
 mod threads;
 mod watchdog;
 
@@ -20,6 +21,7 @@ use crate::sm::{Sm, SmCounters};
 use crate::techniques::Techniques;
 
 use epoch::Run;
+use left::Left;
 use threads::Cells;
 
 /// A device. Caches, memory timing and the clock live on from run to run.
@@ -39,6 +41,8 @@ pub struct Gpu {
     codes: Vec<usize>,
     /// By SM: places for blocks that earlier runs leave to later ones.
     spare: Cells<Vec<Resident>>,
+    /// Of kernels that earlier runs launched.
+    left: Left,
     /// Counted while kernels were under way, over all runs.
     busy: Counters,
     /// The device's clock.
@@ -64,6 +68,7 @@ impl Gpu {
                 .map(|way| (config.noc.topology == Topology::Mesh).then(|| Mesh::new(config, way))),
             codes: Vec::new(),
             spare: (0..sms).map(|_| Vec::new()).collect(),
+            left: Left::default(),
             busy: Counters::default(),
             now: 0,
             boundary: 0,

@@ -1,134 +1,321 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The order in which a receiver gets packets: by arrival, then by sender, then as they were sent.
+//! The packets that a receiver has not taken, in the order in which it gets them: by arrival, then by sender, then as they were sent.
 //!
-//! Packets of an epoch come sender by sender, each with rising arrivals that lie within a short time. So they are sorted by counting how many
-//! arrive in each cycle.
+//! Packets stay in the place that they were put into; the order is a list through these places. Packets of an epoch come sender by sender and
+//! arrive within a short time. So they are put behind those that arrive in the same cycle, and the lists of the cycles are joined.
+
+use super::packet::Packet;
 
 /// Of the number of a sender.
 pub const SENDER_BITS: u32 = 12;
 
-/// Cycles between the first and the last arrival up to which packets are counted by cycle.
-const SPAN: usize = 256;
-/// With fewer packets than these, each is put into its place.
-const FEW: usize = 16;
+/// Cycles between the first and the last arrival of new packets up to which these are sorted by cycle.
+const SPAN: u64 = 256;
 
-/// The place of a packet in the order, and where it is kept.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Key {
-    /// Arrival, then sender.
-    rank: u64,
-    pub slot: u32,
+/// The end of a list.
+const END: u32 = u32::MAX;
+
+/// A packet at its receiver.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    pub packet: Packet,
+    /// Cycle in which it was sent; after it was taken, the cycle in which the sender has its room back.
+    pub time: u64,
+    pub sender: u32,
+    /// The place of the next packet.
+    next: u32,
 }
 
-impl Key {
+impl Arrival {
+    fn rank(&self) -> u64 {
+        self.packet.arrive << SENDER_BITS | u64::from(self.sender)
+    }
+}
+
+/// The first and the last packet of a list.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+const EMPTY: List = List { first: END, last: END };
+
+#[derive(Clone, Debug)]
+pub struct Arrivals {
+    places: Vec<Arrival>,
+    /// The first place that is not in use; these are a list, too.
+    free: u32,
+    /// The packets in order: those that were taken since [`Arrivals::hand_back`], from `taken` on, then those that wait.
+    taken: u32,
+    waiting: List,
+    /// New packets by the cycle of their arrival, as far as a bit is set for it, and the arrivals of the first and of the last.
+    cycles: Box<[List; SPAN as usize]>,
+    filled: [u64; SPAN as usize / 64],
+    earliest: u64,
+    latest: u64,
+}
+
+impl Default for Arrivals {
+    fn default() -> Arrivals {
+        Arrivals {
+            places: Vec::new(),
+            free: END,
+            taken: END,
+            waiting: EMPTY,
+            cycles: Box::new([EMPTY; SPAN as usize]),
+            filled: [0; SPAN as usize / 64],
+            earliest: u64::MAX,
+            latest: 0,
+        }
+    }
+}
+
+impl Arrivals {
+    /// The packet that is next.
     #[inline(always)]
-    pub fn new(arrive: u64, sender: usize, slot: u32) -> Key {
-        Key { rank: arrive << SENDER_BITS | sender as u64, slot }
+    pub fn first(&self) -> Option<&Arrival> {
+        self.places.get(self.waiting.first as usize)
     }
 
+    /// Takes the next packet, whose sender has its room back at `credit`. Gives the cycle in which it was sent.
     #[inline(always)]
-    pub fn sender(self) -> u32 {
-        self.rank as u32 % (1 << SENDER_BITS)
+    pub fn take(&mut self, credit: u64) -> Option<u64> {
+        let first = self.waiting.first;
+        let arrival = self.places.get_mut(first as usize)?;
+        if self.taken == END {
+            self.taken = first;
+        }
+        self.waiting.first = arrival.next;
+        Some(std::mem::replace(&mut arrival.time, credit))
     }
 
+    /// Tells of each packet that was taken since the last call, and frees its place.
     #[inline(always)]
-    fn arrive(self) -> u64 {
-        self.rank >> SENDER_BITS
+    pub fn hand_back(&mut self, mut tell: impl FnMut(&Arrival)) {
+        let mut place = std::mem::replace(&mut self.taken, END);
+        while place != self.waiting.first
+            && let Some(arrival) = self.places.get_mut(place as usize)
+        {
+            tell(arrival);
+            let next = std::mem::replace(&mut arrival.next, self.free);
+            self.free = place;
+            place = next;
+        }
+        if self.waiting.first == END {
+            self.waiting.last = END;
+        }
+    }
+
+    /// Adds a packet that was sent at `time`. Those of an epoch come in the order of their senders, and take their place in the order with
+    /// [`Arrivals::settle`].
+    #[inline(always)]
+    pub fn add(&mut self, packet: &Packet, time: u64, sender: u32) {
+        let arrive = packet.arrive;
+        let arrival = Arrival { packet: *packet, time, sender, next: END };
+        let place = self.free;
+        let place = match self.places.get_mut(place as usize) {
+            Some(free) => {
+                self.free = free.next;
+                *free = arrival;
+                place
+            }
+            None => {
+                self.places.push(arrival);
+                self.places.len() as u32 - 1
+            }
+        };
+        self.earliest = self.earliest.min(arrive);
+        self.latest = self.latest.max(arrive);
+        let (word, bit) = filled_bit(arrive);
+        let list = &mut self.cycles[(arrive % SPAN) as usize];
+        if self.filled[word] & bit == 0 {
+            self.filled[word] |= bit;
+            *list = List { first: place, last: place };
+        } else {
+            self.places[list.last as usize].next = place;
+            list.last = place;
+        }
+    }
+
+    /// Puts packets that were added into their order. False if none was.
+    #[inline(always)]
+    pub fn settle(&mut self) -> bool {
+        if self.earliest == u64::MAX {
+            return false;
+        }
+        let (earliest, latest) = (self.earliest, self.latest);
+        let new = if latest - earliest < SPAN { self.join(earliest, latest) } else { self.sort() };
+        (self.earliest, self.latest, self.filled) = (u64::MAX, 0, [0; SPAN as usize / 64]);
+        self.append(new);
+        true
+    }
+
+    /// Joins the lists of cycles.
+    #[inline(always)]
+    fn join(&mut self, earliest: u64, latest: u64) -> List {
+        let mut all = EMPTY;
+        let mut cycle = earliest;
+        while cycle <= latest {
+            let (word, bit) = filled_bit(cycle);
+            let rest = self.filled[word] & bit.wrapping_neg();
+            if rest == 0 {
+                cycle = (cycle / 64 + 1) * 64;
+                continue;
+            }
+            cycle = cycle / 64 * 64 + u64::from(rest.trailing_zeros());
+            let list = self.cycles[(cycle % SPAN) as usize];
+            match self.places.get_mut(all.last as usize) {
+                Some(last) => last.next = list.first,
+                None => all.first = list.first,
+            }
+            all.last = list.last;
+            cycle += 1;
+        }
+        all
+    }
+
+    /// Sorts new packets that arrive too far apart. Those that arrive in the same cycle are on the same list, in order.
+    #[cold]
+    #[inline(never)]
+    fn sort(&mut self) -> List {
+        let mut all = Vec::new();
+        for cycle in (0..SPAN).filter(|&cycle| self.filled[filled_bit(cycle).0] & filled_bit(cycle).1 != 0) {
+            let mut place = self.cycles[cycle as usize].first;
+            while place != END {
+                all.push(place);
+                place = self.places[place as usize].next;
+            }
+        }
+        all.sort_by_key(|&place| self.places[place as usize].rank());
+        let mut list = EMPTY;
+        for place in all {
+            self.push(&mut list, place);
+        }
+        list
+    }
+
+    /// Adds the packet of a place to a list.
+    #[inline(always)]
+    fn push(&mut self, list: &mut List, place: u32) {
+        self.places[place as usize].next = END;
+        match self.places.get_mut(list.last as usize) {
+            Some(last) => last.next = place,
+            None => list.first = place,
+        }
+        list.last = place;
+    }
+
+    /// Puts a list behind the packets that wait.
+    #[inline(always)]
+    fn append(&mut self, new: List) {
+        let earliest = self.places[new.first as usize].packet.arrive;
+        match self.places.get_mut(self.waiting.last as usize) {
+            // All wait no more, or nobody has.
+            _ if self.waiting.first == END => self.waiting = new,
+            Some(last) if last.packet.arrive < earliest => {
+                last.next = new.first;
+                self.waiting.last = new.last;
+            }
+            _ => self.merge(new),
+        }
+    }
+
+    /// Merges a list with the packets that wait, some of which arrive after the first of it.
+    #[inline(never)]
+    fn merge(&mut self, new: List) {
+        let earliest = self.places[new.first as usize].rank();
+        // Those ahead of all new packets stay where they are.
+        let (mut before, mut old) = (END, self.waiting.first);
+        while old != END && self.places[old as usize].rank() <= earliest {
+            before = old;
+            old = self.places[old as usize].next;
+        }
+        let (mut merged, mut place) = (List { first: self.waiting.first, last: before }, new.first);
+        if before == END {
+            merged.first = END;
+        }
+        while old != END && place != END {
+            // Of the packets of one sender, the older ones come first.
+            let from = match self.places[old as usize].rank() <= self.places[place as usize].rank() {
+                true => &mut old,
+                false => &mut place,
+            };
+            let next = self.places[*from as usize].next;
+            let chosen = std::mem::replace(from, next);
+            self.push(&mut merged, chosen);
+        }
+        let (rest, last) = if old == END { (place, new.last) } else { (old, self.waiting.last) };
+        match self.places.get_mut(merged.last as usize) {
+            Some(end) => end.next = rest,
+            None => merged.first = rest,
+        }
+        merged.last = if rest == END { merged.last } else { last };
+        self.waiting = merged;
     }
 }
 
-#[derive(Clone, Debug, Default)]
-pub struct Sorter {
-    scratch: Vec<Key>,
-}
-
-impl Sorter {
-    /// Sorts keys of which the first ones are `sorted`. Keys of the same rank keep their order.
-    pub fn sort(&mut self, keys: &mut [Key], sorted: usize) {
-        let Some(first) = keys[sorted..].iter().map(|key| key.arrive()).min() else { return };
-        // Those that arrive before all new ones stay where they are.
-        let late = keys[..sorted].iter().rev().take_while(|key| key.arrive() >= first).count();
-        let keys = &mut keys[sorted - late..];
-        if keys.len() >= FEW {
-            self.sort_by_arrival(keys, first);
-        }
-        sort_few(keys);
-    }
-
-    /// Sorts keys by the cycle of arrival, none of which is before the first, unless these are too far apart.
-    fn sort_by_arrival(&mut self, keys: &mut [Key], first: u64) {
-        let last = keys.iter().map(|key| key.arrive()).max().unwrap_or(first);
-        let span = (last - first) as usize + 1;
-        if span > SPAN {
-            keys.sort_by_key(|key| key.rank);
-            return;
-        }
-        let mut places = [0u32; SPAN];
-        let cycle = |key: &Key| (key.arrive() - first) as usize % SPAN;
-        keys.iter().for_each(|key| places[cycle(key)] += 1);
-        let mut before = 0;
-        for place in &mut places[..span] {
-            before += std::mem::replace(place, before);
-        }
-        self.scratch.clear();
-        self.scratch.extend_from_slice(keys);
-        for key in &self.scratch {
-            let place = &mut places[cycle(key)];
-            keys[*place as usize] = *key;
-            *place += 1;
-        }
-    }
-}
-
-/// Sorts few keys, or ones that are almost in order.
+/// The word and the bit of a cycle.
 #[inline(always)]
-fn sort_few(keys: &mut [Key]) {
-    for i in 1..keys.len() {
-        let key = keys[i];
-        let mut place = i;
-        while place > 0 && keys[place - 1].rank > key.rank {
-            keys[place] = keys[place - 1];
-            place -= 1;
-        }
-        keys[place] = key;
-    }
+fn filled_bit(cycle: u64) -> (usize, u64) {
+    ((cycle % SPAN / 64) as usize, 1 << (cycle % 64))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::{Client, PacketKind};
     use warpwatt_base::SplitMix64;
+
+    fn packet(arrive: u64, tag: u32) -> Packet {
+        Packet {
+            address: 0,
+            words: 0,
+            lanes: 0,
+            rounds: 0,
+            kind: PacketKind::Read,
+            client: Client::L1d,
+            sm: 0,
+            partition: 0,
+            flits: 0,
+            tag,
+            born: 0,
+            arrive,
+        }
+    }
 
     #[test]
     fn packets_are_in_the_order_of_a_stable_sort() {
         let mut random = SplitMix64::new(3);
-        let mut sorter = Sorter::default();
-        for _ in 0..2000 {
+        for _ in 0..300 {
+            let (mut arrivals, mut plain, mut number) = (Arrivals::default(), Vec::new(), 0);
             let span = [4, 60, 255, 256, 5000][random.below(5) as usize];
-            let mut arrivals = |count: u32| -> Vec<u64> {
-                let count = random.below(count);
-                let mut arrivals: Vec<_> = (0..count).map(|_| 1000 + u64::from(random.below(span))).collect();
-                arrivals.sort_unstable();
-                arrivals
-            };
-            let mut keys = Vec::new();
-            let receive = |sender: usize, arrivals: Vec<u64>, keys: &mut Vec<Key>| {
-                for arrive in arrivals {
-                    keys.push(Key::new(arrive, sender, keys.len() as u32));
+            for epoch in 0..12u64 {
+                for sender in 0..9 {
+                    let mut times: Vec<_> = (0..random.below(7)).map(|_| random.below(span)).collect();
+                    times.sort_unstable();
+                    for time in times {
+                        let arrive = 1000 + 40 * epoch + u64::from(time);
+                        arrivals.add(&packet(arrive, number), arrive, sender);
+                        plain.push((arrive, sender, number));
+                        number += 1;
+                    }
                 }
-            };
-            for sender in 0..4 {
-                receive(sender, arrivals(5), &mut keys);
+                arrivals.settle();
+                plain.sort_by_key(|&(arrive, sender, _)| (arrive, sender));
+                let takes = random.below(70).min(plain.len() as u32) as usize;
+                let taken: Vec<_> = plain.drain(..takes).collect();
+                for &(arrive, sender, number) in &taken {
+                    let first = arrivals.first().expect("a packet");
+                    assert_eq!((first.packet.tag, first.sender), (number, sender));
+                    assert_eq!(arrivals.take(arrive + 7), Some(arrive));
+                }
+                let mut told = Vec::new();
+                arrivals
+                    .hand_back(|arrival| told.push((arrival.time - 7, arrival.sender, arrival.packet.tag)));
+                assert_eq!(told, taken);
+                assert_eq!(arrivals.first().is_none(), plain.is_empty());
             }
-            keys.sort_by_key(|key| key.rank);
-            let sorted = keys.len();
-            for sender in 0..9 {
-                receive(sender, arrivals(9), &mut keys);
-            }
-            let mut expected = keys.clone();
-            expected.sort_by_key(|key| key.rank);
-            sorter.sort(&mut keys, sorted);
-            assert_eq!(keys, expected);
         }
     }
 }

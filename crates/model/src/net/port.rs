@@ -9,13 +9,11 @@
 //! Requests (SMs to memory partitions) and replies are two networks of this kind. Actors run one epoch after the other; what they sent is
 //! handed over by [`exchange`] in between. As no epoch is longer than `noc.cycles`, all that concerns an epoch is known when it starts.
 
-use std::collections::VecDeque;
-
 use warpwatt_config::Config;
 
 use super::counters::Traffic;
 use super::mesh::Mesh;
-use super::order::{Key, SENDER_BITS, Sorter};
+use super::order::{Arrivals, SENDER_BITS};
 use super::packet::Packet;
 use super::timing::Timing;
 
@@ -39,8 +37,48 @@ pub(super) struct Flight {
 struct Credit {
     at: u64,
     flits: u32,
-    /// The sender that gets it.
-    to: u32,
+}
+
+/// The room that a sender has at a receiver.
+#[derive(Clone, Debug)]
+struct Lane {
+    /// In flits, without the credits that were not collected.
+    room: u32,
+    /// Credits on their way or there, in order, and how many of them were collected. That is done when room is short.
+    credits: Vec<Credit>,
+    collected: usize,
+}
+
+/// Credits that were collected are kept up to this number.
+const KEPT: usize = 64;
+
+impl Lane {
+    /// Room for so many flits, as far as it is there.
+    #[inline(always)]
+    fn room_for(&mut self, now: u64, flits: u32) -> bool {
+        if self.room < flits {
+            self.collect(now);
+        }
+        self.room >= flits
+    }
+
+    #[inline(never)]
+    fn collect(&mut self, now: u64) {
+        while let Some(credit) = self.credits.get(self.collected)
+            && credit.at <= now
+        {
+            self.room += credit.flits;
+            self.collected += 1;
+        }
+        if self.collected == self.credits.len() || self.collected >= KEPT {
+            self.credits.drain(..std::mem::take(&mut self.collected));
+        }
+    }
+
+    /// Credits that were not collected.
+    fn coming(&self) -> &[Credit] {
+        &self.credits[self.collected..]
+    }
 }
 
 /// Where an actor sends from. Neighbours in a slice are used by different threads, so they share no cache line.
@@ -51,10 +89,8 @@ pub struct Outbox {
     /// Network clock from which the injection port is free, and the first cycle in which it takes a packet.
     port_free: u64,
     port_from: u64,
-    /// Room at each receiver, in flits.
-    room: Vec<u32>,
-    /// Credits on their way back from each receiver.
-    returning: Vec<VecDeque<Credit>>,
+    /// Room at each receiver.
+    lanes: Vec<Lane>,
     /// What was sent in this epoch, in order.
     pub(super) sent: Vec<Flight>,
     pub counters: Traffic,
@@ -67,8 +103,7 @@ impl Outbox {
             timing: Timing::new(config),
             port_free: 0,
             port_from: 0,
-            room: vec![config.noc.buffer_flits; receivers],
-            returning: vec![VecDeque::new(); receivers],
+            lanes: vec![Lane { room: config.noc.buffer_flits, credits: Vec::new(), collected: 0 }; receivers],
             sent: Vec::new(),
             counters: Traffic::default(),
         }
@@ -77,7 +112,8 @@ impl Outbox {
     /// Whether the packet may leave in this cycle: the injection port is free and the receiver has room.
     #[inline]
     pub fn can_send(&mut self, now: u64, to: usize, packet: &Packet) -> bool {
-        now >= self.port_from && self.room_in(now, to) >= u32::from(self.timing.flits(packet.moved_words()))
+        let flits = self.timing.flits(packet.moved_words());
+        now >= self.port_from && self.lanes[to].room_for(now, u32::from(flits))
     }
 
     /// Sends a packet that [`Outbox::can_send`] in this cycle.
@@ -89,18 +125,16 @@ impl Outbox {
     /// Sends a packet if it may leave in this cycle; whether it did.
     #[inline(always)]
     pub fn try_send(&mut self, now: u64, to: usize, packet: &Packet) -> bool {
-        now >= self.port_from && self.try_send_at_free_port(now, to, packet)
-    }
-
-    #[inline(never)]
-    fn try_send_at_free_port(&mut self, now: u64, to: usize, packet: &Packet) -> bool {
-        let words = packet.moved_words();
-        let flits = self.timing.flits(words);
-        let room = self.room_in(now, to);
-        if room < u32::from(flits) {
+        if now < self.port_from {
             return false;
         }
-        self.room[to] = room - u32::from(flits);
+        let words = packet.moved_words();
+        let flits = self.timing.flits(words);
+        let lane = &mut self.lanes[to];
+        if !lane.room_for(now, u32::from(flits)) {
+            return false;
+        }
+        lane.room -= u32::from(flits);
         let first = self.timing.first_clock(now);
         let start = self.port_free.max(first);
         self.port_free = start + u64::from(flits);
@@ -114,18 +148,24 @@ impl Outbox {
         true
     }
 
+    /// The first cycle in which the injection port takes a packet.
+    #[inline(always)]
+    pub fn port_from(&self) -> u64 {
+        self.port_from
+    }
+
     /// First cycle from `now` on in which the packet may leave if nothing else does, `u64::MAX` if room is not known to come.
     #[inline(never)]
     pub fn when(&self, now: u64, to: usize, packet: &Packet) -> u64 {
         let port = now.max(self.port_from);
-        let missing = u32::from(self.timing.flits(packet.moved_words())).saturating_sub(self.room[to]);
+        let missing = u32::from(self.timing.flits(packet.moved_words())).saturating_sub(self.lanes[to].room);
         if missing == 0 { port } else { port.max(self.room_from(to, missing)) }
     }
 
     /// First cycle in which a receiver has given so many more flits of room back.
     #[cold]
     fn room_from(&self, to: usize, mut missing: u32) -> u64 {
-        for credit in &self.returning[to] {
+        for credit in self.lanes[to].coming() {
             missing = missing.saturating_sub(credit.flits);
             if missing == 0 {
                 return credit.at;
@@ -137,8 +177,10 @@ impl Outbox {
     /// First cycle after `now` in which [`Outbox::can_send`] may change its answer for any packet, `u64::MAX` if nothing is known to come.
     /// [`Outbox::when`] is for a certain packet.
     pub fn next_change(&self, now: u64) -> u64 {
-        let credits =
-            self.returning.iter().filter_map(|lane| lane.iter().map(|credit| credit.at).find(|&at| at > now));
+        let credits = self
+            .lanes
+            .iter()
+            .filter_map(|lane| lane.coming().iter().map(|credit| credit.at).find(|&at| at > now));
         credits.chain((self.port_from > now).then_some(self.port_from)).min().unwrap_or(u64::MAX)
     }
 
@@ -152,29 +194,7 @@ impl Outbox {
             self.counters.credit_stalls += until - free;
         }
     }
-
-    #[inline(always)]
-    fn room_in(&mut self, now: u64, to: usize) -> u32 {
-        let lane = &mut self.returning[to];
-        while let Some(credit) = lane.front()
-            && credit.at <= now
-        {
-            self.room[to] += credit.flits;
-            lane.pop_front();
-        }
-        self.room[to]
-    }
 }
-
-/// The next packet of an inbox: where it is kept, when it is through the ejection port, and the network clock at which it is.
-#[derive(Clone, Copy, Debug)]
-struct Head {
-    slot: usize,
-    ready: u64,
-    ejected: u64,
-}
-
-const NOTHING: Head = Head { slot: 0, ready: u64::MAX, ejected: 0 };
 
 /// Where an actor receives; apart from its neighbours like [`Outbox`].
 #[derive(Clone, Debug)]
@@ -183,17 +203,11 @@ pub struct Inbox {
     timing: Timing,
     /// Network clock from which the ejection port is free of packets already taken.
     port_free: u64,
-    /// Packets that were received and not taken, and places for more.
-    flights: Vec<Flight>,
-    free: Vec<u32>,
-    /// Their order, behind those of `taken` packets. The last `unsorted` of them came since it was made.
-    order: Vec<Key>,
-    taken: usize,
-    unsorted: usize,
-    sorter: Sorter,
-    head: Head,
-    /// Room given back in this epoch.
-    credits: Vec<Credit>,
+    /// Packets that were received.
+    arrivals: Arrivals,
+    /// When the next packet is through the ejection port, and the network clock at which it is.
+    ready: u64,
+    ejected: u64,
     pub counters: Traffic,
 }
 
@@ -203,29 +217,24 @@ impl Inbox {
         Inbox {
             timing: Timing::new(config),
             port_free: 0,
-            flights: Vec::new(),
-            free: Vec::new(),
-            order: Vec::new(),
-            taken: 0,
-            unsorted: 0,
-            sorter: Sorter::default(),
-            head: NOTHING,
-            credits: Vec::new(),
+            arrivals: Arrivals::default(),
+            ready: u64::MAX,
+            ejected: 0,
             counters: Traffic::default(),
         }
     }
 
     /// The next packet if it has wholly arrived.
-    #[inline]
+    #[inline(always)]
     pub fn peek(&mut self, now: u64) -> Option<&Packet> {
-        if self.head.ready > now {
+        if self.ready > now {
             return None;
         }
-        self.flights.get(self.head.slot).map(|flight| &flight.packet)
+        self.arrivals.first().map(|arrival| &arrival.packet)
     }
 
     /// Takes it; the room it took goes back to the sender.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, now: u64) -> Option<Packet> {
         let packet = *self.peek(now)?;
         self.drop_next(now);
@@ -233,67 +242,34 @@ impl Inbox {
     }
 
     /// Takes the packet that [`Inbox::peek`] gives in this cycle, without handing it over.
-    #[inline]
+    #[inline(always)]
     pub fn drop_next(&mut self, now: u64) {
-        let Head { slot, ready, ejected } = self.head;
-        debug_assert!(ready <= now, "taken before it is there");
-        let Flight { packet: Packet { flits, .. }, sent, .. } = self.flights[slot];
-        let sender = self.order[self.taken].sender();
-        self.credits.push(Credit { at: now + self.timing.cycles, flits: u32::from(flits), to: sender });
+        debug_assert!(self.ready <= now, "taken before it is there");
+        let Some(sent) = self.arrivals.take(now + self.timing.cycles) else { return };
         self.counters.delivered += 1;
         self.counters.latency += now - sent;
         self.counters.latencies.note(now - sent);
-        self.port_free = ejected;
-        self.free.push(slot as u32);
-        self.taken += 1;
+        self.port_free = self.ejected;
         self.choose();
     }
 
     /// The cycle in which the next packet is there, `u64::MAX` if none is known.
-    #[inline]
+    #[inline(always)]
     pub fn next(&self) -> u64 {
-        self.head.ready
+        self.ready
     }
 
-    /// Finds the next packet. One that arrives later than this epoch may still be overtaken by one that is not known yet.
-    #[inline]
+    /// Finds out when the next packet is there. One that arrives later than this epoch may still be overtaken by one that is not known yet.
+    #[inline(always)]
     fn choose(&mut self) {
-        let Some(&first) = self.order.get(self.taken) else {
-            self.head = NOTHING;
+        let Some(first) = self.arrivals.first() else {
+            self.ready = u64::MAX;
             return;
         };
-        let slot = first.slot as usize;
-        let Packet { arrive, flits, .. } = self.flights[slot].packet;
+        let Packet { arrive, flits, .. } = first.packet;
         let flits = u64::from(flits);
-        let ejected = self.port_free.max(self.timing.clocks_over(arrive).saturating_sub(flits)) + flits;
-        self.head = Head { slot, ready: self.timing.cycle_after(ejected).max(arrive), ejected };
-    }
-
-    #[inline]
-    fn receive(&mut self, sender: usize, flight: &Flight) {
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.flights[slot as usize] = *flight;
-                slot
-            }
-            None => {
-                self.flights.push(*flight);
-                self.flights.len() as u32 - 1
-            }
-        };
-        self.order.push(Key::new(flight.packet.arrive, sender, slot));
-        self.unsorted += 1;
-    }
-
-    /// All of an epoch have been received.
-    #[inline]
-    fn settle(&mut self) {
-        if self.unsorted != 0 {
-            self.order.drain(..std::mem::take(&mut self.taken));
-            let sorted = self.order.len() - std::mem::take(&mut self.unsorted);
-            self.sorter.sort(&mut self.order, sorted);
-            self.choose();
-        }
+        self.ejected = self.port_free.max(self.timing.clocks_over(arrive).saturating_sub(flits)) + flits;
+        self.ready = self.timing.cycle_after(self.ejected).max(arrive);
     }
 }
 
@@ -315,19 +291,21 @@ pub fn exchange(
     for (index, sender) in senders.iter_mut().enumerate().filter(|(index, _)| sending[*index] < now) {
         for flight in &sender.sent {
             let to = flight.to as usize;
-            receivers[to].receive(index, flight);
+            receivers[to].arrivals.add(&flight.packet, flight.sent, index as u32);
             receiving[to] = AWAKE;
         }
         sender.sent.clear();
     }
     for (index, receiver) in receivers.iter_mut().enumerate().filter(|(index, _)| receiving[*index] < now) {
-        receiver.settle();
-        for credit in &receiver.credits {
-            let to = credit.to as usize;
-            senders[to].returning[index].push_back(*credit);
+        receiver.arrivals.hand_back(|arrival| {
+            let to = arrival.sender as usize;
+            let credit = Credit { at: arrival.time, flits: u32::from(arrival.packet.flits) };
+            senders[to].lanes[index].credits.push(credit);
             sending[to] = AWAKE;
+        });
+        if receiver.arrivals.settle() {
+            receiver.choose();
         }
-        receiver.credits.clear();
     }
 }
 

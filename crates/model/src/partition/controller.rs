@@ -37,10 +37,13 @@ pub struct Controller {
     pub(super) channels: Vec<Channel>,
     /// From the clock of a read to its return at the earliest, in core cycles.
     shortest: u64,
-    /// The clock that the channels are advanced to; those that have no command before it know of an earlier one.
+    /// The clock that the channels are advanced to; those that have no command before it know of an earlier one. Without techniques it follows
+    /// the cycle when it is needed.
     now: u64,
-    /// Of all channels: no command comes before this clock, the first line returns in this cycle, and reads wait.
-    due: u64,
+    cycle: u64,
+    /// Nothing happens before this cycle unless a line is asked for.
+    due_cycle: u64,
+    /// Of all channels: the first line returns in this cycle, and reads wait.
     first_return: u64,
     has_reads: bool,
     /// From the command of a read to the end of its data at the earliest, in command clocks.
@@ -73,7 +76,8 @@ impl Controller {
             channels: (0..dram.channels as usize).map(|index| Channel::new(config, index, lines)).collect(),
             shortest: clock.core(u64::from(dram.t_cl)) + u64::from(dram.cycles),
             now: 0,
-            due: 0,
+            cycle: 0,
+            due_cycle: 0,
             first_return: u64::MAX,
             has_reads: false,
             sites: techniques.hang(config, index as u32, |sites, build| sites.transfer.map(|at| at(build))),
@@ -89,16 +93,30 @@ impl Controller {
     /// Brings the channels to the start of a core cycle: all commands of clocks that have passed by then are issued.
     #[inline(always)]
     pub fn advance(&mut self, cycle: u64) {
+        self.cycle = self.cycle.max(cycle);
+        if cycle >= self.due_cycle {
+            self.advance_due(cycle);
+        }
+    }
+
+    #[inline(never)]
+    fn advance_due(&mut self, cycle: u64) {
         let clock = self.clock.at(cycle);
         if clock <= self.now {
             return;
         }
-        if !self.sites.is_empty() {
-            self.advance_held(clock);
-        } else if clock <= self.due {
-            self.now = clock;
-        } else {
+        if self.sites.is_empty() {
             self.advance_channels(clock);
+        } else {
+            self.advance_held(clock);
+        }
+    }
+
+    /// The clock follows the cycle.
+    #[inline(always)]
+    fn catch_up(&mut self) {
+        if self.sites.is_empty() {
+            self.now = self.now.max(self.clock.at(self.cycle));
         }
     }
 
@@ -114,11 +132,15 @@ impl Controller {
     /// Notes how channels are after a change.
     #[inline(always)]
     fn look(&mut self) {
-        (self.due, self.first_return, self.has_reads) = (u64::MAX, u64::MAX, false);
+        let mut due = u64::MAX;
+        (self.first_return, self.has_reads) = (u64::MAX, false);
         for channel in &self.channels {
-            self.due = self.due.min(channel.due());
+            due = due.min(channel.due());
             self.first_return = self.first_return.min(channel.returned_at());
             self.has_reads |= channel.has_reads();
+        }
+        if self.sites.is_empty() {
+            self.due_cycle = if due == u64::MAX { u64::MAX } else { self.clock.core(due + 1) };
         }
     }
 
@@ -208,6 +230,7 @@ impl Controller {
     /// Every line that moves between the L2 slice and the memory goes through here.
     #[inline]
     fn transfer(&mut self, line: u64, direction: Direction, tag: u32) {
+        self.catch_up();
         if self.sites.is_empty() {
             self.push(line, LINE_BYTES as u32, direction, tag);
         } else {
@@ -340,6 +363,7 @@ impl Controller {
 
     /// The slice takes the line that came back first.
     pub fn take(&mut self, line: Returned) {
+        self.catch_up();
         let accesses = if self.sites.is_empty() {
             None
         } else {
@@ -370,6 +394,7 @@ impl Controller {
     /// Counts the time up to the start of a cycle.
     pub fn settle(&mut self, cycle: u64) {
         self.advance(cycle);
+        self.catch_up();
         for channel in &mut self.channels {
             channel.settle(self.now, &mut self.counters);
         }

@@ -20,12 +20,13 @@ mod counters;
 mod held;
 mod mapping;
 mod queue;
+mod replies;
 mod site;
 mod slice;
 #[cfg(test)]
 mod tests;
+mod time;
 
-use warpwatt_base::clock::Clock;
 use warpwatt_config::Config;
 use warpwatt_memory::DeviceMemory;
 
@@ -37,18 +38,18 @@ use controller::Controller;
 pub use counters::{DramCounters, L2Counters};
 pub use site::{ControllerMessage, LineBytes, Metadata, Transfer, TransferPlan, TransferSite, Way};
 use slice::{Cause, LookedUp, Slice};
+use time::SliceClock;
 
 pub struct Partition {
     index: usize,
     interleave: Interleave,
-    clock: Clock,
+    clock: SliceClock,
     slice: Slice,
     memory: Controller,
     /// The next L2 clock to be run.
     next_clock: u64,
-    /// What stood still in the last clock that was run: the next request, and an answer that was ready.
+    /// Why the next request stood still in the last clock that was run, if it did.
     blocked: Option<Cause>,
-    reply_waits: bool,
     /// The next request's line. No other request allocates or evicts lines while it is blocked.
     head: LookedUp,
     /// Whether the host has instructions for bits.
@@ -60,12 +61,11 @@ impl Partition {
         Partition {
             index,
             interleave: Interleave::new(config),
-            clock: Clock::new(config.clock.l2_mhz, config.clock.core_mhz),
+            clock: SliceClock::new(config),
             slice: Slice::new(config, techniques, index as u32),
             memory: Controller::new(config, techniques, index, config.l2.mshrs as usize),
             next_clock: 0,
             blocked: None,
-            reply_waits: false,
             head: LookedUp::default(),
             bit_instructions: has_bit_instructions(),
         }
@@ -165,43 +165,39 @@ impl Partition {
         outbox: &mut Outbox,
         step: bool,
     ) {
-        let end = first(self.clock, to);
-        let mut clock = self.next_clock.max(first(self.clock, from));
-        self.stand_still(self.next_clock, clock, outbox);
-        if self.reply_waits {
-            // Receivers may have given room back.
-            self.slice.reply_from = clock;
-        }
-        if !step && self.slice.is_idle() && inbox.next() >= to {
+        let end = self.clock.first(to);
+        let mut clock = self.next_clock.max(self.clock.first(from));
+        self.stand_still(self.next_clock, clock);
+        if !step && !self.slice.is_fetching() && inbox.next() >= to {
             clock = clock.max(end);
         }
         while clock < end {
             self.step(clock, memory, inbox, outbox);
-            let next = if step { clock + 1 } else { self.next_event(clock, inbox).min(end) };
-            self.stand_still(clock, next, outbox);
+            let next = if step { clock + 1 } else { self.next_event(clock, inbox, outbox).min(end) };
+            self.stand_still(clock, next);
             clock = next;
         }
         self.next_clock = clock;
+        self.slice.send(clock, outbox);
         // Memory goes on by itself when the slice has nothing to do.
-        self.memory.advance(self.clock.core(clock.saturating_sub(1)));
+        self.memory.advance(self.clock.cycle(clock.saturating_sub(1)));
     }
 
-    /// One L2 clock.
+    /// One L2 clock, but for answers that leave.
     #[inline(always)]
     fn step(&mut self, clock: u64, memory: &DeviceMemory, inbox: &mut Inbox, outbox: &mut Outbox) {
-        let now = self.clock.core(clock);
+        let now = self.clock.cycle(clock);
         self.memory.advance(now);
-        if self.slice.reply_from <= clock {
-            self.send(clock, now, outbox);
-        }
         if self.memory.returned_at() <= now
             && let Some(line) = self.memory.returned()
         {
-            self.slice.fill(clock, line, &mut self.memory);
+            self.slice.fill(clock, line, &mut self.memory, outbox);
             // Lines that a technique gave up are written back with a fill, too.
             self.memory.dispatch(now, memory);
         }
-        if self.blocked.is_some_and(|cause| self.slice.still_blocks(cause, clock)) {
+        if let Some(cause) = self.blocked
+            && self.slice.still_blocks(cause, clock, outbox)
+        {
             return;
         }
         let Some(packet) = inbox.peek(now) else { return };
@@ -212,75 +208,61 @@ impl Partition {
         if self.blocked.is_none() || self.slice.data.has_sites() {
             self.head = self.slice.look_up(self.interleave.local(packet.address) / LINE_BYTES);
         }
-        self.blocked = self.slice.accept(clock, self.head, packet, &mut self.memory).err();
+        self.blocked = self.slice.accept(clock, self.head, packet, &mut self.memory, outbox).err();
         self.memory.dispatch(now, memory);
         if self.blocked.is_none() {
             inbox.drop_next(now);
         }
     }
 
-    /// Sends the answers that are ready, and finds out when the next one can leave.
-    #[inline(always)]
-    fn send(&mut self, clock: u64, now: u64, outbox: &mut Outbox) {
-        self.reply_waits = self.slice.send(clock, now, outbox);
-        self.slice.reply_from = match self.slice.next_reply() {
-            Some((_, packet)) if self.reply_waits => {
-                let soon = self.clock.core(clock + 1);
-                self.clock_of(outbox.when(soon, usize::from(packet.sm), packet)).max(clock + 1)
-            }
-            Some((ready, _)) => ready,
-            None => u64::MAX,
-        };
-    }
-
-    /// The first clock that a cycle or a later one has.
-    #[inline(always)]
-    fn clock_of(&self, cycle: u64) -> u64 {
-        if cycle == u64::MAX { u64::MAX } else { first(self.clock, cycle) }
-    }
-
     /// The next clock in which something may happen, as seen after `clock`.
     #[inline(always)]
-    fn next_event(&self, clock: u64, inbox: &Inbox) -> u64 {
-        let now = self.clock.core(clock);
-        let request = match self.blocked {
-            None => self.clock_of(inbox.next()),
-            Some(Cause::Memory) => self.clock_of(self.memory.next_command()),
+    fn next_event(&mut self, clock: u64, inbox: &Inbox, outbox: &mut Outbox) -> u64 {
+        let now = self.clock.cycle(clock);
+        let mut next = match self.blocked {
+            None => self.clock.first(inbox.next()),
+            Some(Cause::Memory) => self.clock.first(self.memory.next_command()),
+            Some(Cause::Reply) => self.next_reply(clock, outbox),
             Some(cause) => self.slice.free_from(cause),
         };
-        let fill = match self.memory.returned_at() {
-            // With the array free, it is answers that are in the way, and their going is looked at above.
-            line if line <= now => {
-                Some(self.slice.free_from(Cause::Array)).filter(|&free| free > clock).unwrap_or(u64::MAX)
-            }
-            line => self.clock_of(line),
-        };
-        let unknown = self.clock_of(self.memory.next_unknown(now));
-        request.min(self.slice.reply_from).min(fill).min(unknown).max(clock + 1)
+        next = next.min(match self.memory.returned_at() {
+            line if line > now => self.clock.first(line),
+            _ => match self.slice.free_from(Cause::Array) {
+                free if free > clock => free,
+                // With the array free, it is answers that are in the way.
+                _ => self.next_reply(clock, outbox),
+            },
+        });
+        next.min(self.clock.first(self.memory.next_unknown(now))).max(clock + 1)
     }
 
-    /// Counts clocks from `from` to before `to` in which what stood still went on doing so.
+    /// The next clock in which an answer leaves, as far as that is known.
+    #[inline(never)]
+    fn next_reply(&mut self, clock: u64, outbox: &mut Outbox) -> u64 {
+        self.slice.send(clock + 1, outbox);
+        self.slice.replies.next_leaving(clock, outbox)
+    }
+
+    /// Counts clocks from `from` to before `to` in which the next request went on standing still.
     #[inline(always)]
-    fn stand_still(&mut self, from: u64, to: u64, outbox: &mut Outbox) {
-        if from >= to {
-            return;
-        }
-        if let Some(cause) = self.blocked {
+    fn stand_still(&mut self, from: u64, to: u64) {
+        if let Some(cause) = self.blocked
+            && from < to
+        {
             *self.slice.counters.blocked(cause) += to - from;
-        }
-        if self.reply_waits {
-            self.slice.counters.reply_waits += to - from;
-            outbox.stalled(self.clock.core(from), self.clock.core(to));
         }
     }
 
     /// A cycle before which nothing happens without new packets; `u64::MAX` if nothing is under way.
     pub fn next(&self) -> u64 {
-        let next = self.clock.core(self.next_clock);
-        if self.blocked.is_some() || self.reply_waits {
+        let next = self.clock.cycle(self.next_clock);
+        if self.blocked.is_some() || self.slice.replies.waits() {
             return next;
         }
-        let reply = self.slice.next_reply().map_or(u64::MAX, |(ready, _)| self.clock.core(ready));
+        let reply = match self.slice.replies.next_ready() {
+            u64::MAX => u64::MAX,
+            ready => self.clock.cycle(ready),
+        };
         let fill = self.memory.returned_at();
         reply.min(fill).min(self.memory.next_command()).max(next)
     }
@@ -293,7 +275,7 @@ impl Partition {
     /// Brings counters of time up to date, and what memory does without being asked. Since the last time a kernel was under way, or none was.
     pub fn settle(&mut self, now: u64, busy: bool) {
         self.memory.settle(now);
-        self.slice.data.settle(first(self.clock, now), busy);
+        self.slice.data.settle(self.clock.first(now), busy);
     }
 
     /// What is waiting, in words.
@@ -307,10 +289,4 @@ impl Partition {
         self.memory.waiting(&name, &mut out);
         out
     }
-}
-
-/// The first clock of a domain that a core cycle or a later one has: clock `k` belongs to cycle `clock.core(k)`.
-#[inline(always)]
-fn first(clock: Clock, cycle: u64) -> u64 {
-    if cycle == 0 { 0 } else { clock.at(cycle - 1) + 1 }
 }

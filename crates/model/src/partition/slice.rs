@@ -8,8 +8,7 @@
 //! misses come that long after the fill, so that a miss costs what the memory takes on top of a hit.
 //!
 //! A request that finds no miss status register, no room to wait, no place in its set, no room before the memory, or a busy array or
-//! atomic unit blocks those behind it. So does a full reply queue: it holds what the pipeline holds, an answer for each of `l2.cycles`
-//! clocks, and `l2.queue` more that the network did not take.
+//! atomic unit blocks those behind it. So does a full queue of answers (`replies`).
 
 use std::collections::VecDeque;
 
@@ -18,6 +17,7 @@ use warpwatt_config::Config;
 use super::channel::Returned;
 use super::controller::Controller;
 use super::counters::L2Counters;
+use super::replies::Replies;
 use crate::cache::{
     Array, ArrayShape, DataArray, Evicted, LineId, Mshr, MshrId, RowAccess, State, Tags, Use,
 };
@@ -68,64 +68,6 @@ struct Fetch {
     answers: usize,
 }
 
-/// An answer, ready in an L2 clock.
-#[derive(Clone, Copy, Debug)]
-struct Reply {
-    ready: u64,
-    packet: Packet,
-}
-
-/// Answers in order of readiness; those of the atomic unit apart, as they take their own time.
-#[derive(Clone, Debug)]
-struct Replies {
-    plain: VecDeque<Reply>,
-    atomic: VecDeque<Reply>,
-    capacity: usize,
-}
-
-/// Adds an answer to a queue.
-#[inline(always)]
-fn push(queue: &mut VecDeque<Reply>, ready: u64, request: &Packet) {
-    queue.push_back(Reply { ready, packet: request.answer() });
-}
-
-/// The clock in which an answer can leave that is ready in a clock by itself.
-#[cold]
-fn behind(queue: &VecDeque<Reply>, ready: u64) -> u64 {
-    queue.back().map_or(ready, |last| ready.max(last.ready))
-}
-
-impl Replies {
-    fn len(&self) -> usize {
-        self.plain.len() + self.atomic.len()
-    }
-
-    fn has_room(&self, answers: usize) -> bool {
-        let len = self.len();
-        len == 0 || len + answers <= self.capacity
-    }
-
-    /// The queue whose first answer goes first.
-    #[inline]
-    fn first(&mut self) -> Option<&mut VecDeque<Reply>> {
-        let ready = |queue: &VecDeque<Reply>| queue.front().map_or(u64::MAX, |reply| reply.ready);
-        let (plain, atomic) = (ready(&self.plain), ready(&self.atomic));
-        match plain.min(atomic) {
-            u64::MAX => None,
-            first if first == plain => Some(&mut self.plain),
-            _ => Some(&mut self.atomic),
-        }
-    }
-
-    #[inline]
-    fn head(&self) -> Option<&Reply> {
-        match (self.plain.front(), self.atomic.front()) {
-            (Some(plain), Some(atomic)) => Some(if atomic.ready < plain.ready { atomic } else { plain }),
-            (plain, atomic) => plain.or(atomic),
-        }
-    }
-}
-
 pub struct Slice {
     /// From data access to answer, in L2 clocks.
     latency: u64,
@@ -143,9 +85,7 @@ pub struct Slice {
     waiters: Vec<Packet>,
     /// Changed lines that a technique gave up, and that wait for room before the memory.
     lost: VecDeque<u64>,
-    replies: Replies,
-    /// No answer can leave before this L2 clock.
-    pub reply_from: u64,
+    pub replies: Replies,
     /// L2 clocks from which data array and atomic unit are free.
     array_free: u64,
     atomic_free: u64,
@@ -158,8 +98,6 @@ impl Slice {
         let chunk_words = (l2.port_bytes / 4).max(1);
         let mut chunks = vec![0; 32u32.div_ceil(chunk_words) as usize];
         (0..32).for_each(|word| chunks[(word / chunk_words) as usize] |= 1 << word);
-        let capacity = (l2.cycles + l2.queue) as usize;
-        let replies = || VecDeque::with_capacity(capacity + l2.merges as usize);
         let tags = Tags::new(l2.sets, l2.ways);
         let shape = ArrayShape { frames: tags.len(), ways: tags.ways(), line_bytes: LINE_BYTES as u32 };
         Slice {
@@ -173,8 +111,7 @@ impl Slice {
             fetches: vec![Fetch { place: LineId(0), answers: 0 }; l2.mshrs as usize],
             waiters: Vec::with_capacity(l2.merges as usize),
             lost: VecDeque::new(),
-            replies: Replies { plain: replies(), atomic: replies(), capacity },
-            reply_from: u64::MAX,
+            replies: Replies::new(config),
             array_free: 0,
             atomic_free: 0,
             counters: L2Counters::default(),
@@ -242,8 +179,9 @@ impl Slice {
         LookedUp { line, place }: LookedUp,
         packet: &Packet,
         memory: &mut Controller,
+        outbox: &mut Outbox,
     ) -> Result<(), Cause> {
-        if !self.replies.has_room(1) {
+        if !self.replies.has_room(1, clock, outbox, &mut self.counters) {
             return Err(Cause::Reply);
         }
         match place {
@@ -403,9 +341,9 @@ impl Slice {
 
     /// Takes a line that came from memory, if nothing is in its way.
     #[inline(always)]
-    pub fn fill(&mut self, clock: u64, line: Returned, memory: &mut Controller) {
+    pub fn fill(&mut self, clock: u64, line: Returned, memory: &mut Controller, outbox: &mut Outbox) {
         let Fetch { place, answers } = self.fetches[line.tag as usize];
-        if self.array_free > clock || !self.replies.has_room(answers) {
+        if self.array_free > clock || !self.replies.has_room(answers, clock, outbox, &mut self.counters) {
             return;
         }
         self.lose(clock, memory);
@@ -453,52 +391,26 @@ impl Slice {
         let clocks = u64::from(packet.rounds.max(1)) * self.atomic_clocks;
         self.atomic_free = self.atomic_free.max(clock) + clocks;
         self.counters.atomic_busy += clocks;
-        let mut ready = self.atomic_free + (served - clock) + self.latency;
-        if self.data.has_sites() {
-            ready = behind(&self.replies.atomic, ready);
-        }
-        self.reply_from = self.reply_from.min(ready);
-        push(&mut self.replies.atomic, ready, packet);
+        let ready = self.atomic_free + (served - clock) + self.latency;
+        self.replies.push_atomic(ready, packet, self.data.has_sites());
     }
 
     /// Answers a request that the data array serves in a clock, or that need not wait for it.
     #[inline(always)]
     fn answer(&mut self, served: u64, packet: &Packet) {
-        let mut ready = served + self.latency;
-        if self.data.has_sites() {
-            // No answer overtakes one that a technique had wait.
-            ready = behind(&self.replies.plain, ready);
-        }
-        self.reply_from = self.reply_from.min(ready);
-        push(&mut self.replies.plain, ready, packet);
+        self.replies.push(served + self.latency, packet, self.data.has_sites());
     }
 
-    /// Sends the answers that are ready as far as the network takes them; whether one has to wait.
+    /// Sends all answers that leave before a clock.
     #[inline(always)]
-    pub fn send(&mut self, clock: u64, now: u64, outbox: &mut Outbox) -> bool {
-        while let Some(queue) = self.replies.first()
-            && let Some(Reply { packet, .. }) = queue.front().filter(|reply| reply.ready <= clock)
-        {
-            if !outbox.try_send(now, usize::from(packet.sm), packet) {
-                return true;
-            }
-            self.counters.replies += 1;
-            self.counters.latencies.note(now - packet.arrive);
-            queue.pop_front();
-        }
-        false
-    }
-
-    /// The answer that leaves next, and the clock from which it may.
-    #[inline(always)]
-    pub fn next_reply(&self) -> Option<(u64, &Packet)> {
-        self.replies.head().map(|reply| (reply.ready, &reply.packet))
+    pub fn send(&mut self, until: u64, outbox: &mut Outbox) {
+        self.replies.send(until, outbox, &mut self.counters);
     }
 
     /// Whether it is certain, without looking the line up again, that what blocked the next request still does.
-    #[inline]
-    pub fn still_blocks(&self, cause: Cause, clock: u64) -> bool {
-        if !self.replies.has_room(1) {
+    #[inline(always)]
+    pub fn still_blocks(&mut self, cause: Cause, clock: u64, outbox: &mut Outbox) -> bool {
+        if !self.replies.has_room(1, clock, outbox, &mut self.counters) {
             return cause == Cause::Reply;
         }
         match cause {
@@ -509,6 +421,7 @@ impl Slice {
     }
 
     /// The clock from which what a blocked request waits for is free, `u64::MAX` if that depends on others.
+    #[inline(always)]
     pub fn free_from(&self, cause: Cause) -> u64 {
         match cause {
             Cause::Array => self.array_free,
@@ -517,8 +430,14 @@ impl Slice {
         }
     }
 
+    /// Lines are on their way.
+    #[inline(always)]
+    pub fn is_fetching(&self) -> bool {
+        self.mshrs.in_use() != 0
+    }
+
     pub fn is_idle(&self) -> bool {
-        self.replies.len() == 0 && self.mshrs.in_use() == 0
+        self.replies.len() == 0 && !self.is_fetching()
     }
 
     /// What is waiting, in words.
@@ -533,12 +452,6 @@ impl Slice {
                 if self.mshrs.in_use() > 4 { ", ..." } else { "" }
             ));
         }
-        if let Some(reply) = self.replies.head() {
-            out.push(format!(
-                "{name}: {} answers wait for the network, the first for SM {}",
-                self.replies.len(),
-                reply.packet.sm
-            ));
-        }
+        self.replies.waiting(name, out);
     }
 }

@@ -58,7 +58,7 @@ impl Sm {
             Some(pc) => {
                 self.follow(slot, outcome.pc, pc);
                 let warp = &self.warps[slot];
-                self.schedulers[warp.scheduler].changes(warp.rank);
+                self.schedulers.changes(warp.scheduler, warp.rank);
             }
             None => self.lose_path(slot),
         }

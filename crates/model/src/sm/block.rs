@@ -48,7 +48,7 @@ fn free_rows(blocks: &[BlockSlot], rows: u32) -> u32 {
 impl Sm {
     pub(super) fn start_block(&mut self, turn: &mut Turn, start: Start) {
         let now = turn.now;
-        if self.tally.accounted < now {
+        if self.tally.accounted <= now {
             // An SM without warps is not charged until it gets one, or until its counters are read.
             self.charge_until(turn.work, now);
         }
@@ -102,7 +102,7 @@ impl Sm {
         for i in 0..self.blocks[block].slots.len() {
             let slot = self.blocks[block].slots[i];
             let scheduler = slot.number() % self.schedulers.len() as u8;
-            let rank = self.schedulers[scheduler].add(slot);
+            let rank = self.schedulers.add(scheduler, slot);
             let warp = &mut self.warps[slot];
             (warp.scheduler, warp.rank) = (scheduler, rank);
             self.fetch.update(slot, warp);

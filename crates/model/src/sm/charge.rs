@@ -50,20 +50,19 @@ impl Tally {
 }
 
 impl Sm {
-    /// Charges `cycles` issue slots of a scheduler that did not issue, in which nothing changed.
+    /// The issue slot of a scheduler has no instruction: it is charged to the cause that holds now.
     #[inline(always)]
-    pub(super) fn charge(&mut self, work: &mut Work, scheduler: u8, cycles: u64) {
-        if self.schedulers[scheduler].charge.stale {
+    pub(super) fn charge(&mut self, work: &mut Work, scheduler: u8) {
+        if self.schedulers.is_stale(scheduler) {
             self.find_cause(work, scheduler);
         }
-        self.schedulers[scheduler].charge.slots += cycles;
+        self.schedulers.pass(scheduler);
     }
 
     /// Finds out what the slots of a scheduler are charged to from now on, and notes those that were charged to something else.
     #[inline(never)]
     fn find_cause(&mut self, work: &mut Work, number: u8) {
-        let scheduler = &mut self.schedulers[number];
-        let SlotCharge { slots, kernel, pc, stall, .. } = scheduler.charge;
+        let SlotCharge { slots, kernel, pc, stall, .. } = *self.schedulers.charge(number);
         if slots != 0 {
             self.tally.stalls[stall as usize] += slots;
             if kernel != NO_KERNEL
@@ -72,11 +71,10 @@ impl Sm {
                 stalls[stall as usize] += slots;
             }
         }
-        let Some(rank) = scheduler.first() else {
-            scheduler.charge = SlotCharge::EMPTY;
-            return;
+        let Some(rank) = self.schedulers[number].first() else {
+            return self.schedulers.charge_to(number, SlotCharge::EMPTY);
         };
-        let warp = &self.warps[scheduler.slot(rank)];
+        let warp = &self.warps[self.schedulers[number].slot(rank)];
         let stall = match warp.condition {
             Condition::Waits => warp.stall,
             // It could issue, if its unit accepted it.
@@ -84,20 +82,27 @@ impl Sm {
             Condition::Free | Condition::Drains => Stall::Empty,
         };
         let pc = warp.pc.unwrap_or(warp.last_pc);
-        scheduler.charge = SlotCharge { slots: 0, kernel: warp.kernel, pc, stall, rank, stale: false };
+        let kernel = warp.kernel;
+        self.schedulers.charge_to(number, SlotCharge { kernel, pc, stall, rank, ..SlotCharge::EMPTY });
     }
 
-    /// Charges all issue slots before `now`, in which nothing happened.
-    #[inline(never)]
+    /// A cycle begins: issue slots before it, since the last one in which something happened, have the cause that holds until now.
+    #[inline(always)]
     pub(super) fn charge_until(&mut self, work: &mut Work, now: u64) {
-        let cycles = now - self.tally.accounted;
+        let passed = self.tally.accounted < now;
         self.tally.accounted = now;
-        if self.resident_warps == 0 {
-            self.tally.stalls[Stall::Empty as usize] += cycles * self.schedulers.len() as u64;
-            return;
+        self.schedulers.begin(now);
+        if passed && self.schedulers.stale() != 0 {
+            self.find_causes(work);
         }
-        for scheduler in 0..self.schedulers.len() as u8 {
-            self.charge(work, scheduler, cycles);
+    }
+
+    #[inline(never)]
+    fn find_causes(&mut self, work: &mut Work) {
+        let mut stale = self.schedulers.stale();
+        while stale != 0 {
+            self.find_cause(work, stale.trailing_zeros() as u8);
+            stale &= stale - 1;
         }
     }
 
@@ -130,6 +135,7 @@ impl Sm {
             self.charge_until(work, now);
         }
         for scheduler in 0..self.schedulers.len() as u8 {
+            self.schedulers.forget_cause(scheduler);
             self.find_cause(work, scheduler);
         }
         self.count_until(self.tally.accounted);

@@ -86,7 +86,7 @@ impl Sm {
     fn cycle(&mut self, epoch: &mut Epoch) -> bool {
         let now = epoch.turn.now;
         self.rf.advance(now);
-        if self.tally.accounted < now && self.resident_warps != 0 {
+        if self.resident_warps != 0 {
             self.charge_until(epoch.turn.work, now);
         }
         if epoch.outside <= now {

@@ -28,7 +28,7 @@ impl Sm {
             if self.schedulers.has_ready(scheduler) && self.issue_from(epoch, scheduler) {
                 any = true;
             } else {
-                self.charge(epoch.turn.work, scheduler, 1);
+                self.charge(epoch.turn.work, scheduler);
             }
         }
         any
@@ -41,11 +41,11 @@ impl Sm {
         while let Some(rank) = self.schedulers[scheduler].pick(candidates) {
             let slot = self.schedulers[scheduler].slot(rank);
             // Before it issues, since with that it may end.
-            let before = self.schedulers[scheduler].issued(rank);
+            let before = self.schedulers.issued(scheduler, rank);
             if self.try_issue(epoch, slot) {
                 return true;
             }
-            self.schedulers[scheduler].take_back(before);
+            self.schedulers.take_back(scheduler, before);
             if epoch.turn.work.stopped.is_some() {
                 return false;
             }
@@ -330,7 +330,7 @@ impl Sm {
     pub(super) fn go_to(&mut self, slot: Slot, pc: u32) {
         let warp = &mut self.warps[slot];
         warp.pc = Some(pc);
-        self.schedulers[warp.scheduler].changes(warp.rank);
+        self.schedulers.changes(warp.scheduler, warp.rank);
         if pc == warp.last_pc + 1 {
             self.fetch.update(slot, &self.warps[slot]);
         } else {
@@ -343,7 +343,7 @@ impl Sm {
         let warp = &mut self.warps[slot];
         warp.pc = None;
         warp.buffered -= 1;
-        self.schedulers[warp.scheduler].changes(warp.rank);
+        self.schedulers.changes(warp.scheduler, warp.rank);
         self.fetch.update(slot, &self.warps[slot]);
     }
 

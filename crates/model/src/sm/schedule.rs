@@ -33,22 +33,21 @@ pub struct Scheduler {
     active: u64,
     /// Rank of the warp that issued last.
     last: Option<u8>,
-    /// What issue slots without an instruction are charged to.
-    pub charge: SlotCharge,
+    charge: SlotCharge,
 }
 
 /// What issue slots without an instruction are charged to: the instruction that the first warp of a scheduler waits with, and why.
 #[derive(Clone, Copy)]
 pub struct SlotCharge {
-    /// Slots that have not been noted.
+    /// Slots that have not been noted, and the cycle of the first slot that is not among them.
     pub slots: u64,
+    pub since: u64,
     /// [`NO_KERNEL`] if the scheduler has no warp.
     pub kernel: u32,
     pub pc: u32,
     pub stall: Stall,
-    /// The rank that it depends on, and whether something has changed that it depends on.
+    /// The rank that it depends on.
     pub rank: u8,
-    pub stale: bool,
 }
 
 /// No kernel: a scheduler has no warp.
@@ -56,14 +55,8 @@ pub const NO_KERNEL: u32 = u32::MAX;
 
 impl SlotCharge {
     /// For a scheduler without warps.
-    pub const EMPTY: SlotCharge = SlotCharge {
-        slots: 0,
-        kernel: NO_KERNEL,
-        pc: 0,
-        stall: Stall::Empty,
-        rank: u8::MAX,
-        stale: false,
-    };
+    pub const EMPTY: SlotCharge =
+        SlotCharge { slots: 0, since: 0, kernel: NO_KERNEL, pc: 0, stall: Stall::Empty, rank: u8::MAX };
 }
 
 impl Scheduler {
@@ -79,17 +72,16 @@ impl Scheduler {
             away: 0,
             active: 0,
             last: None,
-            charge: SlotCharge { stale: true, ..SlotCharge::EMPTY },
+            charge: SlotCharge::EMPTY,
         }
     }
 
-    /// Takes over a new warp, younger than all others; it waits until told otherwise. Gives its rank.
-    pub fn add(&mut self, slot: Slot) -> u8 {
+    /// Takes over a new warp, younger than all others, which waits at first. Gives its rank.
+    fn add(&mut self, slot: Slot) -> u8 {
         let rank = self.count % RANKS;
         self.slots[rank] = slot;
         self.pool[rank] = 0;
         self.count += 1;
-        self.charge.stale = true;
         self.fill_active();
         rank as u8
     }
@@ -104,7 +96,6 @@ impl Scheduler {
         self.slots.copy_within(usize::from(rank) + 1..self.count, usize::from(rank));
         self.pool.copy_within(usize::from(rank) + 1..self.count, usize::from(rank));
         self.count -= 1;
-        self.charge.stale = true;
         self.last = match self.last {
             Some(last) if last == rank => None,
             Some(last) if last > rank => Some(last - 1),
@@ -127,7 +118,6 @@ impl Scheduler {
     #[inline(always)]
     fn set_ready(&mut self, rank: u8, pool: CollectorPool) {
         let bit = 1u64 << rank;
-        self.changes(rank);
         if self.ready[pool as usize] & bit != 0 {
             return;
         }
@@ -144,7 +134,6 @@ impl Scheduler {
     #[inline(always)]
     fn set_waiting(&mut self, rank: u8, away: bool) {
         let bit = 1u64 << rank;
-        self.changes(rank);
         self.ready[usize::from(self.pool[usize::from(rank) % RANKS]) % CollectorPool::COUNT] &= !bit;
         self.all_ready &= !bit;
         if away {
@@ -155,10 +144,10 @@ impl Scheduler {
         self.fill_active();
     }
 
-    /// Something about a warp changes. With two levels it may change which warp is the first.
+    /// Whether what slots are charged to depends on a warp. With two levels, any may change which warp is the first.
     #[inline(always)]
-    pub fn changes(&mut self, rank: u8) {
-        self.charge.stale |= rank == self.charge.rank || self.policy == Policy::TwoLevel;
+    fn depends_on(&self, rank: u8) -> bool {
+        rank == self.charge.rank || self.policy == Policy::TwoLevel
     }
 
     /// With two levels, active warps with long stalls are replaced by pending ones that are ready.
@@ -234,19 +223,6 @@ impl Scheduler {
         self.first_of(candidates)
     }
 
-    /// A warp issues: the greedy order stays with it, and round robin goes on from it. Gives what `take_back` wants if it cannot after all.
-    #[inline(always)]
-    pub fn issued(&mut self, rank: u8) -> Option<u8> {
-        self.charge.stale = true;
-        self.last.replace(rank)
-    }
-
-    #[inline(always)]
-    pub fn take_back(&mut self, before: Option<u8>) {
-        self.charge.stale = true;
-        self.last = before;
-    }
-
     /// The first warp in the scheduler's order, whether it can issue or not: it is the one that a cycle without issue is charged to.
     #[inline(always)]
     pub fn first(&self) -> Option<u8> {
@@ -268,6 +244,11 @@ pub struct Schedulers {
     count: usize,
     /// Those with a ready warp, a bit for each.
     ready: u32,
+    /// The present cycle, and those whose issue slot in it is decided, a bit for each.
+    now: u64,
+    decided: u32,
+    /// Those for which the cause of slots without an instruction has to be found again, a bit for each.
+    stale: u32,
 }
 
 impl Schedulers {
@@ -276,7 +257,93 @@ impl Schedulers {
             all: std::array::from_fn(|_| Scheduler::new(sm.scheduler, sm.active_warps)),
             count: sm.schedulers as usize,
             ready: 0,
+            now: 0,
+            decided: 0,
+            stale: u32::MAX >> (u32::BITS - sm.schedulers),
         }
+    }
+
+    /// A cycle begins, with no issue slot decided. To be called before anything changes in it, and stale causes are to be found right after.
+    #[inline(always)]
+    pub fn begin(&mut self, now: u64) {
+        (self.now, self.decided) = (now, 0);
+    }
+
+    /// Those whose causes are stale, a bit for each.
+    #[inline(always)]
+    pub fn stale(&self) -> u32 {
+        self.stale
+    }
+
+    #[inline(always)]
+    pub fn is_stale(&self, number: u8) -> bool {
+        self.stale >> number & 1 != 0
+    }
+
+    /// The cause of slots without an instruction no longer holds, from the first slot on that is not decided.
+    #[inline(always)]
+    pub fn forget_cause(&mut self, number: u8) {
+        if !self.is_stale(number) {
+            let clock = self.now + u64::from(self.decided >> number & 1);
+            let charge = &mut self[number].charge;
+            charge.slots += clock - charge.since;
+            charge.since = clock;
+            self.stale |= 1 << number;
+        }
+    }
+
+    /// What slots of a scheduler have been charged to.
+    #[inline(always)]
+    pub fn charge(&self, number: u8) -> &SlotCharge {
+        &self[number].charge
+    }
+
+    /// Slots of a scheduler are charged to this from now on.
+    #[inline(always)]
+    pub fn charge_to(&mut self, number: u8, charge: SlotCharge) {
+        let since = self[number].charge.since;
+        self[number].charge = SlotCharge { slots: 0, since, ..charge };
+        self.stale &= !(1 << number);
+    }
+
+    /// The issue slot of a scheduler has no instruction.
+    #[inline(always)]
+    pub fn pass(&mut self, number: u8) {
+        self.decided |= 1 << number;
+    }
+
+    /// A warp issues: the greedy order stays with it, and round robin goes on from it. Gives what `take_back` wants if it cannot after all.
+    #[inline(always)]
+    pub fn issued(&mut self, number: u8, rank: u8) -> Option<u8> {
+        self.forget_cause(number);
+        self.decided |= 1 << number;
+        let next = self.now + 1;
+        let scheduler = &mut self[number];
+        scheduler.charge.since = next;
+        scheduler.last.replace(rank)
+    }
+
+    #[inline(always)]
+    pub fn take_back(&mut self, number: u8, before: Option<u8>) {
+        self.decided &= !(1 << number);
+        let now = self.now;
+        let scheduler = &mut self[number];
+        scheduler.charge.since = now;
+        scheduler.last = before;
+    }
+
+    /// Something about a warp changes.
+    #[inline(always)]
+    pub fn changes(&mut self, number: u8, rank: u8) {
+        if self[number].depends_on(rank) {
+            self.forget_cause(number);
+        }
+    }
+
+    /// Gives a scheduler a new warp, younger than all others, which waits at first. Gives its rank.
+    pub fn add(&mut self, number: u8, slot: Slot) -> u8 {
+        self.forget_cause(number);
+        self[number].add(slot)
     }
 
     #[inline(always)]
@@ -304,6 +371,7 @@ impl Schedulers {
     /// A warp can issue, given a collector of the pool.
     #[inline(always)]
     pub fn set_ready(&mut self, number: u8, rank: u8, pool: CollectorPool) {
+        self.changes(number, rank);
         self[number].set_ready(rank, pool);
         self.ready |= 1 << number;
     }
@@ -311,12 +379,14 @@ impl Schedulers {
     /// A warp cannot issue; `away` if it will take long.
     #[inline(always)]
     pub fn set_waiting(&mut self, number: u8, rank: u8, away: bool) {
+        self.changes(number, rank);
         self[number].set_waiting(rank, away);
         self.note_ready(number);
     }
 
     /// A warp is gone; those younger than it move up by one rank.
     pub fn remove(&mut self, number: u8, rank: u8) {
+        self.forget_cause(number);
         self[number].remove(rank);
         self.note_ready(number);
     }
@@ -361,7 +431,7 @@ mod tests {
 
     fn issue(scheduler: &mut Scheduler) -> Option<u8> {
         let rank = scheduler.pick(scheduler.candidates(0))?;
-        scheduler.issued(rank);
+        scheduler.last = Some(rank);
         Some(scheduler.slot(rank).number())
     }
 

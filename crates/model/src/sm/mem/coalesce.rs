@@ -177,7 +177,7 @@ impl Table {
     fn find(&self, number: u32, at: impl Fn(usize) -> u32) -> Result<usize, usize> {
         let mut slot = (number.wrapping_mul(0x9e37_79b1) >> 26) as usize;
         loop {
-            match self.slots[slot] {
+            match self.slots[slot % 64] {
                 0 => return Err(slot),
                 index if at(usize::from(index) - 1) == number => return Ok(usize::from(index) - 1),
                 _ => slot = (slot + 1) % 64,
@@ -186,38 +186,38 @@ impl Table {
     }
 }
 
-#[inline(never)]
+/// Lanes anywhere. They are compared with the lines found so far; most are in the line of the lane before them.
+#[inline(always)]
 fn scattered(base: u64, offsets: &Offsets, mask: u32, bytes: u32, lines: &mut Vec<Line>) {
     let span = span(bytes);
     let mut table = Table::new();
     // Line numbers fit 32 bits: offsets do, and the base's part of a line adds less than a line.
-    let mut numbers = [0u32; 32];
+    let (mut numbers, mut words) = ([0u32; 32], [0u32; 32]);
     let (start, skew) = (base & !(LINE_BYTES - 1), base % LINE_BYTES);
-    let before = lines.len();
-    let (mut latest, mut latest_index) = (u32::MAX, before);
+    let (mut latest, mut index, mut known) = (u32::MAX, 0, 0);
     let mut rest = mask;
     while rest != 0 {
         let lane = rest.trailing_zeros() as usize;
         rest &= rest - 1;
-        let at = u64::from(offsets[lane]) + skew;
+        let at = u64::from(offsets[lane % 32]) + skew;
         let number = (at >> LINE_SHIFT) as u32;
         if number != latest {
             latest = number;
-            latest_index = match table.find(number, |index| numbers[index]) {
-                Ok(index) => before + index,
-                Err(slot) => {
-                    let index = lines.len() - before;
-                    numbers[index] = number;
-                    table.slots[slot] = index as u8 + 1;
-                    let address = start + (u64::from(number) << LINE_SHIFT);
-                    lines.push(Line { address, words: 0, rounds: 1 });
-                    before + index
-                }
-            };
+            index = table.find(number, |index| numbers[index % 32]).unwrap_or_else(|slot| {
+                numbers[known % 32] = number;
+                known += 1;
+                table.slots[slot % 64] = known as u8;
+                known - 1
+            });
         }
-        let line = &mut lines[latest_index];
-        line.words |= (span << (at / 4 % u64::from(WORDS))) as u32;
+        words[index % 32] |= (span << (at / 4 % u64::from(WORDS))) as u32;
     }
+    let found = numbers.iter().zip(&words).take(known);
+    lines.extend(found.map(|(&number, &words)| Line {
+        address: start + (u64::from(number) << LINE_SHIFT),
+        words,
+        rounds: 1,
+    }));
 }
 
 /// Coalesces the lanes of a global atomic, and counts how many lanes access the same word.

@@ -45,6 +45,9 @@ const HELD: usize = 4;
 /// No line has this number.
 const NO_LINE: u64 = u64::MAX;
 
+/// Lines of the latest operands that are remembered: instructions take turns with few of them.
+const LATEST: usize = 8;
+
 pub struct ConstantCache {
     pub counters: ConstantCounters,
     cycles: u64,
@@ -64,8 +67,8 @@ pub struct ConstantCache {
     /// By warp slot: lines it waited for last. It may read them although they have been evicted meanwhile; without that, warps could
     /// take each other's operands away for ever.
     held: Vec<[u64; HELD]>,
-    /// Where the latest operand was.
-    latest: LineId,
+    /// Where the latest operands were, by the lowest bits of their lines.
+    latest: [LineId; LATEST],
     pub requests: Requests,
 }
 
@@ -87,7 +90,7 @@ impl ConstantCache {
             late: 0,
             woken: 0,
             held: vec![[NO_LINE; HELD]; crate::sm::Slot::COUNT],
-            latest: LineId(0),
+            latest: [LineId(0); LATEST],
             // A register each is all that can be asked for.
             requests: Requests::new(config, sm, Client::Constant, spec.mshrs),
         }
@@ -121,21 +124,23 @@ impl ConstantCache {
         RowAccess { frame, line: address >> self.shift, words: words << place }
     }
 
-    /// Reads an operand that is in the line of the latest one, for a warp that has not waited for it. False if that is not so; then nothing
+    /// Reads an operand that is in the line of one of the latest ones, for a warp that has not waited for it. False if that is not so; then nothing
     /// has changed.
     #[inline(always)]
     pub fn operand_again(&mut self, now: u64, address: u64, warp: u8, lanes: u8) -> bool {
         let is_late = self.late >> (warp & 63) & 1 != 0;
+        let number = address >> self.shift;
+        let latest = self.latest[number as usize % LATEST];
         if self.data.has_sites()
             || is_late
-            || !self.tags.has_at(self.latest, address >> self.shift)
-            || self.tags.state(self.latest) == State::Reserved
+            || !self.tags.has_at(latest, number)
+            || self.tags.state(latest) == State::Reserved
         {
             return false;
         }
-        self.tags.touch(self.latest);
+        self.tags.touch(latest);
         self.data.note_use(now);
-        self.data.note_frame(now, self.latest);
+        self.data.note_frame(now, latest);
         self.counters.array_reads += 1;
         self.counters.lanes += u64::from(lanes);
         self.counters.operands += 1;
@@ -161,7 +166,7 @@ impl ConstantCache {
         let number = address >> self.shift;
         match self.tags.find(number) {
             Some(place) if self.tags.state(place) != State::Reserved => {
-                self.latest = place;
+                self.latest[number as usize % LATEST] = place;
                 self.tags.touch(place);
                 let ready = self.use_data(now, Use::Read, lanes, self.row(place, address, 1));
                 self.counters.operands += 1;

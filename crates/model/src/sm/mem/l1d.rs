@@ -184,10 +184,11 @@ impl L1d {
         if self.data.has_sites() {
             self.lose(now);
         }
-        // What happens most often is done in place.
-        if op == Op::Load
-            && let number = line.address / LINE_BYTES
-            && let Some(place) = self.tags.find(number)
+        if op != Op::Load {
+            return self.access_without_load(now, op, line, requester);
+        }
+        let number = line.address / LINE_BYTES;
+        if let Some(place) = self.tags.find(number)
             && self.tags.state(place) != State::Reserved
         {
             self.tags.touch(place);
@@ -198,11 +199,14 @@ impl L1d {
             self.counters.read_hits += 1;
             return Ok(Answer::At(ready + self.cycles));
         }
-        self.access_without_hit(now, op, line, requester)
+        match self.load(now, line, requester) {
+            None => Ok(Answer::Later),
+            Some(cause) => Err(cause),
+        }
     }
 
     #[inline(never)]
-    fn access_without_hit(
+    fn access_without_load(
         &mut self,
         now: u64,
         op: Op,
@@ -210,7 +214,7 @@ impl L1d {
         requester: Requester,
     ) -> Result<Answer, Cause> {
         match op {
-            Op::Load => self.load(now, line, requester),
+            Op::Load => self.load(now, line, requester).map_or(Ok(Answer::Later), Err),
             Op::LocalStore => self.store_local(now, line, requester),
             Op::Bypass => {
                 let line = Line { words: segments(line.words), ..*line };
@@ -278,21 +282,33 @@ impl L1d {
         }
     }
 
-    /// A load of a line that is not there.
-    fn load(&mut self, now: u64, line: &Line, requester: Requester) -> Result<Answer, Cause> {
+    /// A load of a line that is not there. Gives what is in its way, if anything is.
+    #[inline(never)]
+    fn load(&mut self, now: u64, line: &Line, requester: Requester) -> Option<Cause> {
         let waiter = Waiter { flight: Some(requester.flight) };
         let number = line.address / LINE_BYTES;
         if let Some(register) = self.mshr.find(number) {
-            self.join(register, waiter)?;
+            if let Err(cause) = self.join(register, waiter) {
+                return Some(cause);
+            }
             self.data.merged(now, requester.lanes, line.words, self.places[register.0 as usize].0);
             self.counters.merges += 1;
         } else {
-            self.fetch(now, line.address, requester.lanes, waiter)?;
+            if let Err(cause) = self.fetch(now, line.address, requester.lanes, waiter) {
+                return Some(cause);
+            }
             self.counters.misses += 1;
         }
         self.counters.reads += 1;
         self.counters.load_lanes += u64::from(requester.lanes);
-        Ok(Answer::Later)
+        None
+    }
+
+    /// Whether it is certain, without looking the line up again, that a transaction still finds no miss status register.
+    #[inline(always)]
+    pub fn is_still_full(&self) -> bool {
+        // A line that was not being fetched is not fetched by others, since transactions are made in order.
+        self.mshr.is_full() && self.filters.is_empty() && !self.data.has_sites()
     }
 
     fn store_local(&mut self, now: u64, line: &Line, requester: Requester) -> Result<Answer, Cause> {
@@ -334,6 +350,7 @@ impl L1d {
     }
 
     /// Waits for a line that is being fetched.
+    #[inline(always)]
     fn join(&mut self, register: MshrId, waiter: Waiter) -> Result<(), Cause> {
         if !self.mshr.has_room(register) {
             return Err(Cause::Merges);
@@ -346,6 +363,7 @@ impl L1d {
     }
 
     /// Asks for a line that is not there.
+    #[inline(always)]
     fn fetch(&mut self, now: u64, address: u64, lanes: u8, waiter: Waiter) -> Result<MshrId, Cause> {
         if self.mshr.is_full() {
             return Err(Cause::Mshrs);
@@ -364,7 +382,9 @@ impl L1d {
         let note = Note::Fill(register.0);
         let words = u32::MAX;
         self.requests.push(now, Request { kind: PacketKind::Read, address, words, lanes, rounds: 1, note });
-        self.catch_up(now);
+        if !self.backlog.is_empty() {
+            self.catch_up(now);
+        }
         Ok(register)
     }
 
@@ -422,7 +442,8 @@ impl L1d {
         }
         let (place, changed) = self.places[register as usize];
         let number = self.mshr.line(MshrId(register));
-        let ready = match place.or_else(|| self.take_place(now, number)) {
+        let place = if place.is_some() { place } else { self.take_place(now, number) };
+        let ready = match place {
             Some(place) => {
                 self.tags.set_state(place, if changed { State::Dirty } else { State::Clean });
                 self.use_data(now, Use::Fill, 32, whole(place, number))
@@ -446,6 +467,9 @@ impl L1d {
                 land(flight, ready);
             }
         });
+        if self.filters.is_empty() {
+            return;
+        }
         for hung in &mut self.filters {
             (0..loads).for_each(|_| hung.site.fill(now, number));
         }
@@ -490,6 +514,7 @@ impl L1d {
     }
 
     /// Moves the backlog to the miss queue as far as there is room.
+    #[inline(never)]
     fn catch_up(&mut self, now: u64) {
         while self.requests.room() != 0
             && let Some(number) = self.backlog.pop_front()

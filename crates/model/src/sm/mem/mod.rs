@@ -113,8 +113,17 @@ struct Slot {
     blocked: Option<Cause>,
 }
 
+impl Slot {
+    #[inline(always)]
+    fn new(entry: u32, unit: Unit, now: u64) -> Slot {
+        Slot { entry, unit, part: 0, line: 0, until: now, blocked: None }
+    }
+}
+
 /// The most warps that can be resident.
 const WARPS: usize = 64;
+/// The most slots (`sm.units.ldst`).
+const SLOTS: usize = 4;
 
 pub struct MemoryUnit {
     counters: LsuCounters,
@@ -126,8 +135,12 @@ pub struct MemoryUnit {
     free: Vec<u32>,
     /// Instructions that have not started.
     queue: VecDeque<u32>,
-    /// The oldest first.
-    slots: Vec<Slot>,
+    /// The oldest first; how many of them work or are still occupied, and whether one of these is blocked.
+    slots: [Slot; SLOTS],
+    working: usize,
+    is_blocked: bool,
+    /// First cycle in which a slot is free, `u64::MAX` if that depends on others.
+    slot_free: u64,
     flights: Flights,
     /// By warp slot: lines of stores and reductions that L2 has not acknowledged.
     pending_writes: [u32; WARPS],
@@ -150,6 +163,7 @@ pub struct MemoryUnit {
 impl MemoryUnit {
     pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> MemoryUnit {
         let (capacity, width) = (config.rf.collectors_mem as usize, config.units.ldst as usize);
+        debug_assert!(width <= SLOTS);
         MemoryUnit {
             counters: LsuCounters::default(),
             caches_global: config.l1d.global,
@@ -158,7 +172,10 @@ impl MemoryUnit {
             entries: Vec::with_capacity(capacity + width),
             free: Vec::with_capacity(capacity + width),
             queue: VecDeque::with_capacity(capacity),
-            slots: Vec::with_capacity(width),
+            slots: [Slot::new(NONE, Unit::L1d, 0); SLOTS],
+            working: 0,
+            is_blocked: false,
+            slot_free: 0,
             flights: Flights::default(),
             pending_writes: [0; WARPS],
             unacknowledged: 0,
@@ -272,7 +289,7 @@ impl MemoryUnit {
         let transactions = entry.transactions;
         self.queue.push_back(index);
         if self.queue.len() == 1 {
-            self.wake = self.next_work();
+            self.wake = self.wake.min(self.next_start());
         }
         transactions
     }
@@ -304,35 +321,96 @@ impl MemoryUnit {
         }
         (self.accounted, self.port_accounted) = (now + 1, now + 1);
 
-        let mut taken = 0;
-        let mut index = 0;
+        if self.width == 1 { self.work_alone(now, done) } else { self.work_together(now, done) }
+    }
+
+    /// One cycle of the only slot.
+    #[inline(always)]
+    fn work_alone(&mut self, now: u64, done: &mut Vec<Done>) {
+        let mut slot = self.slots[0];
+        if slot.entry == NONE && slot.until <= now {
+            self.working = 0;
+            self.slot_free = 0;
+            self.wake = self.next_start();
+            if self.wake > now {
+                return;
+            }
+            let Some(entry) = self.queue.pop_front() else { return };
+            self.counters.instructions += 1;
+            self.working = 1;
+            slot = Slot::new(entry, Unit::L1d, now);
+        }
+        if slot.until <= now {
+            self.work(&mut slot, now, &mut 0, done);
+            self.slots[0] = slot;
+        }
+        self.is_blocked = slot.blocked.is_some();
+        // While it works on an instruction, none starts.
+        if slot.entry == NONE {
+            self.slot_free = slot.until;
+            self.wake = self.next_start();
+        } else {
+            self.slot_free = u64::MAX;
+            self.wake = self.slot_wake(&slot);
+        }
+    }
+
+    /// When a slot goes on by itself.
+    #[inline(always)]
+    fn slot_wake(&self, slot: &Slot) -> u64 {
+        match slot.blocked {
+            None | Some(Cause::Unit) => slot.until,
+            Some(Cause::Fragments) => self.texture.room_at(),
+            Some(_) => u64::MAX,
+        }
+    }
+
+    /// One cycle of several slots.
+    #[cold]
+    #[inline(never)]
+    fn work_together(&mut self, now: u64, done: &mut Vec<Done>) {
+        let (mut taken, mut index) = (0, 0);
+        // When slots go on by themselves, and when one of them is free.
+        let (mut next, mut free, mut is_blocked) = (u64::MAX, u64::MAX, false);
         loop {
-            if let Some(slot) = self.slots.get(index) {
-                if slot.until > now {
-                    taken |= 1 << slot.unit as u32;
-                    index += 1;
-                    continue;
-                }
-                if slot.entry == NONE {
-                    self.slots.remove(index);
-                    continue;
-                }
-            } else if self.slots.len() < self.width
+            let mut slot = if index < self.working {
+                self.slots[index % SLOTS]
+            } else if index < self.width
                 && let Some(&entry) = self.queue.front()
                 && self.entries[entry as usize].job.ready <= now
                 && !self.is_taken(entry, taken)
             {
                 self.queue.pop_front();
                 self.counters.instructions += 1;
+                self.working += 1;
                 let unit = self.entries[entry as usize].parts.first().map_or(Unit::L1d, Part::unit);
-                self.slots.push(Slot { entry, unit, part: 0, line: 0, until: now, blocked: None });
+                Slot::new(entry, unit, now)
             } else {
                 break;
+            };
+            if slot.until > now {
+                taken |= 1 << slot.unit as u32;
+            } else if slot.entry == NONE {
+                self.working -= 1;
+                for later in index..self.working {
+                    self.slots[later % SLOTS] = self.slots[(later + 1) % SLOTS];
+                }
+                continue;
+            } else {
+                self.work(&mut slot, now, &mut taken, done);
+                self.slots[index % SLOTS] = slot;
             }
-            self.work(index, now, &mut taken, done);
+            if slot.entry == NONE {
+                free = free.min(slot.until);
+            } else {
+                next = next.min(self.slot_wake(&slot));
+                is_blocked |= slot.blocked.is_some();
+            }
             index += 1;
         }
-        self.wake = self.next_work();
+        self.is_blocked = is_blocked;
+        self.slot_free = if self.working < self.width { 0 } else { free };
+        self.wake = next.min(self.next_start());
     }
 
     /// Whether an instruction would start with a cache that an older one works with.
@@ -344,8 +422,13 @@ impl MemoryUnit {
 
     /// Makes the next transaction of a slot.
     #[inline(always)]
-    fn work(&mut self, index: usize, now: u64, taken: &mut u32, done: &mut Vec<Done>) {
-        let slot = &mut self.slots[index];
+    fn work(&mut self, slot: &mut Slot, now: u64, taken: &mut u32, done: &mut Vec<Done>) {
+        if slot.blocked == Some(Cause::Mshrs) && *taken == 0 && self.l1d.is_still_full() {
+            slot.until = now + 1;
+            *taken |= 1 << slot.unit as u32;
+            self.note_blocked(Cause::Mshrs, 1);
+            return;
+        }
         let entry = &self.entries[slot.entry as usize];
         let requester = Requester { flight: entry.flight, warp: entry.job.warp, lanes: entry.job.lanes };
         let (counters, flights) = (&mut self.counters, &mut self.flights);
@@ -413,8 +496,8 @@ impl MemoryUnit {
     /// Offers each cache's next request to the network.
     #[inline(always)]
     fn send(&mut self, now: u64, outbox: &mut Outbox) {
-        let constant = self.constant.send(now, outbox);
-        let texture = self.texture.send(now, outbox);
+        let constant = self.constant.requests.is_empty() || self.constant.send(now, outbox);
+        let texture = self.texture.requests.is_empty() || self.texture.send(now, outbox);
         let l1d = self.l1d.send(now, outbox);
         if !(constant && texture && l1d) {
             self.constant.counters.network += u64::from(!constant);
@@ -469,15 +552,17 @@ impl MemoryUnit {
                     }
                 });
             }
-            (Note::Flight(flight), _) => land(flight, now),
+            // Nothing that a slot may wait for changes with these.
+            (Note::Flight(flight), _) => return land(flight, now),
             (Note::Write(warp), _) => {
                 let pending = &mut self.pending_writes[usize::from(warp) % WARPS];
                 *pending = pending.saturating_sub(1);
                 self.unacknowledged = self.unacknowledged.saturating_sub(1);
+                return;
             }
-            (Note::WriteBack, _) => self.l1d.written_back(),
+            (Note::WriteBack, _) => return self.l1d.written_back(),
         }
-        if self.slots.iter().any(|slot| slot.blocked.is_some()) {
+        if self.is_blocked {
             self.wake = now;
         }
     }
@@ -509,25 +594,14 @@ impl MemoryUnit {
         l1d.min(self.constant.requests.next(now, outbox)).min(self.texture.requests.next(now, outbox))
     }
 
-    /// First cycle in which a slot or the queue may go on, unless an answer or room in a miss queue lets them. May lie in the past.
-    #[inline]
-    fn next_work(&self) -> u64 {
-        let mut next = u64::MAX;
-        let mut free = if self.slots.len() < self.width { 0 } else { u64::MAX };
-        for slot in &self.slots {
-            if slot.entry == NONE {
-                free = free.min(slot.until);
-                continue;
-            }
-            next = next.min(match slot.blocked {
-                None | Some(Cause::Unit) => slot.until,
-                Some(Cause::Fragments) => self.texture.room_at(),
-                Some(_) => u64::MAX,
-            });
-        }
+    /// First cycle in which the next instruction may start, unless an answer or room in a miss queue lets it. May lie in the past.
+    #[inline(always)]
+    fn next_start(&self) -> u64 {
         match self.queue.front() {
-            Some(&head) if free != u64::MAX => next.min(self.entries[head as usize].job.ready.max(free)),
-            _ => next,
+            Some(&head) if self.slot_free != u64::MAX => {
+                self.entries[head as usize].job.ready.max(self.slot_free)
+            }
+            _ => u64::MAX,
         }
     }
 
@@ -544,9 +618,11 @@ impl MemoryUnit {
         }
         let cycles = now - self.accounted;
         self.accounted = now;
-        for index in 0..self.slots.len() {
-            if let Some(cause) = self.slots[index].blocked {
-                self.note_blocked(cause, cycles);
+        if self.is_blocked {
+            for index in 0..self.working {
+                if let Some(cause) = self.slots[index % SLOTS].blocked {
+                    self.note_blocked(cause, cycles);
+                }
             }
         }
         // A request that was not sent since was not taken.
@@ -565,7 +641,7 @@ impl MemoryUnit {
     /// warp is woken when it is worth asking again.
     #[inline(always)]
     pub fn constant(&mut self, now: u64, address: u64, warp: u8, lanes: u8) -> Option<u64> {
-        // Most operands are of the same line as the one before.
+        // Most operands are of a line that was read not long ago.
         if self.constant.operand_again(now, address, warp, lanes) {
             return Some(now);
         }
@@ -696,7 +772,7 @@ impl MemoryUnit {
         say(self.unacknowledged as usize, "lines of stores that L2 has not acknowledged");
         say(self.l1d.requests.len(), "requests of the L1 data cache that the network has not taken");
         say(self.texture.waiting(), "texture accesses that wait for lines");
-        for slot in self.slots.iter().filter(|slot| slot.entry != NONE) {
+        for slot in self.slots.iter().take(self.working).filter(|slot| slot.entry != NONE) {
             let warp = self.entries[slot.entry as usize].job.warp;
             if let Some(cause) = slot.blocked {
                 waits.push(format!("an instruction of warp {warp} in the load/store unit: {}", cause.text()));

@@ -26,6 +26,7 @@ pub enum Note {
 const BITS: u32 = 30;
 
 impl Note {
+    #[inline(always)]
     fn pack(self) -> u32 {
         match self {
             Note::Fill(register) => register,
@@ -35,6 +36,7 @@ impl Note {
         }
     }
 
+    #[inline(always)]
     pub fn of(packet: &Packet) -> Note {
         let value = packet.tag & ((1 << BITS) - 1);
         match packet.tag >> BITS {
@@ -97,16 +99,19 @@ impl Requests {
     }
 
     /// The caller made sure that there is room.
+    #[inline(always)]
     pub fn push(&mut self, now: u64, request: Request) {
         let packet = self.packet(now, &request);
         self.push_packet(packet);
     }
 
+    #[inline(always)]
     pub fn push_packet(&mut self, packet: Packet) {
         self.queue.push_back(packet);
     }
 
     /// A request as it travels.
+    #[inline(always)]
     pub fn packet(&self, now: u64, request: &Request) -> Packet {
         let address = request.address & !(LINE_BYTES - 1);
         Packet {

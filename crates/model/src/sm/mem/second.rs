@@ -32,6 +32,8 @@ pub struct SecondLevel {
     pub counters: SecondCounters,
     /// None if there is no such cache.
     tags: Option<Tags>,
+    /// A line of constants may be there.
+    has_constants: bool,
     cycles: u64,
     interval: u64,
     /// Answers on their way to the first level, in order.
@@ -48,6 +50,7 @@ impl SecondLevel {
         SecondLevel {
             counters: SecondCounters::default(),
             tags: (sets != 0).then(|| Tags::new(sets, spec.ways)),
+            has_constants: false,
             cycles: u64::from(spec.cycles),
             interval: u64::from(spec.interval),
             coming: VecDeque::with_capacity((config.icache.mshrs + config.constant.mshrs) as usize),
@@ -80,13 +83,16 @@ impl SecondLevel {
             && let Some((place, _)) = tags.reserve(line)
         {
             tags.set_state(place, State::Clean);
+            self.has_constants |= is_constant(packet.address);
             self.counters.fills += 1;
         }
     }
 
     /// A kernel starts: constants of the former one are stale.
     pub fn new_kernel(&mut self) {
-        if let Some(tags) = &mut self.tags {
+        if let Some(tags) = &mut self.tags
+            && std::mem::take(&mut self.has_constants)
+        {
             tags.forget(|line| is_constant(line * u64::from(LINE_BYTES)));
         }
     }

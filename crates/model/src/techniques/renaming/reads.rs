@@ -4,7 +4,7 @@
 //! At most two operands come with one access: a collector has two unpackers, a bank two addresses. The two words of a 64-bit operand are one source,
 //! and do not coalesce with each other.
 
-use warpwatt_codecs::packing::{Mapping, WHOLE};
+use warpwatt_codecs::packing::{Mapping, WHOLE, slices};
 
 use super::engine::{Coalescing, Engine};
 use crate::register_file::{NONE, ReadPlan};
@@ -47,7 +47,7 @@ impl Engine {
     /// Arrays that an access to some slices activates.
     #[inline]
     pub(super) fn arrays(&self, mask: u8) -> u32 {
-        if self.selective { mask.count_ones() * self.arrays_of_slice } else { 4 * self.arrays_of_slice }
+        if self.selective { slices(mask) * self.arrays_of_slice } else { 4 * self.arrays_of_slice }
     }
 
     #[inline(always)]

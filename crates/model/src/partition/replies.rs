@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The answers of an L2 slice on their way to the network, in order of readiness; those of the atomic unit apart, as they take their own time.
+//!
+//! When an answer leaves depends on answers before it and on the network's port alone. So answers are sent for many clocks at a time: at the end
+//! of an epoch, and when it matters how many are left.
+
+use std::collections::VecDeque;
+
+use warpwatt_config::Config;
+
+use super::counters::L2Counters;
+use super::time::SliceClock;
+use crate::net::{Outbox, Packet};
+
+/// An answer, ready in an L2 clock.
+#[derive(Clone, Copy, Debug)]
+struct Reply {
+    ready: u64,
+    packet: Packet,
+}
+
+#[derive(Clone, Debug)]
+pub struct Replies {
+    clock: SliceClock,
+    plain: VecDeque<Reply>,
+    atomic: VecDeque<Reply>,
+    capacity: usize,
+    /// What leaves before this L2 clock has left, and answers that waited before it are counted.
+    sent_until: u64,
+}
+
+/// Adds an answer to a queue.
+#[inline(always)]
+fn push(queue: &mut VecDeque<Reply>, ready: u64, request: &Packet) {
+    queue.push_back(Reply { ready, packet: request.answer() });
+}
+
+/// The clock in which an answer can leave that is ready in a clock by itself.
+#[cold]
+fn behind(queue: &VecDeque<Reply>, ready: u64) -> u64 {
+    queue.back().map_or(ready, |last| ready.max(last.ready))
+}
+
+impl Replies {
+    /// The queue holds what the pipeline holds, an answer for each of `l2.cycles` clocks, and `l2.queue` more that the network did not take.
+    pub fn new(config: &Config) -> Replies {
+        let l2 = &config.l2;
+        let capacity = (l2.cycles + l2.queue) as usize;
+        let queue = || VecDeque::with_capacity(capacity + l2.merges as usize);
+        Replies { clock: SliceClock::new(config), plain: queue(), atomic: queue(), capacity, sent_until: 0 }
+    }
+
+    /// Adds an answer. `in_order`: it is not ready before one that a technique had wait.
+    #[inline(always)]
+    pub fn push(&mut self, ready: u64, request: &Packet, in_order: bool) {
+        let ready = if in_order { behind(&self.plain, ready) } else { ready };
+        push(&mut self.plain, ready, request);
+    }
+
+    /// Adds an answer of the atomic unit.
+    #[inline(always)]
+    pub fn push_atomic(&mut self, ready: u64, request: &Packet, in_order: bool) {
+        let ready = if in_order { behind(&self.atomic, ready) } else { ready };
+        push(&mut self.atomic, ready, request);
+    }
+
+    /// Those that have not been sent.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.plain.len() + self.atomic.len()
+    }
+
+    /// Whether more answers find room in a clock, after those that leave in it. Answers are sent as far as that decides it.
+    #[inline(always)]
+    pub fn has_room(
+        &mut self,
+        answers: usize,
+        clock: u64,
+        outbox: &mut Outbox,
+        counters: &mut L2Counters,
+    ) -> bool {
+        self.len() + answers <= self.capacity || self.finds_room(answers, clock, outbox, counters)
+    }
+
+    #[inline(never)]
+    fn finds_room(
+        &mut self,
+        answers: usize,
+        clock: u64,
+        outbox: &mut Outbox,
+        counters: &mut L2Counters,
+    ) -> bool {
+        self.send(clock + 1, outbox, counters);
+        let len = self.len();
+        len == 0 || len + answers <= self.capacity
+    }
+
+    /// The answer that leaves next.
+    #[inline(always)]
+    fn head(&self) -> Option<&Reply> {
+        match (self.plain.front(), self.atomic.front()) {
+            (Some(plain), Some(atomic)) => Some(if atomic.ready < plain.ready { atomic } else { plain }),
+            (plain, atomic) => plain.or(atomic),
+        }
+    }
+
+    /// Sends all answers that leave before a clock, and counts how long they wait for the network until then.
+    #[inline(always)]
+    pub fn send(&mut self, until: u64, outbox: &mut Outbox, counters: &mut L2Counters) {
+        let mut clock = self.sent_until;
+        if until <= clock {
+            return;
+        }
+        self.sent_until = until;
+        loop {
+            let ready = |queue: &VecDeque<Reply>| queue.front().map_or(u64::MAX, |reply| reply.ready);
+            let queue = match self.atomic.is_empty() || ready(&self.plain) <= ready(&self.atomic) {
+                true => &mut self.plain,
+                false => &mut self.atomic,
+            };
+            let Some(Reply { ready, packet }) = queue.front() else { return };
+            clock = clock.max(*ready);
+            // Mostly an answer waits for the port alone.
+            let port = self.clock.first(outbox.port_from()).min(until);
+            if port > clock {
+                counters.reply_waits += port - clock;
+                outbox.stalled(self.clock.cycle(clock), self.clock.cycle(port));
+                clock = port;
+            }
+            if clock >= until {
+                return;
+            }
+            let (now, to) = (self.clock.cycle(clock), usize::from(packet.sm));
+            if outbox.try_send(now, to, packet) {
+                counters.replies += 1;
+                counters.latencies.note(now - packet.arrive);
+                queue.pop_front();
+                continue;
+            }
+            let leaves = self.clock.first(outbox.when(self.clock.cycle(clock + 1), to, packet));
+            let tried = leaves.clamp(clock + 1, until);
+            counters.reply_waits += tried - clock;
+            outbox.stalled(now, self.clock.cycle(tried));
+            clock = tried;
+        }
+    }
+
+    /// After all that leave in a clock were sent: the next clock in which one leaves; `u64::MAX` if that is not known.
+    #[inline(never)]
+    pub fn next_leaving(&self, clock: u64, outbox: &Outbox) -> u64 {
+        match self.head() {
+            Some(reply) if reply.ready > clock => reply.ready,
+            Some(Reply { packet, .. }) => {
+                let soon = self.clock.cycle(clock + 1);
+                self.clock.first(outbox.when(soon, usize::from(packet.sm), packet)).max(clock + 1)
+            }
+            None => u64::MAX,
+        }
+    }
+
+    /// When all answers have been sent that leave before a clock: whether one was ready and has to wait, and when the next one is.
+    pub fn waits(&self) -> bool {
+        self.next_ready() < self.sent_until
+    }
+
+    pub fn next_ready(&self) -> u64 {
+        self.head().map_or(u64::MAX, |reply| reply.ready)
+    }
+
+    /// What is waiting, in words.
+    pub fn waiting(&self, name: &str, out: &mut Vec<String>) {
+        if let Some(reply) = self.head() {
+            out.push(format!(
+                "{name}: {} answers wait for the network, the first for SM {}",
+                self.len(),
+                reply.packet.sm
+            ));
+        }
+    }
+}

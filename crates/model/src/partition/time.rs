@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The clock of an L2 slice seen from core cycles. Clock `k` belongs to the first cycle at whose start `k` clocks have passed.
+
+use warpwatt_base::clock::Clock;
+use warpwatt_config::Config;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SliceClock {
+    clock: Clock,
+    /// A clock is a cycle, as on most GPUs: then there is nothing to convert.
+    is_core: bool,
+}
+
+impl SliceClock {
+    pub fn new(config: &Config) -> SliceClock {
+        let clock = Clock::new(config.clock.l2_mhz, config.clock.core_mhz);
+        SliceClock { clock, is_core: clock == Clock::new(1, 1) }
+    }
+
+    /// The cycle of a clock.
+    #[inline(always)]
+    pub fn cycle(self, clock: u64) -> u64 {
+        if self.is_core { clock } else { self.clock.core(clock) }
+    }
+
+    /// The first clock that a cycle or a later one has; `u64::MAX` if the cycle is that.
+    #[inline(always)]
+    pub fn first(self, cycle: u64) -> u64 {
+        if self.is_core || cycle == 0 || cycle == u64::MAX { cycle } else { self.clock.at(cycle - 1) + 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_the_first_of_its_cycle_or_follows_another_one() {
+        let mut config = Config::default();
+        for mhz in [700, 350, 1400, 924] {
+            config.clock.l2_mhz = mhz;
+            let time = SliceClock::new(&config);
+            for clock in 0..2000 {
+                let cycle = time.cycle(clock);
+                let first = time.first(cycle);
+                assert!(first <= clock && time.cycle(first) == cycle, "{mhz} MHz, clock {clock}");
+                assert!(first == 0 || time.cycle(first - 1) < cycle, "{mhz} MHz, clock {clock}");
+            }
+            assert_eq!(time.first(u64::MAX), u64::MAX);
+        }
+    }
+}

@@ -25,7 +25,7 @@ use warpwatt_memory::DeviceMemory;
 use crate::cta::Cta;
 use crate::fault::Fault;
 use crate::image::UopKind;
-use crate::machine::{Machine, State, compute};
+use crate::machine::{Machine, State, Tally, compute};
 use crate::options::{Quiet, Services};
 use crate::stats::PcCount;
 
@@ -81,6 +81,16 @@ unsafe impl Send for Stepper {}
 impl Stepper {
     pub fn new(prepared: &Prepared) -> Stepper {
         Stepper { state: State::new(&prepared.grid), image: prepared.identity(), generation: 0 }
+    }
+
+    /// Ready for another launch of the same image, as if it were new.
+    pub fn restart(&mut self) {
+        for count in self.state.counts.iter_mut().filter(|count| count.issues != 0) {
+            *count = PcCount::default();
+        }
+        self.forget_windows();
+        self.state.tally = Tally::default();
+        self.generation = 0;
     }
 
     /// Executes the next instruction of a warp. The resident block, the stepper and the log must belong together: all of the

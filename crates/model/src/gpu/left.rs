@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a run leaves to later ones that launch the same kernels: decoded programs, and the state of SMs that got no block.
+//! What a run leaves to later ones that launch the same kernels: decoded programs, and the tables that SMs keep for a kernel.
 //!
 //! Programs with many launches run few different kernels, often on few SMs.
 
@@ -54,12 +54,11 @@ impl Left {
         states.collect()
     }
 
-    /// Takes what a kernel that has ended leaves: `states` of SMs that got no block of it, without residents.
-    pub fn leave(&mut self, kernel: Kernel, states: impl Iterator<Item = Option<KernelState>>) {
+    /// Takes what a kernel that has ended leaves: `states` of all SMs, cleared and without residents.
+    pub fn leave(&mut self, kernel: Kernel, states: impl Iterator<Item = KernelState>) {
         let image = std::ptr::from_ref(kernel.prepared.image()).addr();
         let uops = &kernel.prepared.image().program().uops;
-        let states = states.map(|state| {
-            let mut state = state?;
+        let states = states.map(|mut state| {
             state.unused.clear();
             Some(state)
         });

@@ -55,6 +55,17 @@ impl KernelState {
     }
 }
 
+impl KernelState {
+    /// Nothing is counted any more; residents stay.
+    pub fn clear(&mut self) {
+        self.stepper.restart();
+        let counted = |stalls: &&mut Stalls| **stalls != [0; Stall::COUNT];
+        self.stalls.iter_mut().filter(counted).for_each(|stalls| *stalls = [0; Stall::COUNT]);
+        self.lines.fill(0);
+        self.barriers = 0;
+    }
+}
+
 /// A block to be started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Start {

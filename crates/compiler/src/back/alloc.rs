@@ -240,6 +240,18 @@ impl<T> Track<T> {
     }
 }
 
+/// Whether no bit of a range, which is not empty, is set.
+fn is_clear(words: &[usize], range: Range<usize>) -> bool {
+    let bits = usize::BITS as usize;
+    let (first, last) = (range.start / bits, (range.end - 1) / bits);
+    let from = usize::MAX << (range.start % bits);
+    let to = usize::MAX >> (bits - 1 - (range.end - 1) % bits);
+    if first == last {
+        return words[first] & from & to == 0;
+    }
+    words[first] & from == 0 && words[last] & to == 0 && words[first + 1..last].iter().all(|word| *word == 0)
+}
+
 struct Solver<'a> {
     f: &'a MFunc,
     live: &'a Liveness,
@@ -359,7 +371,7 @@ impl<'a> Solver<'a> {
 
     fn is_free(&self, v: Value, base: u32) -> bool {
         self.live.map.all_of(v).enumerate().all(|(w, slot)| {
-            let clear = |s: &Segment| !self.taken.contains_any_in_range(self.points_of(base as usize + w, s));
+            let clear = |s: &Segment| is_clear(self.taken.as_slice(), self.points_of(base as usize + w, s));
             self.live.segments[slot].iter().all(clear)
         })
     }

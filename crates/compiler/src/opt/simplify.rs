@@ -51,13 +51,15 @@ struct Pass<'a> {
     defs: Defs,
     subst: Vec<Option<Opnd>>,
     psubst: Vec<Option<PredUse>>,
+    /// An instruction became a copy or nothing: until then there is nothing to substitute, and phis are still first.
+    copies: bool,
 }
 
 pub fn run(f: &mut Function) -> bool {
     let order = Cfg::of(f).order;
     let n = f.values.len();
     let defs = Defs::of(f);
-    let mut pass = Pass { f, defs, subst: vec![None; n], psubst: vec![None; n] };
+    let mut pass = Pass { f, defs, subst: vec![None; n], psubst: vec![None; n], copies: false };
     let mut changed = false;
     for &b in &order {
         for i in 0..pass.f.block(b).insts.len() {
@@ -70,6 +72,7 @@ pub fn run(f: &mut Function) -> bool {
                     if let Some(dst) = inst.dst {
                         changed |= inst.op != Op::Mov;
                         pass.subst[dst.value.index()] = Some(o);
+                        pass.copies = true;
                         let mut copy = Inst::new(Op::Mov, copy_type(dst.words));
                         copy.dst = Some(dst);
                         copy.srcs = smallvec![o];
@@ -80,6 +83,7 @@ pub fn run(f: &mut Function) -> bool {
                 Outcome::Pred(p) => {
                     if let Some(dst) = inst.pdst[0] {
                         pass.psubst[dst.index()] = Some(p);
+                        pass.copies = true;
                         changed |= inst.op != Op::Mov;
                         let mut copy = Inst::new(Op::Mov, Ty::Pred);
                         copy.pdst[0] = Some(dst);
@@ -90,6 +94,7 @@ pub fn run(f: &mut Function) -> bool {
                 }
                 Outcome::Nothing => {
                     changed = true;
+                    pass.copies = true;
                     let (dst, pdst) = (inst.dst, inst.pdst);
                     inst = Inst::new(
                         if dst.is_some() || pdst[0].is_some() { Op::Undef } else { Op::Nop },
@@ -104,6 +109,9 @@ pub fn run(f: &mut Function) -> bool {
         let mut term = pass.f.block(b).term.clone();
         pass.rewrite_term(&mut term);
         pass.f.block_mut(b).term = term;
+    }
+    if !pass.copies {
+        return changed;
     }
     // Sources of loop phis, and blocks visited before a definition was known to be a copy.
     for b in order {
@@ -132,6 +140,9 @@ fn copy_type(words: u8) -> Ty {
 
 impl Pass<'_> {
     fn rewrite_plain(&self, inst: &mut Inst) -> bool {
+        if !self.copies {
+            return false;
+        }
         let mut changed = false;
         for p in inst.psrc.iter_mut().chain([&mut inst.guard]).chain(inst.pkeep.iter_mut().flatten()) {
             changed |= self.replace_pred(p);

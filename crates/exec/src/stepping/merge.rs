@@ -28,16 +28,18 @@ pub unsafe fn merge<L: AsMut<EpochLog>>(
     watch: bool,
 ) -> MergeOutcome {
     let mut outcome = MergeOutcome::default();
+    let mut next: Vec<u64> = logs.iter_mut().map(|log| log.as_mut().next_cycle()).collect();
     loop {
-        let cycle = logs.iter_mut().map(|log| log.as_mut().next_cycle()).min().unwrap_or(u64::MAX);
+        let cycle = next.iter().fold(u64::MAX, |least, &cycle| least.min(cycle));
         if cycle == u64::MAX {
             break;
         }
-        for log in logs.iter_mut() {
+        for (next, log) in next.iter_mut().zip(logs.iter_mut()).filter(|(next, _)| **next == cycle) {
             let log = log.as_mut();
-            while log.next_cycle() == cycle {
+            while *next == cycle {
                 // SAFETY: the caller vouches for memory and registers.
                 unsafe { apply_next(log, watch, &mut outcome) };
+                *next = log.next_cycle();
             }
         }
     }

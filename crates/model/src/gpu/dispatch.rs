@@ -319,8 +319,7 @@ impl Dispatcher {
         })?;
         let Queue { need, most, held, .. } = &self.kernels[kernel];
         let may = |sm: usize| most.is_none_or(|most| held[sm] < most) && self.rooms[sm].holds(need);
-        let sms = self.rooms.len();
-        let sm = (1..=sms).map(|step| (self.last_sm + step) % sms).find(|&sm| may(sm))?;
+        let sm = (self.last_sm + 1..self.rooms.len()).chain(0..=self.last_sm).find(|&sm| may(sm))?;
         Some((kernel, sm))
     }
 

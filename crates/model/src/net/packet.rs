@@ -21,6 +21,17 @@ pub enum PacketKind {
     Ack,
 }
 
+impl PacketKind {
+    /// The kind of the answer to a request.
+    #[inline(always)]
+    pub fn answer(self) -> PacketKind {
+        match self {
+            PacketKind::Read | PacketKind::Atomic => PacketKind::Data,
+            _ => PacketKind::Ack,
+        }
+    }
+}
+
 /// Who in an SM asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -78,10 +89,6 @@ impl Packet {
     /// The answer to a request.
     #[inline(always)]
     pub fn answer(&self) -> Packet {
-        let kind = match self.kind {
-            PacketKind::Read | PacketKind::Atomic => PacketKind::Data,
-            _ => PacketKind::Ack,
-        };
-        Packet { kind, ..*self }
+        Packet { kind: self.kind.answer(), ..*self }
     }
 }

@@ -32,7 +32,11 @@ pub struct Replies {
 /// Adds an answer to a queue.
 #[inline(always)]
 fn push(queue: &mut VecDeque<Reply>, ready: u64, request: &Packet) {
-    queue.push_back(Reply { ready, packet: request.answer() });
+    // Copied as a whole and changed then, which takes the host fewer instructions than field by field.
+    queue.push_back(Reply { ready, packet: *request });
+    if let Some(reply) = queue.back_mut() {
+        reply.packet.kind = request.kind.answer();
+    }
 }
 
 /// The clock in which an answer can leave that is ready in a clock by itself.
@@ -108,41 +112,53 @@ impl Replies {
     #[inline(always)]
     pub fn send(&mut self, until: u64, outbox: &mut Outbox, counters: &mut L2Counters) {
         let mut clock = self.sent_until;
-        if until <= clock {
-            return;
+        if until > clock {
+            self.sent_until = until;
+            while clock < until {
+                clock = self.send_next(clock, until, outbox, counters);
+            }
         }
-        self.sent_until = until;
-        loop {
-            let ready = |queue: &VecDeque<Reply>| queue.front().map_or(u64::MAX, |reply| reply.ready);
-            let queue = match self.atomic.is_empty() || ready(&self.plain) <= ready(&self.atomic) {
-                true => &mut self.plain,
-                false => &mut self.atomic,
-            };
-            let Some(Reply { ready, packet }) = queue.front() else { return };
-            clock = clock.max(*ready);
-            // Mostly an answer waits for the port alone.
-            let port = self.clock.first(outbox.port_from()).min(until);
-            if port > clock {
-                counters.reply_waits += port - clock;
-                outbox.stalled(self.clock.cycle(clock), self.clock.cycle(port));
-                clock = port;
-            }
-            if clock >= until {
-                return;
-            }
-            let (now, to) = (self.clock.cycle(clock), usize::from(packet.sm));
-            if outbox.try_send(now, to, packet) {
-                counters.replies += 1;
-                counters.latencies.note(now - packet.arrive);
-                queue.pop_front();
-                continue;
-            }
-            let leaves = self.clock.first(outbox.when(self.clock.cycle(clock + 1), to, packet));
-            let tried = leaves.clamp(clock + 1, until);
-            counters.reply_waits += tried - clock;
-            outbox.stalled(now, self.clock.cycle(tried));
-            clock = tried;
+    }
+
+    /// Sends the next answer in a clock, or in the next one in which it can leave. Gives the clock in which the one after it is tried; if it does not
+    /// leave before `until`, that or a later one.
+    #[inline(never)]
+    fn send_next(
+        &mut self,
+        mut clock: u64,
+        until: u64,
+        outbox: &mut Outbox,
+        counters: &mut L2Counters,
+    ) -> u64 {
+        let ready = |queue: &VecDeque<Reply>| queue.front().map_or(u64::MAX, |reply| reply.ready);
+        let queue = match self.atomic.is_empty() || ready(&self.plain) <= ready(&self.atomic) {
+            true => &mut self.plain,
+            false => &mut self.atomic,
+        };
+        let Some(Reply { ready, packet }) = queue.front() else { return until };
+        clock = clock.max(*ready);
+        // Mostly an answer waits for the port alone.
+        let port = self.clock.first(outbox.port_from()).min(until);
+        if port > clock {
+            counters.reply_waits += port - clock;
+            outbox.stalled(self.clock.cycle(clock), self.clock.cycle(port));
+            clock = port;
         }
+        if clock >= until {
+            return clock;
+        }
+        let (now, to) = (self.clock.cycle(clock), usize::from(packet.sm));
+        if outbox.try_send(now, to, packet) {
+            counters.replies += 1;
+            counters.latencies.note(now - packet.arrive);
+            queue.pop_front();
+            return clock;
+        }
+        let leaves = self.clock.first(outbox.when(self.clock.cycle(clock + 1), to, packet));
+        let tried = leaves.clamp(clock + 1, until);
+        counters.reply_waits += tried - clock;
+        outbox.stalled(now, self.clock.cycle(tried));
+        tried
     }
 
     /// After all that leave in a clock were sent: the next clock in which one leaves; `u64::MAX` if that is not known.

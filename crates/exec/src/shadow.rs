@@ -54,7 +54,7 @@ struct Order {
     meets: u32,
     /// By warp: the clock up to which its accesses are ordered.
     seen: Vec<u32>,
-    /// By lane, and by other lane: the last synchronisation before which the latter is ordered.
+    /// By lane and other lane: accesses of the other before this synchronisation are ordered.
     met: Box<[[u32; 32]; 32]>,
 }
 

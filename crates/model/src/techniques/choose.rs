@@ -132,7 +132,7 @@ impl Techniques {
     }
 
     /// Each technique that is on, with the parameters that are not at their defaults, in the order of declaration: the same choice always
-    /// gives the same text, which [`Techniques::with`] reads back. Techniques that others build on are left out if all are.
+    /// gives the same text, which [`Techniques::with`] reads back. Techniques that others build on are left out at their defaults.
     pub fn canonical(&self) -> Vec<String> {
         let implied = |info: &Technique| {
             self.settings()

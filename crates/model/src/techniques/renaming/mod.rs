@@ -103,7 +103,7 @@ const LAWS: &[Law] = &[
     },
 ];
 
-/// Checks that the GPU is possible.
+/// Checks the GPU's parameters.
 fn check(config: &Config, found: &mut Vec<TechniqueError>) {
     if !config.rf.sub_banks.is_multiple_of(4) {
         found.push(TechniqueError::new(

@@ -34,7 +34,7 @@ impl Machine {
         Machine::of(read(args.gpu.as_deref().unwrap_or(REFERENCE))?, args)
     }
 
-    /// The same of a GPU that was read; what `args` says of a GPU does not count.
+    /// A GPU that was read, with settings and techniques; the GPU of `args` is ignored.
     pub fn of(file: GpuFile, args: &GpuArgs) -> Result<Machine, Failure> {
         let GpuFile { name, mut config, .. } = file;
         let own = args.set.iter().map(String::as_str).filter(|setting| technique::setting(setting).is_none());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Loads, stores and atomics: from lanes' addresses to checked spans.
 //!
-//! The common case, all lanes inside of the allocation that the micro-op met last (or of shared memory), is decided for 32 lanes at once
+//! The common case, all lanes inside the allocation that the micro-op accessed last (or shared memory), is decided for 32 lanes at once
 //! without a branch per lane. Everything else, and every fault, takes the slow path in `resolve`.
 
 use warpwatt_isa::{AtomOp, Op, Space, Sub, window};
@@ -15,7 +15,7 @@ use crate::machine::{Event, Machine, Offsets, Window};
 use crate::port::{GlobalPort, Span, gather, scatter, would_change};
 use crate::record::{Access, Lanes};
 
-/// What decides whether all lanes are fine: bits that must be 0, and the highest offset.
+/// Bounds check of all lanes at once: bits that must be 0, and the highest offset.
 struct Extent {
     high_bits: u32,
     low_bits: u32,
@@ -37,7 +37,7 @@ fn lane_bits(mask: u32, lane: usize) -> u32 {
     ((mask << (31 - lane)) as i32 >> 31) as u32
 }
 
-/// Offsets of 64-bit addresses plus a constant; what does not fit 32 bits shows in `high_bits`.
+/// Offsets of 64-bit addresses plus a constant; offsets beyond 32 bits set `high_bits`.
 #[inline(always)]
 unsafe fn offsets64(address: *const Row, add: u64, mask: u32, out: &mut Offsets) -> Extent {
     // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window, the
@@ -76,7 +76,7 @@ unsafe fn offsets32(address: *const Row, add: u32, mask: u32, out: &mut Offsets)
 }
 
 impl<P: GlobalPort> Machine<'_, P> {
-    /// Records that the lanes of `mask` go to `self.offsets` in one place.
+    /// Records an access of the lanes of `mask` at `self.offsets` in one region.
     #[inline(always)]
     fn note(&mut self, (space, bank): (Space, u8), base: u64, mask: u32, code: &Code, kind: AccessKind) {
         if P::RECORDS {
@@ -102,7 +102,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         }
     }
 
-    /// Looks for the allocation of the lowest lane, and whether the others are in it too.
+    /// Finds the allocation of the lowest lane, and whether it has the others' bytes too.
     #[cold]
     #[inline(never)]
     unsafe fn find_window(&mut self, warp: &Warp, code: &Code, pc: u32, mask: u32) -> Option<Window> {

@@ -33,7 +33,7 @@ impl AtomicOp {
         }
     }
 
-    /// Applies the operation for every lane; tells whether memory changed.
+    /// Applies the operation for every lane; true if memory changed.
     ///
     /// # Safety
     /// The span's lanes must lie in writable memory and be aligned; the rows must span the type's words.

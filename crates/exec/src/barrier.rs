@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The sixteen barriers of a block (PTX ISA, "bar, barrier").
 //!
-//! Before sm_70 whole warps arrive, each counting for 32 threads whatever its active lanes; from sm_70 on threads arrive one by one. Without a
-//! thread count a barrier opens when all that have not ended are there.
+//! Before sm_70 whole warps arrive, each counting for 32 threads whatever its active lanes; from sm_70 on threads arrive one by one. A barrier
+//! without a thread count opens when all that have not exited have arrived.
 
 use warpwatt_isa::BarKind;
 
@@ -12,9 +12,9 @@ pub(crate) const BARRIERS: usize = 16;
 pub(crate) struct Barrier {
     /// Threads that arrived, waiting or not.
     pub arrived: u32,
-    /// Threads it takes; 0 for all of the block.
+    /// Threads it waits for; 0 for all of the block.
     pub expected: u32,
-    /// Predicates that held and that did not, over the threads that brought one.
+    /// For reductions: threads whose predicate held, and did not hold.
     holding: u32,
     failing: u32,
 }
@@ -35,7 +35,7 @@ impl Barrier {
         self.arrived != 0 && self.arrived >= expected
     }
 
-    /// What a reduction over the threads gives: a count, or 0 and 1.
+    /// Result of a reduction over the threads: a count, or 0 or 1.
     pub(crate) fn result(&self, kind: BarKind) -> u32 {
         match kind {
             BarKind::RedPopc => self.holding,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Optional checks, where a warp's instruction meets them: accesses to shared memory (`shadow`), to global memory
+//! Optional checks of the instructions of a warp: accesses to shared memory (`shadow`), to global memory
 //! (`warpwatt_memory::monitor`), shared arrays, shuffles.
 
 use warpwatt_isa::{Op, Order, ShflMode, Space, Sub, Uop};
@@ -12,7 +12,7 @@ use crate::port::{GlobalPort, Span, lane_bytes};
 use crate::rows::lanes_of;
 use crate::shadow::{Finding, Seen};
 
-/// Whether an access orders others.
+/// Whether an access orders other accesses.
 fn is_strong(uop: &Uop) -> bool {
     uop.mem.order != Order::Weak
 }
@@ -22,7 +22,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         Origin { block: self.grid.cta_number(block.id), thread: 32 * warp.index + lane as u32, pc }
     }
 
-    /// Tells the checks of global memory what lanes are about to do at `self.offsets` from a host address.
+    /// Reports an access at `self.offsets` from a host address to the checks of global memory.
     ///
     /// # Safety
     /// The lanes' bytes are inside of allocations.
@@ -46,7 +46,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         for lane in lanes_of(mask) {
             let offset = u64::from(self.offsets.0[lane]);
             let address = guest + offset;
-            // SAFETY: the caller vouches for the bytes, and rows were checked when the program was decoded.
+            // SAFETY: the caller guarantees the bytes, and rows were checked when the program was decoded.
             let (current, data) = unsafe {
                 let current = std::slice::from_raw_parts(host.add(offset as usize), bytes);
                 let data = match kind {
@@ -90,7 +90,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         if block.checks.arrays
             && let Some(array) = image.program().shared_array(pc)
         {
-            // Without a size it is all of dynamic shared memory; the last one with a size is continued by that.
+            // An array without a size is all of dynamic shared memory, which also extends the last array.
             let dynamic = self.grid.dynamic_shared > 0 && array.is_last;
             let end =
                 if array.bytes == 0 || dynamic { block.shared_bytes } else { array.offset + array.bytes };
@@ -142,7 +142,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         Some(self.raise_finding(warp, block, found))
     }
 
-    /// A read of uninitialised shared memory, when its epoch has ended. `last`: the block's last lanes end.
+    /// A read of uninitialised shared memory, when its epoch has ended. `last`: the block's last lanes exit.
     pub(crate) fn due_finding(&mut self, warp: &Warp, block: &mut Block, last: bool) -> Option<Event> {
         let found = block.shadow.as_mut()?.due(last)?;
         Some(self.raise_finding(warp, block, found))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Operations between the lanes that a member mask names: from sm_70 on they wait until all of those are there (PTX ISA, "shfl.sync",
+//! Operations between the lanes that a member mask names: from sm_70 on they wait until all of these arrive (PTX ISA, "shfl.sync",
 //! "vote.sync", "match.sync", "redux.sync", "bar.warp.sync").
 
 use warpwatt_isa::Op;
@@ -13,14 +13,14 @@ use crate::split::{Split, Wait};
 use crate::turns::merge_alike;
 
 impl<P: GlobalPort> Machine<'_, P> {
-    /// The member mask a lane gives; it always counts itself.
+    /// The member mask of a lane, which always includes itself.
     unsafe fn member(&self, warp: &Warp, pc: u32, lane: usize) -> u32 {
         let code = &self.grid.image.code[pc as usize];
         // SAFETY: the warp and `pc` belong to this grid (see `Machine`), so the member mask's row is the warp's.
         unsafe { (*self.source(warp, code, usize::from(code.member))).0[lane] | 1 << lane }
     }
 
-    /// The lanes of `mask` that give the same members as its lowest one, and these members.
+    /// The lanes of `mask` with the same members as its lowest one, and these members.
     unsafe fn group(&self, warp: &Warp, pc: u32, mask: u32) -> (u32, u32) {
         // SAFETY: the warp and `pc` belong to this grid (see `Machine`), so the member mask's row is the warp's.
         unsafe {
@@ -30,8 +30,8 @@ impl<P: GlobalPort> Machine<'_, P> {
         }
     }
 
-    /// Executes a collective for each group of lanes that name the same members. Shuffles need no groups: members say who is waited for, and
-    /// every lane that is there can be read.
+    /// Executes a collective for each group of lanes that name the same members. Shuffles need no groups: they wait for the members,
+    /// and can read every lane that is present.
     unsafe fn compute_groups(&mut self, warp: &mut Warp, pc: u32, mask: u32) {
         let image = self.grid.image;
         if image.uops[pc as usize].op == Op::Shfl {
@@ -50,7 +50,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         }
     }
 
-    /// Whether every lane of the mask finds all lanes it names in it.
+    /// Whether the mask has all lanes that its lanes name.
     unsafe fn is_complete(&self, warp: &Warp, pc: u32, mask: u32) -> bool {
         let live = warp.splits.live;
         // SAFETY: the warp and `pc` belong to this grid (see `Machine`), so the member mask's row is the warp's.
@@ -102,7 +102,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         }
     }
 
-    /// For checks: the lanes of each group of the mask have waited for each other.
+    /// For checks: the lanes of each group of the mask have synchronised.
     unsafe fn groups_met(&self, warp: &Warp, block: &mut Block, pc: u32, mask: u32) {
         let mut left = if block.shadow.is_some() { mask } else { 0 };
         while left != 0 {
@@ -119,7 +119,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         // SAFETY: the warp and `pc` belong to this grid (see `Machine`), so the member mask's row is the warp's.
         let (group, members) = unsafe { self.group(warp, pc, mask) };
         let others = mask & !group;
-        // What is not executed now is counted when it is.
+        // An operation that waits is counted when it is executed.
         let postponed = match self.grid.image.code[pc as usize].kind {
             UopKind::WarpSync => others,
             _ => mask,
@@ -147,8 +147,8 @@ impl<P: GlobalPort> Machine<'_, P> {
         if warp.splits.cur.mask == 0 { Event::Blocked } else { Event::Go }
     }
 
-    /// Lets go all groups of waiting lanes that have become complete: by an arrival, or because lanes they named have ended.
-    /// Gives the event of a fault that is found meanwhile.
+    /// Releases all groups of waiting lanes that are complete: by an arrival, or because lanes they named have exited.
+    /// Returns the event of a fault that this causes.
     pub(crate) fn grant_collectives(&mut self, warp: &mut Warp, block: &mut Block) -> Option<Event> {
         if !warp.splits.is_waiting() {
             return None;
@@ -157,7 +157,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         while index < warp.splits.others.len() {
             let Split { pc, wait, .. } = warp.splits.others[index];
             index += 1;
-            // Lanes meet at WARPSYNC wherever in the program each of them has one; other operations must be the same instruction.
+            // Lanes synchronise at any WARPSYNC of the program; other operations must be the same instruction.
             let (members, anywhere) = match wait {
                 Wait::Collective(members) => (members, false),
                 Wait::WarpSync(members) => (members, true),
@@ -199,7 +199,7 @@ impl<P: GlobalPort> Machine<'_, P> {
     }
 }
 
-/// Lanes of a warp have waited for each other.
+/// For checks: lanes of a warp have synchronised.
 fn lanes_met(warp: &Warp, block: &mut Block, lanes: u32) {
     if let Some(shadow) = &mut block.shadow {
         shadow.lanes_met(warp.index, lanes);

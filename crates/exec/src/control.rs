@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Calls, returns, indirect jumps, ends of threads, barriers of the block and waits of the warp.
+//! Calls, returns, indirect jumps, exits of threads, barriers of the block and waits of the warp.
 
 use smallvec::SmallVec;
 use warpwatt_isa::{BarKind, NO_PC, Sub};
@@ -14,7 +14,7 @@ use crate::rows::lanes_of;
 use crate::split::{Path, Split, Step, Wait};
 
 impl<P: GlobalPort> Machine<'_, P> {
-    /// Executes a control operation for the lanes of `mask`, of which there are some.
+    /// Executes a control operation for the lanes of `mask`, which is not empty.
     pub(crate) unsafe fn control(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
         let code = &self.grid.image.code[pc as usize];
         let active = warp.splits.cur.mask;
@@ -69,7 +69,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         self.grant_collectives(warp, block).unwrap_or(Event::Exited)
     }
 
-    /// Jumps and calls whose target each lane has in a register: as many paths as there are targets.
+    /// Jumps and calls whose target is in a register: the lanes take one path for each target.
     unsafe fn indirect(&mut self, warp: &mut Warp, block: &mut Block, pc: u32, mask: u32) -> Event {
         let image = self.grid.image;
         let code = &image.code[pc as usize];
@@ -165,8 +165,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         Event::Barrier
     }
 
-    /// At a barrier for warps, while the lanes of the warp run apart because some were let go from a join: the current split waits here for all
-    /// others.
+    /// At a barrier for whole warps, after lanes were released early from a join: the current split waits here for all others.
     fn gather(&mut self, warp: &mut Warp, pc: u32, mask: u32) -> Event {
         let all = warp.splits.live;
         let here = |split: &Split| split.wait == Wait::WarpSync(all);

@@ -17,7 +17,7 @@ use crate::split::{Split, Splits, Wait};
 
 pub(crate) struct Warp {
     pub splits: Splits,
-    /// P0 to P6, PT, and what is written to PT.
+    /// P0 to P6, PT, and a slot for writes to PT.
     pub preds: [u32; 9],
     /// The warp's registers inside of its block's.
     pub rows: *mut Row,
@@ -27,14 +27,14 @@ pub(crate) struct Warp {
     pub local: LocalMemory,
     /// The loop that the current split is in.
     pub around: Loop,
-    /// Quanta used up in a row without an event, and after how many the warp is looked at.
+    /// Quanta used up in a row without an event, and after how many the warp is examined.
     pub quanta: u32,
     pub look_after: u32,
-    /// It spins: its turn comes after the other blocks'.
+    /// It spins: the other blocks run first.
     pub resting: bool,
-    /// Registers that got a value from another instruction than the one that names them, as a set, because another warp arrived or exited.
+    /// Registers, as a set, written after their instruction issued: when a barrier or a collective operation completed.
     pub late: [u64; 4],
-    /// Barriers of the grid that it came to.
+    /// Barriers of the grid that it reached.
     pub grid_syncs: u32,
 }
 
@@ -47,7 +47,7 @@ impl Warp {
         self.splits.cur.mask != 0
     }
 
-    /// The destination of an instruction has got a value that was waited for.
+    /// Notes a late write to the destination of an instruction.
     pub(crate) fn note_late(&mut self, uop: &Uop) {
         for register in
             (0..uop.dst_words() as u8).map(|word| uop.dst.0 + word).filter(|_| uop.dst != Reg::ZERO)
@@ -78,7 +78,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Whether accesses to shared memory are looked at one by one.
+    /// Whether accesses to shared memory are checked one by one.
     #[inline(always)]
     pub(crate) fn is_checked(&self) -> bool {
         self.shadow.is_some() || self.checks.arrays
@@ -203,7 +203,7 @@ impl Cta {
     }
 }
 
-/// Gives the lanes that wait at a barrier its result and lets them go on.
+/// Gives the lanes that wait at a barrier its result and releases them.
 fn release(grid: &Grid, warp: &mut Warp, number: u8, barrier: &Barrier) {
     let wait = Wait::Barrier(number);
     for index in 0..warp.splits.others.len() {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The registers that decide where warps go: those that feed branches, addresses, and values that are stored.
+//! The registers on which control flow and memory depend: those that feed branches, addresses and stores.
 //!
-//! A loop that waits may count its rounds. As long as the counter decides nothing inside of the loop, it does not matter for the
-//! question whether the loop ever ends.
+//! A loop that waits may count its iterations. A counter on which nothing in the loop depends does not change whether the loop
+//! ever ends.
 
 use warpwatt_isa::{Op, Pred, PredSrc, Reg, SReg, Src, Sub, Uop};
 
 use crate::image::{Image, UopKind};
 
-/// Registers and predicates that decide, as sets.
+/// Sets of these registers and predicates.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Deciding {
     registers: [u64; 4],
@@ -18,7 +18,7 @@ pub(crate) struct Deciding {
 }
 
 impl Deciding {
-    /// For warps that execute no other instructions than these.
+    /// For warps that execute these instructions only.
     pub(crate) fn of(image: &Image, executed: impl Fn(usize) -> bool) -> Deciding {
         let uops = &image.program().uops;
         let executed: Vec<usize> = (0..uops.len()).filter(|&pc| executed(pc)).collect();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The functional engine: keeps as many blocks alive as the machine could hold and rotates among them with fixed quanta, on one thread.
 //!
-//! Whatever spins across blocks (grid barriers, look-back scans, locks) therefore finishes, and the same way every time.
+//! Programs that spin across blocks (grid barriers, look-back scans, locks) therefore finish, always in the same order.
 
 use warpwatt_memory::DeviceMemory;
 
@@ -16,13 +16,13 @@ use crate::stats::{Ending, GridStats};
 use crate::watchdog::{Look, SPIN_PERIOD, stuck};
 use crate::{Failure, GridLaunch};
 
-/// Instructions a warp issues before its neighbours get their turn.
+/// Instructions a warp issues before the next warp runs.
 const QUANTUM: u32 = 512;
-/// Rounds over the warps of a block before the next block gets its turn: while a block runs, its registers stay in the host's caches.
+/// Rounds over the warps of a block before the next block runs: while a block runs, its registers stay in the host's caches.
 const ROUNDS: u32 = 16;
-/// Instructions a warp gets that was found spinning.
+/// Quantum of a warp that was found spinning.
 const SHORT_QUANTUM: u32 = 64;
-/// Quanta in a row after which a warp is first looked at, and at most.
+/// Quanta in a row after which a warp is examined: at first, and at most.
 pub(crate) const FIRST_LOOK: u32 = 2;
 const LAST_LOOK: u32 = 1 << 13;
 const SPINNING: u32 = 1;
@@ -71,7 +71,7 @@ struct Engine<'a, 'o, P> {
     machine: Machine<'a, P>,
     grid: &'a Grid<'a>,
     options: &'o Options<'o>,
-    /// The resident blocks; a slot whose block ended and that got no other is done.
+    /// The resident blocks; a slot is done when its block ended and none is left.
     ctas: Vec<Cta>,
     /// Number of the next block to start.
     next: u64,
@@ -81,9 +81,9 @@ struct Engine<'a, 'o, P> {
     since_end: u64,
     /// Warp instructions since a warp ended or a barrier opened.
     since_progress: u64,
-    /// Warp instructions since a warp ended, a barrier opened or the watchdog looked.
+    /// Warp instructions since a warp ended, a barrier opened or the warps were examined.
     since_look: u64,
-    /// Instructions that a warp gets to show that it spins: twice as many each time that one may not have had enough.
+    /// Longest loop that the next examination recognises, in instructions: doubled while it finds nothing.
     look_length: u32,
 }
 
@@ -106,7 +106,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
             }
             self.open_grid_barrier(ran)?;
             self.watch()?;
-            // Also where no block ends for long.
+            // Also while no block ends.
             self.machine.services.progress(self.finished, self.grid.ctas);
         }
         Ok(())
@@ -124,7 +124,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
         }
     }
 
-    /// Gives the warps of a block their turns. False if none could run.
+    /// Runs the warps of a block in turn. False if none could run.
     fn run_cta(&mut self, slot: usize) -> Result<bool, Stop> {
         let mut ever = false;
         for warp in &mut self.ctas[slot].warps {
@@ -156,7 +156,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
         Ok(ever)
     }
 
-    /// Gives one warp its quantum.
+    /// Runs one warp for its quantum.
     fn run_warp(&mut self, slot: usize, index: usize) -> Result<(), Stop> {
         let spins = self.ctas[slot].warps[index].look_after == SPINNING;
         let mut left = self.allowance(if spins { SHORT_QUANTUM } else { QUANTUM })?;
@@ -190,10 +190,10 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
         Ok(())
     }
 
-    /// What a step of a warp means for its block and the grid.
+    /// Applies an event of a warp to its block and the grid.
     fn handle(&mut self, slot: usize, event: Event) -> Result<(), Stop> {
         match event {
-            // The last two are answers of ports that hold something back, which `Direct` does not.
+            // The last two come from ports that delay accesses, which `Direct` does not.
             Event::Go | Event::Yield | Event::Blocked | Event::Retry | Event::Deferred => {}
             Event::Exited | Event::Barrier => {
                 let opened = self.ctas[slot].open_barriers(self.grid);
@@ -237,7 +237,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
         if left == 0 { Err(Stop::Ending(Ending::LimitReached)) } else { Ok(left as u32) }
     }
 
-    /// A warp used its quantum up. Now and then it is looked at: one that spins rests until the other blocks had their turn.
+    /// A warp has used up its quantum. Now and then it is examined: if it spins, it rests until the other blocks have run.
     fn end_of_quantum(&mut self, slot: usize, index: usize) -> Result<(), Stop> {
         let Cta { block, warps, .. } = &mut self.ctas[slot];
         let warp = &mut warps[index];
@@ -245,7 +245,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
         let room = |limit: u64| self.machine.tally.elapsed + u64::from(SPIN_PERIOD) <= limit;
         if warp.quanta >= warp.look_after && self.options.max_warp_instructions.is_none_or(room) {
             let look = self.machine.look_at(warp, block);
-            // A warp that computes is asked again after twice the time; one that spins is asked at once.
+            // A warp that computes is examined again after twice the time; one that spins, at once.
             warp.look_after = match look {
                 Look::Spins => SPINNING,
                 _ => (2 * warp.look_after).clamp(FIRST_LOOK, LAST_LOOK),
@@ -261,7 +261,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
         Ok(())
     }
 
-    /// Opens the barrier of the grid when all threads are there. `ran` tells whether any warp could run in this rotation.
+    /// Opens the barrier of the grid when all threads have arrived. `ran`: a warp could run in this rotation.
     fn open_grid_barrier(&mut self, ran: bool) -> Result<(), Stop> {
         if !self.grid.cooperative {
             return Ok(());
@@ -291,7 +291,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
         Ok(())
     }
 
-    /// After a long time without progress: looks whether any warp still gets anywhere.
+    /// After a long time without progress: checks whether all warps spin.
     fn watch(&mut self) -> Result<(), Stop> {
         let dog = self.options.watchdog;
         if self.since_end >= dog.limit.unwrap_or(Watchdog::LIMIT) {
@@ -320,7 +320,7 @@ impl<P: GlobalPort> Engine<'_, '_, P> {
         Err(Stop::Fault(Box::new(stuck(self.grid, FaultKind::NoProgress, live_ctas, detail))))
     }
 
-    /// Looks at the warps until one is found that does not spin.
+    /// Examines the warps until one is found that does not spin.
     fn any_warp_moves(&mut self) -> Result<bool, Stop> {
         for slot in 0..self.ctas.len() {
             for index in 0..self.ctas[slot].warps.len() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What stops a kernel: the fault, who caused it and where. Turning a `pc` into a source line is the caller's business.
+//! Faults that stop a kernel, with thread and instruction. The caller finds the source line of a `pc`.
 
 use std::fmt;
 
@@ -14,11 +14,11 @@ pub enum FaultKind {
     Misaligned,
     /// Bytes of an allocation that was freed.
     UseAfterFree,
-    /// A generic address of a space that cannot be accessed so, such as a store to constant memory.
+    /// An access that the space of its address does not allow, such as a store to constant memory.
     WrongSpace,
-    /// All warps of a block wait, and none of them can open what the others wait for.
+    /// All warps of a block wait for each other.
     BarrierDeadlock,
-    /// Warps run without changing anything: a lock that is never released.
+    /// Warps run without any effect, as on a lock that is never released.
     NoProgress,
     StackOverflow,
     /// The kernel executed `trap`.
@@ -51,7 +51,7 @@ pub enum FaultKind {
     AbsentLane,
     /// An access to shared memory that leaves the array that it was meant for.
     SharedOverrun,
-    /// A technique gave back another value than it was given. That is no fault of the program.
+    /// A technique returned another value than was stored: not a fault of the program.
     Corrupted,
 }
 
@@ -117,7 +117,7 @@ impl FaultAccess {
         self.space == Space::Global && (self.address < near || self.address > u64::MAX - near)
     }
 
-    /// Whether the address has nothing to do with any allocation.
+    /// Whether the address is near no allocation.
     pub fn is_wild(&self) -> bool {
         self.space == Space::Global && self.nearest.is_none() && !self.is_null()
     }
@@ -151,7 +151,7 @@ pub struct Fault {
     pub cta: [u32; 3],
     pub thread: [u32; 3],
     pub access: Option<FaultAccess>,
-    /// The lanes of the thread's warp that do the same, itself included.
+    /// The lanes of the thread's warp with this fault, its own included.
     pub lanes: u32,
     /// Calls that are active in the thread, innermost first: the micro-ops that call.
     pub calls: Vec<u32>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What all warps of a launch share and none of them changes: geometry, constant banks and the rows made from them.
+//! Read-only state that all warps of a launch share: geometry, constant banks and the rows made from them.
 
 use warpwatt_isa::bank0;
 
@@ -10,14 +10,14 @@ use crate::lanes::Row;
 use crate::options::SmLimits;
 use crate::rows::RowBuf;
 
-/// Threads of a block, shared bytes and grid size that any of the machines has.
+/// Most threads and shared bytes of a block, and largest grid, of any GPU.
 const MAX_BLOCK_THREADS: u64 = 1024;
 const MAX_SHARED: u64 = 228 << 10;
 const MAX_GRID: [u32; 3] = [0x7fff_ffff, 65535, 65535];
 /// Local memory of all resident threads together.
 const MAX_LOCAL: u64 = 8 << 30;
 
-/// A machine with a reconvergence stack gives up the order of its stack only when the newest entry gets nowhere.
+/// Repeated states after which the newest entry of a reconvergence stack counts as spinning, and another runs.
 const STACK_SPINS: u32 = 4;
 
 pub(crate) struct Grid<'a> {
@@ -36,7 +36,7 @@ pub(crate) struct Grid<'a> {
     /// Barriers and collective operations are for threads, not for warps: what PTX says for sm_70 and later, and what a machine with independent
     /// threads does for all programs.
     pub per_thread: bool,
-    /// Times that a split comes back to the same state before it is taken to spin.
+    /// Times that a split returns to the same state before it counts as spinning.
     pub spins: u32,
     pub sm: SmLimits,
     /// Blocks alive at once.
@@ -47,7 +47,7 @@ pub(crate) struct Grid<'a> {
     banks: [Bank; 5],
 }
 
-/// The bytes of a constant bank, aligned as any access wants them.
+/// The bytes of a constant bank, aligned for any access.
 struct Bank {
     rows: RowBuf,
     len: usize,
@@ -71,14 +71,14 @@ fn invalid(text: String) -> Box<Fault> {
     Box::new(Fault::bare(FaultKind::InvalidLaunch, 0, text))
 }
 
-/// What a block of a launch takes.
+/// Resources of a block.
 struct Shape {
     threads: u32,
     shared_bytes: u32,
 }
 
 impl Shape {
-    /// Refuses what no GPU can launch.
+    /// Fails if no GPU can launch it.
     fn of(launch: &GridLaunch) -> Result<Shape, Box<Fault>> {
         let program = launch.image.program();
         let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
@@ -144,7 +144,7 @@ fn resident(
     Ok(resident)
 }
 
-/// Constant bank 0: the launch's shape, what the program finds its stack and workspace by, and the parameters.
+/// Constant bank 0: the launch's geometry, addresses of stack and workspace, and the parameters.
 fn parameter_bank(launch: &GridLaunch) -> Vec<u8> {
     let mut bank = vec![0; usize::from(bank0::PARAMS)];
     let mut put = |at: u16, axis: usize, value: u32| {
@@ -162,7 +162,7 @@ fn parameter_bank(launch: &GridLaunch) -> Vec<u8> {
     bank
 }
 
-/// Rows of immediates, and of constants, which are the launch's.
+/// Rows of immediates, and of the launch's constants.
 fn operand_pool(launch: &GridLaunch, banks: &[Bank; 5]) -> Result<RowBuf, Box<Fault>> {
     let mut pool = RowBuf::zeroed(launch.image.pool.len());
     pool.copy_from_slice(&launch.image.pool);

@@ -2,7 +2,7 @@
 //! A program decoded for execution: one compact record per micro-op, with its lane kernel chosen and its operands resolved to rows.
 //!
 //! A warp's registers are a run of rows; immediates, constants and the zero register are rows of a pool that all warps share. An operand is
-//! an index into one of the two, so that fetching it takes no decision on what kind it is.
+//! an index into one of the two, so that it is fetched without a branch on its kind.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,14 +14,14 @@ use warpwatt_isa::{Flags, NO_PC, Op, Program, Reg, Space, Src, Sub, Ty, Uop, win
 use crate::lanes::{self, Kernel, Level, Row};
 use crate::port::Shape;
 
-/// Rows behind a warp's registers that swallow what is written to RZ.
+/// Rows after a warp's registers that receive writes to RZ.
 pub(crate) const TRASH_ROWS: usize = 8;
 /// Rows at the start of the pool that are always zero.
 const ZERO_ROWS: usize = 8;
 /// Marks an operand in the pool: operands are byte offsets of rows, which leaves the lowest bits free.
 const POOL: u32 = 1;
 const ROW_BYTES: u32 = size_of::<Row>() as u32;
-/// Predicate slot that swallows what is written to PT.
+/// Predicate slot that receives writes to PT.
 pub(crate) const TRASH_PRED: u8 = 8;
 
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -41,7 +41,7 @@ pub enum ImageError {
 pub(crate) enum UopKind {
     /// Computes on registers alone.
     Alu,
-    /// As `Alu`, for lanes that a member mask names.
+    /// Computes on registers of lanes that a member mask names.
     Sync,
     S2r,
     LdGlobal,
@@ -68,7 +68,7 @@ pub(crate) enum UopKind {
     Sys,
     /// A form that has no kernel: a fault if it is ever executed.
     Unsupported,
-    /// Behind the last micro-op.
+    /// After the last micro-op.
     End,
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a program does, 32 lanes at a time. Nothing here knows how long anything takes.
+//! Functional execution of a program, 32 lanes at a time, without timing.
 //!
 //! An [`Image`] is a program decoded for execution; a [`GridLaunch`] names one together with its geometry and constants; [`run`] executes the grid
-//! over [`warpwatt_memory::DeviceMemory`] and gives its [`GridStats`], or a [`Failure`] with the [`Fault`] that stopped it. A machine that has a time
-//! of its own executes instruction by instruction instead, with [`stepping`].
+//! over [`warpwatt_memory::DeviceMemory`] and gives its [`GridStats`], or a [`Failure`] with the [`Fault`] that stopped it. A timed machine executes
+//! instruction by instruction instead, with [`stepping`].
 
 mod access;
 mod atomics;
@@ -45,7 +45,7 @@ pub use options::{CheckOptions, Options, Quiet, Services, SmLimits, Watchdog};
 pub use port::{Direct, GlobalPort, Shape, Span};
 pub use stats::{Ending, GridStats, PcCount};
 
-/// A kernel with everything it is launched with.
+/// A kernel with its geometry, parameters and constants.
 pub struct GridLaunch<'a> {
     pub image: &'a Image,
     pub grid: [u32; 3],
@@ -58,12 +58,12 @@ pub struct GridLaunch<'a> {
     pub bank4: &'a [u8],
     /// All blocks are resident at once, so that grid barriers can open.
     pub cooperative: bool,
-    /// Device memory in which the blocks of a cooperative launch meet; 0 for none.
+    /// Device memory for the grid barrier of a cooperative launch; 0 for none.
     pub workspace: u64,
     pub grid_id: u64,
 }
 
-/// A run that was stopped by a fault, with what had been counted until then.
+/// A run that was stopped by a fault, with its counts up to then.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Failure {
     pub fault: Fault,

@@ -73,7 +73,7 @@ impl LocalMemory {
         if bytes == 1 { word & 0xff } else { word & 0xffff }
     }
 
-    /// Writes the shape at each lane's offset, which must be in bounds and aligned. Tells whether anything changed.
+    /// Writes the shape at each lane's offset, which must be in bounds and aligned. True if anything changed.
     pub(crate) fn store(&mut self, offsets: &[u32; 32], mask: u32, shape: Shape, src: *const Row) -> bool {
         let mut changed = 0;
         match shape {

@@ -17,29 +17,29 @@ use crate::spin::Loop;
 use crate::split::{Path, Step};
 use crate::stats::PcCount;
 
-/// What came of a step, beyond going on.
+/// Outcome of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     Go,
     /// No split of the warp can run.
     Blocked,
-    /// Lanes ended: the warp may be done, barriers may open.
+    /// Lanes exited: the warp may be done, barriers may open.
     Exited,
     /// Lanes arrived at a barrier of the block, which may open.
     Barrier,
     /// Lanes arrived at the barrier of the grid.
     Grid,
-    /// The warp gives way.
+    /// The warp lets others run.
     Yield,
     /// The kernel is stopped; the fault says why.
     Fault,
     /// Nothing happened: the load must wait until the atomics before it have taken effect.
     Retry,
-    /// The instruction is issued, but needs memory that may be changed: it is executed later, and the warp stands still until then.
+    /// The instruction is issued, but needs writable memory: it is executed later, and the warp stalls until then.
     Deferred,
 }
 
-/// The allocation that a micro-op found its addresses in last.
+/// The allocation that a micro-op accessed last.
 #[derive(Clone, Copy)]
 pub(crate) struct Window {
     pub guest: u64,
@@ -50,7 +50,7 @@ pub(crate) struct Window {
 
 pub(crate) const NO_WINDOW: Window = Window { guest: 0, host: std::ptr::null_mut(), len: 0 };
 
-/// Whether memory changes is only asked for while the watchdog watches.
+/// Whether memory changes; noted only while the watchdog watches.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Watch {
     pub on: bool,
@@ -61,7 +61,7 @@ pub(crate) struct Watch {
 #[repr(C, align(64))]
 pub(crate) struct Offsets(pub [u32; 32]);
 
-/// When an instruction issues, in a machine that has a time.
+/// When an instruction issues, in a timed machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Now {
     /// What `%clock` reads.
@@ -75,13 +75,13 @@ pub(crate) struct Tally {
     pub watch: Watch,
     pub fault: Option<Box<Fault>>,
     pub divergent_branches: u64,
-    /// Warp instructions of the grid before the current quantum: the clock that `%globaltimer` shows without a time.
+    /// Warp instructions of the grid before the current quantum: what `%globaltimer` reads in a functional run.
     pub elapsed: u64,
     pub now: Option<Now>,
     pub record: Record,
 }
 
-/// What a machine keeps from one step to the next.
+/// State of a machine from one step to the next.
 pub(crate) struct State {
     pub counts: Vec<PcCount>,
     pub windows: Vec<Window>,
@@ -104,7 +104,7 @@ impl State {
 /// Everything a step needs, borrowed together: cheap enough to be built for a single one.
 ///
 /// # Safety of its unsafe functions
-/// The warp and the block were made for this grid: the warp's registers have as many rows as the image's highest register asks for, so every operand
+/// The warp and the block were made for this grid: the warp's registers have as many rows as the image's highest register needs, so every operand
 /// of the image's code is a row of the warp or of the pool; `pc` is an index of the image's code, and `mask` names live lanes. [`Machine::new`] takes
 /// a state of the same image, so that `counts` and `windows` have an element for each `pc`.
 pub(crate) struct Machine<'a, P> {
@@ -117,7 +117,7 @@ pub(crate) struct Machine<'a, P> {
     pub windows: &'a mut [Window],
     pub offsets: &'a mut Offsets,
     pub tally: &'a mut Tally,
-    /// Thread instructions since it was put up.
+    /// Thread instructions since it was made.
     pub lanes: u64,
 }
 
@@ -172,7 +172,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
     /// Executes the next instruction of a warp that can run.
     #[inline(always)]
     unsafe fn step<const WIDE: bool>(&mut self, warp: &mut Warp, block: &mut Block) -> Event {
-        // The image's constructor checked every register, target and table, and put an end marker behind the last
+        // The image's constructor checked every register, target and table, and put an end marker after the last
         // micro-op, so that neither the pc nor an operand can leave its array.
         // SAFETY: as the caller promises (see `Machine`); the AVX2 copies run where the host has it.
         unsafe {
@@ -271,7 +271,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         self.tell_spinning(warp, event)
     }
 
-    /// Lets splits look again that spin, after a write.
+    /// Lets spinning splits run again after a write.
     #[inline(always)]
     fn tell_spinning(&mut self, warp: &mut Warp, event: Event) -> Event {
         if event == Event::Go && !warp.splits.others.is_empty() {
@@ -280,7 +280,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         event
     }
 
-    /// A part of the warp took a backward branch, all lanes of it: if it spins, others get their turn.
+    /// All lanes of a split took a backward branch: if it spins, other splits run.
     #[cold]
     fn look_around(&mut self, warp: &mut Warp, pc: u32, active: u32) {
         if warp.splits.cur.mask != active {
@@ -413,7 +413,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
     }
 }
 
-/// Whether an instruction reads memory to see whether it has changed.
+/// Whether an instruction can poll memory.
 fn polls(uop: &Uop) -> bool {
     uop.op == Op::Atom || uop.op == Op::Ld && uop.mem.order != Order::Weak
 }

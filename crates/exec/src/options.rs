@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a grid is to be run: residency, limits, optional checks, and what the caller wants to be told.
+//! Options of a run: residency, limits, optional checks, and callbacks.
 
 use std::sync::atomic::AtomicBool;
 
 use warpwatt_memory::Bounds;
 
-/// What one SM can hold, and how many of them there are. Functional mode keeps that many blocks alive at once.
+/// Resources of an SM, and the number of SMs. Functional mode keeps as many blocks resident at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SmLimits {
     pub sms: u32,
@@ -15,17 +15,17 @@ pub struct SmLimits {
     /// 32-bit registers.
     pub registers: u32,
     pub shared_bytes: u32,
-    /// Registers are handed out to a warp in multiples of this.
+    /// Registers are allocated to a warp in multiples of this.
     pub register_unit: u32,
     /// Most threads of a block.
     pub block_threads: u32,
     /// Most registers of a thread.
     pub thread_registers: u32,
-    /// Threads of a warp make progress independently; without, a warp has a reconvergence stack.
+    /// Threads of a warp make progress independently; off: a warp has a reconvergence stack.
     pub independent_threads: bool,
 }
 
-/// Shared memory is handed out to a block in multiples of this.
+/// Shared memory is allocated to a block in multiples of this.
 const SHARED_UNIT: u32 = 128;
 
 impl SmLimits {
@@ -67,7 +67,7 @@ impl SmLimits {
         (fitting != 0).then_some(fitting)
     }
 
-    /// What a block wants more of than an SM has, in words; `None` when one fits.
+    /// The resource that an SM has too little of for a block, in words; `None` when one fits.
     pub fn shortage(&self, threads: u32, registers_per_thread: u32, shared_bytes: u32) -> Option<String> {
         let warps = threads.div_ceil(32).max(1);
         let registers = self.registers_per_warp(registers_per_thread) * warps;
@@ -93,17 +93,17 @@ impl Default for SmLimits {
     }
 }
 
-/// What is looked for beside what hardware itself refuses.
+/// Checks beyond the faults that hardware itself reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CheckOptions {
     /// Bytes that two threads touch without an order between them, when one of them writes: shared memory, within and between warps, and
     /// global memory between blocks.
     pub races: bool,
-    /// Shared and global memory that is read before anything was written to it.
+    /// Shared and global memory that is read before it is written.
     pub uninit: bool,
     /// Shuffles by lanes that their own mask does not name, and from lanes that do not take part.
     pub shuffles: bool,
-    /// Accesses to shared memory that leave the array that they were meant for.
+    /// Accesses to shared memory outside their array.
     pub arrays: bool,
     /// Memory that kernels allocated with `malloc` and never freed.
     pub leaks: bool,
@@ -144,7 +144,7 @@ impl CheckOptions {
         })
     }
 
-    /// The names that [`CheckOptions::add`] would make these options of.
+    /// The enabled checks, as names for [`CheckOptions::add`].
     pub fn names(&self) -> Vec<&'static str> {
         let mut of = *self;
         let on =
@@ -154,13 +154,13 @@ impl CheckOptions {
     }
 }
 
-/// When a run is taken to be stuck, or endless.
+/// When a run counts as stuck, or endless.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Watchdog {
-    /// Warp instructions without a barrier opening or a warp ending after which the warps are looked at closely. With a time, a few times as many
-    /// cycles without these will do as well.
+    /// Warp instructions without a barrier opening or a warp ending after which the warps are examined. In timed runs, a few times as many
+    /// cycles have the same effect.
     pub patience: u64,
-    /// Warp instructions (with a time: or cycles) without a warp ending after which a launch is stopped, whatever it does.
+    /// Warp instructions (in timed runs: or cycles) without a warp ending after which a launch is stopped, whatever it does.
     pub limit: Option<u64>,
 }
 
@@ -185,16 +185,16 @@ pub struct Options<'a> {
     /// Stop after about this many warp instructions, or thread instructions.
     pub max_warp_instructions: Option<u64>,
     pub max_thread_instructions: Option<u64>,
-    /// Looked at every few thousand instructions; true stops the run.
+    /// Polled every few thousand instructions; true stops the run.
     pub interrupt: Option<&'a AtomicBool>,
 }
 
-/// What a running grid asks of its surroundings.
+/// Callbacks of a running grid.
 pub trait Services {
     /// Text that the kernel printed, formatted.
     fn print(&mut self, text: &[u8]);
 
-    /// Called now and then: blocks that ended, of how many.
+    /// Called now and then with the blocks that ended, and all blocks.
     fn progress(&mut self, _done: u64, _total: u64) {}
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The way from a warp to memory: checked accesses of up to 32 lanes inside of one stretch of bytes.
+//! The interface from a warp to memory: checked accesses of up to 32 lanes within one range of bytes.
 //!
 //! Global memory is reached through a [`GlobalPort`]. In functional mode that is [`Direct`], where everything takes effect at once; a timed
-//! machine puts its own in between to hold stores and atomics back.
+//! machine has its own, which delays stores and atomics.
 
 use warpwatt_memory::DeviceMemory;
 
@@ -19,13 +19,13 @@ pub enum Shape {
     Narrow { bytes: u8, count: u8, signed: bool },
 }
 
-/// Where the lanes of one access go: all of them inside of one allocation, in bounds and aligned.
+/// Addresses of the lanes of one access: all inside of one allocation, in bounds and aligned.
 pub struct Span<'a> {
     /// Host address of the start of the allocation.
     pub host: *mut u8,
-    /// Its guest address.
+    /// Guest address of the allocation.
     pub guest: u64,
-    /// Byte offset of each lane from there; meaningless outside of `mask`.
+    /// Byte offset of each lane in it; meaningless outside of `mask`.
     pub offsets: &'a [u32; 32],
     pub mask: u32,
     /// Bytes each lane moves.
@@ -42,7 +42,7 @@ pub trait GlobalPort {
 
     fn memory(&self) -> &DeviceMemory;
 
-    /// `None` while memory may not be changed: what needs it is deferred.
+    /// `None` while memory is read-only: instructions that need more are deferred.
     fn memory_mut(&mut self) -> Option<&mut DeviceMemory>;
 
     /// Whether a load must wait for something that has not taken effect yet.
@@ -59,7 +59,7 @@ pub trait GlobalPort {
     /// See the trait.
     unsafe fn store(&mut self, span: &Span, shape: Shape, src: *const Row);
 
-    /// Lanes in ascending order; `dst` gets the old values. Tells whether memory changed.
+    /// Lanes in ascending order; `dst` gets the old values. True if memory changed.
     ///
     /// # Safety
     /// See the trait.
@@ -164,7 +164,7 @@ unsafe fn gather_words<const W: usize>(span: &Span, dst: *mut Row) {
     // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
     unsafe {
         if span.mask == !0 {
-            // Four lanes at a time: the host turns them round in vector registers.
+            // Four lanes at a time, transposed in vector registers.
             for lane in (0..32).step_by(4) {
                 #[cfg(target_arch = "x86_64")]
                 if W == 4 {
@@ -187,12 +187,12 @@ unsafe fn gather_words<const W: usize>(span: &Span, dst: *mut Row) {
     }
 }
 
-/// Four words of each of four lanes, as four rows get them.
+/// Four words of each of four lanes, transposed.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn turn_round(span: &Span, lane: usize, dst: *mut Row) {
     use std::arch::x86_64::*;
-    // SAFETY: SSE2 is part of the architecture; the caller vouches for the addresses.
+    // SAFETY: SSE2 is part of the architecture; the caller guarantees the addresses.
     unsafe {
         let read = |i: usize| _mm_loadu_si128(span.host.add(span.offsets[lane + i] as usize).cast());
         let write =
@@ -308,7 +308,7 @@ pub(crate) unsafe fn lane_bytes(rows: *const Row, shape: Shape, lane: usize) -> 
         Shape::Narrow { bytes, count, .. } => (count, usize::from(bytes)),
     };
     for (row, out) in (0..usize::from(count)).zip(out.chunks_exact_mut(size)) {
-        // SAFETY: the caller vouches for the rows.
+        // SAFETY: the caller guarantees the rows.
         let value = unsafe { (*rows.add(row)).0[lane] };
         out.copy_from_slice(&value.to_le_bytes()[..size]);
     }

@@ -23,7 +23,7 @@ struct Spec {
     bits: u32,
 }
 
-/// Widths and precisions beyond this are cut: no kernel can make us write megabytes of blanks.
+/// Widths and precisions beyond this are cut, so that no kernel prints megabytes of blanks.
 const MAX_WIDTH: usize = 4096;
 
 /// The text, and how many arguments it took. `None` if one of them cannot be read.
@@ -160,7 +160,7 @@ fn convert(conversion: u8, spec: &Spec, arguments: &mut dyn Arguments, out: &mut
             pad(spec, text.as_bytes(), out);
         }
         b'n' => {
-            // Would store a count; device printf does not.
+            // `%n` stores a count; device printf does not.
             arguments.next(8)?;
         }
         _ => {
@@ -242,7 +242,7 @@ fn point(spec: &Spec, mut digits: String) -> String {
     digits
 }
 
-/// Mantissa and exponent with so many digits behind the point.
+/// Mantissa and exponent with so many digits after the point.
 fn parts(value: f64, precision: usize) -> (String, i32) {
     let text = format!("{value:.precision$e}");
     match text.split_once('e') {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an instruction did to memory, in the terms a timed machine needs: which lanes touched which bytes of which space.
+//! The memory access of an instruction, as a timed machine needs it: which lanes touched which bytes of which space.
 //!
-//! It is filled in only behind ports that ask for it ([`crate::GlobalPort::RECORDS`]); the functional engine compiles to code without it.
+//! It is filled in only for ports that record accesses ([`crate::GlobalPort::RECORDS`]); the functional engine compiles to code without it.
 
 use warpwatt_isa::Space;
 
@@ -11,9 +11,9 @@ use crate::texture::Trace;
 /// Lanes that touch one space or allocation. Each lane's offset in it is given beside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lanes {
-    /// Never `Generic`: where the addresses led.
+    /// Space of the bytes, never `Generic`.
     pub space: Space,
-    /// Of constant memory.
+    /// Bank of constant memory.
     pub bank: u8,
     /// Guest address that offsets in global memory count from; 0 in the other spaces.
     pub base: u64,
@@ -36,7 +36,7 @@ pub enum Access {
     Texture { texels: u32, kind: AccessKind },
 }
 
-/// One of the places that the lanes of an instruction went to.
+/// Lanes of an instruction in one space or allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccessGroup {
     pub lanes: Lanes,
@@ -44,7 +44,7 @@ pub struct AccessGroup {
     pub offsets: [u32; 32],
 }
 
-/// Bytes of a line, the unit in which texture accesses are told.
+/// Bytes of a line, the unit of texture accesses.
 pub const LINE: u64 = 128;
 
 #[derive(Default)]
@@ -55,7 +55,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// After all groups of an access lane by lane are there.
+    /// Sums up an access lane by lane from its groups.
     pub(crate) fn settle_groups(&mut self) {
         self.access = match self.groups.as_slice() {
             [] => Access::None,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Accesses lane by lane: generic addresses of mixed spaces, lanes in several allocations, checks that want to see every access, and all faults.
+//! Accesses lane by lane: generic addresses of mixed spaces, lanes in several allocations, checks that need every access, and all faults.
 
 use warpwatt_isa::{Space, window};
 use warpwatt_memory::{Bounds, Stray};
@@ -11,7 +11,7 @@ use crate::port::{GlobalPort, Shape, Span, gather, would_change};
 use crate::record::{AccessGroup, Lanes};
 use crate::rows::lanes_of;
 
-/// Where a lane's address leads.
+/// The memory behind a lane's address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Region {
     Global {
@@ -41,7 +41,7 @@ struct Refusal {
 }
 
 impl<P: GlobalPort> Machine<'_, P> {
-    /// Performs an access lane by lane, or finds the lanes that may not make it.
+    /// Performs an access lane by lane, or faults if a lane is refused.
     #[cold]
     #[inline(never)]
     pub(crate) fn access_slowly(
@@ -90,7 +90,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             let mut group = 0;
             for lane in lanes_of(rest) {
                 if let Some(place) = places[lane].as_ref().filter(|place| place.region == region) {
-                    // Offsets beyond 4 GiB into an allocation do not fit the lanes' words: such a lane goes alone.
+                    // Offsets beyond 4 GiB into an allocation do not fit the lanes' words: such a lane is accessed alone.
                     match (region, u32::try_from(place.offset)) {
                         (_, Ok(offset)) => {
                             self.offsets.0[lane] = offset;
@@ -134,7 +134,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         self.advance(warp, pc)
     }
 
-    /// With [`Bounds::Warn`]: where a load leads that no allocation allows. It is noted.
+    /// With [`Bounds::Warn`]: the memory that an out-of-bounds load reads. It is noted.
     fn stray(
         &self,
         warp: &Warp,
@@ -168,7 +168,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         })
     }
 
-    /// Whether any lane of a load goes to bytes that it must wait for.
+    /// Whether any lane of a load must wait for its bytes.
     fn any_must_wait(&self, places: &[Option<RegionOffset>; 32], bytes: u32) -> bool {
         places.iter().flatten().any(|place| match place.region {
             Region::Global { host, guest, .. } => {
@@ -179,7 +179,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         })
     }
 
-    /// Records that the lanes of `mask` go to `self.offsets` in one region.
+    /// Records an access of the lanes of `mask` at `self.offsets` in one region.
     fn note_group(&mut self, region: Region, mask: u32, bytes: u32, kind: AccessKind) {
         if !P::RECORDS {
             return;

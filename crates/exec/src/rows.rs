@@ -15,7 +15,7 @@ pub(crate) struct RowBuf {
 
 // SAFETY: it owns plain memory.
 unsafe impl Send for RowBuf {}
-// SAFETY: a shared borrow only reads; who writes through `pointer` vouches for being alone.
+// SAFETY: a shared borrow only reads; a writer through `pointer` guarantees that it is alone.
 unsafe impl Sync for RowBuf {}
 
 impl RowBuf {

@@ -4,8 +4,8 @@
 //!
 //! Every byte remembers its last plain writer, its last readers of two warps and its last atomic user. Two accesses are ordered
 //! - by a barrier of the block: any one counts, for all warps;
-//! - between warps, by atomics and volatile accesses: whoever writes such a place tells what came before, whoever reads it learns that (a
-//!   vector clock of the block's warps);
+//! - between warps, by atomics and volatile accesses: a write to such a place releases what came before it, a read acquires that
+//!   (a vector clock of the block's warps);
 //! - between lanes of one warp, which are independent from sm_70 on, by `bar.warp.sync` and operations between lanes, for the lanes that
 //!   they name, or by an atomic, for all.
 //!
@@ -18,15 +18,15 @@ use crate::options::CheckOptions;
 use crate::port::Span;
 use crate::rows::lanes_of;
 
-/// Who touched a byte last, and when.
+/// The last access to a byte.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Touch {
     /// Warp plus one; 0 for none.
     warp: u32,
     lanes: u32,
-    /// Barriers that had opened.
+    /// Barriers that had opened before.
     epoch: u32,
-    /// The warp's own clock, and how often its lanes had met.
+    /// The warp's own clock, and how often its lanes had synchronised.
     clock: u32,
     meets: u32,
     pub pc: u32,
@@ -47,19 +47,19 @@ struct Byte {
     atomic: Touch,
 }
 
-/// The order that a warp knows of.
+/// What is ordered before the next access of a warp.
 #[derive(Clone, Default)]
 struct Order {
     clock: u32,
     meets: u32,
-    /// Up to which clock of each warp it has learnt what was done.
+    /// By warp: the clock up to which its accesses are ordered.
     seen: Vec<u32>,
-    /// For each lane: what it knows that others did, as the last meeting before which they did it.
+    /// By lane and other lane: accesses of the other before this synchronisation are ordered.
     met: Box<[[u32; 32]; 32]>,
 }
 
 impl Order {
-    /// These lanes wait for each other: each learns what the others did and knew.
+    /// Synchronises lanes: what was ordered before one of them now is before all.
     fn meet(&mut self, lanes: u32) {
         self.meets += 1;
         let mut known = [0; 32];
@@ -74,7 +74,7 @@ impl Order {
         }
     }
 
-    /// Whether a lane knows of what others of its warp did.
+    /// Whether an access of the same warp is ordered before a lane's next one.
     fn knows(&self, lane: u32, before: Touch) -> bool {
         let known = &self.met[(lane.trailing_zeros() & 31) as usize];
         lanes_of(before.lanes & !lane).all(|other| known[other] > before.meets)
@@ -88,7 +88,7 @@ pub(crate) struct Shadow {
     epoch: u32,
     instances: u64,
     orders: Vec<Order>,
-    /// What those told who wrote a place with an atomic or a volatile store.
+    /// Vector clocks that atomic and volatile stores released, by address.
     told: FxHashMap<u64, Vec<u32>>,
     /// The first read of an uninitialised byte. It is reported when the epoch ends: a write that comes until then makes it a race.
     pending: Option<(u32, Finding)>,
@@ -148,12 +148,12 @@ impl Shadow {
         self.epoch += 1;
     }
 
-    /// Lanes of a warp waited for each other.
+    /// Lanes of a warp have synchronised.
     pub(crate) fn lanes_met(&mut self, warp: u32, lanes: u32) {
         self.orders[warp as usize].meet(lanes);
     }
 
-    /// A warp's access to a place that orders others: it learns what was told there, and tells what it knows.
+    /// A warp's access that orders others: reads acquire the clock of the place, writes release the warp's.
     pub(crate) fn synchronize(&mut self, warp: u32, place: u64, kind: AccessKind) {
         let order = &mut self.orders[warp as usize];
         if kind != AccessKind::Store
@@ -284,7 +284,7 @@ impl Shadow {
         rival
     }
 
-    /// Whether an access comes before what a lane does now.
+    /// Whether an access is ordered before the present one.
     fn ordered(&self, before: Touch, now: Touch) -> bool {
         if before.warp == 0 || before.epoch != now.epoch {
             return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Special registers, questions about addresses, and the way to the texture unit.
+//! Special registers, tests of addresses, and calls of the texture unit.
 
 use warpwatt_isa::{Op, SReg, Space, Sub, Uop, window};
 
@@ -136,7 +136,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         trace: &mut impl Trace,
     ) -> Option<Result<(), TextureFault>> {
         let near = &mut Near { window: &mut self.windows[pc as usize], level: self.grid.image.level() };
-        // SAFETY: the caller vouches for the rows.
+        // SAFETY: the caller guarantees the rows.
         unsafe {
             if !texture::writes(uop) {
                 return Some(texture::read(self.port.memory(), uop, args, near, trace));
@@ -147,7 +147,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         }
     }
 
-    /// Forgets which allocations micro-ops met: one of them is gone.
+    /// Forgets the windows of all micro-ops: an allocation was freed.
     pub(crate) fn forget_windows(&mut self) {
         self.windows.fill(crate::machine::NO_WINDOW);
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Telling a split that spins from one that computes, by what it does at a backward branch.
+//! Detection of splits that spin, at backward branches.
 //!
-//! A split spins when it comes back to a branch in the state it was in there before, without having stored anything meanwhile: only
-//! what others write to memory can get it any further. So does one that goes around many times without a store in a loop that polls
-//! (reads with an order, or by an atomic operation with a result), even if it counts how often.
+//! A split spins when it returns to a branch in the state it was in there before, without having stored anything meanwhile: only
+//! a write of others can end that. A split also spins after many iterations without a store of a loop that polls (reads with an
+//! order, or by an atomic operation with a result), even if it counts them.
 
 use crate::cta::Warp;
 use crate::lanes::Row;
@@ -14,7 +14,7 @@ const POLLS: u32 = 64;
 const ROUNDS: u32 = 1 << 20;
 
 /// What a warp remembers of the loop that one of its splits is in. Cycles of any length, with loops inside, are found by Brent's
-/// method: the state that others are compared with is that of the 1st, 2nd, 4th, 8th … time that the split went back.
+/// method: states are compared with that of the 1st, 2nd, 4th, 8th … backward branch.
 #[derive(Default)]
 pub(crate) struct Loop {
     mask: u32,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Divergence: the lanes of a warp as a set of splits that part at branches and meet again at joins.
+//! Divergence: the lanes of a warp as a set of splits that diverge at branches and reconverge at joins.
 //!
 //! A split runs until it reconverges, waits or spins, and then the newest one that is ready runs: the list of splits is the classic
-//! reconvergence stack as long as nothing waits or spins. What happens then is in `turns`. A join lies at the immediate
+//! reconvergence stack as long as nothing waits or spins. `turns` has those cases. A join lies at the immediate
 //! post-dominator of the branch that made it, in the activation (call depth) of that branch.
 
 use warpwatt_isa::NO_PC;
@@ -13,11 +13,11 @@ pub(crate) const NO_JOIN: u32 = u32::MAX;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wait {
     Ready,
-    /// At a barrier of the block; `pc` is already behind it.
+    /// At a barrier of the block; `pc` is already past it.
     Barrier(u8),
     /// At a collective operation, which is still to be executed, for the lanes of the mask.
     Collective(u32),
-    /// At WARPSYNC, with `pc` behind it, for the lanes of the mask.
+    /// At WARPSYNC, with `pc` past it, for the lanes of the mask.
     WarpSync(u32),
     /// At the barrier of the whole grid.
     Grid,
@@ -30,7 +30,7 @@ pub(crate) struct Split {
     pub mask: u32,
     pub join: u32,
     pub wait: Wait,
-    /// It was found spinning, and is still at it as far as can be seen.
+    /// It was found spinning, and nothing has ended that since.
     pub spins: bool,
     /// Return addresses, outermost first.
     pub frames: Vec<u32>,
@@ -40,7 +40,7 @@ pub(crate) struct Split {
 pub(super) struct Join {
     pub pc: u32,
     pub parent: u32,
-    /// Lanes that will come, without those that ended.
+    /// Lanes that will arrive, without those that exited.
     pub expected: u32,
     pub arrived: u32,
     /// Return addresses of the activation it belongs to.
@@ -48,7 +48,7 @@ pub(super) struct Join {
 }
 
 impl Join {
-    /// Gives up the lanes that are there: the join goes on without them.
+    /// Releases the lanes that arrived: the join no longer expects them.
     pub fn release(&mut self) -> u32 {
         self.expected &= !self.arrived;
         std::mem::take(&mut self.arrived)
@@ -74,16 +74,16 @@ pub(crate) struct Path {
 pub(crate) struct Splits {
     /// The split that runs; an empty mask when none can.
     pub cur: Split,
-    /// Where `cur` meets others: the pc of its join if that belongs to the current activation.
+    /// Where `cur` reconverges: the pc of its join if that belongs to the current activation.
     pub stop: u32,
     pub others: Vec<Split>,
     pub(super) joins: Vec<Join>,
     pub(super) unused: Vec<u32>,
-    /// Lanes that have not ended.
+    /// Lanes that have not exited.
     pub live: u32,
     /// Barriers and collective operations are for threads. If not, a barrier is for the warp, whatever its lanes do.
     pub per_thread: bool,
-    /// Lanes were let go from their join before the others came, and not all run together again.
+    /// Lanes were released from their join before the others arrived, and not all have reconverged.
     pub broken: bool,
 }
 
@@ -101,7 +101,7 @@ impl Splits {
         }
     }
 
-    /// As new, with the room it has taken so far.
+    /// As new, but keeps its allocations.
     pub(crate) fn restart(&mut self, mask: u32) {
         self.cur.frames.clear();
         let frames = std::mem::take(&mut self.cur.frames);
@@ -114,7 +114,7 @@ impl Splits {
         self.broken = false;
     }
 
-    /// Goes on at `pc` with all lanes of the current split.
+    /// Continues at `pc` with all lanes of the current split.
     #[inline(always)]
     pub(crate) fn go(&mut self, pc: u32) {
         self.cur.pc = pc;
@@ -144,8 +144,8 @@ impl Splits {
         true
     }
 
-    /// Parts the current split into paths that meet at `reconv`; without one, where the current activation returns to.
-    /// The paths must cover the lanes of the split. The last of them that is not there already runs first.
+    /// Divides the current split into paths that reconverge at `reconv`; without one, where the activation returns to.
+    /// The paths must cover the lanes of the split. The last of them that is not at `reconv` runs first.
     #[cold]
     pub(crate) fn fork(&mut self, paths: &[Path], reconv: u32) {
         let depth = self.cur.frames.len();
@@ -190,7 +190,7 @@ impl Splits {
     }
 
     /// The join of the current split, if it is at that place, or else a new one inside of it. A loop that lanes leave one by one
-    /// finds the join of its first leaver, so that joins nest only as deep as the program does.
+    /// reuses the join of the first one, so that joins nest only as deep as the program does.
     fn join_at(&mut self, pc: u32, depth: usize) -> u32 {
         match self.joins.get(self.cur.join as usize) {
             Some(join) if join.pc == pc && join.frames.len() == depth => return self.cur.join,
@@ -210,7 +210,7 @@ impl Splits {
         }
     }
 
-    /// Sends off the lanes of a join when no more are expected.
+    /// Resumes the lanes of a join when no more are expected.
     fn settle(&mut self, index: u32) {
         let join = &mut self.joins[index as usize];
         if join.expected != join.arrived {
@@ -224,7 +224,7 @@ impl Splits {
         self.unused.push(index);
     }
 
-    /// Lets the current split wait at its join as long as it stands there, and takes up another one.
+    /// If the current split is at its join, it goes on when all lanes have arrived; otherwise another split runs.
     #[cold]
     pub(crate) fn arrive(&mut self) {
         while self.cur.mask != 0 && self.cur.pc == self.stop {
@@ -243,7 +243,7 @@ impl Splits {
         }
     }
 
-    /// Takes up a split if none runs and one can.
+    /// Selects a split if none runs and one can.
     pub(crate) fn resume(&mut self) {
         if self.cur.mask == 0 {
             self.pick();
@@ -262,7 +262,7 @@ impl Splits {
         self.arrive();
     }
 
-    /// Parts `mask` from the current split without a join of their own: it stays, at `pc`, ready to run later.
+    /// Separates `mask` from the current split without a new join: it stays at `pc`, ready to run later.
     pub(crate) fn set_aside(&mut self, mask: u32, pc: u32) {
         self.cur.mask &= !mask;
         let split = Split { pc, mask, spins: false, frames: self.cur.frames.clone(), ..self.cur };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a grid did, counted.
+//! Counts of a grid's execution.
 
 /// How a run ended that did not fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,7 +31,7 @@ pub struct GridStats {
     pub per_pc: Vec<PcCount>,
     /// Times a barrier of a block opened.
     pub barriers: u64,
-    /// Branches, indirect jumps and indirect calls that parted the lanes of a warp.
+    /// Branches, indirect jumps and indirect calls that made a warp diverge.
     pub divergent_branches: u64,
     pub ctas_finished: u64,
     pub ctas: u64,

@@ -80,7 +80,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         if function == SysFn::GridSync {
             return self.grid_sync(warp, pc, mask);
         }
-        // The others read or change memory as it is after everything that was issued before them.
+        // The others access memory after everything issued before them has taken effect.
         if function != SysFn::GridHandle && self.port.memory_mut().is_none() {
             return Event::Deferred;
         }
@@ -162,7 +162,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         self.raise(warp, block, pc, FaultKind::Assert, 1 << lane, detail)
     }
 
-    /// The barrier of the grid. Only a cooperative launch can have one; elsewhere it answers with an error at once.
+    /// The barrier of the grid. Only a cooperative launch can have one; elsewhere it returns an error at once.
     fn grid_sync(&mut self, warp: &mut Warp, pc: u32, mask: u32) -> Event {
         let refused = u64::from(!self.grid.cooperative);
         for lane in lanes_of(mask) {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which split of a warp runs next, and when lanes that wait at a join are let go before the others come.
+//! Which split of a warp runs next, and when lanes that wait at a join are released before the others arrive.
 //!
-//! A split that waits or spins gives way, and nothing else does. To meet at a join is good for speed only, so lanes leave it when others cannot do without them:
-//! those that a barrier or a collective operation waits for, and those that a spinning split may wait for. A split that spins gets its
-//! next turn when another one of its warp has written to memory. Lanes that were let go run together again where they meet in
-//! such turns, at the latest at the join outside. A warp decides by what it does itself, so that it issues the same instructions
-//! whatever the time they take.
+//! The current split changes only when it waits or spins. Reconvergence is only for speed, so lanes leave a join early if something
+//! may wait for them: a barrier, a collective operation or a spinning split. A split that spins runs again when another one of its
+//! warp has written to memory. Released lanes reconverge where splits are at the same instruction then, at the latest at the
+//! enclosing join. All this depends on the warp's own execution alone, so that it issues the same instructions with any timing.
 
 use crate::split::{NO_JOIN, Split, Splits, Wait};
 use warpwatt_isa::NO_PC;
 
 impl Splits {
-    /// Takes up the newest split that may run.
+    /// Selects the newest split that may run.
     pub(super) fn pick(&mut self) {
         match self.newest_ready(|_| true) {
             Some(index) => self.take_up(index),
@@ -25,7 +24,7 @@ impl Splits {
         if self.whole_warp_waits() { None } else { self.others.iter().rposition(ready) }
     }
 
-    /// Whether a barrier holds the whole warp, since it is one for warps.
+    /// Whether the whole warp waits at a barrier for warps.
     fn whole_warp_waits(&self) -> bool {
         let at_barrier = |split: &Split| matches!(split.wait, Wait::Barrier(_));
         !self.per_thread && self.others.last().is_some_and(at_barrier)
@@ -36,7 +35,7 @@ impl Splits {
         self.refresh();
     }
 
-    /// When nothing can run, lets lanes go on from their join that a barrier or a collective operation waits for. True if there were any.
+    /// When nothing can run, releases lanes at a join that a barrier or a collective operation waits for. True if there were any.
     #[cold]
     fn release_awaited(&mut self) -> bool {
         let mut awaited = 0;
@@ -54,7 +53,7 @@ impl Splits {
         found.is_some_and(|index| self.release(index))
     }
 
-    /// Lets the lanes go on that wait at a join. False if there are none.
+    /// Releases the lanes that wait at a join. False if there are none.
     fn release(&mut self, index: u32) -> bool {
         let Some(join) = self.joins.get_mut(index as usize) else { return false };
         if join.arrived == 0 {
@@ -84,7 +83,7 @@ impl Splits {
         }
     }
 
-    /// The current split has written to memory: what spins may have waited for that. It runs next, and the current split later.
+    /// The current split has written to memory, for which a spinning split may wait: that one runs next.
     #[cold]
     pub(crate) fn notify(&mut self) {
         merge_alike(&mut self.others);
@@ -118,7 +117,7 @@ impl Splits {
         found.inspect(|&index| self.swap(index)).is_some()
     }
 
-    /// Puts all lanes together that stand at one place, if these are all there are. No other lanes are left to wait for.
+    /// Merges all splits if they are ready at the same instruction: no other lanes are left to wait for.
     pub(crate) fn unite(&mut self) {
         let same = |split: &Split| {
             (split.pc, split.wait) == (self.cur.pc, Wait::Ready) && split.frames == self.cur.frames

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Telling warps that get nowhere from warps that compute.
+//! Detection of warps that make no progress.
 //!
-//! Lanes of a warp that run together spin when they come back to the state they were in: the same instruction, the same calls, the same values of
-//! the registers that decide where they go. If all that can run do so, and memory did not change meanwhile, nothing will ever happen.
+//! Lanes of a warp that run together spin when they return to an earlier state: the same instruction, the same calls, the same values of
+//! the registers that decide where they go. If all that can run spin, and memory did not change meanwhile, they do so for ever.
 
 use crate::cta::{Block, Cta, Warp};
 use crate::deciding::Deciding;
@@ -14,27 +14,27 @@ use crate::port::GlobalPort;
 use crate::rows::lanes_of;
 use crate::split::{Split, Wait};
 
-/// Longest loop that is recognised as spinning at first sight, in instructions.
+/// Longest loop that is first recognised as spinning, in instructions.
 pub(crate) const SPIN_PERIOD: u32 = 1024;
 /// Waiting warps that a report names.
 const REPORTED: usize = 8;
 
-/// What a look at a warp showed.
+/// Result of the examination of a warp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
-    /// It came back to the state it was in.
+    /// It returned to an earlier state.
     Spins,
-    /// It went somewhere else.
+    /// It reached another state.
     Moves,
     /// It cannot run.
     Waits,
-    /// Something happened that the engine must deal with.
+    /// An event that the engine must handle.
     Event(Event),
 }
 
-/// All that decides where a warp goes from here, but for memory.
+/// The state that decides what a warp does next, without memory.
 pub(crate) struct Snapshot {
-    /// Splits that can run, the current one first, and whether each came back to where it was.
+    /// Splits that can run, the current one first, and whether each returned to this state.
     splits: Vec<(Split, bool)>,
     preds: [u32; 9],
     rows: Vec<Row>,
@@ -48,7 +48,7 @@ impl Snapshot {
         Snapshot { splits, preds: warp.preds, rows: warp.registers(grid).to_vec() }
     }
 
-    /// Whether the current split of the warp stands where one of the snapshot did, the values of its registers aside. Gives which.
+    /// The split of the snapshot that was where the warp's current split is, whatever the registers hold.
     pub(crate) fn place(&self, warp: &Warp) -> Option<usize> {
         let cur = &warp.splits.cur;
         self.splits
@@ -56,7 +56,7 @@ impl Snapshot {
             .position(|(split, _)| (split.pc, split.mask) == (cur.pc, cur.mask) && split.frames == cur.frames)
     }
 
-    /// The current split stands at this place: notes that it came back if the registers that decide have the values they had. True if they do.
+    /// The current split is at this place: notes its return if the registers that decide have their old values. True if they do.
     pub(crate) fn note(&mut self, grid: &Grid, warp: &Warp, place: usize, deciding: &Deciding) -> bool {
         let Some((split, back)) = self.splits.get_mut(place) else { return false };
         let mask = split.mask;
@@ -75,14 +75,14 @@ impl Snapshot {
         same
     }
 
-    /// Whether every split came back, and no lane waits at a join from which it would be let go.
+    /// Whether every split returned, and no lane waits at a join from which it would be released.
     pub(crate) fn all_back(&self, warp: &Warp) -> bool {
         let others = warp.splits.others.iter();
         let lanes = others.fold(warp.splits.cur.mask, |lanes, split| lanes | split.mask);
         lanes == warp.splits.live && self.splits.iter().all(|(_, back)| *back)
     }
 
-    /// Whether the current split, the only one that was looked at, is in exactly the state it was in.
+    /// Whether the current split, the only one that was examined, is in exactly its old state.
     fn equals(&self, grid: &Grid, warp: &Warp) -> bool {
         let registers = grid.image.program().registers as usize;
         self.place(warp) == Some(0)
@@ -121,7 +121,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         let mut before = Snapshot::of(self.grid, warp);
         let image = self.grid.image;
         let mut executed = vec![false; image.code.len()];
-        // Instructions executed for the first time make the set of registers that decide larger.
+        // Instructions executed for the first time extend the set of registers that decide.
         let mut deciding: Option<Deciding> = None;
         for _ in 0..length {
             let seen = &mut executed[warp.splits.cur.pc as usize];

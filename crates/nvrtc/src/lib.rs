@@ -47,7 +47,7 @@ pub fn compile(source: &str, path: &Path) -> Result<String, Error> {
     compile_with(source, path, &find::site_packages)
 }
 
-/// The same with wheels in these folders, rather than in those of the Python on the path.
+/// [`compile`] with wheels in these folders, rather than in those of the Python on the path.
 pub fn compile_with(
     source: &str,
     path: &Path,

@@ -67,7 +67,7 @@ impl Options {
         }
     }
 
-    /// The same with some of them changed.
+    /// A copy with some options changed.
     pub fn with(&self, py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
         let mut options = Options {
             gpu: self.gpu.clone(),

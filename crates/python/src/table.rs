@@ -19,7 +19,7 @@ const SHOWN: usize = 20;
 #[pyclass(frozen, module = "warpwatt")]
 pub struct Table {
     columns: Columns,
-    /// The same as Arrow has it, once it is asked for.
+    /// The columns in Arrow's form, once they are needed.
     batch: OnceLock<Arc<Batch>>,
 }
 

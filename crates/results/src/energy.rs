@@ -43,7 +43,7 @@ pub struct Energy {
     pub per_line: Vec<LineEnergy>,
     /// What belongs to no line: time in which no warp was there to be waited for, above all.
     pub unattributed_j: f64,
-    /// By kind of operation: energy of its instructions, what they asked of memory included.
+    /// By kind of operation: energy of its instructions, their memory accesses included.
     pub per_class: Vec<ClassEnergy>,
     /// By SM; of kernels only.
     #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -183,7 +183,7 @@ pub struct Kernel {
     /// By SM, while the kernel ran.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sms: Option<Sms>,
-    /// Over time, one list per counter, with the ends of the intervals in `cycle`; only when asked for.
+    /// Over time, one list per counter, with the ends of the intervals in `cycle`; only with `--interval`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub series: Option<Series>,
     /// Where and when its blocks ran; only with `--trace`.

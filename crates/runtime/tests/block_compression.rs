@@ -284,6 +284,6 @@ fn a_flipped_bit_in_memory_is_noticed_with_every_codec() {
     for with in ALL {
         let setup = Setup { inject: Some(InjectedFault::Dram), ..small_l2() };
         let error = setup.run(with, narrow).err().unwrap_or_else(|| panic!("{with}: nothing was noticed"));
-        assert!(error.contains("came back from memory as it was not written"), "{with}: {error}");
+        assert!(error.contains("read from memory differs from the one written"), "{with}: {error}");
     }
 }

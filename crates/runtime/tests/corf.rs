@@ -142,7 +142,7 @@ fn per_link(with: &[&'static str], link: &str) -> f64 {
 
 /// Sums that wait for each other, of two narrow registers.
 const NARROW: &str = "    sub.u32 %r2, %r4, %r2;\n";
-/// The same with values of all widths.
+/// Sums that wait for each other, of values of all widths.
 const MIXED: &str = "    mad.lo.u32 %r2, %r2, %r4, %r2;\n";
 
 fn near(found: f64, expected: f64) {

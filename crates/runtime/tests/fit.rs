@@ -105,7 +105,7 @@ fn what_never_fits_is_still_refused() {
     assert!(error.to_string().contains("an SM has 8192"), "{error}");
 }
 
-/// The same with the values needed in the opposite order, so that all of them are live at once.
+/// The kernel with its values needed in the opposite order, so that all of them are live at once.
 fn late() -> String {
     let text = kernel("late", "", LIVE);
     let is_sum = |line: &&str| line.trim_start().starts_with("mad.lo");

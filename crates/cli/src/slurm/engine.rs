@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::batch::{Batch, Limits, Request};
 use super::cost::{self, Costs};
 use super::fate::{Case, Fate};
-use super::members::{Open, Told};
+use super::members::{Open, PointState};
 use super::queue::{self, End, Refusal, Stand};
 use super::settings::Settings;
 use super::state::{self, State};
@@ -29,7 +29,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 const LEAVE: Duration = Duration::from_secs(60);
 /// Time between two looks at the flag that Ctrl-C sets.
 const LOOK: Duration = Duration::from_millis(20);
-/// Lines of what a task printed that are told when it failed.
+/// Lines of the output of a failed task that are shown.
 const TOLD: usize = 3;
 
 /// How the engine ended.
@@ -356,7 +356,7 @@ impl<'a> Engine<'a> {
                 self.open.iter_mut().for_each(|open| open.look(&rows));
                 self.watch.answered();
             }
-            // Nothing is taken for lost on no news.
+            // Without an answer, nothing counts as lost.
             Err(error) => self.watch.no_answer(&error, self.console),
         }
         let held: Vec<_> = self.open.iter().filter_map(Open::held_back).collect();
@@ -391,8 +391,8 @@ impl<'a> Engine<'a> {
                     continue;
                 };
                 let task = &self.tasks[place];
-                match &held.told {
-                    Told::Failed(reason) => {
+                match &held.state {
+                    PointState::Failed(reason) => {
                         self.folder.log(&format!(
                             "{} failed: {reason}\n  {}",
                             task.name,
@@ -401,12 +401,12 @@ impl<'a> Engine<'a> {
                         self.failed.insert(place, reason.clone());
                         held.settled = true;
                     }
-                    Told::Done(_) | Told::Running(_) | Told::Waiting
-                        if over || matches!(held.told, Told::Done(_)) =>
+                    PointState::Done(_) | PointState::Running(_) | PointState::Waiting
+                        if over || matches!(held.state, PointState::Done(_)) =>
                     {
                         let Some(record) = self.folder.point(&task.key) else { continue };
-                        let seconds = match held.told {
-                            Told::Done(seconds) => seconds,
+                        let seconds = match held.state {
+                            PointState::Done(seconds) => seconds,
                             _ => record.host.wall_seconds,
                         };
                         self.costs.learn(&task.point, seconds);

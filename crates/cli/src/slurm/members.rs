@@ -8,9 +8,9 @@ use super::journal::{Line, Reader};
 use super::queue::{End, Row, Stand};
 use crate::exit::Failure;
 
-/// Where a point of a task's list stands, as far as the journal tells.
+/// State of a point of a task, by the journal.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Told {
+pub enum PointState {
     Waiting,
     /// Begun by this start of the task.
     Running(usize),
@@ -21,7 +21,7 @@ pub enum Told {
 
 pub struct Held {
     pub request: Brief,
-    pub told: Told,
+    pub state: PointState,
     /// The result is there, or the failure is noted: nothing is left to do.
     pub settled: bool,
 }
@@ -60,7 +60,7 @@ impl Open {
             let requests: Vec<Brief> = batch.list(task)?;
             let held: Vec<_> = requests
                 .into_iter()
-                .map(|request| Held { request, told: Told::Waiting, settled: false })
+                .map(|request| Held { request, state: PointState::Waiting, settled: false })
                 .collect();
             let mut by_key: Vec<_> = (0..held.len()).collect();
             by_key.sort_unstable_by(|a, b| held[*a].request.key.cmp(&held[*b].request.key));
@@ -129,7 +129,7 @@ impl Member {
         if self.ended.len() <= start {
             self.ended.resize(start + 1, 0);
         }
-        let (key, told) = match line {
+        let (key, state) = match line {
             Line::Start { host, .. } => {
                 self.host = host;
                 self.refused = None;
@@ -145,18 +145,18 @@ impl Member {
                 return;
             }
             Line::End => return,
-            Line::Begin { key } => (key, Told::Running(start)),
-            Line::Done { key, seconds } => (key, Told::Done(seconds)),
-            Line::Failed { key, reason } => (key, Told::Failed(reason)),
+            Line::Begin { key } => (key, PointState::Running(start)),
+            Line::Done { key, seconds } => (key, PointState::Done(seconds)),
+            Line::Failed { key, reason } => (key, PointState::Failed(reason)),
         };
-        if !matches!(told, Told::Running(_)) {
+        if !matches!(state, PointState::Running(_)) {
             self.ended[start] += 1;
         }
         let place = self.by_key.binary_search_by(|place| self.held[*place].request.key.cmp(&key));
         if let Ok(place) = place {
             let held = &mut self.held[self.by_key[place]];
-            if !matches!(held.told, Told::Done(_)) {
-                held.told = told;
+            if !matches!(held.state, PointState::Done(_)) {
+                held.state = state;
             }
         }
     }
@@ -165,8 +165,8 @@ impl Member {
     pub fn forget_failures(&mut self) {
         self.before = true;
         for held in &mut self.held {
-            if matches!(held.told, Told::Failed(_)) {
-                held.told = Told::Waiting;
+            if matches!(held.state, PointState::Failed(_)) {
+                held.state = PointState::Waiting;
             }
         }
     }
@@ -196,15 +196,15 @@ impl Member {
 
     /// A point was begun, by any start.
     pub fn began(&self) -> bool {
-        self.held.iter().any(|held| held.told != Told::Waiting)
+        self.held.iter().any(|held| held.state != PointState::Waiting)
     }
 
     /// Whether the last start had begun this point and not ended it, or said to have kept a result that is not there.
     pub fn is_under_way(&self, held: &Held) -> bool {
-        match held.told {
-            Told::Running(start) => start + 1 == self.ended.len(),
-            Told::Done(_) => true,
-            Told::Waiting | Told::Failed(_) => false,
+        match held.state {
+            PointState::Running(start) => start + 1 == self.ended.len(),
+            PointState::Done(_) => true,
+            PointState::Waiting | PointState::Failed(_) => false,
         }
     }
 }

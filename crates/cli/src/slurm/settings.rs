@@ -155,7 +155,7 @@ impl Default for Settings {
 pub(crate) fn read(entry: &Entry, problems: &mut Problems) -> Read<Settings> {
     let table = entry.table(&SLURM, problems)?;
     let usual = Settings::default();
-    // Everything is read before anything is given up, so that all mistakes are told at once.
+    // Everything is read before anything is given up, so that all mistakes are reported at once.
     let partition = word(&table, "partition", problems);
     let account = word(&table, "account", problems);
     let time_minutes = table.optional("time", problems, minutes);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::batch::{Batch, SLURM};
-use super::members::{Open, Told};
+use super::members::{Open, PointState};
 use super::queue::{self, Stand};
 use super::state::{self, State};
 use super::watch::time;
@@ -170,13 +170,13 @@ impl Status {
                 let late =
                     || one.batch.silent_seconds(task, member.starts()).is_some_and(|silent| silent < grace);
                 for held in &member.held {
-                    cost.learn(held.request.seconds, &held.told);
-                    let stand = match &held.told {
-                        Told::Failed(reason) => {
+                    cost.learn(held.request.seconds, &held.state);
+                    let stand = match &held.state {
+                        PointState::Failed(reason) => {
                             reasons.insert(held.request.key.clone(), reason.clone());
                             Where::Failed
                         }
-                        Told::Running(_) if member.is_running() => Where::Running,
+                        PointState::Running(_) if member.is_running() => Where::Running,
                         _ if member.is_live() => Where::Waiting,
                         _ if late() => Where::Late,
                         _ => Where::Lost,
@@ -295,10 +295,10 @@ struct Cost {
 }
 
 impl Cost {
-    fn learn(&mut self, expected: f64, told: &Told) {
+    fn learn(&mut self, expected: f64, state: &PointState) {
         self.expected += expected;
         self.points += 1;
-        if let Told::Done(seconds) = told {
+        if let PointState::Done(seconds) = state {
             self.done_expected += expected;
             self.done += seconds;
         }

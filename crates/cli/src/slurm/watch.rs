@@ -11,7 +11,7 @@ use crate::session::style;
 
 /// Time between two lines where there is no terminal.
 const QUIET: Duration = Duration::from_secs(60);
-/// Tasks that ended early and are told one by one; the log has all of them.
+/// Tasks that ended early and are shown one by one; the log has all of them.
 const EVENTS: usize = 20;
 
 pub struct Watch {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A stranger's first day: the commands of the README, the tutorials and other pages are run top to bottom, by a user who has an empty home
-//! folder, the examples and the program on the PATH. `WARPWATT_LONG=1` adds the commands that take minutes, and builds and runs the
-//! technique of docs/adding-a-technique.md from the code on the page.
+//! folder, the examples and the program on the PATH. `WARPWATT_LONG=1` adds the commands that take minutes, builds and runs the
+//! technique of docs/adding-a-technique.md from the code on the page, and installs the program.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
-use crate::common::{Folder, Ran, finish, root};
+use crate::common::{Folder, Ran, STORE_PTX, finish, root};
 
 /// Commands that end with another exit code than 0, by how they begin.
 const EXPECTED: &[(&str, i32)] = &[
@@ -23,10 +24,7 @@ const LONG: &[&str] = &["warpwatt paper all", "warpwatt paper caches"];
 /// Commands that a test cannot run, by how they begin, and what runs them instead.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("./test", "it runs this test"),
-    (
-        "cargo build --release && target/release/warpwatt install",
-        "`exec` tests `install`; a build takes minutes",
-    ),
+    (INSTALL, "the long test below runs it; `exec` tests `install`"),
     ("warpwatt sweep big.toml --engine slurm", "`slurm` and tests/slurm run sweeps on a cluster"),
     ("nvcc ", "the compiler is the reader's; tests/clients compiles programs"),
     ("clang++ ", "the compiler is the reader's; tests/clients compiles programs"),
@@ -36,6 +34,9 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "it needs a program that uses CUDA; tests/clients has them",
     ),
 ];
+
+/// How the command begins that installs the program.
+const INSTALL: &str = "cargo build --release && target/release/warpwatt install";
 
 fn long() -> bool {
     std::env::var_os("WARPWATT_LONG").is_some()
@@ -201,20 +202,27 @@ fn the_technique_of_the_page_is_a_file_that_is_compiled() {
     assert_eq!(plain(&technique()), plain(&file), "docs/adding-a-technique.md shows this file");
 }
 
-/// Follows docs/adding-a-technique.md in a copy of the sources: the folder, the two lines, a build, a run.
-#[test]
-fn a_technique_is_added_as_the_page_says() {
-    if !long() {
-        return;
-    }
-    let tree = root().canonicalize().expect("the repository");
-    let copy = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("technique");
-    let _ = std::fs::remove_dir_all(&copy);
-    std::fs::create_dir_all(&copy).expect("a folder");
-    let sources = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "crates", "examples", "docs"];
-    let copied = Command::new("cp").arg("-r").args(sources.map(|name| tree.join(name))).arg(&copy).status();
-    assert!(copied.is_ok_and(|status| status.success()), "the sources can be copied");
-    let techniques = copy.join("crates/model/src/techniques");
+/// A copy of the sources with the technique of docs/adding-a-technique.md, added as the page says: the folder and the two lines. Its
+/// builds are kept, so that the next run of the tests compiles our crates only.
+fn sources() -> &'static Path {
+    static SOURCES: OnceLock<PathBuf> = OnceLock::new();
+    SOURCES.get_or_init(|| {
+        let tree = root().canonicalize().expect("the repository");
+        let temporary = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+        let (copy, target) = (temporary.join("sources"), temporary.join("sources-target"));
+        let _ = std::fs::remove_dir_all(&copy);
+        std::fs::create_dir_all(&copy).expect("a folder");
+        std::fs::create_dir_all(&target).expect("a folder for builds");
+        std::os::unix::fs::symlink(&target, copy.join("target")).expect("a link to the builds");
+        let names = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "crates", "examples", "docs"];
+        let copied = Command::new("cp").arg("-r").args(names.map(|name| tree.join(name))).arg(&copy).status();
+        assert!(copied.is_ok_and(|status| status.success()), "the sources can be copied");
+        add_technique(&copy.join("crates/model/src/techniques"));
+        copy
+    })
+}
+
+fn add_technique(techniques: &Path) {
     std::fs::create_dir(techniques.join("merge")).expect("a folder for the technique");
     let code = technique().replace("probe-merge", "my-merge").replace("probe_merge", "my_merge");
     std::fs::write(techniques.join("merge/mod.rs"), code).expect("the technique");
@@ -228,10 +236,32 @@ fn a_technique_is_added_as_the_page_says() {
     assert!(list.contains(first), "{list}");
     let list = list.replacen(first, &format!("{first}{entry}\n"), 1);
     std::fs::write(techniques.join("mod.rs"), list).expect("the list of techniques");
+}
+
+/// A command in the copy of the sources, for a user whose home is `home`. The toolchain stays where it is.
+fn in_sources(command: &str, home: &str) -> Ran {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).current_dir(sources()).env("HOME", home).env_remove("CARGO_TARGET_DIR");
+    for (variable, folder) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
+        if std::env::var_os(variable).is_none()
+            && let Some(home) = std::env::home_dir()
+        {
+            shell.env(variable, home.join(folder));
+        }
+    }
+    finish(&mut shell)
+}
+
+/// Follows docs/adding-a-technique.md: after the folder and the two lines, a build and a run.
+#[test]
+fn a_technique_is_added_as_the_page_says() {
+    if !long() {
+        return;
+    }
     let run = |arguments: &[&str]| {
         let mut cargo = Command::new("cargo");
         cargo.args(["run", "--release", "--quiet", "-p", "warpwatt-cli", "--"]).args(arguments);
-        finish(cargo.current_dir(&copy).env("CARGO_TARGET_DIR", tree.join("target/technique"))).expect(0)
+        finish(cargo.current_dir(sources()).env_remove("CARGO_TARGET_DIR")).expect(0)
     };
     let record = |with: &[&str]| {
         run(&[&["run", "sgemm@tiny", "--json", "-", "-q", "--verify-techniques"], with].concat()).json()
@@ -242,6 +272,38 @@ fn a_technique_is_added_as_the_page_says() {
     assert_eq!(count(&without, "my_merge.merged.count"), Some(0));
     assert_eq!(with["check"]["passed"], true);
     assert!(run(&["list", "techniques", "--show", "my-merge"]).out.contains("my_merge.merged.count"));
+}
+
+/// The README's way to install the program gives one whose `exec` works, from any folder; `cargo install` gives one whose `exec` and `install`
+/// say how to get the libraries, and that does everything else.
+#[test]
+fn the_program_is_installed_as_the_readme_says() {
+    if !long() {
+        return;
+    }
+    let stranger = Stranger::new();
+    let home = stranger.folder.path("home");
+    let install = commands(&page("README.md")).into_iter().find(|command| command.starts_with(INSTALL));
+    in_sources(&install.expect("a command to install the program"), &home).expect(0);
+    let runs = |command: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).current_dir(stranger.folder.path("")).env_clear().env("HOME", &home);
+        finish(shell.env("PATH", format!("{home}/.local/bin:/usr/bin:/bin")))
+    };
+    stranger.folder.file("store.ptx", STORE_PTX);
+    stranger.folder.file("store.c", include_str!("store.c"));
+    runs("cc store.c -o store -ldl").expect(0);
+    let ran = runs("warpwatt exec -- ./store store.ptx").expect(0).says("store");
+    assert_eq!(ran.out, "1006\n");
+
+    let alone = stranger.folder.path("alone");
+    in_sources(&format!("cargo install --quiet --path crates/cli --locked --root {alone}"), &home).expect(0);
+    runs("alone/bin/warpwatt run vecadd@tiny -q").expect(0);
+    for (command, code) in [("exec -- ./store store.ptx", 125), ("install --prefix elsewhere", 2)] {
+        let refused = runs(&format!("alone/bin/warpwatt {command}")).expect(code);
+        refused.says("`cargo install` leaves it out").says(INSTALL);
+    }
+    assert!(!Path::new(&stranger.folder.path("elsewhere")).exists(), "nothing is installed by halves");
 }
 
 /// Every page that the README and the pages themselves link to is there.

@@ -59,7 +59,7 @@ pub(super) fn saturate(value: f32) -> f32 {
     if low < 1.0 { low } else { 1.0 }
 }
 
-/// The bits of a result: PTX's NaN, flushed and saturated as told.
+/// The bits of a result: PTX's NaN, flushed and saturated as specified.
 #[inline(always)]
 pub(super) fn finish(value: f32, ftz: bool, sat: bool) -> u32 {
     if sat {

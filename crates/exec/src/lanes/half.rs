@@ -109,7 +109,7 @@ pub(super) fn sources(uop: &Uop) -> [Modifier<u32>; 3] {
     float32::modifiers(uop, 0x8000_8000)
 }
 
-/// The bits of a result: PTX's NaN, flushed, clamped as told. Clamping to zero keeps NaN (PTX ISA, "fma", .relu).
+/// The bits of a result: PTX's NaN, flushed, clamped as specified. Clamping to zero keeps NaN (PTX ISA, "fma", .relu).
 #[inline(always)]
 pub(super) fn finish<F: HalfFormat>(bits: u32, ftz: bool, sat: bool, relu: bool) -> u32 {
     let bits = if ftz { F::flush(bits) } else { bits };

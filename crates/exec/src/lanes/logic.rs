@@ -78,7 +78,7 @@ kernel!(
         let Src::Imm(selector) = uop.src[2] else { return };
         let bytes = [0, 1, 2, 3].map(|i| {
             let nibble = selector >> (4 * i) & 15;
-            // Shift the byte to the top, then down to bit 0, with its sign alone if that is asked for.
+            // Shift the byte to the top, then down to bit 0, with its sign alone if bit 3 is set.
             let from_b = (nibble >> 2 & 1).wrapping_neg();
             let sign = (nibble >> 3 & 1).wrapping_neg();
             (from_b, sign, 24 - (nibble & 3) * 8, 8 * i)

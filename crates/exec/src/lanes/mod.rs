@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lane kernels: what every register-only operation of [`Op`] computes, for the 32 lanes of a warp at once.
 //!
-//! [`select`] is asked once per micro-op when a program is decoded and answers with a function specialised for its type and modifiers. One body per
+//! [`select`] is called once per micro-op when a program is decoded and returns a function specialised for its type and modifiers. One body per
 //! operation is compiled once per instruction-set level of the host (`shell`); all levels give the same bits. Values follow the PTX ISA: its NaN
 //! rules, saturation and flush-to-zero, which is done in software and never by the host's control register.
 

@@ -162,7 +162,7 @@ fn tanh(a: f32) -> f32 {
     let e = exp2(x.abs() * (-2.0 * std::f64::consts::LOG2_E));
     let magnitude = (1.0 - e) / (1.0 + e);
     let value = if a.is_sign_negative() { -magnitude } else { magnitude } as f32;
-    // Here a - a³/3 is a for all that the bound asks, and subnormal numbers come back as they are. NaN comes back too.
+    // Here a - a³/3 is a within the error bound; subnormal numbers and NaN are returned unchanged.
     if a.abs() >= 1.0 / 4096.0 { value } else { a }
 }
 

@@ -2,7 +2,7 @@
 //! Instruction-set levels of the host, and the shells that compile each kernel body once per level.
 //!
 //! A body is an `#[inline(always)]` function without target features; a shell with `#[target_feature]` around it lets the compiler vectorise the
-//! same source for the level. Only what plain Rust cannot say (fused multiply-add, collecting sign bits) differs, behind [`Isa`], with equal results.
+//! same source for the level. Only what plain Rust cannot express (fused multiply-add, collecting sign bits) differs, behind [`Isa`], with equal results.
 
 use warpwatt_isa::Uop;
 
@@ -72,7 +72,7 @@ impl Level {
     }
 }
 
-/// What a level does in its own way.
+/// Operations that differ between levels.
 pub(super) trait Isa {
     fn fma32(a: f32, b: f32, c: f32) -> f32;
     fn fma64(a: f64, b: f64, c: f64) -> f64;
@@ -154,7 +154,7 @@ impl Isa for Wide {
     fn blend(dst: &mut Row, value: &[u32; 32], mask: u32) {
         use std::arch::x86_64::*;
         for part in 0..4 {
-            // SAFETY: as above. Each lane's bit is shifted to the top of its word, which is all that the blend looks at. The old value is read as
+            // SAFETY: as above. Each lane's bit is shifted to the top of its word, the only bit that the blend uses. The old value is read as
             // volatile, or else the compiler makes a masked store of it, which costs several times as much.
             unsafe {
                 let at = dst.0.as_mut_ptr().add(part * 8).cast::<__m256>();

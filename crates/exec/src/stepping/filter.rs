@@ -27,7 +27,7 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// Lines up to which a range is looked at as a whole rather than lane by lane.
+    /// Lines up to which a range is tested as a whole rather than lane by lane.
     const FEW: usize = 8;
 
     #[inline(always)]
@@ -56,7 +56,7 @@ impl Filter {
         self.high = self.high.max(last);
     }
 
-    /// Whether bytes from `first` to `last` may be in the set; yes when that would take long to find out.
+    /// Whether bytes from `first` to `last` may be in the set; true when a test would take long.
     #[inline(always)]
     pub(super) fn may_hold(&self, first: usize, last: usize) -> bool {
         let (lines, end) = (first >> LINE_BITS, last >> LINE_BITS);

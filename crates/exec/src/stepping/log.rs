@@ -2,7 +2,7 @@
 //! The stores and atomics of one SM that have not taken effect yet, in the order they were issued.
 //!
 //! Stores of a full warp to consecutive bytes are kept as one run of bytes, all others as offsets and registers. A filter over the lines written to
-//! tells loads that meet none of them within a few instructions; the few that may are compared with the entries one by one.
+//! finds within a few instructions that a load overlaps none of them; the few others are compared with the entries one by one.
 
 use warpwatt_isa::AtomOp;
 
@@ -26,7 +26,7 @@ pub struct EpochLog {
     next: usize,
 }
 
-// SAFETY: its pointers lead to device memory and to destination registers. They are followed only in `merge`, whose caller vouches for both, and for
+// SAFETY: its pointers lead to device memory and to destination registers. They are followed only in `merge`, whose caller guarantees both, and for
 // reading in `step`, which is given the memory.
 unsafe impl Send for EpochLog {}
 
@@ -98,7 +98,7 @@ impl EpochLog {
         (self.stores, self.atomics, self.next) = (0, 0, 0);
     }
 
-    /// What follows is issued at this cycle. Time does not go back within a log.
+    /// Sets the cycle of the entries that follow. Cycles never decrease within a log.
     #[inline(always)]
     pub(super) fn begin(&mut self, cycle: u64) {
         debug_assert!(self.entries.is_empty() || cycle >= self.cycle, "cycle {cycle} after {}", self.cycle);
@@ -186,7 +186,7 @@ impl EpochLog {
             Shape::Words(words) => words,
             Shape::Narrow { count, .. } => count,
         };
-        // SAFETY: the caller vouches for as many rows as the shape has.
+        // SAFETY: the caller guarantees as many rows as the shape has.
         unsafe {
             if rows == 1 {
                 self.rows.push(*src);
@@ -212,7 +212,7 @@ impl EpochLog {
         self.atomics += 1;
         let row = self.push_offsets(span);
         let words = op.ty.words().max(1) as usize;
-        // SAFETY: the caller vouches for the operands' rows.
+        // SAFETY: the caller guarantees the operands' rows.
         unsafe {
             self.rows.extend_from_slice(std::slice::from_raw_parts(b, words));
             if op.op == AtomOp::Cas {
@@ -285,7 +285,7 @@ impl EpochLog {
         let mut scratch = Scratch([[0; LANE]; 32]);
         let bytes = span.bytes as usize;
         for lane in lanes_of(span.mask) {
-            // SAFETY: the caller vouches for the span, whose lanes have at most 32 bytes.
+            // SAFETY: the caller guarantees the span, whose lanes have at most 32 bytes.
             unsafe {
                 let from = span.host.add(span.offsets[lane] as usize);
                 from.copy_to_nonoverlapping(scratch.0[lane].as_mut_ptr(), bytes);
@@ -336,7 +336,7 @@ impl EpochLog {
                     }
                 }
             }
-            // A load that meets an atomic was not let through.
+            // A load that overlaps an atomic waits, and never gets here.
             What::Atomic { .. } => {}
         }
     }

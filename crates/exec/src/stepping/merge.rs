@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The end of an epoch: what all SMs stored takes effect, in the order of cycle, SM and issue.
+//! The end of an epoch: stores and atomics of all SMs take effect, in the order of cycle, SM and issue.
 
 use warpwatt_memory::DeviceMemory;
 
@@ -10,14 +10,14 @@ use crate::stepping::log::What;
 /// What a merge did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MergeOutcome {
-    /// Whether any byte changed its value; always false when that was not asked for.
+    /// Whether any byte changed its value; always false without `watch`.
     pub changed: bool,
     /// Warp stores and warp atomics.
     pub stores: u64,
     pub atomics: u64,
 }
 
-/// Applies the logs of all SMs, the position in the slice being the SM's number, and clears them. `watch` asks whether memory changed.
+/// Applies the logs of all SMs, the position in the slice being the SM's number, and clears them. `watch`: note whether memory changed.
 ///
 /// # Safety
 /// All entries must have been made by steps over this memory, with no allocation freed since. The resident blocks that made them must still be
@@ -37,7 +37,7 @@ pub unsafe fn merge<L: AsMut<EpochLog>>(
         for (next, log) in next.iter_mut().zip(logs.iter_mut()).filter(|(next, _)| **next == cycle) {
             let log = log.as_mut();
             while *next == cycle {
-                // SAFETY: the caller vouches for memory and registers.
+                // SAFETY: the caller guarantees memory and registers.
                 unsafe { apply_next(log, watch, &mut outcome) };
                 *next = log.next_cycle();
             }
@@ -70,7 +70,7 @@ unsafe fn apply_next(log: &mut EpochLog, watch: bool, outcome: &mut MergeOutcome
             What::Atomic { op, dst } => {
                 let operands = taken.operands();
                 let words = op.ty.words().max(1) as usize;
-                // Only compare-and-swap has a second operand; the others look at it, but do not use it.
+                // Only compare-and-swap has a second operand; the others do not use it.
                 let second = if operands.len() >= 2 * words { &operands[words..] } else { operands };
                 let changed = op.apply(&taken.span(), operands.as_ptr(), second.as_ptr(), dst);
                 outcome.changed |= watch && changed;

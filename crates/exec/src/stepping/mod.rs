@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | [`Prepared`] | launch | geometry, constants, image; read-only and shared by all threads |
 //! | [`Resident`] | block slot | the state of a block's warps; reused from block to block |
-//! | [`Stepper`] | SM and launch | executes, counts, remembers where addresses lead |
+//! | [`Stepper`] | SM and launch | executes, counts, remembers the allocations of addresses |
 //! | [`EpochLog`] | SM | stores and atomics that are still to be merged |
 
 mod filter;
@@ -46,22 +46,22 @@ pub struct Outcome {
     pub pc: u32,
     /// Lanes of the split that executed it.
     pub active: u32,
-    /// Those of them whose guard held, and how many they are.
+    /// Active lanes whose guard held, and their number.
     pub mask: u32,
     pub lanes: u32,
     pub access: Access,
 }
 
-/// What came of an instruction that computes on registers alone.
+/// Result of an instruction that computes on registers alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Computed {
     /// The instruction, and the lanes that it was for.
     pub pc: u32,
     pub active: u32,
-    /// Those of them whose guard held, and how many they are.
+    /// Active lanes whose guard held, and their number.
     pub mask: u32,
     pub lanes: u32,
-    /// The next instruction; `None` when all lanes wait or ended.
+    /// The next instruction; `None` when all lanes wait or have exited.
     pub next: Option<u32>,
 }
 
@@ -71,7 +71,7 @@ pub struct Stepper {
     /// Identity of the image it was made for.
     image: usize,
     image_id: u64,
-    /// Of the memory that the windows are about.
+    /// Generation of the memory that the windows are in.
     generation: u64,
 }
 
@@ -120,7 +120,7 @@ impl Stepper {
         self.step_with_memory(prepared, memory, log, cta, warp, now)
     }
 
-    /// Executes the next instruction of a warp if it computes on registers alone, as most do, and needs no machine around it. If not, nothing
+    /// Executes the next instruction of a warp if it computes on registers alone, as most do. Otherwise nothing
     /// happens, and [`Stepper::step`] or [`Stepper::step_with_memory`] is to be called.
     #[inline(always)]
     pub fn compute(&mut self, prepared: &Prepared, cta: &mut Resident, warp: usize) -> Option<Computed> {
@@ -218,7 +218,7 @@ impl Stepper {
         Outcome { event, pc, active, mask, lanes, access: self.state.tally.record.access }
     }
 
-    /// Executes the instruction for which [`Stepper::step`] answered [`StepEvent::Deferred`]. To be called between epochs, after the merge.
+    /// Executes the instruction for which [`Stepper::step`] returned [`StepEvent::Deferred`]. To be called between epochs, after the merge.
     pub fn execute_deferred(
         &mut self,
         prepared: &Prepared,
@@ -263,11 +263,11 @@ impl Stepper {
 
     /// Issues per micro-op of the program.
     pub fn counts(&self) -> &[PcCount] {
-        // Behind the program's own there is an end marker.
+        // After the program's own there is an end marker.
         &self.state.counts[..self.state.counts.len() - 1]
     }
 
-    /// Branches, indirect jumps and indirect calls that parted the lanes of a warp.
+    /// Branches, indirect jumps and indirect calls that made a warp diverge.
     pub fn divergent_branches(&self) -> u64 {
         self.state.tally.divergent_branches
     }
@@ -277,7 +277,7 @@ impl Stepper {
         self.state.tally.fault.take()
     }
 
-    /// Whether shared or local memory has changed since the last time; asked only while `on`, so the answer to the first is no.
+    /// Whether shared or local memory has changed since the last call; noted only while `on`, so the first call gives false.
     pub fn watch(&mut self, on: bool) -> bool {
         let watch = &mut self.state.tally.watch;
         let changed = watch.on && watch.changed;
@@ -285,7 +285,7 @@ impl Stepper {
         changed
     }
 
-    /// Forgets where addresses led. It happens by itself when an allocation was made or freed.
+    /// Forgets the allocations of addresses. This is automatic when an allocation is made or freed.
     pub fn forget_windows(&mut self) {
         self.state.windows.fill(crate::machine::NO_WINDOW);
     }

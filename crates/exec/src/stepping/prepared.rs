@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A launch that is ready to be executed: what all SMs read and none of them changes.
+//! A launch that is ready to be executed: data that all SMs share and only read.
 
 use crate::GridLaunch;
 use crate::fault::{Fault, FaultKind};
@@ -14,7 +14,7 @@ pub struct Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    /// Refuses what functional mode refuses, and also blocks that no SM can hold and cooperative grids that the SMs cannot hold at once.
+    /// Fails where functional mode does, and also for blocks that no SM can hold and cooperative grids that the SMs cannot hold at once.
     pub fn new(launch: &GridLaunch<'a>, sm: SmLimits) -> Result<Prepared<'a>, Box<Fault>> {
         let refuse = |text: String| Err(Box::new(Fault::bare(FaultKind::InvalidLaunch, 0, text)));
         let grid = Grid::new(launch, sm)?;
@@ -38,7 +38,7 @@ impl<'a> Prepared<'a> {
         self.grid.image
     }
 
-    /// Tells launches of different images apart.
+    /// Identity of the launch's image.
     #[inline(always)]
     pub(super) fn identity(&self) -> usize {
         std::ptr::from_ref(self.grid.image).addr()

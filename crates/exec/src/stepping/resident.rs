@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A block on an SM: the state of its warps, and what a scheduler wants to know of them.
+//! A block on an SM: the state of its warps, and what a scheduler needs of it.
 
 use crate::cta::Cta;
 use crate::deciding;
@@ -16,30 +16,30 @@ static ZERO: Row = Row([0; 32]);
 /// Why a warp cannot be stepped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WaitReason {
-    /// It can.
+    /// It can be stepped.
     None,
-    /// At this barrier of the block.
+    /// It waits at this barrier of the block.
     Barrier(u8),
-    /// In an operation between lanes, for those that are elsewhere.
+    /// It waits in an operation between lanes, for lanes that are elsewhere.
     Collective,
-    /// In `bar.warp.sync`, for the lanes it names.
+    /// It waits in `bar.warp.sync`, for the lanes it names.
     WarpSync,
-    /// At the barrier of the grid.
+    /// It waits at the barrier of the grid.
     Grid,
-    /// All its lanes ended.
+    /// All its lanes have exited.
     Ended,
 }
 
 /// The lanes that an instruction is for, before it is executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NextLanes {
-    /// All that the warp was started with: fewer than 32 if it is the last of a block whose threads are no multiple of that.
+    /// Lanes that the warp was started with: fewer than 32 if it is the last of a block whose threads are no multiple of that.
     pub all: u32,
-    /// Those that have not ended.
+    /// Lanes that have not exited.
     pub live: u32,
-    /// Those of the split that executes it: fewer while the warp is diverged, or after some of its threads have ended.
+    /// Lanes of the split that executes it: fewer while the warp is diverged, or after some of its threads have exited.
     pub active: u32,
-    /// Those of them whose guard holds.
+    /// Active lanes whose guard holds.
     pub mask: u32,
 }
 
@@ -59,7 +59,7 @@ impl Resident {
         Resident { cta: Cta::new(&prepared.grid, 0, checks), image: prepared.identity() }
     }
 
-    /// Starts a block of the grid on an SM that calls its warps `first_warp` and up. The slot must have been made for the launch or fit it.
+    /// Starts a block of the grid on an SM that numbers its warps from `first_warp`. The slot must have been made for the launch or fit it.
     pub fn start(&mut self, prepared: &Prepared, linear: u64, sm: u32, first_warp: u32) {
         assert!(self.cta.fits(&prepared.grid), "a slot for other blocks");
         self.image = prepared.identity();
@@ -72,7 +72,7 @@ impl Resident {
         self.cta.block.checks == checks && self.cta.fits(&prepared.grid)
     }
 
-    /// Whether all warps ended, or none was started.
+    /// Whether all warps have exited, or none was started.
     pub fn is_done(&self) -> bool {
         self.cta.is_done()
     }
@@ -94,20 +94,20 @@ impl Resident {
         self.cta.block.live_threads
     }
 
-    /// The next instruction of a warp; `None` when all its lanes wait or ended.
+    /// The next instruction of a warp; `None` when all its lanes wait or have exited.
     #[inline(always)]
     pub fn warp_pc(&self, warp: usize) -> Option<u32> {
         let cur = &self.cta.warps[warp].splits.cur;
         (cur.mask != 0).then_some(cur.pc)
     }
 
-    /// The lanes that the next instruction is for.
+    /// The active lanes of the next instruction.
     #[inline(always)]
     pub fn warp_active(&self, warp: usize) -> u32 {
         self.cta.warps[warp].splits.cur.mask
     }
 
-    /// What the next instruction of a warp will be for. The warp must be able to run.
+    /// The lanes of the next instruction of a warp. The warp must be able to run.
     #[inline(always)]
     pub fn next_lanes(&self, prepared: &Prepared, index: usize) -> NextLanes {
         let threads = prepared.grid.threads.saturating_sub(32 * index as u32).clamp(1, 32);
@@ -133,7 +133,7 @@ impl Resident {
         self.cta.warps[warp].is_done()
     }
 
-    /// What keeps a warp from being stepped; with several splits, the one that came to wait last.
+    /// Why a warp cannot be stepped; with several splits, the wait that began last.
     pub fn wait_reason(&self, warp: usize) -> WaitReason {
         let splits = &self.cta.warps[warp].splits;
         if splits.cur.mask != 0 {
@@ -157,7 +157,7 @@ impl Resident {
         registers[rows * warp..][..rows - TRASH_ROWS].get(usize::from(register)).unwrap_or(&ZERO)
     }
 
-    /// Registers that have got values since the last time by other means than the instruction that was stepped, as a set: those of lanes that
+    /// Registers, as a set, that were written since the last call and after their instruction was stepped: those of lanes that
     /// waited at a barrier with a result, or in an operation between lanes.
     pub fn take_late(&mut self, warp: usize) -> [u64; 4] {
         std::mem::take(&mut self.cta.warps[warp].late)
@@ -180,7 +180,7 @@ impl Resident {
         splits.filter(|split| split.wait == Wait::Grid).map(|split| split.mask.count_ones()).sum()
     }
 
-    /// Lets them go on.
+    /// Releases the threads that wait there.
     pub fn wake_grid_barrier(&mut self) {
         for warp in &mut self.cta.warps {
             warp.splits.wake(Wait::Grid);
@@ -189,19 +189,19 @@ impl Resident {
     }
 }
 
-/// The registers that decide where warps go which execute a certain set of instructions.
+/// The registers that decide where warps go, if they execute a certain set of instructions.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Deciding(deciding::Deciding);
 
 impl Deciding {
-    /// For warps that execute no other instructions than these.
+    /// For warps that execute these instructions only.
     pub fn of(prepared: &Prepared, executed: impl Fn(usize) -> bool) -> Deciding {
         Deciding(deciding::Deciding::of(prepared.image(), executed))
     }
 }
 
-/// Where the lanes of a warp stood: instructions, predicates and registers. If all of them come back to it without memory having changed, they
-/// will do so for ever.
+/// State of the lanes of a warp: instructions, predicates and registers. If all of them return to it while memory does not change, they do so
+/// for ever.
 pub struct Snapshot(watchdog::Snapshot);
 
 impl Snapshot {
@@ -209,12 +209,12 @@ impl Snapshot {
         Snapshot(watchdog::Snapshot::of(&prepared.grid, &cta.cta.warps[warp]))
     }
 
-    /// Whether the lanes that run stand where some of the snapshot did, the values of their registers aside. Gives a number for the place.
+    /// Number of the place in the snapshot at which the lanes that run are, whatever their registers hold.
     pub fn place(&self, cta: &Resident, warp: usize) -> Option<usize> {
         self.0.place(&cta.cta.warps[warp])
     }
 
-    /// Notes that the lanes that run came back to a place, if their registers have the values they had. True if all lanes have come back.
+    /// Notes that the lanes that run returned to a place, if their registers have their old values. True if all lanes have returned.
     pub fn note(
         &mut self,
         prepared: &Prepared,

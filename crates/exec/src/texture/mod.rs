@@ -26,7 +26,7 @@ pub(crate) struct TextureArgs {
     pub mask: u32,
 }
 
-/// What went wrong, for which lane.
+/// A fault, and its lane.
 pub(crate) struct TextureFault {
     pub kind: FaultKind,
     pub lane: usize,
@@ -35,7 +35,7 @@ pub(crate) struct TextureFault {
 
 /// Observes which texels an operation accesses.
 pub(crate) trait Trace {
-    /// It is told nothing.
+    /// It observes nothing.
     const IS_IDLE: bool = false;
 
     fn texel(&mut self, address: u64, bytes: u64);
@@ -51,7 +51,7 @@ impl Trace for Untraced {
     fn texel(&mut self, _address: u64, _bytes: u64) {}
 }
 
-/// What makes accesses of a whole warp fast: where the micro-op's texels were last, and the host's instructions.
+/// For fast accesses of a whole warp: the allocation of the micro-op's last texels, and the host's instruction set.
 pub(crate) struct Near<'a> {
     pub window: &'a mut Window,
     pub level: lanes::Level,
@@ -116,7 +116,7 @@ pub(crate) unsafe fn read(
     near: &mut Near,
     trace: &mut impl Trace,
 ) -> Result<(), TextureFault> {
-    // SAFETY: the caller vouches for the rows.
+    // SAFETY: the caller guarantees the rows.
     if is_idle(trace) && unsafe { warp::read(memory, uop, args, near) }.is_some() {
         return Ok(());
     }
@@ -137,7 +137,7 @@ unsafe fn read_by_lane(
 ) -> Result<(), TextureFault> {
     for lane in lanes_of(args.mask) {
         let at = Lane { args, lane };
-        // SAFETY: the caller vouches for the rows; `word` reads only the words an operand has.
+        // SAFETY: the caller guarantees the rows; `word` reads only the words an operand has.
         let image = unsafe { at.image(memory)? };
         // SAFETY: operands' rows span the words that the micro-op's geometry reads.
         let word = |operand: usize, k: usize| unsafe { at.word(operand, k) };
@@ -180,7 +180,7 @@ unsafe fn read_by_lane(
             _ => return Err(at.fail(FaultKind::Unsupported, not_ours(uop))),
         }
         for (k, value) in result.iter().enumerate().take(words) {
-            // SAFETY: `words` is at most what `dst_words` says, for which the caller vouches.
+            // SAFETY: `words` is at most what `dst_words` says, which the caller guarantees.
             unsafe { (*args.dst.add(k)).0[lane] = *value };
         }
     }
@@ -198,7 +198,7 @@ pub(crate) unsafe fn write(
     near: &mut Near,
     trace: &mut impl Trace,
 ) -> Result<(), TextureFault> {
-    // SAFETY: the caller vouches for the rows.
+    // SAFETY: the caller guarantees the rows.
     if is_idle(trace) && unsafe { warp::write(memory, uop, args, near) }.is_some() {
         return Ok(());
     }

@@ -64,7 +64,7 @@ pub fn quantize(weight: f32) -> f32 {
     ((weight * 256.0 + 0.5) as i32) as f32 / 256.0
 }
 
-/// Between two numbers. What is not a number has one form, since hosts differ in whose payload they keep.
+/// Interpolates between two numbers. NaN has one form, since hosts differ in whose payload they keep.
 #[inline(always)]
 pub fn blend(a: f32, b: f32, weight: f32) -> f32 {
     let mixed = (1.0 - weight) * a + weight * b;

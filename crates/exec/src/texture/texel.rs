@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One texel: from bytes to numbers and from numbers to what the instruction asked for.
+//! One texel: from bytes to numbers and from numbers to the instruction's result type.
 
 use warpwatt_isa::Ty;
 use warpwatt_memory::texture::{ChannelKind, Format, Sampler};
@@ -78,7 +78,7 @@ pub fn to_bits(texel: Texel, ty: Ty) -> [u32; 4] {
             if ty == Ty::F16x2 { [h[0] | h[1] << 16, h[2] | h[3] << 16, 0, 0] } else { h }
         }
         (Texel::Float(v), _) => v.map(f32::to_bits),
-        // Asking an integer texture for floats gives the bits: the caller reinterprets them, as hardware does.
+        // A fetch of floats from an integer texture gives the bits, as in hardware: the caller reinterprets them.
         (Texel::Int(v), _) => v,
     }
 }

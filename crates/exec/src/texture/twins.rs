@@ -72,7 +72,7 @@ fn image(random: &mut SplitMix64, geom: TexGeom) -> (DeviceMemory, u64) {
     (memory, handle)
 }
 
-/// Coordinates of all kinds: inside, around, far away, whole, and no numbers.
+/// Coordinates of all kinds: inside, around, far away, whole, and NaN.
 fn coordinate(random: &mut SplitMix64, integer: bool) -> u32 {
     if integer {
         return match random.below(8) {

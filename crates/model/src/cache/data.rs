@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The data array of a cache, or of shared memory: every access passes here with its lines or rows, its lanes and its words, is shown to the
-//! techniques that act in the array, and gets to know when the data are there.
+//! The data array of a cache, or of shared memory: every access comes here with its lines or rows, its lanes and its words, is passed to
+//! the techniques that act in the array, and gets the cycle of its data.
 //!
 //! Intervals follow from the cycles of accesses alone, so that they are exact whether or not cycles without events are skipped.
 
@@ -63,7 +63,7 @@ impl DataArray {
         self.last_uses.len() as u32
     }
 
-    /// Another shape, with frames none of which has been used or holds anything.
+    /// Changes the shape; all frames are empty and unused.
     pub fn resize(&mut self, now: u64, shape: ArrayShape) {
         let frames = shape.frames.max(1) as usize;
         self.last_uses.clear();
@@ -90,7 +90,7 @@ impl DataArray {
         *last = now;
     }
 
-    /// An access to one line. Gives the cycle (L2: the clock) in which the array serves it: `now`, unless a technique has it wait.
+    /// An access to one line. Gives the cycle (L2: the clock) in which the array serves it: `now`, unless a technique delays it.
     #[inline(always)]
     pub fn access(&mut self, now: u64, usage: Use, lanes: u8, row: RowAccess) -> u64 {
         self.note_frame(now, row.frame);
@@ -100,8 +100,8 @@ impl DataArray {
         self.ask(&ArrayAccess { now, usage, lanes, rows: &[row] })
     }
 
-    /// Shows an access, whose frames have been noted, to the techniques. Their waits run at the same time. No data are there before the
-    /// line has been filled.
+    /// Passes an access, whose frames have been noted, to the techniques. Their delays overlap. No data are there before the line has
+    /// been filled.
     #[cold]
     #[inline(never)]
     pub fn ask(&mut self, access: &ArrayAccess) -> u64 {
@@ -117,7 +117,7 @@ impl DataArray {
         ready
     }
 
-    /// Tells techniques about a load of a line that is on its way.
+    /// Reports a load of a line that is being fetched to techniques.
     #[inline(always)]
     pub fn merged(&mut self, now: u64, lanes: u8, words: u32, frame: Option<LineId>) {
         for hung in &mut self.sites {
@@ -158,12 +158,12 @@ impl DataArray {
         }
     }
 
-    /// What is wrong with what the array gave back, if anything was.
+    /// What is wrong with what the array returned, if anything is.
     pub fn corrupted(&self) -> Option<String> {
         self.sites.iter().find_map(|hung| hung.site.corrupted())
     }
 
-    /// A stored bit was to be flipped, and nothing was read in which it could have been.
+    /// A stored bit was to be flipped, and nothing has been read that has one.
     pub fn fault_is_pending(&self) -> bool {
         self.sites.iter().any(|hung| hung.site.fault_is_pending())
     }
@@ -175,7 +175,7 @@ pub mod tests {
     use warpwatt_base::counters::{Charge, Counter, CounterSet};
 
     warpwatt_base::counters! {
-        /// Of the technique of these tests.
+        /// Counters of the technique of these tests.
         pub struct Seen(Charge::Issues) {
             accesses: u64 = "seen.accesses.count", "Accesses.";
             lanes: u64 = "seen.lanes.count", "Lanes behind them.";
@@ -185,7 +185,7 @@ pub mod tests {
         }
     }
 
-    /// Has accesses of one kind wait for a fixed time.
+    /// Delays accesses of one kind for a fixed time.
     pub struct Slow {
         pub usage: Use,
         pub wait: u64,
@@ -219,7 +219,7 @@ pub mod tests {
         }
     }
 
-    /// A technique that has accesses of one kind wait.
+    /// A technique that delays accesses of one kind.
     pub fn slow(usage: Use, wait: u64) -> Hung<dyn DataArraySite> {
         let site = Box::new(Slow { usage, wait, seen: Seen::default(), stored_wrong: false });
         Hung { technique: 0, site }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Miss status registers: the lines that are being fetched, each with those who wait for it, in order of arrival.
+//! Miss status registers: the lines that are being fetched, each with its waiting requests in order of arrival.
 
 /// Number of a register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,7 +12,7 @@ const LISTS: usize = 256;
 /// The end of a list.
 const END: u32 = u32::MAX;
 
-/// `W` is what is remembered of a waiter.
+/// `W` is a waiting request.
 #[derive(Clone, Debug)]
 pub struct Mshr<W> {
     /// Line number by register.
@@ -49,7 +49,7 @@ impl<W: Copy> Mshr<W> {
         (id != END).then_some(MshrId(id))
     }
 
-    /// Whether another one may wait.
+    /// Whether another request may wait.
     #[inline(always)]
     pub fn has_room(&self, id: MshrId) -> bool {
         self.waiters[id.0 as usize].len() < self.merges
@@ -81,7 +81,7 @@ impl<W: Copy> Mshr<W> {
         MshrId(id)
     }
 
-    /// Waits for a line that is being fetched; the caller made sure that there is room.
+    /// Adds a request to a line that is being fetched; the caller made sure that there is room.
     #[inline(always)]
     pub fn merge(&mut self, id: MshrId, waiter: W) {
         self.waiters[id.0 as usize].push(waiter);
@@ -91,7 +91,7 @@ impl<W: Copy> Mshr<W> {
         self.lines[id.0 as usize]
     }
 
-    /// The line is there: frees the register and hands over who waited.
+    /// The line has arrived: frees the register and gives its requests to `f`.
     #[inline(always)]
     pub fn release(&mut self, id: MshrId, mut f: impl FnMut(W)) {
         let i = id.0 as usize;

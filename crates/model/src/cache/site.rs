@@ -55,7 +55,7 @@ pub struct ArrayAccess<'a> {
     /// Cycle, or L2 clock.
     pub now: u64,
     pub usage: Use,
-    /// Active lanes of the instruction behind it; 32 for fills, write-backs and instruction fetches.
+    /// Active lanes of its instruction; 32 for fills, write-backs and instruction fetches.
     pub lanes: u8,
     /// One for caches, one or more for shared memory. An access that takes several cycles touches all of them in its first.
     pub rows: &'a [RowAccess],
@@ -65,38 +65,38 @@ pub struct ArrayAccess<'a> {
 ///
 /// An atomic operation is a [`Use::Modify`] and then a [`Use::Write`], both in the same cycle.
 pub trait DataArraySite: Send {
-    /// Cycles (L2: clocks) that an access has to wait until the array can serve it. Those of several techniques run at the same time. Stores
-    /// and write-backs are shown, but nothing waits for them; after a fill that waits, reads of its line wait at least as long.
+    /// Cycles (L2: clocks) that an access has to wait until the array can serve it. Delays of several techniques overlap. Stores and
+    /// write-backs are reported, but nothing waits for them; after a fill that waits, reads of its line wait at least as long.
     fn access(&mut self, _access: &ArrayAccess) -> u64 {
         0
     }
 
-    /// A load wants a line that is on its way into the array. It is served together with the line, without an access of its own; caches of SMs
+    /// A load of a line that is being fetched into the array. It is served together with the line, without an access of its own; caches of SMs
     /// charge it like one. `frame` is where the line will be, if it has a place already.
     fn merged(&mut self, _now: u64, _lanes: u8, _words: u32, _frame: Option<LineId>) {}
 
     /// Brings counters of time up to date, to before `now`. Since the last time the array was busy or not: its SM had warps or had none; for L2, a
-    /// kernel was under way or none was. Accesses of the texture cache may have been shown that lie behind it: they are
+    /// kernel was under way or none was. Accesses of the texture cache that are later may have been reported: they are
     /// booked for the cycle in which they leave the fragment queue.
     fn settle(&mut self, _now: u64, _busy: bool) {}
 
-    /// The array has another shape from `now` on, and holds nothing: the on-chip memory of the SM was divided anew for a kernel. What frames are called
-    /// afterwards says nothing about what they were before.
+    /// The array has another shape from `now` on, and holds nothing: the on-chip memory of the SM was divided anew for a kernel. Numbers of frames
+    /// before and after it are unrelated.
     fn resize(&mut self, _now: u64, _shape: ArrayShape) {}
 
-    /// Adds the frames that lost what they held before `now`, since the last time that it was asked: their lines are no longer there, and dirty ones
-    /// are written to the next level. Asked ahead of every access and fill.
+    /// Adds the frames that lost what they held before `now`, since the last call: their lines are invalidated, and dirty ones are
+    /// written to the next level. Called before every access and fill.
     fn lost(&mut self, _now: u64, _lost: &mut Vec<LineId>) {}
 
     /// What it counted here.
     fn counters(&self) -> Box<dyn CounterSet>;
 
-    /// What is wrong with what the array gave back, if anything was.
+    /// What is wrong with what the array returned, if anything is.
     fn corrupted(&self) -> Option<String> {
         None
     }
 
-    /// A stored bit was to be flipped, and nothing was read in which it could have been.
+    /// A stored bit was to be flipped, and nothing has been read that has one.
     fn fault_is_pending(&self) -> bool {
         false
     }

@@ -61,7 +61,7 @@ pub struct Tags {
     /// top if it is reserved. The least of a set is evicted.
     used: Vec<u64>,
     uses: u64,
-    /// A line may be there: one was reserved since all were dropped.
+    /// A line may be there: one was reserved since the last flush.
     holds: bool,
 }
 
@@ -112,7 +112,7 @@ impl Tags {
     pub fn find(&self, line: u64) -> Option<LineId> {
         let set = self.set(line);
         let mut place = set.start;
-        // Four ways are looked at without a branch, which is faster than stopping at the right one.
+        // Four ways are compared without a branch, which is faster than stopping at the right one.
         let (fours, rest) = self.lines[set].as_chunks::<4>();
         for four in fours {
             if four.iter().fold(false, |any, &tag| any | (tag == line)) {
@@ -125,7 +125,7 @@ impl Tags {
         rest.iter().position(|&tag| tag == line).map(|way| LineId((place + way) as u32))
     }
 
-    /// Whether a line is there, for whoever has an idea of where it is.
+    /// Whether a line is at this place.
     #[inline(always)]
     pub fn has_at(&self, id: LineId, line: u64) -> bool {
         self.lines[id.0 as usize] == line
@@ -178,12 +178,12 @@ impl Tags {
         Some((LineId(place as u32), evicted))
     }
 
-    /// Whether `reserve` would find a place, and whether a dirty line would have to go.
+    /// Whether `reserve` would find a place, and whether a dirty line would be evicted.
     pub fn victim(&self, line: u64) -> Option<Option<Evicted>> {
         Some(self.content(self.oldest(line)?))
     }
 
-    /// The data of a reserved line is there, or a line is written.
+    /// The data of a reserved line has arrived, or a line is written.
     #[inline(always)]
     pub fn set_state(&mut self, id: LineId, state: State) {
         let place = id.0 as usize;
@@ -198,7 +198,7 @@ impl Tags {
         }
     }
 
-    /// A place lost what it held. Gives the line if it was dirty. One that is being fetched stays.
+    /// Invalidates a line. Gives its number if it was dirty. One that is being fetched stays.
     pub fn lose(&mut self, id: LineId) -> Option<u64> {
         let place = id.0 as usize;
         let (line, state) = (self.lines[place], self.state(id));
@@ -208,7 +208,7 @@ impl Tags {
         (state == State::Dirty).then_some(line)
     }
 
-    /// Forgets all lines but those that are being fetched. Dirty ones are handed to `write_back` first, in order of line id, each with its
+    /// Invalidates all lines but those that are being fetched. Dirty ones go to `write_back` first, in order of line id, each with its
     /// number.
     pub fn flush(&mut self, mut write_back: impl FnMut(LineId, u64)) {
         if !std::mem::take(&mut self.holds) {
@@ -228,7 +228,7 @@ impl Tags {
         }
     }
 
-    /// Forgets clean lines whose numbers are of a kind.
+    /// Invalidates clean lines whose numbers are of a kind.
     pub fn forget(&mut self, is_of_kind: impl Fn(u64) -> bool) {
         for place in 0..self.lines.len() {
             if State::of(self.used[place]) == State::Clean && is_of_kind(self.lines[place]) {

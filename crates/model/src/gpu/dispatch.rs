@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The work distributor: gives blocks to SMs, one SM after the other, as long as warps, threads, registers, shared memory and block
-//! slots are left. The next kernel's blocks follow when all blocks of the one before have been given away.
+//! The work distributor: dispatches blocks to SMs, one SM after the other, as long as warps, threads, registers, shared memory and block
+//! slots are left. The next kernel's blocks follow when all blocks of the one before have been dispatched.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,7 +10,7 @@ use warpwatt_config::Config;
 use crate::report::{BlockSpan, Launch};
 use crate::sm::{Kernel, Start, Work};
 
-/// What is left of an SM.
+/// Free resources of an SM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Room {
     warps: u32,
@@ -21,7 +21,7 @@ struct Room {
 }
 
 impl Room {
-    /// What one block of a kernel takes.
+    /// Resources of one block of a kernel.
     fn of(kernel: &Kernel) -> Room {
         let prepared = &kernel.prepared;
         Room {
@@ -58,12 +58,12 @@ impl Room {
     }
 }
 
-/// Where a kernel of the run stands.
+/// State of a kernel of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     /// A kernel that it waits for has not ended, it is too early, or too many kernels run.
     Queued,
-    /// Launched at the first cycle, or its turn came then; blocks may be given away from the second on.
+    /// Launched, or ready for launch, in cycle `at`; blocks may be dispatched from cycle `from` on.
     Launched {
         at: u64,
         from: u64,
@@ -76,7 +76,7 @@ pub enum Standing {
 
 pub struct Queue {
     pub standing: Standing,
-    /// When its first block could be given away.
+    /// When its first block could be dispatched.
     dispatched: u64,
     earliest: u64,
     after: Vec<(usize, u64)>,
@@ -93,7 +93,7 @@ pub struct Queue {
     pub given: u64,
     pub done: u64,
     last_end: u64,
-    /// Where its blocks were, by their number, which is the order in which they are given away; nothing unless that is noted.
+    /// Where its blocks were, by their number, which is the order in which they are dispatched; empty unless that is noted.
     pub spans: Vec<BlockSpan>,
 }
 
@@ -101,7 +101,7 @@ pub struct Dispatcher {
     /// Blocks are noted.
     notes: bool,
     rooms: Vec<Room>,
-    /// Shared memory of an SM as usual, and in the division that prefers L1; which of them holds.
+    /// Shared memory of an SM by default, and in the division that prefers L1; which of them is in use.
     shared_bytes: [u32; 2],
     large_l1: bool,
     pub kernels: Vec<Queue>,
@@ -110,7 +110,7 @@ pub struct Dispatcher {
     /// When the next kernel may be launched that waits for nothing but time.
     due: u64,
     last_sm: usize,
-    /// When the next block can be given away.
+    /// When the next block can be dispatched.
     free_at: u64,
     launch_cycles: u64,
     gap_cycles: u64,
@@ -225,7 +225,7 @@ impl Dispatcher {
         })
     }
 
-    /// When the first block of a kernel can be given away whose turn comes at `at`. One that waited for others of the run was launched while
+    /// When the first block of a kernel can be dispatched whose turn comes at `at`. One that waited for others of the run was launched while
     /// they ran, and not sooner after them than launches follow each other.
     fn first_dispatch(&self, kernel: usize, at: u64) -> u64 {
         let behind = self.kernels[kernel].after.iter().map(|&(other, _)| self.kernels[other].dispatched);
@@ -267,7 +267,7 @@ impl Dispatcher {
         ended
     }
 
-    /// Gives blocks away for as long as that happens before `until`, and notes when they wake the SMs that get them.
+    /// Dispatches blocks for as long as that happens before `until`, and notes when they wake their SMs.
     pub fn dispatch(&mut self, from: u64, until: u64, works: &mut [Work], wakes: &mut [u64]) {
         let mut now = from;
         loop {
@@ -323,7 +323,7 @@ impl Dispatcher {
         Some((kernel, sm))
     }
 
-    /// When something happens after `now` that may let a block be given away.
+    /// When something happens after `now` that may let a block be dispatched.
     fn next_change(&self, now: u64) -> u64 {
         let end = self.ends.peek().map_or(u64::MAX, |&Reverse((known, ..))| known);
         let starts = self.kernels.iter().filter_map(|queue| match queue.standing {

@@ -2,7 +2,7 @@
 //! A run: epochs in which actors run side by side, and what happens between them, in a fixed order.
 //!
 //! Between epochs: faults are looked for; stores, atomics and system calls of all SMs take effect in (cycle, SM, sequence) order;
-//! packets and credits change sides; the work distributor hands out blocks; samples are taken; time is moved on, over epochs in which no actor
+//! packets and credits are exchanged; the work distributor dispatches blocks; samples are taken; time is moved on, over epochs in which no actor
 //! has anything to do.
 
 use warpwatt_exec::stepping::{self, Prepared, StepEvent};
@@ -19,7 +19,7 @@ use crate::ops::{OpCounters, OpKind};
 use crate::report::{Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions, Sample};
 use crate::sm::{Kernel, KernelState, SmContext, SmCounters, Stall, Stopped, Work};
 
-/// Epochs between two looks at limits and signs of life.
+/// Epochs between two checks of limits and progress.
 const LOOK: u64 = 64;
 /// Warp instructions of an epoch from which on it is worth waking all threads.
 const BUSY: u64 = 48;
@@ -66,11 +66,11 @@ pub(super) struct Run<'g, 'a> {
     to: u64,
     epoch: u64,
     step: bool,
-    /// Techniques compare what they store with what comes back.
+    /// Techniques verify what they store.
     verifies: bool,
     epochs: u64,
     next_sample: u64,
-    /// Thread instructions after which techniques at the memory controllers tell each other something.
+    /// Thread instructions after which techniques at the memory controllers exchange data.
     tells_at: u64,
     issued: u64,
     /// Thread and warp instructions of earlier runs.
@@ -303,7 +303,7 @@ impl<'g, 'a> Run<'g, 'a> {
         if let Some(first) = logged.next() {
             let last = logged.next_back().unwrap_or(first);
             // SAFETY: no SM runs; allocations that stores went to live on, since nothing frees during an epoch, and the registers that
-            // atomics answer to belong to blocks that cannot leave before the answer is there.
+            // atomics write belong to blocks that cannot end before the result is there.
             let outcome =
                 unsafe { stepping::merge(&mut works[first..=last], self.memory, self.watch.is_on()) };
             self.watch.changed |= outcome.changed;
@@ -544,7 +544,7 @@ impl<'g, 'a> Run<'g, 'a> {
         let ports = replies_in.as_mut_slice().iter().zip(requests_out.as_mut_slice());
         let sms = sms.as_mut_slice().iter().zip(self.works.as_mut_slice()).zip(ports);
         let (sm_wakes, partition_wakes) = self.wakes.split_at_mut(self.issued_by.len());
-        // Those that slept through the epoch and got nothing still know.
+        // For actors that slept through the epoch and got nothing, it still holds.
         let unknown = |wake: &u64| *wake < start;
         for (((sm, work), (inbox, outbox)), wake) in sms.zip(&mut *sm_wakes).filter(|(_, wake)| unknown(wake))
         {
@@ -609,7 +609,7 @@ impl<'g, 'a> Run<'g, 'a> {
 
     fn reports(&mut self, ending: Ending) -> Vec<KernelReport> {
         if ending != Ending::Finished {
-            // What runs is cut off here.
+            // Kernels that run are cut off here.
             self.gpu.now = self.gpu.now.max(self.to);
             self.settle(self.to);
             let counted = self.count();

@@ -79,7 +79,7 @@ impl Gpu {
         &self.config
     }
 
-    /// What an SM holds, as the executor wants to know it.
+    /// Resources of an SM, for the executor.
     pub fn limits(config: &Config) -> SmLimits {
         SmLimits {
             sms: config.gpu.sms,
@@ -173,12 +173,12 @@ impl Gpu {
         sms.map(Sm::array_corrupted).chain(partitions.map(Partition::corrupted)).flatten().next()
     }
 
-    /// How many thread instructions are to be executed until techniques at the memory controllers tell each other something.
+    /// How many thread instructions are to be executed until techniques at the memory controllers exchange data.
     fn tells_at(&mut self) -> u64 {
         self.partitions.as_mut_slice().iter().map(Partition::tells_at).min().unwrap_or(u64::MAX)
     }
 
-    /// Techniques at the memory controllers tell each other what they have to, in cycle `now`.
+    /// Techniques at the memory controllers exchange their data, in cycle `now`.
     fn tell(&mut self, now: u64) {
         let partitions = self.partitions.as_mut_slice();
         let mut all = Vec::new();

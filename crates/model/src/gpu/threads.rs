@@ -21,7 +21,7 @@ const YIELDS: u32 = 100;
 pub enum Next {
     /// A round on all threads.
     All,
-    /// A round with so little to do that the caller's thread does it alone, without a word to the others.
+    /// A round with so little to do that the caller's thread does it alone, without waking the others.
     Alone,
     /// No further round.
     Stop,
@@ -30,7 +30,7 @@ pub enum Next {
 /// Parts of actors, one for each actor of a kind, that different threads work on at the same time.
 ///
 /// In a round, an item is accessed only by the one thread that runs the actor it belongs to, through [`Cells::get`]. Between
-/// rounds, whoever has the whole by `&mut` has all items by [`Cells::as_mut_slice`].
+/// rounds, all items are accessed by `&mut`, through [`Cells::as_mut_slice`].
 pub struct Cells<T>(Box<[UnsafeCell<T>]>);
 
 // SAFETY: sharing `Cells` gives access to items through `get` alone, whose callers promise that no item is used by two at a time. All
@@ -44,7 +44,7 @@ impl<T> FromIterator<T> for Cells<T> {
 }
 
 impl<T> Cells<T> {
-    /// The item, for the one who runs the actor it belongs to.
+    /// The item, for the thread that runs the actor it belongs to.
     ///
     /// # Safety
     /// As long as the reference lives, there must be no other to the same item. In a round of [`rounds`] this holds if `work` gets an
@@ -85,7 +85,7 @@ pub fn rounds<S: Sync>(
     let crew = Crew::new(threads, actors, state, &work);
     let trouble = thread::scope(|scope| {
         let crew = &crew;
-        // Without a thread that the system refuses, the others do its list.
+        // If the system refuses a thread, the others work off its list.
         let helpers: Vec<_> = (1..threads)
             .filter_map(|home| thread::Builder::new().spawn_scoped(scope, move || crew.serve(home)).ok())
             .collect();
@@ -98,7 +98,7 @@ pub fn rounds<S: Sync>(
             crew.wait_for_others(done);
             let mut next = Next::Stop;
             while !crew.troubled.load(Relaxed) {
-                // SAFETY: all actors have run and no list is open, so nobody else refers to the state.
+                // SAFETY: all actors have run and no list is open, so no other thread refers to the state.
                 let state = unsafe { &mut *crew.state };
                 next = between(state);
                 if next != Next::Alone {
@@ -143,7 +143,7 @@ struct Crew<'a, S, W> {
     given: Vec<Apart<AtomicUsize>>,
     /// Actors of this round that threads other than the leader have run.
     done: Apart<AtomicUsize>,
-    /// Rounds opened; those that wait look at it.
+    /// Rounds opened; waiting threads read it.
     round: Apart<AtomicU64>,
     asleep: Vec<Apart<AtomicBool>>,
     stop: AtomicBool,
@@ -170,17 +170,17 @@ impl<'a, S: Sync, W: Fn(&S, usize) + Sync> Crew<'a, S, W> {
         }
     }
 
-    /// Gives all actors to whoever comes. From here on until all are done, the state belongs to those who run them.
+    /// Offers all actors to all threads. Until all are done, the state belongs to the threads that run them.
     fn open(&self, helpers: &[Thread]) {
         self.done.0.store(0, Relaxed);
-        // What was done to the state so far is visible to those who are given an actor.
+        // Changes of the state so far are visible to threads that are given an actor.
         self.given.iter().for_each(|given| given.0.store(0, Release));
         self.call(helpers);
     }
 
-    /// Tells the others that there is news.
+    /// Starts a round on the other threads, or ends them.
     fn call(&self, helpers: &[Thread]) {
-        // Either this sees that a thread is asleep, or the thread sees the news before it falls asleep.
+        // Either this sees that a thread is asleep, or the thread sees the new round before it sleeps.
         self.round.0.fetch_add(1, SeqCst);
         for (asleep, helper) in self.asleep.iter().skip(1).zip(helpers) {
             if asleep.0.load(SeqCst) {
@@ -211,7 +211,7 @@ impl<'a, S: Sync, W: Fn(&S, usize) + Sync> Crew<'a, S, W> {
     fn claim(&self, list: usize) -> Option<usize> {
         let given = &self.given[list].0;
         let actor = |nth: usize| nth.saturating_mul(self.threads).saturating_add(list);
-        // Late comers only look: writing would take the line away from others for nothing.
+        // Late threads only read: a write would take the cache line away from others.
         if actor(given.load(Relaxed)) >= self.actors {
             return None;
         }
@@ -219,7 +219,7 @@ impl<'a, S: Sync, W: Fn(&S, usize) + Sync> Crew<'a, S, W> {
         (actor < self.actors).then_some(actor)
     }
 
-    /// The life of a thread other than the leader.
+    /// The loop of a thread other than the leader.
     fn serve(&self, home: usize) -> Option<Trouble> {
         let (mut trouble, mut seen) = (None, 0);
         while !self.stop.load(Acquire) {
@@ -243,7 +243,7 @@ impl<'a, S: Sync, W: Fn(&S, usize) + Sync> Crew<'a, S, W> {
             if turn < SPINS + YIELDS {
                 pause(&mut turn);
             } else if !self.asleep[home].0.swap(true, SeqCst) {
-                // Said so; one more look before falling asleep.
+                // It is marked asleep; the round is read once more before that.
             } else {
                 thread::park();
             }
@@ -265,7 +265,7 @@ fn pause(turn: &mut u32) {
     if *turn < SPINS { std::hint::spin_loop() } else { thread::yield_now() }
 }
 
-/// Sends the threads home, also if the leader panics: they would be waited for in vain.
+/// Ends the threads, also if the leader panics: otherwise it would wait for them for ever.
 struct Dismissal<'a, 'b, S: Sync, W: Fn(&S, usize) + Sync> {
     crew: &'a Crew<'b, S, W>,
     helpers: Vec<Thread>,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds runs that get nowhere: no memory changes, no warp ends, no barrier opens, and all lanes that can run come back to a state that
-//! they were in before. Stops runs in which no warp ends for very long.
+//! Detects runs without progress: no memory changes, no warp exits, no barrier opens, and all lanes that can run return to a state that
+//! they were in before. Stops runs in which no warp exits for very long.
 
 use warpwatt_exec::stepping::{Deciding, Snapshot, stuck};
 use warpwatt_exec::{Ending, Fault, FaultKind, PcCount, Watchdog};
 
 use crate::sm::{Kernel, Sm, Work};
 
-/// Cycles, times the patience in warp instructions, after which warps are looked at however few instructions they issued.
+/// Cycles, times the patience in warp instructions, after which warps are examined however few instructions they issued.
 const CYCLES: u64 = 4;
-/// Warp instructions until the suspects are taken down anew for the first time.
+/// Warp instructions until the state of suspects is recorded anew for the first time.
 const FIRST_RENEWAL: u64 = 20_000;
 
 /// A warp that is watched: where it is, and how it was when the watch began.
@@ -20,21 +20,21 @@ struct Suspect {
     resident: usize,
     warp: usize,
     snapshot: Snapshot,
-    /// How often it had jumped then: one that has not jumped since waits for memory where it was, and did not come back to it.
+    /// How often it had jumped then: one that has not jumped since waits for memory, and did not return to its state.
     jumps: u32,
     came_back: bool,
 }
 
-/// Instructions that an SM has executed of a kernel since the suspects were taken down.
+/// Instructions that an SM has executed of a kernel since the state of suspects was recorded.
 struct Executed {
-    /// Issues of each when they were.
+    /// Issues of each at that time.
     before: Vec<u64>,
     /// How many have been issued since, and the registers that decide where warps go in these.
     count: usize,
     deciding: Deciding,
 }
 
-/// Where a run stands, when it is looked at.
+/// Progress of a run, when it is examined.
 #[derive(Clone, Copy)]
 pub(super) struct Moment {
     /// Warp instructions issued, and cycles gone by.
@@ -58,16 +58,16 @@ pub(super) struct Watch {
     suspects: Option<Vec<Suspect>>,
     /// For each SM and kernel that has suspects.
     executed: Vec<((usize, usize), Executed)>,
-    /// Warp instructions issued when suspects were looked at.
+    /// Warp instructions issued when suspects were examined.
     looked: u64,
-    /// Warp instructions issued when those that did not come back are taken down anew: a state from before a loop does not return, so
+    /// Warp instructions issued when the state of those that did not return is recorded anew: a state from before a loop does not return, so
     /// the time between is doubled (Brent's way to find a cycle).
     renewal: u64,
     /// Memory changed since the watch began.
     pub changed: bool,
 }
 
-/// What a look has found.
+/// Result of an examination.
 pub(super) enum Finding {
     Stuck { launch: usize, fault: Box<Fault> },
     Ending(Ending),
@@ -91,7 +91,7 @@ impl Watch {
         self.suspects.is_some()
     }
 
-    /// Looks at the state of things; tells what is wrong with a run that must not go on.
+    /// Examines the run; says what is wrong if it must not go on.
     pub fn look(
         &mut self,
         sms: &mut [Sm],
@@ -217,7 +217,7 @@ impl Executed {
     }
 }
 
-/// Takes down the state of every warp that can run.
+/// Records the state of every warp that can run.
 fn arrest(sms: &mut [Sm], works: &[Work], kernels: &[Kernel]) -> Vec<Suspect> {
     let mut suspects = Vec::new();
     for (sm, state) in sms.iter().enumerate() {

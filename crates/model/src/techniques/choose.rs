@@ -52,7 +52,7 @@ fn find(name: &str) -> Result<&'static Technique, TechniqueError> {
 }
 
 impl Techniques {
-    /// Switches a technique on: `NAME`, or `NAME:parameter=value,...`.
+    /// Enables a technique: `NAME`, or `NAME:parameter=value,...`.
     pub fn with(&mut self, text: &str) -> Result<(), TechniqueError> {
         let (name, settings) = text.split_once(':').unwrap_or((text, ""));
         let info = find(name.trim())?;
@@ -111,13 +111,13 @@ impl Techniques {
         })
     }
 
-    /// Looks for what is not possible together, or on this GPU. All of it is told.
+    /// Returns all settings that are not possible together, or on this GPU.
     pub fn validate(&self, config: &Config) -> Result<(), Vec<TechniqueError>> {
         let mut found = Vec::new();
         let on: Vec<_> = self.settings().collect();
         for (i, (_, one, settings)) in on.iter().enumerate() {
             for (_, other, _) in &on[i + 1..] {
-                // What was asked for excludes each other, not what it builds on.
+                // Only techniques that were chosen exclude each other, not what they build on.
                 let asked = self.is_asked_for(one.name) && self.is_asked_for(other.name);
                 if asked && (one.excludes.contains(&other.name) || other.excludes.contains(&one.name)) {
                     found.push(TechniqueError::new(
@@ -131,8 +131,8 @@ impl Techniques {
         if found.is_empty() { Ok(()) } else { Err(found) }
     }
 
-    /// Each technique that is on, with what is not as usual in the order of declaration: the same choice always gives the same text,
-    /// which [`Techniques::with`] reads back. What another one builds on is left out if it is as usual.
+    /// Each technique that is on, with the parameters that are not at their defaults, in the order of declaration: the same choice always
+    /// gives the same text, which [`Techniques::with`] reads back. Techniques that others build on are left out at their defaults.
     pub fn canonical(&self) -> Vec<String> {
         let implied = |info: &Technique| {
             self.settings()
@@ -153,7 +153,7 @@ impl Techniques {
         text
     }
 
-    /// What a parameter of a technique can be, in words.
+    /// Allowed values of a parameter, in words.
     pub fn legal(kind: ParameterKind) -> String {
         match kind {
             ParameterKind::Switch => "on or off".to_owned(),
@@ -175,7 +175,7 @@ impl Techniques {
         each.map(move |parameter| written(parameter.kind, usual.get(parameter.name).unwrap_or_default()))
     }
 
-    /// Parameters of all techniques as numbers, for the energy model, with the usual values for those that are off: switches are 0 or 1,
+    /// Parameters of all techniques as numbers, for the energy model, with the defaults for those that are off: switches are 0 or 1,
     /// percentages fractions, words are left out.
     pub fn numbers(&self) -> Vec<(&'static str, f64)> {
         let values = |info: &&'static Technique| {
@@ -190,7 +190,7 @@ impl Techniques {
             let value = match parameter.kind {
                 ParameterKind::Integer { .. } => text.parse().ok()?,
                 ParameterKind::Switch => f64::from(u8::from(text == "on")),
-                // Words may be numbers.
+                // A word may be a number.
                 ParameterKind::Choice(_) => text.parse().ok()?,
                 ParameterKind::File => return None,
             };
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(
             canonical,
             ["warped-compression:gating=off,compress_cycles=8"],
-            "what is not as usual, in order"
+            "what is not a default, in order"
         );
         assert_eq!(with(&[&canonical[0]]).expect("it reads back"), techniques);
         let mut set = Techniques::default();
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(names(&["corf"]), ["renaming", "packing", "virtualization", "corf"]);
         assert_eq!(names(&["corf:virtualization=off"]), ["renaming", "packing", "corf"]);
         assert_eq!(names(&["corf++:packing=off,virtualization=off"]), ["renaming", "corf++"]);
-        // It is written only where it is not as usual, and whoever asks for it asks for nothing new.
+        // It is written only with parameters that are not defaults; to enable it as well changes nothing.
         assert_eq!(choice(&["corf"]).canonical(), ["corf"]);
         assert_eq!(choice(&["corf", "packing"]).canonical(), ["corf"]);
         assert_eq!(choice(&["packing", "corf"]), choice(&["corf"]));

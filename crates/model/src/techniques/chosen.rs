@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which techniques are on, with their parameters, and how they are watched.
+//! Which techniques are on, with their parameters, and how they are verified.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use super::{BlockShape, Build, Fault, Hung, Pass, Profile, Sites, Technique};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Techniques {
     pub chosen: Chosen,
-    /// Keep what is stored byte by byte, and compare what comes back with what was given.
+    /// Keep a shadow of stored bytes, and compare what is read with what was written.
     pub verify: bool,
-    /// Flip one stored bit, which verification has to notice.
+    /// Flip one stored bit, which verification has to detect.
     pub inject: Option<Fault>,
-    /// How often instructions are executed, for techniques that ask.
+    /// How often instructions are executed, for techniques that use it.
     pub profile: Option<Arc<Profile>>,
-    /// Frequencies of symbols for techniques that are given them beforehand.
+    /// Frequencies of symbols for techniques that need them beforehand.
     pub symbols: Option<Arc<Symbols>>,
 }
 
@@ -50,7 +50,7 @@ struct One {
 }
 
 impl PartialEq for One {
-    /// Who asked for it makes no difference.
+    /// Whether it is implied makes no difference.
     fn eq(&self, other: &One) -> bool {
         self.place == other.place && self.settings == other.settings
     }
@@ -77,7 +77,7 @@ impl PartialEq for Held {
 impl Eq for Held {}
 
 impl Chosen {
-    /// The technique at a place of the list, which is switched on with the usual settings if it is not.
+    /// The technique at a place of the list; if it is off, it is enabled with default settings.
     fn put(&mut self, place: usize, implied: bool) -> &mut One {
         let at = self.0.partition_point(|one| one.place < place);
         if self.0.get(at).is_none_or(|one| one.place != place) {
@@ -88,7 +88,7 @@ impl Chosen {
     }
 }
 
-/// What a technique builds on with these settings.
+/// The techniques that one builds on with these settings.
 pub(super) fn builds_on(
     technique: &'static Technique,
     settings: &dyn Settings,
@@ -102,24 +102,24 @@ fn place_of(name: &str) -> usize {
     place.expect("techniques build on those of the list")
 }
 
-/// Counts of instructions that are to be given to a technique before it runs.
+/// Counts of instructions that a technique needs before the run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WantedCounts {
-    /// The technique that takes them.
+    /// The technique that needs them.
     pub technique: &'static str,
     /// The file that holds them; without one, they are to be collected.
     pub file: Option<String>,
-    /// They are to be those of the very same run.
+    /// They are to be counted in a functional run with the same inputs.
     pub same_run: bool,
 }
 
 impl Techniques {
-    /// Those that are on, in the order of the list, each with its place there and its settings.
+    /// The techniques that are on, in the order of the list, each with its place there and its settings.
     pub(super) fn settings(&self) -> impl Iterator<Item = (usize, &'static Technique, &dyn Settings)> {
         self.chosen.0.iter().map(|one| (one.place, Techniques::ALL[one.place], one.settings.0.as_ref()))
     }
 
-    /// Those that are on, in the order of the list.
+    /// The techniques that are on, in the order of the list.
     pub fn on(&self) -> impl Iterator<Item = &'static Technique> {
         self.settings().map(|(_, technique, _)| technique)
     }
@@ -132,12 +132,12 @@ impl Techniques {
         self.chosen.0.is_empty()
     }
 
-    /// Whether one is on that compares what it stores with what comes back.
+    /// Whether a technique is on and verifies what it stores.
     pub fn are_verified(&self) -> bool {
         !self.is_empty() && (self.verify || self.inject.is_some())
     }
 
-    /// Settings of a technique, which is switched on with the usual ones if it is not.
+    /// Settings of a technique; if it is off, it is enabled with the defaults.
     pub(super) fn settings_of(&mut self, technique: &Technique) -> &mut dyn Settings {
         let place = place_of(technique.name);
         let one = self.chosen.put(place, false);
@@ -145,7 +145,7 @@ impl Techniques {
         one.settings.0.as_mut()
     }
 
-    /// Whether a technique was asked for, and is not only there because another builds on it.
+    /// Whether a technique was enabled itself, not only because another builds on it.
     pub(super) fn is_asked_for(&self, name: &str) -> bool {
         self.chosen.0.iter().any(|one| !one.implied && Techniques::ALL[one.place].name == name)
     }
@@ -176,7 +176,7 @@ impl Techniques {
         settings.get(parameter)
     }
 
-    /// What techniques have at a site of an SM or partition.
+    /// The techniques at a site of an SM or partition.
     pub(crate) fn hang<S: ?Sized>(
         &self,
         config: &Config,

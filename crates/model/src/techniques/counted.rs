@@ -33,7 +33,7 @@ impl TechniqueCounters {
         TechniqueCounters(zero.collect())
     }
 
-    /// Those of all techniques. Techniques that exclude each other may have the same ones.
+    /// Counters of all techniques. Techniques that exclude each other may share some.
     pub fn infos() -> Vec<CounterInfo> {
         let mut infos: Vec<CounterInfo> = Vec::new();
         for info in Techniques::ALL.iter().flat_map(|technique| technique.counters) {
@@ -44,7 +44,7 @@ impl TechniqueCounters {
         infos
     }
 
-    /// Each technique's, in the order of the list.
+    /// Each technique with its counters, in the order of the list.
     pub fn each(&self) -> impl Iterator<Item = (&'static Technique, &dyn CounterSet)> {
         self.0.iter().map(|(place, held)| (Techniques::ALL[*place], held.0.as_ref()))
     }

@@ -39,7 +39,7 @@ pub use profile::Profile;
 pub use technique::{Balance, BlockShape, Build, Fault, Hung, Law, Observed, Pass, Sites, Technique};
 
 impl Techniques {
-    /// All techniques. This list is all that knows them by name.
+    /// All techniques. Only this list has their names.
     #[rustfmt::skip]
     pub const ALL: &'static [&'static Technique] = &[
         &warped_compression::TECHNIQUE,

@@ -4,8 +4,8 @@
 //! ```text
 //! warpwatt.counts/1
 //! sha256 0f3a...                    of all that follows this line
-//! of vectorAdd@small, seed 1
-//! kernel vectorAdd code 90ab... 128 128 4096
+//! of vecadd@small, seed 1
+//! kernel vecadd code 90ab... 128 128 4096
 //! ```
 //!
 //! `code` is a hash of the kernel's micro-ops, so that counts are never taken for other code; a count for each micro-op follows.
@@ -25,7 +25,7 @@ pub struct Profile {
     /// What was run, in words.
     pub of: String,
     kernels: BTreeMap<(String, String), Vec<u64>>,
-    /// Kernels that it does not know are weighed without it: it was made for this run from other inputs, which may launch other kernels.
+    /// Kernels that it does not have are weighted without it: it was made for this run from other inputs, which may launch other kernels.
     pub lenient: bool,
 }
 
@@ -73,7 +73,7 @@ impl Profile {
         format!("{VERSION}\nsha256 {}\n{body}", hash(&body))
     }
 
-    /// Reads a text, or tells what is wrong with it.
+    /// Reads a text; the error says what is wrong with it.
     pub fn from_text(text: &str) -> Result<Profile, String> {
         let (version, rest) = text.split_once('\n').unwrap_or((text, ""));
         let version = version.trim_end();

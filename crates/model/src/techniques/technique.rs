@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A technique as one value: what there is to know about it, and how it is put into the machine.
+//! A technique as one value: its description, and how it is built into the machine.
 
 use warpwatt_base::counters::{CounterInfo, CounterSet};
 use warpwatt_codecs::profile::Profile as Symbols;
@@ -12,7 +12,7 @@ use crate::counters::Counters;
 use crate::partition::TransferSite;
 use crate::register_file::RegisterFileSite;
 
-/// All that there is to know about a technique. Its folder exports one of these.
+/// Description of a technique. Its folder exports one of these.
 pub struct Technique {
     pub name: &'static str,
     /// One line.
@@ -20,23 +20,23 @@ pub struct Technique {
     /// Where it is described.
     pub paper: &'static str,
     pub parameters: fn() -> &'static [Parameter],
-    /// The parameters with their usual values.
+    /// The parameters with their defaults.
     pub settings: fn() -> Box<dyn Settings>,
     pub counters: &'static [CounterInfo],
     /// The counters at zero.
     pub zero: fn() -> Box<dyn CounterSet>,
     /// Names of techniques that cannot be on at the same time; it is enough that one of two excludes the other. And names of those that it builds
-    /// on, which are switched on with it unless it has a parameter of that name that is off.
+    /// on, which are enabled with it unless it has a parameter of that name that is off.
     pub excludes: &'static [&'static str],
     pub needs: &'static [&'static str],
-    /// Looks for what is not possible together, or on this GPU.
+    /// Finds settings that are not possible together, or on this GPU.
     pub check: fn(&dyn Settings, &Config, &mut Vec<TechniqueError>),
-    /// Where it stores what it is given, so that a bit of that can be flipped.
+    /// Where it stores data of which a bit can be flipped.
     pub stores: &'static [Fault],
     pub sites: Sites,
-    /// What it adds to sums that the machine keeps.
+    /// What it adds to sums over the machine's counters.
     pub balance: fn(&dyn CounterSet, &mut Balance),
-    /// What its counters obey in every run.
+    /// Laws that its counters obey in every run.
     pub laws: &'static [Law],
 }
 
@@ -75,7 +75,7 @@ pub type BuildFilter = fn(&Build) -> Box<dyn FilterSite>;
 pub type BuildTransfer = fn(&Build) -> Box<dyn TransferSite>;
 pub type LimitBlocks = fn(&dyn Settings, &Config, &BlockShape) -> u32;
 
-/// How a technique is put into the machine: a builder for each site where it acts.
+/// How a technique is built into the machine: a builder for each site where it acts.
 pub struct Sites {
     /// For each SM.
     pub register_file: Option<BuildRegisterFile>,
@@ -102,31 +102,31 @@ impl Sites {
     };
 }
 
-/// What a builder knows.
+/// Input of a builder.
 pub struct Build<'a> {
     pub config: &'a Config,
     pub settings: &'a dyn Settings,
-    /// All that are on.
+    /// All techniques that are on.
     pub techniques: &'a Techniques,
     /// Number of the SM or memory partition.
     pub instance: u32,
-    /// Keep what is stored byte by byte, and compare what comes back with what was given.
+    /// Keep a shadow of stored bytes, and compare what is read with what was written.
     pub verify: bool,
-    /// Flip one stored bit: only the first SM and the first partition are asked to.
+    /// Flip one stored bit: only in the first SM and the first partition.
     pub inject: Option<Fault>,
     /// Frequencies of symbols that were collected beforehand, if there are any.
     pub symbols: Option<&'a Symbols>,
 }
 
-/// What the compiler's half of a technique works on.
+/// Input of the compiler's half of a technique.
 pub struct Pass<'a> {
     pub program: &'a Program,
     pub settings: &'a dyn Settings,
-    /// How often instructions are executed, if a run has told.
+    /// How often instructions are executed, if a run counted them.
     pub profile: Option<&'a Profile>,
 }
 
-/// What a block of a kernel takes on an SM.
+/// Resources of a block of a kernel.
 pub struct BlockShape<'a> {
     pub program: &'a Program,
     pub warps: u32,
@@ -134,7 +134,7 @@ pub struct BlockShape<'a> {
     pub registers: u32,
 }
 
-/// A stored bit is flipped to see whether that is noticed: where.
+/// Where a stored bit is flipped, to test verification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     Rf,
@@ -145,7 +145,7 @@ pub enum Fault {
 impl Fault {
     pub const ALL: &'static [Fault] = &[Fault::Rf, Fault::Cache, Fault::Dram];
 
-    /// As it is written.
+    /// Its name in a command.
     pub fn name(self) -> &'static str {
         match self {
             Fault::Rf => "rf",
@@ -171,7 +171,7 @@ pub struct Hung<S: ?Sized> {
     pub site: Box<S>,
 }
 
-/// What techniques add to sums that the machine keeps, so that these can be checked with any of them on.
+/// What techniques add to sums over the machine's counters, so that these can be checked with any of them on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Balance {
     /// Accesses that read registers, beyond one for each operand: fewer where several operands come with one access.

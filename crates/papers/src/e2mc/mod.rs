@@ -74,9 +74,9 @@ const VALUES: [(&str, &str); 3] = [(IDEAL_16, "1K"), ("values-2k", "2K"), ("valu
 /// Online probabilities, with one way and four.
 const ONLINE: [(&str, &str); 2] = [("online-1", "pdw1"), ("online-4", "pdw4")];
 const STRICT: &str = "online-4-strict";
-/// As the second of the offline codes, from the data of another seed.
+/// The second of the offline codes, from the data of another seed.
 const OTHER_SEED: &str = "other-seed";
-/// The same from the lines that move between L2 and DRAM, not from the data of loads and stores.
+/// The second of the offline codes, from lines between L2 and DRAM instead of loads and stores.
 const DRAM_CODES: &str = "dram-codes";
 /// The GPU with one memory channel a controller, 96.2 GB/s, which is what Table V's controllers, bus and clock multiply to: without compression, with eight
 /// times the bandwidth, and with two codecs.

@@ -98,7 +98,7 @@ impl Job {
         self.run_with(config, &Techniques::default(), how)
     }
 
-    /// The same on a GPU with techniques.
+    /// Runs on a GPU with techniques.
     pub fn run_with(&self, config: Option<&Config>, techniques: &Techniques, how: How) -> Outcome {
         let mode = config.map_or(Mode::Functional, |config| {
             Mode::Timed(Box::new(Timed {

@@ -215,7 +215,7 @@ impl Class {
         looped("", &before, &body, &after)
     }
 
-    /// The same without a loop.
+    /// The chains of [`Class::kernel`] without a loop.
     pub fn steps_and_store(&self, chains: usize, length: usize) -> String {
         self.parts(chains, length).concat()
     }

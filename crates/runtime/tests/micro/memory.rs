@@ -15,7 +15,7 @@ fn chase(config: &Config, load: &str, count: u64, stride: u64) -> f64 {
     chase_as(LaunchConfig::new(1, 1), config, load, count, stride)
 }
 
-/// The same with a launch that may prefer L1.
+/// [`chase`] with a launch that may prefer L1.
 fn chase_as(launch: LaunchConfig, config: &Config, load: &str, count: u64, stride: u64) -> f64 {
     let rounds = |n: u64| n * count.max(256).div_ceil(16);
     let time = |n: u64| {

@@ -35,7 +35,7 @@ fn bits(ty: Ty) -> u32 {
     ty.bytes() * 8
 }
 
-/// Source `source` in one lane as F64, which holds every float exactly, with sign modifiers; F32 is flushed if told.
+/// Source `source` in one lane as F64, which holds every float exactly, with sign modifiers; F32 is flushed if specified.
 #[inline(always)]
 unsafe fn read_float(args: &Args, uop: &Uop, source: usize, lane: usize) -> f64 {
     // SAFETY: the contract of `Kernel`: rows span the micro-op's words.

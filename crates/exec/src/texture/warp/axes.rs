@@ -31,13 +31,13 @@ impl Axis {
     }
 }
 
-/// The largest whole number that is not above.
+/// The largest integer that is not above `x`.
 #[inline(always)]
 fn floor<const WIDE: bool>(x: f32) -> f32 {
     if WIDE {
         return x.floor();
     }
-    // From 2^23 on all numbers are whole; what is not a number stays so.
+    // From 2^23 on all numbers are whole; NaN stays NaN.
     let whole = x as i32 as f32;
     let floor = if whole > x { whole - 1.0 } else { whole };
     if x.abs() < 8_388_608.0 { floor } else { x }
@@ -80,7 +80,7 @@ pub(super) fn axis<const WIDE: bool>(
             *x *= n as f32;
         }
     }
-    // Infinity has no repetition that is near: it means texel 0, alone.
+    // Infinity cannot be wrapped: it means texel 0, alone.
     let nowhere = if filter == Filter::Linear { 0.5 } else { 0.0 };
     let near = |x: f32| if x.is_nan() { nowhere } else { x.clamp(-sample::FAR, sample::FAR) };
     for x in &mut at {

@@ -304,7 +304,7 @@ fn along<const WIDE: bool>(
     Axis::whole(index)
 }
 
-/// The texels around each place, mixed along each axis that is filtered: x first, z last. Without filtering, the texel of each place.
+/// The texels around each place, interpolated along each filtered axis: x first, z last. Without filtering, the texel of each place.
 #[inline(always)]
 fn filtered(texels: &Texels, [x, y, z]: [&Axis; 3], result: &mut Channels) {
     if !x.filtered {
@@ -332,7 +332,7 @@ fn filtered(texels: &Texels, [x, y, z]: [&Axis; 3], result: &mut Channels) {
     }
 }
 
-/// Lanes of the mask get their values.
+/// Stores values in the lanes of the mask.
 #[inline(always)]
 fn put(row: &mut Row, words: &Words, mask: u32) {
     if mask == u32::MAX {

@@ -11,11 +11,11 @@ use crate::machine::Window;
 use crate::rows::lanes_of;
 use crate::texture::{TextureArgs, surface};
 
-/// Where the lanes of an access go.
+/// Addresses of the lanes of an access.
 struct Places {
-    /// From the start of the level; 0 for lanes that go nowhere.
+    /// From the start of the level; 0 for lanes without an access.
     offsets: Words,
-    /// Lanes of the mask that go somewhere.
+    /// Lanes of the mask with an access.
     mask: u32,
     host: *mut u8,
     bytes: u32,
@@ -42,7 +42,7 @@ impl Places {
         let host = host(memory, level, all, window)?;
         let unit = if formatted { texel } else { 1 };
         let first = usize::from(geom.layered());
-        // SAFETY: the coordinates have the rows that their geometry asks for.
+        // SAFETY: the coordinates have the rows that their geometry needs.
         let row = |k: usize| unsafe { &(*args.src[1].add(k)).0 };
         let mut offsets = [0; LANES];
         let mut outside = [0_u32; LANES];
@@ -103,7 +103,7 @@ pub(super) unsafe fn load(
         return None;
     }
     let decoding = Decoding::new(image.storage.format, false, false)?;
-    // SAFETY: the caller vouches for the rows; places lie inside of the level.
+    // SAFETY: the caller guarantees the rows; places lie inside of the level.
     unsafe {
         let places = Places::of(memory, image, (geom, clamp, formatted), uop, args, window)?;
         let mut words = [[0; LANES]; 4];
@@ -184,7 +184,7 @@ fn encode(words: &mut Words, format: Format) {
     }
 }
 
-/// Puts channels of `size` bytes together into words.
+/// Packs channels of `size` bytes into words.
 #[inline(always)]
 fn pack(data: &mut [Words; 4], size: u32, channels: usize) {
     if size == 4 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Texels for all lanes: read from memory as they lie there, taken apart into channels, made numbers of, and mixed.
+//! Texels for all lanes: read from memory, unpacked into channels, converted to numbers, and interpolated.
 
 use std::sync::LazyLock;
 
@@ -123,7 +123,7 @@ pub(super) unsafe fn gather(host: *const u8, offsets: &Words, bytes: u32, out: &
     }
 }
 
-/// Takes words apart into channels of `bits` bits; channels that there are not are zero.
+/// Unpacks words into channels of `bits` bits; missing channels are zero.
 #[inline(always)]
 pub(super) fn unpack(words: &mut [Words; 4], bits: u8, channels: usize) {
     let packed = [words[0], words[1]];
@@ -168,7 +168,7 @@ enum Number {
 }
 
 impl Decoding {
-    /// `None` for what is decoded lane by lane.
+    /// `None` for formats that are decoded lane by lane.
     #[inline(always)]
     pub fn new(format: Format, read_normalized: bool, srgb: bool) -> Option<Decoding> {
         let small = format.bits < 32;
@@ -239,7 +239,7 @@ static LINEAR_FROM_SRGB: LazyLock<[u32; 256]> = LazyLock::new(|| {
     std::array::from_fn(|raw| texel::linear_from_srgb(texel::normalized(raw as u32, 8, false)).to_bits())
 });
 
-/// A half-precision number as a float of the same value; what is not a number becomes quiet.
+/// A half-precision number as a float of the same value; NaN becomes quiet.
 #[inline(always)]
 fn float_of_half(half: u32) -> u32 {
     let sign = (half & 0x8000) << 16;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What compression at the memory controllers counts. All of these techniques have the same counters, since no two of them are on at a time.
+//! Counters of compression at the memory controllers. All of these techniques have the same ones, since no two of them are on at a time.
 
 use warpwatt_base::counters::Charge;
 

@@ -2,8 +2,8 @@
 //! E2MC: entropy coding at the memory controllers (Lal, Lucas, Juurlink, IPDPS 2017).
 //!
 //! Codes come from a profile that was collected beforehand (`probability=offline`), or from what moves at the controllers until so many thread
-//! instructions have been executed (`online`), in which time nothing is compressed. A device that is given no profile for the former has codes that know
-//! of no value, and compresses nothing.
+//! instructions have been executed (`online`), in which time nothing is compressed. Offline codes without a profile have
+//! no values, and compress nothing.
 
 use warpwatt_codecs::block::BlockCodec;
 use warpwatt_codecs::huffman::{Frequencies, Huffman, SymbolBits};
@@ -46,7 +46,7 @@ choice! {
 }
 
 choice! {
-    /// How lines count that are in memory when codes come into being.
+    /// How lines count that are in memory when codes become available.
     Accounting {
         /// As if they had been encoded all the time.
         Trace = "trace",
@@ -130,7 +130,7 @@ impl Parameters {
     }
 }
 
-/// A profile that is to be given to techniques before they run.
+/// A profile that techniques need before the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WantedProfile {
     /// The file that holds it; without one, it is to be collected.
@@ -187,7 +187,7 @@ fn build(build: &Build) -> Box<dyn TransferSite> {
     Box::new(Engine::new(build, None, &costs, Some(sampling)))
 }
 
-/// What is not possible together, or on this GPU.
+/// Finds settings that are not possible together.
 fn check_e2mc(parameters: &Parameters, config: &Config, found: &mut Vec<TechniqueError>) {
     check("e2mc", parameters.metadata_bytes, config, found);
     if !parameters.values.is_power_of_two() {

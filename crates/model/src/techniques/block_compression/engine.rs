@@ -12,7 +12,7 @@ use super::{BLOCK, Counters, granularity};
 use crate::partition::{ControllerMessage, LineBytes, Transfer, TransferPlan, TransferSite, Way};
 use crate::techniques::{Build, Fault};
 
-/// What a compressor and a decompressor take, in DRAM clocks and megabytes a second (0 for any).
+/// Latency and throughput of the units, in DRAM clocks and megabytes a second (0: unlimited).
 pub struct Costs {
     pub compress_clocks: u32,
     pub decompress_clocks: u32,
@@ -41,7 +41,7 @@ pub struct Engine {
     /// Codecs that lines were stored with; the last one is in use. Empty until there are codes.
     tables: Vec<Box<dyn BlockCodec>>,
     sampling: Option<Sampling>,
-    /// Codes that are being made, and the cycle in which they are there.
+    /// Codes that are being made, and the cycle in which they are ready.
     coming: Option<(u64, Huffman)>,
     stored: Stored,
     metadata: MetadataCache,
@@ -78,7 +78,7 @@ impl Engine {
         }
     }
 
-    /// Codes that were being made come into use.
+    /// Puts codes into use that are ready.
     fn adopt(&mut self, now: u64) {
         let Some((_, codes)) = self.coming.take_if(|(at, _)| *at <= now) else { return };
         let first = self.tables.is_empty();
@@ -106,11 +106,11 @@ impl Engine {
         self.counters.encoded_bytes += u64::from(form.size);
     }
 
-    /// How a line is stored; what came back wrong is remembered.
+    /// How a line is stored; a wrong value is remembered.
     fn load(&mut self, transfer: &Transfer) -> Form {
         self.stored.load(transfer.line, &self.tables).unwrap_or_else(|()| {
             let message =
-                format!("the line at {:#x} came back from memory as it was not written", transfer.address);
+                format!("the line at {:#x} read from memory differs from the one written", transfer.address);
             self.corrupted.get_or_insert(message);
             Form::RAW
         })

@@ -8,14 +8,14 @@ use super::Counters;
 
 const WAYS: usize = 4;
 const LINE: u32 = 32;
-/// Lines of memory that a line of metadata tells about.
+/// Lines of memory that a line of metadata covers.
 const COVERS: u64 = 4 * LINE as u64;
-/// Where metadata lie: behind all memory, four of their lines in one of memory's.
+/// Address of the metadata: beyond all memory, four of their lines in one of memory's.
 const PLACE: u64 = 1 << 48;
 
 #[derive(Clone, Copy, Default)]
 struct Entry {
-    /// Number of the line and one; 0 for none.
+    /// Number of the line plus one; 0 for none.
     line: u64,
     changed: bool,
     used: u64,
@@ -28,7 +28,7 @@ pub struct MetadataCache {
 }
 
 impl MetadataCache {
-    /// Of so many bytes; 0 for one that never misses.
+    /// A cache of so many bytes; 0: it never misses.
     pub fn new(bytes: u32) -> MetadataCache {
         let sets = (bytes / LINE) as usize / WAYS;
         MetadataCache { sets: vec![[Entry::default(); WAYS]; sets], uses: 0 }

@@ -37,7 +37,7 @@ fn granularity(config: &Config) -> u32 {
     config.dram.bus_bytes * config.dram.burst
 }
 
-/// What all of these need of a GPU and of the size of their metadata cache.
+/// Checks the GPU and the size of the metadata cache, for all of these.
 fn check(name: &str, metadata_bytes: u32, config: &Config, found: &mut Vec<TechniqueError>) {
     if granularity(config) as usize >= BLOCK {
         found.push(TechniqueError::new(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What memory holds of the lines of a controller: the bits that each was stored as, and a hash of its bytes as of that moment, by which what is read is
-//! compared with what was written.
+//! What memory holds of the lines of a controller: the bits that each was stored as, and a hash of its bytes then, to verify what
+//! is read.
 
 use rustc_hash::FxHashMap;
 use warpwatt_codecs::block::{BlockCodec, Encoded};
@@ -10,7 +10,7 @@ use crate::partition::LineBytes;
 
 /// The code table of lines that are stored as they are.
 const RAW: u8 = u8::MAX;
-/// Code tables that there can be.
+/// Most code tables.
 pub const MOST_TABLES: usize = RAW as usize;
 
 struct Slot {
@@ -47,7 +47,7 @@ pub struct Stored {
     scratch: Encoded,
 }
 
-/// A hash that no single bit leaves as it is.
+/// A hash that every single bit changes.
 fn hash(bytes: &LineBytes) -> u64 {
     bytes.as_chunks::<8>().0.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &chunk| {
         (hash ^ u64::from_le_bytes(chunk)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
@@ -66,7 +66,7 @@ impl Stored {
         }
     }
 
-    /// A line is written: with the last of the code tables, or as it is without any.
+    /// Stores a line with the last of the code tables, or raw without any.
     pub fn store(&mut self, line: u64, bytes: &LineBytes, tables: &[Box<dyn BlockCodec>]) -> Form {
         let place = *self.by_line.entry(line).or_insert_with(|| {
             self.slots.push(Slot { bytes: [0; BLOCK], length: 0, size: 0, table: RAW, hash: 0 });
@@ -89,7 +89,7 @@ impl Stored {
         count
     }
 
-    /// How a line is stored, after what comes back was compared with what was written.
+    /// How a line is stored, after its bytes were verified.
     pub fn load(&mut self, line: u64, tables: &[Box<dyn BlockCodec>]) -> Result<Form, ()> {
         let Some(&place) = self.by_line.get(&line) else { return Ok(Form::RAW) };
         let slot = &mut self.slots[place as usize];
@@ -145,7 +145,7 @@ impl Slot {
         Some(bytes)
     }
 
-    /// Flips the first bit that counts: those that pad to whole bytes do not.
+    /// Flips the first bit of the code, which is not a bit of padding.
     fn flip(&mut self, tables: &[Box<dyn BlockCodec>]) -> bool {
         let before = self.decode(tables);
         (0..8 * usize::from(self.length)).any(|bit| {

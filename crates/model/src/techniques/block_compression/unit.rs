@@ -14,7 +14,7 @@ pub struct Unit {
     latency: u64,
     /// Time that a block takes of all units, in parts of a cycle; 0 without a limit.
     service: u64,
-    /// When they have time again, in parts of a cycle.
+    /// When they are free again, in parts of a cycle.
     free: u64,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the profile of blocks counts, cache by cache.
+//! Counters of the profile of blocks, cache by cache.
 //!
 //! A block moves from bin to bin as its mean interval changes. Counters only grow, so that both directions are counted: blocks in a bin are those that
 //! came less those that left.
@@ -37,68 +37,68 @@ warpwatt_base::counters! {
     /// Counters of the profile.
     pub struct Counters {
         l1d_accesses: u64 = "profile.l1d_accesses.count", "Reads and writes of blocks of the L1 data caches.", Charge::Lines;
-        l1d_lanes: u64 = "profile.l1d_lanes.count", "Active lanes behind these.", Charge::Lines;
+        l1d_lanes: u64 = "profile.l1d_lanes.count", "Active lanes of the accesses to the L1 data caches.", Charge::Lines;
         l1d_reached: [u64; BINS] = "profile.l1d_reached.histogram", "Blocks of the L1 data caches that were used for the first, second, 4th, 8th, ... 16384th time.";
         l1d_came: Log2 = "profile.l1d_came.histogram", "Blocks of the L1 data caches whose mean interval between uses came into a bin.";
-        l1d_left: Log2 = "profile.l1d_left.histogram", "Blocks whose mean interval left the bin.";
-        l1d_mean_up: u64 = "profile.l1d_mean_up.cycles", "Mean intervals of blocks, summed at each change: the new mean.";
-        l1d_mean_down: u64 = "profile.l1d_mean_down.cycles", "Mean intervals of blocks, summed at each change: the mean that is replaced.";
-        l1d_gaps: Log2 = "profile.l1d_gaps.histogram", "Single intervals between two uses of the same block.";
-        l1d_gap_sum: u64 = "profile.l1d_gap_sum.cycles", "Intervals between two uses of a block, summed.";
+        l1d_left: Log2 = "profile.l1d_left.histogram", "Blocks of the L1 data caches whose mean interval between uses left a bin.";
+        l1d_mean_up: u64 = "profile.l1d_mean_up.cycles", "Mean intervals of blocks of the L1 data caches, summed at each change: the new mean.";
+        l1d_mean_down: u64 = "profile.l1d_mean_down.cycles", "Mean intervals of blocks of the L1 data caches, summed at each change: the mean that is replaced.";
+        l1d_gaps: Log2 = "profile.l1d_gaps.histogram", "Single intervals between two uses of the same block of the L1 data caches.";
+        l1d_gap_sum: u64 = "profile.l1d_gap_sum.cycles", "Intervals between two uses of a block of the L1 data caches, summed.";
         l1d_by_frame: ByFrame = "profile.l1d_by_frame.histogram", "Uses of the blocks of the L1 data caches by index, summed over all SMs.";
         l2_accesses: u64 = "profile.l2_accesses.count", "Reads and writes of blocks of the L2 slices.", Charge::AllLines;
-        l2_lanes: u64 = "profile.l2_lanes.count", "Active lanes behind these.", Charge::AllLines;
+        l2_lanes: u64 = "profile.l2_lanes.count", "Active lanes of the accesses to the L2 slices.", Charge::AllLines;
         l2_reached: [u64; BINS] = "profile.l2_reached.histogram", "Blocks of the L2 slices that were used for the first, second, 4th, 8th, ... 16384th time.";
         l2_came: Log2 = "profile.l2_came.histogram", "Blocks of the L2 slices whose mean interval between uses came into a bin.";
-        l2_left: Log2 = "profile.l2_left.histogram", "Blocks whose mean interval left the bin.";
-        l2_mean_up: u64 = "profile.l2_mean_up.clocks", "Mean intervals of blocks, summed at each change: the new mean.";
-        l2_mean_down: u64 = "profile.l2_mean_down.clocks", "Mean intervals of blocks, summed at each change: the mean that is replaced.";
-        l2_gaps: Log2 = "profile.l2_gaps.histogram", "Single intervals between two uses of the same block.";
-        l2_gap_sum: u64 = "profile.l2_gap_sum.clocks", "Intervals between two uses of a block, summed.";
+        l2_left: Log2 = "profile.l2_left.histogram", "Blocks of the L2 slices whose mean interval between uses left a bin.";
+        l2_mean_up: u64 = "profile.l2_mean_up.clocks", "Mean intervals of blocks of the L2 slices, summed at each change: the new mean.";
+        l2_mean_down: u64 = "profile.l2_mean_down.clocks", "Mean intervals of blocks of the L2 slices, summed at each change: the mean that is replaced.";
+        l2_gaps: Log2 = "profile.l2_gaps.histogram", "Single intervals between two uses of the same block of the L2 slices.";
+        l2_gap_sum: u64 = "profile.l2_gap_sum.clocks", "Intervals between two uses of a block of the L2 slices, summed.";
         constant_accesses: u64 = "profile.constant_accesses.count", "Reads and writes of blocks of the constant caches.", Charge::ConstantCache;
-        constant_lanes: u64 = "profile.constant_lanes.count", "Active lanes behind these.", Charge::ConstantCache;
+        constant_lanes: u64 = "profile.constant_lanes.count", "Active lanes of the accesses to the constant caches.", Charge::ConstantCache;
         constant_reached: [u64; BINS] = "profile.constant_reached.histogram", "Blocks of the constant caches that were used for the first, second, 4th, 8th, ... 16384th time.";
         constant_came: Log2 = "profile.constant_came.histogram", "Blocks of the constant caches whose mean interval between uses came into a bin.";
-        constant_left: Log2 = "profile.constant_left.histogram", "Blocks whose mean interval left the bin.";
-        constant_mean_up: u64 = "profile.constant_mean_up.cycles", "Mean intervals of blocks, summed at each change: the new mean.";
-        constant_mean_down: u64 = "profile.constant_mean_down.cycles", "Mean intervals of blocks, summed at each change: the mean that is replaced.";
-        constant_gaps: Log2 = "profile.constant_gaps.histogram", "Single intervals between two uses of the same block.";
-        constant_gap_sum: u64 = "profile.constant_gap_sum.cycles", "Intervals between two uses of a block, summed.";
+        constant_left: Log2 = "profile.constant_left.histogram", "Blocks of the constant caches whose mean interval between uses left a bin.";
+        constant_mean_up: u64 = "profile.constant_mean_up.cycles", "Mean intervals of blocks of the constant caches, summed at each change: the new mean.";
+        constant_mean_down: u64 = "profile.constant_mean_down.cycles", "Mean intervals of blocks of the constant caches, summed at each change: the mean that is replaced.";
+        constant_gaps: Log2 = "profile.constant_gaps.histogram", "Single intervals between two uses of the same block of the constant caches.";
+        constant_gap_sum: u64 = "profile.constant_gap_sum.cycles", "Intervals between two uses of a block of the constant caches, summed.";
         constant_by_frame: ByFrame = "profile.constant_by_frame.histogram", "Uses of the blocks of the constant caches by index, summed over all SMs.";
         texture_accesses: u64 = "profile.texture_accesses.count", "Reads and writes of blocks of the texture caches.", Charge::TextureLines;
-        texture_lanes: u64 = "profile.texture_lanes.count", "Active lanes behind these.", Charge::TextureLines;
+        texture_lanes: u64 = "profile.texture_lanes.count", "Active lanes of the accesses to the texture caches.", Charge::TextureLines;
         texture_reached: [u64; BINS] = "profile.texture_reached.histogram", "Blocks of the texture caches that were used for the first, second, 4th, 8th, ... 16384th time.";
         texture_came: Log2 = "profile.texture_came.histogram", "Blocks of the texture caches whose mean interval between uses came into a bin.";
-        texture_left: Log2 = "profile.texture_left.histogram", "Blocks whose mean interval left the bin.";
-        texture_mean_up: u64 = "profile.texture_mean_up.cycles", "Mean intervals of blocks, summed at each change: the new mean.";
-        texture_mean_down: u64 = "profile.texture_mean_down.cycles", "Mean intervals of blocks, summed at each change: the mean that is replaced.";
-        texture_gaps: Log2 = "profile.texture_gaps.histogram", "Single intervals between two uses of the same block.";
-        texture_gap_sum: u64 = "profile.texture_gap_sum.cycles", "Intervals between two uses of a block, summed.";
+        texture_left: Log2 = "profile.texture_left.histogram", "Blocks of the texture caches whose mean interval between uses left a bin.";
+        texture_mean_up: u64 = "profile.texture_mean_up.cycles", "Mean intervals of blocks of the texture caches, summed at each change: the new mean.";
+        texture_mean_down: u64 = "profile.texture_mean_down.cycles", "Mean intervals of blocks of the texture caches, summed at each change: the mean that is replaced.";
+        texture_gaps: Log2 = "profile.texture_gaps.histogram", "Single intervals between two uses of the same block of the texture caches.";
+        texture_gap_sum: u64 = "profile.texture_gap_sum.cycles", "Intervals between two uses of a block of the texture caches, summed.";
         texture_by_frame: ByFrame = "profile.texture_by_frame.histogram", "Uses of the blocks of the texture caches by index, summed over all SMs.";
         shared_accesses: u64 = "profile.shared_accesses.count", "Reads and writes of blocks of the shared memory.", Charge::Shared;
-        shared_lanes: u64 = "profile.shared_lanes.count", "Active lanes behind these.", Charge::Shared;
+        shared_lanes: u64 = "profile.shared_lanes.count", "Active lanes of the accesses to shared memory.", Charge::Shared;
         shared_reached: [u64; BINS] = "profile.shared_reached.histogram", "Blocks of the shared memory that were used for the first, second, 4th, 8th, ... 16384th time.";
         shared_came: Log2 = "profile.shared_came.histogram", "Blocks of the shared memory whose mean interval between uses came into a bin.";
-        shared_left: Log2 = "profile.shared_left.histogram", "Blocks whose mean interval left the bin.";
-        shared_mean_up: u64 = "profile.shared_mean_up.cycles", "Mean intervals of blocks, summed at each change: the new mean.";
-        shared_mean_down: u64 = "profile.shared_mean_down.cycles", "Mean intervals of blocks, summed at each change: the mean that is replaced.";
-        shared_gaps: Log2 = "profile.shared_gaps.histogram", "Single intervals between two uses of the same block.";
-        shared_gap_sum: u64 = "profile.shared_gap_sum.cycles", "Intervals between two uses of a block, summed.";
+        shared_left: Log2 = "profile.shared_left.histogram", "Blocks of shared memory whose mean interval between uses left a bin.";
+        shared_mean_up: u64 = "profile.shared_mean_up.cycles", "Mean intervals of blocks of shared memory, summed at each change: the new mean.";
+        shared_mean_down: u64 = "profile.shared_mean_down.cycles", "Mean intervals of blocks of shared memory, summed at each change: the mean that is replaced.";
+        shared_gaps: Log2 = "profile.shared_gaps.histogram", "Single intervals between two uses of the same block of shared memory.";
+        shared_gap_sum: u64 = "profile.shared_gap_sum.cycles", "Intervals between two uses of a block of shared memory, summed.";
         shared_by_frame: ByFrame = "profile.shared_by_frame.histogram", "Uses of the blocks of the shared memory by index, summed over all SMs.";
         icache_accesses: u64 = "profile.icache_accesses.count", "Reads and writes of blocks of the instruction caches.", Charge::Issues;
-        icache_lanes: u64 = "profile.icache_lanes.count", "Active lanes behind these.", Charge::Issues;
+        icache_lanes: u64 = "profile.icache_lanes.count", "Active lanes of the accesses to the instruction caches.", Charge::Issues;
         icache_reached: [u64; BINS] = "profile.icache_reached.histogram", "Blocks of the instruction caches that were used for the first, second, 4th, 8th, ... 16384th time.";
         icache_came: Log2 = "profile.icache_came.histogram", "Blocks of the instruction caches whose mean interval between uses came into a bin.";
-        icache_left: Log2 = "profile.icache_left.histogram", "Blocks whose mean interval left the bin.";
-        icache_mean_up: u64 = "profile.icache_mean_up.cycles", "Mean intervals of blocks, summed at each change: the new mean.";
-        icache_mean_down: u64 = "profile.icache_mean_down.cycles", "Mean intervals of blocks, summed at each change: the mean that is replaced.";
-        icache_gaps: Log2 = "profile.icache_gaps.histogram", "Single intervals between two uses of the same block.";
-        icache_gap_sum: u64 = "profile.icache_gap_sum.cycles", "Intervals between two uses of a block, summed.";
+        icache_left: Log2 = "profile.icache_left.histogram", "Blocks of the instruction caches whose mean interval between uses left a bin.";
+        icache_mean_up: u64 = "profile.icache_mean_up.cycles", "Mean intervals of blocks of the instruction caches, summed at each change: the new mean.";
+        icache_mean_down: u64 = "profile.icache_mean_down.cycles", "Mean intervals of blocks of the instruction caches, summed at each change: the mean that is replaced.";
+        icache_gaps: Log2 = "profile.icache_gaps.histogram", "Single intervals between two uses of the same block of the instruction caches.";
+        icache_gap_sum: u64 = "profile.icache_gap_sum.cycles", "Intervals between two uses of a block of the instruction caches, summed.";
         icache_by_frame: ByFrame = "profile.icache_by_frame.histogram", "Uses of the blocks of the instruction caches by index, summed over all SMs.";
     }
 }
 
-/// What one array counted.
+/// Counts of one array.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     pub accesses: u64,
@@ -113,7 +113,7 @@ pub struct Tally {
 }
 
 impl Counters {
-    /// Those of one array with the uses of its frames, the others at zero. The slices of L2, which all SMs use, are not added up by frame.
+    /// Counters of one array with the uses of its frames, the others at zero. The slices of L2, which all SMs use, are not added up by frame.
     pub fn of(array: Array, tally: &Tally, by_frame: ByFrame) -> Counters {
         let Tally { accesses, lanes, reached, came, left, mean_up, mean_down, gaps, gap_sum } = *tally;
         let none = Counters::default();

@@ -43,7 +43,7 @@ pub static TECHNIQUE: Technique = Technique {
     }],
 };
 
-/// What is known of a block.
+/// Uses of a block.
 #[derive(Clone, Copy, Default)]
 struct Block {
     uses: u64,
@@ -72,7 +72,7 @@ impl Profile {
         Some(Box::new(Profile { array, fills, blocks, tally: Tally::default() }))
     }
 
-    /// An access that missed reads its line after the fill. Elsewhere the fill serves it, and is the only use that it is.
+    /// Whether an access that missed reads its line after the fill. If not, the fill serves it, and counts as its use.
     fn reads_what_was_filled(&self) -> bool {
         matches!(self.array, Array::Texture | Array::Instruction)
     }
@@ -83,7 +83,7 @@ impl Profile {
         if block.uses == 0 {
             block.first = now;
         }
-        // Some accesses are shown ahead of others that come earlier.
+        // Some accesses are reported before others of earlier cycles.
         let now = now.max(block.last);
         if block.uses > 0 {
             self.tally.gaps.note(now - block.last);
@@ -134,7 +134,7 @@ impl DataArraySite for Profile {
     }
 
     fn resize(&mut self, _now: u64, shape: ArrayShape) {
-        // Blocks that are there with another size, too, are the same.
+        // Blocks of the old shape keep their counts in the new one.
         let frames = self.blocks.len().max(shape.frames as usize);
         self.blocks.resize(frames, Block::default());
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CORF: Asghari Esfeden, Khorasani, Jeon, Wong, Abu-Ghazaleh, “CORF: Coalescing Operand Register File for GPUs”, ASPLOS 2019, section 4.
 //!
-//! The compiler finds pairs of registers that are often read by the same instruction (`weigh`, `affinity`), and tells the hardware at the start of the
-//! kernel. Registers of a pair are placed in one entry if they are narrow enough, and both come with one access. The table and the places are
-//! `renaming`'s business; here are the compiler's half, and what there is to choose and to count.
+//! The compiler finds pairs of registers that are often read by the same instruction (`weigh`, `affinity`), and sends them to the hardware at the start of
+//! the kernel. Registers of a pair are placed in one entry if they are narrow enough, and both come with one access. `renaming` has the table and
+//! the places; here are the compiler's half, parameters and counters.
 
 pub mod affinity;
 mod metadata;
@@ -105,7 +105,7 @@ pub(super) fn check_profile(
     }
 }
 
-/// Pairs that a metadata instruction carries: 54 bits behind its opcode, two registers of six bits each (section 4.2).
+/// Pairs that a metadata instruction carries: 54 bits after its opcode, two registers of six bits each (section 4.2).
 const PAIRS_OF_AN_INSTRUCTION: usize = 4;
 
 /// The compiler's half. Hints are the metadata instructions, the instructions of the program without them, and the pairs.
@@ -127,7 +127,7 @@ fn pass(pass: &Pass) -> Program {
 }
 
 /// The register affinity graph of a program: every pair of sources of an instruction gets an edge, as heavy as the instruction is frequent. Kernels that
-/// a profile does not know are weighed by their loops.
+/// a profile does not have are weighted by their loops.
 pub fn affinity_of(program: &Program, loop_weight: u32, profile: Option<&Profile>) -> Graph {
     let counts = profile.and_then(|profile| profile.of(program)).map(<[u64]>::to_vec);
     let weights = counts.unwrap_or_else(|| weigh::weights(program, loop_weight));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How often instructions are executed, as a compiler can tell (section 4.2): once, times the turns of every loop around them. Turns that cannot be told
-//! count as a parameter says.
+//! Static estimate of how often instructions are executed (section 4.2): the product of the trip counts of the loops around them. A parameter is used
+//! for unknown trip counts.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use warpwatt_isa::{Cmp, Flags, Op, Pred, PredSrc, Program, Reg, Src, Sub, Ty, Uo
 
 use crate::sm::source_words;
 
-/// Turns of a loop that are counted out at most.
+/// Largest trip count that is found by counting.
 const MOST_TURNS: u64 = 1 << 20;
 
 /// The registers that a micro-op reads, each once, with the number of the operand that it belongs to.
@@ -178,8 +178,8 @@ impl Code<'_> {
         loops
     }
 
-    /// Turns of a loop that counts from a constant to a constant: one branch leaves it or goes on, by a comparison of a register with a number; the
-    /// register gets a number added once a turn, and holds a number when the loop begins.
+    /// Trip count of a loop that counts from a constant to a constant: one branch leaves it or goes on, by a comparison of a register with a number; the
+    /// register gets a number added once per iteration, and holds a number when the loop begins.
     fn turns(&self, body: &Loop) -> Option<u64> {
         let exits = |at: usize| self.next[at].iter().any(|to| !body.members.contains(to));
         let mut leaving = body.members.iter().copied().filter(|&at| exits(at));
@@ -265,7 +265,7 @@ fn number(source: Src) -> Option<u32> {
     }
 }
 
-/// What is added to a register that is added to.
+/// The number that a micro-op adds to a register.
 fn step(uop: &Uop, register: u8) -> Option<u32> {
     if uop.op != Op::Iadd3
         || uop.flags.has(Flags::CARRY_IN)

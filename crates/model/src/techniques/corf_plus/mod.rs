@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! CORF++ (the same paper, section 5): all registers of a warp lie in one bank, whose slices have addresses of their own. Any two operands in different slices
+//! CORF++ (ASPLOS 2019, section 5): all registers of a warp lie in one bank, whose slices have addresses of their own. Any two operands in different slices
 //! come with one access, wherever they lie. The compiler says which registers are to lie on the left of an entry and which on the right, so that those
 //! that are read together lie on different sides.
 //!

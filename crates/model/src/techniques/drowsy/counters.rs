@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What drowsy regions count, cache by cache.
+//! Counters of drowsy regions, cache by cache.
 
 use warpwatt_base::counters::Charge;
 
@@ -50,7 +50,7 @@ warpwatt_base::counters! {
     }
 }
 
-/// What one array counted.
+/// Counts of one array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     pub asleep: u64,
@@ -65,7 +65,7 @@ pub struct Tally {
 }
 
 impl Counters {
-    /// Those of one array, the others at zero.
+    /// Counters of one array, the others at zero.
     pub fn of(array: Array, tally: &Tally) -> Counters {
         let Tally { asleep, asleep_busy, on, on_busy, wakeups, waits, .. } = *tally;
         let mut counters = Counters::default();

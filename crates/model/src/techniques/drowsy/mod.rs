@@ -79,7 +79,7 @@ impl Drowsy {
         Some(Box::new(drowsy))
     }
 
-    /// What a sleeping line held is what it gives back.
+    /// Verifies that an access gets the line that was filled.
     fn verify(&mut self, access: &ArrayAccess) {
         let Some(shadow) = &mut self.shadow else { return };
         for row in access.rows {

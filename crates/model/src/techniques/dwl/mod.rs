@@ -3,7 +3,7 @@
 //! section 3.3.2). Segments that stay off save the energy of their part of the word line, of their bit lines and sense amplifiers.
 //!
 //! The thesis gates a segment by the active mask of the warp: segment i belongs to lane i. That is right only for an access in which lane i
-//! reads word i of the line. `mask=bytes` enables the words that are read or written, whoever wants them.
+//! reads word i of the line. `mask=bytes` enables the words that are read or written, by any lanes.
 
 use warpwatt_base::counters::{Charge, CounterSet};
 use warpwatt_config::{choice, technique_parameters};
@@ -14,7 +14,7 @@ use crate::techniques::{Build, Law, Sites, Technique};
 choice! {
     /// What enables the segments of a line.
     Mask {
-        /// The active lanes of the warp behind the access, lane by lane.
+        /// The active lanes of the warp of the access, lane by lane.
         Lanes = "lanes",
         /// The words that are read or written.
         Bytes = "bytes",
@@ -155,7 +155,7 @@ impl DataArraySite for Divided {
     }
 
     fn merged(&mut self, now: u64, lanes: u8, words: u32, frame: Option<LineId>) {
-        // In L2 it costs no more than a look at the tags.
+        // In L2 it costs no more than a tag lookup.
         if self.array != Array::L2 {
             let row = RowAccess { frame: frame.unwrap_or(LineId(0)), line: 0, words };
             self.access(&ArrayAccess { now, usage: Use::Read, lanes, rows: &[row] });

@@ -18,7 +18,7 @@ fn a_load_by_8_of_32_lanes_enables_8_segments_by_either_mask() {
 
 #[test]
 fn a_broadcast_shows_that_lanes_are_not_words() {
-    // All lanes want word 5: wired by lanes every segment is enabled, and by words one. With lane 3 alone active, the segment of lane 3 would be
+    // All lanes read word 5: wired by lanes every segment is enabled, and by words one. With lane 3 alone active, the segment of lane 3 would be
     // enabled, which does not hold word 5.
     assert_eq!(idle(Mask::Lanes, Array::L1d, 128, 32, &[1 << 5]), 0);
     assert_eq!(idle(Mask::Bytes, Array::L1d, 128, 32, &[1 << 5]), 31);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A filter cache before the L1 data cache: a few lines that loads are answered from, so that L1 is accessed less often and its regions can
+//! A filter cache before the L1 data cache: a few lines that serve loads, so that L1 is accessed less often and its regions can
 //! sleep longer. The drowsy-cache thesis names it as future work (section 5.2).
 //!
 //! It holds copies of lines that came through L1, and need not be a part of what L1 holds. Stores and atomics of the SM drop the line; a new kernel
@@ -14,9 +14,9 @@ use crate::techniques::{Build, Law, Sites, Technique, TechniqueError};
 choice! {
     /// Which line is evicted.
     Replace {
-        /// The one that was used longest ago.
+        /// The least recently used line.
         Lru = "lru",
-        /// The one that came longest ago.
+        /// The line that was filled longest ago.
         Fifo = "fifo",
     }
 }
@@ -84,7 +84,7 @@ fn check(settings: &dyn Settings, _: &Config, found: &mut Vec<TechniqueError>) {
     }
 }
 
-/// One line: its number, and when it was used or came, by the count of uses.
+/// One line: its number, and when it was used or filled, by the count of uses.
 #[derive(Clone, Copy, Default)]
 struct Held {
     line: Option<u64>,

@@ -13,7 +13,7 @@ pub struct Gating {
     banks: usize,
     /// By bank and array: valid entries.
     valid: Box<[[u16; ARRAYS]; BANKS]>,
-    /// When it can be written, and since when it is off; meaningful while it is on, and while it is off.
+    /// By bank and array: when it can be written, while it is on; since when it is off, while it is off.
     awake: Box<[[u64; ARRAYS]; BANKS]>,
     off_since: Box<[[u64; ARRAYS]; BANKS]>,
     /// Cycles off, by array of every fourth bank, as the counter has them.

@@ -16,7 +16,7 @@ impl LineShadow {
         LineShadow { frames: vec![None; frames as usize], flip: inject }
     }
 
-    /// Another number of frames, which hold nothing.
+    /// Sets the number of frames; all are empty.
     pub fn resize(&mut self, frames: u32) {
         self.frames.clear();
         self.frames.resize(frames as usize, None);
@@ -37,7 +37,7 @@ impl LineShadow {
         (*stored != line).then_some(*stored)
     }
 
-    /// A bit was to be flipped, and nothing was read in which it could have been.
+    /// A bit was to be flipped, and nothing has been read that has one.
     pub fn fault_is_pending(&self) -> bool {
         self.flip
     }

@@ -15,8 +15,8 @@ impl Pipeline {
         Pipeline { board: Board::default(), units: (1 << units) - 1, cycles: u64::from(cycles) }
     }
 
-    /// The cycle in which an item that arrives in cycle `at` comes out, and how long it waited for a unit. Without latency the units are not
-    /// in the way, however many items come.
+    /// The cycle in which an item that arrives in cycle `at` comes out, and how long it waited for a unit. Without latency, the units
+    /// take any number of items in a cycle.
     #[inline(always)]
     pub fn pass(&mut self, now: u64, at: u64) -> (u64, u64) {
         if self.cycles == 0 {

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 /// When a region goes to sleep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sleep {
-    /// When an access goes elsewhere: the region that was accessed last stays on.
+    /// When another region is accessed: the region that was accessed last stays on.
     WhenLeft,
     /// So many cycles after its last access.
     After(u64),
@@ -38,7 +38,7 @@ pub struct Layout {
     pub ahead: u64,
 }
 
-/// Blocks by whose they are: the array's own, and those that it has beyond these while another array is smaller.
+/// Blocks by owner: the array's own, and those that it borrows from another array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Blocks {
     own: u64,
@@ -46,7 +46,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// Those from one block to before another, of an array with so many of its own.
+    /// The blocks from one to before another, of an array with `own` blocks of its own.
     fn between(from: u32, to: u32, own: u32) -> Blocks {
         let (first, last) = (from.min(own), to.min(own));
         Blocks { own: u64::from(last - first), borrowed: u64::from(to - from - (last - first)) }
@@ -72,13 +72,13 @@ impl Blocks {
 /// Time in each state, in blocks x cycles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Time {
-    /// Of the array's own blocks.
+    /// Own blocks of the array.
     pub on: u64,
     pub asleep: u64,
-    /// Of blocks that it borrows.
+    /// Blocks that it borrows.
     pub borrowed_on: u64,
     pub borrowed_asleep: u64,
-    /// Own blocks that another array had.
+    /// Own blocks that another array borrows.
     pub lent: u64,
 }
 
@@ -106,14 +106,14 @@ const OPEN: u64 = u64::MAX;
 pub struct Regions {
     /// The region is not larger than the array.
     layout: Layout,
-    /// Blocks of a region as it was asked for.
+    /// Blocks of a region by the parameter.
     region: u32,
     regions: Vec<Region>,
     /// Regions that are on.
     on: Vec<u32>,
-    /// Those of them that are to sleep at some time, each once, by that time or an earlier one: accesses put it off without a change here.
+    /// Regions that are on and are to sleep at some time, each once, by that time or an earlier one: accesses postpone it without a change here.
     due: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Regions that fall asleep in the same cycle, for a moment.
+    /// Scratch list: regions that fall asleep in the same cycle.
     tied: Vec<u32>,
     on_frames: Blocks,
     /// Blocks that the array had when it was made; the others are borrowed.
@@ -206,10 +206,10 @@ impl Regions {
         self.on.push(region);
     }
 
-    /// Blocks are accessed. Gives the cycles until all of them can be.
+    /// Accesses blocks. Gives the cycles until all of them are awake.
     pub fn access(&mut self, now: u64, frames: impl Iterator<Item = u32>) -> u64 {
         self.advance(now);
-        // Some accesses are shown ahead of others that come earlier: these find the array as it is.
+        // Some accesses are reported before others of earlier cycles: the latter find the array as it is.
         let now = now.max(self.time);
         self.accesses += 1;
         let mut awake = now;
@@ -281,7 +281,7 @@ impl Regions {
         })
     }
 
-    /// Lets the time before `now` pass.
+    /// Advances time to `now`.
     pub fn advance(&mut self, now: u64) {
         if now < self.time {
             return;

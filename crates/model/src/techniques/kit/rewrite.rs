@@ -4,7 +4,7 @@
 use warpwatt_isa::{NO_PC, Op, Program, Uop};
 
 /// Puts micro-ops into a program, each ahead of the instruction at its index. Whatever jumped to that instruction jumps to them, so that they are
-/// executed whenever it is. Several at one index keep their order. They get the source line of the instruction behind them.
+/// executed whenever it is. Several at one index keep their order. They get the source line of the instruction after them.
 pub fn insert(program: &Program, mut new: Vec<(u32, Uop)>) -> Program {
     new.sort_by_key(|(at, _)| *at);
     // Where the instruction at an index, or what was put ahead of it, is now.

@@ -46,7 +46,7 @@ impl RowShadow {
         Some(Mismatch { register, lane: lane as u8, given: values.0[lane], stored: row[lane] })
     }
 
-    /// A bit was to be flipped, and nothing was read in which it could have been.
+    /// A bit was to be flipped, and nothing has been read that has one.
     pub fn fault_is_pending(&self) -> bool {
         self.flip
     }

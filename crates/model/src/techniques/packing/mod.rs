@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Register packing: narrow registers share an entry of the register file (Ergin et al., MICRO 2004; Wang and Zhang, 2017), as CORF takes it for its
-//! starting point (ASPLOS 2019, sections 2 and 6). `renaming` has the table and does the work; here is what there is to choose and to count.
+//! starting point (ASPLOS 2019, sections 2 and 6). `renaming` has the table and does the work; here are parameters and counters.
 
 use warpwatt_base::counters::{Charge, CounterSet};
 use warpwatt_config::{choice, technique_parameters};
@@ -47,12 +47,12 @@ warpwatt_base::counters! {
         multi_source_reads: u64 = "packing.multi_source_reads.count", "Registers read by instructions with two or more register sources.", Charge::Reads;
         multi_source_wide: u64 = "packing.multi_source_wide.count", "Instructions with two or more register sources that read the upper half of a 64-bit value.", Charge::Issues;
         operands: u64 = "packing.operands.count", "Register sources; a 64-bit operand is one.", Charge::Reads;
-        multi_source_operands: u64 = "packing.multi_source_operands.count", "Sources of instructions with two or more.", Charge::Reads;
-        potential: u64 = "packing.potential.count", "Those with two narrow sources that would fit into one entry; no upper halves.", Charge::Issues;
-        potential_both: u64 = "packing.potential_both.count", "The same with upper halves.", Charge::Issues;
+        multi_source_operands: u64 = "packing.multi_source_operands.count", "Register sources of instructions with two or more of them.", Charge::Reads;
+        potential: u64 = "packing.potential.count", "Instructions with two narrow register sources that would fit into one entry; no upper halves of 64-bit values.", Charge::Issues;
+        potential_both: u64 = "packing.potential_both.count", "Instructions with two narrow register sources that would fit into one entry, upper halves included.", Charge::Issues;
         coalesced: u64 = "packing.coalesced.count", "Reads that came with another operand's access.", Charge::Reads;
-        coalesced_instructions: u64 = "packing.coalesced_instructions.count", "Instructions with such a read.", Charge::Issues;
-        coalesced_lower: u64 = "packing.coalesced_lower.count", "Instructions with such a read of two operands of which neither is the upper half of a 64-bit value.", Charge::Issues;
+        coalesced_instructions: u64 = "packing.coalesced_instructions.count", "Instructions with a read that came with another operand's access.", Charge::Issues;
+        coalesced_lower: u64 = "packing.coalesced_lower.count", "Instructions in which one access reads two operands, neither of them the upper half of a 64-bit value.", Charge::Issues;
     }
 }
 
@@ -95,7 +95,7 @@ const LAWS: &[Law] = &[
     Law {
         text: "every operand passes an unpacker",
         holds: |run| {
-            // Other techniques may add reads or merge them too; this is what the program asks for.
+            // Other techniques may add reads or merge them too; these are the program's own.
             let mut balance = Balance::default();
             run.machine
                 .all_techniques()

@@ -101,7 +101,7 @@ impl Deaths {
         std::mem::take(&mut self.near[(at % HORIZON) as usize])
     }
 
-    /// The same if the heap may have the first ones; `near` is the first cycle of the lists.
+    /// [`Deaths::next`] if the heap may have the first ones; `near` is the first cycle of the lists.
     #[inline(never)]
     fn next_far(&mut self, now: u64, near: u64) -> Option<(u64, Vec<Death>)> {
         let at = near.min(self.far_from);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The table at work: results get their places, registers lose them; `reads.rs` has the operands.
+//! Allocation and release of the places of registers; `reads.rs` has the operands.
 
 use warpwatt_base::calendar::Board;
 use warpwatt_base::counters::CounterSet;
@@ -42,9 +42,9 @@ pub(super) struct Warp {
     registers: u32,
     /// Registers that have a place, a bit each.
     placed: [u64; 4],
-    /// It may have come to where registers are dead that no read has released.
+    /// It may have reached a join where registers are dead that no read released.
     joins: bool,
-    /// All lanes that have not ended execute the instruction that issued last.
+    /// All lanes that have not exited execute the instruction that issued last.
     pub together: bool,
     pub words: SourceWords,
 }
@@ -53,7 +53,7 @@ pub(super) struct Warp {
 #[derive(Clone, Copy, Default)]
 struct Expected {
     lanes: u32,
-    /// They are all that the warp was started with.
+    /// All lanes that the warp was started with.
     all: bool,
 }
 
@@ -231,7 +231,7 @@ impl Engine {
         }
     }
 
-    /// Gives a register a place for its new width. Tells what has changed.
+    /// Gives a register a place for its new width. Returns what has changed.
     #[inline(always)]
     fn place(&mut self, now: u64, slot: usize, register: u8, width: u8) -> (Mapping, Change) {
         let (place, change) =

@@ -7,8 +7,8 @@
 //!     last reads, joins ─► release ─► entries without a register are gated
 //! ```
 //!
-//! A register gets an entry when it is first written, and keeps it until its warp ends: that is all that the table does alone. What else happens
-//! depends on the techniques that are on, which say what is to be chosen and counted in folders of their own; the work is done here, because they
+//! A register gets an entry when it is first written, and keeps it until its warp exits: that is all that the table does alone. What else happens
+//! depends on the techniques that are on. Their parameters and counters are in folders of their own; the work is done here, because they
 //! share the table.
 
 mod deaths;
@@ -26,7 +26,7 @@ use super::{Fault, Law, Sites, Technique, TechniqueError};
 use engine::Engine;
 
 choice! {
-    /// What is switched off while it holds no register.
+    /// What is power-gated while it holds no register.
     Gating {
         /// Entries (CORF, section 9).
         Entries = "entries",
@@ -57,11 +57,11 @@ warpwatt_base::counters! {
         placed: u64 = "renaming.placed.count", "Registers that got an entry, growth not counted.", Charge::Writes;
         elsewhere: u64 = "renaming.elsewhere.count", "Registers that found no room in their home bank.", Charge::Writes;
         wakeups: u64 = "renaming.wakeups.count", "Times that an entry, or slices of one, were switched on.", Charge::Writes;
-        wakeup_waits: u64 = "renaming.wakeup_waits.cycles", "Cycles that writes waited for that.";
-        registers: u64 = "renaming.registers.cycles", "Registers that resident warps have, by the cycles that they have them.";
-        entries: u64 = "renaming.entries.cycles", "Entries that hold a register, by cycles.";
-        slices: u64 = "renaming.slices.cycles", "Slices that are taken, by cycles; an entry has four.";
-        gated: u64 = "renaming.gated.cycles", "Slices that are off, by cycles; an entry has four.";
+        wakeup_waits: u64 = "renaming.wakeup_waits.cycles", "Cycles that writes waited for an entry, or slices of one, to be switched on.";
+        registers: u64 = "renaming.registers.cycles", "Registers of resident warps, summed over cycles.";
+        entries: u64 = "renaming.entries.cycles", "Entries that hold a register, summed over cycles.";
+        slices: u64 = "renaming.slices.cycles", "Slices that hold a register, summed over cycles; an entry has four.";
+        gated: u64 = "renaming.gated.cycles", "Slices that are power-gated, summed over cycles; an entry has four.";
     }
 }
 
@@ -103,7 +103,7 @@ const LAWS: &[Law] = &[
     },
 ];
 
-/// What is not possible on this GPU.
+/// Checks the GPU's parameters.
 fn check(config: &Config, found: &mut Vec<TechniqueError>) {
     if !config.rf.sub_banks.is_multiple_of(4) {
         found.push(TechniqueError::new(

@@ -13,7 +13,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// It is another amount from a cycle on.
+    /// Changes the amount from a cycle on.
     #[inline]
     pub fn set(&mut self, at: u64, amount: u64) {
         self.moment = self.moment.wrapping_add(amount.wrapping_sub(self.amount).wrapping_mul(at));
@@ -54,7 +54,7 @@ impl Occupancy {
         self.slices.set(at, u64::from(slices));
     }
 
-    /// Tells what came together before a cycle.
+    /// Counts the sums over the cycles before one.
     pub fn count(&self, until: u64, counters: &mut Counters) {
         let (entries, slices) = (self.entries.sum(until), self.slices.sum(until));
         counters.registers = self.registers.sum(until);

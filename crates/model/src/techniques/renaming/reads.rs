@@ -92,7 +92,7 @@ impl Engine {
             self.packed.multi_source_reads += count as u64;
             self.packed.multi_source_operands += operands;
             self.packed.multi_source_wide += u64::from(upper != 0);
-            // One alone has nobody to come with.
+            // A single narrow operand cannot coalesce.
             if narrow & narrow.wrapping_sub(1) != 0 {
                 self.plan_narrow_reads(slot, plan);
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the register file holds, byte by byte, and what it should.
+//! A shadow of the register file: the bytes that it holds.
 
 use warpwatt_codecs::Values;
 use warpwatt_codecs::packing::{Change, Mapping, Slices};
@@ -30,7 +30,7 @@ impl Shadow {
         &mut self.stored[usize::from(place.bank) * self.entries + usize::from(place.entry)]
     }
 
-    /// A register has no place any more.
+    /// Forgets a register that lost its place.
     pub fn forget(&mut self, register: usize) {
         self.defined[register] = 0;
     }
@@ -62,7 +62,7 @@ impl Shadow {
         Some(Mismatch { register, lane: lane as u8, given: values[lane], stored: read[lane] })
     }
 
-    /// A bit was to be flipped, and nothing was read in which it could have been.
+    /// A bit was to be flipped, and nothing has been read that has one.
     pub fn fault_is_pending(&self) -> bool {
         self.flip
     }

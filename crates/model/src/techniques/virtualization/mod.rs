@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Register file virtualization: a register gives its entry back when it is no longer live (Jeon, Ravi, Kim, Annavaram, MICRO 2015; CORF, section 4.3).
 //!
-//! A register is released by its last read, if no lane of the warp is elsewhere: all lanes that have not ended execute that instruction, so none of
+//! A register is released by its last read, if no lane of the warp is elsewhere: all lanes that have not exited execute that instruction, so none of
 //! them needs it any more. Registers that die on the way to where control comes together, and those that were last read while the warp was split,
-//! are released by the first instruction after a branch that all lanes execute. What is live there is the compiler's word, which its checker proves.
+//! are released by the first instruction after a branch that all lanes execute. The compiler gives what is live there, and its checker proves it.
 //! No more blocks are admitted than without it.
 
 use warpwatt_base::counters::Charge;

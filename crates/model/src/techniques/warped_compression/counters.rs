@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What Warped-Compression counts.
+//! Counters of Warped-Compression.
 //!
 //! Histograms by phase have five places, for the lanes that an instruction is executed by (`Phase`): all 32; those of a full warp whose
-//! guard holds; all of a warp that was started with fewer; all that are left after others have ended; some, because the warp has split.
+//! guard holds; all of a warp that was started with fewer; all that are left after others have exited; some, because the warp has split.
 //! So every reading of "divergent" is a place from which on the places count as diverged. Histograms by phase and distance have four places
 //! for each phase, for distances of 0, up to 128, up to 32K, and more.
 

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A register of a warp that is written by all 32 lanes goes through a compressor, which stores it in 1, 3, 5 or all 8 arrays of its bank
-//! (sections 4 and 5.1; `warpwatt_codecs::bdi`). Two bits a register in the arbiter tell a read how many arrays to activate, and whether its
+//! (sections 4 and 5.1; `warpwatt_codecs::bdi`). Two bits a register in the arbiter say how many arrays a read activates, and whether its
 //! data pass a decompressor. A write that leaves lanes out is stored uncompressed; if the register is compressed, an injected MOV
 //! uncompresses it first (section 5.2). Arrays without a valid entry are off (section 5.3; `gating`). Compressed data start at the lowest array of
 //! the bank, so two registers of a bank collide as before: compression gains no bandwidth.
@@ -107,7 +107,7 @@ const FULL: u32 = u32::MAX;
 /// All arrays of a bank.
 const EVERY: u8 = u8::MAX;
 
-/// Which lanes execute an instruction, and why the others do not: the first of these that is true counts, from the last one on.
+/// Which lanes execute an instruction, and why the others do not: the last of these that is true counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[repr(u8)]
 pub enum Phase {
@@ -118,9 +118,9 @@ pub enum Phase {
     Guarded,
     /// The warp was started with fewer lanes, all of which are active.
     Short,
-    /// Lanes have ended; all others are active.
+    /// Lanes have exited; all others are active.
     Ended,
-    /// Only some of the lanes that have not ended are active: the warp has split at a branch.
+    /// Only some of the lanes that have not exited are active: the warp has split at a branch.
     Split,
 }
 
@@ -320,7 +320,7 @@ impl WarpedCompression {
         let mut range = Range::Uncompressed;
         let mut arrays = EVERY;
         if !self.parameters.compression || old.moves {
-            // As it is.
+            // It is stored uncompressed.
         } else if let Some(widths) = self.widths.get_mut(index) {
             widths.update(&values.0, old.lanes);
             (range, arrays) = (threads(widths), widths.bank_set());
@@ -493,7 +493,7 @@ impl RegisterFileSite for WarpedCompression {
         }
         let bank = self.bank(slot, register);
         self.gating.claim(bank, new.arrays & !old.arrays, now);
-        // Nothing waits for a value that is there.
+        // A value that is stored already waits for nothing.
         self.gating.awaken(bank, new.arrays, now);
         self.gating.release(bank, old.arrays & !new.arrays, now);
         self.keep(index, slot, old, new);
@@ -520,7 +520,7 @@ impl RegisterFileSite for WarpedCompression {
         self.shadow.as_ref().is_some_and(|shadow| shadow.fault_is_pending())
     }
 }
-/// With threads compressed apart, the indicator tells only whether any of them is.
+/// With threads compressed apart, the indicator shows only whether any of them is.
 fn threads(widths: &Widths) -> Range {
     if widths.bytes() < 128 { Range::B4D2 } else { Range::Uncompressed }
 }

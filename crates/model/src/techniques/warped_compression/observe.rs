@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How similar the values are that warps write, whatever the technique makes of them: Figures 2, 5 and 8 of the paper.
 //!
-//! A register is looked at as a whole after it was written. Lanes that were left out keep their values: such a write is measured as if it were
+//! A register is measured as a whole after it was written. Lanes that were left out keep their values: such a write is measured as if it were
 //! merged and compressed, as the paper does for Figure 8.
 
 use warpwatt_codecs::Values;

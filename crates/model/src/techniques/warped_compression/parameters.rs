@@ -83,7 +83,7 @@ technique_parameters! {
     }
 }
 
-/// What is not possible together, or on this GPU.
+/// Finds settings that are not possible together, or on this GPU.
 pub fn check(parameters: &Parameters, config: &Config, found: &mut Vec<TechniqueError>) {
     let mut tell = |message: String, help: &str| found.push(TechniqueError::new(message, help));
     let usual = Parameters::default();

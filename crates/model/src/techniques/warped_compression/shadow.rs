@@ -21,7 +21,7 @@ pub struct Shadow {
     entries: Vec<Entry>,
     /// Lanes that were ever written; the others are not defined.
     defined: Vec<u32>,
-    /// A bit is to be spoilt, in the first register that is read.
+    /// A bit is to be flipped, in the first register that is read.
     spoil: bool,
 }
 
@@ -48,7 +48,7 @@ impl Shadow {
                 put(entry, values, lanes);
             }
             Form::Warp(range) => {
-                // A register that does not fit stays what it was, and is noticed when it is read.
+                // A register that does not fit keeps its old bytes, which is detected when it is read.
                 let _ = range.encode(values, entry);
             }
             Form::Threads(_) => Widths::default().write(values, lanes, entry),
@@ -85,7 +85,7 @@ fn put(entry: &mut Entry, values: &Values, lanes: u32) {
     }
 }
 
-/// Flips a bit that counts. False if the entry has none.
+/// Flips a bit that is read. False if the entry has none.
 fn spoil(entry: &mut Entry, form: Form, lanes: u32) -> bool {
     let lane = lanes.trailing_zeros() as usize % 32;
     let byte = match form {

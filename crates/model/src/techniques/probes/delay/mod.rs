@@ -24,7 +24,7 @@ warpwatt_base::counters! {
     /// Counters of the probe.
     pub struct Counters(Charge::AllLines) {
         accesses: u64 = "probe_delay.accesses.count", "Accesses to data arrays.";
-        rows: u64 = "probe_delay.rows.count", "Lines and rows that they touched.";
+        rows: u64 = "probe_delay.rows.count", "Lines and rows that accesses touched.";
         words: u64 = "probe_delay.words.count", "Words of these.";
         lanes: u64 = "probe_delay.lanes.count", "Active lanes behind the accesses.";
         waits: u64 = "probe_delay.waits.cycles", "Cycles that accesses waited.";

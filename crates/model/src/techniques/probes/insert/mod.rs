@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The compiler's half puts instructions without effect at the start of a kernel, and tells the other half how many by a hint.
+//! The compiler's half puts instructions without effect at the start of a kernel, and passes their number to the other half by a hint.
 
 use warpwatt_base::counters::{Charge, CounterSet};
 use warpwatt_config::technique_parameters;

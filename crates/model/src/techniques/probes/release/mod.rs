@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Registers are free after the last read of their live range, until they are written again or their warp ends.
+//! Registers are free after the last read of their live range, until they are written again or their warp exits.
 //!
-//! A register is free when no path reads it and all lanes of the warp that have not ended are past its last read: so it is released only by an
+//! A register is free when no path reads it and all lanes of the warp that have not exited are past its last read: so it is released only by an
 //! instruction that all of them execute, whatever its guard. Lanes that went another way may still need it.
 
 use warpwatt_base::counters::{Charge, CounterSet};

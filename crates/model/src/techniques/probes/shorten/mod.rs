@@ -63,7 +63,7 @@ struct Shorten {
     counters: Counters,
 }
 
-/// A sum that no single bit leaves as it is.
+/// A sum that every single bit changes.
 fn sum(bytes: &LineBytes) -> u64 {
     bytes
         .iter()
@@ -91,7 +91,7 @@ impl Shorten {
         length as u32
     }
 
-    /// How many bytes of a line memory holds, after what comes back was compared.
+    /// How many bytes of a line memory holds, after they were verified.
     fn load(&mut self, address: u64) -> Option<u32> {
         let (stored, expected) = self.lines.get_mut(&address)?;
         if self.flip
@@ -105,7 +105,7 @@ impl Shorten {
             bytes[..stored.len()].copy_from_slice(stored);
             if sum(&bytes) != *expected {
                 self.corrupted =
-                    Some(format!("the line at {address:#x} came back from memory as it was not written"));
+                    Some(format!("the line at {address:#x} read from memory differs from the one written"));
             }
         }
         Some(stored.len() as u32)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A twin of operand collectors and banks that goes cycle by cycle, on the instruction stream of the run: what bookings in order of issue are
-//! worth is the difference between the two.
+//! A twin of operand collectors and banks that goes cycle by cycle, on the instruction stream of the run: the difference
+//! between the two is the error of booking accesses in order of issue.
 //!
 //! The machine books the reads of an instruction when it issues and the write of a result when that is there, each in the first free cycle of
 //! its bank, for good. The twin takes the same instructions in the same cycles and arbitrates anew in each cycle: every bank serves one access,
@@ -30,7 +30,7 @@ warpwatt_base::counters! {
         booked: u64 = "probe_twin.booked.cycles", "From issue to the last operand, as booked.";
         arbitrated: u64 = "probe_twin.arbitrated.cycles", "From issue to the last operand, as arbitrated cycle by cycle.";
         apart: u64 = "probe_twin.apart.count", "Instructions whose operands are there in another cycle than booked.";
-        off: u64 = "probe_twin.off.cycles", "Cycles by which they are earlier or later.";
+        off: u64 = "probe_twin.off.cycles", "Cycles by which operands are there earlier or later than booked.";
     }
 }
 

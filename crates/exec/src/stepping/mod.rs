@@ -25,7 +25,7 @@ use warpwatt_memory::DeviceMemory;
 use crate::cta::Cta;
 use crate::fault::Fault;
 use crate::image::UopKind;
-use crate::machine::{Machine, State, compute};
+use crate::machine::{Machine, State, Tally, compute};
 use crate::options::{Quiet, Services};
 use crate::stats::PcCount;
 
@@ -190,6 +190,15 @@ impl Stepper {
             event = unsafe { machine.step_other(warp, block, pc, mask) };
         }
         Outcome { event, pc, active, mask, access: self.state.tally.record.access }
+    }
+
+    /// Starts anew, for another launch of the same image, as a new one would.
+    pub fn restart(&mut self) {
+        self.state.counts.fill(PcCount::default());
+        self.forget_windows();
+        self.state.offsets.0.fill(0);
+        self.state.tally = Tally::default();
+        self.generation = 0;
     }
 
     /// Offsets of the lanes of an [`Access::Lanes`].

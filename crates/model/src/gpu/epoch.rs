@@ -203,12 +203,12 @@ impl<'g, 'a> Run<'g, 'a> {
         }
     }
 
-    /// Leaves to later runs what is as it was: what SMs keep for a kernel of which they got no block, and decoded programs.
+    /// Leaves to later runs what they can use again.
     fn leave(&mut self) {
         for (index, kernel) in self.kernels.drain(..).enumerate().rev() {
             let took = &self.dispatcher.kernels[index].took;
             let shares = self.works.as_mut_slice().iter_mut().map(|work| work.shares.pop());
-            self.gpu.left.leave(kernel, shares.zip(took).map(|(share, took)| share.filter(|_| !took)));
+            self.gpu.left.leave(kernel, shares.zip(took.iter().copied()));
         }
     }
 

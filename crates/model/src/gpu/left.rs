@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a run leaves to later ones that launch the same kernels: decoded programs, and the state of SMs that got no block.
+//! What a run leaves to later ones that launch the same kernels: decoded programs, and what SMs keep for a kernel.
 //!
-//! Programs with many launches run few different kernels, often on few SMs.
+//! Programs with many launches run few different kernels, often on few SMs and little of their code: what was not touched need not be cleared.
 
 use warpwatt_exec::stepping::Resident;
 use warpwatt_isa::Uop;
@@ -54,13 +54,16 @@ impl Left {
         states.collect()
     }
 
-    /// Takes what a kernel that has ended leaves: `states` of SMs that got no block of it, without residents.
-    pub fn leave(&mut self, kernel: Kernel, states: impl Iterator<Item = Option<KernelState>>) {
+    /// Takes what a kernel leaves: by SM, what it kept for the kernel, without residents, and whether it took a block.
+    pub fn leave(&mut self, kernel: Kernel, states: impl Iterator<Item = (Option<KernelState>, bool)>) {
         let image = std::ptr::from_ref(kernel.prepared.image()).addr();
         let uops = &kernel.prepared.image().program().uops;
-        let states = states.map(|state| {
+        let states = states.map(|(state, took)| {
             let mut state = state?;
             state.unused.clear();
+            if took {
+                clear(&mut state);
+            }
             Some(state)
         });
         if let Some(known) = self.find(image, uops) {
@@ -74,4 +77,16 @@ impl Left {
         let (uops, states) = (uops.clone(), states.collect());
         self.kernels.push(Known { image, uops, decoded: Some(kernel.decoded), states });
     }
+}
+
+/// Makes a state as it was when its kernel started.
+fn clear(state: &mut KernelState) {
+    state.stepper.restart();
+    for stalls in &mut state.stalls {
+        if stalls.iter().fold(0, |any, &count| any | count) != 0 {
+            *stalls = Default::default();
+        }
+    }
+    state.lines.fill(0);
+    state.barriers = 0;
 }

@@ -28,18 +28,16 @@ pub unsafe fn merge<L: AsMut<EpochLog>>(
     watch: bool,
 ) -> MergeOutcome {
     let mut outcome = MergeOutcome::default();
-    let mut next: Vec<u64> = logs.iter_mut().map(|log| log.as_mut().next_cycle()).collect();
     loop {
-        let cycle = next.iter().fold(u64::MAX, |least, &cycle| least.min(cycle));
+        let cycle = logs.iter_mut().map(|log| log.as_mut().next_cycle()).min().unwrap_or(u64::MAX);
         if cycle == u64::MAX {
             break;
         }
-        for (next, log) in next.iter_mut().zip(logs.iter_mut()).filter(|(next, _)| **next == cycle) {
+        for log in logs.iter_mut() {
             let log = log.as_mut();
-            while *next == cycle {
+            while log.next_cycle() == cycle {
                 // SAFETY: the caller guarantees memory and registers.
                 unsafe { apply_next(log, watch, &mut outcome) };
-                *next = log.next_cycle();
             }
         }
     }

@@ -239,8 +239,9 @@ impl Partition {
     /// The next clock in which an answer leaves, as far as that is known.
     #[inline(never)]
     fn next_reply(&mut self, clock: u64, outbox: &mut Outbox) -> u64 {
-        self.slice.send(clock + 1, outbox);
-        self.slice.replies.next_leaving(clock, outbox)
+        let slice = &mut self.slice;
+        slice.replies.send_leaving(clock, outbox, &mut slice.counters);
+        slice.replies.next_leaving(clock, outbox)
     }
 
     /// Counts clocks from `from` to before `to` in which the next request went on standing still.

@@ -25,7 +25,7 @@ pub struct Replies {
     plain: VecDeque<Reply>,
     atomic: VecDeque<Reply>,
     capacity: usize,
-    /// What leaves before this L2 clock has left, and answers that waited before it are counted.
+    /// What leaves before this L2 clock has left, and the time that an answer waited before it is counted.
     sent_until: u64,
 }
 
@@ -94,7 +94,7 @@ impl Replies {
         outbox: &mut Outbox,
         counters: &mut L2Counters,
     ) -> bool {
-        self.send(clock + 1, outbox, counters);
+        self.send_leaving(clock, outbox, counters);
         let len = self.len();
         len == 0 || len + answers <= self.capacity
     }
@@ -118,6 +118,20 @@ impl Replies {
                 clock = self.send_next(clock, until, outbox, counters);
             }
         }
+    }
+
+    /// Sends all answers that leave in a clock or before. How long the next one has been waiting then is counted later.
+    #[inline(always)]
+    pub fn send_leaving(&mut self, clock: u64, outbox: &mut Outbox, counters: &mut L2Counters) {
+        while self.sent_until <= clock && self.may_leave_from(outbox) <= clock {
+            self.sent_until = self.send_next(self.sent_until, clock + 1, outbox, counters);
+        }
+    }
+
+    /// The first clock in which the next answer is ready and the network's port is free; `u64::MAX` without one.
+    #[inline(always)]
+    fn may_leave_from(&self, outbox: &Outbox) -> u64 {
+        self.next_ready().max(self.clock.first(outbox.port_from()))
     }
 
     /// Sends the next answer in a clock, or in the next one in which it can leave. Gives the clock in which the one after it is tried; if it does not
@@ -165,7 +179,7 @@ impl Replies {
     #[inline(never)]
     pub fn next_leaving(&self, clock: u64, outbox: &Outbox) -> u64 {
         match self.head() {
-            Some(reply) if reply.ready > clock => reply.ready,
+            Some(_) if self.may_leave_from(outbox) > clock => self.may_leave_from(outbox),
             Some(Reply { packet, .. }) => {
                 let soon = self.clock.cycle(clock + 1);
                 self.clock.first(outbox.when(soon, usize::from(packet.sm), packet)).max(clock + 1)
@@ -179,6 +193,7 @@ impl Replies {
         self.next_ready() < self.sent_until
     }
 
+    #[inline(always)]
     pub fn next_ready(&self) -> u64 {
         self.head().map_or(u64::MAX, |reply| reply.ready)
     }

@@ -2,12 +2,11 @@
 //! Random traffic: all of it is answered, and skipping clocks changes nothing.
 
 use warpwatt_base::SplitMix64;
-use warpwatt_base::clock::Clock;
 use warpwatt_config::Config;
 
 use super::{Answer, Rig};
 use crate::net::PacketKind;
-use crate::partition::{DramCounters, L2Counters, first};
+use crate::partition::{DramCounters, L2Counters};
 
 const SMS: usize = 3;
 
@@ -106,16 +105,5 @@ fn every_request_is_answered_once_and_accounted_for() {
         assert_eq!(requests, hits + l2.misses + l2.merges + l2.allocations);
         assert_eq!((l2.replies, l2.intervals.total(), l2.latencies.total()), (600, 600, 600));
         assert_eq!((l2.fills, dram.line_reads, dram.line_writes), (l2.misses, l2.misses, l2.write_backs));
-    }
-}
-
-#[test]
-fn a_clock_belongs_to_one_cycle() {
-    for (mhz, core) in [(924, 700), (350, 700), (700, 700), (1400, 700)] {
-        let clock = Clock::new(mhz, core);
-        for cycle in 0..3000 {
-            let k = first(clock, cycle);
-            assert!(clock.core(k) >= cycle && (k == 0 || clock.core(k - 1) < cycle));
-        }
     }
 }

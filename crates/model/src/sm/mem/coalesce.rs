@@ -142,7 +142,6 @@ pub fn global(base: u64, offsets: &Offsets, mask: u32, bytes: u32, lines: &mut V
             }
         }
         Shape::Consecutive if mask == u32::MAX => stretch(origin, bytes, lines),
-        _ if are_apart(offsets, mask) => apart(base, offsets, mask, bytes, lines),
         Shape::Consecutive | Shape::Other => scattered(base, offsets, mask, bytes, lines),
     }
 }
@@ -159,34 +158,6 @@ fn stretch(start: u64, bytes: u32, lines: &mut Vec<Line>) {
         lines.push(Line { address, words, rounds: 1 });
         from = to;
     }
-}
-
-/// Whether the lanes are at equal distances of a line or more, so that each is in a line of its own. Columns of matrices are accessed in this way.
-#[inline(always)]
-fn are_apart(offsets: &Offsets, mask: u32) -> bool {
-    let first = mask.trailing_zeros() as usize;
-    if first > 29 || mask >> first & 0b111 != 0b111 {
-        return false;
-    }
-    let [a, b, c] = [offsets[first], offsets[first + 1], offsets[first + 2]];
-    let distance = b.wrapping_sub(a);
-    // Below the second limit no two lanes meet where offsets wrap around.
-    let is_wide = (LINE_BYTES as u32..1 << 26).contains(&(distance as i32).unsigned_abs());
-    let start = a.wrapping_sub(distance.wrapping_mul(first as u32));
-    let place = |lane: usize| start.wrapping_add(RAMP[lane].wrapping_mul(distance));
-    is_wide && c.wrapping_sub(b) == distance && differences(offsets, mask, place) == 0
-}
-
-/// Lanes each of which is in a line of its own.
-#[inline(never)]
-fn apart(base: u64, offsets: &Offsets, mask: u32, bytes: u32, lines: &mut Vec<Line>) {
-    let span = span(bytes);
-    let lanes = offsets.iter().enumerate().filter(|(lane, _)| mask & BITS[*lane] != 0);
-    lines.extend(lanes.map(|(_, &offset)| {
-        let at = base + u64::from(offset);
-        let words = (span << (at / 4 % u64::from(WORDS))) as u32;
-        Line { address: at & !(LINE_BYTES - 1), words, rounds: 1 }
-    }));
 }
 
 /// Finds numbers among the few found so far.

@@ -381,7 +381,7 @@ impl Decoder<'_> {
 
 /// The operand for a row of the pool.
 fn pooled(row: u32) -> u32 {
-    row * ROW_BYTES | POOL
+    (row * ROW_BYTES) | POOL
 }
 
 /// An immediate as the words its operand spans: the high word of a 64-bit float, or an integer that is sign-extended.

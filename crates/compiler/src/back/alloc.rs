@@ -4,9 +4,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::ops::Range;
-
-use fixedbitset::FixedBitSet;
 
 use super::banks::{self, Beside};
 use super::hold::{self, Hold};
@@ -240,18 +237,6 @@ impl<T> Track<T> {
     }
 }
 
-/// Whether no bit of a range, which is not empty, is set.
-fn is_clear(words: &[usize], range: Range<usize>) -> bool {
-    let bits = usize::BITS as usize;
-    let (first, last) = (range.start / bits, (range.end - 1) / bits);
-    let from = usize::MAX << (range.start % bits);
-    let to = usize::MAX >> (bits - 1 - (range.end - 1) % bits);
-    if first == last {
-        return words[first] & from & to == 0;
-    }
-    words[first] & from == 0 && words[last] & to == 0 && words[first + 1..last].iter().all(|word| *word == 0)
-}
-
 struct Solver<'a> {
     f: &'a MFunc,
     live: &'a Liveness,
@@ -263,9 +248,6 @@ struct Solver<'a> {
     held: Vec<Track<Option<Value>>>,
     /// Per physical register: segments, and whose each is.
     unions: Vec<Track<u32>>,
-    /// The points of these segments, `points` for each register.
-    taken: FixedBitSet,
-    points: usize,
     place: Vec<Option<u8>>,
 }
 
@@ -278,8 +260,6 @@ impl<'a> Solver<'a> {
         predicates: bool,
         budget: u32,
     ) -> Self {
-        let points =
-            live.segments.iter().filter_map(|list| list.last()).map(|s| s.to as usize).max().unwrap_or(0);
         Solver {
             f,
             live,
@@ -289,8 +269,6 @@ impl<'a> Solver<'a> {
             budget,
             held: vec![Track(Vec::new()); budget as usize],
             unions: vec![Track(Vec::new()); budget as usize],
-            taken: FixedBitSet::with_capacity(points * budget as usize),
-            points,
             place: vec![None; f.values.len()],
         }
     }
@@ -363,15 +341,10 @@ impl<'a> Solver<'a> {
             .filter(move |base| predicates || !(*base..base + width).contains(&STACK_POINTER))
     }
 
-    /// Points of a segment in a register.
-    fn points_of(&self, register: usize, s: &Segment) -> Range<usize> {
-        let first = register * self.points;
-        first + s.from as usize..first + s.to as usize
-    }
-
     fn is_free(&self, v: Value, base: u32) -> bool {
         self.live.map.all_of(v).enumerate().all(|(w, slot)| {
-            let clear = |s: &Segment| is_clear(self.taken.as_slice(), self.points_of(base as usize + w, s));
+            let union = &self.unions[base as usize + w];
+            let clear = |s: &Segment| union.before(s.to).last().is_none_or(|(other, _)| other.to <= s.from);
             self.live.segments[slot].iter().all(clear)
         })
     }
@@ -459,7 +432,6 @@ impl<'a> Solver<'a> {
         for (w, slot) in self.live.map.all_of(v).enumerate() {
             for s in &self.live.segments[slot] {
                 self.unions[base as usize + w].insert(*s, v.0);
-                self.taken.insert_range(self.points_of(base as usize + w, s));
             }
             for hold in self.preferences.iter().flat_map(|preferences| &preferences.holds[slot]) {
                 self.held[base as usize + w].insert(hold.span, hold.result);
@@ -473,7 +445,6 @@ impl<'a> Solver<'a> {
         for (w, slot) in self.live.map.all_of(v).enumerate() {
             for s in &self.live.segments[slot] {
                 self.unions[usize::from(base) + w].remove(s.from);
-                self.taken.remove_range(self.points_of(usize::from(base) + w, s));
             }
             for hold in self.preferences.iter().flat_map(|preferences| &preferences.holds[slot]) {
                 self.held[usize::from(base) + w].remove(hold.span.from);

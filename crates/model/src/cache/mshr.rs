@@ -99,7 +99,9 @@ impl<W: Copy> Mshr<W> {
         self.unlink(line, id.0);
         self.free.push(id.0);
         let waiters = &mut self.waiters[i];
-        waiters.iter().for_each(|&waiter| f(waiter));
+        for &waiter in waiters.iter() {
+            f(waiter);
+        }
         waiters.clear();
     }
 

@@ -99,9 +99,7 @@ impl<W: Copy> Mshr<W> {
         self.unlink(line, id.0);
         self.free.push(id.0);
         let waiters = &mut self.waiters[i];
-        for &waiter in waiters.iter() {
-            f(waiter);
-        }
+        waiters.iter().for_each(|&waiter| f(waiter));
         waiters.clear();
     }
 

@@ -381,7 +381,7 @@ impl Controller {
     /// A cycle before which no line comes back that has not been announced yet, as seen in cycle `now`.
     #[inline(always)]
     pub fn next_unknown(&self, now: u64) -> u64 {
-        let reads = self.has_reads || self.held.has_reads();
+        let reads = self.held.has_reads() || self.has_reads;
         if reads { now + self.shortest } else { u64::MAX }
     }
 

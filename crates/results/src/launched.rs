@@ -32,13 +32,16 @@ pub struct Launched<'a> {
     pub energy: Option<LaunchedEnergy<'a>>,
 }
 
+/// What visits counters, one after the other.
+pub type Visitor<'v> = &'v mut dyn FnMut(&'static str, Count);
+
 /// Counters of a GPU.
 #[derive(Clone, Copy)]
 pub enum Counted<'a> {
     /// By name, as an entry of the record has them.
     Values(&'a Values),
     /// Visits all of them.
-    Visit(&'a dyn Fn(&mut dyn FnMut(&'static str, Count))),
+    Visit(&'a dyn Fn(Visitor)),
 }
 
 /// What was done for one source line.

@@ -76,9 +76,7 @@ fn add_buckets(sums: &mut Vec<u64>, counts: &[u64]) {
 
 impl From<Values> for Tally {
     fn from(values: Values) -> Tally {
-        let mut tally = Tally::default();
-        tally.0 = values.into_iter().map(|(name, reading)| (Cow::Owned(name), reading)).collect();
-        tally
+        Tally(values.into_iter().map(|(name, reading)| (Cow::Owned(name), reading)).collect())
     }
 }
 

@@ -115,7 +115,7 @@ fn mix(column: [u8; 4], by: [u8; 4]) -> [u8; 4] {
 /// [`mix`] by [`MIX`], whose factors are 1, 2 and 3: what is added to a byte is the sum of all four, and twice the sum of it and the next one.
 fn mix_plainly(column: [u8; 4]) -> [u8; 4] {
     let sum = column.iter().fold(0, |sum, byte| sum ^ byte);
-    let twice = |byte: u8| byte << 1 ^ (byte >> 7) * 0x1b;
+    let twice = |byte: u8| (byte << 1) ^ ((byte >> 7) * 0x1b);
     std::array::from_fn(|row| column[row] ^ sum ^ twice(column[row] ^ column[(row + 1) % 4]))
 }
 

@@ -148,10 +148,10 @@ impl Sm {
     pub(super) fn after_write(&mut self, turn: &mut Turn, slot: Slot) {
         let warp = &self.warps[slot];
         match warp.condition {
-            Condition::Waits if matches!(warp.stall, Stall::Memory | Stall::Dependency) => {
-                if !warp.still_misses() {
-                    self.evaluate_here(turn, slot);
-                }
+            Condition::Waits
+                if matches!(warp.stall, Stall::Memory | Stall::Dependency) && !warp.still_misses() =>
+            {
+                self.evaluate_here(turn, slot);
             }
             Condition::Drains => self.drain(turn, slot),
             _ => {}

@@ -22,7 +22,7 @@ use crate::net::Packet;
 counters! {
     /// What the second-level cache of instructions and constants did.
     pub struct SecondCounters(Charge::Issues) {
-        reads: u64 = "second.reads.count", "Lines that the instruction and constant caches asked the second-level cache for.";
+        reads: u64 = "second.reads.count", "Lines that the instruction and constant caches requested from the second-level cache.";
         hits: u64 = "second.hits.count", "Accesses that hit.";
         fills: u64 = "second.fills.count", "Lines that came from L2.";
     }

@@ -552,16 +552,15 @@ impl MemoryUnit {
                     }
                 });
             }
-            // Nothing that a slot may wait for changes with these.
-            (Note::Flight(flight), _) => return land(flight, now),
+            (Note::Flight(flight), _) => land(flight, now),
             (Note::Write(warp), _) => {
                 let pending = &mut self.pending_writes[usize::from(warp) % WARPS];
                 *pending = pending.saturating_sub(1);
                 self.unacknowledged = self.unacknowledged.saturating_sub(1);
-                return;
             }
-            (Note::WriteBack, _) => return self.l1d.written_back(),
+            (Note::WriteBack, _) => self.l1d.written_back(),
         }
+        // Any answer: stalls of the network port are attributed up to here, before other requests of the SM take the port.
         if self.is_blocked {
             self.wake = now;
         }

@@ -138,17 +138,38 @@ impl<const N: usize> Boards<N> {
     #[inline(never)]
     fn book_long(&mut self, board: usize, bits: u64, earliest: u64, length: u32) -> u64 {
         let length = u64::from(length);
-        let mut at = earliest;
-        while at + length <= self.now + HORIZON {
-            let taken = (at..at + length).fold(0, |taken, at| taken | self.taken_on(board, at));
-            let free = bits & !taken;
-            if free != 0 {
-                (at..at + length).for_each(|at| self.mark_on(board, at, free & free.wrapping_neg()));
-                return at;
+        let (mut start, mut resource, mut left) = (u64::MAX, 0, bits);
+        while left != 0 {
+            let bit = left & left.wrapping_neg();
+            left ^= bit;
+            let first = self.first_run(board, bit, earliest, length);
+            if first < start {
+                (start, resource) = (first, bit);
             }
-            at += 1;
         }
-        self.book_behind_the_horizon(board, bits, earliest, length)
+        if start == u64::MAX {
+            return self.book_behind_the_horizon(board, bits, earliest, length);
+        }
+        (start..start + length).for_each(|at| self.mark_on(board, at, resource));
+        start
+    }
+
+    /// The first cycle from `earliest` on from which a resource is free for `length` cycles in sight; `u64::MAX` if there is none.
+    #[inline(always)]
+    fn first_run(&self, board: usize, bit: u64, earliest: u64, length: u64) -> u64 {
+        // Cycles from `at` to before `free` are known to be free. A taken one near the end of the run rules out all starts up to it.
+        let (mut at, mut free) = (earliest, earliest);
+        'runs: while at + length <= self.now + HORIZON {
+            let end = at + length;
+            for cycle in (free..end).rev() {
+                if self.taken_on(board, cycle) & bit != 0 {
+                    (at, free) = (cycle + 1, end);
+                    continue 'runs;
+                }
+            }
+            return at;
+        }
+        u64::MAX
     }
 
     #[cold]

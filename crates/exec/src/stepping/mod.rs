@@ -16,6 +16,7 @@
 mod filter;
 mod log;
 mod merge;
+mod place;
 mod port;
 mod prepared;
 mod resident;
@@ -25,7 +26,7 @@ use warpwatt_memory::DeviceMemory;
 use crate::cta::Cta;
 use crate::fault::Fault;
 use crate::image::UopKind;
-use crate::machine::{Machine, State, Tally, compute};
+use crate::machine::{Machine, State, Tally};
 use crate::options::{Quiet, Services};
 use crate::stats::PcCount;
 
@@ -33,6 +34,7 @@ pub use crate::machine::{Event as StepEvent, Now};
 pub use crate::record::{Access, AccessGroup, LINE, Lanes};
 pub use log::EpochLog;
 pub use merge::{MergeOutcome, merge};
+pub use place::WarpPlace;
 pub use prepared::Prepared;
 pub use resident::{Deciding, NextLanes, Resident, Snapshot, WaitReason, stuck};
 
@@ -113,74 +115,18 @@ impl Stepper {
         warp: usize,
         now: Now,
     ) -> Outcome {
-        if let Some(Computed { pc, active, mask, lanes, next }) = self.compute(prepared, cta, warp) {
+        let place = self.place(prepared, cta, warp);
+        let next = cta.warp_pc(warp);
+        // SAFETY: the place is that of this moment, nothing is borrowed, and behind the last instruction there is an end marker, which is none.
+        let done = next.and_then(|pc| unsafe { place.compute(pc) });
+        if let Some(Computed { pc, active, mask, lanes, next }) = done {
             let event = if next.is_some() { StepEvent::Go } else { StepEvent::Blocked };
             return Outcome { event, pc, active, mask, lanes, access: Access::None };
         }
         self.step_with_memory(prepared, memory, log, cta, warp, now)
     }
 
-    /// Executes the next instruction of a warp if it computes on registers alone, as most do. Otherwise nothing
-    /// happens, and [`Stepper::step`] or [`Stepper::step_with_memory`] is to be called.
-    #[inline(always)]
-    pub fn compute(&mut self, prepared: &Prepared, cta: &mut Resident, warp: usize) -> Option<Computed> {
-        self.check(prepared, cta);
-        let grid = &prepared.grid;
-        let warp = &mut cta.cta.warps[warp];
-        let (pc, active) = (warp.splits.cur.pc, warp.splits.cur.mask);
-        let code = &grid.image.code[pc as usize];
-        if code.kind != UopKind::Alu || active == 0 {
-            return None;
-        }
-        let mask = active & (warp.preds[usize::from(code.guard)] ^ code.guard_flip);
-        let lanes = mask.count_ones();
-        // SAFETY: this is an instruction of the image that the counts and the warp were made for, as was checked.
-        unsafe {
-            let count = self.state.counts.get_unchecked_mut(pc as usize);
-            count.issues += 1;
-            count.lanes += u64::from(lanes);
-            warp.issued += 1;
-            if mask != 0 {
-                compute(grid.pool(), warp, code, grid.image.uops.get_unchecked(pc as usize), mask);
-            }
-        }
-        warp.splits.go(pc + 1);
-        let cur = &warp.splits.cur;
-        Some(Computed { pc, active, mask, lanes, next: (cur.mask != 0).then_some(cur.pc) })
-    }
-
-    /// Executes the next instruction of a warp if it is a branch that all active lanes take or none of them, and the lanes do not spin. If not,
-    /// nothing happens, and [`Stepper::step_with_memory`] is to be called.
-    #[inline(always)]
-    pub fn branch(&mut self, prepared: &Prepared, cta: &mut Resident, warp: usize) -> Option<Computed> {
-        self.check(prepared, cta);
-        let warp = &mut cta.cta.warps[warp];
-        let (pc, active) = (warp.splits.cur.pc, warp.splits.cur.mask);
-        let code = &prepared.grid.image.code[pc as usize];
-        if code.kind != UopKind::Bra || active == 0 {
-            return None;
-        }
-        let mask = active & (warp.preds[usize::from(code.guard)] ^ code.guard_flip);
-        let parts = mask != 0 && mask != active;
-        // A part of a warp that goes back may spin.
-        if parts || mask != 0 && code.target <= pc && active != warp.splits.live {
-            return None;
-        }
-        let lanes = if active == u32::MAX { 32 } else { active.count_ones() };
-        let count = &mut self.state.counts[pc as usize];
-        count.issues += 1;
-        count.lanes += u64::from(lanes);
-        warp.issued += 1;
-        if mask == 0 {
-            warp.splits.cur.spins &= code.target > pc;
-        }
-        warp.splits.go(if mask != 0 { code.target } else { pc + 1 });
-        let cur = &warp.splits.cur;
-        let lanes = if mask != 0 { lanes } else { 0 };
-        Some(Computed { pc, active, mask, lanes, next: (cur.mask != 0).then_some(cur.pc) })
-    }
-
-    /// [`Stepper::step`] for an instruction that [`Stepper::compute`] does not execute.
+    /// [`Stepper::step`] for an instruction that [`WarpPlace::compute`] does not execute.
     pub fn step_with_memory(
         &mut self,
         prepared: &Prepared,

@@ -144,6 +144,18 @@ impl Tags {
         *used = self.uses | *used & (RESERVED | STATE);
     }
 
+    /// Notes a use of a line if it is at this place, and not only reserved.
+    #[inline(always)]
+    pub fn use_at(&mut self, id: LineId, line: u64) -> bool {
+        let place = id.0 as usize;
+        if self.lines[place] != line || self.used[place] & RESERVED != 0 {
+            return false;
+        }
+        self.uses += USE;
+        self.used[place] = self.uses | self.used[place] & STATE;
+        true
+    }
+
     /// The least recently used place of a line's set that is not reserved.
     #[inline(always)]
     fn oldest(&self, line: u64) -> Option<usize> {

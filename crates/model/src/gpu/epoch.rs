@@ -17,7 +17,7 @@ use crate::counters::Counters;
 use crate::net::{AWAKE, exchange};
 use crate::ops::{OpCounters, OpKind};
 use crate::report::{Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions, Sample};
-use crate::sm::{Kernel, KernelState, SmContext, SmCounters, Stall, Stopped, Work};
+use crate::sm::{Kernel, KernelState, Kernels, SmContext, SmCounters, Stall, Stopped, Timing, Work};
 
 /// Epochs between two checks of limits and progress.
 const LOOK: u64 = 64;
@@ -51,6 +51,8 @@ pub(super) struct Run<'g, 'a> {
     gpu: &'g mut Gpu,
     memory: &'g mut DeviceMemory,
     pub kernels: Vec<Kernel<'a>>,
+    /// The instructions of all kernels, if there are several.
+    timing: Vec<Timing>,
     pub works: Cells<Work>,
     dispatcher: Dispatcher,
     /// Before which cycle each actor, SMs first, has nothing to do: those that have nothing to do before the end of an epoch are left alone.
@@ -86,6 +88,23 @@ pub(super) struct Run<'g, 'a> {
     ended_ops: Vec<OpCounters>,
 }
 
+/// The instructions of several kernels, one after the other. Those of a single one are where they are.
+fn join_instructions(kernels: &[Kernel]) -> Vec<Timing> {
+    match kernels {
+        [_] => Vec::new(),
+        several => several.iter().flat_map(|kernel| kernel.decoded.timing.iter().cloned()).collect(),
+    }
+}
+
+/// The kernels as SMs see them.
+fn kernels<'r, 'a>(all: &'r [Kernel<'a>], joined: &'r [Timing]) -> Kernels<'r, 'a> {
+    let timing = match all {
+        [only] => &only.decoded.timing,
+        _ => joined,
+    };
+    Kernels { all, timing }
+}
+
 impl<'g, 'a> Run<'g, 'a> {
     pub fn new(
         gpu: &'g mut Gpu,
@@ -93,7 +112,7 @@ impl<'g, 'a> Run<'g, 'a> {
         memory: &'g mut DeviceMemory,
         options: &RunOptions,
     ) -> Result<Run<'g, 'a>, Box<Failure>> {
-        let mut kernels = Vec::new();
+        let mut kernels: Vec<Kernel> = Vec::new();
         for (launch, wanted) in launches.iter().enumerate() {
             let mut limits = Gpu::limits(&gpu.config);
             let large_l1 = wanted.large_l1;
@@ -108,7 +127,9 @@ impl<'g, 'a> Run<'g, 'a> {
             let (threads, shared) = (prepared.threads_per_cta(), prepared.shared_bytes());
             let fit = unlimited.ctas_per_sm(threads, prepared.registers(), shared);
             let kept_out = fit.saturating_sub(prepared.ctas_per_sm()) * prepared.warps_per_cta();
-            kernels.push(Kernel { prepared, decoded, checks: wanted.checks, code, most, large_l1, kept_out });
+            let first = kernels.iter().map(|kernel| kernel.decoded.timing.len() as u32).sum();
+            let checks = wanted.checks;
+            kernels.push(Kernel { prepared, decoded, checks, code, first, most, large_l1, kept_out });
         }
         let codes: Vec<u32> = kernels.iter().map(|kernel| kernel.code).collect();
         let works = gpu.spare.as_mut_slice().iter_mut().map(|spare| {
@@ -129,6 +150,7 @@ impl<'g, 'a> Run<'g, 'a> {
             issued_by: vec![0; sms],
             at_grid_barrier: false,
             accounts: kernels.iter().map(|_| None).collect(),
+            timing: join_instructions(&kernels),
             kernels,
             works,
             dispatcher,
@@ -210,7 +232,7 @@ impl<'g, 'a> Run<'g, 'a> {
         unsafe {
             if actor < sms {
                 let mut context = SmContext {
-                    kernels: &self.kernels,
+                    kernels: kernels(&self.kernels, &self.timing),
                     memory: self.memory,
                     inbox: self.gpu.replies_in.get(actor),
                     outbox: self.gpu.requests_out.get(actor),
@@ -314,7 +336,7 @@ impl<'g, 'a> Run<'g, 'a> {
         let (sms, works) = (self.gpu.sms.as_mut_slice(), self.works.as_mut_slice());
         for &sm in &self.ran {
             if sms[sm].has_merging() {
-                sms[sm].merged(&mut works[sm], &self.kernels, self.to);
+                sms[sm].merged(&mut works[sm], kernels(&self.kernels, &self.timing), self.to);
             }
             self.at_grid_barrier |= works[sm].at_grid_barrier;
         }
@@ -337,7 +359,7 @@ impl<'g, 'a> Run<'g, 'a> {
             let (sms, works) = (self.gpu.sms.as_mut_slice(), self.works.as_mut_slice());
             let event = sms[sm].execute_deferred(
                 &mut works[sm],
-                &self.kernels,
+                kernels(&self.kernels, &self.timing),
                 usize::from(warp),
                 self.memory,
                 monitor,
@@ -378,7 +400,8 @@ impl<'g, 'a> Run<'g, 'a> {
                 }
                 work.at_grid_barrier = false;
                 work.progress += 1;
-                sm.grid_barrier_opened(work, &self.kernels, kernel as u32, self.to);
+                let kernels = kernels(&self.kernels, &self.timing);
+                sm.grid_barrier_opened(work, kernels, kernel as u32, self.to);
             }
             self.wakes[..sms].fill(AWAKE);
         }
@@ -631,7 +654,7 @@ impl<'g, 'a> Run<'g, 'a> {
             Standing::Launched { at, .. } => (at, self.to.max(at), false),
             Standing::Queued => (self.to, self.to, false),
         };
-        let len = self.kernels[kernel].decoded.timing.len();
+        let len = self.kernels[kernel].decoded.len();
         let mut per_pc = vec![PcCount::default(); len];
         let mut stalls_per_pc = vec![[0; Stall::COUNT]; len];
         let uops = &prepared.image().program().uops;

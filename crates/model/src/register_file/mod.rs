@@ -311,21 +311,34 @@ impl RegisterFile {
     /// Books the way of a result that no technique changes into the register file; gives the cycle in which all of it is written.
     #[inline(always)]
     pub fn write_plainly(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
-        if timing.dst_words == 1 {
-            let buses = self.buses(timing);
-            let (bank, row) = (self.map.bit(slot, timing.dst), self.calendars.present());
-            let (free, port) = (buses & !row[BUSES], self.write_ports % 2);
-            if free != 0 && row[port] & bank == 0 {
-                row[BUSES] |= free & free.wrapping_neg();
-                row[port] |= bank;
-                self.counters.writes += 1;
-                return now;
-            }
+        if timing.dst_words > 1 {
+            return self.write_one_by_one(now, slot, timing);
         }
-        self.write_one_by_one(now, slot, timing)
+        if timing.dst_words == 0 {
+            return now;
+        }
+        self.counters.writes += 1;
+        let buses = self.buses(timing);
+        let (bank, row) = (self.map.bit(slot, timing.dst), self.calendars.present());
+        let (free, port) = (buses & !row[BUSES], self.write_ports % 2);
+        if free != 0 && row[port] & bank == 0 {
+            row[BUSES] |= free & free.wrapping_neg();
+            row[port] |= bank;
+            return now;
+        }
+        self.write_later(now, buses, bank)
     }
 
-    /// A result of several registers, or one that may have to wait.
+    /// A result of one register that has to wait for a bus or for its bank.
+    #[inline(never)]
+    fn write_later(&mut self, now: u64, buses: u64, bank: u64) -> u64 {
+        let start = self.calendars.book_any_on(BUSES, buses, now);
+        let at = self.calendars.book_on(self.write_ports % 2, bank, start);
+        self.counters.write_conflicts += at - now;
+        at
+    }
+
+    /// A result of several registers.
     #[inline(never)]
     fn write_one_by_one(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
         let (buses, port) = (self.buses(timing), self.write_ports % 2);

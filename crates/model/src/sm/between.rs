@@ -8,7 +8,7 @@ use warpwatt_memory::DeviceMemory;
 use super::stall::Stall;
 use super::warp::gate;
 use super::work::Stopped;
-use super::{Kernel, Slot, Slots, Sm, Turn, Work};
+use super::{Kernels, Slot, Slots, Sm, Turn, Work};
 
 impl Sm {
     /// Whether a warp waits for the merge.
@@ -17,7 +17,7 @@ impl Sm {
     }
 
     /// Warps that waited for the merge go on at `now`.
-    pub fn merged(&mut self, work: &mut Work, kernels: &[Kernel], now: u64) {
+    pub fn merged(&mut self, work: &mut Work, kernels: Kernels, now: u64) {
         let merging = std::mem::take(&mut self.waits.merge);
         // What they waited until now is charged to the merge.
         self.settle(work, now);
@@ -33,7 +33,7 @@ impl Sm {
     pub fn execute_deferred(
         &mut self,
         work: &mut Work,
-        kernels: &[Kernel],
+        kernels: Kernels,
         slot: usize,
         memory: &mut DeviceMemory,
         services: &mut dyn Services,
@@ -43,7 +43,7 @@ impl Sm {
         let (kernel, block, index) = (warp.kernel as usize, warp.block as usize, warp.index as usize);
         let share = &mut work.shares[kernel];
         let resident = &mut share.residents[self.blocks[block].resident as usize];
-        let prepared = &kernels[kernel].prepared;
+        let prepared = &kernels.all[kernel].prepared;
         let outcome = share.stepper.execute_deferred(prepared, memory, services, resident, index);
         if outcome.event == StepEvent::Fault {
             if let Some(fault) = share.stepper.take_fault() {
@@ -66,12 +66,12 @@ impl Sm {
     }
 
     /// The barrier of a kernel's grid has opened.
-    pub fn grid_barrier_opened(&mut self, work: &mut Work, kernels: &[Kernel], kernel: u32, now: u64) {
+    pub fn grid_barrier_opened(&mut self, work: &mut Work, kernels: Kernels, kernel: u32, now: u64) {
         self.settle(work, now);
         let turn = Turn { now, kernels, work };
         for slot in (0..self.spec.warp_slots).map(Slot::new) {
             let warp = &self.warps[slot];
-            if warp.kernel != kernel || !warp.waits_for(Stall::Barrier) || warp.pc.is_some() {
+            if warp.kernel != kernel || !warp.waits_for(Stall::Barrier) || warp.pc().is_some() {
                 continue;
             }
             if let Some(pc) = turn.block(warp).warp_pc(warp.index as usize) {

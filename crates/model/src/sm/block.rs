@@ -5,7 +5,7 @@ use warpwatt_exec::stepping::Resident;
 
 use super::mem::ROW_BYTES;
 use super::stall::Stall;
-use super::warp::{Condition, WarpSlot, gate};
+use super::warp::{Condition, WarpHome, WarpSlot, gate};
 use super::work::{Finished, Start};
 use super::{Event, Slot, Sm, Turn};
 use crate::address;
@@ -56,7 +56,7 @@ impl Sm {
         if self.resident_warps == 0 {
             self.settle_arrays(now);
         }
-        let kernel = &turn.kernels[start.kernel as usize];
+        let kernel = &turn.kernels.all[start.kernel as usize];
         let prepared = &kernel.prepared;
         let share = &mut turn.work.shares[start.kernel as usize];
         let resident = share.unused.pop().unwrap_or_else(|| {
@@ -75,28 +75,34 @@ impl Sm {
         for free in (0..self.spec.warp_slots).map(Slot::new) {
             let warp = &mut self.warps[free];
             if warp.condition == Condition::Free && slot.slots.len() < slot.warps as usize {
-                let number = slot.slots.len() as u32;
+                let index = slot.slots.len() as u8;
                 slot.slots.push(free);
                 *warp = WarpSlot {
                     condition: Condition::Waits,
                     kernel: start.kernel,
-                    block: block as u32,
-                    resident,
-                    index: number,
-                    pc: Some(0),
+                    block: block as u8,
+                    resident: resident as u16,
+                    index,
+                    code: kernel.code,
+                    first: kernel.first,
+                    end: kernel.decoded.len() as u32,
+                    next: 0,
                     path: warp.path + 1,
-                    local_base: address::local_base(
-                        self.spec.id,
-                        u32::from(free.number()),
-                        prepared.local_bytes(),
-                    ),
-                    shared_row,
                     ..WarpSlot::default()
                 };
             }
         }
         let first = slot.slots.first().map_or(0, |slot| u32::from(slot.number()));
-        share.residents[resident as usize].start(prepared, start.cta, self.spec.id, first);
+        let started = &mut share.residents[resident as usize];
+        started.start(prepared, start.cta, self.spec.id, first);
+        for (index, &slot) in slot.slots.iter().enumerate() {
+            let number = u32::from(slot.number());
+            self.homes[slot] = WarpHome {
+                state: share.stepper.place(prepared, started, index),
+                local_base: address::local_base(self.spec.id, number, prepared.local_bytes()),
+                shared_row,
+            };
+        }
         self.resident_warps += slot.warps;
         turn.work.progress += 1;
         for i in 0..self.blocks[block].slots.len() {
@@ -173,7 +179,7 @@ impl Sm {
     pub(super) fn open_barriers(&mut self, turn: &mut Turn, block: usize) {
         let BlockSlot { kernel, resident, .. } = self.blocks[block];
         let resident = &mut turn.work.shares[kernel as usize].residents[resident as usize];
-        let opened = resident.open_barriers(&turn.kernels[kernel as usize].prepared);
+        let opened = resident.open_barriers(&turn.kernels.all[kernel as usize].prepared);
         if opened == 0 {
             return;
         }
@@ -190,7 +196,7 @@ impl Sm {
             self.tell_late(turn, slot);
             let warp = &self.warps[slot];
             let resident = &turn.work.shares[kernel as usize].residents[warp.resident as usize];
-            if warp.pc.is_none() && warp.waits_for(Stall::Barrier) {
+            if warp.pc().is_none() && warp.waits_for(Stall::Barrier) {
                 let Some(pc) = resident.warp_pc(warp.index as usize) else { continue };
                 self.go_to(slot, pc);
                 self.hold(slot, turn.now, self.spec.barrier_cycles, Stall::Barrier);

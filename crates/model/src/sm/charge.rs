@@ -81,7 +81,7 @@ impl Sm {
             Condition::Ready => Stall::Unit,
             Condition::Free | Condition::Drains => Stall::Empty,
         };
-        let pc = warp.pc.unwrap_or(warp.last_pc);
+        let pc = warp.pc().unwrap_or(warp.last_pc);
         let kernel = warp.kernel;
         self.schedulers.charge_to(number, SlotCharge { kernel, pc, stall, rank, ..SlotCharge::EMPTY });
     }

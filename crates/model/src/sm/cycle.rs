@@ -7,13 +7,13 @@ use super::event::Event;
 use super::fetch::Fetched;
 use super::mem::Done;
 use super::warp::gate;
-use super::work::{Kernel, Turn, Work};
+use super::work::{Kernels, Turn, Work};
 use super::{CollectorPool, Slots, Sm};
 use crate::net::{Client, Inbox, Outbox, Packet};
 
 /// What an epoch lends an SM beside its part of the run.
 pub struct SmContext<'e, 'a> {
-    pub kernels: &'e [Kernel<'a>],
+    pub kernels: Kernels<'e, 'a>,
     pub memory: &'e DeviceMemory,
     pub inbox: &'e mut Inbox,
     pub outbox: &'e mut Outbox,
@@ -237,10 +237,9 @@ impl Sm {
     fn fetch_one(&mut self, turn: &Turn) -> bool {
         let Some(slot) = self.fetch.pick() else { return false };
         let warp = &mut self.warps[slot];
-        let kernel = turn.kernel(warp);
-        let Some(pc) = warp.pc else { return true };
-        let from = pc + warp.buffered + warp.coming;
-        let end = kernel.decoded.timing.len() as u32;
+        let Some(pc) = warp.pc() else { return true };
+        let from = pc + u32::from(warp.buffered + warp.coming);
+        let end = warp.end;
         if from >= end {
             // There is nothing behind the last instruction; the executor reports a warp that gets there.
             self.fetch.need &= !slot.bit();
@@ -251,7 +250,7 @@ impl Sm {
             return true;
         }
         if let Fetched::Hit { count, ready } =
-            self.fetch.access(turn.now, slot, kernel.code, from, end, &mut self.mem.second)
+            self.fetch.access(turn.now, slot, warp.code, from, end, &mut self.mem.second)
         {
             self.fetch.announce(ready, slot, warp, count);
         }

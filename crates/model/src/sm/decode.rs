@@ -38,6 +38,8 @@ pub enum Effect {
     Fence,
     /// Barriers, ends, system calls: the executor tells what came of them.
     Control,
+    /// Behind the last micro-op: the executor reports a warp that gets there.
+    End,
 }
 
 /// Registers as a set.
@@ -107,6 +109,7 @@ pub struct SourceWords {
 
 /// A kernel's micro-ops as the timed machine sees them.
 pub struct Decoded {
+    /// By micro-op, and behind the last one an entry with [`Effect::End`].
     pub timing: Vec<Timing>,
     /// For techniques, which are the only ones to ask.
     pub words: Vec<SourceWords>,
@@ -118,11 +121,20 @@ impl Decoded {
     pub fn new(program: &Program, config: &Config) -> Decoded {
         let map = Map::new(config);
         let timers = [Sub::SReg(SReg::GlobalTimerLo), Sub::SReg(SReg::GlobalTimerHi)];
+        let end = Timing { effect: Effect::End, ..decode(&Uop::new(Op::Nop, Ty::U32), config, &map) };
+        let timing = program.uops.iter().map(|uop| decode(uop, config, &map));
         Decoded {
-            timing: program.uops.iter().map(|uop| decode(uop, config, &map)).collect(),
+            timing: timing.chain([end]).collect(),
             words: program.uops.iter().map(source_words).collect(),
             reads_timer: program.uops.iter().any(|uop| timers.contains(&uop.sub)),
         }
+    }
+}
+
+impl Decoded {
+    /// Micro-ops of the program.
+    pub fn len(&self) -> usize {
+        self.timing.len() - 1
     }
 }
 

@@ -4,7 +4,7 @@
 use super::decode::{CollectorPool, Timing};
 use super::stall::Stall;
 use super::warp::{Condition, gate};
-use super::{Kernel, Slot, Sm, Turn};
+use super::{Slot, Sm, Turn};
 use crate::address;
 
 impl Sm {
@@ -23,20 +23,20 @@ impl Sm {
     pub(super) fn evaluate_next(
         &mut self,
         turn: &Turn,
-        kernel: &Kernel,
         slot: Slot,
         pc: u32,
         pool: CollectorPool,
     ) {
         let warp = &mut self.warps[slot];
-        match kernel.decoded.timing.get(pc as usize) {
-            Some(timing) if warp.buffered != 0 => match warp.hazard(timing) {
-                // It is still ready, for the same pool.
-                None if timing.pool == pool => {}
-                None => self.schedulers.set_ready(warp.scheduler, warp.rank, timing.pool),
-                Some(stall) => self.wait(slot, stall),
-            },
-            _ => self.evaluate_here(turn, slot),
+        if warp.buffered == 0 {
+            return self.wait(slot, Stall::Fetch);
+        }
+        let timing = turn.timing(warp, pc);
+        match warp.hazard(timing) {
+            // It is still ready, for the same pool.
+            None if timing.pool == pool => {}
+            None => self.schedulers.set_ready(warp.scheduler, warp.rank, timing.pool),
+            Some(stall) => self.wait(slot, stall),
         }
     }
 
@@ -48,13 +48,12 @@ impl Sm {
             Ok(pc) => pc,
             Err(stall) => return self.wait(slot, stall),
         };
-        let timing = turn.kernel(warp).decoded.timing.get(pc as usize);
-        if let Some(stall) = timing.and_then(|timing| warp.hazard(timing)) {
+        let timing = turn.timing(warp, pc);
+        if let Some(stall) = warp.hazard(timing) {
             return self.wait(slot, stall);
         }
         warp.condition = Condition::Ready;
-        let pool = timing.map_or(CollectorPool::Sp, |timing| timing.pool);
-        self.schedulers.set_ready(warp.scheduler, warp.rank, pool);
+        self.schedulers.set_ready(warp.scheduler, warp.rank, timing.pool);
     }
 
     #[inline(always)]

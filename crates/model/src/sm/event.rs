@@ -80,9 +80,9 @@ impl Sm {
     #[inline(always)]
     pub(super) fn handle(&mut self, turn: &mut Turn, event: Event) {
         match event {
-            Event::Result { slot, pc } => self.result(turn, slot, pc),
+            Event::Result { slot, pc } => self.result_here(turn, slot, pc),
             Event::Written { slot, pc } => {
-                let timing = turn.issued(&self.warps[slot], pc);
+                let timing = turn.timing(&self.warps[slot], pc);
                 self.written(turn, slot, timing);
             }
             Event::Data { op } => {
@@ -109,8 +109,8 @@ impl Sm {
             let warp = &mut self.warps[slot];
             if warp.path == path {
                 let was_empty = warp.buffered == 0;
-                warp.buffered += u32::from(count);
-                warp.coming -= u32::from(count);
+                warp.buffered += count;
+                warp.coming -= count;
                 if was_empty && warp.is_live() {
                     self.evaluate_here(turn, slot);
                 }
@@ -121,7 +121,12 @@ impl Sm {
     /// A result is written to the register file.
     #[inline(never)]
     fn result(&mut self, turn: &mut Turn, slot: Slot, pc: u32) {
-        let timing = turn.issued(&self.warps[slot], pc);
+        self.result_here(turn, slot, pc);
+    }
+
+    #[inline(always)]
+    fn result_here(&mut self, turn: &mut Turn, slot: Slot, pc: u32) {
+        let timing = turn.timing(&self.warps[slot], pc);
         let done = match self.rf.has_sites() {
             true => self.write_back(turn, slot, timing),
             false => self.rf.write_plainly(turn.now, slot.index(), timing),

@@ -64,6 +64,8 @@ pub struct Fetch {
     /// Powers of two, as shifts.
     line_shift: u32,
     instruction_shift: u32,
+    /// Instructions of a line.
+    in_line_shift: u32,
     instruction_bytes: u32,
     /// Instructions that one access brings at most, and how full a buffer may be for another.
     width: u32,
@@ -108,6 +110,7 @@ impl Fetch {
             mshr: Mshr::new(icache.mshrs, 1),
             line_shift: icache.line_bytes.trailing_zeros(),
             instruction_shift: config.fetch.instruction_bytes.trailing_zeros(),
+            in_line_shift: (icache.line_bytes / config.fetch.instruction_bytes).trailing_zeros(),
             instruction_bytes: config.fetch.instruction_bytes,
             width: config.fetch.width.min(config.fetch.buffer),
             limit: config.fetch.buffer - config.fetch.width.min(config.fetch.buffer),
@@ -133,10 +136,15 @@ impl Fetch {
         }
     }
 
-    /// What was counted, with the intervals that the data array keeps.
+    /// What was counted, with the intervals that the data array keeps: there is one for each access.
     pub fn counters(&self) -> FetchCounters {
+        let FetchCounters { misses, merges, blocked, .. } = self.counters;
+        let intervals = self.data.intervals();
+        let fetches = intervals.total();
         FetchCounters {
-            intervals: self.data.intervals(),
+            fetches,
+            hits: fetches - misses - merges - blocked,
+            intervals,
             line_intervals: self.data.frame_intervals(),
             ..self.counters.clone()
         }
@@ -146,7 +154,7 @@ impl Fetch {
     #[inline(always)]
     pub fn update(&mut self, slot: Slot, warp: &WarpSlot) {
         let bit = slot.bit();
-        if warp.fetches() && warp.buffered + warp.coming <= self.limit {
+        if warp.fetches() && u32::from(warp.buffered + warp.coming) <= self.limit {
             self.need |= bit;
         } else {
             self.need &= !bit;
@@ -157,7 +165,7 @@ impl Fetch {
     /// An instruction left a warp's buffer, and nothing else changed.
     #[inline(always)]
     pub fn consumed(&mut self, slot: Slot, warp: &WarpSlot) {
-        if warp.buffered + warp.coming == self.limit && !warp.branches {
+        if u32::from(warp.buffered + warp.coming) == self.limit && !warp.branches {
             self.need |= slot.bit();
         }
     }
@@ -165,10 +173,9 @@ impl Fetch {
     /// Instructions are on their way to a warp's buffer, from the cycle on in which the array serves them.
     #[inline(always)]
     pub fn announce(&mut self, ready: u64, slot: Slot, warp: &mut WarpSlot, count: u32) {
-        warp.coming += count;
-        if warp.buffered + warp.coming > self.limit {
+        warp.coming += count as u8;
+        if u32::from(warp.buffered + warp.coming) > self.limit {
             self.need &= !slot.bit();
-            self.waiting &= !slot.bit();
         }
         let mut cycle = ready + self.cycles;
         if self.data.has_sites() {
@@ -220,7 +227,7 @@ impl Fetch {
         if set & self.first != 0 {
             set &= self.first;
         }
-        let later = set & (!1u64).checked_shl(self.last).unwrap_or(0);
+        let later = set & (!1u64).wrapping_shl(self.last);
         let slot = Slots(if later != 0 { later } else { set }).next()?;
         self.last = u32::from(slot.number());
         self.first &= !slot.bit();
@@ -244,35 +251,48 @@ impl Fetch {
         end: u32,
         second: &mut SecondLevel,
     ) -> Fetched {
-        let address = address::code(code, pc, self.instruction_bytes);
-        let line = address >> self.line_shift;
-        self.counters.fetches += 1;
+        // Code begins at a line.
+        let line = (address::code(code, 0, 0) >> self.line_shift) + u64::from(pc >> self.in_line_shift);
         self.data.note_use(now);
         if self.data.has_sites() {
             self.lose(now);
         }
         // A warp most often stays on its line, or comes back to it.
-        let guess = self.place[slot];
-        let found = if self.tags.has_at(guess, line) { Some(guess) } else { self.tags.find(line) };
-        let there = found.filter(|&id| self.tags.state(id) != State::Reserved);
-        match there {
-            Some(id) => self.tags.touch(id),
-            None => self.miss(now, slot, line, found.is_some(), second),
-        }
-        if there != Some(guess) && self.prefetch != 0 {
+        if !self.tags.use_at(self.place[slot], line) {
             let last = address::code(code, end - 1, self.instruction_bytes) >> self.line_shift;
-            self.run_ahead(now, line, last, second);
+            if !self.access_other_line(now, slot, line, last, second) {
+                return Fetched::Miss;
+            }
         }
-        let Some(id) = there else { return Fetched::Miss };
-        self.place[slot] = id;
-        self.counters.hits += 1;
-        let in_line = (((line + 1) << self.line_shift) - address) as u32 >> self.instruction_shift;
-        let count = self.width.min(in_line).min(end - pc);
+        let place = pc % (1 << self.in_line_shift);
+        let count = self.width.min((1 << self.in_line_shift) - place).min(end - pc);
         self.counters.instructions += u64::from(count);
         let words = ((1u64 << (count << self.instruction_shift >> 2)) - 1) as u32;
-        let first_word = (address - (line << self.line_shift)) >> 2;
-        let row = RowAccess { frame: id, line, words: words << first_word };
+        let first_word = place << self.instruction_shift >> 2;
+        let row = RowAccess { frame: self.place[slot], line, words: words << first_word };
         Fetched::Hit { count, ready: self.data.access(now, Use::Read, 32, row) }
+    }
+
+    /// Accesses a line that is not where the warp found its last one. Lines behind it are fetched ahead, up to `last`. False if it is not there.
+    #[inline(never)]
+    fn access_other_line(
+        &mut self,
+        now: u64,
+        slot: Slot,
+        line: u64,
+        last: u64,
+        second: &mut SecondLevel,
+    ) -> bool {
+        let found = self.tags.find(line);
+        let there = found.filter(|&id| self.tags.use_at(id, line));
+        match there {
+            Some(id) => self.place[slot] = id,
+            None => self.miss(now, slot, line, found.is_some(), second),
+        }
+        if self.prefetch != 0 {
+            self.run_ahead(now, line, last, second);
+        }
+        there.is_some()
     }
 
     /// Drops lines that a technique gave up.

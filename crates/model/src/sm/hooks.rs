@@ -63,7 +63,7 @@ impl Sm {
     fn next<'t>(&self, turn: &Turn<'t, '_>, slot: Slot, timing: &'t Timing, lanes: NextLanes) -> Next<'t> {
         let warp = &self.warps[slot];
         let kernel = turn.kernel(warp);
-        let pc = warp.pc.map_or(usize::MAX, |pc| pc as usize);
+        let pc = warp.pc().map_or(usize::MAX, |pc| pc as usize);
         let words = kernel.decoded.words.get(pc).copied().unwrap_or_default();
         Next {
             slot: slot.index(),
@@ -159,7 +159,7 @@ impl Sm {
             return;
         }
         let warp = &self.warps[slot];
-        let Some(timing) = turn.kernel(warp).decoded.timing.get(warp.last_pc as usize) else { return };
+        let timing = turn.timing(warp, warp.last_pc);
         let (now, block) = (turn.now, turn.block(warp));
         for register in timing.dst..timing.dst + timing.dst_words {
             for hung in &mut self.rf.sites {
@@ -179,7 +179,7 @@ impl Sm {
             slot.number()
         );
         let thread = turn.kernel(warp).prepared.thread(warp.index as usize, usize::from(lane));
-        let fault = Fault::bare(FaultKind::Corrupted, warp.pc.unwrap_or(warp.last_pc), detail);
+        let fault = Fault::bare(FaultKind::Corrupted, warp.pc().unwrap_or(warp.last_pc), detail);
         Fault { cta: block.cta_id(), thread, ..fault }
     }
 }

@@ -59,14 +59,10 @@ impl Sm {
     fn try_issue(&mut self, epoch: &mut Epoch, slot: Slot) -> bool {
         let turn = &mut epoch.turn;
         let warp = &self.warps[slot];
-        let index = warp.index as usize;
-        let kernel = turn.kernel(warp);
-        let pc = warp.pc.expect("a ready warp has a next instruction");
-        let Some(timing) = kernel.decoded.timing.get(pc as usize) else {
-            return self.step_off_the_end(epoch, slot);
-        };
+        let pc = warp.ready_pc();
+        let timing = turn.timing(warp, pc);
         let mut lanes = None;
-        if self.rf.has_sites() {
+        if self.rf.has_sites() && timing.effect != Effect::End {
             match self.ask_first(turn, slot, timing) {
                 Asked::Go(known) => lanes = Some(known),
                 Asked::Injected => return true,
@@ -74,49 +70,56 @@ impl Sm {
             }
         }
         if timing.constants != 0 {
-            let mask = turn.block(&self.warps[slot]).next_mask(&kernel.prepared, index);
-            if !self.constants_are_there(turn, kernel.code, timing, slot, mask.count_ones() as u8) {
+            // SAFETY: the warp is in its slot, nothing of it is borrowed, and the end has no constants.
+            let mask = unsafe { self.homes[slot].state.next_mask(pc) };
+            let code = self.warps[slot].code;
+            if !self.constants_are_there(turn, code, timing, slot, mask.count_ones() as u8) {
                 return false;
             }
         }
-        if timing.effect == Effect::Fence && self.mem.pending_writes(slot.number()) != 0 {
-            self.warps[slot].gates |= gate::FENCE;
-            self.waits.stores |= slot.bit();
-            self.wait(slot, Stall::Fence);
-            return false;
-        }
-        let resident = self.warps[slot].resident as usize;
-        let share = turn.share(&self.warps[slot]);
-        if let Some(done) = share.stepper.compute(&kernel.prepared, &mut share.residents[resident], index) {
+        if timing.effect == Effect::None
+            // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
+            && let Some(done) = unsafe { self.homes[slot].state.compute(pc) }
+        {
             self.note_issue(slot, pc, done.lanes, timing);
             self.tell_techniques(turn, slot, timing, lanes);
             self.start_unit(timing, slot, pc, turn.now);
             match done.next {
                 Some(next) => {
                     self.follow(slot, pc, next);
-                    self.evaluate_next(turn, kernel, slot, next, timing.pool);
+                    self.evaluate_next(turn, slot, next, timing.pool);
                 }
                 None => self.after_event(turn, slot, StepEvent::Blocked),
             }
             return true;
         }
-        if timing.effect == Effect::Branch {
-            return self.issue_branch(epoch, slot, pc, lanes);
+        self.issue_other(epoch, slot, pc, lanes)
+    }
+
+    /// Issues an instruction that may do more than compute on registers.
+    #[inline(never)]
+    fn issue_other(&mut self, epoch: &mut Epoch, slot: Slot, pc: u32, lanes: Option<NextLanes>) -> bool {
+        match epoch.turn.timing(&self.warps[slot], pc).effect {
+            Effect::End => return self.step_off_the_end(epoch, slot),
+            Effect::Fence if self.mem.pending_writes(slot.number()) != 0 => {
+                self.warps[slot].gates |= gate::FENCE;
+                self.waits.stores |= slot.bit();
+                self.wait(slot, Stall::Fence);
+                return false;
+            }
+            Effect::Branch if self.issue_branch(epoch, slot, pc, lanes) => return true,
+            _ => {}
         }
         self.issue_with_memory(epoch, slot, pc, lanes)
     }
 
-    /// Issues a branch, call or return.
-    #[inline(never)]
+    /// Issues a branch of all active lanes or none. False for other branches, calls and returns, of which nothing has happened.
+    #[inline(always)]
     fn issue_branch(&mut self, epoch: &mut Epoch, slot: Slot, pc: u32, lanes: Option<NextLanes>) -> bool {
         let turn = &mut epoch.turn;
-        let warp = &self.warps[slot];
-        let (kernel, timing) = (turn.kernel(warp), turn.issued(warp, pc));
-        let (resident, index) = (warp.resident as usize, warp.index as usize);
-        let share = turn.share(warp);
-        let Some(done) = share.stepper.branch(&kernel.prepared, &mut share.residents[resident], index) else {
-            return self.issue_with_memory(epoch, slot, pc, lanes);
-        };
+        let timing = turn.timing(&self.warps[slot], pc);
+        // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
+        let Some(done) = (unsafe { self.homes[slot].state.branch(pc) }) else { return false };
         self.note_issue(slot, pc, done.lanes, timing);
         self.tell_techniques(turn, slot, timing, lanes);
         self.tell_late(turn, slot);
@@ -156,7 +159,7 @@ impl Sm {
         let turn = &mut epoch.turn;
         let now = turn.now;
         let warp = &self.warps[slot];
-        let (kernel, timing) = (turn.kernel(warp), turn.issued(warp, pc));
+        let (kernel, timing) = (turn.kernel(warp), turn.timing(warp, pc));
         let (kernel_index, index) = (warp.kernel, warp.index as usize);
         let time = self.time(kernel, now);
         let Work { shares, log, .. } = &mut *turn.work;
@@ -271,8 +274,8 @@ impl Sm {
             cache: timing.cache,
             ready,
             issued: now,
-            local_base: warp.local_base,
-            shared_row: warp.shared_row,
+            local_base: self.homes[slot].local_base,
+            shared_row: self.homes[slot].shared_row,
             kernel: turn.work.codes[warp.kernel as usize],
         };
         let share = turn.share(warp);
@@ -317,7 +320,7 @@ impl Sm {
     #[inline(always)]
     pub(super) fn follow(&mut self, slot: Slot, latest: u32, pc: u32) {
         let warp = &mut self.warps[slot];
-        warp.pc = Some(pc);
+        warp.set_pc(Some(pc));
         warp.buffered -= 1;
         if pc == latest + 1 {
             self.fetch.consumed(slot, warp);
@@ -329,7 +332,7 @@ impl Sm {
     /// A warp goes on at `pc` after it waited. What it had fetched is of use if that is where it would have gone on anyway.
     pub(super) fn go_to(&mut self, slot: Slot, pc: u32) {
         let warp = &mut self.warps[slot];
-        warp.pc = Some(pc);
+        warp.set_pc(Some(pc));
         self.schedulers.changes(warp.scheduler, warp.rank);
         if pc == warp.last_pc + 1 {
             self.fetch.update(slot, &self.warps[slot]);
@@ -341,7 +344,7 @@ impl Sm {
     /// All lanes of a warp wait or have ended; the instruction that brought them there leaves the buffer.
     pub(super) fn lose_path(&mut self, slot: Slot) {
         let warp = &mut self.warps[slot];
-        warp.pc = None;
+        warp.set_pc(None);
         warp.buffered -= 1;
         self.schedulers.changes(warp.scheduler, warp.rank);
         self.fetch.update(slot, &self.warps[slot]);

@@ -42,7 +42,7 @@ pub use cycle::SmContext;
 pub use decode::{CollectorPool, Decoded, Effect, SOURCES, SourceWords, Timing, Unit};
 pub use slot::Slot;
 pub use stall::{Stall, Stalls};
-pub use work::{Deferred, Finished, Kernel, KernelState, Spare, Start, Stopped, Work};
+pub use work::{Deferred, Finished, Kernel, KernelState, Kernels, Spare, Start, Stopped, Work};
 
 use block::BlockSlot;
 use charge::Tally;
@@ -53,7 +53,7 @@ use mem::{Done, MemoryUnit};
 use schedule::Schedulers;
 use slot::{PerSlot, Slots};
 use units::Units;
-use warp::WarpSlot;
+use warp::{WarpHome, WarpSlot};
 use work::Turn;
 
 /// What the configuration says about an SM beyond its parts. It does not change.
@@ -100,6 +100,7 @@ struct Waits {
 pub struct Sm {
     spec: Spec,
     warps: PerSlot<WarpSlot>,
+    homes: PerSlot<WarpHome>,
     schedulers: Schedulers,
     blocks: Vec<BlockSlot>,
     fetch: Fetch,
@@ -124,6 +125,7 @@ impl Sm {
         Sm {
             spec: Spec::new(config, id, rf.has_sites()),
             warps: PerSlot::new(WarpSlot::default),
+            homes: PerSlot::new(WarpHome::default),
             schedulers: Schedulers::new(&config.sm),
             blocks: (0..config.sm.ctas).map(|_| BlockSlot::default()).collect(),
             fetch: Fetch::new(config, techniques, id),

@@ -20,7 +20,9 @@ impl Slot {
 
     #[inline(always)]
     pub fn number(self) -> u8 {
-        self.0 % Slot::COUNT as u8
+        // SAFETY: all that make one see to it.
+        unsafe { std::hint::assert_unchecked(self.0 < Slot::COUNT as u8) };
+        self.0
     }
 
     #[inline(always)]
@@ -55,11 +57,11 @@ impl Iterator for Slots {
 
 /// A table with an entry for every warp slot.
 #[derive(Clone)]
-pub struct PerSlot<T>(Box<[T; Slot::COUNT]>);
+pub struct PerSlot<T>([T; Slot::COUNT]);
 
 impl<T> PerSlot<T> {
     pub fn new(mut entry: impl FnMut() -> T) -> PerSlot<T> {
-        PerSlot(Box::new(std::array::from_fn(|_| entry())))
+        PerSlot(std::array::from_fn(|_| entry()))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &T)> {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A warp slot: what the SM knows about the warp that is in it.
 
+use warpwatt_exec::stepping::WarpPlace;
+
 use super::decode::{RegisterSet, Timing};
 use super::stall::Stall;
 
@@ -27,27 +29,46 @@ pub mod gate {
     pub const CONSTANT: u8 = 4;
 }
 
+/// Where the warp in a slot has its state and its memory.
+#[derive(Clone, Copy, Default)]
+pub struct WarpHome {
+    /// Valid while a warp is in the slot.
+    pub state: WarpPlace,
+    /// Where its local memory lies.
+    pub local_base: u64,
+    /// The first row of shared memory that its block has.
+    pub shared_row: u32,
+}
+
+/// No next instruction.
+const NO_PC: u32 = u32::MAX;
+
+/// Two lines of the host's cache: what is needed for every instruction.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
+#[repr(align(128))]
 pub struct WarpSlot {
     pub condition: Condition,
     /// What it waits for, or waited for last.
     pub stall: Stall,
     /// Index of its kernel in the run, of its block in the SM and among the kernel's residents, and its own in the block.
     pub kernel: u32,
-    pub block: u32,
-    pub resident: u32,
-    pub index: u32,
+    pub block: u8,
+    pub index: u8,
+    pub resident: u16,
     /// Its scheduler, and its rank there.
     pub scheduler: u8,
     pub rank: u8,
-    /// Next instruction; none while all lanes wait.
-    pub pc: Option<u32>,
+    /// Next instruction; [`NO_PC`] while all lanes wait.
+    pub next: u32,
+    /// Its kernel's code, where that begins among the instructions of the run, and how many it has.
+    pub code: u32,
+    pub first: u32,
+    pub end: u32,
     /// The latest instruction issued: what waits at a barrier is charged to it.
     pub last_pc: u32,
-    /// Instructions decoded, from `pc` on, and those on their way.
-    pub buffered: u32,
-    pub coming: u32,
+    /// Instructions decoded, from the next one on, and those on their way.
+    pub buffered: u8,
+    pub coming: u8,
     /// Goes up at every jump, so that what was fetched before is not taken.
     pub path: u32,
     /// Nothing happens before this cycle, for this reason.
@@ -67,12 +88,10 @@ pub struct WarpSlot {
     pub busy_memory: RegisterSet,
     pub busy_preds: u8,
     /// Instructions that have not retired.
-    pub in_flight: u32,
-    /// Bytes of local memory of a lane, and where the warp's lie.
-    pub local_base: u64,
-    /// The first row of shared memory that its block has.
-    pub shared_row: u32,
+    pub in_flight: u16,
 }
+
+const _: () = assert!(size_of::<WarpSlot>() == 128);
 
 impl Default for WarpSlot {
     fn default() -> Self {
@@ -81,11 +100,14 @@ impl Default for WarpSlot {
             stall: Stall::Fetch,
             kernel: 0,
             block: 0,
-            resident: 0,
             index: 0,
+            resident: 0,
             scheduler: 0,
             rank: 0,
-            pc: None,
+            next: NO_PC,
+            code: 0,
+            first: 0,
+            end: 0,
             last_pc: 0,
             buffered: 0,
             coming: 0,
@@ -100,13 +122,29 @@ impl Default for WarpSlot {
             busy_memory: [0; 4],
             busy_preds: 0,
             in_flight: 0,
-            local_base: 0,
-            shared_row: 0,
         }
     }
 }
 
 impl WarpSlot {
+    /// The next instruction; none while all lanes wait.
+    #[inline(always)]
+    pub fn pc(&self) -> Option<u32> {
+        (self.next != NO_PC).then_some(self.next)
+    }
+
+    #[inline(always)]
+    pub fn set_pc(&mut self, pc: Option<u32>) {
+        self.next = pc.unwrap_or(NO_PC);
+    }
+
+    /// The next instruction of a warp that is ready.
+    #[inline(always)]
+    pub fn ready_pc(&self) -> u32 {
+        debug_assert_ne!(self.next, NO_PC, "a ready warp has a next instruction");
+        self.next
+    }
+
     /// Whether it has lanes that have not ended.
     #[inline(always)]
     pub fn is_live(&self) -> bool {
@@ -122,20 +160,21 @@ impl WarpSlot {
     /// Whether instructions are wanted for it at all.
     #[inline(always)]
     pub fn fetches(&self) -> bool {
-        self.pc.is_some() && !self.branches && self.is_live()
+        self.next != NO_PC && !self.branches && self.is_live()
     }
 
     /// The next instruction, or what the warp waits for before it is looked at.
     #[inline(always)]
     pub fn next_pc(&self, now: u64) -> Result<u32, Stall> {
-        match self.pc {
-            Some(pc) if self.held_until <= now && self.gates == 0 && self.buffered != 0 => Ok(pc),
-            _ => Err(self.blocked_by(now)),
+        if self.next != NO_PC && self.held_until <= now && self.gates == 0 && self.buffered != 0 {
+            return Ok(self.next);
         }
+        Err(self.blocked_by(now))
     }
 
+    #[inline(never)]
     fn blocked_by(&self, now: u64) -> Stall {
-        if self.pc.is_none() {
+        if self.next == NO_PC {
             Stall::Barrier
         } else if self.held_until > now {
             self.held_for

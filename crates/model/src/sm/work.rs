@@ -17,12 +17,21 @@ pub struct Kernel<'a> {
     pub checks: CheckOptions,
     /// Which code it is: launches of one kernel share it.
     pub code: u32,
+    /// Where its instructions begin among those of the run.
+    pub first: u32,
     /// Blocks that an SM may hold, if a technique limits them.
     pub most: Option<u32>,
     /// It runs with the division of the on-chip memory that prefers L1.
     pub large_l1: bool,
     /// Warps that an SM could hold on top of these.
     pub kept_out: u32,
+}
+
+/// The kernels of a run, and the instructions of all of them in one table: a warp finds its own without its kernel.
+#[derive(Clone, Copy)]
+pub struct Kernels<'t, 'a> {
+    pub all: &'t [Kernel<'a>],
+    pub timing: &'t [Timing],
 }
 
 /// What an SM keeps from run to run for blocks and kernels to come, so that it need not be made anew for each launch.
@@ -70,7 +79,7 @@ pub struct KernelState {
 impl KernelState {
     /// With the residents of earlier kernels that fit this one, and with the tables of its last launch.
     pub fn new(kernel: &Kernel, spare: &mut Spare) -> KernelState {
-        let len = kernel.decoded.timing.len();
+        let len = kernel.decoded.len();
         let fits = |resident: &mut Resident| resident.fits(&kernel.prepared, kernel.checks);
         let residents: Vec<_> = spare.residents.extract_if(.., fits).collect();
         let known = spare.states.iter().position(|state| state.stepper.fits(&kernel.prepared));
@@ -132,7 +141,7 @@ pub struct Stopped {
 /// What an SM works on: the kernels, its part of the run, and the present cycle. None of it is the SM's own.
 pub(super) struct Turn<'t, 'a> {
     pub now: u64,
-    pub kernels: &'t [Kernel<'a>],
+    pub kernels: Kernels<'t, 'a>,
     pub work: &'t mut Work,
 }
 
@@ -140,7 +149,7 @@ impl<'t, 'a> Turn<'t, 'a> {
     /// The kernel of a warp.
     #[inline(always)]
     pub fn kernel(&self, warp: &WarpSlot) -> &'t Kernel<'a> {
-        &self.kernels[warp.kernel as usize]
+        &self.kernels.all[warp.kernel as usize]
     }
 
     /// What the SM keeps for the kernel of a warp.
@@ -155,10 +164,10 @@ impl<'t, 'a> Turn<'t, 'a> {
         &self.work.shares[warp.kernel as usize].residents[warp.resident as usize]
     }
 
-    /// An instruction that a warp has issued.
+    /// An instruction of a warp's program.
     #[inline(always)]
-    pub fn issued(&self, warp: &WarpSlot, pc: u32) -> &'t Timing {
-        &self.kernel(warp).decoded.timing[pc as usize]
+    pub fn timing(&self, warp: &WarpSlot, pc: u32) -> &'t Timing {
+        &self.kernels.timing[(warp.first + pc) as usize]
     }
 }
 

@@ -5,12 +5,14 @@ pub mod calendar;
 pub mod clock;
 pub mod counters;
 mod intern;
+mod opaque;
 mod seed;
 mod span;
 pub mod suggest;
 pub mod wheel;
 
 pub use intern::{Interner, Sym};
+pub use opaque::opaque;
 pub use seed::SplitMix64;
 pub use span::Span;
 

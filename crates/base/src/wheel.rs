@@ -8,9 +8,22 @@ use std::collections::BinaryHeap;
 
 const SLOTS: usize = 64;
 
+/// Events of a cycle that lie side by side. It seldom has more.
+const FEW: usize = 7;
+
+/// The events of a cycle.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Near<T> {
+    /// How many it has, those that did not fit included.
+    count: usize,
+    first: [T; FEW],
+}
+
 pub struct Wheel<T> {
-    /// Events of the next cycles.
-    slots: Box<[Vec<T>; SLOTS]>,
+    /// Events of the next cycles, and by slot those that did not fit there.
+    slots: [Near<T>; SLOTS],
+    rest: Box<[Vec<T>; SLOTS]>,
     /// Bit i: slot i has events.
     occupied: u64,
     /// All events of earlier cycles have been taken.
@@ -45,19 +58,19 @@ impl<T> Ord for Far<T> {
     }
 }
 
-impl<T> Default for Wheel<T> {
-    fn default() -> Self {
+impl<T: Copy> Wheel<T> {
+    /// An empty one. `filler` may be any event.
+    pub fn new(filler: T) -> Self {
         Wheel {
-            slots: Box::new(std::array::from_fn(|_| Vec::new())),
+            slots: [Near { count: 0, first: [filler; FEW] }; SLOTS],
+            rest: Box::new(std::array::from_fn(|_| Vec::new())),
             occupied: 0,
             now: 0,
             far: BinaryHeap::new(),
             sequence: 0,
         }
     }
-}
 
-impl<T: Copy> Wheel<T> {
     /// An event for a cycle after the latest one taken.
     #[inline(always)]
     pub fn push(&mut self, at: u64, event: T) {
@@ -72,7 +85,12 @@ impl<T: Copy> Wheel<T> {
     #[inline(always)]
     fn put(&mut self, at: u64, event: T) {
         let slot = at as usize % SLOTS;
-        self.slots[slot].push(event);
+        let near = &mut self.slots[slot];
+        match near.first.get_mut(near.count) {
+            Some(place) => *place = event,
+            None => self.rest[slot].push(event),
+        }
+        near.count += 1;
         self.occupied |= 1 << slot;
     }
 
@@ -82,20 +100,29 @@ impl<T: Copy> Wheel<T> {
         self.far.push(Reverse(Far { at, sequence: self.sequence, event }));
     }
 
-    /// Comes to a cycle, and tells whether it has events: [`Wheel::event`] gives them, and [`Wheel::done`] forgets them. Cycles must not
+    /// Comes to a cycle, and tells how many events it has: [`Wheel::event`] gives them, and [`Wheel::done`] forgets them. Cycles must not
     /// go back, and none that has events may be left out.
     #[inline(always)]
-    pub fn has_events(&mut self, now: u64) -> bool {
+    pub fn events(&mut self, now: u64) -> usize {
         if self.now != now {
             self.turn(now);
         }
-        self.occupied >> (now % SLOTS as u64) & 1 != 0
+        self.slots[now as usize % SLOTS].count
     }
 
     /// An event of the present cycle, by number. Others may be pushed in between, for later cycles.
     #[inline(always)]
-    pub fn event(&self, number: usize) -> Option<T> {
-        self.slots[self.now as usize % SLOTS].get(number).copied()
+    pub fn event(&self, number: usize) -> T {
+        let slot = self.now as usize % SLOTS;
+        match self.slots[slot].first.get(number) {
+            Some(&event) => event,
+            None => self.of_rest(slot, number),
+        }
+    }
+
+    #[cold]
+    fn of_rest(&self, slot: usize, number: usize) -> T {
+        self.rest[slot][number - FEW]
     }
 
     /// All events of the present cycle have been seen to.
@@ -103,7 +130,11 @@ impl<T: Copy> Wheel<T> {
     pub fn done(&mut self) {
         let slot = self.now as usize % SLOTS;
         self.occupied &= !(1 << slot);
-        self.slots[slot].clear();
+        let near = &mut self.slots[slot];
+        if near.count > FEW {
+            self.rest[slot].clear();
+        }
+        near.count = 0;
     }
 
     /// Advances the current cycle, and moves events that are now near from the heap to the wheel.
@@ -151,22 +182,24 @@ mod tests {
     #[test]
     fn events_come_out_by_cycle_and_in_order_of_arrival() {
         let mut random = SplitMix64::new(3);
-        let mut wheel = Wheel::default();
+        let mut wheel = Wheel::new(0);
         let mut plain = BTreeMap::<u64, Vec<u32>>::new();
         let mut now = 0;
         for round in 0..100_000u32 {
             let far = [3, 40, 63, 64, 700, 5000][(random.next_u64() % 6) as usize];
             let at = now + 1 + random.next_u64() % far;
-            wheel.push(at, round);
-            plain.entry(at).or_default().push(round);
+            for _ in 0..if random.next_u64().is_multiple_of(9) { 6 } else { 1 } {
+                wheel.push(at, round);
+                plain.entry(at).or_default().push(round);
+            }
             if random.next_u64().is_multiple_of(2) {
                 let next = wheel.next().expect("there is an event");
                 assert_eq!(next, *plain.keys().next().expect("there is an event"));
                 now = if random.next_u64().is_multiple_of(3) { next } else { (now + 1).min(next) };
                 let mut taken = Vec::new();
-                if wheel.has_events(now) {
-                    taken.extend((0..).map_while(|number| wheel.event(number)));
-                    assert!(!taken.is_empty());
+                let count = wheel.events(now);
+                taken.extend((0..count).map(|number| wheel.event(number)));
+                if count != 0 {
                     wheel.done();
                 }
                 assert_eq!(taken, plain.remove(&now).unwrap_or_default());

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use warpwatt_exec::lanes::{Args, Level, Row, select};
+use warpwatt_exec::lanes::{Args, Level, Operand, Row, select};
 use warpwatt_isa::{BoolOp, Cmp, Flags, MufuFn, Op, Round, Sub, Ty, Uop};
 
 fn kernels() -> Vec<(&'static str, Uop)> {
@@ -75,7 +75,8 @@ fn main() {
                 let mut args = unsafe {
                     Args {
                         dst: base.add(14),
-                        src: [0, 2, 4, 6].map(|i| base.add(i).cast_const()),
+                        bases: Operand::bases(base, base),
+                        src: [0, 2, 4, 6].map(Operand::register),
                         psrc: [0x5555_1234; 3],
                         pdst: [0; 2],
                         mask,

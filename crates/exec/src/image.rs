@@ -11,16 +11,15 @@ use rustc_hash::FxHashMap;
 use thiserror::Error;
 use warpwatt_isa::{Flags, NO_PC, Op, Program, Reg, Space, Src, Sub, Ty, Uop, window};
 
-use crate::lanes::{self, Kernel, Level, Row};
+use crate::lanes::{self, Kernel, Level, Operand, Row};
 use crate::port::Shape;
 
 /// Rows after a warp's registers that receive writes to RZ.
 pub(crate) const TRASH_ROWS: usize = 8;
 /// Rows at the start of the pool that are always zero.
 const ZERO_ROWS: usize = 8;
-/// Marks an operand in the pool: operands are byte offsets of rows, which leaves the lowest bits free.
-const POOL: u32 = 1;
-const ROW_BYTES: u32 = size_of::<Row>() as u32;
+/// The operand that is zero.
+const ZERO: Operand = Operand(Operand::POOL);
 /// Predicate slot that receives writes to PT.
 pub(crate) const TRASH_PRED: u8 = 8;
 
@@ -87,8 +86,7 @@ pub(crate) struct Code {
     /// All ones when the guard is negated.
     pub guard_flip: u32,
     pub dst: u32,
-    /// Byte offsets from the warp's registers, or with [`POOL`] from the pool.
-    pub src: [u32; 4],
+    pub src: [Operand; 4],
     pub target: u32,
     pub reconv: u32,
     pub off: i32,
@@ -103,10 +101,7 @@ impl Code {
     /// The rows of a source operand, given the warp's registers and the pool.
     #[inline(always)]
     pub fn source(&self, i: usize, rows: *mut Row, pool: *mut Row) -> *const Row {
-        let operand = self.src[i];
-        // The mark is taken off together with the choice of the base.
-        let base = if operand & POOL == 0 { rows } else { pool.wrapping_byte_sub(POOL as usize) };
-        base.wrapping_byte_add(operand as usize).cast_const()
+        self.src[i].row(&Operand::bases(rows, pool))
     }
 }
 
@@ -206,7 +201,7 @@ impl Decoder<'_> {
             writes_pred: false,
             guard_flip: 0,
             dst: self.trash(),
-            src: [POOL; 4],
+            src: [ZERO; 4],
             target: NO_PC,
             reconv: NO_PC,
             off: 0,
@@ -242,7 +237,7 @@ impl Decoder<'_> {
         {
             return Err(bad_operand());
         }
-        let mut src = [POOL; 4];
+        let mut src = [ZERO; 4];
         for (i, slot) in src.iter_mut().enumerate() {
             *slot = self.operand(uop, i);
         }
@@ -346,12 +341,11 @@ impl Decoder<'_> {
         Ok((kind, no_kernel))
     }
 
-    fn operand(&mut self, uop: &Uop, i: usize) -> u32 {
+    fn operand(&mut self, uop: &Uop, i: usize) -> Operand {
         let words = uop.src_words(i).max(1);
         match uop.src[i] {
-            Src::None => POOL,
-            Src::Reg(Reg::ZERO) => POOL,
-            Src::Reg(Reg(r)) => u32::from(r) * ROW_BYTES,
+            Src::None | Src::Reg(Reg::ZERO) => ZERO,
+            Src::Reg(Reg(r)) => Operand::register(u32::from(r)),
             Src::Imm(value) => self.immediate(immediate_words(uop, i, value, words)),
             Src::Const { bank, offset } => {
                 let row = self.pool.len() as u32;
@@ -360,28 +354,23 @@ impl Decoder<'_> {
                     self.pool.resize(self.pool.len() + words as usize, Row([0; 32]));
                     self.consts.push(ConstRows { row, bank, offset, words });
                 }
-                pooled(found)
+                Operand::pooled(found)
             }
         }
     }
 
-    fn immediate(&mut self, words: Vec<u32>) -> u32 {
+    fn immediate(&mut self, words: Vec<u32>) -> Operand {
         if words.iter().all(|&w| w == 0) && words.len() <= ZERO_ROWS {
-            return POOL;
+            return ZERO;
         }
         let row = self.pool.len() as u32;
         if let Some(found) = self.immediates.get(&words) {
-            return pooled(*found);
+            return Operand::pooled(*found);
         }
         self.pool.extend(words.iter().map(|&w| Row([w; 32])));
         self.immediates.insert(words, row);
-        pooled(row)
+        Operand::pooled(row)
     }
-}
-
-/// The operand for a row of the pool.
-fn pooled(row: u32) -> u32 {
-    (row * ROW_BYTES) | POOL
 }
 
 /// An immediate as the words its operand spans: the high word of a 64-bit float, or an integer that is sign-extended.

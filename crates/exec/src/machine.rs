@@ -9,7 +9,7 @@ use crate::cta::{Block, Warp};
 use crate::fault::{AccessKind, Fault, FaultAccess, FaultKind};
 use crate::grid::Grid;
 use crate::image::{Code, UopKind};
-use crate::lanes::{Args, Level, Row};
+use crate::lanes::{Args, Level, Operand, Row};
 use crate::options::Services;
 use crate::port::GlobalPort;
 use crate::record::Record;
@@ -426,10 +426,10 @@ fn polls(uop: &Uop) -> bool {
 pub(crate) unsafe fn compute(pool: *mut Row, warp: &mut Warp, code: &Code, uop: &Uop, mask: u32) {
     // SAFETY: as the caller promises (see `Machine`); the AVX2 copies run where the host has it.
     unsafe {
-        let source = |i: usize| code.source(i, warp.rows, pool);
         let mut args = Args {
             dst: warp.rows.add(code.dst as usize),
-            src: [source(0), source(1), source(2), source(3)],
+            bases: Operand::bases(warp.rows, pool),
+            src: code.src,
             psrc: [!0; 3],
             pdst: [0; 2],
             mask,

@@ -16,7 +16,7 @@ pub(super) type Words = [u32; 32];
 #[inline(always)]
 pub(super) unsafe fn row<'a>(args: &Args, i: usize, word: usize) -> &'a Words {
     // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
-    unsafe { &(*args.src[i].add(word)).0 }
+    unsafe { &(*args.src[i].row(&args.bases).add(word)).0 }
 }
 
 /// Stores a result in word `word` of the destination, in the lanes of the mask.

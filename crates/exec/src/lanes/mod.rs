@@ -41,14 +41,50 @@ pub struct Row(pub [u32; 32]);
 pub struct Args {
     /// Lowest row of the destination.
     pub dst: *mut Row,
-    /// Lowest row of each source; immediates and constants come as rows that hold the value in every lane.
-    pub src: [*const Row; 4],
+    /// What [`Operand`]s count from: the warp's registers, and the pool, less [`Operand::POOL`]. Immediates and constants lie in the pool, as rows
+    /// that hold the value in every lane.
+    pub bases: [*const Row; 2],
+    /// Where the lowest row of each source lies.
+    pub src: [Operand; 4],
     /// Predicate sources as lane masks, negation applied.
     pub psrc: [u32; 3],
     /// Predicate results, meaningful in the lanes of `mask`.
     pub pdst: [u32; 2],
     /// Active lanes whose guard holds. Destination lanes outside of it keep their values.
     pub mask: u32,
+}
+
+/// Where the rows of a source lie: their distance in bytes from the warp's registers, or with [`Operand::POOL`] from the pool. Rows are multiples
+/// of their size apart, which leaves the lowest bits free.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Operand(pub u32);
+
+impl Operand {
+    /// Marks an operand in the pool.
+    pub const POOL: u32 = 1;
+
+    /// A row of the warp's registers.
+    pub fn register(row: u32) -> Operand {
+        Operand(row * size_of::<Row>() as u32)
+    }
+
+    /// A row of the pool.
+    pub fn pooled(row: u32) -> Operand {
+        Operand(row * size_of::<Row>() as u32 | Operand::POOL)
+    }
+
+    /// What operands count from, given the warp's registers and the pool.
+    #[inline(always)]
+    pub fn bases(registers: *const Row, pool: *const Row) -> [*const Row; 2] {
+        // The mark is taken off together with the choice of the base.
+        [registers, pool.wrapping_byte_sub(Operand::POOL as usize)]
+    }
+
+    /// Its lowest row.
+    #[inline(always)]
+    pub fn row(self, bases: &[*const Row; 2]) -> *const Row {
+        bases[(self.0 & Operand::POOL) as usize].wrapping_byte_add(self.0 as usize)
+    }
 }
 
 /// A kernel, specialised for the micro-op it was selected for.

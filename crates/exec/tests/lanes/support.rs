@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs a kernel at every level of this host, with full and partial masks and overlapping registers, and compares all lanes with a model.
 
-use warpwatt_exec::lanes::{Args, Level, Row, select};
+use warpwatt_exec::lanes::{Args, Level, Operand, Row, select};
 use warpwatt_isa::{Op, Pred, Reg, Src, Ty, Uop, dst_words, src_words};
 
 /// The operands of one lane.
@@ -93,7 +93,9 @@ pub fn execute(
     let pdst = unsafe {
         let mut args = Args {
             dst: base.add(place),
-            src: [0, 1, 2, 3].map(|i| base.add(1 + 4 * i).cast_const()),
+            bases: Operand::bases(base, base),
+            // From both bases.
+            src: [Operand::register(1), Operand::pooled(5), Operand::register(9), Operand::pooled(13)],
             psrc,
             pdst: [0; 2],
             mask,

@@ -107,7 +107,7 @@ impl Sm {
         turn.work.progress += 1;
         for i in 0..self.blocks[block].slots.len() {
             let slot = self.blocks[block].slots[i];
-            let scheduler = slot.number() % self.schedulers.len() as u8;
+            let scheduler = slot.number() % self.schedulers.count();
             let rank = self.schedulers.add(scheduler, slot);
             let warp = &mut self.warps[slot];
             (warp.scheduler, warp.rank) = (scheduler, rank);

@@ -112,7 +112,7 @@ impl Sm {
         let cycles = now.saturating_sub(tally.counted);
         tally.counted = tally.counted.max(now);
         tally.issue.cycles += cycles;
-        tally.issue.slots += cycles * self.schedulers.len() as u64;
+        tally.issue.slots += cycles * u64::from(self.schedulers.count());
         tally.issue.resident_warps += cycles * u64::from(self.resident_warps);
         tally.issue.active += if self.resident_warps == 0 { 0 } else { cycles };
     }
@@ -134,7 +134,7 @@ impl Sm {
         if self.tally.accounted < now {
             self.charge_until(work, now);
         }
-        for scheduler in 0..self.schedulers.len() as u8 {
+        for scheduler in 0..self.schedulers.count() {
             self.schedulers.forget_cause(scheduler);
             self.find_cause(work, scheduler);
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cycle loop: what happens in a cycle, in which order, and which cycle is the next one in which something does.
 
+use warpwatt_base::opaque;
 use warpwatt_memory::DeviceMemory;
 
 use super::event::Event;
@@ -61,13 +62,14 @@ impl Sm {
     #[inline(always)]
     fn run_until(&mut self, epoch: &mut Epoch, to: u64, step: bool) {
         while epoch.turn.now < to {
-            let issued = self.cycle(epoch);
+            let (sm, epoch) = (opaque(self), opaque(epoch));
+            let issued = sm.cycle(epoch);
             if epoch.turn.work.stopped.is_some() {
                 return;
             }
             // A warp that is ready now mostly still is in the next cycle, or another one.
-            let goes_on = step || issued && self.schedulers.any_ready();
-            epoch.turn.now = if goes_on { epoch.turn.now + 1 } else { self.next_event(epoch) };
+            let goes_on = step || issued && sm.schedulers.any_ready();
+            epoch.turn.now = if goes_on { epoch.turn.now + 1 } else { sm.next_event(epoch) };
         }
         self.next = epoch.turn.now;
     }
@@ -97,12 +99,13 @@ impl Sm {
         {
             self.answered(&mut epoch.turn, &packet);
         }
-        self.take_instructions(&epoch.turn);
-        if self.events.has_events(now) {
-            let mut number = 0;
-            while let Some(event) = self.events.event(number) {
-                self.handle(&mut epoch.turn, event);
-                number += 1;
+        self.take_instructions(&mut epoch.turn);
+        let events = self.events.events(now);
+        if events != 0 {
+            for number in 0..events {
+                let (sm, epoch) = (opaque(self), opaque(epoch));
+                let event = sm.events.event(number);
+                sm.handle(&mut epoch.turn, event);
             }
             self.events.done();
         }
@@ -113,12 +116,8 @@ impl Sm {
         // If no warp can issue or be fetched for, nothing changes until the next event; the issue slots are charged then.
         let works = self.fetch.has_work() || self.schedulers.any_ready();
         let issued = works && self.issue_all(epoch);
-        if works {
-            for _ in 0..self.fetch.ports {
-                if !self.fetch_one(&epoch.turn) {
-                    break;
-                }
-            }
+        if works && self.fetch_one(&epoch.turn) && self.fetch.ports > 1 {
+            self.fetch_more(&epoch.turn);
         }
         if self.fetch.has_requests() {
             self.fetch.send(now, epoch.outbox);
@@ -230,6 +229,16 @@ impl Sm {
         next = next.min(self.fetch.next_arrival(&self.warps)).min(self.mem.second.next());
         next = next.min(self.mem.next(soon, epoch.outbox));
         next.min(self.fetch.next(soon, epoch.outbox)).max(soon)
+    }
+
+    /// Fetches for as many warps as there are further ports.
+    #[inline(never)]
+    fn fetch_more(&mut self, turn: &Turn) {
+        for _ in 1..self.fetch.ports {
+            if !self.fetch_one(turn) {
+                break;
+            }
+        }
     }
 
     /// Fetches for one warp. False if no warp has room for instructions.

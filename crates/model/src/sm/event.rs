@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What happens in an SM some time after an instruction issued.
 
+use warpwatt_base::opaque;
+
 use super::decode::Timing;
 use super::fetch::Arrival;
 use super::stall::Stall;
@@ -80,11 +82,20 @@ impl Sm {
     #[inline(always)]
     pub(super) fn handle(&mut self, turn: &mut Turn, event: Event) {
         match event {
-            Event::Result { slot, pc } => self.result_here(turn, slot, pc),
+            Event::Result { slot, pc } => self.result(turn, slot, pc),
             Event::Written { slot, pc } => {
                 let timing = turn.timing(&self.warps[slot], pc);
                 self.written(turn, slot, timing);
             }
+            other => self.handle_other(turn, other),
+        }
+    }
+
+    /// Those events that are less frequent.
+    #[inline(never)]
+    fn handle_other(&mut self, turn: &mut Turn, event: Event) {
+        match event {
+            Event::Result { .. } | Event::Written { .. } => {}
             Event::Data { op } => {
                 let MemoryOp { slot, pc } = self.memory_ops.end(op);
                 self.result(turn, slot, pc);
@@ -104,28 +115,24 @@ impl Sm {
 
     /// Instructions arrive in buffers.
     #[inline(always)]
-    pub(super) fn take_instructions(&mut self, turn: &Turn) {
+    pub(super) fn take_instructions(&mut self, turn: &mut Turn) {
         while let Some(Arrival { slot, path, count, .. }) = self.fetch.arrive(turn.now) {
-            let warp = &mut self.warps[slot];
+            let (sm, turn) = (opaque(self), opaque(turn));
+            let warp = &mut sm.warps[slot];
             if warp.path == path {
                 let was_empty = warp.buffered == 0;
                 warp.buffered += count;
                 warp.coming -= count;
                 if was_empty && warp.is_live() {
-                    self.evaluate_here(turn, slot);
+                    sm.evaluate_here(turn, slot);
                 }
             }
         }
     }
 
     /// A result is written to the register file.
-    #[inline(never)]
-    fn result(&mut self, turn: &mut Turn, slot: Slot, pc: u32) {
-        self.result_here(turn, slot, pc);
-    }
-
     #[inline(always)]
-    fn result_here(&mut self, turn: &mut Turn, slot: Slot, pc: u32) {
+    fn result(&mut self, turn: &mut Turn, slot: Slot, pc: u32) {
         let timing = turn.timing(&self.warps[slot], pc);
         let done = match self.rf.has_sites() {
             true => self.write_back(turn, slot, timing),

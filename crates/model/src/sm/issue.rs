@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Issue: the chosen warp's instruction is executed, and books its way through the machine.
 
+use warpwatt_base::opaque;
 use warpwatt_exec::stepping::{Access, NextLanes, Now, Outcome, StepEvent};
 
 use super::cycle::Epoch;
@@ -24,11 +25,12 @@ impl Sm {
     pub(super) fn issue_all(&mut self, epoch: &mut Epoch) -> bool {
         let mut any = false;
         self.tally.accounted = epoch.turn.now + 1;
-        for scheduler in 0..self.schedulers.len() as u8 {
-            if self.schedulers.has_ready(scheduler) && self.issue_from(epoch, scheduler) {
+        for scheduler in 0..self.schedulers.count() {
+            let (sm, epoch) = (opaque(self), opaque(epoch));
+            if sm.schedulers.has_ready(scheduler) && sm.issue_from(epoch, scheduler) {
                 any = true;
             } else {
-                self.charge(epoch.turn.work, scheduler);
+                sm.charge(epoch.turn.work, scheduler);
             }
         }
         any
@@ -37,21 +39,37 @@ impl Sm {
     /// Issues an instruction of one of the scheduler's warps. False if none can.
     #[inline(always)]
     fn issue_from(&mut self, epoch: &mut Epoch, scheduler: u8) -> bool {
-        let mut candidates = self.schedulers[scheduler].candidates(self.full_pools(epoch.turn.now));
-        while let Some(rank) = self.schedulers[scheduler].pick(candidates) {
-            let slot = self.schedulers[scheduler].slot(rank);
-            // Before it issues, since with that it may end.
-            let before = self.schedulers.issued(scheduler, rank);
-            if self.try_issue(epoch, slot) {
+        let candidates = self.schedulers[scheduler].candidates(self.full_pools(epoch.turn.now));
+        let Some(rank) = self.schedulers[scheduler].pick(candidates) else { return false };
+        self.issue_rank(epoch, scheduler, rank)
+            || self.issue_another(epoch, scheduler, candidates & !(1 << rank))
+    }
+
+    /// Issues an instruction of one of these warps of a scheduler, since the first could not after all.
+    #[inline(never)]
+    fn issue_another(&mut self, epoch: &mut Epoch, scheduler: u8, mut candidates: u64) -> bool {
+        while epoch.turn.work.stopped.is_none()
+            && let Some(rank) = self.schedulers[scheduler].pick(candidates)
+        {
+            if self.issue_rank(epoch, scheduler, rank) {
                 return true;
-            }
-            self.schedulers.take_back(scheduler, before);
-            if epoch.turn.work.stopped.is_some() {
-                return false;
             }
             candidates &= !(1 << rank);
         }
         false
+    }
+
+    /// Issues an instruction of one warp of a scheduler. False if it cannot after all.
+    #[inline(always)]
+    fn issue_rank(&mut self, epoch: &mut Epoch, scheduler: u8, rank: u8) -> bool {
+        let slot = self.schedulers[scheduler].slot(rank);
+        // Before it issues, since with that it may end.
+        let before = self.schedulers.issued(scheduler, rank);
+        let issues = self.try_issue(epoch, slot);
+        if !issues {
+            self.schedulers.take_back(scheduler, before);
+        }
+        issues
     }
 
     /// Issues the next instruction of a warp that is ready. False if something turns up that it has to wait for.
@@ -185,6 +203,11 @@ impl Sm {
         self.tell_late(turn, slot);
         if timing.unit == Unit::Memory && outcome.event != StepEvent::Deferred {
             self.start_memory(turn, timing, &outcome, slot);
+        } else if timing.unit == Unit::Memory {
+            // A surface store, done between epochs: it only takes its way to the memory unit.
+            self.rf.collect(now, slot.index(), timing);
+            self.units.hand_over();
+            self.tally.issue.retired += 1;
         } else {
             self.start_unit(timing, slot, pc, now);
         }
@@ -209,8 +232,8 @@ impl Sm {
 
     /// A warp has executed the instruction at `pc` and may go on.
     fn go_on(&mut self, turn: &mut Turn, slot: Slot, pc: u32) {
-        let warp = &self.warps[slot];
-        match turn.block(warp).warp_pc(warp.index as usize) {
+        // SAFETY: the warp is in its slot, and not borrowed.
+        match unsafe { self.homes[slot].state.next_pc() } {
             Some(next) => {
                 self.follow(slot, pc, next);
                 self.evaluate_here(turn, slot);
@@ -223,12 +246,6 @@ impl Sm {
     #[inline(always)]
     fn start_unit(&mut self, timing: &Timing, slot: Slot, pc: u32, now: u64) {
         let ready = self.rf.collect(now, slot.index(), timing);
-        if timing.unit == Unit::Memory {
-            // A surface store, done between epochs: it only takes its way to the memory unit.
-            self.units.hand_over();
-            self.tally.issue.retired += 1;
-            return;
-        }
         let start = self.units.dispatch(&mut self.rf.calendars, ready, timing);
         self.rf.hold(now, timing.pool, start);
         if timing.dst_words == 0 && timing.pred_writes == 0 {

@@ -132,7 +132,7 @@ impl Sm {
             rf,
             units: Units::new(config),
             mem: MemoryUnit::new(config, techniques, id),
-            events: Wheel::default(),
+            events: Wheel::new(Event::Wake { slot: Slot::default() }),
             memory_ops: MemoryOps::default(),
             done: Vec::new(),
             waits: Waits::default(),

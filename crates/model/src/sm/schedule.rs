@@ -30,9 +30,10 @@ pub struct Scheduler {
     pool: [u8; RANKS],
     /// Ranks that wait for something long: they leave the active set.
     away: u64,
+    /// With one level, all are active.
     active: u64,
-    /// Rank of the warp that issued last.
-    last: Option<u8>,
+    /// The warp that issued last, as a set of ranks; empty if it has gone.
+    last: u64,
     charge: SlotCharge,
 }
 
@@ -70,8 +71,8 @@ impl Scheduler {
             all_ready: 0,
             pool: [0; RANKS],
             away: 0,
-            active: 0,
-            last: None,
+            active: if policy == Policy::TwoLevel { 0 } else { u64::MAX },
+            last: 0,
             charge: SlotCharge::EMPTY,
         }
     }
@@ -91,16 +92,15 @@ impl Scheduler {
         let below = (1u64 << rank) - 1;
         let close = |set: u64| set & below | set >> 1 & !below;
         self.ready = self.ready.map(close);
-        (self.away, self.active) = (close(self.away), close(self.active));
+        self.away = close(self.away);
         self.all_ready = close(self.all_ready);
+        if self.policy == Policy::TwoLevel {
+            self.active = close(self.active);
+        }
+        self.last = close(self.last & !(1 << rank));
         self.slots.copy_within(usize::from(rank) + 1..self.count, usize::from(rank));
         self.pool.copy_within(usize::from(rank) + 1..self.count, usize::from(rank));
         self.count -= 1;
-        self.last = match self.last {
-            Some(last) if last == rank => None,
-            Some(last) if last > rank => Some(last - 1),
-            last => last,
-        };
         self.fill_active();
     }
 
@@ -180,41 +180,26 @@ impl Scheduler {
             set &= !self.ready[full.trailing_zeros() as usize % CollectorPool::COUNT];
             full &= full - 1;
         }
-        if self.policy == Policy::TwoLevel { set & self.active } else { set }
+        set & self.active
     }
 
     /// The pools of which warps want nothing but a collector, a bit for each.
     #[inline(always)]
     pub fn wanted(&self) -> u32 {
-        let active = if self.policy == Policy::TwoLevel { self.active } else { u64::MAX };
-        let bit = |pool: CollectorPool| u32::from(self.ready[pool as usize] & active != 0) << pool as u32;
+        let bit = |pool: CollectorPool| u32::from(self.ready[pool as usize] & self.active != 0) << pool as u32;
         CollectorPool::ALL.into_iter().fold(0, |wanted, pool| wanted | bit(pool))
     }
 
     /// The first of a set in the order of the policy.
     #[inline(always)]
     fn first_of(&self, set: u64) -> Option<u8> {
-        if set == 0 {
-            return None;
-        }
-        let last = match self.last {
-            Some(last) => u32::from(last),
-            None => return Some(set.trailing_zeros() as u8),
+        let preferred = match self.policy {
+            Policy::Gto => set & self.last,
+            // The younger ones, or none if no warp issued last.
+            Policy::Lrr | Policy::TwoLevel => set & !(self.last | self.last.wrapping_sub(1)),
         };
-        let first = match self.policy {
-            Policy::Gto => {
-                if set >> last & 1 != 0 {
-                    last
-                } else {
-                    set.trailing_zeros()
-                }
-            }
-            Policy::Lrr | Policy::TwoLevel => {
-                let later = set & (!1u64).checked_shl(last).unwrap_or(0);
-                if later != 0 { later.trailing_zeros() } else { set.trailing_zeros() }
-            }
-        };
-        Some(first as u8)
+        let from = if preferred != 0 { preferred } else { set };
+        (set != 0).then_some(from.trailing_zeros() as u8)
     }
 
     /// The warp to issue from, of those that may.
@@ -228,7 +213,7 @@ impl Scheduler {
     pub fn first(&self) -> Option<u8> {
         let all = if self.count == RANKS { !0 } else { (1u64 << self.count) - 1 };
         match (self.policy, self.last) {
-            (Policy::Gto, last @ Some(_)) => last,
+            (Policy::Gto, last) if last != 0 => Some(last.trailing_zeros() as u8),
             (Policy::TwoLevel, _) if self.active != 0 => self.first_of(self.active),
             _ => self.first_of(all),
         }
@@ -241,7 +226,7 @@ const SCHEDULERS: usize = 4;
 /// The schedulers of an SM, by number.
 pub struct Schedulers {
     all: [Scheduler; SCHEDULERS],
-    count: usize,
+    count: u8,
     /// Those with a ready warp, a bit for each.
     ready: u32,
     /// The present cycle, and those whose issue slot in it is decided, a bit for each.
@@ -255,7 +240,7 @@ impl Schedulers {
     pub fn new(sm: &SmParameters) -> Schedulers {
         Schedulers {
             all: std::array::from_fn(|_| Scheduler::new(sm.scheduler, sm.active_warps)),
-            count: sm.schedulers as usize,
+            count: sm.schedulers as u8,
             ready: 0,
             now: 0,
             decided: 0,
@@ -314,17 +299,17 @@ impl Schedulers {
 
     /// A warp issues: the greedy order stays with it, and round robin goes on from it. Gives what `take_back` wants if it cannot after all.
     #[inline(always)]
-    pub fn issued(&mut self, number: u8, rank: u8) -> Option<u8> {
+    pub fn issued(&mut self, number: u8, rank: u8) -> u64 {
         self.forget_cause(number);
         self.decided |= 1 << number;
         let next = self.now + 1;
         let scheduler = &mut self[number];
         scheduler.charge.since = next;
-        scheduler.last.replace(rank)
+        std::mem::replace(&mut scheduler.last, 1 << rank)
     }
 
     #[inline(always)]
-    pub fn take_back(&mut self, number: u8, before: Option<u8>) {
+    pub fn take_back(&mut self, number: u8, before: u64) {
         self.decided &= !(1 << number);
         let now = self.now;
         let scheduler = &mut self[number];
@@ -347,13 +332,13 @@ impl Schedulers {
     }
 
     #[inline(always)]
-    pub fn len(&self) -> usize {
-        self.count.min(SCHEDULERS)
+    pub fn count(&self) -> u8 {
+        self.count
     }
 
     #[inline(always)]
     pub fn iter(&self) -> impl Iterator<Item = &Scheduler> {
-        self.all[..self.len()].iter()
+        self.all[..usize::from(self.count)].iter()
     }
 
     /// Whether a warp can issue as soon as it is its turn and a collector is free.
@@ -431,7 +416,7 @@ mod tests {
 
     fn issue(scheduler: &mut Scheduler) -> Option<u8> {
         let rank = scheduler.pick(scheduler.candidates(0))?;
-        scheduler.last = Some(rank);
+        scheduler.last = 1 << rank;
         Some(scheduler.slot(rank).number())
     }
 

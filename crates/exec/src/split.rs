@@ -123,6 +123,17 @@ impl Splits {
         }
     }
 
+    /// [`Splits::go`]; tells whether the current split goes on there as it is, without having reconverged.
+    #[inline(always)]
+    pub(crate) fn go_on(&mut self, pc: u32) -> bool {
+        self.cur.pc = pc;
+        let stops = pc == self.stop;
+        if stops {
+            self.arrive();
+        }
+        !stops
+    }
+
     pub(super) fn refresh(&mut self) {
         self.stop = match self.joins.get(self.cur.join as usize) {
             Some(join) if join.frames.len() == self.cur.frames.len() => join.pc,

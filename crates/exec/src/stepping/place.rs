@@ -57,7 +57,7 @@ impl Stepper {
 }
 
 impl WarpPlace {
-    /// Executes the instruction at `pc`, which is the warp's next one, if it computes on registers alone, as most do. Otherwise nothing
+    /// Executes the instruction at `pc`, which is the warp's next one and has active lanes, if it computes on registers alone, as most do. Otherwise nothing
     /// happens, and [`Stepper::step_with_memory`] is to be called.
     ///
     /// # Safety
@@ -70,7 +70,8 @@ impl WarpPlace {
             let warp = &mut *self.warp;
             debug_assert_eq!(pc, warp.splits.cur.pc);
             let active = warp.splits.cur.mask;
-            if code.kind != UopKind::Alu || active == 0 {
+            debug_assert_ne!(active, 0);
+            if code.kind != UopKind::Alu {
                 return None;
             }
             let mask = active & (warp.preds.get_unchecked(usize::from(code.guard)) ^ code.guard_flip);
@@ -80,9 +81,11 @@ impl WarpPlace {
             if mask != 0 {
                 compute(self.pool, warp, code, &*self.uops.add(pc as usize), mask);
             }
-            warp.splits.go(pc + 1);
-            let cur = &warp.splits.cur;
-            Some(Computed { pc, active, mask, lanes, next: (cur.mask != 0).then_some(cur.pc) })
+            let next = match warp.splits.go_on(pc + 1) {
+                true => Some(pc + 1),
+                false => self.next_pc(),
+            };
+            Some(Computed { pc, active, mask, lanes, next })
         }
     }
 

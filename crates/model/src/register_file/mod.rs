@@ -186,6 +186,12 @@ impl RegisterFile {
         if !self.sites.is_empty() {
             return self.collect_with_techniques(now, slot, timing);
         }
+        self.collect_unchanged(now, slot, timing)
+    }
+
+    /// [`RegisterFile::collect`] where no technique acts.
+    #[inline(always)]
+    pub fn collect_unchanged(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
         if timing.reads_plainly() {
             return self.collect_plainly(now, slot, timing);
         }

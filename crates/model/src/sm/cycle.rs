@@ -44,26 +44,40 @@ impl Sm {
         let turn = Turn { now: start, kernels: context.kernels, work };
         let SmContext { memory, inbox, outbox, .. } = context;
         let mut epoch = Epoch { turn, memory, inbox, outbox, outside: 0 };
-        match self.spec.bit_instructions {
+        match (self.spec.bit_instructions, self.has_techniques()) {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the host was asked whether it has them.
-            true => unsafe { self.run_with_bit_instructions(&mut epoch, to, step) },
-            _ => self.run_until(&mut epoch, to, step),
+            (true, false) => unsafe { self.run_with_bit_instructions::<false>(&mut epoch, to, step) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            (true, true) => unsafe { self.run_with_bit_instructions::<true>(&mut epoch, to, step) },
+            _ => self.run_until::<true>(&mut epoch, to, step),
         }
+    }
+
+    /// Whether a technique acts in the register file or in the instruction cache.
+    fn has_techniques(&self) -> bool {
+        self.rf.has_sites() || self.fetch.data.has_sites()
     }
 
     /// `run_until` compiled with the host's bit and vector instructions: sets of warps and calendars are words.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn run_with_bit_instructions(&mut self, epoch: &mut Epoch, to: u64, step: bool) {
-        self.run_until(epoch, to, step);
+    unsafe fn run_with_bit_instructions<const TECHNIQUES: bool>(
+        &mut self,
+        epoch: &mut Epoch,
+        to: u64,
+        step: bool,
+    ) {
+        self.run_until::<TECHNIQUES>(epoch, to, step);
     }
 
+    /// Cycle after cycle. Without `TECHNIQUES`, none of them is asked: there must be none.
     #[inline(always)]
-    fn run_until(&mut self, epoch: &mut Epoch, to: u64, step: bool) {
+    fn run_until<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, to: u64, step: bool) {
         while epoch.turn.now < to {
             let (sm, epoch) = (opaque(self), opaque(epoch));
-            let issued = sm.cycle(epoch);
+            let issued = sm.cycle::<TECHNIQUES>(epoch);
             if epoch.turn.work.stopped.is_some() {
                 return;
             }
@@ -85,7 +99,7 @@ impl Sm {
 
     /// One cycle. Returns whether an instruction issued.
     #[inline(always)]
-    fn cycle(&mut self, epoch: &mut Epoch) -> bool {
+    fn cycle<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) -> bool {
         let now = epoch.turn.now;
         self.rf.advance(now);
         if self.resident_warps != 0 {
@@ -105,7 +119,7 @@ impl Sm {
             for number in 0..events {
                 let (sm, epoch) = (opaque(self), opaque(epoch));
                 let event = sm.events.event(number);
-                sm.handle(&mut epoch.turn, event);
+                sm.handle::<TECHNIQUES>(&mut epoch.turn, event);
             }
             self.events.done();
         }
@@ -115,8 +129,8 @@ impl Sm {
         }
         // If no warp can issue or be fetched for, nothing changes until the next event; the issue slots are charged then.
         let works = self.fetch.has_work() || self.schedulers.any_ready();
-        let issued = works && self.issue_all(epoch);
-        if works && self.fetch_one(&epoch.turn) && self.fetch.ports > 1 {
+        let issued = works && self.issue_all::<TECHNIQUES>(epoch);
+        if works && self.fetch_one::<TECHNIQUES>(&epoch.turn) && self.fetch.ports > 1 {
             self.fetch_more(&epoch.turn);
         }
         if self.fetch.has_requests() {
@@ -163,7 +177,7 @@ impl Sm {
         for i in 0..self.done.len() {
             let Done { at, token } = self.done[i];
             if at <= turn.now {
-                self.handle(turn, Event::Data { op: token });
+                self.handle_other(turn, Event::Data { op: token });
             } else {
                 self.events.push(at, Event::Data { op: token });
             }
@@ -235,7 +249,7 @@ impl Sm {
     #[inline(never)]
     fn fetch_more(&mut self, turn: &Turn) {
         for _ in 1..self.fetch.ports {
-            if !self.fetch_one(turn) {
+            if !self.fetch_one::<true>(turn) {
                 break;
             }
         }
@@ -243,7 +257,7 @@ impl Sm {
 
     /// Fetches for one warp. False if no warp has room for instructions.
     #[inline(always)]
-    fn fetch_one(&mut self, turn: &Turn) -> bool {
+    fn fetch_one<const TECHNIQUES: bool>(&mut self, turn: &Turn) -> bool {
         let Some(slot) = self.fetch.pick() else { return false };
         let warp = &mut self.warps[slot];
         let Some(pc) = warp.pc() else { return true };
@@ -259,9 +273,9 @@ impl Sm {
             return true;
         }
         if let Fetched::Hit { count, ready } =
-            self.fetch.access(turn.now, slot, warp.code, from, end, &mut self.mem.second)
+            self.fetch.access::<TECHNIQUES>(turn.now, slot, warp.code, from, end, &mut self.mem.second)
         {
-            self.fetch.announce(ready, slot, warp, count);
+            self.fetch.announce::<TECHNIQUES>(ready, slot, warp, count);
         }
         true
     }

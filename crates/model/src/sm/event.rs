@@ -80,9 +80,9 @@ impl MemoryOps {
 
 impl Sm {
     #[inline(always)]
-    pub(super) fn handle(&mut self, turn: &mut Turn, event: Event) {
+    pub(super) fn handle<const TECHNIQUES: bool>(&mut self, turn: &mut Turn, event: Event) {
         match event {
-            Event::Result { slot, pc } => self.result(turn, slot, pc),
+            Event::Result { slot, pc } => self.result::<TECHNIQUES>(turn, slot, pc),
             Event::Written { slot, pc } => {
                 let timing = turn.timing(&self.warps[slot], pc);
                 self.written(turn, slot, timing);
@@ -93,12 +93,12 @@ impl Sm {
 
     /// Those events that are less frequent.
     #[inline(never)]
-    fn handle_other(&mut self, turn: &mut Turn, event: Event) {
+    pub(super) fn handle_other(&mut self, turn: &mut Turn, event: Event) {
         match event {
             Event::Result { .. } | Event::Written { .. } => {}
             Event::Data { op } => {
                 let MemoryOp { slot, pc } = self.memory_ops.end(op);
-                self.result(turn, slot, pc);
+                self.result::<true>(turn, slot, pc);
             }
             Event::Moved { slot, register } => self.moved(turn, slot, register),
             Event::MoveWritten { slot, register } => self.move_written(turn, slot, register),
@@ -132,9 +132,9 @@ impl Sm {
 
     /// A result is written to the register file.
     #[inline(always)]
-    fn result(&mut self, turn: &mut Turn, slot: Slot, pc: u32) {
+    fn result<const TECHNIQUES: bool>(&mut self, turn: &mut Turn, slot: Slot, pc: u32) {
         let timing = turn.timing(&self.warps[slot], pc);
-        let done = match self.rf.has_sites() {
+        let done = match TECHNIQUES && self.rf.has_sites() {
             true => self.write_back(turn, slot, timing),
             false => self.rf.write_plainly(turn.now, slot.index(), timing),
         };

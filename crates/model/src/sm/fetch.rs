@@ -172,13 +172,13 @@ impl Fetch {
 
     /// Instructions are on their way to a warp's buffer, from the cycle on in which the array serves them.
     #[inline(always)]
-    pub fn announce(&mut self, ready: u64, slot: Slot, warp: &mut WarpSlot, count: u32) {
+    pub fn announce<const TECHNIQUES: bool>(&mut self, ready: u64, slot: Slot, warp: &mut WarpSlot, count: u32) {
         warp.coming += count as u8;
         if u32::from(warp.buffered + warp.coming) > self.limit {
             self.need &= !slot.bit();
         }
         let mut cycle = ready + self.cycles;
-        if self.data.has_sites() {
+        if TECHNIQUES && self.data.has_sites() {
             cycle = self.in_order(cycle);
         }
         self.next_arrival = self.next_arrival.min(cycle);
@@ -242,7 +242,7 @@ impl Fetch {
 
     /// Accesses the cache for the instructions at `pc` of a program that has `end` of them, more than that.
     #[inline(always)]
-    pub fn access(
+    pub fn access<const TECHNIQUES: bool>(
         &mut self,
         now: u64,
         slot: Slot,
@@ -254,7 +254,7 @@ impl Fetch {
         // Code begins at a line.
         let line = (address::code(code, 0, 0) >> self.line_shift) + u64::from(pc >> self.in_line_shift);
         self.data.note_use(now);
-        if self.data.has_sites() {
+        if TECHNIQUES && self.data.has_sites() {
             self.lose(now);
         }
         // A warp most often stays on its line, or comes back to it.
@@ -267,6 +267,10 @@ impl Fetch {
         let place = pc % (1 << self.in_line_shift);
         let count = self.width.min((1 << self.in_line_shift) - place).min(end - pc);
         self.counters.instructions += u64::from(count);
+        if !TECHNIQUES {
+            self.data.note_frame(now, self.place[slot]);
+            return Fetched::Hit { count, ready: now };
+        }
         let words = ((1u64 << (count << self.instruction_shift >> 2)) - 1) as u32;
         let first_word = place << self.instruction_shift >> 2;
         let row = RowAccess { frame: self.place[slot], line, words: words << first_word };
@@ -416,7 +420,7 @@ mod tests {
     fn with_line(config: &Config) -> Fetch {
         let mut fetch = Fetch::new(config, &Techniques::default(), 0);
         let second = &mut SecondLevel::new(config);
-        assert!(matches!(fetch.access(0, Slot::new(0), 0, 0, 64, second), Fetched::Miss));
+        assert!(matches!(fetch.access::<true>(0, Slot::new(0), 0, 0, 64, second), Fetched::Miss));
         let packet = fetch.requests.pop_front().expect("a request");
         fetch.fill(100, &packet);
         fetch
@@ -430,10 +434,10 @@ mod tests {
         let mut warp = WarpSlot::default();
         let mut second = SecondLevel::new(&config);
         let mut fetch_at = |fetch: &mut Fetch, now| {
-            let Fetched::Hit { count, ready } = fetch.access(now, Slot::new(1), 0, 0, 64, &mut second) else {
+            let Fetched::Hit { count, ready } = fetch.access::<true>(now, Slot::new(1), 0, 0, 64, &mut second) else {
                 panic!("a hit")
             };
-            fetch.announce(ready, Slot::new(1), &mut warp, count);
+            fetch.announce::<true>(ready, Slot::new(1), &mut warp, count);
             ready
         };
         assert_eq!(fetch_at(&mut fetch, 110), 110);
@@ -457,12 +461,12 @@ mod tests {
         fetch.need = u64::MAX;
         for number in 0..ARRIVALS {
             assert!(fetch.has_work() && fetch.pick().is_some(), "{number}");
-            let Fetched::Hit { count, ready } = fetch.access(200, Slot::new(1), 0, 0, 64, &mut second) else {
+            let Fetched::Hit { count, ready } = fetch.access::<true>(200, Slot::new(1), 0, 0, 64, &mut second) else {
                 panic!("a hit")
             };
             // A jump throws away what was fetched, and the next fetch is for the new path.
             let mut warp = WarpSlot::default();
-            fetch.announce(ready, Slot::new(1), &mut warp, count);
+            fetch.announce::<true>(ready, Slot::new(1), &mut warp, count);
             fetch.need = u64::MAX;
         }
         assert!(!fetch.has_work() && fetch.pick().is_none());
@@ -476,7 +480,7 @@ mod tests {
         let mut fetch = with_line(&config);
         fetch.data.add_site(slow(Use::Read, 0));
         let Fetched::Hit { count, .. } =
-            fetch.access(150, Slot::new(1), 0, 1, 64, &mut SecondLevel::new(&config))
+            fetch.access::<true>(150, Slot::new(1), 0, 1, 64, &mut SecondLevel::new(&config))
         else {
             panic!("a hit")
         };
@@ -493,7 +497,7 @@ mod tests {
         let in_line = config.icache.line_bytes / config.fetch.instruction_bytes;
         let asked = |end: u32, pc: u32| {
             let mut fetch = Fetch::new(&config, &Techniques::default(), 0);
-            fetch.access(0, Slot::new(0), 0, pc, end, &mut SecondLevel::new(&config));
+            fetch.access::<true>(0, Slot::new(0), 0, pc, end, &mut SecondLevel::new(&config));
             let lines: Vec<_> =
                 fetch.requests.iter().map(|packet| packet.address % (1 << 24) / 128).collect();
             (lines, fetch.counters.prefetches)

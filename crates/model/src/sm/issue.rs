@@ -22,12 +22,12 @@ impl Sm {
 
     /// Lets every scheduler issue once. Returns whether one did.
     #[inline(always)]
-    pub(super) fn issue_all(&mut self, epoch: &mut Epoch) -> bool {
+    pub(super) fn issue_all<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) -> bool {
         let mut any = false;
         self.tally.accounted = epoch.turn.now + 1;
         for scheduler in 0..self.schedulers.count() {
             let (sm, epoch) = (opaque(self), opaque(epoch));
-            if sm.schedulers.has_ready(scheduler) && sm.issue_from(epoch, scheduler) {
+            if sm.schedulers.has_ready(scheduler) && sm.issue_from::<TECHNIQUES>(epoch, scheduler) {
                 any = true;
             } else {
                 sm.charge(epoch.turn.work, scheduler);
@@ -38,10 +38,10 @@ impl Sm {
 
     /// Issues an instruction of one of the scheduler's warps. False if none can.
     #[inline(always)]
-    fn issue_from(&mut self, epoch: &mut Epoch, scheduler: u8) -> bool {
+    fn issue_from<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, scheduler: u8) -> bool {
         let candidates = self.schedulers[scheduler].candidates(self.full_pools(epoch.turn.now));
         let Some(rank) = self.schedulers[scheduler].pick(candidates) else { return false };
-        self.issue_rank(epoch, scheduler, rank)
+        self.issue_rank::<TECHNIQUES>(epoch, scheduler, rank)
             || self.issue_another(epoch, scheduler, candidates & !(1 << rank))
     }
 
@@ -51,7 +51,7 @@ impl Sm {
         while epoch.turn.work.stopped.is_none()
             && let Some(rank) = self.schedulers[scheduler].pick(candidates)
         {
-            if self.issue_rank(epoch, scheduler, rank) {
+            if self.issue_rank::<true>(epoch, scheduler, rank) {
                 return true;
             }
             candidates &= !(1 << rank);
@@ -61,11 +61,11 @@ impl Sm {
 
     /// Issues an instruction of one warp of a scheduler. False if it cannot after all.
     #[inline(always)]
-    fn issue_rank(&mut self, epoch: &mut Epoch, scheduler: u8, rank: u8) -> bool {
+    fn issue_rank<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, scheduler: u8, rank: u8) -> bool {
         let slot = self.schedulers[scheduler].slot(rank);
         // Before it issues, since with that it may end.
         let before = self.schedulers.issued(scheduler, rank);
-        let issues = self.try_issue(epoch, slot);
+        let issues = self.try_issue::<TECHNIQUES>(epoch, slot);
         if !issues {
             self.schedulers.take_back(scheduler, before);
         }
@@ -74,13 +74,13 @@ impl Sm {
 
     /// Issues the next instruction of a warp that is ready. False if something turns up that it has to wait for.
     #[inline(always)]
-    fn try_issue(&mut self, epoch: &mut Epoch, slot: Slot) -> bool {
+    fn try_issue<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, slot: Slot) -> bool {
         let turn = &mut epoch.turn;
         let warp = &self.warps[slot];
         let pc = warp.ready_pc();
         let timing = turn.timing(warp, pc);
         let mut lanes = None;
-        if self.rf.has_sites() && timing.effect != Effect::End {
+        if TECHNIQUES && self.rf.has_sites() && timing.effect != Effect::End {
             match self.ask_first(turn, slot, timing) {
                 Asked::Go(known) => lanes = Some(known),
                 Asked::Injected => return true,
@@ -101,7 +101,7 @@ impl Sm {
         {
             self.note_issue(slot, pc, done.lanes, timing);
             self.tell_techniques(turn, slot, timing, lanes);
-            self.start_unit(timing, slot, pc, turn.now);
+            self.start_unit::<TECHNIQUES>(timing, slot, pc, turn.now);
             match done.next {
                 Some(next) => {
                     self.follow(slot, pc, next);
@@ -141,7 +141,7 @@ impl Sm {
         self.note_issue(slot, pc, done.lanes, timing);
         self.tell_techniques(turn, slot, timing, lanes);
         self.tell_late(turn, slot);
-        self.start_unit(timing, slot, pc, turn.now);
+        self.start_unit::<true>(timing, slot, pc, turn.now);
         self.decide_branch(slot, turn.now, done.active & !done.mask);
         match done.next {
             Some(next) => {
@@ -209,7 +209,7 @@ impl Sm {
             self.units.hand_over();
             self.tally.issue.retired += 1;
         } else {
-            self.start_unit(timing, slot, pc, now);
+            self.start_unit::<true>(timing, slot, pc, now);
         }
         if timing.effect == Effect::Branch {
             self.decide_branch(slot, now, outcome.active & !outcome.mask);
@@ -244,8 +244,11 @@ impl Sm {
 
     /// Books operands and a unit for an instruction of fixed latency.
     #[inline(always)]
-    fn start_unit(&mut self, timing: &Timing, slot: Slot, pc: u32, now: u64) {
-        let ready = self.rf.collect(now, slot.index(), timing);
+    fn start_unit<const TECHNIQUES: bool>(&mut self, timing: &Timing, slot: Slot, pc: u32, now: u64) {
+        let ready = match TECHNIQUES {
+            true => self.rf.collect(now, slot.index(), timing),
+            false => self.rf.collect_unchanged(now, slot.index(), timing),
+        };
         let start = self.units.dispatch(&mut self.rf.calendars, ready, timing);
         self.rf.hold(now, timing.pool, start);
         if timing.dst_words == 0 && timing.pred_writes == 0 {

@@ -70,22 +70,27 @@ impl Record {
 pub(crate) struct Texels {
     pub lines: Vec<u64>,
     pub count: u32,
+    /// The lowest bits of the numbers of all lines, as a set.
+    known: u64,
 }
 
 impl Texels {
     pub(crate) fn clear(&mut self) {
         self.lines.clear();
-        self.count = 0;
+        (self.count, self.known) = (0, 0);
     }
 }
 
 impl Trace for Texels {
+    #[inline(always)]
     fn texel(&mut self, address: u64, bytes: u64) {
         self.count += 1;
         for line in address / LINE..=(address + bytes - 1) / LINE {
+            let bit = 1 << (line % 64);
             // Neighbouring lanes read neighbouring texels: the line looked for is most often among the latest.
-            if !self.lines.iter().rev().any(|&known| known == line * LINE) {
+            if self.known & bit == 0 || !self.lines.iter().rev().any(|&known| known == line * LINE) {
                 self.lines.push(line * LINE);
+                self.known |= bit;
             }
         }
     }

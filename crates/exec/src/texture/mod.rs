@@ -117,7 +117,7 @@ pub(crate) unsafe fn read(
     trace: &mut impl Trace,
 ) -> Result<(), TextureFault> {
     // SAFETY: the caller guarantees the rows.
-    if is_idle(trace) && unsafe { warp::read(memory, uop, args, near) }.is_some() {
+    if unsafe { warp::read(memory, uop, args, near, trace) }.is_some() {
         return Ok(());
     }
     // SAFETY: operands' rows span the words that the micro-op's geometry reads.

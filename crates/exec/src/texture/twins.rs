@@ -128,6 +128,16 @@ fn with_operands(mut uop: Uop) -> Uop {
     uop
 }
 
+/// The texels that were accessed.
+#[derive(Default, PartialEq, Debug)]
+struct Listed(Vec<(u64, u64)>);
+
+impl Trace for Listed {
+    fn texel(&mut self, address: u64, bytes: u64) {
+        self.0.push((address, bytes));
+    }
+}
+
 const BEFORE: [Row; 4] = [Row([0xdead_beef; 32]); 4];
 
 /// Runs an operation for a whole warp with each instruction set of the host, the second time with the window of the first.
@@ -159,20 +169,28 @@ fn fetches_of_a_warp_are_those_of_its_lanes() {
             (uop.op, uop.sub) = (Op::Tld4, Sub::Tld4(geom, random.below(4) as u8));
         }
         let (uop, rows) = (with_operands(uop), Rows::new(&mut random, handle, integer));
-        let mut plain = BEFORE;
+        let (mut plain, mut read) = (BEFORE, Listed::default());
         // SAFETY: every operand has four rows.
-        let by_lane = unsafe { read_by_lane(&memory, &uop, &rows.args(&mut plain), &mut Untraced) };
+        let by_lane = unsafe { read_by_lane(&memory, &uop, &rows.args(&mut plain), &mut read) };
         each_level(|near| {
-            let mut fast = BEFORE;
+            let (mut fast, mut untraced, mut list) = (BEFORE, BEFORE, Listed::default());
             // SAFETY: as above.
-            match unsafe { warp::read(&memory, &uop, &rows.args(&mut fast), near) } {
+            let [warp, other] = unsafe {
+                let other = warp::read(&memory, &uop, &rows.args(&mut untraced), near, &mut Untraced);
+                [warp::read(&memory, &uop, &rows.args(&mut fast), near, &mut list), other]
+            };
+            assert_eq!((warp, same(&fast, &untraced)), (other, true), "round {round}");
+            match warp {
                 Some(()) => {
                     let image = memory.images.get(handle);
-                    let right = by_lane.is_ok() && same(&plain, &fast);
+                    let right = by_lane.is_ok() && same(&plain, &fast) && read == list;
                     assert!(right, "round {round}, {}: {uop:?} of {image:?}", near.level.name());
                     at_once[which] += 1;
                 }
-                None => assert!(same(&fast, &BEFORE), "round {round}: nothing is done by halves"),
+                None => {
+                    let nothing = same(&fast, &BEFORE) && list == Listed::default();
+                    assert!(nothing, "round {round}: nothing is done by halves");
+                }
             }
         });
     }
@@ -235,7 +253,7 @@ fn surface_accesses_of_a_warp_are_those_of_its_lanes() {
             let warp = unsafe {
                 match stores {
                     true => warp::write(&mut memory, &uop, &rows.args(&mut fast), near),
-                    false => warp::read(&memory, &uop, &rows.args(&mut fast), near),
+                    false => warp::read(&memory, &uop, &rows.args(&mut fast), near, &mut Untraced),
                 }
             };
             let after = contents(&memory, level.address);

@@ -217,14 +217,11 @@ impl Sm {
     #[inline(never)]
     fn next_collector(&self, now: u64) -> u64 {
         let soon = now + 1;
-        let full = self.full_pools(soon);
-        let (mut next, mut wanted) = (u64::MAX, 0);
-        for scheduler in self.schedulers.iter() {
-            if scheduler.candidates(full) != 0 {
-                return soon;
-            }
-            wanted |= scheduler.wanted();
+        let mut wanted = self.schedulers.iter().fold(0, |wanted, scheduler| wanted | scheduler.wanted());
+        if wanted & !self.full_pools(soon) != 0 {
+            return soon;
         }
+        let mut next = u64::MAX;
         while wanted != 0 {
             let pool = CollectorPool::ALL[wanted.trailing_zeros() as usize % CollectorPool::COUNT];
             wanted &= wanted - 1;

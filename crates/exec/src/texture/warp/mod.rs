@@ -19,7 +19,7 @@ use warpwatt_memory::texture::{AddressMode, Filter, Image, Level, Shape};
 
 use self::axes::{Axis, axis, wrap};
 use self::texels::{Channels, Texels, mix};
-use super::{Near, TextureArgs, cube, lod_operand, sample};
+use super::{Near, TextureArgs, Trace, cube, lod_operand, sample};
 use crate::lanes::{self, Row};
 use crate::machine::Window;
 use crate::rows::lanes_of;
@@ -39,30 +39,40 @@ pub(super) unsafe fn read(
     uop: &Uop,
     args: &TextureArgs,
     near: &mut Near,
+    trace: &mut impl Trace,
 ) -> Option<()> {
     match near.level {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: operands' rows span the words that the micro-op's geometry reads; the AVX2 copies run where the host has it.
-        lanes::Level::Avx2 | lanes::Level::Avx512 => unsafe { read_avx2(memory, uop, args, near.window) },
+        lanes::Level::Avx2 | lanes::Level::Avx512 => unsafe {
+            read_avx2(memory, uop, args, near.window, trace)
+        },
         // SAFETY: operands' rows span the words that the micro-op's geometry reads; the AVX2 copies run where the host has it.
-        _ => unsafe { read_with::<false>(memory, uop, args, near.window) },
+        _ => unsafe { read_with::<false, _>(memory, uop, args, near.window, trace) },
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn read_avx2(memory: &DeviceMemory, uop: &Uop, args: &TextureArgs, window: &mut Window) -> Option<()> {
-    // SAFETY: operands' rows span the words that the micro-op's geometry reads; the AVX2 copies run where the host has it.
-    unsafe { read_with::<true>(memory, uop, args, window) }
-}
-
-/// `WIDE`: inside of a function that has the host's vector instructions.
-#[inline(always)]
-unsafe fn read_with<const WIDE: bool>(
+unsafe fn read_avx2(
     memory: &DeviceMemory,
     uop: &Uop,
     args: &TextureArgs,
     window: &mut Window,
+    trace: &mut impl Trace,
+) -> Option<()> {
+    // SAFETY: operands' rows span the words that the micro-op's geometry reads; the AVX2 copies run where the host has it.
+    unsafe { read_with::<true, _>(memory, uop, args, window, trace) }
+}
+
+/// `WIDE`: inside of a function that has the host's vector instructions.
+#[inline(always)]
+unsafe fn read_with<const WIDE: bool, T: Trace>(
+    memory: &DeviceMemory,
+    uop: &Uop,
+    args: &TextureArgs,
+    window: &mut Window,
+    trace: &mut T,
 ) -> Option<()> {
     // SAFETY: operands' rows span the words that the micro-op's geometry reads; the AVX2 copies run where the host has it.
     unsafe {
@@ -70,14 +80,15 @@ unsafe fn read_with<const WIDE: bool>(
         match (uop.op, uop.sub) {
             (Op::Tex, Sub::Tex(geom, lod)) => {
                 let level = common_level(image, uop, lod, args)?;
-                fetch::<WIDE>(&Texels::new(memory, image, level, window)?, uop, geom, None, args)
+                let texels = Texels::new(memory, image, level, window)?;
+                fetch::<WIDE, T>(&texels, uop, geom, None, args, trace)
             }
             (Op::Tld4, Sub::Tld4(geom, component)) => {
                 let level = image.storage.levels.first()?;
                 let texels = Texels::new(memory, image, level, window)?;
-                fetch::<WIDE>(&texels, uop, geom, Some(component), args)
+                fetch::<WIDE, T>(&texels, uop, geom, Some(component), args, trace)
             }
-            (Op::Suld, Sub::Surf(..)) => surfaces::load(memory, image, uop, args, window),
+            (Op::Suld, Sub::Surf(..)) if T::IS_IDLE => surfaces::load(memory, image, uop, args, window),
             _ => None,
         }
     }
@@ -206,12 +217,13 @@ fn host(memory: &DeviceMemory, level: &Level, bytes: u64, window: &mut Window) -
 
 /// A texture fetch, or with a component a gather of that component of four texels.
 #[inline(always)]
-unsafe fn fetch<const WIDE: bool>(
+unsafe fn fetch<const WIDE: bool, T: Trace>(
     texels: &Texels,
     uop: &Uop,
     geom: TexGeom,
     component: Option<u8>,
     args: &TextureArgs,
+    trace: &mut T,
 ) -> Option<()> {
     let (image, level) = (texels.image, texels.level);
     let sampler = &image.sampler;
@@ -259,12 +271,15 @@ unsafe fn fetch<const WIDE: bool>(
             (x, y, z)
         }
     };
+    if !T::IS_IDLE {
+        report(texels, [&x, &y, &z], component.is_some(), args.mask, trace);
+    }
     let mut result = Channels::ZERO;
     match component {
         None => filtered(texels, [&x, &y, &z], &mut result),
         Some(component) => {
             let mut texel = Channels::ZERO;
-            for (k, (i, j)) in [(0, 1), (1, 1), (1, 0), (0, 0)].into_iter().enumerate() {
+            for (k, (i, j)) in GATHERED.into_iter().enumerate() {
                 texels.at(x.texels(i), y.texels(j), z.texels(0), &mut texel);
                 result.0[k] = texel.0[usize::from(component & 3)];
             }
@@ -275,6 +290,31 @@ unsafe fn fetch<const WIDE: bool>(
         unsafe { put(&mut *args.dst.add(k), words, args.mask) };
     }
     Some(())
+}
+
+/// The sides, along x and along y, of the texels that are gathered.
+const GATHERED: [(usize, usize); 4] = [(0, 1), (1, 1), (1, 0), (0, 0)];
+
+/// Reports the texels that lanes read, in the order in which they do one after the other. Those without weight are not read.
+#[inline(always)]
+fn report(texels: &Texels, [x, y, z]: [&Axis; 3], gathers: bool, mask: u32, trace: &mut impl Trace) {
+    for lane in lanes_of(mask) {
+        let mut read = |i: usize, j: usize, k: usize| {
+            let place = [x.texels(i)[lane], y.texels(j)[lane], z.texels(k)[lane]];
+            if let Some(address) = texels.address(place) {
+                trace.texel(address, texels.texel_bytes.into());
+            }
+        };
+        if gathers {
+            GATHERED.into_iter().for_each(|(i, j)| read(i, j, 0));
+            continue;
+        }
+        for k in 0..=usize::from(z.weight[lane] != 0.0) {
+            for j in 0..=usize::from(y.weight[lane] != 0.0) {
+                (0..=usize::from(x.weight[lane] != 0.0)).for_each(|i| read(i, j, k));
+            }
+        }
+    }
 }
 
 /// One axis, by numbers of texels or by coordinates. A function rather than a closure, which would not have the host's vector instructions.

@@ -28,7 +28,7 @@ pub(super) struct Texels<'m> {
     pub level: &'m Level,
     pub decoding: Decoding,
     host: *const u8,
-    texel_bytes: u32,
+    pub texel_bytes: u32,
     border: [u32; 4],
     /// Channels that can be other than zero.
     pub used_channels: usize,
@@ -53,6 +53,16 @@ impl<'m> Texels<'m> {
         let stored = usize::from(format.channels);
         let used_channels = if border[stored..].iter().all(|&bits| bits == 0) { stored } else { 4 };
         Some(Texels { image, level, decoding, host, texel_bytes, border, used_channels })
+    }
+
+    /// The guest address of a texel; `None` for the border.
+    #[inline(always)]
+    pub fn address(&self, [x, y, z]: [i32; 3]) -> Option<u64> {
+        if x | y | z < 0 {
+            return None;
+        }
+        let Level { address, slice, pitch, .. } = *self.level;
+        Some(address + z as u64 * slice + y as u64 * pitch + x as u64 * u64::from(self.texel_bytes))
     }
 
     /// The texels at these places.

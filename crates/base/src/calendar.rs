@@ -23,6 +23,8 @@ pub struct Boards<const N: usize> {
     last_tail: u64,
     /// By board and resource: end of what is taken beyond the horizon.
     tails: [[u64; RESOURCES]; N],
+    /// By board: resources whose tail may reach beyond the represented cycles.
+    with_tail: [u64; N],
 }
 
 /// One board.
@@ -30,7 +32,13 @@ pub type Board = Boards<1>;
 
 impl<const N: usize> Default for Boards<N> {
     fn default() -> Self {
-        Boards { taken: [[0; N]; HORIZON as usize], now: 0, last_tail: 0, tails: [[0; RESOURCES]; N] }
+        Boards {
+            taken: [[0; N]; HORIZON as usize],
+            now: 0,
+            last_tail: 0,
+            tails: [[0; RESOURCES]; N],
+            with_tail: [0; N],
+        }
     }
 }
 
@@ -66,10 +74,18 @@ impl<const N: usize> Boards<N> {
     #[cold]
     fn uncover(&mut self, before: u64) {
         let in_sight = (before + HORIZON).max(self.now);
+        let horizon = self.now + HORIZON;
         for board in 0..N {
-            for resource in 0..RESOURCES {
-                for at in in_sight..self.tails[board][resource].min(self.now + HORIZON) {
+            let mut left = self.with_tail[board];
+            while left != 0 {
+                let resource = left.trailing_zeros() as usize % RESOURCES;
+                left &= left - 1;
+                let tail = self.tails[board][resource];
+                for at in in_sight..tail.min(horizon) {
                     self.taken[(at % HORIZON) as usize][board] |= 1 << resource;
+                }
+                if tail <= horizon {
+                    self.with_tail[board] &= !(1 << resource);
                 }
             }
         }
@@ -180,6 +196,7 @@ impl<const N: usize> Boards<N> {
         let best = resources.min_by_key(|&resource| first.max(tails[resource])).unwrap_or(0);
         let start = first.max(tails[best]);
         tails[best] = start + length;
+        self.with_tail[board] |= 1 << best;
         self.last_tail = self.last_tail.max(start + length);
         start
     }

@@ -154,28 +154,33 @@ impl<const N: usize> Boards<N> {
     #[inline(never)]
     fn book_long(&mut self, board: usize, bits: u64, earliest: u64, length: u32) -> u64 {
         let length = u64::from(length);
-        let (mut start, mut resource, mut left) = (u64::MAX, 0, bits);
+        if length > HORIZON {
+            return self.book_behind_the_horizon(board, bits, earliest, length);
+        }
+        let last = self.now + HORIZON - length;
+        let (mut start, mut resource, mut left) = (last + 1, 0, bits);
         while left != 0 {
             let bit = left & left.wrapping_neg();
             left ^= bit;
-            let first = self.first_run(board, bit, earliest, length);
+            let first = self.first_run(board, bit, earliest, length, start);
             if first < start {
                 (start, resource) = (first, bit);
             }
         }
-        if start == u64::MAX {
+        if start > last {
             return self.book_behind_the_horizon(board, bits, earliest, length);
         }
         (start..start + length).for_each(|at| self.mark_on(board, at, resource));
         start
     }
 
-    /// The first cycle from `earliest` on from which a resource is free for `length` cycles in sight; `u64::MAX` if there is none.
+    /// The first cycle from `earliest` to before `limit` from which a resource is free for `length` cycles; `limit` if there is none. All of them are
+    /// in sight.
     #[inline(always)]
-    fn first_run(&self, board: usize, bit: u64, earliest: u64, length: u64) -> u64 {
+    fn first_run(&self, board: usize, bit: u64, earliest: u64, length: u64, limit: u64) -> u64 {
         // Cycles from `at` to before `free` are known to be free. A taken one near the end of the run rules out all starts up to it.
         let (mut at, mut free) = (earliest, earliest);
-        'runs: while at + length <= self.now + HORIZON {
+        'runs: while at < limit {
             let end = at + length;
             for cycle in (free..end).rev() {
                 if self.taken_on(board, cycle) & bit != 0 {
@@ -185,7 +190,7 @@ impl<const N: usize> Boards<N> {
             }
             return at;
         }
-        u64::MAX
+        limit
     }
 
     #[cold]

@@ -6,6 +6,8 @@
 
 use warpwatt_config::Config;
 
+use super::channel::bits;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub enum Direction {
@@ -84,11 +86,15 @@ pub struct Banks {
     /// As many as can be addressed; those that the configuration has not stay closed.
     banks: Box<[Bank; BANKS]>,
     count: usize,
-    /// First clock of an access in each group.
+    /// First clock of an access in each group, and a bit for each bank of it.
     groups: [u64; BANKS],
+    group_banks: Box<[u64; BANKS]>,
     group_mask: usize,
     /// Bank bits below those that tell the group.
     group_shift: u32,
+    /// A bit for each bank and for each group whose first clock of an access may lie ahead. Of the others it has passed.
+    ahead: u64,
+    groups_ahead: u64,
     /// First clock of a read and of a write on the data bus.
     bus: [u64; 2],
     /// First clock of an activation in any bank, by `t_rrd`.
@@ -103,17 +109,21 @@ pub struct Banks {
 impl Banks {
     pub fn new(config: &Config) -> Banks {
         let closed = Bank { row: CLOSED, column: 0, precharge: 0, activate: 0, fresh: false };
+        let group_mask = config.dram.groups as usize - 1;
+        let group_shift =
+            if config.dram.upper_groups { (config.dram.banks / config.dram.groups).ilog2() } else { 0 };
+        let mut group_banks = Box::new([0; BANKS]);
+        (0..BANKS).for_each(|bank| group_banks[(bank >> group_shift & group_mask) % BANKS] |= 1 << bank);
         Banks {
             spec: Spec::new(config),
             banks: Box::new([closed; BANKS]),
             count: config.dram.banks as usize,
             groups: [0; BANKS],
-            group_mask: config.dram.groups as usize - 1,
-            group_shift: if config.dram.upper_groups {
-                (config.dram.banks / config.dram.groups).ilog2()
-            } else {
-                0
-            },
+            group_banks,
+            group_mask,
+            group_shift,
+            ahead: 0,
+            groups_ahead: 0,
             bus: [0; 2],
             activate: 0,
             window: [0; 4],
@@ -138,6 +148,23 @@ impl Banks {
     pub fn column_from(&self, bank: usize, direction: Direction) -> u64 {
         let group = self.groups[(bank >> self.group_shift & self.group_mask) % BANKS];
         self.banks[bank % BANKS].column.max(group).max(self.bus[direction as usize])
+    }
+
+    /// Banks that cannot be accessed in clock `at` even if the bus is free. No command comes before `now`, which never decreases.
+    #[inline(always)]
+    pub fn blocked(&mut self, now: u64, at: u64) -> u64 {
+        let mut blocked = 0;
+        for bank in bits(self.ahead) {
+            let from = self.banks[bank % BANKS].column;
+            blocked |= u64::from(from > at) << bank;
+            self.ahead &= !(u64::from(from <= now) << bank);
+        }
+        for group in bits(self.groups_ahead) {
+            let from = self.groups[group % BANKS];
+            blocked |= if from > at { self.group_banks[group % BANKS] } else { 0 };
+            self.groups_ahead &= !(u64::from(from <= now) << group);
+        }
+        blocked
     }
 
     /// First clock of an access in any bank.
@@ -178,6 +205,7 @@ impl Banks {
     }
 
     /// Accesses a bank; true if it is the first access since the row was opened.
+    #[inline(always)]
     pub fn column(&mut self, at: u64, bank: usize, direction: Direction) -> bool {
         let spec = &self.spec;
         let gap = spec.ccd.max(spec.data);
@@ -193,7 +221,9 @@ impl Banks {
         };
         self.bus[same] = at + gap;
         self.bus[1 - same] = other.max(at + gap);
-        self.groups[(bank >> self.group_shift & self.group_mask) % BANKS] = at + spec.ccdl;
+        let group = (bank >> self.group_shift & self.group_mask) % BANKS;
+        self.groups[group] = at + spec.ccdl;
+        self.groups_ahead |= 1 << group;
         let bank = &mut self.banks[bank % BANKS];
         bank.precharge = bank.precharge.max(precharge);
         std::mem::take(&mut bank.fresh)
@@ -205,6 +235,7 @@ impl Banks {
         self.window[self.oldest] = at + spec.faw;
         self.oldest = (self.oldest + 1) % self.window.len();
         self.open |= 1 << bank;
+        self.ahead |= 1 << bank;
         self.banks[bank % BANKS] = Bank {
             row,
             column: at + spec.rcd,

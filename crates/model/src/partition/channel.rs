@@ -18,7 +18,7 @@ use warpwatt_config::{Config, DramPolicy};
 use super::banks::{Banks, Direction};
 use super::controller::accesses_per_line;
 use super::counters::DramCounters;
-use super::queue::Queue;
+use super::queue::{Accessed, Queue};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
@@ -184,6 +184,7 @@ impl Channel {
         self.choose_direction();
     }
 
+    #[inline(always)]
     fn choose_direction(&mut self) {
         let direction = if self.gathers { self.drained() } else { self.queue.first_direction() };
         if direction != self.direction {
@@ -194,6 +195,7 @@ impl Channel {
     }
 
     /// Whether reads are served or gathered writes are drained.
+    #[inline(always)]
     fn drained(&self) -> Direction {
         let reads = self.queue.accesses(Direction::Read);
         let writes = self.queue.accesses(Direction::Write);
@@ -258,36 +260,45 @@ impl Channel {
         }
     }
 
+    #[inline(always)]
     fn first_ready(&mut self) -> Option<(u64, Command)> {
+        let direction = self.direction;
         let access = self.first_access();
         let access_at = access.map_or(u64::MAX, |(at, _)| at);
-        if self.rows_from.max(self.now) >= access_at {
-            return access;
+        if self.rows_from.max(self.now) < access_at
+            && let Some((at, command)) = self.first_row_command(access_at)
+            && at < access_at
+        {
+            return Some((at, command));
         }
-        match self.first_row_command(access_at) {
-            Some((at, command)) if at < access_at => Some((at, command)),
-            _ => access,
-        }
+        access.map(|(at, bank)| (at, Command::Access { bank, direction }))
     }
 
-    /// The oldest access to an open row that can go first.
-    fn first_access(&self) -> Option<(u64, Command)> {
+    /// The oldest access to an open row that can go first: its clock and its bank.
+    #[inline(always)]
+    fn first_access(&mut self) -> Option<(u64, usize)> {
         let direction = self.direction;
-        let full = direction == Direction::Read && self.returning >= self.return_capacity;
+        let mut hits = self.queue.hits(direction);
+        if direction == Direction::Read && self.returning >= self.return_capacity {
+            hits &= self.queue.begun(direction);
+        }
+        if hits == 0 {
+            return None;
+        }
         let floor = self.now.max(self.banks.bus_from(direction));
+        let ready = hits & !self.banks.blocked(self.now, floor);
+        if ready != 0 {
+            return Some((floor, self.queue.oldest_hit(ready, direction)));
+        }
         let mut best = (u64::MAX, u64::MAX, 0);
-        for bank in bits(self.queue.hits(direction)) {
-            if full && !self.queue.get(self.queue.hit(bank, direction)).started {
-                continue;
-            }
+        for bank in bits(hits) {
             let at = self.banks.column_from(bank, direction).max(floor);
-            let sequence = self.queue.hit_sequence(bank, direction);
-            if at < best.0 || at == best.0 && sequence < best.1 {
-                best = (at, sequence, bank);
+            let order = self.queue.hit_order(bank, direction);
+            if at < best.0 || at == best.0 && order < best.1 {
+                best = (at, order, bank);
             }
         }
-        let (at, _, bank) = best;
-        (at != u64::MAX).then_some((at, Command::Access { bank, direction }))
+        Some((best.0, best.2))
     }
 
     /// The first opening or closing of a row that can go before a clock: for the oldest line, openings first.
@@ -347,6 +358,7 @@ impl Channel {
         Some((at.max(self.now), self.row_command(bank, open, direction)))
     }
 
+    #[inline(always)]
     fn issue(&mut self, at: u64, command: Command, counters: &mut DramCounters) {
         #[cfg(test)]
         self.trace.push((at, command));
@@ -377,10 +389,10 @@ impl Channel {
         }
     }
 
+    #[inline(always)]
     fn access(&mut self, at: u64, bank: usize, direction: Direction, counters: &mut DramCounters) {
         let fresh = self.banks.column(at, bank, direction);
-        let started = self.queue.get(self.queue.hit(bank, direction)).started;
-        let waiting = self.queue.access(bank, direction);
+        let Accessed { tag, left, asked, is_first } = self.queue.access(bank, direction);
         counters.row_misses += u64::from(fresh);
         counters.row_hits += u64::from(!fresh);
         counters.data_busy += self.banks.spec.data;
@@ -389,16 +401,16 @@ impl Channel {
         match direction {
             Direction::Read => {
                 counters.reads += 1;
-                if !started && waiting.tag < INTERNAL {
-                    self.returning += waiting.left as usize + 1;
+                if is_first && tag < INTERNAL {
+                    self.returning += left as usize + 1;
                 }
             }
             Direction::Write => counters.writes += 1,
         }
-        if waiting.left == 0 {
+        if left == 0 {
             match direction {
-                Direction::Read => self.give_back(at, waiting.asked, waiting.tag, false, counters),
-                Direction::Write => counters.line_writes += u64::from(waiting.tag < INTERNAL),
+                Direction::Read => self.give_back(at, asked, tag, false, counters),
+                Direction::Write => counters.line_writes += u64::from(tag < INTERNAL),
             }
             if self.queue.hits(direction) >> bank & 1 == 0 {
                 self.rows_from = 0;

@@ -180,7 +180,7 @@ impl Partition {
         self.next_clock = clock;
         self.slice.send(clock, outbox);
         // Memory goes on by itself when the slice has nothing to do.
-        self.memory.advance(self.clock.cycle(clock.saturating_sub(1)));
+        self.memory.bring_to(self.clock.cycle(clock.saturating_sub(1)));
     }
 
     /// One L2 clock, but for answers that leave.
@@ -221,10 +221,14 @@ impl Partition {
         let now = self.clock.cycle(clock);
         let mut next = match self.blocked {
             None => self.clock.first(inbox.next()),
-            Some(Cause::Memory) => self.clock.first(self.memory.next_command()),
+            Some(Cause::Memory) => self.next_command(),
             Some(Cause::Reply) => self.next_reply(clock, outbox),
             Some(cause) => self.slice.free_from(cause),
         };
+        // Lines that memory may have to give before that are found out now.
+        if self.clock.first(self.memory.next_unknown()) < next {
+            self.memory.bring_up();
+        }
         next = next.min(match self.memory.returned_at() {
             line if line > now => self.clock.first(line),
             _ => match self.slice.free_from(Cause::Array) {
@@ -233,7 +237,14 @@ impl Partition {
                 _ => self.next_reply(clock, outbox),
             },
         });
-        next.min(self.clock.first(self.memory.next_unknown(now))).max(clock + 1)
+        next.min(self.clock.first(self.memory.next_unknown())).max(clock + 1)
+    }
+
+    /// The next clock in which memory may have room.
+    #[inline(never)]
+    fn next_command(&mut self) -> u64 {
+        self.memory.bring_up();
+        self.clock.first(self.memory.next_command())
     }
 
     /// The next clock in which an answer leaves, as far as that is known.

@@ -6,8 +6,6 @@
 
 use warpwatt_config::Config;
 
-use super::channel::bits;
-
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub enum Direction {
@@ -18,6 +16,15 @@ pub enum Direction {
 /// Clocks in which the data bus rests between reading and writing.
 const BUS_TURN: u64 = 2;
 
+/// Clocks from an access on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Gaps {
+    /// To the next read and to the next write on the bus.
+    bus: [u64; 2],
+    /// To the precharge of the bank.
+    precharge: u64,
+}
+
 /// Timing in command clocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spec {
@@ -25,7 +32,8 @@ pub struct Spec {
     pub data: u64,
     /// From read or write to its data.
     pub to_data: [u64; 2],
-    ccd: u64,
+    /// After a read and after a write.
+    gaps: [Gaps; 2],
     ccdl: u64,
     rrd: u64,
     faw: u64,
@@ -33,9 +41,6 @@ pub struct Spec {
     ras: u64,
     rp: u64,
     rc: u64,
-    cdlr: u64,
-    wr: u64,
-    rtp: u64,
     pub refi: u64,
     pub rfc: u64,
 }
@@ -44,10 +49,20 @@ impl Spec {
     pub fn new(config: &Config) -> Spec {
         let dram = &config.dram;
         let data = u64::from(config.dram_access_clocks());
+        let to_data = [u64::from(dram.t_cl), u64::from(dram.t_wl)];
+        let data_end = to_data.map(|to_data| to_data + data);
+        let same = u64::from(dram.t_ccd).max(data);
+        // A write's data follow those of the read on the bus.
+        let read_to_write = (data_end[0] + BUS_TURN).saturating_sub(to_data[1]).max(same);
+        let write_to_read = (data_end[1] + u64::from(dram.t_cdlr)).max(same);
+        let gaps = [
+            Gaps { bus: [same, read_to_write], precharge: u64::from(dram.t_rtp) },
+            Gaps { bus: [write_to_read, same], precharge: data_end[1] + u64::from(dram.t_wr) },
+        ];
         Spec {
             data,
-            to_data: [u64::from(dram.t_cl), u64::from(dram.t_wl)],
-            ccd: u64::from(dram.t_ccd),
+            to_data,
+            gaps,
             ccdl: u64::from(dram.t_ccdl),
             rrd: u64::from(dram.t_rrd),
             faw: u64::from(dram.t_faw),
@@ -55,9 +70,6 @@ impl Spec {
             ras: u64::from(dram.t_ras),
             rp: u64::from(dram.t_rp),
             rc: u64::from(dram.t_rc),
-            cdlr: u64::from(dram.t_cdlr),
-            wr: u64::from(dram.t_wr),
-            rtp: u64::from(dram.t_rtp),
             refi: u64::from(dram.t_refi),
             rfc: u64::from(dram.t_rfc),
         }
@@ -92,9 +104,8 @@ pub struct Banks {
     group_mask: usize,
     /// Bank bits below those that tell the group.
     group_shift: u32,
-    /// A bit for each bank and for each group whose first clock of an access may lie ahead. Of the others it has passed.
-    ahead: u64,
-    groups_ahead: u64,
+    /// The group that was accessed last.
+    last_group: usize,
     /// First clock of a read and of a write on the data bus.
     bus: [u64; 2],
     /// First clock of an activation in any bank, by `t_rrd`.
@@ -122,8 +133,7 @@ impl Banks {
             group_banks,
             group_mask,
             group_shift,
-            ahead: 0,
-            groups_ahead: 0,
+            last_group: 0,
             bus: [0; 2],
             activate: 0,
             window: [0; 4],
@@ -150,21 +160,10 @@ impl Banks {
         self.banks[bank % BANKS].column.max(group).max(self.bus[direction as usize])
     }
 
-    /// Banks that cannot be accessed in clock `at` even if the bus is free. No command comes before `now`, which never decreases.
+    /// The banks of the group that was accessed last, if none of them can be accessed in a clock.
     #[inline(always)]
-    pub fn blocked(&mut self, now: u64, at: u64) -> u64 {
-        let mut blocked = 0;
-        for bank in bits(self.ahead) {
-            let from = self.banks[bank % BANKS].column;
-            blocked |= u64::from(from > at) << bank;
-            self.ahead &= !(u64::from(from <= now) << bank);
-        }
-        for group in bits(self.groups_ahead) {
-            let from = self.groups[group % BANKS];
-            blocked |= if from > at { self.group_banks[group % BANKS] } else { 0 };
-            self.groups_ahead &= !(u64::from(from <= now) << group);
-        }
-        blocked
+    pub fn resting(&self, at: u64) -> u64 {
+        if self.groups[self.last_group % BANKS] > at { self.group_banks[self.last_group % BANKS] } else { 0 }
     }
 
     /// First clock of an access in any bank.
@@ -207,25 +206,13 @@ impl Banks {
     /// Accesses a bank; true if it is the first access since the row was opened.
     #[inline(always)]
     pub fn column(&mut self, at: u64, bank: usize, direction: Direction) -> bool {
-        let spec = &self.spec;
-        let gap = spec.ccd.max(spec.data);
-        let data_end = at + spec.to_data[direction as usize] + spec.data;
-        let (same, other, precharge) = match direction {
-            // The write's data follows the read's on the bus.
-            Direction::Read => (
-                0,
-                (data_end + BUS_TURN).saturating_sub(spec.to_data[Direction::Write as usize]),
-                at + spec.rtp,
-            ),
-            Direction::Write => (1, data_end + spec.cdlr, data_end + spec.wr),
-        };
-        self.bus[same] = at + gap;
-        self.bus[1 - same] = other.max(at + gap);
+        let gaps = &self.spec.gaps[direction as usize];
+        self.bus = [at + gaps.bus[0], at + gaps.bus[1]];
         let group = (bank >> self.group_shift & self.group_mask) % BANKS;
-        self.groups[group] = at + spec.ccdl;
-        self.groups_ahead |= 1 << group;
+        self.groups[group] = at + self.spec.ccdl;
+        self.last_group = group;
         let bank = &mut self.banks[bank % BANKS];
-        bank.precharge = bank.precharge.max(precharge);
+        bank.precharge = bank.precharge.max(at + gaps.precharge);
         std::mem::take(&mut bank.fresh)
     }
 
@@ -235,7 +222,6 @@ impl Banks {
         self.window[self.oldest] = at + spec.faw;
         self.oldest = (self.oldest + 1) % self.window.len();
         self.open |= 1 << bank;
-        self.ahead |= 1 << bank;
         self.banks[bank % BANKS] = Bank {
             row,
             column: at + spec.rcd,

@@ -152,36 +152,65 @@ impl Channel {
     }
 
     /// Asks for a transfer, in the clock that the channel was last advanced to.
-    pub fn push(&mut self, transfer: Transfer, counters: &mut DramCounters) {
-        self.inlet.push_back(transfer);
-        self.admit(self.now, counters);
+    pub fn push(&mut self, transfer: &Transfer, counters: &mut DramCounters) {
+        if self.inlet.is_empty() && self.has_place(transfer) {
+            self.enter(self.now, transfer, counters);
+            self.choose_direction();
+        } else {
+            self.inlet.push_back(*transfer);
+            self.admit(self.now, counters);
+        }
+    }
+
+    /// Accesses that wait in the queue of a direction.
+    #[inline(always)]
+    fn used(&self, direction: Direction) -> u32 {
+        match self.gathers {
+            true => self.queue.accesses(direction),
+            false => self.queue.accesses(Direction::Read) + self.queue.accesses(Direction::Write),
+        }
+    }
+
+    /// Whether the queue has room for a transfer.
+    #[inline(always)]
+    fn has_place(&self, transfer: &Transfer) -> bool {
+        let used = self.used(transfer.direction);
+        used == 0 || used + transfer.accesses <= self.capacity
     }
 
     /// Lets waiting transfers into the queue as far as there is room.
+    #[inline(always)]
     fn admit(&mut self, at: u64, counters: &mut DramCounters) {
-        while let Some(&transfer) = self.inlet.front() {
-            let Transfer { line, bank, row, direction, accesses, asked, tag } = transfer;
-            let used = match self.gathers {
-                true => self.queue.accesses(direction),
-                false => self.queue.accesses(Direction::Read) + self.queue.accesses(Direction::Write),
-            };
-            if used > 0 && used + accesses > self.capacity {
-                break;
-            }
-            self.inlet.pop_front();
-            counters.queues.note(u64::from(used));
-            if direction == Direction::Read && self.queue.holds(bank, Direction::Write, line) {
-                counters.forwards += u64::from(tag < INTERNAL);
-                self.returning += if tag < INTERNAL { accesses as usize } else { 0 };
-                self.give_back(at, asked, tag, true, counters);
-                continue;
-            }
-            let open = self.banks.is_open(bank, row);
-            self.queue.push(bank, direction, line, row, asked, tag, accesses, open);
-            self.rows_from = 0;
-            self.next = None;
+        while let Some(transfer) = self.inlet.front()
+            && self.has_place(transfer)
+        {
+            self.admit_first(at, counters);
         }
         self.choose_direction();
+    }
+
+    #[inline(never)]
+    fn admit_first(&mut self, at: u64, counters: &mut DramCounters) {
+        if let Some(transfer) = self.inlet.pop_front() {
+            self.enter(at, &transfer, counters);
+        }
+    }
+
+    /// A transfer comes into the queue.
+    #[inline(always)]
+    fn enter(&mut self, at: u64, transfer: &Transfer, counters: &mut DramCounters) {
+        let &Transfer { line, bank, row, direction, accesses, asked, tag } = transfer;
+        counters.queues.note(u64::from(self.used(direction)));
+        if direction == Direction::Read && self.queue.holds(bank, Direction::Write, line) {
+            counters.forwards += u64::from(tag < INTERNAL);
+            self.returning += if tag < INTERNAL { accesses as usize } else { 0 };
+            self.give_back(at, asked, tag, true, counters);
+            return;
+        }
+        let open = self.banks.is_open(bank, row);
+        self.queue.push(bank, direction, line, row, asked, tag, accesses, open);
+        self.rows_from = 0;
+        self.next = None;
     }
 
     #[inline(always)]
@@ -223,26 +252,22 @@ impl Channel {
     /// Issues all commands of clocks before `until`.
     #[inline]
     pub fn advance(&mut self, until: u64, counters: &mut DramCounters) {
+        let mut known = self.next.take();
         while self.now < until {
-            let (at, command) = match self.next {
-                Some(next) => next,
-                None => {
-                    let next = self.choose();
-                    self.next = Some(next);
-                    next
-                }
-            };
+            let (at, command) = known.take().unwrap_or_else(|| self.choose());
             if at >= until {
                 self.now = until;
+                self.next = Some((at, command));
                 return;
             }
             self.now = at + 1;
-            self.next = None;
             self.issue(at, command, counters);
         }
+        self.next = known;
     }
 
     /// The first command that can go, and when.
+    #[inline(always)]
     fn choose(&mut self) -> (u64, Command) {
         let next = match self.policy {
             DramPolicy::FrFcfs => self.first_ready(),
@@ -276,7 +301,7 @@ impl Channel {
 
     /// The oldest access to an open row that can go first: its clock and its bank.
     #[inline(always)]
-    fn first_access(&mut self) -> Option<(u64, usize)> {
+    fn first_access(&self) -> Option<(u64, usize)> {
         let direction = self.direction;
         let mut hits = self.queue.hits(direction);
         if direction == Direction::Read && self.returning >= self.return_capacity {
@@ -286,9 +311,13 @@ impl Channel {
             return None;
         }
         let floor = self.now.max(self.banks.bus_from(direction));
-        let ready = hits & !self.banks.blocked(self.now, floor);
-        if ready != 0 {
-            return Some((floor, self.queue.oldest_hit(ready, direction)));
+        // Mostly the oldest can go at once, if the group that was accessed last is left out.
+        let others = hits & !self.banks.resting(floor);
+        if others != 0 {
+            let oldest = self.queue.oldest_hit(others, direction);
+            if self.banks.column_from(oldest, direction) <= floor {
+                return Some((floor, oldest));
+            }
         }
         let mut best = (u64::MAX, u64::MAX, 0);
         for bank in bits(hits) {
@@ -393,8 +422,11 @@ impl Channel {
     fn access(&mut self, at: u64, bank: usize, direction: Direction, counters: &mut DramCounters) {
         let fresh = self.banks.column(at, bank, direction);
         let Accessed { tag, left, asked, is_first } = self.queue.access(bank, direction);
-        counters.row_misses += u64::from(fresh);
-        counters.row_hits += u64::from(!fresh);
+        if fresh {
+            counters.row_misses += 1;
+        } else {
+            counters.row_hits += 1;
+        }
         counters.data_busy += self.banks.spec.data;
         counters.turnarounds += u64::from(self.bus_direction != direction);
         self.bus_direction = direction;
@@ -564,10 +596,17 @@ impl Channel {
 }
 
 /// The numbers of the bits that are set.
+#[inline(always)]
 pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(bit)
-    })
+    std::iter::from_fn(
+        #[inline(always)]
+        move || {
+            if mask == 0 {
+                return None;
+            }
+            let bit = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            Some(bit)
+        },
+    )
 }

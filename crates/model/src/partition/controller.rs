@@ -158,7 +158,7 @@ impl Controller {
     #[inline]
     fn ask(&mut self, channel: usize, transfer: Transfer) {
         let (channel, counters) = self.present(channel);
-        channel.push(transfer, counters);
+        channel.push(&transfer, counters);
         self.look();
     }
 
@@ -395,6 +395,12 @@ impl Controller {
             return self.first_unknown.min(self.clock.core(self.now + self.to_data) + self.latency);
         }
         self.first_unknown
+    }
+
+    /// A cycle before which no line comes back.
+    #[inline(always)]
+    pub fn next_return(&self) -> u64 {
+        self.returned_at().min(self.next_unknown())
     }
 
     /// A cycle at whose start no waiting line has got another command yet or just one, once channels are brought up; `u64::MAX` if

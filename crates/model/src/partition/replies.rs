@@ -111,12 +111,19 @@ impl Replies {
     /// Sends all answers that leave before a clock, and counts how long they wait for the network until then.
     #[inline(always)]
     pub fn send(&mut self, until: u64, outbox: &mut Outbox, counters: &mut L2Counters) {
-        let mut clock = self.sent_until;
-        if until > clock {
-            self.sent_until = until;
-            while clock < until {
-                clock = self.send_next(clock, until, outbox, counters);
+        if until > self.sent_until {
+            if self.len() != 0 {
+                self.send_before(until, outbox, counters);
             }
+            self.sent_until = until;
+        }
+    }
+
+    #[inline(never)]
+    fn send_before(&mut self, until: u64, outbox: &mut Outbox, counters: &mut L2Counters) {
+        let mut clock = self.sent_until;
+        while clock < until {
+            clock = self.send_next(clock, until, outbox, counters);
         }
     }
 
@@ -136,7 +143,7 @@ impl Replies {
 
     /// Sends the next answer in a clock, or in the next one in which it can leave. Gives the clock in which the one after it is tried; if it does not
     /// leave before `until`, that or a later one.
-    #[inline(never)]
+    #[inline(always)]
     fn send_next(
         &mut self,
         mut clock: u64,

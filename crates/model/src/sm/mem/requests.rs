@@ -131,7 +131,7 @@ impl Requests {
     }
 
     /// Offers the first one to the network. False if there is one and it was not taken.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, now: u64, outbox: &mut Outbox) -> bool {
         let Some(packet) = self.queue.front() else { return true };
         let taken = outbox.try_send(now, usize::from(packet.partition), packet);

@@ -90,6 +90,8 @@ struct Bank {
     activate: u64,
     /// The open row has not been accessed yet.
     fresh: bool,
+    /// Number of its group.
+    group: u8,
 }
 
 #[derive(Clone, Debug)]
@@ -101,9 +103,6 @@ pub struct Banks {
     /// First clock of an access in each group, and a bit for each bank of it.
     groups: [u64; BANKS],
     group_banks: Box<[u64; BANKS]>,
-    group_mask: usize,
-    /// Bank bits below those that tell the group.
-    group_shift: u32,
     /// The group that was accessed last.
     last_group: usize,
     /// First clock of a read and of a write on the data bus.
@@ -119,20 +118,22 @@ pub struct Banks {
 
 impl Banks {
     pub fn new(config: &Config) -> Banks {
-        let closed = Bank { row: CLOSED, column: 0, precharge: 0, activate: 0, fresh: false };
         let group_mask = config.dram.groups as usize - 1;
+        // Bank bits below those that tell the group.
         let group_shift =
             if config.dram.upper_groups { (config.dram.banks / config.dram.groups).ilog2() } else { 0 };
+        let banks = std::array::from_fn(|bank| {
+            let group = (bank >> group_shift & group_mask) as u8;
+            Bank { row: CLOSED, column: 0, precharge: 0, activate: 0, fresh: false, group }
+        });
         let mut group_banks = Box::new([0; BANKS]);
-        (0..BANKS).for_each(|bank| group_banks[(bank >> group_shift & group_mask) % BANKS] |= 1 << bank);
+        (0..BANKS).for_each(|bank| group_banks[usize::from(banks[bank].group) % BANKS] |= 1 << bank);
         Banks {
             spec: Spec::new(config),
-            banks: Box::new([closed; BANKS]),
+            banks: Box::new(banks),
             count: config.dram.banks as usize,
             groups: [0; BANKS],
             group_banks,
-            group_mask,
-            group_shift,
             last_group: 0,
             bus: [0; 2],
             activate: 0,
@@ -156,8 +157,8 @@ impl Banks {
     /// First clock in which an open bank may be accessed.
     #[inline(always)]
     pub fn column_from(&self, bank: usize, direction: Direction) -> u64 {
-        let group = self.groups[(bank >> self.group_shift & self.group_mask) % BANKS];
-        self.banks[bank % BANKS].column.max(group).max(self.bus[direction as usize])
+        let bank = &self.banks[bank % BANKS];
+        bank.column.max(self.groups[usize::from(bank.group) % BANKS]).max(self.bus[direction as usize])
     }
 
     /// The banks of the group that was accessed last, if none of them can be accessed in a clock.
@@ -208,10 +209,9 @@ impl Banks {
     pub fn column(&mut self, at: u64, bank: usize, direction: Direction) -> bool {
         let gaps = &self.spec.gaps[direction as usize];
         self.bus = [at + gaps.bus[0], at + gaps.bus[1]];
-        let group = (bank >> self.group_shift & self.group_mask) % BANKS;
-        self.groups[group] = at + self.spec.ccdl;
-        self.last_group = group;
         let bank = &mut self.banks[bank % BANKS];
+        self.last_group = usize::from(bank.group) % BANKS;
+        self.groups[self.last_group] = at + self.spec.ccdl;
         bank.precharge = bank.precharge.max(at + gaps.precharge);
         std::mem::take(&mut bank.fresh)
     }
@@ -222,12 +222,14 @@ impl Banks {
         self.window[self.oldest] = at + spec.faw;
         self.oldest = (self.oldest + 1) % self.window.len();
         self.open |= 1 << bank;
-        self.banks[bank % BANKS] = Bank {
+        let bank = &mut self.banks[bank % BANKS];
+        *bank = Bank {
             row,
             column: at + spec.rcd,
             precharge: at + spec.ras,
             activate: at + spec.rc,
             fresh: true,
+            group: bank.group,
         };
     }
 

@@ -250,11 +250,37 @@ impl Channel {
     }
 
     /// Issues all commands of clocks before `until`.
-    #[inline]
+    #[inline(always)]
     pub fn advance(&mut self, until: u64, counters: &mut DramCounters) {
-        let mut known = self.next.take();
+        if self.now >= until {
+            return;
+        }
+        match self.next {
+            Some((at, _)) if at >= until => self.now = until,
+            _ => self.issue_before(until, counters),
+        }
+    }
+
+    #[inline(never)]
+    fn issue_before(&mut self, until: u64, counters: &mut DramCounters) {
+        if let Some((at, command)) = self.next.take() {
+            self.now = at + 1;
+            self.issue(at, command, counters);
+        }
+        let is_first_ready = self.policy == DramPolicy::FrFcfs;
         while self.now < until {
-            let (at, command) = known.take().unwrap_or_else(|| self.choose());
+            let access = if is_first_ready { self.first_access() } else { None };
+            let (at, command) = match access {
+                // Most commands are accesses, before which no row is opened or closed.
+                Some((at, bank)) if at <= self.rows_from.max(self.now) && at < self.refresh_due.min(until) => {
+                    #[cfg(test)]
+                    self.note_access(at, bank);
+                    self.now = at + 1;
+                    self.access(at, bank, self.direction, counters);
+                    continue;
+                }
+                _ => self.choose(access),
+            };
             if at >= until {
                 self.now = until;
                 self.next = Some((at, command));
@@ -263,14 +289,12 @@ impl Channel {
             self.now = at + 1;
             self.issue(at, command, counters);
         }
-        self.next = known;
     }
 
-    /// The first command that can go, and when.
-    #[inline(always)]
-    fn choose(&mut self) -> (u64, Command) {
+    /// The first command that can go, and when, with the first access to an open row.
+    fn choose(&mut self, access: Option<(u64, usize)>) -> (u64, Command) {
         let next = match self.policy {
-            DramPolicy::FrFcfs => self.first_ready(),
+            DramPolicy::FrFcfs => self.first_ready(access),
             DramPolicy::Fcfs => self.first_come(),
         };
         #[cfg(test)]
@@ -286,9 +310,8 @@ impl Channel {
     }
 
     #[inline(always)]
-    fn first_ready(&mut self) -> Option<(u64, Command)> {
+    fn first_ready(&mut self, access: Option<(u64, usize)>) -> Option<(u64, Command)> {
         let direction = self.direction;
-        let access = self.first_access();
         let access_at = access.map_or(u64::MAX, |(at, _)| at);
         if self.rows_from.max(self.now) < access_at
             && let Some((at, command)) = self.first_row_command(access_at)
@@ -387,7 +410,7 @@ impl Channel {
         Some((at.max(self.now), self.row_command(bank, open, direction)))
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn issue(&mut self, at: u64, command: Command, counters: &mut DramCounters) {
         #[cfg(test)]
         self.trace.push((at, command));
@@ -428,8 +451,10 @@ impl Channel {
             counters.row_hits += 1;
         }
         counters.data_busy += self.banks.spec.data;
-        counters.turnarounds += u64::from(self.bus_direction != direction);
-        self.bus_direction = direction;
+        if self.bus_direction != direction {
+            counters.turnarounds += 1;
+            self.bus_direction = direction;
+        }
         match direction {
             Direction::Read => {
                 counters.reads += 1;
@@ -561,6 +586,13 @@ impl Channel {
 
 #[cfg(test)]
 impl Channel {
+    /// An access was chosen.
+    fn note_access(&mut self, at: u64, bank: usize) {
+        let command = Command::Access { bank, direction: self.direction };
+        assert_eq!(Some((at, command)), self.plain_choice());
+        self.trace.push((at, command));
+    }
+
     /// The command that is chosen, found without masks and bounds by looking at every waiting line.
     fn plain_choice(&self) -> Option<(u64, Command)> {
         let direction = self.direction;

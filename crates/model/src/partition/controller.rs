@@ -45,6 +45,8 @@ pub struct Controller {
     /// The first known return of a line, and the first cycle in which one may return that is not known yet; `u64::MAX` for none.
     first_return: u64,
     first_unknown: u64,
+    /// The first cycle to which all channels have to be brought up: that one, or any with techniques.
+    due: u64,
     /// From the command of a read to the end of its data at the earliest, in command clocks.
     to_data: u64,
     /// The techniques that act here, the lines that they are to see, by tag how lines are read, and what is held back.
@@ -78,6 +80,7 @@ impl Controller {
             cycle: 0,
             first_return: u64::MAX,
             first_unknown: u64::MAX,
+            due: 0,
             sites: techniques.hang(config, index as u32, |sites, build| sites.transfer.map(|at| at(build))),
             wanted: Vec::with_capacity(2),
             plans: vec![TransferPlan::WHOLE; lines],
@@ -92,7 +95,7 @@ impl Controller {
     #[inline(always)]
     pub fn advance(&mut self, cycle: u64) {
         self.cycle = self.cycle.max(cycle);
-        if cycle >= self.first_unknown || !self.sites.is_empty() {
+        if cycle >= self.due {
             self.bring_up();
         }
     }
@@ -140,10 +143,15 @@ impl Controller {
             due = due.min(if channel.has_reads() { channel.due() } else { u64::MAX });
             self.first_return = self.first_return.min(channel.returned_at());
         }
+        if !self.sites.is_empty() {
+            self.first_return = self.held.returned().map_or(u64::MAX, |line| line.at);
+            due = due.min(if self.held.has_reads() { self.now } else { u64::MAX });
+        }
         self.first_unknown = match due {
             u64::MAX => u64::MAX,
             due => self.clock.core(due + self.to_data) + self.latency,
         };
+        self.due = if self.sites.is_empty() { self.first_unknown } else { 0 };
     }
 
     /// A channel, brought to the present, and what it counts.
@@ -203,6 +211,7 @@ impl Controller {
             }
             self.held.arrive(line);
         }
+        self.look();
     }
 
     /// Whether there is room for the fetch of a line and the write-back of another one.
@@ -364,11 +373,7 @@ impl Controller {
     /// When that is, `u64::MAX` if it is not known.
     #[inline(always)]
     pub fn returned_at(&self) -> u64 {
-        if self.sites.is_empty() {
-            self.first_return
-        } else {
-            self.held.returned().map_or(u64::MAX, |line| line.at)
-        }
+        self.first_return
     }
 
     /// The slice takes the line that came back first.
@@ -391,9 +396,6 @@ impl Controller {
     /// A cycle before which no line comes back that has not been announced yet.
     #[inline(always)]
     pub fn next_unknown(&self) -> u64 {
-        if self.held.has_reads() {
-            return self.first_unknown.min(self.clock.core(self.now + self.to_data) + self.latency);
-        }
         self.first_unknown
     }
 

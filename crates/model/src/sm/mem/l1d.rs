@@ -185,7 +185,7 @@ impl L1d {
             self.lose(now);
         }
         let number = line.address / LINE_BYTES;
-        let place = self.tags.find(number).filter(|&place| self.tags.state(place) != State::Reserved);
+        let place = self.tags.find_valid(number);
         match (op, place) {
             (Op::Load, Some(place)) => {
                 self.tags.touch(place);

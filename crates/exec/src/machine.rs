@@ -237,6 +237,11 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     let event = self.advance(warp, pc);
                     return self.wrote(warp, event);
                 }
+                UopKind::S2r => {
+                    if mask != 0 {
+                        self.special_register(warp, block, code, image.uops.get_unchecked(pc as usize), mask);
+                    }
+                }
                 UopKind::Nop => {}
                 UopKind::LdOther | UopKind::StOther | UopKind::Atomic if mask != 0 => {
                     let event = match WIDE {
@@ -325,10 +330,6 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         unsafe {
             match code.kind {
                 UopKind::Sync => self.collective(warp, block, pc, mask),
-                UopKind::S2r => {
-                    self.special_register(warp, block, code, uop, mask);
-                    self.advance(warp, pc)
-                }
                 UopKind::IsSpace => {
                     self.is_space(warp, code, uop, mask);
                     self.advance(warp, pc)

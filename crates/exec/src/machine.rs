@@ -149,6 +149,16 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         }
     }
 
+    /// Executes one instruction of a warp. `WIDE`: inside of a function that has the host's vector instructions.
+    #[inline(always)]
+    pub(crate) unsafe fn step_once<const WIDE: bool>(&mut self, warp: &mut Warp, block: &mut Block) -> Event {
+        if warp.splits.cur.mask == 0 {
+            return Event::Blocked;
+        }
+        // SAFETY: as the caller promises (see `Machine`).
+        unsafe { self.step::<WIDE>(warp, block) }
+    }
+
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn run_avx2(&mut self, warp: &mut Warp, block: &mut Block, budget: u32) -> Event {

@@ -223,6 +223,13 @@ impl Channel {
         }
     }
 
+    /// Whether it is certain after an access that the direction stays: reads are left and nothing came that would end them, or enough writes.
+    #[inline(always)]
+    fn goes_on(&self, direction: Direction) -> bool {
+        let enough = if direction == Direction::Read { 0 } else { self.low };
+        self.gathers && self.queue.accesses(direction) > enough
+    }
+
     /// Whether reads are served or gathered writes are drained.
     #[inline(always)]
     fn drained(&self) -> Direction {
@@ -272,7 +279,10 @@ impl Channel {
             let access = if is_first_ready { self.first_access() } else { None };
             let (at, command) = match access {
                 // Most commands are accesses, before which no row is opened or closed.
-                Some((at, bank)) if at <= self.rows_from.max(self.now) && at < self.refresh_due.min(until) => {
+                Some((at, bank))
+                    if at < self.refresh_due.min(until)
+                        && (at <= self.rows_from.max(self.now) || self.stuck() == 0) =>
+                {
                     #[cfg(test)]
                     self.note_access(at, bank);
                     self.now = at + 1;
@@ -353,10 +363,16 @@ impl Channel {
         Some((best.0, best.2))
     }
 
+    /// Banks whose lines all wait for another row than the open one, or for any.
+    #[inline(always)]
+    fn stuck(&self) -> u64 {
+        self.queue.waiting(self.direction) & !self.queue.hits(self.direction)
+    }
+
     /// The first opening or closing of a row that can go before a clock: for the oldest line, openings first.
     fn first_row_command(&mut self, before: u64) -> Option<(u64, Command)> {
         let direction = self.direction;
-        let stuck = self.queue.waiting(direction) & !self.queue.hits(direction);
+        let stuck = self.stuck();
         let (mut closed, open) = (stuck & !self.banks.open(), stuck & self.banks.open());
         let (mut from, mut best) = (u64::MAX, (u64::MAX, u64::MAX, 0));
         let any_activate = self.banks.any_activate_from();
@@ -473,10 +489,10 @@ impl Channel {
                 self.rows_from = 0;
             }
         }
-        if self.inlet.is_empty() {
-            self.choose_direction();
-        } else {
+        if !self.inlet.is_empty() {
             self.admit(self.now, counters);
+        } else if !self.goes_on(direction) {
+            self.choose_direction();
         }
     }
 

@@ -212,7 +212,8 @@ impl Stepper {
         warp: usize,
         now: Now,
     ) -> Outcome {
-        self.step_level::<true>(prepared, memory, log, cta, warp, now)
+        // SAFETY: this function has the instructions.
+        unsafe { self.step_level::<true>(prepared, memory, log, cta, warp, now) }
     }
 
     #[inline(never)]
@@ -225,12 +226,16 @@ impl Stepper {
         warp: usize,
         now: Now,
     ) -> Outcome {
-        self.step_level::<false>(prepared, memory, log, cta, warp, now)
+        // SAFETY: no host features needed.
+        unsafe { self.step_level::<false>(prepared, memory, log, cta, warp, now) }
     }
 
     /// `WIDE`: inside of a function that has the host's vector instructions.
+    ///
+    /// # Safety
+    /// If `WIDE`, the host must have them.
     #[inline(always)]
-    fn step_level<const WIDE: bool>(
+    unsafe fn step_level<const WIDE: bool>(
         &mut self,
         prepared: &Prepared,
         memory: &DeviceMemory,

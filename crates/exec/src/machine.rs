@@ -149,6 +149,16 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         }
     }
 
+    /// Executes one instruction of a warp. `WIDE`: inside of a function that has the host's vector instructions.
+    #[inline(always)]
+    pub(crate) unsafe fn step_once<const WIDE: bool>(&mut self, warp: &mut Warp, block: &mut Block) -> Event {
+        if warp.splits.cur.mask == 0 {
+            return Event::Blocked;
+        }
+        // SAFETY: as the caller promises (see `Machine`).
+        unsafe { self.step::<WIDE>(warp, block) }
+    }
+
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn run_avx2(&mut self, warp: &mut Warp, block: &mut Block, budget: u32) -> Event {
@@ -236,6 +246,11 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     }
                     let event = self.advance(warp, pc);
                     return self.wrote(warp, event);
+                }
+                UopKind::S2r => {
+                    if mask != 0 {
+                        self.special_register(warp, block, code, image.uops.get_unchecked(pc as usize), mask);
+                    }
                 }
                 UopKind::Nop => {}
                 UopKind::LdOther | UopKind::StOther | UopKind::Atomic if mask != 0 => {
@@ -325,10 +340,6 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
         unsafe {
             match code.kind {
                 UopKind::Sync => self.collective(warp, block, pc, mask),
-                UopKind::S2r => {
-                    self.special_register(warp, block, code, uop, mask);
-                    self.advance(warp, pc)
-                }
                 UopKind::IsSpace => {
                     self.is_space(warp, code, uop, mask);
                     self.advance(warp, pc)

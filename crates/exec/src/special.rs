@@ -13,7 +13,30 @@ use crate::record::Access;
 use crate::rows::lanes_of;
 use crate::texture::{self, Near, TextureArgs, TextureFault, Trace, Untraced};
 
+/// Writes the lanes of a mask, without a branch for each.
+#[inline(always)]
+fn put(dst: &mut [u32; 32], mask: u32, value: impl Fn(usize) -> u32) {
+    if mask == u32::MAX {
+        for (lane, dst) in dst.iter_mut().enumerate() {
+            *dst = value(lane);
+        }
+    } else {
+        for (lane, dst) in dst.iter_mut().enumerate() {
+            *dst = if mask >> lane & 1 != 0 { value(lane) } else { *dst };
+        }
+    }
+}
+
+/// What a special register holds.
+enum Value<'a> {
+    Same(u32),
+    Lanes(&'a Row),
+    Each(fn(u32) -> u32),
+}
+
 impl<P: GlobalPort> Machine<'_, P> {
+    /// Inlined, so that it is compiled with the host's vector instructions where its caller is.
+    #[inline(always)]
     pub(crate) unsafe fn special_register(
         &mut self,
         warp: &mut Warp,
@@ -22,47 +45,50 @@ impl<P: GlobalPort> Machine<'_, P> {
         uop: &Uop,
         mask: u32,
     ) {
-        let grid = self.grid;
         let Sub::SReg(sreg) = uop.sub else { return };
-        let same = |value: u32| Row([value; 32]);
-        let per_lane = |f: fn(u32) -> u32| Row(std::array::from_fn(|lane| f(lane as u32)));
-        let Now { cycle, nanoseconds } = self.tally.now.unwrap_or_else(|| {
-            // One instruction is one nanosecond of device time: monotone, and the same in every run.
-            Now { cycle: warp.issued, nanoseconds: self.tally.elapsed + warp.issued }
-        });
-        let row = match sreg {
-            SReg::TidX => *grid.tid(warp.index, 0),
-            SReg::TidY => *grid.tid(warp.index, 1),
-            SReg::TidZ => *grid.tid(warp.index, 2),
-            SReg::CtaidX => same(block.id[0]),
-            SReg::CtaidY => same(block.id[1]),
-            SReg::CtaidZ => same(block.id[2]),
-            SReg::LaneId => per_lane(|lane| lane),
-            SReg::WarpId => same(block.first_warp + warp.index),
-            SReg::NWarpId => same(grid.sm.warps),
-            SReg::SmId => same(block.slot % grid.sm.sms.max(1)),
-            SReg::NSmId => same(grid.sm.sms),
-            SReg::GridIdLo => same(grid.grid_id as u32),
-            SReg::GridIdHi => same((grid.grid_id >> 32) as u32),
-            SReg::LaneMaskEq => per_lane(|lane| 1 << lane),
-            SReg::LaneMaskLt => per_lane(|lane| (1 << lane) - 1),
-            SReg::LaneMaskLe => per_lane(|lane| u32::MAX >> (31 - lane)),
-            SReg::LaneMaskGt => per_lane(|lane| !(u32::MAX >> (31 - lane))),
-            SReg::LaneMaskGe => per_lane(|lane| u32::MAX << lane),
-            SReg::ClockLo => same(cycle as u32),
-            SReg::ClockHi => same((cycle >> 32) as u32),
-            SReg::GlobalTimerLo => same(nanoseconds as u32),
-            SReg::GlobalTimerHi => same((nanoseconds >> 32) as u32),
-            SReg::DynamicSmemSize => same(grid.dynamic_shared),
-            SReg::TotalSmemSize => same(grid.shared_bytes),
-            SReg::Zero => same(0),
-        };
         // SAFETY: the destination was checked when the program was decoded.
         let dst = unsafe { &mut (*warp.rows.add(code.dst as usize)).0 };
-        if mask == !0 {
-            *dst = row.0;
-        } else {
-            lanes_of(mask).for_each(|lane| dst[lane] = row.0[lane]);
+        match self.special_value(warp, block, sreg) {
+            Value::Same(value) => put(dst, mask, |_| value),
+            Value::Lanes(row) => put(dst, mask, |lane| row.0[lane]),
+            Value::Each(f) => lanes_of(mask).for_each(|lane| dst[lane] = f(lane as u32)),
+        }
+    }
+
+    #[inline(always)]
+    fn special_value(&self, warp: &Warp, block: &Block, sreg: SReg) -> Value<'_> {
+        let grid = self.grid;
+        let now = || {
+            // One instruction is one nanosecond of device time: monotone, and the same in every run.
+            let elapsed = Now { cycle: warp.issued, nanoseconds: self.tally.elapsed + warp.issued };
+            self.tally.now.unwrap_or(elapsed)
+        };
+        match sreg {
+            SReg::TidX => Value::Lanes(grid.tid(warp.index, 0)),
+            SReg::TidY => Value::Lanes(grid.tid(warp.index, 1)),
+            SReg::TidZ => Value::Lanes(grid.tid(warp.index, 2)),
+            SReg::CtaidX => Value::Same(block.id[0]),
+            SReg::CtaidY => Value::Same(block.id[1]),
+            SReg::CtaidZ => Value::Same(block.id[2]),
+            SReg::LaneId => Value::Each(|lane| lane),
+            SReg::WarpId => Value::Same(block.first_warp + warp.index),
+            SReg::NWarpId => Value::Same(grid.sm.warps),
+            SReg::SmId => Value::Same(block.slot % grid.sm.sms.max(1)),
+            SReg::NSmId => Value::Same(grid.sm.sms),
+            SReg::GridIdLo => Value::Same(grid.grid_id as u32),
+            SReg::GridIdHi => Value::Same((grid.grid_id >> 32) as u32),
+            SReg::LaneMaskEq => Value::Each(|lane| 1 << lane),
+            SReg::LaneMaskLt => Value::Each(|lane| (1 << lane) - 1),
+            SReg::LaneMaskLe => Value::Each(|lane| u32::MAX >> (31 - lane)),
+            SReg::LaneMaskGt => Value::Each(|lane| !(u32::MAX >> (31 - lane))),
+            SReg::LaneMaskGe => Value::Each(|lane| u32::MAX << lane),
+            SReg::ClockLo => Value::Same(now().cycle as u32),
+            SReg::ClockHi => Value::Same((now().cycle >> 32) as u32),
+            SReg::GlobalTimerLo => Value::Same(now().nanoseconds as u32),
+            SReg::GlobalTimerHi => Value::Same((now().nanoseconds >> 32) as u32),
+            SReg::DynamicSmemSize => Value::Same(grid.dynamic_shared),
+            SReg::TotalSmemSize => Value::Same(grid.shared_bytes),
+            SReg::Zero => Value::Same(0),
         }
     }
 

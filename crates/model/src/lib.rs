@@ -11,6 +11,7 @@ mod ops;
 pub mod partition;
 pub mod register_file;
 mod report;
+mod ring;
 pub mod sm;
 pub mod techniques;
 pub mod traffic;

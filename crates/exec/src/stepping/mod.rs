@@ -26,6 +26,7 @@ use warpwatt_memory::DeviceMemory;
 use crate::cta::Cta;
 use crate::fault::Fault;
 use crate::image::UopKind;
+use crate::lanes::Level;
 use crate::machine::{Machine, State, Tally};
 use crate::options::{Quiet, Services};
 use crate::stats::PcCount;
@@ -127,7 +128,60 @@ impl Stepper {
     }
 
     /// [`Stepper::step`] for an instruction that [`WarpPlace::compute`] does not execute.
+    #[inline(always)]
     pub fn step_with_memory(
+        &mut self,
+        prepared: &Prepared,
+        memory: &DeviceMemory,
+        log: &mut EpochLog,
+        cta: &mut Resident,
+        warp: usize,
+        now: Now,
+    ) -> Outcome {
+        match prepared.grid.image.level() {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the image was made for a level this host has.
+            Level::Avx2 | Level::Avx512 => unsafe { self.step_avx2(prepared, memory, log, cta, warp, now) },
+            _ => self.step_plain(prepared, memory, log, cta, warp, now),
+        }
+    }
+
+    /// The whole step with the host's vector instructions: one call for an instruction, not one inside of another.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn step_avx2(
+        &mut self,
+        prepared: &Prepared,
+        memory: &DeviceMemory,
+        log: &mut EpochLog,
+        cta: &mut Resident,
+        warp: usize,
+        now: Now,
+    ) -> Outcome {
+        // SAFETY: this function has the instructions.
+        unsafe { self.step_level::<true>(prepared, memory, log, cta, warp, now) }
+    }
+
+    #[inline(never)]
+    fn step_plain(
+        &mut self,
+        prepared: &Prepared,
+        memory: &DeviceMemory,
+        log: &mut EpochLog,
+        cta: &mut Resident,
+        warp: usize,
+        now: Now,
+    ) -> Outcome {
+        // SAFETY: no host features needed.
+        unsafe { self.step_level::<false>(prepared, memory, log, cta, warp, now) }
+    }
+
+    /// `WIDE`: inside of a function that has the host's vector instructions.
+    ///
+    /// # Safety
+    /// If `WIDE`, the host must have them.
+    #[inline(always)]
+    unsafe fn step_level<const WIDE: bool>(
         &mut self,
         prepared: &Prepared,
         memory: &DeviceMemory,
@@ -153,7 +207,8 @@ impl Stepper {
         let (event, lanes) = {
             let (port, mut services) = (EpochPort { memory, log }, Quiet);
             let mut machine = Machine::new(grid, port, &mut services, &mut self.state);
-            (machine.run_warp(warp, block, 1), machine.lanes as u32)
+            // SAFETY: the image was checked when it was made, the warp and the state belong to it, and the caller has what `WIDE` says.
+            (unsafe { machine.step_once::<WIDE>(warp, block) }, machine.lanes as u32)
         };
         if event == StepEvent::Retry {
             let count = &mut self.state.counts[pc as usize];

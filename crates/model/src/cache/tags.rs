@@ -125,6 +125,15 @@ impl Tags {
         rest.iter().position(|&tag| tag == line).map(|way| LineId((place + way) as u32))
     }
 
+    /// Where a line is that is valid.
+    #[inline(always)]
+    pub fn find_valid(&self, line: u64) -> Option<LineId> {
+        match self.find(line) {
+            Some(place) if self.state(place) != State::Reserved => Some(place),
+            _ => None,
+        }
+    }
+
     /// Whether a line is at this place.
     #[inline(always)]
     pub fn has_at(&self, id: LineId, line: u64) -> bool {

@@ -71,14 +71,14 @@ impl Mesh {
     /// Books the links for all packets that were sent in this epoch, and sets when they arrive.
     pub(super) fn route(&mut self, senders: &mut [Outbox]) {
         let mut order = std::mem::take(&mut self.order);
-        for (index, sender) in senders.iter().enumerate() {
-            let sent = sender.sent.iter().enumerate();
+        for (index, sender) in senders.iter_mut().enumerate() {
+            let sent = sender.sent.flights().iter().enumerate();
             order.extend(sent.map(|(nth, flight)| (flight.sent, index as u16, nth as u32)));
         }
         // Packets of one sender in the order of their clocks.
         order.sort_unstable();
         for (sent, from, nth) in order.drain(..) {
-            let flight = &mut senders[usize::from(from)].sent[nth as usize];
+            let flight = &mut senders[usize::from(from)].sent.flights()[nth as usize];
             let (start, to) = (self.timing.first_clock(sent) + u64::from(flight.wait), flight.to as usize);
             let flits = u64::from(flight.packet.flits);
             let there = self.book(self.senders + usize::from(from), self.receivers + to, start, flits);

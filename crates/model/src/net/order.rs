@@ -112,18 +112,16 @@ impl Arrivals {
     #[inline(always)]
     pub fn add(&mut self, packet: &Packet, time: u64, sender: u32) {
         let arrive = packet.arrive;
-        let arrival = Arrival { packet: *packet, time, sender, next: END };
         let place = self.free;
         let place = match self.places.get_mut(place as usize) {
             Some(free) => {
                 self.free = free.next;
-                *free = arrival;
+                // Field by field, so that the packet is copied once.
+                free.packet = *packet;
+                (free.time, free.sender, free.next) = (time, sender, END);
                 place
             }
-            None => {
-                self.places.push(arrival);
-                self.places.len() as u32 - 1
-            }
+            None => self.add_place(Arrival { packet: *packet, time, sender, next: END }),
         };
         self.earliest = self.earliest.min(arrive);
         self.latest = self.latest.max(arrive);
@@ -136,6 +134,14 @@ impl Arrivals {
             self.places[list.last as usize].next = place;
             list.last = place;
         }
+    }
+
+    /// A packet takes a new place.
+    #[cold]
+    #[inline(never)]
+    fn add_place(&mut self, arrival: Arrival) -> u32 {
+        self.places.push(arrival);
+        self.places.len() as u32 - 1
     }
 
     /// Puts packets that were added into their order. False if none was.

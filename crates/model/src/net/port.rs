@@ -32,6 +32,39 @@ pub(super) struct Flight {
     pub to: u32,
 }
 
+/// What an actor sent in an epoch, in order. Places are used again in the next one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sent {
+    places: Vec<Flight>,
+    len: usize,
+}
+
+impl Sent {
+    /// The packet is copied right into its place, and only once.
+    #[inline(always)]
+    fn push(&mut self, packet: &Packet, sent: u64, wait: u32, to: u32) -> &mut Flight {
+        if self.len == self.places.len() {
+            self.add_place(packet);
+        }
+        let flight = &mut self.places[self.len];
+        self.len += 1;
+        flight.packet = *packet;
+        (flight.sent, flight.wait, flight.to) = (sent, wait, to);
+        flight
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_place(&mut self, packet: &Packet) {
+        self.places.push(Flight { packet: *packet, sent: 0, wait: 0, to: 0 });
+    }
+
+    #[inline(always)]
+    pub fn flights(&mut self) -> &mut [Flight] {
+        &mut self.places[..self.len]
+    }
+}
+
 /// Room that a receiver gives back.
 #[derive(Clone, Copy, Debug)]
 struct Credit {
@@ -92,7 +125,7 @@ pub struct Outbox {
     /// Room at each receiver.
     lanes: Vec<Lane>,
     /// What was sent in this epoch, in order.
-    pub(super) sent: Vec<Flight>,
+    pub(super) sent: Sent,
     pub counters: Traffic,
 }
 
@@ -104,7 +137,7 @@ impl Outbox {
             port_free: 0,
             port_from: 0,
             lanes: vec![Lane { room: config.noc.buffer_flits, credits: Vec::new(), collected: 0 }; receivers],
-            sent: Vec::new(),
+            sent: Sent::default(),
             counters: Traffic::default(),
         }
     }
@@ -140,11 +173,8 @@ impl Outbox {
         self.port_free = start + u64::from(flits);
         self.port_from = self.timing.port_cycle(self.port_free);
         let arrive = self.timing.cycle_after(self.port_free) + self.timing.cycles;
-        // Copied as a whole and changed then, which takes the host fewer instructions than field by field.
-        self.sent.push(Flight { packet: *packet, sent: now, wait: (start - first) as u32, to: to as u32 });
-        if let Some(flight) = self.sent.last_mut() {
-            (flight.packet.flits, flight.packet.arrive) = (flits, arrive);
-        }
+        let flight = self.sent.push(packet, now, (start - first) as u32, to as u32);
+        (flight.packet.flits, flight.packet.arrive) = (flits, arrive);
         self.counters.packets += 1;
         self.counters.flits += u64::from(flits);
         self.counters.payload += u64::from(4 * words);
@@ -292,12 +322,12 @@ pub fn exchange(
         mesh.route(senders);
     }
     for (index, sender) in senders.iter_mut().enumerate().filter(|(index, _)| sending[*index] < now) {
-        for flight in &sender.sent {
+        for flight in sender.sent.flights() {
             let to = flight.to as usize;
             receivers[to].arrivals.add(&flight.packet, flight.sent, index as u32);
             receiving[to] = AWAKE;
         }
-        sender.sent.clear();
+        sender.sent.len = 0;
     }
     for (index, receiver) in receivers.iter_mut().enumerate().filter(|(index, _)| receiving[*index] < now) {
         receiver.arrivals.hand_back(|arrival| {

@@ -26,6 +26,8 @@ pub(super) struct Timing {
     /// log2 of the network's clocks in a core cycle, if these are a power of two: then clocks and cycles differ by a shift. Otherwise
     /// [`NO_SHIFT`].
     shift: u32,
+    /// One less than these clocks.
+    rest: u64,
     /// From the end of injection to the receiver, and of a credit back.
     pub cycles: u64,
     /// Flits of a packet by the number of words it brings.
@@ -36,11 +38,13 @@ impl Timing {
     pub fn new(config: &Config) -> Timing {
         let noc = &config.noc;
         let (network, core) = (config.clock.noc_mhz, config.clock.core_mhz);
+        let shift = shift_of(network, core);
         let flits = |words: usize| (noc.header_bytes + 4 * words as u32).div_ceil(noc.flit_bytes) as u8;
         Timing {
             network: Clock::new(network, core),
             core: Clock::new(core, network),
-            shift: shift_of(network, core),
+            shift,
+            rest: if shift == NO_SHIFT { 0 } else { (1 << shift) - 1 },
             cycles: u64::from(noc.cycles),
             flits: std::array::from_fn(flits),
         }
@@ -74,8 +78,7 @@ impl Timing {
     #[inline(always)]
     pub fn cycle_after(&self, clocks: u64) -> u64 {
         if self.shift != NO_SHIFT {
-            let begun = (1 << (self.shift % 64)) - 1;
-            return (clocks + begun) >> (self.shift % 64);
+            return (clocks + self.rest) >> (self.shift % 64);
         }
         self.network.core(clocks)
     }

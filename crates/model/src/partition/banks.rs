@@ -16,6 +16,15 @@ pub enum Direction {
 /// Clocks in which the data bus rests between reading and writing.
 const BUS_TURN: u64 = 2;
 
+/// Clocks from an access on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Gaps {
+    /// To the next read and to the next write on the bus.
+    bus: [u64; 2],
+    /// To the precharge of the bank.
+    precharge: u64,
+}
+
 /// Timing in command clocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spec {
@@ -23,7 +32,8 @@ pub struct Spec {
     pub data: u64,
     /// From read or write to its data.
     pub to_data: [u64; 2],
-    ccd: u64,
+    /// After a read and after a write.
+    gaps: [Gaps; 2],
     ccdl: u64,
     rrd: u64,
     faw: u64,
@@ -31,9 +41,6 @@ pub struct Spec {
     ras: u64,
     rp: u64,
     rc: u64,
-    cdlr: u64,
-    wr: u64,
-    rtp: u64,
     pub refi: u64,
     pub rfc: u64,
 }
@@ -42,10 +49,20 @@ impl Spec {
     pub fn new(config: &Config) -> Spec {
         let dram = &config.dram;
         let data = u64::from(config.dram_access_clocks());
+        let to_data = [u64::from(dram.t_cl), u64::from(dram.t_wl)];
+        let data_end = to_data.map(|to_data| to_data + data);
+        let same = u64::from(dram.t_ccd).max(data);
+        // A write's data follow those of the read on the bus.
+        let read_to_write = (data_end[0] + BUS_TURN).saturating_sub(to_data[1]).max(same);
+        let write_to_read = (data_end[1] + u64::from(dram.t_cdlr)).max(same);
+        let gaps = [
+            Gaps { bus: [same, read_to_write], precharge: u64::from(dram.t_rtp) },
+            Gaps { bus: [write_to_read, same], precharge: data_end[1] + u64::from(dram.t_wr) },
+        ];
         Spec {
             data,
-            to_data: [u64::from(dram.t_cl), u64::from(dram.t_wl)],
-            ccd: u64::from(dram.t_ccd),
+            to_data,
+            gaps,
             ccdl: u64::from(dram.t_ccdl),
             rrd: u64::from(dram.t_rrd),
             faw: u64::from(dram.t_faw),
@@ -53,9 +70,6 @@ impl Spec {
             ras: u64::from(dram.t_ras),
             rp: u64::from(dram.t_rp),
             rc: u64::from(dram.t_rc),
-            cdlr: u64::from(dram.t_cdlr),
-            wr: u64::from(dram.t_wr),
-            rtp: u64::from(dram.t_rtp),
             refi: u64::from(dram.t_refi),
             rfc: u64::from(dram.t_rfc),
         }
@@ -76,6 +90,8 @@ struct Bank {
     activate: u64,
     /// The open row has not been accessed yet.
     fresh: bool,
+    /// Number of its group.
+    group: u8,
 }
 
 #[derive(Clone, Debug)]
@@ -84,11 +100,11 @@ pub struct Banks {
     /// As many as can be addressed; those that the configuration has not stay closed.
     banks: Box<[Bank; BANKS]>,
     count: usize,
-    /// First clock of an access in each group.
+    /// First clock of an access in each group, and a bit for each bank of it.
     groups: [u64; BANKS],
-    group_mask: usize,
-    /// Bank bits below those that tell the group.
-    group_shift: u32,
+    group_banks: Box<[u64; BANKS]>,
+    /// The group that was accessed last.
+    last_group: usize,
     /// First clock of a read and of a write on the data bus.
     bus: [u64; 2],
     /// First clock of an activation in any bank, by `t_rrd`.
@@ -102,18 +118,23 @@ pub struct Banks {
 
 impl Banks {
     pub fn new(config: &Config) -> Banks {
-        let closed = Bank { row: CLOSED, column: 0, precharge: 0, activate: 0, fresh: false };
+        let group_mask = config.dram.groups as usize - 1;
+        // Bank bits below those that tell the group.
+        let group_shift =
+            if config.dram.upper_groups { (config.dram.banks / config.dram.groups).ilog2() } else { 0 };
+        let banks = std::array::from_fn(|bank| {
+            let group = (bank >> group_shift & group_mask) as u8;
+            Bank { row: CLOSED, column: 0, precharge: 0, activate: 0, fresh: false, group }
+        });
+        let mut group_banks = Box::new([0; BANKS]);
+        (0..BANKS).for_each(|bank| group_banks[usize::from(banks[bank].group) % BANKS] |= 1 << bank);
         Banks {
             spec: Spec::new(config),
-            banks: Box::new([closed; BANKS]),
+            banks: Box::new(banks),
             count: config.dram.banks as usize,
             groups: [0; BANKS],
-            group_mask: config.dram.groups as usize - 1,
-            group_shift: if config.dram.upper_groups {
-                (config.dram.banks / config.dram.groups).ilog2()
-            } else {
-                0
-            },
+            group_banks,
+            last_group: 0,
             bus: [0; 2],
             activate: 0,
             window: [0; 4],
@@ -136,8 +157,14 @@ impl Banks {
     /// First clock in which an open bank may be accessed.
     #[inline(always)]
     pub fn column_from(&self, bank: usize, direction: Direction) -> u64 {
-        let group = self.groups[(bank >> self.group_shift & self.group_mask) % BANKS];
-        self.banks[bank % BANKS].column.max(group).max(self.bus[direction as usize])
+        let bank = &self.banks[bank % BANKS];
+        bank.column.max(self.groups[usize::from(bank.group) % BANKS]).max(self.bus[direction as usize])
+    }
+
+    /// The banks of the group that was accessed last, if none of them can be accessed in a clock.
+    #[inline(always)]
+    pub fn resting(&self, at: u64) -> u64 {
+        if self.groups[self.last_group % BANKS] > at { self.group_banks[self.last_group % BANKS] } else { 0 }
     }
 
     /// First clock of an access in any bank.
@@ -178,24 +205,14 @@ impl Banks {
     }
 
     /// Accesses a bank; true if it is the first access since the row was opened.
+    #[inline(always)]
     pub fn column(&mut self, at: u64, bank: usize, direction: Direction) -> bool {
-        let spec = &self.spec;
-        let gap = spec.ccd.max(spec.data);
-        let data_end = at + spec.to_data[direction as usize] + spec.data;
-        let (same, other, precharge) = match direction {
-            // The write's data follows the read's on the bus.
-            Direction::Read => (
-                0,
-                (data_end + BUS_TURN).saturating_sub(spec.to_data[Direction::Write as usize]),
-                at + spec.rtp,
-            ),
-            Direction::Write => (1, data_end + spec.cdlr, data_end + spec.wr),
-        };
-        self.bus[same] = at + gap;
-        self.bus[1 - same] = other.max(at + gap);
-        self.groups[(bank >> self.group_shift & self.group_mask) % BANKS] = at + spec.ccdl;
+        let gaps = &self.spec.gaps[direction as usize];
+        self.bus = [at + gaps.bus[0], at + gaps.bus[1]];
         let bank = &mut self.banks[bank % BANKS];
-        bank.precharge = bank.precharge.max(precharge);
+        self.last_group = usize::from(bank.group) % BANKS;
+        self.groups[self.last_group] = at + self.spec.ccdl;
+        bank.precharge = bank.precharge.max(at + gaps.precharge);
         std::mem::take(&mut bank.fresh)
     }
 
@@ -205,12 +222,14 @@ impl Banks {
         self.window[self.oldest] = at + spec.faw;
         self.oldest = (self.oldest + 1) % self.window.len();
         self.open |= 1 << bank;
-        self.banks[bank % BANKS] = Bank {
+        let bank = &mut self.banks[bank % BANKS];
+        *bank = Bank {
             row,
             column: at + spec.rcd,
             precharge: at + spec.ras,
             activate: at + spec.rc,
             fresh: true,
+            group: bank.group,
         };
     }
 

@@ -18,7 +18,7 @@ use warpwatt_config::{Config, DramPolicy};
 use super::banks::{Banks, Direction};
 use super::controller::accesses_per_line;
 use super::counters::DramCounters;
-use super::queue::Queue;
+use super::queue::{Accessed, Queue};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
@@ -152,38 +152,68 @@ impl Channel {
     }
 
     /// Asks for a transfer, in the clock that the channel was last advanced to.
-    pub fn push(&mut self, transfer: Transfer, counters: &mut DramCounters) {
-        self.inlet.push_back(transfer);
-        self.admit(self.now, counters);
+    pub fn push(&mut self, transfer: &Transfer, counters: &mut DramCounters) {
+        if self.inlet.is_empty() && self.has_place(transfer) {
+            self.enter(self.now, transfer, counters);
+            self.choose_direction();
+        } else {
+            self.inlet.push_back(*transfer);
+            self.admit(self.now, counters);
+        }
+    }
+
+    /// Accesses that wait in the queue of a direction.
+    #[inline(always)]
+    fn used(&self, direction: Direction) -> u32 {
+        match self.gathers {
+            true => self.queue.accesses(direction),
+            false => self.queue.accesses(Direction::Read) + self.queue.accesses(Direction::Write),
+        }
+    }
+
+    /// Whether the queue has room for a transfer.
+    #[inline(always)]
+    fn has_place(&self, transfer: &Transfer) -> bool {
+        let used = self.used(transfer.direction);
+        used == 0 || used + transfer.accesses <= self.capacity
     }
 
     /// Lets waiting transfers into the queue as far as there is room.
+    #[inline(always)]
     fn admit(&mut self, at: u64, counters: &mut DramCounters) {
-        while let Some(&transfer) = self.inlet.front() {
-            let Transfer { line, bank, row, direction, accesses, asked, tag } = transfer;
-            let used = match self.gathers {
-                true => self.queue.accesses(direction),
-                false => self.queue.accesses(Direction::Read) + self.queue.accesses(Direction::Write),
-            };
-            if used > 0 && used + accesses > self.capacity {
-                break;
-            }
-            self.inlet.pop_front();
-            counters.queues.note(u64::from(used));
-            if direction == Direction::Read && self.queue.holds(bank, Direction::Write, line) {
-                counters.forwards += u64::from(tag < INTERNAL);
-                self.returning += if tag < INTERNAL { accesses as usize } else { 0 };
-                self.give_back(at, asked, tag, true, counters);
-                continue;
-            }
-            let open = self.banks.is_open(bank, row);
-            self.queue.push(bank, direction, line, row, asked, tag, accesses, open);
-            self.rows_from = 0;
-            self.next = None;
+        while let Some(transfer) = self.inlet.front()
+            && self.has_place(transfer)
+        {
+            self.admit_first(at, counters);
         }
         self.choose_direction();
     }
 
+    #[inline(never)]
+    fn admit_first(&mut self, at: u64, counters: &mut DramCounters) {
+        if let Some(transfer) = self.inlet.pop_front() {
+            self.enter(at, &transfer, counters);
+        }
+    }
+
+    /// A transfer comes into the queue.
+    #[inline(always)]
+    fn enter(&mut self, at: u64, transfer: &Transfer, counters: &mut DramCounters) {
+        let &Transfer { line, bank, row, direction, accesses, asked, tag } = transfer;
+        counters.queues.note(u64::from(self.used(direction)));
+        if direction == Direction::Read && self.queue.holds(bank, Direction::Write, line) {
+            counters.forwards += u64::from(tag < INTERNAL);
+            self.returning += if tag < INTERNAL { accesses as usize } else { 0 };
+            self.give_back(at, asked, tag, true, counters);
+            return;
+        }
+        let open = self.banks.is_open(bank, row);
+        self.queue.push(bank, direction, line, row, asked, tag, accesses, open);
+        self.rows_from = 0;
+        self.next = None;
+    }
+
+    #[inline(always)]
     fn choose_direction(&mut self) {
         let direction = if self.gathers { self.drained() } else { self.queue.first_direction() };
         if direction != self.direction {
@@ -193,7 +223,15 @@ impl Channel {
         }
     }
 
+    /// Whether it is certain after an access that the direction stays: reads are left and nothing came that would end them, or enough writes.
+    #[inline(always)]
+    fn goes_on(&self, direction: Direction) -> bool {
+        let enough = if direction == Direction::Read { 0 } else { self.low };
+        self.gathers && self.queue.accesses(direction) > enough
+    }
+
     /// Whether reads are served or gathered writes are drained.
+    #[inline(always)]
     fn drained(&self) -> Direction {
         let reads = self.queue.accesses(Direction::Read);
         let writes = self.queue.accesses(Direction::Write);
@@ -219,31 +257,54 @@ impl Channel {
     }
 
     /// Issues all commands of clocks before `until`.
-    #[inline]
+    #[inline(always)]
     pub fn advance(&mut self, until: u64, counters: &mut DramCounters) {
+        if self.now >= until {
+            return;
+        }
+        match self.next {
+            Some((at, _)) if at >= until => self.now = until,
+            _ => self.issue_before(until, counters),
+        }
+    }
+
+    #[inline(never)]
+    fn issue_before(&mut self, until: u64, counters: &mut DramCounters) {
+        if let Some((at, command)) = self.next.take() {
+            self.now = at + 1;
+            self.issue(at, command, counters);
+        }
+        let is_first_ready = self.policy == DramPolicy::FrFcfs;
         while self.now < until {
-            let (at, command) = match self.next {
-                Some(next) => next,
-                None => {
-                    let next = self.choose();
-                    self.next = Some(next);
-                    next
+            let access = if is_first_ready { self.first_access() } else { None };
+            let (at, command) = match access {
+                // Most commands are accesses, before which no row is opened or closed.
+                Some((at, bank))
+                    if at < self.refresh_due.min(until)
+                        && (at <= self.rows_from.max(self.now) || self.stuck() == 0) =>
+                {
+                    #[cfg(test)]
+                    self.note_access(at, bank);
+                    self.now = at + 1;
+                    self.access(at, bank, self.direction, counters);
+                    continue;
                 }
+                _ => self.choose(access),
             };
             if at >= until {
                 self.now = until;
+                self.next = Some((at, command));
                 return;
             }
             self.now = at + 1;
-            self.next = None;
             self.issue(at, command, counters);
         }
     }
 
-    /// The first command that can go, and when.
-    fn choose(&mut self) -> (u64, Command) {
+    /// The first command that can go, and when, with the first access to an open row.
+    fn choose(&mut self, access: Option<(u64, usize)>) -> (u64, Command) {
         let next = match self.policy {
-            DramPolicy::FrFcfs => self.first_ready(),
+            DramPolicy::FrFcfs => self.first_ready(access),
             DramPolicy::Fcfs => self.first_come(),
         };
         #[cfg(test)]
@@ -258,42 +319,60 @@ impl Channel {
         }
     }
 
-    fn first_ready(&mut self) -> Option<(u64, Command)> {
-        let access = self.first_access();
+    #[inline(always)]
+    fn first_ready(&mut self, access: Option<(u64, usize)>) -> Option<(u64, Command)> {
+        let direction = self.direction;
         let access_at = access.map_or(u64::MAX, |(at, _)| at);
-        if self.rows_from.max(self.now) >= access_at {
-            return access;
+        if self.rows_from.max(self.now) < access_at
+            && let Some((at, command)) = self.first_row_command(access_at)
+            && at < access_at
+        {
+            return Some((at, command));
         }
-        match self.first_row_command(access_at) {
-            Some((at, command)) if at < access_at => Some((at, command)),
-            _ => access,
-        }
+        access.map(|(at, bank)| (at, Command::Access { bank, direction }))
     }
 
-    /// The oldest access to an open row that can go first.
-    fn first_access(&self) -> Option<(u64, Command)> {
+    /// The oldest access to an open row that can go first: its clock and its bank.
+    #[inline(always)]
+    fn first_access(&self) -> Option<(u64, usize)> {
         let direction = self.direction;
-        let full = direction == Direction::Read && self.returning >= self.return_capacity;
+        let mut hits = self.queue.hits(direction);
+        if direction == Direction::Read && self.returning >= self.return_capacity {
+            hits &= self.queue.begun(direction);
+        }
+        if hits == 0 {
+            return None;
+        }
         let floor = self.now.max(self.banks.bus_from(direction));
-        let mut best = (u64::MAX, u64::MAX, 0);
-        for bank in bits(self.queue.hits(direction)) {
-            if full && !self.queue.get(self.queue.hit(bank, direction)).started {
-                continue;
-            }
-            let at = self.banks.column_from(bank, direction).max(floor);
-            let sequence = self.queue.hit_sequence(bank, direction);
-            if at < best.0 || at == best.0 && sequence < best.1 {
-                best = (at, sequence, bank);
+        // Mostly the oldest can go at once, if the group that was accessed last is left out.
+        let others = hits & !self.banks.resting(floor);
+        if others != 0 {
+            let oldest = self.queue.oldest_hit(others, direction);
+            if self.banks.column_from(oldest, direction) <= floor {
+                return Some((floor, oldest));
             }
         }
-        let (at, _, bank) = best;
-        (at != u64::MAX).then_some((at, Command::Access { bank, direction }))
+        let mut best = (u64::MAX, u64::MAX, 0);
+        for bank in bits(hits) {
+            let at = self.banks.column_from(bank, direction).max(floor);
+            let order = self.queue.hit_order(bank, direction);
+            if at < best.0 || at == best.0 && order < best.1 {
+                best = (at, order, bank);
+            }
+        }
+        Some((best.0, best.2))
+    }
+
+    /// Banks whose lines all wait for another row than the open one, or for any.
+    #[inline(always)]
+    fn stuck(&self) -> u64 {
+        self.queue.waiting(self.direction) & !self.queue.hits(self.direction)
     }
 
     /// The first opening or closing of a row that can go before a clock: for the oldest line, openings first.
     fn first_row_command(&mut self, before: u64) -> Option<(u64, Command)> {
         let direction = self.direction;
-        let stuck = self.queue.waiting(direction) & !self.queue.hits(direction);
+        let stuck = self.stuck();
         let (mut closed, open) = (stuck & !self.banks.open(), stuck & self.banks.open());
         let (mut from, mut best) = (u64::MAX, (u64::MAX, u64::MAX, 0));
         let any_activate = self.banks.any_activate_from();
@@ -347,6 +426,7 @@ impl Channel {
         Some((at.max(self.now), self.row_command(bank, open, direction)))
     }
 
+    #[inline(never)]
     fn issue(&mut self, at: u64, command: Command, counters: &mut DramCounters) {
         #[cfg(test)]
         self.trace.push((at, command));
@@ -377,37 +457,42 @@ impl Channel {
         }
     }
 
+    #[inline(always)]
     fn access(&mut self, at: u64, bank: usize, direction: Direction, counters: &mut DramCounters) {
         let fresh = self.banks.column(at, bank, direction);
-        let started = self.queue.get(self.queue.hit(bank, direction)).started;
-        let waiting = self.queue.access(bank, direction);
-        counters.row_misses += u64::from(fresh);
-        counters.row_hits += u64::from(!fresh);
+        let Accessed { tag, left, asked, is_first } = self.queue.access(bank, direction);
+        if fresh {
+            counters.row_misses += 1;
+        } else {
+            counters.row_hits += 1;
+        }
         counters.data_busy += self.banks.spec.data;
-        counters.turnarounds += u64::from(self.bus_direction != direction);
-        self.bus_direction = direction;
+        if self.bus_direction != direction {
+            counters.turnarounds += 1;
+            self.bus_direction = direction;
+        }
         match direction {
             Direction::Read => {
                 counters.reads += 1;
-                if !started && waiting.tag < INTERNAL {
-                    self.returning += waiting.left as usize + 1;
+                if is_first && tag < INTERNAL {
+                    self.returning += left as usize + 1;
                 }
             }
             Direction::Write => counters.writes += 1,
         }
-        if waiting.left == 0 {
+        if left == 0 {
             match direction {
-                Direction::Read => self.give_back(at, waiting.asked, waiting.tag, false, counters),
-                Direction::Write => counters.line_writes += u64::from(waiting.tag < INTERNAL),
+                Direction::Read => self.give_back(at, asked, tag, false, counters),
+                Direction::Write => counters.line_writes += u64::from(tag < INTERNAL),
             }
             if self.queue.hits(direction) >> bank & 1 == 0 {
                 self.rows_from = 0;
             }
         }
-        if self.inlet.is_empty() {
-            self.choose_direction();
-        } else {
+        if !self.inlet.is_empty() {
             self.admit(self.now, counters);
+        } else if !self.goes_on(direction) {
+            self.choose_direction();
         }
     }
 
@@ -517,6 +602,13 @@ impl Channel {
 
 #[cfg(test)]
 impl Channel {
+    /// An access was chosen.
+    fn note_access(&mut self, at: u64, bank: usize) {
+        let command = Command::Access { bank, direction: self.direction };
+        assert_eq!(Some((at, command)), self.plain_choice());
+        self.trace.push((at, command));
+    }
+
     /// The command that is chosen, found without masks and bounds by looking at every waiting line.
     fn plain_choice(&self) -> Option<(u64, Command)> {
         let direction = self.direction;
@@ -552,10 +644,17 @@ impl Channel {
 }
 
 /// The numbers of the bits that are set.
+#[inline(always)]
 pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(bit)
-    })
+    std::iter::from_fn(
+        #[inline(always)]
+        move || {
+            if mask == 0 {
+                return None;
+            }
+            let bit = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            Some(bit)
+        },
+    )
 }

@@ -2,8 +2,9 @@
 //! The memory controller of a partition: sends lines to their channels and brings them back.
 //!
 //! A request reaches its channel at once; `dram.cycles`, the fixed part of the latency on the way there and
-//! back, is spent on the way back. The channels are advanced to the present before they are asked anything, and since every return
-//! takes `dram.cycles` at least, the L2 slice may sleep that long without missing one. What techniques hold back is in `held`.
+//! back, is spent on the way back. The channels are advanced to the present before they are asked for a line. Since every return
+//! takes `dram.cycles` at least, they may stay behind for that long otherwise, and the L2 slice may sleep that long without missing a
+//! line. What techniques hold back is in `held`.
 
 use warpwatt_base::clock::Clock;
 use warpwatt_config::Config;
@@ -35,17 +36,17 @@ pub struct Controller {
     /// Bytes of an access.
     access_bytes: u32,
     pub(super) channels: Vec<Channel>,
-    /// From the clock of a read to its return at the earliest, in core cycles.
-    shortest: u64,
-    /// The clock that the channels are advanced to; those that have no command before it know of an earlier one. Without techniques it follows
-    /// the cycle when it is needed.
+    /// From the end of a line's data to the slice, in core cycles.
+    latency: u64,
+    /// The clock that channels are advanced to when they are asked something. Without techniques it follows the cycle when it is needed, and
+    /// channels that nobody asks stay behind.
     now: u64,
     cycle: u64,
-    /// Nothing happens before this cycle unless a line is asked for.
-    due_cycle: u64,
-    /// Of all channels: the first line returns in this cycle, and reads wait.
+    /// The first known return of a line, and the first cycle in which one may return that is not known yet; `u64::MAX` for none.
     first_return: u64,
-    has_reads: bool,
+    first_unknown: u64,
+    /// The first cycle to which all channels have to be brought up: that one, or any with techniques.
+    due: u64,
     /// From the command of a read to the end of its data at the earliest, in command clocks.
     to_data: u64,
     /// The techniques that act here, the lines that they are to see, by tag how lines are read, and what is held back.
@@ -74,12 +75,12 @@ impl Controller {
             clock,
             access_bytes: dram.bus_bytes * dram.burst,
             channels: (0..dram.channels as usize).map(|index| Channel::new(config, index, lines)).collect(),
-            shortest: clock.core(u64::from(dram.t_cl)) + u64::from(dram.cycles),
+            latency: u64::from(dram.cycles),
             now: 0,
             cycle: 0,
-            due_cycle: 0,
             first_return: u64::MAX,
-            has_reads: false,
+            first_unknown: u64::MAX,
+            due: 0,
             sites: techniques.hang(config, index as u32, |sites, build| sites.transfer.map(|at| at(build))),
             wanted: Vec::with_capacity(2),
             plans: vec![TransferPlan::WHOLE; lines],
@@ -90,26 +91,30 @@ impl Controller {
         }
     }
 
-    /// Brings the channels to the start of a core cycle: all commands of clocks that have passed by then are issued.
+    /// A core cycle starts. Channels are brought up to it if a line may return in it that is not known yet.
     #[inline(always)]
     pub fn advance(&mut self, cycle: u64) {
         self.cycle = self.cycle.max(cycle);
-        if cycle >= self.due_cycle {
-            self.advance_due(cycle);
+        if cycle >= self.due {
+            self.bring_up();
         }
     }
 
+    /// Brings all channels to the start of the present cycle: commands of clocks that have passed by then are issued.
     #[inline(never)]
-    fn advance_due(&mut self, cycle: u64) {
-        let clock = self.clock.at(cycle);
-        if clock <= self.now {
-            return;
-        }
+    pub fn bring_up(&mut self) {
+        let clock = self.clock.at(self.cycle);
         if self.sites.is_empty() {
             self.advance_channels(clock);
         } else {
             self.advance_held(clock);
         }
+    }
+
+    /// Brings all channels to the start of a cycle.
+    pub fn bring_to(&mut self, cycle: u64) {
+        self.cycle = self.cycle.max(cycle);
+        self.bring_up();
     }
 
     /// The clock follows the cycle.
@@ -133,15 +138,20 @@ impl Controller {
     #[inline(always)]
     fn look(&mut self) {
         let mut due = u64::MAX;
-        (self.first_return, self.has_reads) = (u64::MAX, false);
+        self.first_return = u64::MAX;
         for channel in &self.channels {
-            due = due.min(channel.due());
+            due = due.min(if channel.has_reads() { channel.due() } else { u64::MAX });
             self.first_return = self.first_return.min(channel.returned_at());
-            self.has_reads |= channel.has_reads();
         }
-        if self.sites.is_empty() {
-            self.due_cycle = if due == u64::MAX { u64::MAX } else { self.clock.core(due + 1) };
+        if !self.sites.is_empty() {
+            self.first_return = self.held.returned().map_or(u64::MAX, |line| line.at);
+            due = due.min(if self.held.has_reads() { self.now } else { u64::MAX });
         }
+        self.first_unknown = match due {
+            u64::MAX => u64::MAX,
+            due => self.clock.core(due + self.to_data) + self.latency,
+        };
+        self.due = if self.sites.is_empty() { self.first_unknown } else { 0 };
     }
 
     /// A channel, brought to the present, and what it counts.
@@ -156,7 +166,7 @@ impl Controller {
     #[inline]
     fn ask(&mut self, channel: usize, transfer: Transfer) {
         let (channel, counters) = self.present(channel);
-        channel.push(transfer, counters);
+        channel.push(&transfer, counters);
         self.look();
     }
 
@@ -201,10 +211,19 @@ impl Controller {
             }
             self.held.arrive(line);
         }
+        self.look();
     }
 
     /// Whether there is room for the fetch of a line and the write-back of another one.
-    pub fn has_room(&self, fetch: Option<u64>, write_back: Option<u64>) -> bool {
+    pub fn has_room(&mut self, fetch: Option<u64>, write_back: Option<u64>) -> bool {
+        self.finds_room(fetch, write_back) || {
+            self.bring_up();
+            self.finds_room(fetch, write_back)
+        }
+    }
+
+    /// The same as far as channels are advanced: there may be more room, but not less.
+    fn finds_room(&self, fetch: Option<u64>, write_back: Option<u64>) -> bool {
         let channel = |line| self.mapping.place(line).channel;
         match (fetch.map(channel), write_back.map(channel)) {
             (Some(a), Some(b)) if a == b => self.channels[a].has_room(2),
@@ -212,7 +231,7 @@ impl Controller {
         }
     }
 
-    /// Whether any two transfers find room.
+    /// Whether it is known that any two transfers find room.
     #[inline]
     pub fn has_room_for_any(&self) -> bool {
         self.channels.iter().all(|channel| channel.has_room(2))
@@ -354,11 +373,7 @@ impl Controller {
     /// When that is, `u64::MAX` if it is not known.
     #[inline(always)]
     pub fn returned_at(&self) -> u64 {
-        if self.sites.is_empty() {
-            self.first_return
-        } else {
-            self.held.returned().map_or(u64::MAX, |line| line.at)
-        }
+        self.first_return
     }
 
     /// The slice takes the line that came back first.
@@ -378,14 +393,20 @@ impl Controller {
         self.look();
     }
 
-    /// A cycle before which no line comes back that has not been announced yet, as seen in cycle `now`.
+    /// A cycle before which no line comes back that has not been announced yet.
     #[inline(always)]
-    pub fn next_unknown(&self, now: u64) -> u64 {
-        let reads = self.held.has_reads() || self.has_reads;
-        if reads { now + self.shortest } else { u64::MAX }
+    pub fn next_unknown(&self) -> u64 {
+        self.first_unknown
     }
 
-    /// A cycle at whose start no waiting line has got another command yet or just one; `u64::MAX` if none waits.
+    /// A cycle before which no line comes back.
+    #[inline(always)]
+    pub fn next_return(&self) -> u64 {
+        self.returned_at().min(self.next_unknown())
+    }
+
+    /// A cycle at whose start no waiting line has got another command yet or just one, once channels are brought up; `u64::MAX` if
+    /// none waits.
     pub fn next_command(&self) -> u64 {
         let next = self.channels.iter().map(Channel::next).min().unwrap_or(u64::MAX).min(self.held.next());
         if next == u64::MAX { u64::MAX } else { self.clock.core(next + 1) }
@@ -393,8 +414,7 @@ impl Controller {
 
     /// Counts the time up to the start of a cycle.
     pub fn settle(&mut self, cycle: u64) {
-        self.advance(cycle);
-        self.catch_up();
+        self.bring_to(cycle);
         for channel in &mut self.channels {
             channel.settle(self.now, &mut self.counters);
         }

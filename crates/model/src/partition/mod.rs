@@ -172,7 +172,8 @@ impl Partition {
             clock = clock.max(end);
         }
         while clock < end {
-            self.step(clock, memory, inbox, outbox);
+            let until = if step { clock } else { end };
+            clock = self.step(clock, until, memory, inbox, outbox);
             let next = if step { clock + 1 } else { self.next_event(clock, inbox, outbox).min(end) };
             self.stand_still(clock, next);
             clock = next;
@@ -180,13 +181,21 @@ impl Partition {
         self.next_clock = clock;
         self.slice.send(clock, outbox);
         // Memory goes on by itself when the slice has nothing to do.
-        self.memory.advance(self.clock.cycle(clock.saturating_sub(1)));
+        self.memory.bring_to(self.clock.cycle(clock.saturating_sub(1)));
     }
 
-    /// One L2 clock, but for answers that leave.
+    /// One L2 clock, but for answers that leave. If the next request waits in it for the data array alone, and nothing can happen before that is
+    /// free, goes on to that clock, as far as it is before `until`. Gives the last clock.
     #[inline(always)]
-    fn step(&mut self, clock: u64, memory: &DeviceMemory, inbox: &mut Inbox, outbox: &mut Outbox) {
-        let now = self.clock.cycle(clock);
+    fn step(
+        &mut self,
+        mut clock: u64,
+        until: u64,
+        memory: &DeviceMemory,
+        inbox: &mut Inbox,
+        outbox: &mut Outbox,
+    ) -> u64 {
+        let mut now = self.clock.cycle(clock);
         self.memory.advance(now);
         if self.memory.returned_at() <= now
             && let Some(line) = self.memory.returned()
@@ -198,9 +207,9 @@ impl Partition {
         if let Some(cause) = self.blocked
             && self.slice.still_blocks(cause, clock, outbox)
         {
-            return;
+            return clock;
         }
-        let Some(packet) = inbox.peek(now) else { return };
+        let Some(packet) = inbox.peek(now) else { return clock };
         if self.blocked.is_none() {
             self.slice.lose(clock, &mut self.memory);
         }
@@ -208,11 +217,26 @@ impl Partition {
         if self.blocked.is_none() || self.slice.data.has_sites() {
             self.head = self.slice.look_up(self.interleave.local(packet.address) / LINE_BYTES);
         }
-        self.blocked = self.slice.accept(clock, self.head, packet, &mut self.memory, outbox).err();
+        loop {
+            self.blocked = self.slice.accept(clock, self.head, packet, &mut self.memory, outbox).err();
+            if self.blocked != Some(Cause::Array) {
+                break;
+            }
+            let free = self.slice.free_from(Cause::Array);
+            let is_alone = !self.slice.data.has_sites() && self.memory.next_return() > self.clock.cycle(free);
+            if free >= until || !is_alone {
+                break;
+            }
+            self.stand_still(clock, free);
+            clock = free;
+            now = self.clock.cycle(clock);
+            self.memory.advance(now);
+        }
         self.memory.dispatch(now, memory);
         if self.blocked.is_none() {
             inbox.drop_next(now);
         }
+        clock
     }
 
     /// The next clock in which something may happen, as seen after `clock`.
@@ -221,10 +245,14 @@ impl Partition {
         let now = self.clock.cycle(clock);
         let mut next = match self.blocked {
             None => self.clock.first(inbox.next()),
-            Some(Cause::Memory) => self.clock.first(self.memory.next_command()),
+            Some(Cause::Memory) => self.next_command(),
             Some(Cause::Reply) => self.next_reply(clock, outbox),
             Some(cause) => self.slice.free_from(cause),
         };
+        // Lines that memory may have to give before that are found out now.
+        if self.clock.first(self.memory.next_unknown()) < next {
+            self.memory.bring_up();
+        }
         next = next.min(match self.memory.returned_at() {
             line if line > now => self.clock.first(line),
             _ => match self.slice.free_from(Cause::Array) {
@@ -233,7 +261,14 @@ impl Partition {
                 _ => self.next_reply(clock, outbox),
             },
         });
-        next.min(self.clock.first(self.memory.next_unknown(now))).max(clock + 1)
+        next.min(self.clock.first(self.memory.next_unknown())).max(clock + 1)
+    }
+
+    /// The next clock in which memory may have room.
+    #[inline(never)]
+    fn next_command(&mut self) -> u64 {
+        self.memory.bring_up();
+        self.clock.first(self.memory.next_command())
     }
 
     /// The next clock in which an answer leaves, as far as that is known.

@@ -26,15 +26,32 @@ pub struct Waiting {
     after: Handle,
 }
 
+/// A line one of whose accesses was made.
+#[derive(Clone, Copy, Debug)]
+pub struct Accessed {
+    pub tag: u32,
+    /// Accesses still to be made.
+    pub left: u32,
+    /// Clock in which the L2 slice asked.
+    pub asked: u64,
+    /// None was made before.
+    pub is_first: bool,
+}
+
+/// An order of arrival above the number of the bank.
+#[inline(always)]
+fn order(sequence: u64, bank: usize) -> u64 {
+    sequence * BANKS as u64 + bank as u64
+}
+
 #[derive(Clone, Copy, Debug)]
 struct List {
     first: Handle,
     last: Handle,
     /// The oldest that wants the open row.
     hit: Handle,
-    /// Orders of arrival of the first and of the hit.
+    /// Order of arrival of the first.
     first_sequence: u64,
-    hit_sequence: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -43,9 +60,12 @@ pub struct Queue {
     free: Vec<Handle>,
     /// Of reads and of writes, by bank.
     lists: Box<[[List; BANKS]; 2]>,
-    /// A bit for each bank with waiting lines, and with ones that want the open row.
+    /// Order of arrival of the line that wants the open row, above the number of the bank: the least of some banks tells the bank, too.
+    hit_orders: Box<[[u64; BANKS]; 2]>,
+    /// A bit for each bank with waiting lines, with ones that want the open row, and with accesses made of the oldest of these.
     waiting: [u64; 2],
     hits: [u64; 2],
+    begun: [u64; 2],
     /// Accesses that wait.
     accesses: [u32; 2],
     sequence: u64,
@@ -54,13 +74,15 @@ pub struct Queue {
 impl Queue {
     /// For at most so many lines.
     pub fn new(lines: usize) -> Queue {
-        let empty = List { first: NONE, last: NONE, hit: NONE, first_sequence: 0, hit_sequence: 0 };
+        let empty = List { first: NONE, last: NONE, hit: NONE, first_sequence: 0 };
         Queue {
             slab: Vec::with_capacity(lines),
             free: Vec::with_capacity(lines),
             lists: Box::new([[empty; BANKS]; 2]),
+            hit_orders: Box::new([[0; BANKS]; 2]),
             waiting: [0; 2],
             hits: [0; 2],
+            begun: [0; 2],
             accesses: [0; 2],
             sequence: 0,
         }
@@ -83,6 +105,12 @@ impl Queue {
         self.hits[direction as usize]
     }
 
+    /// Those of them of whose oldest such line accesses have been made.
+    #[inline(always)]
+    pub fn begun(&self, direction: Direction) -> u64 {
+        self.begun[direction as usize]
+    }
+
     #[inline(always)]
     pub fn accesses(&self, direction: Direction) -> u32 {
         self.accesses[direction as usize]
@@ -90,8 +118,7 @@ impl Queue {
 
     /// The direction of the oldest access to an open row, or of the oldest line if there is none; reads if nothing waits.
     pub fn first_direction(&self) -> Direction {
-        let oldest_hit =
-            |d: usize| bits(self.hits[d]).map(|bank| self.lists[d][bank % BANKS].hit_sequence).min();
+        let oldest_hit = |d: usize| bits(self.hits[d]).map(|bank| self.hit_orders[d][bank % BANKS]).min();
         let oldest =
             |d: usize| bits(self.waiting[d]).map(|bank| self.lists[d][bank % BANKS].first_sequence).min();
         let of = |order: &dyn Fn(usize) -> Option<u64>| match (order(0), order(1)) {
@@ -120,21 +147,28 @@ impl Queue {
         self.get(if at == NONE { oldest } else { at }).row
     }
 
-    /// The oldest line for the open row of a bank, if its bit is set in `hits`.
+    /// The bank with the oldest line for an open row, of some whose bits are set in `hits`.
     #[inline(always)]
-    pub fn hit(&self, bank: usize, direction: Direction) -> Handle {
-        self.lists[direction as usize][bank % BANKS].hit
+    pub fn oldest_hit(&self, mut banks: u64, direction: Direction) -> usize {
+        let orders = &self.hit_orders[direction as usize];
+        let mut oldest = u64::MAX;
+        while banks != 0 {
+            oldest = oldest.min(orders[banks.trailing_zeros() as usize % BANKS]);
+            banks &= banks - 1;
+        }
+        oldest as usize % BANKS
     }
 
-    /// Orders of arrival of the same two.
+    /// Order of arrival of the oldest line for a bank.
     #[inline(always)]
     pub fn oldest_sequence(&self, bank: usize, direction: Direction) -> u64 {
         self.lists[direction as usize][bank % BANKS].first_sequence
     }
 
+    /// Comparable order of arrival of the oldest line for the open row of a bank.
     #[inline(always)]
-    pub fn hit_sequence(&self, bank: usize, direction: Direction) -> u64 {
-        self.lists[direction as usize][bank % BANKS].hit_sequence
+    pub fn hit_order(&self, bank: usize, direction: Direction) -> u64 {
+        self.hit_orders[direction as usize][bank % BANKS]
     }
 
     /// The line is on the list of a bank, and none of its accesses has been made.
@@ -199,25 +233,29 @@ impl Queue {
         self.accesses[d] += accesses;
         if open && list.hit == NONE {
             list.hit = handle;
-            list.hit_sequence = self.sequence;
+            self.hit_orders[d][bank % BANKS] = order(self.sequence, bank);
             self.hits[d] |= 1 << bank;
+            self.begun[d] &= !(1 << bank);
         }
     }
 
-    /// One access of the oldest line for the open row of a bank is made. Gives the line as it is after that; with no accesses left
-    /// it has gone from the list.
-    pub fn access(&mut self, bank: usize, direction: Direction) -> Waiting {
+    /// One access of the oldest line for the open row of a bank is made. Tells about it, and what is left of the line; with no accesses
+    /// left it has gone from the list.
+    #[inline(always)]
+    pub fn access(&mut self, bank: usize, direction: Direction) -> Accessed {
         let d = direction as usize;
         let handle = self.lists[d][bank % BANKS].hit;
         let waiting = &mut self.slab[handle as usize];
         waiting.left -= 1;
-        waiting.started = true;
+        let is_first = !std::mem::replace(&mut waiting.started, true);
+        let accessed = Accessed { tag: waiting.tag, left: waiting.left, asked: waiting.asked, is_first };
         self.accesses[d] -= 1;
-        let waiting = *waiting;
-        if waiting.left == 0 {
+        self.begun[d] |= 1 << bank;
+        if accessed.left == 0 {
+            let waiting = *waiting;
             self.remove(bank, d, handle, waiting);
         }
-        waiting
+        accessed
     }
 
     fn remove(&mut self, bank: usize, d: usize, handle: Handle, Waiting { row, before, after, .. }: Waiting) {
@@ -248,13 +286,15 @@ impl Queue {
         while at != NONE && self.slab[at as usize].row != row {
             at = self.slab[at as usize].after;
         }
-        let list = &mut self.lists[d][bank % BANKS];
-        list.hit = at;
+        self.lists[d][bank % BANKS].hit = at;
+        self.begun[d] &= !(1 << bank);
         if at == NONE {
             self.hits[d] &= !(1 << bank);
         } else {
-            list.hit_sequence = self.slab[at as usize].sequence;
+            let waiting = &self.slab[at as usize];
+            self.hit_orders[d][bank % BANKS] = order(waiting.sequence, bank);
             self.hits[d] |= 1 << bank;
+            self.begun[d] |= u64::from(waiting.started) << bank;
         }
     }
 
@@ -271,6 +311,7 @@ impl Queue {
         for d in 0..2 {
             self.lists[d][bank % BANKS].hit = NONE;
             self.hits[d] &= !(1 << bank);
+            self.begun[d] &= !(1 << bank);
         }
     }
 

@@ -4,13 +4,12 @@
 //! When an answer leaves depends on answers before it and on the network's port alone. So answers are sent for many clocks at a time: at the end
 //! of an epoch, and when it matters how many are left.
 
-use std::collections::VecDeque;
-
 use warpwatt_config::Config;
 
 use super::counters::L2Counters;
 use super::time::SliceClock;
 use crate::net::{Outbox, Packet};
+use crate::ring::Ring;
 
 /// An answer, ready in an L2 clock.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +21,8 @@ struct Reply {
 #[derive(Clone, Debug)]
 pub struct Replies {
     clock: SliceClock,
-    plain: VecDeque<Reply>,
-    atomic: VecDeque<Reply>,
+    plain: Ring<Reply>,
+    atomic: Ring<Reply>,
     capacity: usize,
     /// What leaves before this L2 clock has left, and the time that an answer waited before it is counted.
     sent_until: u64,
@@ -31,17 +30,15 @@ pub struct Replies {
 
 /// Adds an answer to a queue.
 #[inline(always)]
-fn push(queue: &mut VecDeque<Reply>, ready: u64, request: &Packet) {
+fn push(queue: &mut Ring<Reply>, ready: u64, request: &Packet) {
     // Copied as a whole and changed then, which takes the host fewer instructions than field by field.
-    queue.push_back(Reply { ready, packet: *request });
-    if let Some(reply) = queue.back_mut() {
-        reply.packet.kind = request.kind.answer();
-    }
+    let reply = queue.push_back(Reply { ready, packet: *request });
+    reply.packet.kind = request.kind.answer();
 }
 
 /// The clock in which an answer can leave that is ready in a clock by itself.
 #[cold]
-fn behind(queue: &VecDeque<Reply>, ready: u64) -> u64 {
+fn behind(queue: &Ring<Reply>, ready: u64) -> u64 {
     queue.back().map_or(ready, |last| ready.max(last.ready))
 }
 
@@ -50,7 +47,7 @@ impl Replies {
     pub fn new(config: &Config) -> Replies {
         let l2 = &config.l2;
         let capacity = (l2.cycles + l2.queue) as usize;
-        let queue = || VecDeque::with_capacity(capacity + l2.merges as usize);
+        let queue = || Ring::new(capacity + l2.merges as usize);
         Replies { clock: SliceClock::new(config), plain: queue(), atomic: queue(), capacity, sent_until: 0 }
     }
 
@@ -111,12 +108,19 @@ impl Replies {
     /// Sends all answers that leave before a clock, and counts how long they wait for the network until then.
     #[inline(always)]
     pub fn send(&mut self, until: u64, outbox: &mut Outbox, counters: &mut L2Counters) {
-        let mut clock = self.sent_until;
-        if until > clock {
-            self.sent_until = until;
-            while clock < until {
-                clock = self.send_next(clock, until, outbox, counters);
+        if until > self.sent_until {
+            if self.len() != 0 {
+                self.send_before(until, outbox, counters);
             }
+            self.sent_until = until;
+        }
+    }
+
+    #[inline(never)]
+    fn send_before(&mut self, until: u64, outbox: &mut Outbox, counters: &mut L2Counters) {
+        let mut clock = self.sent_until;
+        while clock < until {
+            clock = self.send_next(clock, until, outbox, counters);
         }
     }
 
@@ -136,7 +140,7 @@ impl Replies {
 
     /// Sends the next answer in a clock, or in the next one in which it can leave. Gives the clock in which the one after it is tried; if it does not
     /// leave before `until`, that or a later one.
-    #[inline(never)]
+    #[inline(always)]
     fn send_next(
         &mut self,
         mut clock: u64,
@@ -144,7 +148,7 @@ impl Replies {
         outbox: &mut Outbox,
         counters: &mut L2Counters,
     ) -> u64 {
-        let ready = |queue: &VecDeque<Reply>| queue.front().map_or(u64::MAX, |reply| reply.ready);
+        let ready = |queue: &Ring<Reply>| queue.front().map_or(u64::MAX, |reply| reply.ready);
         let queue = match self.atomic.is_empty() || ready(&self.plain) <= ready(&self.atomic) {
             true => &mut self.plain,
             false => &mut self.atomic,
@@ -165,7 +169,7 @@ impl Replies {
         if outbox.try_send(now, to, packet) {
             counters.replies += 1;
             counters.latencies.note(now - packet.arrive);
-            queue.pop_front();
+            queue.drop_front();
             return clock;
         }
         let leaves = self.clock.first(outbox.when(self.clock.cycle(clock + 1), to, packet));

@@ -92,6 +92,10 @@ pub(super) fn run(config: &Config, seed: u64) {
     let mut busy = 2;
     while asked < 3000 || !controller.is_idle() {
         controller.advance(cycle);
+        // As at the end of an epoch. In between channels stay behind where nobody asks them.
+        if cycle.is_multiple_of(64) {
+            controller.bring_to(cycle);
+        }
         if random.chance(400) {
             busy = [1, 2, 6, 40][random.below(4) as usize];
         }

@@ -184,102 +184,66 @@ impl L1d {
         if self.data.has_sites() {
             self.lose(now);
         }
-        if op != Op::Load {
-            return self.access_without_load(now, op, line, requester);
-        }
         let number = line.address / LINE_BYTES;
-        if let Some(place) = self.tags.find(number)
-            && self.tags.state(place) != State::Reserved
-        {
-            self.tags.touch(place);
-            let row = RowAccess { frame: place, line: number, words: line.words };
-            let ready = self.use_data(now, Use::Read, requester.lanes, row);
-            self.counters.reads += 1;
-            self.counters.load_lanes += u64::from(requester.lanes);
-            self.counters.read_hits += 1;
-            return Ok(Answer::At(ready + self.cycles));
-        }
-        match self.load(now, line, requester) {
-            None => Ok(Answer::Later),
-            Some(cause) => Err(cause),
+        let place = self.tags.find_valid(number);
+        match (op, place) {
+            (Op::Load, Some(place)) => {
+                self.tags.touch(place);
+                let row = RowAccess { frame: place, line: number, words: line.words };
+                let ready = self.use_data(now, Use::Read, requester.lanes, row);
+                self.counters.reads += 1;
+                self.counters.load_lanes += u64::from(requester.lanes);
+                self.counters.read_hits += 1;
+                Ok(Answer::At(ready + self.cycles))
+            }
+            (Op::Load, None) => match self.load(now, line, requester) {
+                None => Ok(Answer::Later),
+                Some(cause) => Err(cause),
+            },
+            (Op::LocalStore, _) => self.store_local(now, line, place, requester),
+            _ => self.pass(now, op, line, place, requester),
         }
     }
 
-    #[inline(never)]
-    fn access_without_load(
+    /// A transaction that goes past the cache to L2. A line of global memory is never changed here: one that is written, and has this place,
+    /// is dropped. One that is being fetched stays: those who wait for it came first.
+    #[inline(always)]
+    fn pass(
         &mut self,
         now: u64,
         op: Op,
         line: &Line,
+        place: Option<LineId>,
         requester: Requester,
     ) -> Result<Answer, Cause> {
-        match op {
-            Op::Load => self.load(now, line, requester).map_or(Ok(Answer::Later), Err),
-            Op::LocalStore => self.store_local(now, line, requester),
-            Op::Bypass => {
-                let line = Line { words: segments(line.words), ..*line };
-                self.forward(now, PacketKind::Read, line, requester.lanes, Note::Flight(requester.flight))?;
-                self.counters.bypasses += 1;
-                Ok(Answer::Later)
-            }
-            Op::Store => {
-                self.forward(now, PacketKind::Write, *line, requester.lanes, Note::Write(requester.warp))?;
-                self.evict(line);
-                self.counters.writes += 1;
-                self.counters.written += line.bytes();
-                Ok(Answer::At(now))
-            }
-            Op::Reduction => {
-                self.forward(
-                    now,
-                    PacketKind::Reduction,
-                    *line,
-                    requester.lanes,
-                    Note::Write(requester.warp),
-                )?;
-                self.evict(line);
-                self.counters.atomics += 1;
-                Ok(Answer::At(now))
-            }
-            Op::Atomic => {
-                self.forward(
-                    now,
-                    PacketKind::Atomic,
-                    *line,
-                    requester.lanes,
-                    Note::Flight(requester.flight),
-                )?;
-                self.evict(line);
-                self.counters.atomics += 1;
-                Ok(Answer::Later)
-            }
-        }
-    }
-
-    fn forward(
-        &mut self,
-        now: u64,
-        kind: PacketKind,
-        line: Line,
-        lanes: u8,
-        note: Note,
-    ) -> Result<(), Cause> {
         if self.requests.room() == 0 {
             return Err(Cause::Queue);
         }
-        let Line { address, words, rounds } = line;
+        let (flight, write) = (Note::Flight(requester.flight), Note::Write(requester.warp));
+        let &Line { address, words, rounds } = line;
+        let (kind, words, note) = match op {
+            Op::Load | Op::LocalStore | Op::Bypass => (PacketKind::Read, segments(words), flight),
+            Op::Store => (PacketKind::Write, words, write),
+            Op::Reduction => (PacketKind::Reduction, words, write),
+            Op::Atomic => (PacketKind::Atomic, words, flight),
+        };
+        let lanes = requester.lanes;
         self.requests.push(now, Request { kind, address, words, lanes, rounds, note });
-        Ok(())
-    }
-
-    /// Drops a line of global memory, which is never changed here. One that is being fetched stays: those who wait for it came first.
-    fn evict(&mut self, line: &Line) {
-        if let Some(place) = self.tags.find(line.address / LINE_BYTES)
-            && self.tags.state(place) != State::Reserved
-        {
+        if kind == PacketKind::Read {
+            self.counters.bypasses += 1;
+            return Ok(Answer::Later);
+        }
+        if let Some(place) = place {
             self.tags.set_state(place, State::Invalid);
             self.counters.write_evictions += 1;
         }
+        if op == Op::Store {
+            self.counters.writes += 1;
+            self.counters.written += line.bytes();
+        } else {
+            self.counters.atomics += 1;
+        }
+        Ok(if op == Op::Atomic { Answer::Later } else { Answer::At(now) })
     }
 
     /// A load of a line that is not there. Gives what is in its way, if anything is.
@@ -311,10 +275,18 @@ impl L1d {
         self.mshr.is_full() && self.filters.is_empty() && !self.data.has_sites()
     }
 
-    fn store_local(&mut self, now: u64, line: &Line, requester: Requester) -> Result<Answer, Cause> {
+    /// A store to local memory, whose line may have a place.
+    #[inline(never)]
+    fn store_local(
+        &mut self,
+        now: u64,
+        line: &Line,
+        place: Option<LineId>,
+        requester: Requester,
+    ) -> Result<Answer, Cause> {
         let waiter = Waiter { flight: None };
         let number = line.address / LINE_BYTES;
-        match self.tags.find(number).filter(|&place| self.tags.state(place) != State::Reserved) {
+        match place {
             Some(place) => {
                 self.write(now, place, line, requester.lanes);
                 self.counters.write_hits += 1;

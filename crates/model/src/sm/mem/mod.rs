@@ -120,6 +120,14 @@ impl Slot {
     }
 }
 
+/// A transaction of an instruction is done as of cycle `at`.
+#[inline(always)]
+fn land(flights: &mut Flights, counters: &mut LsuCounters, flight: FlightId, at: u64, done: &mut Vec<Done>) {
+    if let Some(latency) = flights.land(flight, at, done) {
+        counters.latency.note(latency);
+    }
+}
+
 /// The most warps that can be resident.
 const WARPS: usize = 64;
 /// The most slots (`sm.units.ldst`).
@@ -327,7 +335,7 @@ impl MemoryUnit {
     /// One cycle of the only slot.
     #[inline(always)]
     fn work_alone(&mut self, now: u64, done: &mut Vec<Done>) {
-        let mut slot = self.slots[0];
+        let slot = &self.slots[0];
         if slot.entry == NONE && slot.until <= now {
             self.working = 0;
             self.slot_free = 0;
@@ -338,12 +346,12 @@ impl MemoryUnit {
             let Some(entry) = self.queue.pop_front() else { return };
             self.counters.instructions += 1;
             self.working = 1;
-            slot = Slot::new(entry, Unit::L1d, now);
+            self.slots[0] = Slot::new(entry, Unit::L1d, now);
         }
-        if slot.until <= now {
-            self.work(&mut slot, now, &mut 0, done);
-            self.slots[0] = slot;
+        if self.slots[0].until <= now {
+            self.work(0, now, &mut 0, done);
         }
+        let slot = &self.slots[0];
         self.is_blocked = slot.blocked.is_some();
         // While it works on an instruction, none starts.
         if slot.entry == NONE {
@@ -351,7 +359,7 @@ impl MemoryUnit {
             self.wake = self.next_start();
         } else {
             self.slot_free = u64::MAX;
-            self.wake = self.slot_wake(&slot);
+            self.wake = self.slot_wake(slot);
         }
     }
 
@@ -384,7 +392,8 @@ impl MemoryUnit {
                 self.counters.instructions += 1;
                 self.working += 1;
                 let unit = self.entries[entry as usize].parts.first().map_or(Unit::L1d, Part::unit);
-                Slot::new(entry, unit, now)
+                self.slots[index % SLOTS] = Slot::new(entry, unit, now);
+                self.slots[index % SLOTS]
             } else {
                 break;
             };
@@ -397,8 +406,8 @@ impl MemoryUnit {
                 }
                 continue;
             } else {
-                self.work(&mut slot, now, &mut taken, done);
-                self.slots[index % SLOTS] = slot;
+                self.work(index, now, &mut taken, done);
+                slot = self.slots[index % SLOTS];
             }
             if slot.entry == NONE {
                 free = free.min(slot.until);
@@ -422,9 +431,10 @@ impl MemoryUnit {
 
     /// Makes the next transaction of a slot.
     #[inline(always)]
-    fn work(&mut self, slot: &mut Slot, now: u64, taken: &mut u32, done: &mut Vec<Done>) {
+    fn work(&mut self, index: usize, now: u64, taken: &mut u32, done: &mut Vec<Done>) {
+        let slot = &mut self.slots[index % SLOTS];
+        slot.until = now + 1;
         if slot.blocked == Some(Cause::Mshrs) && *taken == 0 && self.l1d.is_still_full() {
-            slot.until = now + 1;
             *taken |= 1 << slot.unit as u32;
             self.note_blocked(Cause::Mshrs, 1);
             return;
@@ -432,15 +442,9 @@ impl MemoryUnit {
         let entry = &self.entries[slot.entry as usize];
         let requester = Requester { flight: entry.flight, warp: entry.job.warp, lanes: entry.job.lanes };
         let (counters, flights) = (&mut self.counters, &mut self.flights);
-        let mut land = |flight, at| {
-            if let Some(latency) = flights.land(flight, at, done) {
-                counters.latency.note(latency);
-            }
-        };
-        slot.until = now + 1;
         let Some(&part) = entry.parts.get(slot.part as usize) else {
             // No lane accessed anything.
-            land(requester.flight, now);
+            land(flights, counters, requester.flight, now, done);
             self.free.push(slot.entry);
             slot.entry = NONE;
             return;
@@ -464,6 +468,7 @@ impl MemoryUnit {
             Part::Global { op, end } => (self.l1d.access(now, op, line(), requester), end),
             Part::Constant { end } => (self.constant.access(now, line(), requester, &mut self.second), end),
             Part::Texture { end } => {
+                let mut land = |flight, at| land(flights, counters, flight, at, done);
                 let answer = self.texture.access(now, line(), requester, &mut land);
                 (answer.map(|()| Answer::Later), end)
             }
@@ -471,7 +476,7 @@ impl MemoryUnit {
         match answer {
             Ok(answer) => {
                 if let Answer::At(at) = answer {
-                    land(requester.flight, at);
+                    land(flights, counters, requester.flight, at, done);
                 }
                 counters.busy += slot.until - now;
                 slot.blocked = None;
@@ -535,24 +540,19 @@ impl MemoryUnit {
     #[inline(always)]
     fn fill_plain(&mut self, now: u64, packet: &Packet, done: &mut Vec<Done>) {
         let (counters, flights) = (&mut self.counters, &mut self.flights);
-        let mut land = |flight, at| {
-            if let Some(latency) = flights.land(flight, at, done) {
-                counters.latency.note(latency);
-            }
-        };
         match (Note::of(packet), packet.client) {
-            (Note::Fill(slot), Client::Texture) => self.texture.fill(now, slot, land),
-            (Note::Fill(register), Client::Constant) => self.constant.fill(now, register, land),
+            (Note::Fill(slot), Client::Texture) => {
+                self.texture.fill(now, slot, |flight, at| land(flights, counters, flight, at, done));
+            }
+            (Note::Fill(register), Client::Constant) => {
+                self.constant.fill(now, register, |flight, at| land(flights, counters, flight, at, done));
+            }
             (Note::Fill(register), Client::L1d | Client::Instruction) => {
                 self.expect_requests(now);
                 let (counters, flights) = (&mut self.counters, &mut self.flights);
-                self.l1d.fill(now, register, |flight, at| {
-                    if let Some(latency) = flights.land(flight, at, done) {
-                        counters.latency.note(latency);
-                    }
-                });
+                self.l1d.fill(now, register, |flight, at| land(flights, counters, flight, at, done));
             }
-            (Note::Flight(flight), _) => land(flight, now),
+            (Note::Flight(flight), _) => land(flights, counters, flight, now, done),
             (Note::Write(warp), _) => {
                 let pending = &mut self.pending_writes[usize::from(warp) % WARPS];
                 *pending = pending.saturating_sub(1);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Requests of a cache that wait for the network, in order, and the notes by which their answers are recognised.
 
-use std::collections::VecDeque;
-
 use warpwatt_config::Config;
 
 use crate::address::Interleave;
 use crate::net::{Client, LINE_BYTES, Outbox, Packet, PacketKind};
+use crate::ring::Ring;
 
 use super::flight::FlightId;
 
@@ -60,7 +59,7 @@ pub struct Request {
 }
 
 pub struct Requests {
-    queue: VecDeque<Packet>,
+    queue: Ring<Packet>,
     capacity: usize,
     interleave: Interleave,
     client: Client,
@@ -70,7 +69,7 @@ pub struct Requests {
 impl Requests {
     pub fn new(config: &Config, sm: u32, client: Client, capacity: u32) -> Requests {
         Requests {
-            queue: VecDeque::with_capacity(capacity as usize),
+            queue: Ring::new(capacity as usize),
             capacity: capacity as usize,
             interleave: Interleave::new(config),
             client,
@@ -131,12 +130,12 @@ impl Requests {
     }
 
     /// Offers the first one to the network. False if there is one and it was not taken.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, now: u64, outbox: &mut Outbox) -> bool {
         let Some(packet) = self.queue.front() else { return true };
         let taken = outbox.try_send(now, usize::from(packet.partition), packet);
         if taken {
-            self.queue.pop_front();
+            self.queue.drop_front();
         }
         taken
     }

@@ -6,7 +6,7 @@ use warpwatt_isa::{BarKind, Reg, Sub, Uop};
 use crate::barrier::{BARRIERS, Barrier};
 use crate::engine::FIRST_LOOK;
 use crate::grid::Grid;
-use crate::image::TRASH_PRED;
+use crate::image::{TRASH_PRED, TRASH_ROWS};
 use crate::lanes::Row;
 use crate::local::LocalMemory;
 use crate::options::CheckOptions;
@@ -98,6 +98,8 @@ impl Block {
 pub(crate) struct Cta {
     pub block: Block,
     pub warps: Vec<Warp>,
+    /// Registers of a warp that the program names.
+    pub named: usize,
     pub registers: RowBuf,
 }
 
@@ -137,7 +139,7 @@ impl Cta {
             shadow,
             checks,
         };
-        Cta { block, warps, registers }
+        Cta { block, warps, named: 0, registers }
     }
 
     /// Whether blocks of a grid have the warps, registers and memory of this slot.
@@ -157,6 +159,8 @@ impl Cta {
         self.registers.fill(Row([0; 32]));
         self.block.shared.fill(Row([0; 32]));
         self.block.id = grid.cta_id(linear);
+        let specials = &grid.image.specials;
+        self.named = grid.rows - TRASH_ROWS - specials.len();
         self.block.barriers = [Barrier::default(); BARRIERS];
         self.block.live_threads = grid.threads;
         self.block.live_warps = grid.warps;
@@ -174,6 +178,10 @@ impl Cta {
             warp.late = [0; 4];
             warp.grid_syncs = 0;
             warp.local.clear();
+            for (place, &sreg) in specials.iter().enumerate() {
+                let value = grid.special(sreg, warp.index, self.block.id);
+                self.registers[grid.rows * warp.index as usize + self.named + TRASH_ROWS + place] = value;
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Read-only state that all warps of a launch share: geometry, constant banks and the rows made from them.
 
-use warpwatt_isa::bank0;
+use warpwatt_isa::{SReg, bank0};
 
 use crate::GridLaunch;
 use crate::fault::{Fault, FaultKind};
@@ -215,7 +215,7 @@ impl<'a> Grid<'a> {
             shared_bytes,
             dynamic_shared: launch.dynamic_shared,
             local_bytes: program.local_bytes.next_multiple_of(16),
-            rows: program.registers as usize + TRASH_ROWS,
+            rows: program.registers as usize + TRASH_ROWS + launch.image.specials.len(),
             per_thread: program.sm >= 70 || sm.independent_threads,
             spins: if sm.independent_threads { 1 } else { STACK_SPINS },
             sm,
@@ -228,6 +228,19 @@ impl<'a> Grid<'a> {
 
     pub(crate) fn pool(&self) -> *mut Row {
         self.pool.pointer()
+    }
+
+    /// The value of a special register that has a row, for a warp of a block.
+    pub(crate) fn special(&self, sreg: SReg, warp: u32, block: [u32; 3]) -> Row {
+        match sreg {
+            SReg::TidX => *self.tid(warp, 0),
+            SReg::TidY => *self.tid(warp, 1),
+            SReg::TidZ => *self.tid(warp, 2),
+            SReg::CtaidX => Row([block[0]; 32]),
+            SReg::CtaidY => Row([block[1]; 32]),
+            SReg::CtaidZ => Row([block[2]; 32]),
+            _ => Row(std::array::from_fn(|lane| lane as u32)),
+        }
     }
 
     pub(crate) fn tid(&self, warp: u32, axis: usize) -> &Row {

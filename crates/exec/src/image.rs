@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 use thiserror::Error;
-use warpwatt_isa::{Flags, NO_PC, Op, Program, Reg, Space, Src, Sub, Ty, Uop, window};
+use warpwatt_isa::{Flags, NO_PC, Op, Program, Reg, SReg, Space, Src, Sub, Ty, Uop, window};
 
 use crate::lanes::{self, Kernel, Level, Operand, Row};
 use crate::port::Shape;
@@ -121,6 +121,9 @@ pub struct Image {
     pub(crate) code: Vec<Code>,
     pub(crate) pool: Vec<Row>,
     pub(crate) consts: Vec<ConstRows>,
+    /// Special registers that have a row behind a warp's registers and the rows for writes to RZ: their values do not change while a block runs, so
+    /// that reading them is a move.
+    pub(crate) specials: Vec<SReg>,
     /// Entry points by function id.
     pub(crate) entries: FxHashMap<u32, u32>,
 }
@@ -137,6 +140,7 @@ impl Image {
             level,
             pool: vec![Row([0; 32]); ZERO_ROWS],
             consts: Vec::new(),
+            specials: Vec::new(),
             immediates: FxHashMap::default(),
             constants: FxHashMap::default(),
         };
@@ -145,11 +149,11 @@ impl Image {
             code.push(decoder.decode(pc as u32, uop)?);
         }
         code.push(Code { kind: UopKind::End, ..decoder.blank() });
-        let (pool, consts) = (decoder.pool, decoder.consts);
+        let (pool, consts, specials) = (decoder.pool, decoder.consts, decoder.specials);
         let entries = program.functions.iter().map(|f| (f.id, f.entry)).collect();
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Ok(Image { id, program, level, uops, code, pool, consts, entries })
+        Ok(Image { id, program, level, uops, code, pool, consts, specials, entries })
     }
 
     /// Tells it apart from all other images of the process, also from those that are gone.
@@ -178,6 +182,7 @@ struct Decoder<'a> {
     level: Level,
     pool: Vec<Row>,
     consts: Vec<ConstRows>,
+    specials: Vec<SReg>,
     immediates: FxHashMap<Vec<u32>, u32>,
     constants: FxHashMap<(u8, u16, u32), u32>,
 }
@@ -241,7 +246,11 @@ impl Decoder<'_> {
         for (i, slot) in src.iter_mut().enumerate() {
             *slot = self.operand(uop, i);
         }
-        let (kind, kernel) = self.kind(pc, uop)?;
+        let (mut kind, mut kernel) = self.kind(pc, uop)?;
+        if let Some(special) = self.special(uop) {
+            let copy = lanes::select(self.level, &Uop::new(Op::Mov, Ty::U32)).expect("every level has a move");
+            (kind, kernel, src[0]) = (UopKind::Alu, copy, special);
+        }
         let is_memory = matches!(uop.op, Op::Ld | Op::St | Op::Atom | Op::Red);
         let (elements, width) = (u32::from(uop.mem.vec.max(1)), uop.ty.bytes());
         if is_memory && (!matches!(elements, 1 | 2 | 4) || elements * width > 32) {
@@ -341,6 +350,20 @@ impl Decoder<'_> {
         Ok((kind, no_kernel))
     }
 
+    /// The row of a special register that is read, if it has one.
+    fn special(&mut self, uop: &Uop) -> Option<Operand> {
+        let Sub::SReg(sreg) = uop.sub else { return None };
+        if uop.op != Op::S2r || !has_row(sreg) {
+            return None;
+        }
+        let known = self.specials.iter().position(|&known| known == sreg);
+        let place = known.unwrap_or_else(|| {
+            self.specials.push(sreg);
+            self.specials.len() - 1
+        });
+        Some(Operand::register(self.program.registers + (TRASH_ROWS + place) as u32))
+    }
+
     fn operand(&mut self, uop: &Uop, i: usize) -> Operand {
         let words = uop.src_words(i).max(1);
         match uop.src[i] {
@@ -371,6 +394,12 @@ impl Decoder<'_> {
         self.immediates.insert(words, row);
         Operand::pooled(row)
     }
+}
+
+/// Whether the value of a special register is the same from the start of a block to its end.
+fn has_row(sreg: SReg) -> bool {
+    use SReg::{CtaidX, CtaidY, CtaidZ, LaneId, TidX, TidY, TidZ};
+    matches!(sreg, TidX | TidY | TidZ | CtaidX | CtaidY | CtaidZ | LaneId)
 }
 
 /// An immediate as the words its operand spans: the high word of a 64-bit float, or an integer that is sign-extended.

@@ -6,7 +6,6 @@ use warpwatt_isa::{Op, SReg, Space, Sub, Uop, window};
 use crate::cta::{Block, Warp};
 use crate::fault::{AccessKind, FaultKind};
 use crate::image::Code;
-use crate::lanes::Row;
 use crate::machine::{Event, Machine, Now};
 use crate::port::GlobalPort;
 use crate::record::Access;
@@ -15,22 +14,15 @@ use crate::texture::{self, Near, TextureArgs, TextureFault, Trace, Untraced};
 
 /// Writes the lanes of a mask, without a branch for each.
 #[inline(always)]
-fn put(dst: &mut [u32; 32], mask: u32, value: impl Fn(usize) -> u32) {
-    if mask == u32::MAX {
-        for (lane, dst) in dst.iter_mut().enumerate() {
-            *dst = value(lane);
-        }
-    } else {
-        for (lane, dst) in dst.iter_mut().enumerate() {
-            *dst = if mask >> lane & 1 != 0 { value(lane) } else { *dst };
-        }
+fn put(dst: &mut [u32; 32], mask: u32, value: u32) {
+    for (lane, dst) in dst.iter_mut().enumerate() {
+        *dst = if mask >> lane & 1 != 0 { value } else { *dst };
     }
 }
 
 /// What a special register holds.
-enum Value<'a> {
+enum Value {
     Same(u32),
-    Lanes(&'a Row),
     Each(fn(u32) -> u32),
 }
 
@@ -49,14 +41,13 @@ impl<P: GlobalPort> Machine<'_, P> {
         // SAFETY: the destination was checked when the program was decoded.
         let dst = unsafe { &mut (*warp.rows.add(code.dst as usize)).0 };
         match self.special_value(warp, block, sreg) {
-            Value::Same(value) => put(dst, mask, |_| value),
-            Value::Lanes(row) => put(dst, mask, |lane| row.0[lane]),
+            Value::Same(value) => put(dst, mask, value),
             Value::Each(f) => lanes_of(mask).for_each(|lane| dst[lane] = f(lane as u32)),
         }
     }
 
     #[inline(always)]
-    fn special_value(&self, warp: &Warp, block: &Block, sreg: SReg) -> Value<'_> {
+    fn special_value(&self, warp: &Warp, block: &Block, sreg: SReg) -> Value {
         let grid = self.grid;
         let now = || {
             // One instruction is one nanosecond of device time: monotone, and the same in every run.
@@ -64,13 +55,6 @@ impl<P: GlobalPort> Machine<'_, P> {
             self.tally.now.unwrap_or(elapsed)
         };
         match sreg {
-            SReg::TidX => Value::Lanes(grid.tid(warp.index, 0)),
-            SReg::TidY => Value::Lanes(grid.tid(warp.index, 1)),
-            SReg::TidZ => Value::Lanes(grid.tid(warp.index, 2)),
-            SReg::CtaidX => Value::Same(block.id[0]),
-            SReg::CtaidY => Value::Same(block.id[1]),
-            SReg::CtaidZ => Value::Same(block.id[2]),
-            SReg::LaneId => Value::Each(|lane| lane),
             SReg::WarpId => Value::Same(block.first_warp + warp.index),
             SReg::NWarpId => Value::Same(grid.sm.warps),
             SReg::SmId => Value::Same(block.slot % grid.sm.sms.max(1)),
@@ -89,6 +73,10 @@ impl<P: GlobalPort> Machine<'_, P> {
             SReg::DynamicSmemSize => Value::Same(grid.dynamic_shared),
             SReg::TotalSmemSize => Value::Same(grid.shared_bytes),
             SReg::Zero => Value::Same(0),
+            // These have rows, and reading them is a move.
+            SReg::TidX | SReg::TidY | SReg::TidZ | SReg::CtaidX | SReg::CtaidY | SReg::CtaidZ | SReg::LaneId => {
+                Value::Same(0)
+            }
         }
     }
 

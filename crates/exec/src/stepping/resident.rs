@@ -4,7 +4,6 @@
 use crate::cta::Cta;
 use crate::deciding;
 use crate::fault::{Fault, FaultKind};
-use crate::image::TRASH_ROWS;
 use crate::lanes::Row;
 use crate::options::CheckOptions;
 use crate::split::Wait;
@@ -152,9 +151,9 @@ impl Resident {
     /// One register of a warp. Those that the program does not have, RZ among them, read as zero.
     #[inline(always)]
     pub fn row(&self, warp: usize, register: u8) -> &Row {
-        let Cta { warps, registers, .. } = &self.cta;
+        let Cta { warps, registers, named, .. } = &self.cta;
         let rows = registers.len() / warps.len();
-        registers[rows * warp..][..rows - TRASH_ROWS].get(usize::from(register)).unwrap_or(&ZERO)
+        registers[rows * warp..][..*named].get(usize::from(register)).unwrap_or(&ZERO)
     }
 
     /// Registers, as a set, that were written since the last call and after their instruction was stepped: those of lanes that

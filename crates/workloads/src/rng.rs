@@ -3,6 +3,8 @@
 
 use warpwatt_base::SplitMix64;
 
+use crate::wide::wide;
+
 pub struct Rng(SplitMix64);
 
 impl Rng {
@@ -11,35 +13,58 @@ impl Rng {
     }
 
     /// A number below `bound`, which is not 0.
+    #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
         self.0.below(bound)
     }
 
     /// A number from `low` up to but not including `high`, which lies above it.
+    #[inline]
     pub fn int(&mut self, low: i32, high: i32) -> i32 {
         low + self.below(high.abs_diff(low)) as i32
     }
 
     /// From 0 up to but not including 1.
+    #[inline]
     pub fn unit(&mut self) -> f32 {
         self.0.unit_f32()
     }
 
+    #[inline]
     pub fn float(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * self.unit()
     }
 
     /// Roughly normal with mean 0 and deviation 1: the sum of twelve uniform numbers (Irwin-Hall).
     pub fn bell(&mut self) -> f32 {
-        (0..12).map(|_| self.unit()).sum::<f32>() - 6.0
+        let mut units = [0.0; 12];
+        self.fill(&mut units, |rng| rng.unit());
+        units.iter().sum::<f32>() - 6.0
     }
 
     pub fn floats(&mut self, count: usize, low: f32, high: f32) -> Vec<f32> {
-        (0..count).map(|_| self.float(low, high)).collect()
+        let mut floats = vec![0.0; count];
+        self.fill(&mut floats, |rng| rng.float(low, high));
+        floats
     }
 
     pub fn ints(&mut self, count: usize, low: i32, high: i32) -> Vec<i32> {
-        (0..count).map(|_| self.int(low, high)).collect()
+        let mut ints = vec![0; count];
+        self.fill(&mut ints, |rng| rng.int(low, high));
+        ints
+    }
+
+    /// Draws one number for each value.
+    fn fill<T>(&mut self, values: &mut [T], draw: impl Fn(&mut Rng) -> T) {
+        wide(
+            #[inline(always)]
+            || {
+                for (at, value) in values.iter_mut().enumerate() {
+                    *value = draw(&mut Rng(self.0.after(at as u64)));
+                }
+            },
+        );
+        self.0 = self.0.after(values.len() as u64);
     }
 }
 
@@ -54,6 +79,17 @@ mod tests {
         assert_eq!(ints.iter().min(), Some(&-2));
         assert_eq!(ints.iter().max(), Some(&2));
         assert!(rng.floats(1000, 0.0, 1.0).iter().all(|x| (0.0..1.0).contains(x)));
+    }
+
+    #[test]
+    fn many_draws_at_once_are_those_one_by_one() {
+        let (mut one, mut many) = (Rng::new(9), Rng::new(9));
+        let floats: Vec<f32> = (0..101).map(|_| one.float(-3.0, 5.0)).collect();
+        assert_eq!(many.floats(101, -3.0, 5.0), floats);
+        let ints: Vec<i32> = (0..23).map(|_| one.int(-7, 1000)).collect();
+        assert_eq!(many.ints(23, -7, 1000), ints);
+        let bell = (0..12).map(|_| one.unit()).sum::<f32>() - 6.0;
+        assert_eq!((many.bell(), many.unit()), (bell, one.unit()));
     }
 
     #[test]

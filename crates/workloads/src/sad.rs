@@ -5,7 +5,7 @@ use crate::check::Check;
 use crate::images::photo;
 use crate::job::{Job, SHORT};
 use crate::rng::Rng;
-use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
+use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload, wide};
 use warpwatt_runtime::texture::Sampler;
 use warpwatt_runtime::{Args, Device, Error};
 
@@ -73,16 +73,18 @@ impl Workload for Sad {
 
         let mut expected = vec![0u16; count];
         let video = Video { reference, frame, width: width as i32, height: height as i32 };
-        for (macroblock, sums) in expected.chunks_exact_mut((KINDS * padded) as usize).enumerate() {
-            let (x, y) = (16 * (macroblock as u32 % wide), 16 * (macroblock as u32 / wide));
-            for place in 0..places {
-                let (dx, dy) = ((place % side) as i32 - range as i32, (place / side) as i32 - range as i32);
-                let all = video.macroblock(x as i32, y as i32, dx, dy);
-                for (kind, sum) in all.into_iter().enumerate() {
-                    sums[kind * padded as usize + place as usize] = sum;
+        wide::wide(|| {
+            for (macroblock, sums) in expected.chunks_exact_mut((KINDS * padded) as usize).enumerate() {
+                let (x, y) = (16 * (macroblock as u32 % wide), 16 * (macroblock as u32 / wide));
+                for place in 0..places {
+                    let [dx, dy] = [place % side, place / side].map(|at| at as i32 - range as i32);
+                    let all = video.macroblock(x as i32, y as i32, dx, dy);
+                    for (kind, sum) in all.into_iter().enumerate() {
+                        sums[kind * padded as usize + place as usize] = sum;
+                    }
                 }
             }
-        }
+        });
         Ok(Check::exact().output("sums", &expected, &found))
     }
 }
@@ -111,19 +113,19 @@ struct Video {
 
 impl Video {
     /// All sums of the macroblock at a pixel, for one place.
+    #[inline(always)]
     fn macroblock(&self, x: i32, y: i32, dx: i32, dy: i32) -> [u16; KINDS as usize] {
         let mut sums = [0u16; KINDS as usize];
-        for i in 0..16 {
-            let (mut frame, mut reference) = ([0; 16], [0; 16]);
-            let row = |y: i32| y.clamp(0, self.height - 1) * self.width;
-            pixels(&self.frame[row(y + i) as usize..][..self.width as usize], x, &mut frame);
-            pixels(
-                &self.reference[row(y + i + dy) as usize..][..self.width as usize],
-                x + dx,
-                &mut reference,
-            );
-            for (j, (now, before)) in frame.into_iter().zip(reference).enumerate() {
-                sums[i as usize / 4 * 4 + j / 4] += u16::abs_diff(now, before);
+        for (i, sums) in (0..4).zip(sums.chunks_exact_mut(4)) {
+            let mut columns = [0; 16];
+            for y in (y + 4 * i..).take(4) {
+                let row = |y: i32| (y.clamp(0, self.height - 1) * self.width) as usize;
+                let now = pixels(&self.frame[row(y)..][..self.width as usize], x);
+                let before = pixels(&self.reference[row(y + dy)..][..self.width as usize], x + dx);
+                columns = std::array::from_fn(|j| columns[j] + u16::abs_diff(now[j], before[j]));
+            }
+            for (sum, columns) in sums.iter_mut().zip(columns.chunks_exact(4)) {
+                *sum = columns.iter().sum();
             }
         }
         for block in 0..16 {
@@ -139,13 +141,13 @@ impl Video {
 }
 
 /// 16 pixels of a row from a place on; those beyond its ends are as the last ones there.
-fn pixels(row: &[u16], from: i32, to: &mut [u16; 16]) {
-    match usize::try_from(from).ok().and_then(|from| row.get(from..from + 16)) {
-        Some(inside) => to.copy_from_slice(inside),
+#[inline(always)]
+fn pixels(row: &[u16], from: i32) -> [u16; 16] {
+    match usize::try_from(from).ok().and_then(|from| row.get(from..)?.first_chunk()) {
+        Some(inside) => *inside,
         None => {
-            for (pixel, x) in to.iter_mut().zip(from..) {
-                *pixel = row[x.clamp(0, row.len() as i32 - 1) as usize];
-            }
+            let last = row.len() as i32 - 1;
+            std::array::from_fn(|at| row[(from + at as i32).clamp(0, last) as usize])
         }
     }
 }

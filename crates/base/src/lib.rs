@@ -5,7 +5,7 @@ pub mod calendar;
 pub mod clock;
 pub mod counters;
 mod intern;
-mod seed;
+pub mod seed;
 mod span;
 pub mod suggest;
 pub mod wheel;

@@ -102,27 +102,32 @@ fn neighbours(atoms: &[[f32; 4]], near: usize, edge: f32) -> Vec<Vec<u32>> {
         Some(*end)
     }));
     let axes = [0, 1, 2].map(|axis| order.iter().map(|at| atoms[*at as usize][axis]).collect::<Vec<f32>>());
+    // Spheres that hold fewer atoms in the mean need not be looked at.
+    let filled = |reach: &usize| 4.2 * (reach.pow(3) * atoms.len()) as f32 >= (near * cells.len()) as f32;
+    let first = (1..side).find(filled).unwrap_or(side);
+    let (mut found, mut squares) = (Vec::new(), Vec::new());
     let of = |(at, own): (usize, &[f32; 4])| {
         let range = |axis: usize, reach: usize| {
             let middle = cell(own[axis]);
             middle.saturating_sub(reach)..(middle + reach + 1).min(side)
         };
-        let mut reach = 1;
+        let mut reach = first;
         loop {
             let certain = (reach as f32 * width) * (reach as f32 * width);
             let all = reach >= side;
             // Squared distance, whose bits are in the order of its values, above the place in `order`.
-            let mut found = Vec::new();
+            found.clear();
             for (z, y) in range(2, reach).flat_map(|z| range(1, reach).map(move |y| (z, y))) {
                 let row = (z * side + y) * side;
                 let x = range(0, reach);
                 let run = starts[row + x.start]..starts[row + x.end];
-                let mut squares = vec![0.0; run.len()];
+                squares.clear();
+                squares.resize(run.len(), 0.0);
                 for (axis, places) in axes.iter().enumerate() {
                     add_squares(&mut squares, &places[run.clone()], own[axis]);
                 }
-                for (square, place) in squares.into_iter().zip(run) {
-                    if (all || square <= certain) && order[place] as usize != at {
+                for (square, place) in squares.iter().zip(run) {
+                    if (all || *square <= certain) && order[place] as usize != at {
                         found.push(u64::from(square.to_bits()) << 32 | place as u64);
                     }
                 }
@@ -133,7 +138,7 @@ fn neighbours(atoms: &[[f32; 4]], near: usize, edge: f32) -> Vec<Vec<u32>> {
                     found.truncate(near);
                 }
                 found.sort_unstable();
-                return found.into_iter().map(|key| order[key as u32 as usize]).collect();
+                return found.iter().map(|key| order[*key as u32 as usize]).collect();
             }
             reach += 1;
         }

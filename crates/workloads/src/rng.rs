@@ -2,6 +2,7 @@
 //! The draws that input generators need, on top of the project's seeded generator.
 
 use warpwatt_base::SplitMix64;
+use warpwatt_base::seed::{below, unit_f32};
 
 use crate::wide::wide;
 
@@ -37,34 +38,28 @@ impl Rng {
 
     /// Roughly normal with mean 0 and deviation 1: the sum of twelve uniform numbers (Irwin-Hall).
     pub fn bell(&mut self) -> f32 {
-        let mut units = [0.0; 12];
-        self.fill(&mut units, |rng| rng.unit());
-        units.iter().sum::<f32>() - 6.0
+        let mut words = [0; 12];
+        self.0.fill(&mut words);
+        words.map(unit_f32).iter().sum::<f32>() - 6.0
     }
 
     pub fn floats(&mut self, count: usize, low: f32, high: f32) -> Vec<f32> {
-        let mut floats = vec![0.0; count];
-        self.fill(&mut floats, |rng| rng.float(low, high));
-        floats
+        self.many(count, |word| low + (high - low) * unit_f32(word))
     }
 
     pub fn ints(&mut self, count: usize, low: i32, high: i32) -> Vec<i32> {
-        let mut ints = vec![0; count];
-        self.fill(&mut ints, |rng| rng.int(low, high));
-        ints
+        self.many(count, |word| low + below(word, high.abs_diff(low)) as i32)
     }
 
-    /// Draws one number for each value.
-    fn fill<T>(&mut self, values: &mut [T], draw: impl Fn(&mut Rng) -> T) {
-        wide(
-            #[inline(always)]
-            || {
-                for (at, value) in values.iter_mut().enumerate() {
-                    *value = draw(&mut Rng(self.0.after(at as u64)));
-                }
-            },
-        );
-        self.0 = self.0.after(values.len() as u64);
+    /// Values of as many draws.
+    fn many<T: Copy + Default>(&mut self, count: usize, value: impl Fn(u32) -> T) -> Vec<T> {
+        let mut values = vec![T::default(); count];
+        let mut words = [0; 256];
+        for values in values.chunks_mut(words.len()) {
+            self.0.fill(&mut words[..values.len()]);
+            wide(|| values.iter_mut().zip(&words).for_each(|(to, word)| *to = value(*word)));
+        }
+        values
     }
 }
 

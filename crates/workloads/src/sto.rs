@@ -91,7 +91,7 @@ fn sines() -> [u32; 64] {
 }
 
 /// Messages that are hashed at once.
-const LANES: usize = 8;
+const LANES: usize = 64;
 
 /// MD5 of messages of one length, as four words each (RFC 1321).
 fn md5<const N: usize>(messages: [&[u8]; N], sines: &[u32; 64]) -> [[u32; 4]; N] {
@@ -132,17 +132,18 @@ fn round<const N: usize>(
     turns: [u32; 4],
     mix: impl Fn(u32, u32, u32) -> u32,
 ) {
-    let [mut a, mut b, mut c, mut d] = *state;
     for i in 0..16 {
         let (words, turn) = (&words[(stride * i + start) % 16], turns[i % 4]);
-        let next = std::array::from_fn(|lane| {
-            let sum = a[lane].wrapping_add(mix(b[lane], c[lane], d[lane]));
-            let sum = sum.wrapping_add(sines[i]).wrapping_add(words[lane]);
-            b[lane].wrapping_add(sum.rotate_left(turn))
-        });
-        (a, d, c, b) = (d, c, b, next);
+        // The part that changes and those behind it: in the next step the one before it changes.
+        let [changed, b, c, d] = [16, 17, 18, 19].map(|part| (part - i) % 4);
+        let mut next = state[changed];
+        for lane in 0..N {
+            let [b, c, d] = [b, c, d].map(|part| state[part][lane]);
+            let sum = next[lane].wrapping_add(mix(b, c, d)).wrapping_add(sines[i]).wrapping_add(words[lane]);
+            next[lane] = b.wrapping_add(sum.rotate_left(turn));
+        }
+        state[changed] = next;
     }
-    *state = [a, b, c, d];
 }
 
 #[cfg(test)]

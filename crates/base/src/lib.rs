@@ -6,7 +6,7 @@ pub mod clock;
 pub mod counters;
 mod intern;
 mod opaque;
-mod seed;
+pub mod seed;
 mod span;
 pub mod suggest;
 pub mod wheel;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Facts about a control-flow graph: order, dominators, post-dominators, loop depth.
 //!
-//! Dominators by Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm"); post-dominators are dominators of the reversed graph with one virtual exit.
+//! All but the order is worked out when it is first asked for. Dominators by Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm"); post-dominators are dominators of the reversed graph with one virtual exit.
+
+use std::cell::OnceCell;
 
 use crate::ir::{BlockId, Function};
 
@@ -12,52 +14,27 @@ pub struct Cfg {
     /// Reachable blocks in reverse post-order; the entry first.
     pub order: Vec<BlockId>,
     /// Position in `order`, `NONE` for an unreachable block.
-    pub position: Vec<u32>,
-    idom: Vec<u32>,
-    ipdom: Vec<u32>,
-    pub loop_depth: Vec<u32>,
+    position: Vec<u32>,
+    successors: Edges,
+    predecessors: OnceCell<Edges>,
+    idom: OnceCell<Vec<u32>>,
+    ipdom: OnceCell<Vec<u32>>,
+    loop_depths: OnceCell<Vec<u32>>,
 }
 
 impl Cfg {
     pub fn of(function: &Function) -> Cfg {
-        let n = function.blocks.len();
-        let succs: Vec<Vec<u32>> =
-            function.blocks.iter().map(|b| b.term.targets().iter().map(|t| t.0).collect()).collect();
-        let order = reverse_post_order(&succs, 0);
-        let mut position = vec![NONE; n];
-        for (i, &b) in order.iter().enumerate() {
-            position[b as usize] = i as u32;
+        let successors = Edges::of(function);
+        let order = reverse_post_order(&successors, 0);
+        Cfg {
+            position: positions(&order, function.blocks.len()),
+            order: order.into_iter().map(BlockId).collect(),
+            successors,
+            predecessors: OnceCell::new(),
+            idom: OnceCell::new(),
+            ipdom: OnceCell::new(),
+            loop_depths: OnceCell::new(),
         }
-        let idom = dominators(&succs, &order);
-
-        // Reversed graph with a virtual exit (index n) behind every block that control leaves, and behind loops that never end.
-        let mut reversed = vec![Vec::new(); n + 1];
-        for &b in &order {
-            for &s in &succs[b as usize] {
-                reversed[s as usize].push(b);
-            }
-            if succs[b as usize].is_empty() {
-                reversed[n].push(b);
-            }
-        }
-        let mut back_order = reverse_post_order(&reversed, n as u32);
-        loop {
-            let mut reached = vec![false; n + 1];
-            back_order.iter().for_each(|&b| reached[b as usize] = true);
-            match order.iter().rev().find(|&&b| !reached[b as usize]) {
-                Some(&stuck) => reversed[n].push(stuck),
-                None => break,
-            }
-            back_order = reverse_post_order(&reversed, n as u32);
-        }
-        let mut ipdom = dominators(&reversed, &back_order);
-        for p in &mut ipdom {
-            if *p == n as u32 {
-                *p = NONE;
-            }
-        }
-        let loop_depth = loop_depths(&succs, &order, &position, &idom);
-        Cfg { order: order.into_iter().map(BlockId).collect(), position, idom, ipdom, loop_depth }
     }
 
     pub fn reachable(&self, b: BlockId) -> bool {
@@ -65,43 +42,171 @@ impl Cfg {
     }
 
     pub fn idom(&self, b: BlockId) -> Option<BlockId> {
-        (self.idom[b.index()] != NONE).then(|| BlockId(self.idom[b.index()]))
+        some(self.idoms()[b.index()])
     }
 
     /// The block where lanes that diverge at the end of `b` reconverge; `None` if only at the end of the thread.
     pub fn ipdom(&self, b: BlockId) -> Option<BlockId> {
-        (self.ipdom[b.index()] != NONE).then(|| BlockId(self.ipdom[b.index()]))
+        some(self.ipdom.get_or_init(|| self.post_dominators())[b.index()])
+    }
+
+    /// How many natural loops each block is in.
+    pub fn loop_depths(&self) -> &[u32] {
+        self.loop_depths.get_or_init(|| self.count_loops())
     }
 
     /// Every path from the entry to `b` goes through `a`.
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
-        let mut at = b;
+        let (idom, mut at) = (self.idoms(), b.0);
         loop {
-            if at == a {
+            if at == a.0 {
                 return true;
             }
-            match self.idom(at) {
-                Some(up) => at = up,
-                None => return false,
+            match idom[at as usize] {
+                // All that dominates a block comes before it.
+                NONE => return false,
+                up if self.position[up as usize] < self.position[a.index()] => return false,
+                up => at = up,
             }
         }
     }
+
+    /// From reachable blocks alone, in their order.
+    fn predecessors(&self) -> &Edges {
+        self.predecessors
+            .get_or_init(|| self.successors.reversed(self.order.iter().map(|b| b.0), self.position.len()))
+    }
+
+    fn idoms(&self) -> &[u32] {
+        self.idom
+            .get_or_init(|| dominators(self.predecessors(), self.order.iter().map(|b| b.0), &self.position))
+    }
+
+    /// Dominators of the reversed graph, with a virtual exit (index n) behind every block that control leaves, and behind loops that never end.
+    fn post_dominators(&self) -> Vec<u32> {
+        let n = self.position.len();
+        let mut reversed = self.predecessors().clone();
+        let leaves = self.order.iter().map(|b| b.0).filter(|&b| self.successors.from(b).is_empty());
+        reversed.push(leaves);
+        let mut order = reverse_post_order(&reversed, n as u32);
+        let position = loop {
+            let position = positions(&order, n + 1);
+            match self.order.iter().rev().find(|b| position[b.index()] == NONE) {
+                Some(stuck) => reversed.targets.push(stuck.0),
+                None => break position,
+            }
+            reversed.ends[n] += 1;
+            order = reverse_post_order(&reversed, n as u32);
+        };
+        let forward = reversed.reversed(order.iter().copied(), n + 1);
+        let mut ipdom = dominators(&forward, order.iter().copied(), &position);
+        for p in &mut ipdom {
+            if *p == n as u32 {
+                *p = NONE;
+            }
+        }
+        ipdom
+    }
+
+    fn count_loops(&self) -> Vec<u32> {
+        let n = self.position.len();
+        let mut depth = vec![0; n];
+        for &header in &self.order {
+            let before = self.predecessors().from(header.0).iter().copied();
+            let mut work: Vec<u32> = before.filter(|&p| self.dominates(header, BlockId(p))).collect();
+            if work.is_empty() {
+                continue;
+            }
+            let mut inside = vec![false; n];
+            inside[header.index()] = true;
+            while let Some(b) = work.pop() {
+                if !std::mem::replace(&mut inside[b as usize], true) {
+                    work.extend(self.predecessors().from(b));
+                }
+            }
+            for (depth, is_inside) in depth.iter_mut().zip(inside) {
+                *depth += u32::from(is_inside);
+            }
+        }
+        depth
+    }
 }
 
-fn reverse_post_order(succs: &[Vec<u32>], entry: u32) -> Vec<u32> {
-    let mut seen = vec![false; succs.len()];
-    let mut post = Vec::with_capacity(succs.len());
-    let mut stack = vec![(entry, 0usize)];
+fn some(b: u32) -> Option<BlockId> {
+    (b != NONE).then_some(BlockId(b))
+}
+
+/// Where each of `n` blocks is in an order.
+fn positions(order: &[u32], n: usize) -> Vec<u32> {
+    let mut position = vec![NONE; n];
+    for (i, &b) in order.iter().enumerate() {
+        position[b as usize] = i as u32;
+    }
+    position
+}
+
+/// The edges of a graph, those from one block after the other.
+#[derive(Clone)]
+struct Edges {
+    targets: Vec<u32>,
+    /// Where the edges from each block end among all.
+    ends: Vec<u32>,
+}
+
+impl Edges {
+    fn of(function: &Function) -> Edges {
+        let mut edges = Edges { targets: Vec::new(), ends: Vec::with_capacity(function.blocks.len()) };
+        for block in &function.blocks {
+            edges.push(block.term.targets().iter().map(|t| t.0));
+        }
+        edges
+    }
+
+    /// Edges from one more block.
+    fn push(&mut self, targets: impl Iterator<Item = u32>) {
+        self.targets.extend(targets);
+        self.ends.push(self.targets.len() as u32);
+    }
+
+    fn from(&self, b: u32) -> &[u32] {
+        let start = if b == 0 { 0 } else { self.ends[b as usize - 1] };
+        &self.targets[start as usize..self.ends[b as usize] as usize]
+    }
+
+    /// The edges from `blocks` turned round, in the order of `blocks`, in a graph of `n`.
+    fn reversed(&self, blocks: impl Iterator<Item = u32> + Clone, n: usize) -> Edges {
+        let mut ends = vec![0; n];
+        let all = blocks.clone().flat_map(|b| self.from(b));
+        all.for_each(|&to| ends[to as usize] += 1);
+        let mut sum = 0;
+        for end in &mut ends {
+            // First where the edges of the block start; each edge moves that on.
+            sum += std::mem::replace(end, sum);
+        }
+        let mut targets = vec![0; sum as usize];
+        for b in blocks {
+            for &to in self.from(b) {
+                let at = &mut ends[to as usize];
+                targets[*at as usize] = b;
+                *at += 1;
+            }
+        }
+        Edges { targets, ends }
+    }
+}
+
+fn reverse_post_order(successors: &Edges, entry: u32) -> Vec<u32> {
+    let n = successors.ends.len();
+    let mut seen = vec![false; n];
+    let mut post = Vec::with_capacity(n);
+    let mut stack = vec![(entry, successors.from(entry))];
     seen[entry as usize] = true;
-    while let Some((b, next)) = stack.last_mut() {
+    while let Some((b, left)) = stack.last_mut() {
         // The last successor (the fall-through of a branch) is visited first, so that the taken side follows later in the order.
-        let list = &succs[*b as usize];
-        if *next < list.len() {
-            let s = list[*next];
-            *next += 1;
-            if !seen[s as usize] {
-                seen[s as usize] = true;
-                stack.push((s, 0));
+        if let Some((&next, rest)) = left.split_first() {
+            *left = rest;
+            if !std::mem::replace(&mut seen[next as usize], true) {
+                stack.push((next, successors.from(next)));
             }
         } else {
             post.push(*b);
@@ -113,31 +218,20 @@ fn reverse_post_order(succs: &[Vec<u32>], entry: u32) -> Vec<u32> {
 }
 
 /// Immediate dominators; `NONE` for the first block of `order` and for unreachable ones.
-fn dominators(succs: &[Vec<u32>], order: &[u32]) -> Vec<u32> {
-    let n = succs.len();
-    let mut position = vec![NONE; n];
-    for (i, &b) in order.iter().enumerate() {
-        position[b as usize] = i as u32;
-    }
-    let mut preds = vec![Vec::new(); n];
-    for &b in order {
-        for &s in &succs[b as usize] {
-            preds[s as usize].push(b);
-        }
-    }
-    let mut idom = vec![NONE; n];
-    let Some(&entry) = order.first() else { return idom };
+fn dominators(predecessors: &Edges, order: impl Iterator<Item = u32> + Clone, position: &[u32]) -> Vec<u32> {
+    let mut idom = vec![NONE; position.len()];
+    let Some(entry) = order.clone().next() else { return idom };
     idom[entry as usize] = entry;
     let mut changed = true;
     while changed {
         changed = false;
-        for &b in &order[1..] {
+        for b in order.clone().skip(1) {
             let mut best = NONE;
-            for &p in &preds[b as usize] {
+            for &p in predecessors.from(b) {
                 if idom[p as usize] == NONE {
                     continue;
                 }
-                best = if best == NONE { p } else { meet(&idom, &position, best, p) };
+                best = if best == NONE { p } else { meet(&idom, position, best, p) };
             }
             if best != idom[b as usize] {
                 idom[b as usize] = best;
@@ -159,44 +253,4 @@ fn meet(idom: &[u32], position: &[u32], mut a: u32, mut b: u32) -> u32 {
         }
     }
     a
-}
-
-/// How many natural loops each block is in.
-fn loop_depths(succs: &[Vec<u32>], order: &[u32], position: &[u32], idom: &[u32]) -> Vec<u32> {
-    let n = succs.len();
-    let mut preds = vec![Vec::new(); n];
-    for &b in order {
-        for &s in &succs[b as usize] {
-            preds[s as usize].push(b);
-        }
-    }
-    let dominates = |a: u32, mut b: u32| loop {
-        if a == b {
-            return true;
-        }
-        if idom[b as usize] == NONE || position[b as usize] < position[a as usize] {
-            return false;
-        }
-        b = idom[b as usize];
-    };
-    let mut depth = vec![0; n];
-    for &header in order {
-        let latches: Vec<u32> =
-            preds[header as usize].iter().copied().filter(|&p| dominates(header, p)).collect();
-        if latches.is_empty() {
-            continue;
-        }
-        let mut inside = vec![false; n];
-        inside[header as usize] = true;
-        let mut work = latches;
-        while let Some(b) = work.pop() {
-            if !std::mem::replace(&mut inside[b as usize], true) {
-                work.extend(&preds[b as usize]);
-            }
-        }
-        for (b, &is_inside) in inside.iter().enumerate() {
-            depth[b] += u32::from(is_inside);
-        }
-    }
-    depth
 }

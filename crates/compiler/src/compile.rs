@@ -182,7 +182,7 @@ fn flow_graph(f: &Function) -> String {
             "  b{:<4} {:>4} instructions  loop depth {}  idom {:<5} meets at {:<5} -> {}",
             b.0,
             f.block(b).insts.len(),
-            cfg.loop_depth[b.index()],
+            cfg.loop_depths()[b.index()],
             name(cfg.idom(b)),
             name(cfg.ipdom(b)),
             targets.join(" ")

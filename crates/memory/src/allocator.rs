@@ -2,14 +2,15 @@
 //! Which ranges of device memory are in use: a next-fit allocator, so that a freed range is reused as late as possible and
 //! an access through a stale pointer is detected instead of silently reading other data.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
+use crate::live::Live;
 use crate::{ALIGNMENT, BASE, Bounds, LARGE, PAGE};
 
 /// Freed ranges that are remembered for reports.
 const REMEMBERED: usize = 4096;
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Allocation {
     pub base: u64,
     /// Bytes requested.
@@ -21,6 +22,11 @@ pub struct Allocation {
 impl Allocation {
     pub fn end(&self) -> u64 {
         self.base + self.size
+    }
+
+    #[inline]
+    pub(crate) fn holds(&self, address: u64) -> bool {
+        address.wrapping_sub(self.base) < self.size
     }
 
     /// Bytes it takes from the region: at least one unit, so that no two allocations share an address.
@@ -56,7 +62,7 @@ pub struct Nearest {
 
 #[derive(Default)]
 pub(crate) struct Allocator {
-    live: BTreeMap<u64, Allocation>,
+    live: Live,
     freed: VecDeque<Allocation>,
     cursor: u64,
     capacity: u64,
@@ -73,7 +79,7 @@ impl Allocator {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Allocation> {
-        self.live.values()
+        self.live.range(..)
     }
 
     /// Takes a range, searching from just behind the previous one and wrapping round once.
@@ -85,7 +91,7 @@ impl Allocator {
             .gap(self.cursor, end, footprint, unit)
             .or_else(|| self.gap(BASE, end.min(self.cursor + unit + footprint), footprint, unit))?;
         self.freed.retain(|old| old.base + old.footprint() <= base || base + footprint <= old.base);
-        self.live.insert(base, Allocation { base, size, name: name.to_string() });
+        self.live.insert(Allocation { base, size, name: name.to_string() });
         self.in_use += size;
         self.cursor = base + footprint;
         Some(base)
@@ -99,7 +105,7 @@ impl Allocator {
             return None;
         }
         self.freed.retain(|old| old.base + old.footprint() <= base || end <= old.base);
-        self.live.insert(base, Allocation { base, size, name: name.to_string() });
+        self.live.insert(Allocation { base, size, name: name.to_string() });
         self.in_use += size;
         Some(())
     }
@@ -109,11 +115,11 @@ impl Allocator {
         let end = base.checked_add(size)?;
         let outside = base >= BASE + self.capacity && size > 0;
         let below = self.live.range(..end).next_back();
-        if !outside || below.is_some_and(|(_, other)| other.end() > base) {
+        if !outside || below.is_some_and(|other| other.end() > base) {
             return None;
         }
         self.freed.retain(|old| old.end() <= base || end <= old.base);
-        self.live.insert(base, Allocation { base, size, name: name.to_string() });
+        self.live.insert(Allocation { base, size, name: name.to_string() });
         Some(())
     }
 
@@ -127,15 +133,15 @@ impl Allocator {
     /// First gap of `need` bytes inside of `[from, to)` that starts at a multiple of `unit`.
     fn gap(&self, from: u64, to: u64, need: u64, unit: u64) -> Option<u64> {
         let mut at = match self.live.range(..from).next_back() {
-            Some((_, before)) => from.max(before.base + before.footprint()),
+            Some(before) => from.max(before.base + before.footprint()),
             None => from,
         };
         at = at.next_multiple_of(unit);
-        for (&base, next) in self.live.range(from..) {
-            if at.checked_add(need)? <= base.min(to) {
+        for next in self.live.range(from..) {
+            if at.checked_add(need)? <= next.base.min(to) {
                 return Some(at);
             }
-            at = at.max(base + next.footprint()).next_multiple_of(unit);
+            at = at.max(next.base + next.footprint()).next_multiple_of(unit);
             if at >= to {
                 return None;
             }
@@ -153,7 +159,7 @@ impl Allocator {
     }
 
     fn forget(&mut self, base: u64) -> Option<Allocation> {
-        let allocation = self.live.remove(&base)?;
+        let allocation = self.live.remove(base)?;
         if self.freed.len() == REMEMBERED {
             self.freed.pop_front();
         }
@@ -162,18 +168,18 @@ impl Allocator {
     }
 
     pub(crate) fn at(&self, base: u64) -> Option<&Allocation> {
-        self.live.get(&base)
+        self.live.at(base)
     }
 
     /// The live allocation that holds the byte at `address`.
+    #[inline]
     pub(crate) fn find(&self, address: u64) -> Option<&Allocation> {
-        let (_, candidate) = self.live.range(..=address).next_back()?;
-        (address < candidate.end()).then_some(candidate)
+        self.live.find(address)
     }
 
     /// The live allocation that a load from `address` may be meant for.
     pub(crate) fn find_readable(&self, address: u64, bounds: Bounds) -> Option<&Allocation> {
-        let (_, candidate) = self.live.range(..=address).next_back()?;
+        let candidate = self.live.range(..=address).next_back()?;
         (address < bounds.readable_end(candidate)).then_some(candidate)
     }
 
@@ -191,8 +197,8 @@ impl Allocator {
             let relation = Relation::Inside(address - found.base);
             return Some(Nearest { allocation: found.clone(), relation, freed: true });
         }
-        let below = self.live.range(..=address).next_back().map(|(_, a)| (address - a.end(), a));
-        let above = self.live.range(address..).next().map(|(_, a)| (a.base - address, a));
+        let below = self.live.range(..=address).next_back().map(|a| (address - a.end(), a));
+        let above = self.live.range(address..).next().map(|a| (a.base - address, a));
         let nearest = |relation, allocation: &Allocation| Nearest {
             allocation: allocation.clone(),
             relation,

@@ -334,13 +334,12 @@ impl DeviceMemory {
     }
 
     /// Where the host finds `len` bytes from `address` on, when they lie inside of one live allocation.
+    #[inline]
     pub fn span(&self, address: u64, len: u64) -> Result<*mut u8, MemoryError> {
-        let bad = MemoryError::OutOfBounds { address, len };
-        let end = address.checked_add(len).ok_or(bad.clone())?;
         match self.allocator.find(address) {
-            Some(found) if end <= found.end() => Ok(self.region.host(address)),
+            Some(found) if len <= found.end() - address => Ok(self.region.host(address)),
             _ if len == 0 => Ok(self.region.host(BASE)),
-            _ => Err(bad),
+            _ => Err(MemoryError::OutOfBounds { address, len }),
         }
     }
 
@@ -356,6 +355,7 @@ impl DeviceMemory {
         Some(line)
     }
 
+    #[inline]
     pub fn bytes(&self, address: u64, len: u64) -> Result<&[u8], MemoryError> {
         let host = self.span(address, len)?;
         // SAFETY: `span` proved the range live, and the borrow of `self` keeps it so.

@@ -8,6 +8,7 @@
 mod allocator;
 mod bounds;
 mod device;
+mod live;
 pub mod monitor;
 mod region;
 pub mod texture;

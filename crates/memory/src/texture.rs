@@ -202,10 +202,12 @@ impl Images {
         self.slot(handle).is_some_and(|index| self.slots[index].take().is_some())
     }
 
+    #[inline]
     pub fn get(&self, handle: u64) -> Option<&Image> {
         self.slots.get(self.slot(handle)?)?.as_ref()
     }
 
+    #[inline]
     fn slot(&self, handle: u64) -> Option<usize> {
         let offset = handle.checked_sub(HANDLES + 32)?;
         let index = (offset / 32) as usize;

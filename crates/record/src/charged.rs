@@ -37,35 +37,43 @@ impl Column {
         Column { charge, events: events.unwrap_or(Events::Of(charge)), whole }
     }
 
-    /// Events of this kind that an instruction caused.
-    #[inline]
-    fn weight(&self, instruction: &Instruction) -> f64 {
-        let Instruction { issues, lanes, waited, facts, .. } = *instruction;
-        let times = |each: u8| issues as f64 * f64::from(each);
+    /// Adds the events of this kind that each instruction caused to a list.
+    fn weigh(&self, all: &[Instruction], list: &mut Vec<f64>) {
+        let times = |one: &Instruction, each: u8| one.issues as f64 * f64::from(each);
         let when = |condition: bool, count: u64| if condition { count as f64 } else { 0.0 };
         match self.events {
-            Events::Op(kind) => when(facts.kind == kind, issues),
-            Events::OpLanes(kind) => when(facts.kind == kind, lanes),
-            Events::Unit(unit) => when(facts.unit == unit, issues),
+            Events::Op(kind) => put(list, all, |one| when(one.facts.kind == kind, one.issues)),
+            Events::OpLanes(kind) => put(list, all, |one| when(one.facts.kind == kind, one.lanes)),
+            Events::Unit(unit) => put(list, all, |one| when(one.facts.unit == unit, one.issues)),
             Events::Of(charge) => match charge {
-                Charge::Issues => issues as f64,
-                Charge::Lanes => lanes as f64,
-                Charge::Reads => times(facts.reads),
-                Charge::Writes => times(facts.writes),
-                Charge::Constants => times(facts.constants),
-                Charge::ConstantCache => {
-                    times(facts.constants) + when(facts.path == Path::Constant, facts.lines)
+                Charge::Issues => put(list, all, |one| one.issues as f64),
+                Charge::Lanes => put(list, all, |one| one.lanes as f64),
+                Charge::Reads => put(list, all, |one| times(one, one.facts.reads)),
+                Charge::Writes => put(list, all, |one| times(one, one.facts.writes)),
+                Charge::Constants => put(list, all, |one| times(one, one.facts.constants)),
+                Charge::ConstantCache => put(list, all, |one| {
+                    times(one, one.facts.constants) + when(one.facts.path == Path::Constant, one.facts.lines)
+                }),
+                Charge::Shared => put(list, all, |one| when(one.facts.path == Path::Shared, one.issues)),
+                Charge::Lines => put(list, all, |one| when(one.facts.path == Path::Global, one.facts.lines)),
+                Charge::TextureLines => {
+                    put(list, all, |one| when(one.facts.path == Path::Texture, one.facts.lines))
                 }
-                Charge::Shared => when(facts.path == Path::Shared, issues),
-                Charge::Lines => when(facts.path == Path::Global, facts.lines),
-                Charge::TextureLines => when(facts.path == Path::Texture, facts.lines),
-                Charge::AllLines => when(matches!(facts.path, Path::Global | Path::Texture), facts.lines),
-                Charge::Time => (issues + waited) as f64,
+                Charge::AllLines => put(list, all, |one| {
+                    when(matches!(one.facts.path, Path::Global | Path::Texture), one.facts.lines)
+                }),
+                Charge::Time => put(list, all, |one| (one.issues + one.waited) as f64),
                 // The others name a kind or a unit that does not exist.
-                Charge::Nobody | Charge::Op(_) | Charge::OpLanes(_) | Charge::Unit(_) => 0.0,
+                Charge::Nobody | Charge::Op(_) | Charge::OpLanes(_) | Charge::Unit(_) => {
+                    put(list, all, |_| 0.0)
+                }
             },
         }
     }
+}
+
+fn put(list: &mut Vec<f64>, all: &[Instruction], weight: impl Fn(&Instruction) -> f64) {
+    list.extend(all.iter().map(weight));
 }
 
 /// The counter that has all events of a kind, where there is one.
@@ -115,7 +123,7 @@ impl PcShares<'_> {
         let mut shares = Vec::with_capacity(columns.len() * places);
         for column in columns {
             let first = shares.len();
-            shares.extend(instructions.iter().map(|instruction| column.weight(instruction)));
+            column.weigh(instructions, &mut shares);
             let row = &mut shares[first..];
             let sum: f64 = row.iter().sum();
             let whole = match column.whole.and_then(|whole| counted[whole]) {

@@ -151,7 +151,8 @@ fn add_time(kernel: &mut Kernel, timed: &TimedRecord, config: &Config) {
     let mut values = values(&timed.counters);
     kernel.stalls = Some(by_reason(|stall| timed.counters.sm.stalls[stall as usize]).collect());
     derive(&mut values, timed.cycles, config);
-    values.append(&mut kernel.counters);
+    // Few are added to many.
+    values.extend(std::mem::take(&mut kernel.counters));
     kernel.counters = values;
     let column = |of: fn(&SmCounters) -> u64| timed.per_sm.iter().map(of).collect();
     kernel.sms = Some(Sms {

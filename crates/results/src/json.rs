@@ -14,45 +14,48 @@ fn spread(compact: &str) -> String {
     let mut out = String::with_capacity(2 * compact.len());
     // What is open: whether its entries have lines of their own.
     let mut open: Vec<bool> = Vec::new();
-    let mut at = 0;
+    let mut newline = "\n".to_owned();
+    let (mut copied, mut at) = (0, 0);
     while let Some(&byte) = bytes.get(at) {
-        let start = at;
         at += 1;
-        match byte {
-            b'{' | b'[' if matches!(bytes.get(at), Some(b'}' | b']')) => {
-                at += 1;
-                out.push_str(&compact[start..at]);
-            }
-            b'{' | b'[' => {
-                out.push(char::from(byte));
-                let lines = byte == b'{' || holds_another(&bytes[at..]);
-                open.push(lines);
-                if lines {
-                    newline(open.len(), &mut out);
-                }
-            }
-            b'}' | b']' => {
-                if open.pop() == Some(true) {
-                    newline(open.len(), &mut out);
-                }
-                out.push(char::from(byte));
-            }
-            b',' if open.last() == Some(&true) => {
-                out.push(',');
-                newline(open.len(), &mut out);
-            }
-            b',' => out.push_str(", "),
-            b':' => out.push_str(": "),
+        // The end of what is to be copied, and what to put behind it.
+        let (end, lines) = match byte {
             b'"' => {
                 at += string(&bytes[at..]);
-                out.push_str(&compact[start..at]);
+                continue;
             }
-            _ => {
-                at += bytes[at..].iter().take_while(|byte| !matches!(byte, b',' | b'}' | b']')).count();
-                out.push_str(&compact[start..at]);
+            b':' => (at, false),
+            b',' => (at, open.last() == Some(&true)),
+            b'{' | b'[' if matches!(bytes.get(at), Some(b'}' | b']')) => {
+                at += 1;
+                continue;
             }
+            b'{' | b'[' => {
+                open.push(byte == b'{' || holds_another(&bytes[at..]));
+                match open.last() {
+                    Some(true) => (at, true),
+                    _ => continue,
+                }
+            }
+            b'}' | b']' => match open.pop() {
+                Some(true) => (at - 1, true),
+                _ => continue,
+            },
+            _ => continue,
+        };
+        out.push_str(&compact[copied..end]);
+        copied = end;
+        if lines {
+            let length = 1 + 2 * open.len();
+            while newline.len() < length {
+                newline.push_str("  ");
+            }
+            out.push_str(&newline[..length]);
+        } else {
+            out.push(' ');
         }
     }
+    out.push_str(&compact[copied..]);
     out.push('\n');
     out
 }
@@ -75,18 +78,15 @@ fn holds_another(bytes: &[u8]) -> bool {
 /// Bytes of the rest of a string, behind its first quotation mark.
 fn string(bytes: &[u8]) -> usize {
     let mut at = 0;
-    loop {
-        match bytes.get(at) {
-            Some(b'\\') => at += 2,
-            Some(b'"') | None => return (at + 1).min(bytes.len()),
-            Some(_) => at += 1,
+    while let Some(next) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += next + 1;
+        if bytes[at - 1] == b'"' {
+            return at;
         }
+        // What follows a backslash does not end the string.
+        at += 1;
     }
-}
-
-fn newline(depth: usize, out: &mut String) {
-    out.push('\n');
-    (0..depth).for_each(|_| out.push_str("  "));
+    bytes.len()
 }
 
 #[cfg(test)]

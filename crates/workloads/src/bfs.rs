@@ -96,21 +96,31 @@ impl Graph {
     /// Each node is joined to two to four others in both directions: six edges a node in the mean.
     pub fn random(n: u32, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
-        let mut neighbours = vec![Vec::new(); n as usize];
+        let mut pairs = Vec::with_capacity(4 * n as usize);
+        let mut spans = vec![[0, 0]; n as usize];
         for node in 0..n {
             for _ in 0..rng.int(2, 5) {
                 let other = rng.below(n);
-                neighbours[node as usize].push(other as i32);
-                neighbours[other as usize].push(node as i32);
+                pairs.push([node, other]);
+                spans[node as usize][1] += 1;
+                spans[other as usize][1] += 1;
             }
         }
-        let mut graph = Graph { spans: Vec::with_capacity(n as usize), edges: Vec::new(), root: 0 };
-        for list in neighbours {
-            graph.spans.push([graph.edges.len() as i32, list.len() as i32]);
-            graph.edges.extend(list);
+        let mut next = 0;
+        for [first, count] in &mut spans {
+            *first = next;
+            next += *count;
         }
-        graph.root = rng.below(n) as usize;
-        graph
+        let mut ends: Vec<i32> = spans.iter().map(|span| span[0]).collect();
+        let mut edges = vec![0; next as usize];
+        for [node, other] in pairs {
+            for (from, to) in [(node, other), (other, node)] {
+                let end = &mut ends[from as usize];
+                edges[*end as usize] = to as i32;
+                *end += 1;
+            }
+        }
+        Graph { spans, edges, root: rng.below(n) as usize }
     }
 
     fn neighbours(&self, node: usize) -> &[i32] {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Comparison of what a run left in memory with what its reference expects.
 
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
 /// The outcome of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
@@ -49,12 +51,15 @@ impl Check {
     }
 
     /// Compares one output array.
-    pub(crate) fn output<T: Element>(self, output: &'static str, expected: &[T], actual: &[T]) -> Self {
-        if are_identical(expected, actual) {
-            // No value is off.
-            return self.hash(expected, actual);
+    pub(crate) fn output<T: Element>(mut self, output: &'static str, expected: &[T], actual: &[T]) -> Self {
+        let (want, got) = (expected.as_bytes(), actual.as_bytes());
+        if want != got || self.digest != self.expected {
+            return self.compare(output, expected, actual, T::error);
         }
-        self.compare(output, expected, actual, T::error)
+        // No value is off, and there is one hash to add to.
+        self.digest = fnv(self.digest, got);
+        self.expected = self.digest;
+        self.counting(actual.len())
     }
 
     /// Compares an array of sums whose terms may cancel: an error counts relative to the value or to `scale`, whichever is larger.
@@ -80,39 +85,31 @@ impl Check {
                 self.worst = Some(Mismatch { output, index, expected: want.as_f64(), actual: got.as_f64() });
             }
         }
-        self.hash(expected, actual)
+        self.digest = fnv(self.digest, actual.as_bytes());
+        self.expected = fnv(self.expected, expected.as_bytes());
+        self.counting(actual.len())
     }
 
-    /// Adds values that were compared to the hashes.
-    fn hash<T: Element>(mut self, expected: &[T], actual: &[T]) -> Self {
-        let same = self.digest == self.expected && are_identical(expected, actual);
-        self.digest = actual.iter().fold(self.digest, fnv);
-        self.expected = if same { self.digest } else { expected.iter().fold(self.expected, fnv) };
-        self.compared += actual.len() as u64;
+    /// With this many values compared more.
+    fn counting(mut self, values: usize) -> Self {
+        self.compared += values as u64;
         self.passed = self.compared > 0 && self.max_error <= self.tolerance;
         self
     }
 }
 
-/// Whether all bits are the same.
-fn are_identical<T: Element>(expected: &[T], actual: &[T]) -> bool {
-    let mut pairs = expected.iter().zip(actual);
-    expected.len() == actual.len() && pairs.all(|(want, got)| want.to_bytes() == got.to_bytes())
-}
-
 const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// A hash with the bytes of one more value.
-fn fnv<T: Element>(hash: u64, value: &T) -> u64 {
-    let bytes = value.to_bytes();
-    bytes.as_ref().iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+/// A hash with more bytes.
+fn fnv(hash: u64, bytes: &[u8]) -> u64 {
+    let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    let (chunks, rest) = bytes.as_chunks::<16>();
+    let hash = chunks.iter().fold(hash, |hash, chunk| chunk.iter().fold(hash, add));
+    rest.iter().fold(hash, add)
 }
 
-/// A scalar as device memory holds it.
-pub trait Element: Copy {
-    type Bytes: AsRef<[u8]> + PartialEq;
-    fn to_bytes(self) -> Self::Bytes;
-    fn from_bytes(bytes: &[u8]) -> Self;
+/// A scalar whose bytes are those of device memory.
+pub trait Element: Copy + FromBytes + IntoBytes + Immutable {
     fn as_f64(self) -> f64;
     /// 0 for values with the same bits.
     fn error(expected: Self, actual: Self) -> f64;
@@ -121,18 +118,6 @@ pub trait Element: Copy {
 macro_rules! integer {
     ($($ty:ty),*) => {$(
         impl Element for $ty {
-            type Bytes = [u8; size_of::<$ty>()];
-
-            fn to_bytes(self) -> Self::Bytes {
-                self.to_le_bytes()
-            }
-
-            fn from_bytes(bytes: &[u8]) -> Self {
-                let mut all = Self::Bytes::default();
-                all.copy_from_slice(bytes);
-                <$ty>::from_le_bytes(all)
-            }
-
             fn as_f64(self) -> f64 {
                 f64::from(self)
             }
@@ -147,16 +132,6 @@ macro_rules! integer {
 integer!(u8, u16, u32, i32);
 
 impl Element for f32 {
-    type Bytes = [u8; 4];
-
-    fn to_bytes(self) -> [u8; 4] {
-        self.to_le_bytes()
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Self {
-        f32::from_bits(u32::from_bytes(bytes))
-    }
-
     fn as_f64(self) -> f64 {
         f64::from(self)
     }

@@ -111,12 +111,7 @@ fn transform(plane: Vec<i32>, width: usize, height: usize, levels: u32) -> Vec<i
             let lifted = lift(row);
             row.copy_from_slice(&lifted);
         }
-        for x in 0..w {
-            let column: Vec<i32> = (0..h).map(|y| low[y * w + x]).collect();
-            for (y, value) in lift(&column).into_iter().enumerate() {
-                low[y * w + x] = value;
-            }
-        }
+        low = lift_columns(&low, w);
         for (y, row) in low.chunks_exact(w).enumerate() {
             out[y * width..y * width + w].copy_from_slice(row);
         }
@@ -139,9 +134,44 @@ fn lift(line: &[i32]) -> Vec<i32> {
     low.chain(highs.iter().copied()).collect()
 }
 
+/// All columns of a plane: their low halves, then their high halves.
+fn lift_columns(plane: &[i32], width: usize) -> Vec<i32> {
+    let n = plane.len() / width;
+    let mirrored = |at: usize| if at < n { at } else { 2 * n - 2 - at };
+    let row = |at: usize| &plane[mirrored(at) * width..][..width];
+    let mut lifted = plane.to_vec();
+    let (lows, highs) = lifted.split_at_mut(n.div_ceil(2) * width);
+    for (at, high) in (1..n).step_by(2).zip(highs.chunks_exact_mut(width)) {
+        let (before, here, after) = (row(at - 1), row(at), row(at + 1));
+        for (x, high) in high.iter_mut().enumerate() {
+            *high = here[x] - ((before[x] + after[x]) >> 1);
+        }
+    }
+    for (at, low) in (0..n).step_by(2).zip(lows.chunks_exact_mut(width)) {
+        let near = |at: usize| &highs[mirrored(at) / 2 * width..][..width];
+        let (before, here, after) = (near(at.abs_diff(1)), row(at), near(at + 1));
+        for (x, low) in low.iter_mut().enumerate() {
+            *low = here[x] + ((before[x] + after[x] + 2) >> 2);
+        }
+    }
+    lifted
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_are_lifted_as_lines_are() {
+        for height in 2..12 {
+            let plane = Rng::new(height).ints(3 * height as usize, -128, 128);
+            let lifted = lift_columns(&plane, 3);
+            for x in 0..3 {
+                let column = |plane: &[i32]| -> Vec<i32> { plane[x..].iter().step_by(3).copied().collect() };
+                assert_eq!(column(&lifted), lift(&column(&plane)));
+            }
+        }
+    }
 
     #[test]
     fn a_flat_line_has_no_high_half_and_a_ramp_none_inside() {

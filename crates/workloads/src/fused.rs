@@ -25,6 +25,18 @@ pub fn add_products(sums: &mut [f32], left: f32, right: &[f32]) {
     }
 }
 
+/// Adds the products of two lists to each of `sums`, fused.
+pub fn add_pairs(sums: &mut [f32], left: &[f32], right: &[f32]) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the host has the instructions.
+        return unsafe { host::add_pairs(sums, left, right) };
+    }
+    for (sum, (left, right)) in sums.iter_mut().zip(left.iter().zip(right)) {
+        *sum = emulated(*left, *right, *sum);
+    }
+}
+
 /// Adds the square of the distance of each of `values` from `centre` to each of `sums`, fused.
 pub fn add_squares(sums: &mut [f32], values: &[f32], centre: f32) {
     #[cfg(target_arch = "x86_64")]
@@ -57,6 +69,13 @@ mod host {
     #[target_feature(enable = "fma,avx2")]
     pub fn add_products(sums: &mut [f32], left: f32, right: &[f32]) {
         for (sum, right) in sums.iter_mut().zip(right) {
+            *sum = left.mul_add(*right, *sum);
+        }
+    }
+
+    #[target_feature(enable = "fma,avx2")]
+    pub fn add_pairs(sums: &mut [f32], left: &[f32], right: &[f32]) {
+        for (sum, (left, right)) in sums.iter_mut().zip(left.iter().zip(right)) {
             *sum = left.mul_add(*right, *sum);
         }
     }
@@ -119,7 +138,11 @@ mod tests {
             let want = a.mul_add(b, c);
             let mut sums = [c; 9];
             add_products(&mut sums, a, &[b; 9]);
-            for got in [fma(a, b, c), emulated(a, b, c), sums[0], sums[8], dot(c, &[a], &[b])] {
+            let mut pairs = [c; 9];
+            add_pairs(&mut pairs, &[a; 9], &[b; 9]);
+            for got in
+                [fma(a, b, c), emulated(a, b, c), sums[0], sums[8], pairs[0], pairs[8], dot(c, &[a], &[b])]
+            {
                 assert!(
                     want.to_bits() == got.to_bits() || (want.is_nan() && got.is_nan()),
                     "fma({a:e}, {b:e}, {c:e}) is {want:e}, not {got:e}"

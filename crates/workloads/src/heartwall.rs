@@ -2,7 +2,7 @@
 //! Tracks the wall of a heart through an ultrasound video, after Rodinia's heartwall.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::{add_products, add_squares, fma};
 use crate::images::photo;
 use crate::job::Job;
 use crate::rng::Rng;
@@ -96,9 +96,15 @@ fn video(frames: usize, rng: &mut Rng) -> Vec<Vec<i32>> {
     let (mut x, mut y) = (border as i32, border as i32);
     let mut all = Vec::new();
     for _ in 0..frames {
-        let pixel = |at: usize| scene[(y as usize + at / WIDTH) * wide + x as usize + at % WIDTH];
-        let frame: Vec<u8> = (0..WIDTH * HEIGHT).map(pixel).collect();
-        all.push(frame.into_iter().map(|pixel| (i32::from(pixel) + rng.int(-3, 4)).clamp(0, 255)).collect());
+        let mut frame = rng.ints(WIDTH * HEIGHT, -3, 4);
+        let rows = scene.chunks_exact(wide).skip(y as usize).map(|row| &row[x as usize..]);
+        for (noise, row) in frame.chunks_exact_mut(WIDTH).zip(rows) {
+            noise
+                .iter_mut()
+                .zip(row)
+                .for_each(|(noise, pixel)| *noise = (i32::from(*pixel) + *noise).clamp(0, 255));
+        }
+        all.push(frame);
         (x, y) = (x + rng.int(-2, 3), y + rng.int(-2, 3));
     }
     all
@@ -134,8 +140,8 @@ impl Tracks {
             let (row, column) = (self.rows[point], self.columns[point]);
             let mut best = (f32::NEG_INFINITY, 0, 0);
             for dy in -reach..=reach {
-                for dx in -reach..=reach {
-                    let score = score(frame, row + dy, column + dx, taps, mean);
+                let scores = scores(frame, row + dy, column - reach, 2 * reach as usize + 1, taps, mean);
+                for (dx, score) in (-reach..).zip(scores) {
                     if score > best.0 {
                         best = (score, dy, dx);
                     }
@@ -156,15 +162,22 @@ fn patch(frame: &[i32], row: i32, column: i32) -> impl Iterator<Item = i32> + '_
     (0..TAPS).map(move |at| frame[first + at / SIDE * WIDTH + at % SIDE])
 }
 
-fn score(frame: &[i32], row: i32, column: i32, taps: &[f32], mean: f32) -> f32 {
-    let (mut sum, mut squares, mut cross) = (0.0, 0.0, 0.0);
-    for (pixel, tap) in patch(frame, row, column).zip(taps) {
-        let pixel = pixel as f32;
-        sum += pixel;
-        squares = fma(pixel, pixel, squares);
-        cross = fma(pixel, *tap, cross);
+/// The scores of places side by side.
+fn scores(frame: &[i32], row: i32, column: i32, places: usize, taps: &[f32], mean: f32) -> Vec<f32> {
+    let [mut sums, mut squares, mut crosses] = [0; 3].map(|_| vec![0.0; places]);
+    let first = (row as usize - SIDE / 2) * WIDTH + column as usize - SIDE / 2;
+    for (frame, taps) in frame[first..].chunks(WIDTH).zip(taps.chunks_exact(SIDE)) {
+        let pixels: Vec<f32> = frame[..places + SIDE - 1].iter().map(|pixel| *pixel as f32).collect();
+        for (pixels, tap) in pixels.windows(places).zip(taps) {
+            sums.iter_mut().zip(pixels).for_each(|(sum, pixel)| *sum += pixel);
+            add_squares(&mut squares, pixels, 0.0);
+            add_products(&mut crosses, *tap, pixels);
+        }
     }
-    fma(-mean, sum, cross) / (fma(-(sum / TAPS as f32), sum, squares) + 1.0).sqrt()
+    let score = |((sum, square), cross): ((&f32, &f32), &f32)| {
+        fma(-mean, *sum, *cross) / (fma(-(sum / TAPS as f32), *sum, *square) + 1.0).sqrt()
+    };
+    sums.iter().zip(&squares).zip(&crosses).map(score).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! [`hotspot`](crate::hotspot).
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::add_products;
 use crate::hotspot::{AMBIENT, Chip, inputs};
 use crate::job::Job;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -87,19 +87,23 @@ impl Weights {
     }
 
     fn step(&self, now: &[f32], power: &[f32], [nx, ny, nz]: [usize; 3]) -> Vec<f32> {
-        let one = |at: usize| {
-            let (x, y, z) = (at % nx, at / nx % ny, at / (nx * ny));
-            let cell = |x: usize, y: usize, z: usize| now[(z * ny + y) * nx + x];
-            let sum = fma(self.own, now[at], self.z * AMBIENT);
-            let sum = fma(self.x, cell(x.saturating_sub(1), y, z), sum);
-            let sum = fma(self.x, cell((x + 1).min(nx - 1), y, z), sum);
-            let sum = fma(self.y, cell(x, (y + 1).min(ny - 1), z), sum);
-            let sum = fma(self.y, cell(x, y.saturating_sub(1), z), sum);
-            let sum = fma(self.z, cell(x, y, z.saturating_sub(1)), sum);
-            let sum = fma(self.z, cell(x, y, (z + 1).min(nz - 1)), sum);
-            fma(self.power, power[at], sum)
-        };
-        (0..now.len()).map(one).collect()
+        let mut then = vec![self.z * AMBIENT; now.len()];
+        for (at, sums) in then.chunks_exact_mut(nx).enumerate() {
+            let (y, z) = (at % ny, at / ny);
+            let row = |y: usize, z: usize| &now[(z * ny + y) * nx..][..nx];
+            let own = row(y, z);
+            // With neighbours like themselves at both ends.
+            let longer = [&own[..1], own, &own[nx - 1..]].concat();
+            add_products(sums, self.own, own);
+            add_products(sums, self.x, &longer[..nx]);
+            add_products(sums, self.x, &longer[2..]);
+            add_products(sums, self.y, row((y + 1).min(ny - 1), z));
+            add_products(sums, self.y, row(y.saturating_sub(1), z));
+            add_products(sums, self.z, row(y, z.saturating_sub(1)));
+            add_products(sums, self.z, row(y, (z + 1).min(nz - 1)));
+            add_products(sums, self.power, &power[at * nx..][..nx]);
+        }
+        then
     }
 }
 

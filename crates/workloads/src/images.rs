@@ -12,13 +12,19 @@ pub fn photo(width: usize, height: usize, rng: &mut Rng) -> Vec<u8> {
         let (cols, rows) = (width / grain + 2, height / grain + 2);
         let lattice = rng.floats(cols * rows, -1.0, 1.0);
         let strength = grain as f32;
+        let part = |at: usize| (at % grain) as f32 / grain as f32;
+        // Rows of the lattice between its columns, above and below the pixels of a row.
+        let stretched = |row: usize| {
+            let points = &lattice[row * cols..];
+            (0..width).map(|x| points[x / grain] + (points[x / grain + 1] - points[x / grain]) * part(x))
+        };
+        let (mut top, mut bottom) = (Vec::new(), stretched(0).collect::<Vec<f32>>());
         for (y, row) in sum.chunks_exact_mut(width).enumerate() {
-            let (cell_y, part_y) = (y / grain, (y % grain) as f32 / grain as f32);
-            for (x, pixel) in row.iter_mut().enumerate() {
-                let (cell_x, part_x) = (x / grain, (x % grain) as f32 / grain as f32);
-                let at = cell_y * cols + cell_x;
-                let top = lattice[at] + (lattice[at + 1] - lattice[at]) * part_x;
-                let bottom = lattice[at + cols] + (lattice[at + cols + 1] - lattice[at + cols]) * part_x;
+            if y % grain == 0 {
+                top = std::mem::replace(&mut bottom, stretched(y / grain + 1).collect());
+            }
+            let part_y = part(y);
+            for (pixel, (top, bottom)) in row.iter_mut().zip(top.iter().zip(&bottom)) {
                 *pixel += strength * (top + (bottom - top) * part_y);
             }
         }

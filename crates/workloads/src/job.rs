@@ -5,6 +5,7 @@ use crate::Info;
 use crate::check::Element;
 use warpwatt_runtime::texture::{ChannelKind, Format, Image, Sampler, Storage};
 use warpwatt_runtime::{Args, Device, DevicePtr, Dim3, Error, LaunchConfig, ModuleId};
+use zerocopy::IntoBytes;
 
 /// Texels of one float.
 pub const FLOAT: Format = Format { kind: ChannelKind::Float, bits: 32, channels: 1 };
@@ -49,11 +50,7 @@ impl<'d> Job<'d> {
     }
 
     pub fn write<T: Element>(&mut self, ptr: DevicePtr, data: &[T]) -> Result<(), Error> {
-        let mut bytes = vec![0; size_of_val(data)];
-        for (to, element) in bytes.chunks_exact_mut(size_of::<T>()).zip(data) {
-            to.copy_from_slice(element.to_bytes().as_ref());
-        }
-        self.dev.write(ptr, &bytes)
+        self.dev.write(ptr, data.as_bytes())
     }
 
     /// Writes a variable of the module.
@@ -63,9 +60,9 @@ impl<'d> Job<'d> {
     }
 
     pub fn download<T: Element>(&mut self, ptr: DevicePtr, count: usize) -> Result<Vec<T>, Error> {
-        let mut bytes = vec![0; count * size_of::<T>()];
-        self.dev.read(ptr, &mut bytes)?;
-        Ok(bytes.chunks_exact(size_of::<T>()).map(T::from_bytes).collect())
+        let mut data = vec![T::new_zeroed(); count];
+        self.dev.read(ptr, data.as_mut_bytes())?;
+        Ok(data)
     }
 
     pub fn launch(

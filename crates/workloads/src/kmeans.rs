@@ -4,7 +4,7 @@
 //! that Rodinia uses: flags, counts, rates in hundredths and a few long-tailed sizes.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::add_squares;
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -129,32 +129,39 @@ pub fn means(data: &[f32], nearest: &[i32]) -> Vec<f32> {
     sums
 }
 
-/// Squared distance in the kernel's order: along the features, each step fused.
-fn distance(point: &[f32], centre: &[f32]) -> f32 {
-    point.iter().zip(centre).fold(0.0, |sum, (x, c)| fma(x - c, x - c, sum))
+/// Squared distances of points from a centre in the kernel's order: along the features, each step fused.
+fn distances(by_feature: &[Vec<f32>], centre: &[f32]) -> Vec<f32> {
+    let mut sums = vec![0.0; by_feature[0].len()];
+    for (values, level) in by_feature.iter().zip(centre) {
+        add_squares(&mut sums, values, *level);
+    }
+    sums
+}
+
+/// The values of each feature.
+fn by_feature(data: &[f32]) -> Vec<Vec<f32>> {
+    (0..FEATURES).map(|feature| data[feature..].iter().step_by(FEATURES).copied().collect()).collect()
 }
 
 /// Membership and distances of the last round, and the centres after it.
 pub fn reference(data: &[f32], rounds: u32) -> (Vec<i32>, Vec<f32>, Vec<f32>) {
+    let by_feature = by_feature(data);
+    let points = data.len() / FEATURES;
     let mut centres = data[..CENTRES * FEATURES].to_vec();
-    let (mut nearest, mut distances) = (Vec::new(), Vec::new());
+    let (mut nearest, mut least) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
-        (nearest, distances) = data
-            .chunks_exact(FEATURES)
-            .map(|point| {
-                let mut best = (-1, f32::MAX);
-                for (index, centre) in centres.chunks_exact(FEATURES).enumerate() {
-                    let apart = distance(point, centre);
-                    if apart < best.1 {
-                        best = (index as i32, apart);
-                    }
+        (nearest, least) = (vec![-1; points], vec![f32::MAX; points]);
+        for (index, centre) in centres.chunks_exact(FEATURES).enumerate() {
+            let apart = distances(&by_feature, centre);
+            for ((nearest, least), apart) in nearest.iter_mut().zip(&mut least).zip(apart) {
+                if apart < *least {
+                    (*nearest, *least) = (index as i32, apart);
                 }
-                best
-            })
-            .unzip();
+            }
+        }
         centres = means(data, &nearest);
     }
-    (nearest, distances, centres)
+    (nearest, least, centres)
 }
 
 #[cfg(test)]
@@ -180,7 +187,8 @@ mod tests {
     fn distance_is_that_of_double_precision() {
         let data = records(2, 9);
         let (a, b) = data.split_at(FEATURES);
+        let found = f64::from(distances(&by_feature(a), b)[0]);
         let want: f64 = a.iter().zip(b).map(|(x, y)| (f64::from(*x) - f64::from(*y)).powi(2)).sum();
-        assert!((f64::from(distance(a, b)) - want).abs() <= 1e-5 * want);
+        assert!((found - want).abs() <= 1e-5 * want);
     }
 }

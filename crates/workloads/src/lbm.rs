@@ -2,7 +2,7 @@
 //! A fluid by the lattice Boltzmann method in a box with a moving lid, after Parboil's lbm.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::{add_pairs, add_products, add_squares};
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -126,15 +126,18 @@ impl Fluid {
 
     fn step(&self, from: &[f32], to: &mut [f32]) {
         let layer = NX * self.ny;
-        for cell in layer..layer * (self.nz + 1) {
-            let mut f: [f32; 19] = std::array::from_fn(|i| from[i * self.stride + MARGIN + cell]);
-            match self.kinds[cell] {
-                WALL => (1..19).step_by(2).for_each(|i| f.swap(i, i + 1)),
-                kind => relax(&mut f, kind == LID),
-            }
+        for first in (layer..layer * (self.nz + 1)).step_by(NX) {
+            let kinds = &self.kinds[first..first + NX];
+            let place = |i: usize| i * self.stride + MARGIN + first;
+            let before: [&[f32]; 19] = std::array::from_fn(|i| &from[place(i)..place(i) + NX]);
+            let relaxed = relax(before, kinds);
             for (i, [x, y, z]) in DIRECTIONS.into_iter().enumerate() {
                 let offset = (z * self.ny as i32 + y) * NX as i32 + x;
-                to[(i * self.stride + MARGIN + cell).wrapping_add_signed(offset as isize)] = f[i];
+                let back = before[opposite(i)];
+                let there = place(i).wrapping_add_signed(offset as isize);
+                for (at, to) in to[there..there + NX].iter_mut().enumerate() {
+                    *to = if kinds[at] == WALL { back[at] } else { relaxed[i][at] };
+                }
             }
         }
     }
@@ -149,31 +152,52 @@ fn weight(i: usize) -> f32 {
     }
 }
 
-/// A component of a direction times a value, added without a multiplication.
-fn along(sum: f32, component: i32, value: f32) -> f32 {
+/// The direction that a wall sends one back in.
+fn opposite(i: usize) -> usize {
+    if i == 0 { 0 } else { ((i - 1) ^ 1) + 1 }
+}
+
+/// Components of a direction times values, added without a multiplication.
+fn along(sums: &mut [f32], component: i32, values: &[f32]) {
     match component {
-        0 => sum,
-        1 => sum + value,
-        _ => sum - value,
+        0 => {}
+        1 => sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value),
+        _ => sums.iter_mut().zip(values).for_each(|(sum, value)| *sum -= value),
     }
 }
 
-fn relax(f: &mut [f32; 19], lid: bool) {
-    let (mut density, mut u) = (f[0], [0.0f32; 3]);
-    for (i, direction) in DIRECTIONS.iter().enumerate().skip(1) {
-        density += f[i];
-        u = std::array::from_fn(|axis| along(u[axis], direction[axis], f[i]));
+/// The cells of a row after relaxation, by direction; those of walls do not matter.
+fn relax(before: [&[f32]; 19], kinds: &[i32]) -> [Vec<f32>; 19] {
+    let count = kinds.len();
+    let mut density = before[0].to_vec();
+    let mut u = [0; 3].map(|_| vec![0.0; count]);
+    for (direction, f) in DIRECTIONS.iter().zip(before).skip(1) {
+        along(&mut density, 1, f);
+        u.iter_mut().zip(direction).for_each(|(sums, component)| along(sums, *component, f));
     }
-    u = u.map(|sum| sum / density);
-    if lid {
-        u = [0.05, 0.02, 0.0];
+    for (u, lid) in u.iter_mut().zip([0.05, 0.02, 0.0]) {
+        for (at, u) in u.iter_mut().enumerate() {
+            *u = if kinds[at] == LID { lid } else { *u / density[at] };
+        }
     }
-    let still = fma(-1.5, fma(u[2], u[2], fma(u[1], u[1], u[0] * u[0])), 1.0);
-    for (i, direction) in DIRECTIONS.iter().enumerate() {
-        let speed = (0..3).fold(0.0, |sum, axis| along(sum, direction[axis], u[axis]));
-        let level = (weight(i) * density) * fma(speed, fma(4.5, speed, 3.0), still);
-        f[i] = fma(OMEGA, level - f[i], f[i]);
-    }
+    let mut squares = vec![0.0; count];
+    u.iter().for_each(|u| add_squares(&mut squares, u, 0.0));
+    let mut still = vec![1.0; count];
+    add_products(&mut still, -1.5, &squares);
+    std::array::from_fn(|i| {
+        let mut speed = vec![0.0; count];
+        DIRECTIONS[i].iter().zip(&u).for_each(|(component, u)| along(&mut speed, *component, u));
+        let mut slope = vec![3.0; count];
+        add_products(&mut slope, 4.5, &speed);
+        let mut level = still.clone();
+        add_pairs(&mut level, &speed, &slope);
+        for (at, level) in level.iter_mut().enumerate() {
+            *level = (weight(i) * density[at]) * *level - before[i][at];
+        }
+        let mut after = before[i].to_vec();
+        add_products(&mut after, OMEGA, &level);
+        after
+    })
 }
 
 #[cfg(test)]
@@ -183,14 +207,13 @@ mod tests {
     #[test]
     fn relaxation_keeps_mass_and_momentum() {
         let mut rng = Rng::new(1);
-        let mut f: [f32; 19] = std::array::from_fn(|_| rng.float(0.02, 0.06));
-        let sums = |f: &[f32; 19]| -> [f32; 2] {
-            let momentum = DIRECTIONS.iter().zip(f).map(|(direction, f)| direction[0] as f32 * f).sum();
-            [f.iter().sum(), momentum]
+        let f: [Vec<f32>; 19] = std::array::from_fn(|_| rng.floats(1, 0.02, 0.06));
+        let sums = |f: &[Vec<f32>; 19]| -> [f32; 2] {
+            let momentum = DIRECTIONS.iter().zip(f).map(|(direction, f)| direction[0] as f32 * f[0]).sum();
+            [f.iter().map(|f| f[0]).sum(), momentum]
         };
         let before = sums(&f);
-        relax(&mut f, false);
-        let after = sums(&f);
+        let after = sums(&relax(f.each_ref().map(Vec::as_slice), &[0]));
         assert!(
             (before[0] - after[0]).abs() < 1e-5 && (before[1] - after[1]).abs() < 1e-5,
             "{before:?}, {after:?}"

@@ -78,6 +78,7 @@ mod tpacf;
 mod transpose;
 mod triad;
 mod vecadd;
+mod wide;
 
 pub use check::{Check, Mismatch};
 pub use size::{Dim, Size, UnknownSize};

@@ -170,14 +170,21 @@ struct Graph {
 }
 
 impl Graph {
-    fn new(lists: &[Vec<(i32, u32)>]) -> Self {
-        let mut graph = Graph { starts: vec![0], targets: Vec::new(), lengths: Vec::new() };
-        for list in lists {
-            graph.targets.extend(list.iter().map(|edge| edge.0));
-            graph.lengths.extend(list.iter().map(|edge| edge.1));
-            graph.starts.push(graph.targets.len() as i32);
+    /// Undirected edges, each as two of both directions with its length.
+    fn new(nodes: usize, roads: &[(usize, usize, u32)]) -> Self {
+        let mut starts = vec![0; nodes + 1];
+        let directions =
+            || roads.iter().flat_map(|&(one, other, length)| [(one, other, length), (other, one, length)]);
+        directions().for_each(|(from, ..)| starts[from + 1] += 1);
+        (0..nodes).for_each(|node| starts[node + 1] += starts[node]);
+        let mut ends = starts.clone();
+        let (mut targets, mut lengths) = (vec![0; 2 * roads.len()], vec![0; 2 * roads.len()]);
+        for (from, to, length) in directions() {
+            let at = ends[from] as usize;
+            (targets[at], lengths[at]) = (to as i32, length);
+            ends[from] += 1;
         }
-        graph
+        Graph { starts, targets, lengths }
     }
 
     fn edges(&self, node: usize) -> std::ops::Range<usize> {
@@ -187,34 +194,32 @@ impl Graph {
     /// Undirected edges from every node to ten drawn so that low numbers come often.
     fn with_hubs(nodes: usize, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
-        let mut lists = vec![Vec::new(); nodes];
+        let mut roads = Vec::with_capacity(10 * nodes);
         for node in 0..nodes {
             for _ in 0..10 {
                 let draw = rng.unit();
                 let other = ((draw * draw * draw * nodes as f32) as usize).min(nodes - 1);
-                lists[node].push((other as i32, 1));
-                lists[other].push((node as i32, 1));
+                roads.push((node, other, 1));
             }
         }
-        Graph::new(&lists)
+        Graph::new(nodes, &roads)
     }
 
     /// Crossings on a grid, with roads of both directions.
     fn map(side: usize, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
-        let mut lists = vec![Vec::new(); side * side];
+        let mut roads = Vec::with_capacity(2 * side * side);
         for node in 0..side * side {
             let right = (node % side + 1 < side).then_some(node + 1);
             let below = (node / side + 1 < side).then_some(node + side);
             for other in [right, below].into_iter().flatten() {
                 let length = rng.int(1, 101) as u32;
                 if rng.below(10) > 0 {
-                    lists[node].push((other as i32, length));
-                    lists[other].push((node as i32, length));
+                    roads.push((node, other, length));
                 }
             }
         }
-        Graph::new(&lists)
+        Graph::new(side * side, &roads)
     }
 }
 

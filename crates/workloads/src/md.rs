@@ -2,7 +2,7 @@
 //! Forces between the atoms of a gas from lists of neighbours, after SHOC's MD.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::{add_squares, fma};
 use crate::job::{FLOAT4, Job};
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -94,30 +94,54 @@ fn neighbours(atoms: &[[f32; 4]], near: usize, edge: f32) -> Vec<Vec<u32>> {
     for (at, [x, y, z, _]) in atoms.iter().enumerate() {
         cells[(cell(*z) * side + cell(*y)) * side + cell(*x)].push(at as u32);
     }
+    // Atoms cell after cell, and where those of each cell start.
+    let order = cells.concat();
+    let mut starts = vec![0];
+    starts.extend(cells.iter().scan(0, |end, cell| {
+        *end += cell.len();
+        Some(*end)
+    }));
+    let axes = [0, 1, 2].map(|axis| order.iter().map(|at| atoms[*at as usize][axis]).collect::<Vec<f32>>());
+    // Spheres that hold fewer atoms in the mean need not be looked at.
+    let filled = |reach: &usize| 4.2 * (reach.pow(3) * atoms.len()) as f32 >= (near * cells.len()) as f32;
+    let first = (1..side).find(filled).unwrap_or(side);
+    let (mut found, mut squares) = (Vec::new(), Vec::new());
     let of = |(at, own): (usize, &[f32; 4])| {
         let range = |axis: usize, reach: usize| {
             let middle = cell(own[axis]);
             middle.saturating_sub(reach)..(middle + reach + 1).min(side)
         };
-        for reach in 1.. {
-            let mut found = Vec::new();
-            for z in range(2, reach) {
-                for y in range(1, reach) {
-                    for x in range(0, reach) {
-                        let others =
-                            cells[(z * side + y) * side + x].iter().filter(|other| **other as usize != at);
-                        found.extend(others.map(|other| (apart(*own, atoms[*other as usize]).1, *other)));
+        let mut reach = first;
+        loop {
+            let certain = (reach as f32 * width) * (reach as f32 * width);
+            let all = reach >= side;
+            // Squared distance, whose bits are in the order of its values, above the place in `order`.
+            found.clear();
+            for (z, y) in range(2, reach).flat_map(|z| range(1, reach).map(move |y| (z, y))) {
+                let row = (z * side + y) * side;
+                let x = range(0, reach);
+                let run = starts[row + x.start]..starts[row + x.end];
+                squares.clear();
+                squares.resize(run.len(), 0.0);
+                for (axis, places) in axes.iter().enumerate() {
+                    add_squares(&mut squares, &places[run.clone()], own[axis]);
+                }
+                for (square, place) in squares.iter().zip(run) {
+                    if (all || *square <= certain) && order[place] as usize != at {
+                        found.push(u64::from(square.to_bits()) << 32 | place as u64);
                     }
                 }
             }
-            found.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-            let certain = (reach as f32 * width) * (reach as f32 * width);
-            let inside = found.get(near - 1).is_some_and(|(square, _)| *square <= certain);
-            if inside || reach >= side {
-                return found.into_iter().take(near).map(|(_, other)| other).collect();
+            if all || found.len() >= near {
+                if found.len() > near {
+                    found.select_nth_unstable(near);
+                    found.truncate(near);
+                }
+                found.sort_unstable();
+                return found.iter().map(|key| order[*key as u32 as usize]).collect();
             }
+            reach += 1;
         }
-        Vec::new()
     };
     atoms.iter().enumerate().map(of).collect()
 }

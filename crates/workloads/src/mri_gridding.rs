@@ -123,25 +123,31 @@ fn gather(places: &[[f32; 4]], values: &[[f32; 2]], keys: &[i32], tiles: [usize;
     let [nx, ny, nz] = std::array::from_fn(|axis| tiles[axis] * TILE[axis]);
     let around = |at: usize, count: usize| at.saturating_sub(1)..(at + 2).min(count);
     let mut out = Vec::with_capacity(2 * nx * ny * nz);
+    let mut near = Vec::new();
     for (z, y, x) in (0..nx * ny * nz).map(|at| (at / nx / ny, at / nx % ny, at % nx)) {
-        let mut sum = [0.0f32; 2];
-        for k in around(z / TILE[2], tiles[2]) {
-            for j in around(y / TILE[1], tiles[1]) {
-                for i in around(x / TILE[0], tiles[0]) {
-                    for at in &by_tile[(k * tiles[1] + j) * tiles[0] + i] {
-                        let [px, py, pz, density] = places[*at];
-                        let (dx, dy, dz) = (px - x as f32, py - y as f32, pz - z as f32);
-                        // The sum of the squares is never less than one of them, rounded or not.
-                        if dz * dz >= CUTOFF2 || dy * dy >= CUTOFF2 {
-                            continue;
-                        }
-                        let apart = fma(dz, dz, fma(dy, dy, dx * dx));
-                        if apart < CUTOFF2 {
-                            let weight = window(apart) * density;
-                            sum = std::array::from_fn(|part| fma(weight, values[*at][part], sum[part]));
-                        }
+        let apart =
+            |at: usize| [places[at][0] - x as f32, places[at][1] - y as f32, places[at][2] - z as f32];
+        if x % TILE[0] == 0 {
+            // Samples that are not too far from the row, for all its cells in this tile: the sum of squares is never less than one of them, rounded or
+            // not.
+            near.clear();
+            for k in around(z / TILE[2], tiles[2]) {
+                for j in around(y / TILE[1], tiles[1]) {
+                    for i in around(x / TILE[0], tiles[0]) {
+                        let samples = by_tile[(k * tiles[1] + j) * tiles[0] + i].iter().copied();
+                        let reaches = |at: &usize| apart(*at)[1..].iter().all(|d| d * d < CUTOFF2);
+                        near.extend(samples.filter(reaches));
                     }
                 }
+            }
+        }
+        let mut sum = [0.0f32; 2];
+        for at in &near {
+            let [dx, dy, dz] = apart(*at);
+            let apart = fma(dz, dz, fma(dy, dy, dx * dx));
+            if apart < CUTOFF2 {
+                let weight = window(apart) * places[*at][3];
+                sum = std::array::from_fn(|part| fma(weight, values[*at][part], sum[part]));
             }
         }
         out.extend(sum);

@@ -163,13 +163,16 @@ fn activation(x: f64) -> f64 {
 fn convolve(maps: &[f64], side: usize, out: usize, weights: &[f32], count: usize) -> Vec<f64> {
     let mut result = Vec::new();
     for weights in weights.chunks_exact(count * KERNEL * KERNEL + 1) {
-        for (y, x) in (0..out * out).map(|at| (at / out, at % out)) {
-            let tap = |(at, weight): (usize, &f32)| {
+        for y in 0..out {
+            let mut sums = vec![-0.0; out];
+            for (at, weight) in weights[1..].iter().enumerate() {
                 let (map, i, j) = (at / KERNEL / KERNEL, at / KERNEL % KERNEL, at % KERNEL);
-                f64::from(*weight) * maps[(map * side + 2 * y + i) * side + 2 * x + j]
-            };
-            let sum: f64 = weights[1..].iter().enumerate().map(tap).sum();
-            result.push(activation(sum + f64::from(weights[0])));
+                let row = maps[(map * side + 2 * y + i) * side + j..].iter().step_by(2);
+                for (sum, value) in sums.iter_mut().zip(row) {
+                    *sum += f64::from(*weight) * value;
+                }
+            }
+            result.extend(sums.into_iter().map(|sum| activation(sum + f64::from(weights[0]))));
         }
     }
     result

@@ -91,10 +91,13 @@ impl Board {
 
     /// What a queen on a square of a row adds to columns and diagonals under attack, for all free squares.
     fn next(&self, row: u32, [columns, left, right]: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
-        let rows = self.blocked.len();
-        let free = !(columns | left | right | self.blocked[row as usize]);
-        let queens = (0..rows).map(|column| 1 << column).filter(move |queen| free & queen != 0);
-        queens.map(move |queen| [columns | queen, (left | queen) << 1, (right | queen) >> 1])
+        let attacked = columns | left | right | self.blocked[row as usize];
+        let mut free = !attacked & ((1 << self.blocked.len()) - 1);
+        std::iter::from_fn(move || {
+            let queen = free & free.wrapping_neg();
+            free ^= queen;
+            (queen != 0).then_some([columns | queen, (left | queen) << 1, (right | queen) >> 1])
+        })
     }
 
     /// All ways to set the first rows.

@@ -4,6 +4,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
+use crate::wide::wide;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
@@ -73,13 +74,16 @@ impl Workload for Pathfinder {
 fn reference(wall: &[i32], cols: usize) -> Vec<i32> {
     let mut rows = wall.chunks_exact(cols);
     let mut costs = rows.next().unwrap_or_default().to_vec();
-    for row in rows {
-        let below = costs.clone();
-        for (x, cost) in costs.iter_mut().enumerate() {
-            let (west, east) = (x.saturating_sub(1), (x + 1).min(cols - 1));
-            *cost = row[x] + below[west].min(below[x]).min(below[east]);
+    wide(|| {
+        for row in rows {
+            // The row before, whose ends have neighbours like themselves.
+            let before = [&costs[..1], &costs, &costs[cols - 1..]].concat();
+            let near = before.iter().zip(&before[1..]).zip(&before[2..]);
+            for ((cost, here), ((west, middle), east)) in costs.iter_mut().zip(row).zip(near) {
+                *cost = here + (*west).min(*middle).min(*east);
+            }
         }
-    }
+    });
     costs
 }
 

@@ -6,6 +6,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
+use crate::wide::wide;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
@@ -139,21 +140,36 @@ impl Net {
         Ok((job.download(outputs, self.start.len())?, job.download(kept, self.start.len())?))
     }
 
-    /// What a gate of a cell sums from the outputs of the step before.
-    fn recurrent(&self, gate: usize, cell: usize, before: &[f64]) -> f64 {
-        let from =
-            |(k, value): (usize, &f64)| f64::from(self.weights[(gate * CELLS + k) * CELLS + cell]) * value;
-        f64::from(self.bias[gate * CELLS + cell]) + before.iter().enumerate().map(from).sum::<f64>()
+    /// What the gates of all cells sum from the outputs of the step before, gate after gate.
+    fn recurrent(&self, before: &[f64]) -> Vec<f64> {
+        let mut sums = vec![-0.0; self.bias.len()];
+        wide(|| {
+            let gates = sums.chunks_exact_mut(CELLS).zip(self.weights.chunks_exact(CELLS * CELLS));
+            for (sums, weights) in gates {
+                for (value, weights) in before.iter().zip(weights.chunks_exact(CELLS)) {
+                    for (sum, weight) in sums.iter_mut().zip(weights) {
+                        *sum += f64::from(*weight) * value;
+                    }
+                }
+            }
+        });
+        sums.iter().zip(&self.bias).map(|(sum, bias)| f64::from(*bias) + sum).collect()
     }
 
-    /// Outputs and states of all sequences after all steps, each step by `cell` from number, input, outputs and state before.
-    fn through(&self, cell: impl Fn(usize, f64, &[f64], f64) -> (f64, f64)) -> (Vec<f32>, Vec<f32>) {
+    /// Outputs and states of all sequences after all steps, each step by `cell` from number, input, the sum of each gate, and output and state before.
+    fn through(
+        &self,
+        cell: impl Fn(usize, f64, &dyn Fn(usize) -> f64, [f64; 2]) -> (f64, f64),
+    ) -> (Vec<f32>, Vec<f32>) {
         let (mut all_outputs, mut all_states) = (Vec::new(), Vec::new());
         for (inputs, start) in self.inputs.chunks_exact(self.steps).zip(self.start.chunks_exact(CELLS)) {
             let mut outputs: Vec<f64> = start.iter().map(|value| f64::from(*value)).collect();
             let mut states = outputs.clone();
             for input in inputs {
-                let next = (0..CELLS).map(|at| cell(at, f64::from(*input), &outputs, states[at]));
+                let sums = self.recurrent(&outputs);
+                let next = (0..CELLS).map(|at| {
+                    cell(at, f64::from(*input), &|gate| sums[gate * CELLS + at], [outputs[at], states[at]])
+                });
                 (outputs, states) = next.collect::<Vec<_>>().into_iter().unzip();
             }
             all_outputs.extend(outputs.iter().map(|value| *value as f32));
@@ -163,22 +179,19 @@ impl Net {
     }
 
     fn lstm(&self) -> (Vec<f32>, Vec<f32>) {
-        self.through(|cell, input, before, state| {
-            let sum = |gate: usize| {
-                self.recurrent(gate, cell, before) + f64::from(self.in_weights[gate * CELLS + cell]) * input
-            };
+        self.through(|cell, input, recurrent, [_, state]| {
+            let sum = |gate: usize| recurrent(gate) + f64::from(self.in_weights[gate * CELLS + cell]) * input;
             let state = squash(sum(0)) * state + squash(sum(1)) * libm::tanh(sum(3));
             (squash(sum(2)) * libm::tanh(state), state)
         })
     }
 
     fn gru(&self) -> Vec<f32> {
-        let (outputs, _) = self.through(|cell, input, before, _| {
-            let sum = |gate: usize| self.recurrent(gate, cell, before);
+        let (outputs, _) = self.through(|cell, input, sum, [before, _]| {
             let from_input = |gate: usize| f64::from(self.in_weights[gate * CELLS + cell]) * input;
             let (update, reset) = (squash(sum(0) + from_input(0)), squash(sum(1) + from_input(1)));
             let candidate = libm::tanh(reset * sum(2) + from_input(2));
-            ((1.0 - update) * candidate + update * before[cell], 0.0)
+            ((1.0 - update) * candidate + update * before, 0.0)
         });
         outputs
     }

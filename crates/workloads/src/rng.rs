@@ -2,6 +2,9 @@
 //! The draws that input generators need, on top of the project's seeded generator.
 
 use warpwatt_base::SplitMix64;
+use warpwatt_base::seed::{below, unit_f32};
+
+use crate::wide::wide;
 
 pub struct Rng(SplitMix64);
 
@@ -11,20 +14,24 @@ impl Rng {
     }
 
     /// A number below `bound`, which is not 0.
+    #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
         self.0.below(bound)
     }
 
     /// A number from `low` up to but not including `high`, which lies above it.
+    #[inline]
     pub fn int(&mut self, low: i32, high: i32) -> i32 {
         low + self.below(high.abs_diff(low)) as i32
     }
 
     /// From 0 up to but not including 1.
+    #[inline]
     pub fn unit(&mut self) -> f32 {
         self.0.unit_f32()
     }
 
+    #[inline]
     pub fn float(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * self.unit()
     }
@@ -35,11 +42,22 @@ impl Rng {
     }
 
     pub fn floats(&mut self, count: usize, low: f32, high: f32) -> Vec<f32> {
-        (0..count).map(|_| self.float(low, high)).collect()
+        self.many(count, |word| low + (high - low) * unit_f32(word))
     }
 
     pub fn ints(&mut self, count: usize, low: i32, high: i32) -> Vec<i32> {
-        (0..count).map(|_| self.int(low, high)).collect()
+        self.many(count, |word| low + below(word, high.abs_diff(low)) as i32)
+    }
+
+    /// Values of as many draws.
+    fn many<T: Copy + Default>(&mut self, count: usize, value: impl Fn(u32) -> T) -> Vec<T> {
+        let mut values = vec![T::default(); count];
+        let mut words = [0; 256];
+        for values in values.chunks_mut(words.len()) {
+            self.0.fill(&mut words[..values.len()]);
+            wide(|| values.iter_mut().zip(&words).for_each(|(to, word)| *to = value(*word)));
+        }
+        values
     }
 }
 
@@ -54,6 +72,16 @@ mod tests {
         assert_eq!(ints.iter().min(), Some(&-2));
         assert_eq!(ints.iter().max(), Some(&2));
         assert!(rng.floats(1000, 0.0, 1.0).iter().all(|x| (0.0..1.0).contains(x)));
+    }
+
+    #[test]
+    fn many_draws_at_once_are_those_one_by_one() {
+        let (mut one, mut many) = (Rng::new(9), Rng::new(9));
+        let floats: Vec<f32> = (0..101).map(|_| one.float(-3.0, 5.0)).collect();
+        assert_eq!(many.floats(101, -3.0, 5.0), floats);
+        let ints: Vec<i32> = (0..23).map(|_| one.int(-7, 1000)).collect();
+        assert_eq!(many.ints(23, -7, 1000), ints);
+        assert_eq!(many.unit(), one.unit());
     }
 
     #[test]

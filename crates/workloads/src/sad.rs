@@ -5,6 +5,7 @@ use crate::check::Check;
 use crate::images::photo;
 use crate::job::{Job, SHORT};
 use crate::rng::Rng;
+use crate::wide::wide;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::texture::Sampler;
 use warpwatt_runtime::{Args, Device, Error};
@@ -72,16 +73,11 @@ impl Workload for Sad {
         job.finish()?;
 
         let mut expected = vec![0u16; count];
-        let video = Video { reference, frame, width: width as i32, height: height as i32 };
-        for (macroblock, sums) in expected.chunks_exact_mut((KINDS * padded) as usize).enumerate() {
-            let (x, y) = (16 * (macroblock as u32 % wide), 16 * (macroblock as u32 / wide));
-            for place in 0..places {
-                let (dx, dy) = ((place % side) as i32 - range as i32, (place / side) as i32 - range as i32);
-                let all = video.macroblock(x as i32, y as i32, dx, dy);
-                for (kind, sum) in all.into_iter().enumerate() {
-                    sums[kind * padded as usize + place as usize] = sum;
-                }
-            }
+        let video = Video::new(&reference, frame, width as usize, range as usize);
+        for place in 0..places {
+            let [dx, dy] = [place % side, place / side].map(|at| at as i32 - range as i32);
+            let kinds = video.sums(dx, dy).into_iter().flatten().enumerate();
+            kinds.for_each(|(at, sum)| expected[at * padded as usize + place as usize] = sum);
         }
         Ok(Check::exact().output("sums", &expected, &found))
     }
@@ -103,49 +99,60 @@ fn frames(width: usize, height: usize, seed: u64) -> (Vec<u16>, Vec<u16>) {
 }
 
 struct Video {
-    reference: Vec<u16>,
     frame: Vec<u16>,
-    width: i32,
-    height: i32,
+    /// Rows with as many pixels like the last ones at both ends as the motion is searched.
+    reference: Vec<Vec<u16>>,
+    width: usize,
+    range: usize,
 }
 
 impl Video {
-    /// All sums of the macroblock at a pixel, for one place.
-    fn macroblock(&self, x: i32, y: i32, dx: i32, dy: i32) -> [u16; KINDS as usize] {
-        let mut sums = [0u16; KINDS as usize];
-        for i in 0..16 {
-            let (mut frame, mut reference) = ([0; 16], [0; 16]);
-            let row = |y: i32| y.clamp(0, self.height - 1) * self.width;
-            pixels(&self.frame[row(y + i) as usize..][..self.width as usize], x, &mut frame);
-            pixels(
-                &self.reference[row(y + i + dy) as usize..][..self.width as usize],
-                x + dx,
-                &mut reference,
-            );
-            for (j, (now, before)) in frame.into_iter().zip(reference).enumerate() {
-                sums[i as usize / 4 * 4 + j / 4] += u16::abs_diff(now, before);
+    fn new(reference: &[u16], frame: Vec<u16>, width: usize, range: usize) -> Self {
+        let longer = |row: &[u16]| [&vec![row[0]; range], row, &vec![row[width - 1]; range]].concat();
+        Video { frame, reference: reference.chunks_exact(width).map(longer).collect(), width, range }
+    }
+
+    /// All sums of every macroblock, for one place.
+    fn sums(&self, dx: i32, dy: i32) -> Vec<[u16; KINDS as usize]> {
+        let wide = self.width / 16;
+        let mut all = vec![[0; KINDS as usize]; self.reference.len() / 16 * wide];
+        for (at, rows) in self.frame.chunks_exact(4 * self.width).enumerate() {
+            let columns = self.columns(rows, 4 * at as i32 + dy, dx);
+            let macroblocks = &mut all[at / 4 * wide..][..wide];
+            for (sums, columns) in macroblocks.iter_mut().zip(columns.chunks_exact(16)) {
+                for (sum, columns) in sums[at % 4 * 4..].iter_mut().zip(columns.chunks_exact(4)) {
+                    *sum = columns.iter().sum();
+                }
             }
         }
-        for block in 0..16 {
-            let (row, column) = (block / 4, block % 4);
-            let quarter = row / 2 * 2 + column / 2;
-            let larger = [16 + 2 * quarter + row % 2, 24 + 2 * quarter + column % 2, 32 + quarter];
-            for kind in larger.into_iter().chain([36 + row / 2, 38 + column / 2, 40]) {
-                sums[kind] += sums[block];
+        all.iter_mut().for_each(add_up);
+        all
+    }
+
+    /// The differences of four rows from those of the reference at a place, added up by column.
+    fn columns(&self, rows: &[u16], y: i32, dx: i32) -> Vec<u16> {
+        let mut columns = vec![0; self.width];
+        wide(|| {
+            for (row, y) in rows.chunks_exact(self.width).zip(y..) {
+                let before = &self.reference[y.clamp(0, self.reference.len() as i32 - 1) as usize];
+                let before = &before[(self.range as i32 + dx) as usize..];
+                for ((sum, now), before) in columns.iter_mut().zip(row).zip(before) {
+                    *sum += now.abs_diff(*before);
+                }
             }
-        }
-        sums
+        });
+        columns
     }
 }
 
-/// 16 pixels of a row from a place on; those beyond its ends are as the last ones there.
-fn pixels(row: &[u16], from: i32, to: &mut [u16; 16]) {
-    match usize::try_from(from).ok().and_then(|from| row.get(from..from + 16)) {
-        Some(inside) => to.copy_from_slice(inside),
-        None => {
-            for (pixel, x) in to.iter_mut().zip(from..) {
-                *pixel = row[x.clamp(0, row.len() as i32 - 1) as usize];
-            }
+/// The larger blocks of a macroblock from those of 4 x 4 pixels.
+fn add_up(sums: &mut [u16; KINDS as usize]) {
+    for block in 0..16 {
+        let (row, column) = (block / 4, block % 4);
+        let quarter = row / 2 * 2 + column / 2;
+        let larger = [16 + 2 * quarter + row % 2, 24 + 2 * quarter + column % 2, 32 + quarter];
+        for kind in larger.into_iter().chain([36 + row / 2, 38 + column / 2, 40]) {
+            sums[kind] += sums[block];
         }
     }
 }
@@ -157,8 +164,8 @@ mod tests {
     #[test]
     fn the_true_motion_has_the_least_sum() {
         let (reference, frame) = frames(64, 64, 3);
-        let video = Video { reference, frame, width: 64, height: 64 };
-        let whole = |dx, dy| video.macroblock(16, 16, dx, dy)[40];
+        let video = Video::new(&reference, frame, 64, 6);
+        let whole = |dx, dy| video.sums(dx, dy)[5][40];
         let best = (-6..7).flat_map(|dy| (-6..7).map(move |dx| (whole(dx, dy), dx, dy))).min();
         let (sum, dx, dy) = best.expect("some place");
         assert!(sum < 256 * 2 && (-3..3).contains(&dx) && (-3..3).contains(&dy), "{sum} at {dx}, {dy}");

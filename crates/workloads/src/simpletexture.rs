@@ -86,9 +86,7 @@ impl Workload for Simpletexture {
 
 fn turned(image: &[f32], width: usize, height: usize, angle: f64) -> Vec<f32> {
     let (sine, cosine) = (libm::sin(angle), libm::cos(angle));
-    let pixel = |x: i64, y: i64| {
-        f64::from(image[y.rem_euclid(height as i64) as usize * width + x.rem_euclid(width as i64) as usize])
-    };
+    let wrapped = |at: i64, count: usize| [at, at + 1].map(|at| at.rem_euclid(count as i64) as usize);
     let one = |at: usize| {
         let u = (at % width) as f64 / width as f64 - PIVOT[0];
         let v = (at / width) as f64 / height as f64 - PIVOT[1];
@@ -96,8 +94,12 @@ fn turned(image: &[f32], width: usize, height: usize, angle: f64) -> Vec<f32> {
         let y = (v * cosine + u * sine + PIVOT[1]) * height as f64 - 0.5;
         let (left, top) = (libm::floor(x), libm::floor(y));
         let (part_x, part_y) = (x - left, y - top);
-        let row = |y: i64| pixel(left as i64, y) * (1.0 - part_x) + pixel(left as i64 + 1, y) * part_x;
-        (row(top as i64) * (1.0 - part_y) + row(top as i64 + 1) * part_y) as f32
+        let columns = wrapped(left as i64, width);
+        let [above, below] = wrapped(top as i64, height).map(|row| {
+            let [left, right] = columns.map(|column| f64::from(image[row * width + column]));
+            left * (1.0 - part_x) + right * part_x
+        });
+        (above * (1.0 - part_y) + below * part_y) as f32
     };
     (0..image.len()).map(one).collect()
 }

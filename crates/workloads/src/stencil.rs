@@ -2,7 +2,7 @@
 //! Jacobi steps of a seven-point stencil over a box, after Parboil's stencil.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::add_products;
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -70,15 +70,18 @@ impl Workload for Stencil {
 fn step(now: &[f32], [nx, ny, nz]: [usize; 3]) -> Vec<f32> {
     let mut then = now.to_vec();
     let layer = nx * ny;
-    for z in 1..nz - 1 {
-        for y in 1..ny - 1 {
-            for x in 1..nx - 1 {
-                let at = z * layer + y * nx + x;
-                let sum = now[at + layer] + now[at - layer] + now[at + nx] + now[at - nx];
-                let sum = sum + now[at + 1] + now[at - 1];
-                then[at] = fma(sum, C1, -(now[at] * C0));
-            }
+    let mut sums = vec![0.0; nx - 2];
+    for (z, y) in (1..nz - 1).flat_map(|z| (1..ny - 1).map(move |y| (z, y))) {
+        let at = z * layer + y * nx + 1;
+        let row = |at: usize| &now[at..at + nx - 2];
+        let sides = [row(at + layer), row(at - layer), row(at + nx), row(at - nx), row(at + 1), row(at - 1)];
+        for (x, sum) in sums.iter_mut().enumerate() {
+            let [above, below, south, north, east, west] = sides.map(|row| row[x]);
+            *sum = above + below + south + north + east + west;
         }
+        let cells = &mut then[at..at + nx - 2];
+        cells.iter_mut().for_each(|cell| *cell = -(*cell * C0));
+        add_products(cells, C1, &sums);
     }
     then
 }

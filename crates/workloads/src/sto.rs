@@ -5,8 +5,10 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
+use crate::wide::wide;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
+use zerocopy::IntoBytes;
 
 const BLOCK: u32 = 128;
 const SEGMENTS: Dim = Dim::new("segments", [150, 3_840, 19_200, 57_600]);
@@ -53,10 +55,12 @@ impl Workload for Sto {
         let found = job.download(digests, 4 * segments as usize)?;
         job.finish()?;
 
-        let bytes: Vec<u8> = data.iter().flat_map(|word| word.to_le_bytes()).collect();
         let sines = sines();
-        let segments = bytes.chunks_exact(4 * words as usize);
-        let expected: Vec<u32> = segments.flat_map(|segment| md5(segment, &sines)).collect();
+        let segments: Vec<&[u8]> = data.chunks_exact(words as usize).map(IntoBytes::as_bytes).collect();
+        let (many, rest) = segments.as_chunks::<LANES>();
+        let many = many.iter().flat_map(|many| md5(*many, &sines));
+        let expected: Vec<u32> =
+            many.chain(rest.iter().flat_map(|one| md5([*one], &sines))).flatten().collect();
         Ok(Check::exact().output("digests", &expected, &found))
     }
 }
@@ -86,37 +90,60 @@ fn sines() -> [u32; 64] {
     std::array::from_fn(|i| (libm::sin((i + 1) as f64).abs() * 4_294_967_296.0) as u32)
 }
 
-/// MD5 of a message, as four words (RFC 1321).
-fn md5(message: &[u8], sines: &[u32; 64]) -> [u32; 4] {
-    const TURNS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
-    let mut padded = message.to_vec();
-    padded.push(0x80);
-    padded.resize(padded.len().next_multiple_of(64), 0);
-    if padded.len() - message.len() < 9 {
-        padded.resize(padded.len() + 64, 0);
-    }
-    let end = padded.len();
-    padded[end - 8..].copy_from_slice(&(message.len() as u64 * 8).to_le_bytes());
-    let mut state = [0x6745_2301u32, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
-    for chunk in padded.chunks_exact(64) {
-        let word = |i: usize| u32::from_le_bytes(std::array::from_fn(|byte| chunk[4 * i + byte]));
-        let [mut a, mut b, mut c, mut d] = state;
-        for i in 0..64 {
-            let (f, at) = match i / 16 {
-                0 => ((b & c) | (!b & d), i),
-                1 => ((d & b) | (!d & c), 5 * i + 1),
-                2 => (b ^ c ^ d, 3 * i + 5),
-                _ => (c ^ (b | !d), 7 * i),
-            };
-            let sum = a.wrapping_add(f).wrapping_add(sines[i]).wrapping_add(word(at % 16));
-            (a, d, c) = (d, c, b);
-            b = b.wrapping_add(sum.rotate_left(TURNS[i / 16][i % 4]));
+/// Messages that are hashed at once.
+const LANES: usize = 64;
+
+/// MD5 of messages of one length, as four words each (RFC 1321).
+fn md5<const N: usize>(messages: [&[u8]; N], sines: &[u32; 64]) -> [[u32; 4]; N] {
+    let length = messages[0].len();
+    let padded = messages.map(|message| {
+        let mut padded = message.to_vec();
+        padded.push(0x80);
+        padded.resize((length + 9).next_multiple_of(64) - 8, 0);
+        padded.extend((length as u64 * 8).to_le_bytes());
+        padded
+    });
+    let mut state = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476].map(|word: u32| [word; N]);
+    wide(|| {
+        for start in (0..padded[0].len()).step_by(64) {
+            let chunks = std::array::from_fn(|lane| padded[lane][start..start + 64].as_chunks().0);
+            let words = std::array::from_fn(|i| chunks.map(|chunk| u32::from_le_bytes(chunk[i])));
+            let mut next = state;
+            let (sines, _) = sines.as_chunks();
+            round(&mut next, &words, &sines[0], [1, 0], [7, 12, 17, 22], |b, c, d| (b & c) | (!b & d));
+            round(&mut next, &words, &sines[1], [5, 1], [5, 9, 14, 20], |b, c, d| (d & b) | (!d & c));
+            round(&mut next, &words, &sines[2], [3, 5], [4, 11, 16, 23], |b, c, d| b ^ c ^ d);
+            round(&mut next, &words, &sines[3], [7, 0], [6, 10, 15, 21], |b, c, d| c ^ (b | !d));
+            for (sums, parts) in state.iter_mut().zip(next) {
+                *sums = std::array::from_fn(|lane| sums[lane].wrapping_add(parts[lane]));
+            }
         }
-        for (sum, part) in state.iter_mut().zip([a, b, c, d]) {
-            *sum = sum.wrapping_add(part);
+    });
+    std::array::from_fn(|lane| state.map(|words| words[lane]))
+}
+
+/// The 16 steps of a round, which reads the words of the message `stride` apart.
+#[inline(always)]
+fn round<const N: usize>(
+    state: &mut [[u32; N]; 4],
+    words: &[[u32; N]; 16],
+    sines: &[u32; 16],
+    [stride, start]: [usize; 2],
+    turns: [u32; 4],
+    mix: impl Fn(u32, u32, u32) -> u32,
+) {
+    for i in 0..16 {
+        let (words, turn) = (&words[(stride * i + start) % 16], turns[i % 4]);
+        // The part that changes and those behind it: in the next step the one before it changes.
+        let [changed, b, c, d] = [16, 17, 18, 19].map(|part| (part - i) % 4);
+        let mut next = state[changed];
+        for lane in 0..N {
+            let [b, c, d] = [b, c, d].map(|part| state[part][lane]);
+            let sum = next[lane].wrapping_add(mix(b, c, d)).wrapping_add(sines[i]).wrapping_add(words[lane]);
+            next[lane] = b.wrapping_add(sum.rotate_left(turn));
         }
+        state[changed] = next;
     }
-    state
 }
 
 #[cfg(test)]
@@ -126,11 +153,9 @@ mod tests {
     #[test]
     fn digests_are_those_of_the_rfc() {
         let hex = |message: &str| -> String {
-            md5(message.as_bytes(), &sines())
-                .iter()
-                .flat_map(|word| word.to_le_bytes())
-                .map(|b| format!("{b:02x}"))
-                .collect()
+            let digests = md5([message.as_bytes(); 3], &sines());
+            assert!(digests.iter().all(|digest| *digest == digests[0]));
+            digests[0].iter().flat_map(|word| word.to_le_bytes()).map(|b| format!("{b:02x}")).collect()
         };
         assert_eq!(hex(""), "d41d8cd98f00b204e9800998ecf8427e");
         assert_eq!(hex("abc"), "900150983cd24fb0d6963f7d28e17f72");

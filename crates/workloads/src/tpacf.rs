@@ -2,9 +2,10 @@
 //! Angular correlation of points in the sky, after Parboil's tpacf.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::add_products;
 use crate::job::Job;
 use crate::rng::Rng;
+use crate::wide::wide;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
@@ -65,18 +66,29 @@ impl Workload for Tpacf {
         for (block, counts) in expected.chunks_exact_mut(BINS).enumerate() {
             let one = block.div_ceil(2);
             let other = if block % 2 == 1 { 0 } else { one };
+            let [x, y, z] = [0, 1, 2].map(|axis| set(one).iter().map(|a| a[axis]).collect::<Vec<f32>>());
             for (j, b) in set(other).iter().enumerate() {
                 let until = if one == other { j } else { points };
-                for a in &set(one)[..until] {
-                    let cosine = fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0]));
-                    let bin =
-                        borders[1..BINS].iter().position(|border| cosine >= *border).unwrap_or(BINS - 1);
-                    counts[bin] += 1;
-                }
+                let mut cosines: Vec<f32> = x[..until].iter().map(|x| x * b[0]).collect();
+                add_products(&mut cosines, b[1], &y);
+                add_products(&mut cosines, b[2], &z);
+                let bins = bins(&cosines, &borders[1..BINS]);
+                bins.into_iter().for_each(|bin| counts[bin as usize] += 1);
             }
         }
         Ok(Check::exact().output("counts", &expected, &found))
     }
+}
+
+/// The bins that cosines lie in: how many borders are above each.
+fn bins(cosines: &[f32], borders: &[f32]) -> Vec<u32> {
+    let mut bins = vec![0; cosines.len()];
+    wide(|| {
+        for border in borders {
+            bins.iter_mut().zip(cosines).for_each(|(bin, cosine)| *bin += u32::from(*cosine < *border));
+        }
+    });
+    bins
 }
 
 /// Cosines of the borders of bins, from the largest.

@@ -4,6 +4,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::banks::{self, Beside};
 use super::hold::{self, Hold};
@@ -86,12 +87,13 @@ fn preferred_or_plain(
     budget: u32,
 ) -> Result<Vec<Option<u8>>, Failure> {
     let least = least_registers(f, live);
-    let preferred = best_of(f, live, weights, Some(preferences), budget, least);
-    if preferred.as_ref().is_ok_and(|place| highest(f, place) <= preferences.below.max(least)) {
+    let preferred = best_of(f, live, weights, Some(preferences), budget, least..budget);
+    let known = preferred.as_ref().map_or(budget, |place| highest(f, place));
+    if preferred.is_ok() && known <= preferences.below.max(least) {
         return preferred;
     }
-    match (preferred, best_of(f, live, weights, None, budget, least)) {
-        (Ok(preferred), Ok(plain)) if highest(f, &preferred) <= highest(f, &plain) => Ok(preferred),
+    match (preferred, best_of(f, live, weights, None, budget, least..known)) {
+        (Ok(preferred), Ok(plain)) if known <= highest(f, &plain) => Ok(preferred),
         (_, plain) => plain,
     }
 }
@@ -114,25 +116,30 @@ fn least_registers(f: &MFunc, live: &Liveness) -> u32 {
     if most > STACK_POINTER { most + 1 } else { most }
 }
 
-/// The packing with the fewest registers, or else the one with the fewest spills. None takes fewer than `least`.
+/// The packing with the fewest registers, or else the one with the fewest spills. None takes fewer registers than the start of `useful`; which one is
+/// returned does not matter when it takes the end of `useful` or more.
 fn best_of(
     f: &MFunc,
     live: &Liveness,
     weights: &[f32],
     preferences: Option<&Preferences>,
     budget: u32,
-    least: u32,
+    useful: Range<u32>,
 ) -> Result<Vec<Option<u8>>, Failure> {
     let mut best: Option<(u32, Vec<Option<u8>>)> = None;
     let mut failure: Option<Failure> = None;
     for strategy in [Strategy::ByStart, Strategy::WideFirst, Strategy::LongFirst] {
-        match Solver::new(f, live, weights, preferences, false, budget).solve(strategy) {
+        let mut solver = Solver::new(f, live, weights, preferences, false, budget);
+        if let Some((top, _)) = &best {
+            solver.give_up_at(useful.end.min(*top));
+        }
+        match solver.solve(strategy) {
             Ok(place) => {
                 let top = highest(f, &place);
                 if best.as_ref().is_none_or(|b| top < b.0) {
                     best = Some((top, place));
                 }
-                if top <= least {
+                if top <= useful.start {
                     break;
                 }
             }
@@ -215,9 +222,14 @@ enum Failure {
 struct Track<T>(Vec<(Segment, T)>);
 
 impl<T> Track<T> {
-    /// Those that begin before a point.
+    /// Those that begin before a point; most often all do.
     fn before(&self, point: u32) -> &[(Segment, T)] {
-        &self.0[..self.0.partition_point(|(s, _)| s.from < point)]
+        match self.0.last() {
+            Some((last, _)) if last.from >= point => {
+                &self.0[..self.0.partition_point(|(s, _)| s.from < point)]
+            }
+            _ => &self.0,
+        }
     }
 
     /// One that begins where another does takes its place.
@@ -244,6 +256,8 @@ struct Solver<'a> {
     preferences: Option<&'a Preferences>,
     predicates: bool,
     budget: u32,
+    /// A packing with this many registers is of no use.
+    useless: u32,
     /// Per physical register: holds, and the value that each does not bind.
     held: Vec<Track<Option<Value>>>,
     /// Per physical register: segments, and whose each is.
@@ -267,9 +281,19 @@ impl<'a> Solver<'a> {
             preferences,
             predicates,
             budget,
+            useless: u32::MAX,
             held: vec![Track(Vec::new()); budget as usize],
             unions: vec![Track(Vec::new()); budget as usize],
             place: vec![None; f.values.len()],
+        }
+    }
+
+    /// Has it give up as soon as it is clear that it takes this many registers, with values left that have no place. That is clear when a value is placed that high: without evictions, values
+    /// stay where they are. An eviction happens when no place is free, which takes values all over the budget; and as
+    /// what evicts a run lies in the same four registers, those at the end of the budget stay in use.
+    fn give_up_at(&mut self, registers: u32) {
+        if registers + 8 <= self.budget && self.f.values.iter().all(|value| value.words <= 4) {
+            self.useless = registers;
         }
     }
 
@@ -308,6 +332,9 @@ impl<'a> Solver<'a> {
             let preferred = self.preferred(v);
             if let Some(base) = preferred.or_else(|| self.bases(v).find(|&base| self.is_free(v, base))) {
                 self.put(v, base);
+                if base + self.width(v) >= self.useless {
+                    break;
+                }
                 continue;
             }
             match self.cheapest_eviction(v) {

@@ -216,7 +216,7 @@ fn allocate(mut f: Function, options: &BackOptions) -> Result<(Function, code::C
     leave_ssa::run(&mut f, &cfg, &live);
     let cfg = Cfg::of(&f);
     let order = order::layout(&f, &cfg);
-    let mut machine = machine::MFunc::of(&f, order, cfg.loop_depth);
+    let mut machine = machine::MFunc::of(&f, order, cfg.loop_depths().to_vec());
     coalesce::run(&mut machine);
     redundant::run(&mut machine);
     let assignment = alloc::run(&mut machine, options)?;

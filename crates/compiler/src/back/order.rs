@@ -29,7 +29,7 @@ fn ranked(f: &Function, cfg: &Cfg, b: BlockId) -> Vec<BlockId> {
     let mut successors: Vec<BlockId> = f.block(b).term.targets().to_vec();
     let rank = |s: BlockId| {
         let ends = matches!(f.block(s).term, Term::Exit { .. } | Term::Unreachable | Term::Ret { .. });
-        (cfg.loop_depth[s.index()].min(cfg.loop_depth[b.index()]), !ends)
+        (cfg.loop_depths()[s.index()].min(cfg.loop_depths()[b.index()]), !ends)
     };
     successors.sort_by_key(|&s| rank(s));
     successors

@@ -65,7 +65,7 @@ pub fn materialize(f: &mut Function) {
 /// The nearest block above `b` (or itself) outside of all loops that `b` is in.
 fn home(cfg: &Cfg, b: BlockId) -> BlockId {
     let mut at = b;
-    while cfg.loop_depth[at.index()] > 0 {
+    while cfg.loop_depths()[at.index()] > 0 {
         match cfg.idom(at) {
             Some(up) => at = up,
             None => break,

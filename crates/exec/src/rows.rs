@@ -11,6 +11,8 @@ use crate::lanes::Row;
 pub(crate) struct RowBuf {
     rows: NonNull<Row>,
     len: usize,
+    /// What they lie in. Rows are aligned here and not by the allocator, which would clear them itself instead of taking pages that are zero.
+    allocation: NonNull<u8>,
 }
 
 // SAFETY: it owns plain memory.
@@ -21,16 +23,20 @@ unsafe impl Sync for RowBuf {}
 impl RowBuf {
     pub(crate) fn zeroed(len: usize) -> RowBuf {
         if len == 0 {
-            return RowBuf { rows: NonNull::dangling(), len };
+            return RowBuf { rows: NonNull::dangling(), len, allocation: NonNull::dangling() };
         }
         let layout = RowBuf::layout(len);
-        // SAFETY: the layout is not empty, and zeros are valid rows.
-        let rows = unsafe { alloc_zeroed(layout) }.cast::<Row>();
-        RowBuf { rows: NonNull::new(rows).unwrap_or_else(|| handle_alloc_error(layout)), len }
+        // SAFETY: the layout is not empty.
+        let start = unsafe { alloc_zeroed(layout) };
+        let allocation = NonNull::new(start).unwrap_or_else(|| handle_alloc_error(layout));
+        // SAFETY: the allocation is larger than the rows by as much as aligning them can take. Zeros are valid rows.
+        let rows = unsafe { allocation.byte_add(start.align_offset(align_of::<Row>())) }.cast::<Row>();
+        RowBuf { rows, len, allocation }
     }
 
     fn layout(len: usize) -> Layout {
-        Layout::array::<Row>(len).expect("a length that is checked against the machine's limits")
+        let rows = Layout::array::<Row>(len + 1).expect("a length that is checked against the machine's limits");
+        Layout::array::<u64>(rows.size() / size_of::<u64>()).expect("as above")
     }
 
     pub(crate) fn pointer(&self) -> *mut Row {
@@ -42,7 +48,7 @@ impl Drop for RowBuf {
     fn drop(&mut self) {
         if self.len != 0 {
             // SAFETY: allocated in `zeroed` with the same layout.
-            unsafe { dealloc(self.rows.as_ptr().cast(), RowBuf::layout(self.len)) };
+            unsafe { dealloc(self.allocation.as_ptr(), RowBuf::layout(self.len)) };
         }
     }
 }

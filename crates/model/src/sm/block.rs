@@ -7,7 +7,7 @@ use super::mem::ROW_BYTES;
 use super::stall::Stall;
 use super::warp::{Condition, WarpHome, WarpSlot, gate};
 use super::work::{Finished, Start};
-use super::{Event, Slot, Sm, Turn};
+use super::{Event, Slot, Slots, Sm, Turn};
 use crate::address;
 use crate::register_file::Started;
 
@@ -72,25 +72,23 @@ impl Sm {
         (slot.shared_row, slot.shared_rows) = (shared_row, shared_rows);
         (slot.kernel, slot.resident, slot.cta) = (start.kernel, resident, start.cta);
         slot.slots.clear();
-        for free in (0..self.spec.warp_slots).map(Slot::new) {
+        for (free, index) in Slots(self.free_slots).zip(0..slot.warps as u8) {
+            slot.slots.push(free);
+            self.free_slots &= !free.bit();
             let warp = &mut self.warps[free];
-            if warp.condition == Condition::Free && slot.slots.len() < slot.warps as usize {
-                let index = slot.slots.len() as u8;
-                slot.slots.push(free);
-                *warp = WarpSlot {
-                    condition: Condition::Waits,
-                    kernel: start.kernel,
-                    block: block as u8,
-                    resident: resident as u16,
-                    index,
-                    code: kernel.code,
-                    first: kernel.first,
-                    end: kernel.decoded.len() as u32,
-                    next: 0,
-                    path: warp.path + 1,
-                    ..WarpSlot::default()
-                };
-            }
+            *warp = WarpSlot {
+                condition: Condition::Waits,
+                kernel: start.kernel,
+                block: block as u8,
+                resident: resident as u16,
+                index,
+                code: kernel.code,
+                first: kernel.first,
+                end: kernel.decoded.len() as u32,
+                next: 0,
+                path: warp.path + 1,
+                ..WarpSlot::default()
+            };
         }
         let first = slot.slots.first().map_or(0, |slot| u32::from(slot.number()));
         let started = &mut share.residents[resident as usize];
@@ -152,6 +150,7 @@ impl Sm {
         }
         let warp = &mut self.warps[slot];
         warp.condition = Condition::Free;
+        self.free_slots |= slot.bit();
         self.waits.stores &= !slot.bit();
         self.resident_warps -= 1;
         let block = &mut self.blocks[warp.block as usize];

@@ -101,6 +101,8 @@ pub struct Sm {
     spec: Spec,
     warps: PerSlot<WarpSlot>,
     homes: PerSlot<WarpHome>,
+    /// Slots without a warp.
+    free_slots: u64,
     schedulers: Schedulers,
     blocks: Vec<BlockSlot>,
     fetch: Fetch,
@@ -126,6 +128,7 @@ impl Sm {
             spec: Spec::new(config, id, rf.has_sites()),
             warps: PerSlot::new(WarpSlot::default),
             homes: PerSlot::new(WarpHome::default),
+            free_slots: u64::MAX >> (u64::BITS - config.sm.warps),
             schedulers: Schedulers::new(&config.sm),
             blocks: (0..config.sm.ctas).map(|_| BlockSlot::default()).collect(),
             fetch: Fetch::new(config, techniques, id),

@@ -86,11 +86,12 @@ impl<T: Copy> Wheel<T> {
     fn put(&mut self, at: u64, event: T) {
         let slot = at as usize % SLOTS;
         let near = &mut self.slots[slot];
-        match near.first.get_mut(near.count) {
+        let count = near.count;
+        near.count = count + 1;
+        match near.first.get_mut(count) {
             Some(place) => *place = event,
             None => self.rest[slot].push(event),
         }
-        near.count += 1;
         self.occupied |= 1 << slot;
     }
 

@@ -248,7 +248,8 @@ impl Decoder<'_> {
         }
         let (mut kind, mut kernel) = self.kind(pc, uop)?;
         if let Some(special) = self.special(uop) {
-            let copy = lanes::select(self.level, &Uop::new(Op::Mov, Ty::U32)).expect("every level has a move");
+            let copy =
+                lanes::select(self.level, &Uop::new(Op::Mov, Ty::U32)).expect("every level has a move");
             (kind, kernel, src[0]) = (UopKind::Alu, copy, special);
         }
         let is_memory = matches!(uop.op, Op::Ld | Op::St | Op::Atom | Op::Red);

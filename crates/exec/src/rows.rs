@@ -35,7 +35,8 @@ impl RowBuf {
     }
 
     fn layout(len: usize) -> Layout {
-        let rows = Layout::array::<Row>(len + 1).expect("a length that is checked against the machine's limits");
+        let rows =
+            Layout::array::<Row>(len + 1).expect("a length that is checked against the machine's limits");
         Layout::array::<u64>(rows.size() / size_of::<u64>()).expect("as above")
     }
 

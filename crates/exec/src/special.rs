@@ -74,9 +74,13 @@ impl<P: GlobalPort> Machine<'_, P> {
             SReg::TotalSmemSize => Value::Same(grid.shared_bytes),
             SReg::Zero => Value::Same(0),
             // These have rows, and reading them is a move.
-            SReg::TidX | SReg::TidY | SReg::TidZ | SReg::CtaidX | SReg::CtaidY | SReg::CtaidZ | SReg::LaneId => {
-                Value::Same(0)
-            }
+            SReg::TidX
+            | SReg::TidY
+            | SReg::TidZ
+            | SReg::CtaidX
+            | SReg::CtaidY
+            | SReg::CtaidZ
+            | SReg::LaneId => Value::Same(0),
         }
     }
 

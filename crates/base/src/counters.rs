@@ -132,6 +132,31 @@ impl Log2 {
     }
 }
 
+/// What a [`Log2`] counts, with a bucket for every magnitude there is: noting a value takes no look at where the last bucket begins.
+#[derive(Clone, Debug)]
+pub struct Magnitudes([u64; u64::BITS as usize + 1]);
+
+impl Default for Magnitudes {
+    fn default() -> Magnitudes {
+        Magnitudes([0; u64::BITS as usize + 1])
+    }
+}
+
+impl Magnitudes {
+    #[inline(always)]
+    pub fn note(&mut self, value: u64) {
+        self.0[(u64::BITS - value.leading_zeros()) as usize] += 1;
+    }
+
+    pub fn log2(&self) -> Log2 {
+        let mut buckets = Log2::default();
+        for (bucket, count) in self.0.iter().enumerate() {
+            buckets.0[bucket.min(Log2::BUCKETS - 1)] += count;
+        }
+        buckets
+    }
+}
+
 impl Counter for Log2 {
     fn add(&mut self, other: &Log2) {
         self.0.add(&other.0);

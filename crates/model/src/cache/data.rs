@@ -4,7 +4,7 @@
 //!
 //! Intervals follow from the cycles of accesses alone, so that they are exact whether or not cycles without events are skipped.
 
-use warpwatt_base::counters::Log2;
+use warpwatt_base::counters::{Log2, Magnitudes};
 use warpwatt_config::Config;
 
 use super::LineId;
@@ -20,8 +20,8 @@ pub struct DataArray {
     /// When the array was used last, and each of its frames.
     last_use: u64,
     last_uses: Vec<u64>,
-    intervals: Log2,
-    frame_intervals: Log2,
+    intervals: Magnitudes,
+    frame_intervals: Magnitudes,
     /// By frame: when the latest fill is in the array. Kept only where a technique can delay one.
     filled: Vec<u64>,
 }
@@ -46,8 +46,8 @@ impl DataArray {
             sites,
             last_use: 0,
             last_uses: vec![NEVER; frames],
-            intervals: Log2::default(),
-            frame_intervals: Log2::default(),
+            intervals: Magnitudes::default(),
+            frame_intervals: Magnitudes::default(),
         }
     }
 
@@ -136,12 +136,12 @@ impl DataArray {
 
     /// Cycles (L2: clocks) between two uses of the array.
     pub fn intervals(&self) -> Log2 {
-        self.intervals
+        self.intervals.log2()
     }
 
     /// Cycles (L2: clocks) between two uses of the same frame.
     pub fn frame_intervals(&self) -> Log2 {
-        self.frame_intervals
+        self.frame_intervals.log2()
     }
 
     /// Techniques bring counters of time up to date, to before `now`; the array was busy or not since the last time.

@@ -111,12 +111,18 @@ impl Sm {
             }
             return true;
         }
-        self.issue_other(epoch, slot, pc, lanes)
+        self.issue_other::<TECHNIQUES>(epoch, slot, pc, lanes)
     }
 
     /// Issues an instruction that may do more than compute on registers.
     #[inline(never)]
-    fn issue_other(&mut self, epoch: &mut Epoch, slot: Slot, pc: u32, lanes: Option<NextLanes>) -> bool {
+    fn issue_other<const TECHNIQUES: bool>(
+        &mut self,
+        epoch: &mut Epoch,
+        slot: Slot,
+        pc: u32,
+        lanes: Option<NextLanes>,
+    ) -> bool {
         match epoch.turn.timing(&self.warps[slot], pc).effect {
             Effect::End => return self.step_off_the_end(epoch, slot),
             Effect::Fence if self.mem.pending_writes(slot.number()) != 0 => {
@@ -125,23 +131,31 @@ impl Sm {
                 self.wait(slot, Stall::Fence);
                 return false;
             }
-            Effect::Branch if self.issue_branch(epoch, slot, pc, lanes) => return true,
+            Effect::Branch if self.issue_branch::<TECHNIQUES>(epoch, slot, pc, lanes) => return true,
             _ => {}
         }
-        self.issue_with_memory(epoch, slot, pc, lanes)
+        self.issue_with_memory::<TECHNIQUES>(epoch, slot, pc, lanes)
     }
 
     /// Issues a branch of all active lanes or none. False for other branches, calls and returns, of which nothing has happened.
     #[inline(always)]
-    fn issue_branch(&mut self, epoch: &mut Epoch, slot: Slot, pc: u32, lanes: Option<NextLanes>) -> bool {
+    fn issue_branch<const TECHNIQUES: bool>(
+        &mut self,
+        epoch: &mut Epoch,
+        slot: Slot,
+        pc: u32,
+        lanes: Option<NextLanes>,
+    ) -> bool {
         let turn = &mut epoch.turn;
         let timing = turn.timing(&self.warps[slot], pc);
         // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
         let Some(done) = (unsafe { self.homes[slot].state.branch(pc) }) else { return false };
         self.note_issue(slot, pc, done.lanes, timing);
-        self.tell_techniques(turn, slot, timing, lanes);
-        self.tell_late(turn, slot);
-        self.start_unit::<true>(timing, slot, pc, turn.now);
+        if TECHNIQUES {
+            self.tell_techniques(turn, slot, timing, lanes);
+            self.tell_late(turn, slot);
+        }
+        self.start_unit::<TECHNIQUES>(timing, slot, pc, turn.now);
         self.decide_branch(slot, turn.now, done.active & !done.mask);
         match done.next {
             Some(next) => {
@@ -167,7 +181,7 @@ impl Sm {
 
     /// Issues an instruction that does more than compute on registers.
     #[inline(never)]
-    fn issue_with_memory(
+    fn issue_with_memory<const TECHNIQUES: bool>(
         &mut self,
         epoch: &mut Epoch,
         slot: Slot,
@@ -199,17 +213,19 @@ impl Sm {
             _ => {}
         }
         self.note_issue(slot, pc, outcome.lanes, timing);
-        self.tell_techniques(turn, slot, timing, lanes);
-        self.tell_late(turn, slot);
+        if TECHNIQUES {
+            self.tell_techniques(turn, slot, timing, lanes);
+            self.tell_late(turn, slot);
+        }
         if timing.unit == Unit::Memory && outcome.event != StepEvent::Deferred {
-            self.start_memory(turn, timing, &outcome, slot);
+            self.start_memory::<TECHNIQUES>(turn, timing, &outcome, slot);
         } else if timing.unit == Unit::Memory {
             // A surface store, done between epochs: it only takes its way to the memory unit.
             self.rf.collect(now, slot.index(), timing);
             self.units.hand_over();
             self.tally.issue.retired += 1;
         } else {
-            self.start_unit::<true>(timing, slot, pc, now);
+            self.start_unit::<TECHNIQUES>(timing, slot, pc, now);
         }
         if timing.effect == Effect::Branch {
             self.decide_branch(slot, now, outcome.active & !outcome.mask);
@@ -263,15 +279,24 @@ impl Sm {
 
     /// Hands a memory instruction to the memory unit.
     #[inline(always)]
-    fn start_memory(&mut self, turn: &mut Turn, timing: &Timing, outcome: &Outcome, slot: Slot) {
+    fn start_memory<const TECHNIQUES: bool>(
+        &mut self,
+        turn: &mut Turn,
+        timing: &Timing,
+        outcome: &Outcome,
+        slot: Slot,
+    ) {
         let now = turn.now;
-        let ready = self.rf.collect(now, slot.index(), timing);
+        let ready = match TECHNIQUES {
+            true => self.rf.collect(now, slot.index(), timing),
+            false => self.rf.collect_unchanged(now, slot.index(), timing),
+        };
         self.rf.hold_for_memory(now, ready);
         self.units.hand_over();
         if outcome.access == Access::None {
             // No lane took part, or nothing was touched.
             self.tally.issue.retired += 1;
-            if outcome.mask != 0 {
+            if TECHNIQUES && outcome.mask != 0 {
                 self.value_came_late(turn, slot);
             }
             return;

@@ -7,8 +7,8 @@
 use warpwatt_codecs::packing::{Mapping, WHOLE, slices};
 
 use super::engine::{Coalescing, Engine};
-use crate::register_file::{NONE, ReadPlan};
-use crate::sm::{SOURCES, SourceWords};
+use crate::register_file::{NONE, OperandPort, ReadPlan, Reads};
+use crate::sm::{SOURCES, SourceWords, Timing};
 
 /// The sources of an instruction: where each lies, and which operand it belongs to.
 struct Sources {
@@ -52,51 +52,101 @@ impl Engine {
 
     #[inline(always)]
     pub(super) fn plan_reads(&mut self, now: u64, slot: usize, plan: &mut ReadPlan) {
-        let SourceWords { second, upper } = self.warps[slot].words;
+        let upper = self.warps[slot].words.upper;
         let (mut narrow, mut undefined, mut waits) = (0u32, 0, 0);
-        if self.parameters.ports != 0 {
-            self.table.advance(now);
-        }
         for (i, access) in plan.accesses_mut().iter_mut().enumerate() {
-            let wait = self.look_up(slot, access.register, now) - now;
+            let register = access.register;
+            let wait = self.look_up(slot, register, now) - now;
             access.delay = wait as u16;
             waits += wait;
-            let Some(place) = self.allocator.get(slot, access.register) else {
-                access.bank = self.allocator.home(slot, access.register);
+            let mask = self.allocator.mask(slot, register);
+            if mask == 0 {
+                access.bank = self.allocator.home(slot, register);
                 undefined += 1;
                 continue;
-            };
-            access.bank = place.bank;
-            if self.selective {
-                access.arrays = self.arrays(place.mask) as u8;
             }
-            narrow |= u32::from(place.mask != WHOLE) << i;
-            self.reads_by_mask[usize::from(upper >> i & 1)][usize::from(place.mask & WHOLE)] += 1;
+            access.bank = self.allocator.bank(slot, register);
+            if self.selective {
+                access.arrays = self.arrays(mask) as u8;
+            }
+            narrow |= u32::from(mask != WHOLE) << i;
+            self.reads_by_mask[usize::from(upper >> i & 1)][usize::from(mask & WHOLE)] += 1;
         }
-        let count = plan.accesses().len();
-        self.counters.lookups += count as u64;
         self.counters.undefined_reads += undefined;
         self.counters.port_waits += waits;
         self.reads_narrow = narrow != 0;
+        // A single narrow operand cannot coalesce.
+        if self.has_several_operands(slot, plan.accesses().len()) && narrow & narrow.wrapping_sub(1) != 0 {
+            self.plan_narrow_reads(slot, plan);
+        }
+    }
+
+    /// Counts the operands of an instruction with so many sources, and tells whether there are several, if they may be packed.
+    #[inline(always)]
+    fn has_several_operands(&mut self, slot: usize, count: usize) -> bool {
+        let SourceWords { second, upper } = self.warps[slot].words;
         if self.packing.is_none() {
-            return;
+            return false;
         }
         let mut operands = count as u64;
         if second != 0 {
             operands -= u64::from((u32::from(second) & ((1 << count) - 1)).count_ones());
         }
-        self.packed.unpacked += count as u64 - undefined;
         self.packed.operands += operands;
         if operands > 1 {
             self.packed.multi_source += 1;
             self.packed.multi_source_reads += count as u64;
             self.packed.multi_source_operands += operands;
             self.packed.multi_source_wide += u64::from(upper != 0);
-            // A single narrow operand cannot coalesce.
-            if narrow & narrow.wrapping_sub(1) != 0 {
-                self.plan_narrow_reads(slot, plan);
+        }
+        operands > 1
+    }
+
+    /// Reads operands that nothing is to be planned for, because each comes with an access of its own and as it is. `None` if that is not so; nothing
+    /// has happened then.
+    #[inline(always)]
+    pub(super) fn read_operands(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        port: &mut OperandPort,
+    ) -> Option<Reads> {
+        self.advance(now);
+        let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
+        // Masks other than 0 and the whole entry.
+        let is_narrow = |register: u8| self.allocator.mask(slot, register).wrapping_sub(1) < WHOLE - 1;
+        let narrow: u32 = sources.iter().map(|&register| u32::from(is_narrow(register))).sum();
+        if narrow > 1 && self.packing.is_some() || narrow != 0 && self.unpacks {
+            return None;
+        }
+        let upper = self.warps[slot].words.upper;
+        let dying = if self.releases(slot) { timing.last_reads } else { 0 };
+        let whole = 4 * self.arrays_of_slice;
+        let (mut reads, mut undefined, mut waits) = (Reads::new(now), 0, 0);
+        for (i, &register) in sources.iter().enumerate() {
+            let wait = self.look_up(slot, register, now) - now;
+            waits += wait;
+            let mask = self.allocator.mask(slot, register);
+            let (mut bank, mut arrays) = (self.allocator.bank(slot, register), whole);
+            if mask == 0 {
+                bank = self.allocator.home(slot, register);
+                undefined += 1;
+            } else {
+                if self.selective {
+                    arrays = self.arrays(mask);
+                }
+                self.reads_by_mask[usize::from(upper >> i & 1)][usize::from(mask & WHOLE)] += 1;
+            }
+            let at = port.read(&mut reads, bank, wait, arrays);
+            if dying >> i & 1 != 0 {
+                self.dies(slot, register, at + 1);
             }
         }
+        self.counters.undefined_reads += undefined;
+        self.counters.port_waits += waits;
+        self.has_several_operands(slot, sources.len());
+        Some(reads)
     }
 
     /// At least two operands are narrow: some may come with one access.

@@ -17,6 +17,7 @@ mod counters;
 mod map;
 mod operands;
 mod plan;
+mod results;
 mod site;
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,6 @@ mod tests;
 use warpwatt_base::calendar::{Boards, HORIZON};
 use warpwatt_config::Config;
 
-use crate::host::has_bit_instructions;
 use crate::sm::{CollectorPool, SOURCES, Timing, Unit};
 use crate::techniques::{Hung, TechniqueCounters, Techniques};
 
@@ -35,7 +35,10 @@ pub use counters::RegisterCounters;
 pub use map::{BankEntry, Map};
 pub use operands::{OperandPort, Reads};
 pub use plan::{NONE, ReadAccess, ReadPlan};
-pub use site::{Before, Looks, Mismatch, Next, ReadPort, RegisterFileSite, Started, Values, WriteAccess, Written};
+pub use results::{ResultPort, Writes};
+pub use site::{
+    Before, Looks, Mismatch, Next, ReadPort, RegisterFileSite, Started, Values, WriteAccess, Written,
+};
 
 /// The calendars of an SM: ports of the banks that read, those that write if they are not the same, result buses, and execution units.
 pub type Calendars = Boards<4>;
@@ -64,8 +67,6 @@ pub struct RegisterFile {
     counters: RegisterCounters,
     /// Activations of sub-banks that techniques saved, of reads and of writes.
     spared: [u64; 2],
-    /// The host has the instructions for bits and vectors for which some methods have a second copy.
-    bit_instructions: bool,
 }
 
 impl RegisterFile {
@@ -89,7 +90,6 @@ impl RegisterFile {
             sites,
             counters: RegisterCounters::default(),
             spared: [0; 2],
-            bit_instructions: has_bit_instructions(),
         }
     }
 
@@ -321,62 +321,31 @@ impl RegisterFile {
 
     /// Books the way of a result into the register file as techniques have it, which are shown the values; gives the cycle in which all of it
     /// is written.
-    #[inline(always)]
+    #[inline(never)]
     pub fn write_back(&mut self, now: u64, slot: usize, timing: &Timing, values: Values) -> u64 {
-        match self.bit_instructions {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the host was asked whether it has them.
-            true => unsafe { self.write_with_bit_instructions(now, slot, timing, values) },
-            _ => self.write_planned(now, slot, timing, values),
-        }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn write_with_bit_instructions(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        values: Values,
-    ) -> u64 {
-        self.write_planned(now, slot, timing, values)
-    }
-
-    #[inline(always)]
-    fn write_planned(&mut self, now: u64, slot: usize, timing: &Timing, values: Values) -> u64 {
-        let (buses, board) = (self.buses(timing), self.write_ports % 2);
-        let (mut done, mut waited, mut arrays) = (now, 0, 0);
-        let mut port = ReadPort::of(&mut self.calendars);
-        for word in 0..timing.dst_words {
-            let register = timing.dst + word;
-            let upper = timing.upper_words >> word & 1 != 0;
-            let written = Written { now, slot, register, upper, values: values.of(register) };
-            // How techniques have it written.
-            let bank = self.map.bank(slot, register);
-            let mut access = WriteAccess { bank, arrays: self.sub_banks as u32, ready: now, awake: now };
-            for hung in &mut self.sites {
-                hung.site.write(&written, &mut access, &mut port);
-            }
-            arrays += u64::from(access.arrays);
-            let start = port.calendars.book_any_on(BUSES, buses, access.ready);
-            let earliest = start.max(access.awake);
-            let mut at = earliest;
-            // Arrays that take that long to wake up keep nobody from the others of their bank: a calendar would, since it tells no cycles
-            // apart beyond its horizon.
-            if earliest - now < HORIZON {
-                at = self.columns.book(port.calendars, board, access.bank, now, earliest - now, 0);
-            }
-            waited += start - access.ready + (at - earliest);
-            done = done.max(at);
-        }
+        let mut port = ResultPort {
+            buses: self.buses(timing),
+            board: self.write_ports % 2,
+            arrays: self.sub_banks as u32,
+            map: &self.map,
+            calendars: &mut self.calendars,
+            columns: &mut self.columns,
+        };
+        let written = match &mut self.sites[..] {
+            [only] => only.site.write_all(now, slot, timing, values, &mut port),
+            several => port.write(now, slot, timing, values, |written, access, port| {
+                several.iter_mut().for_each(|hung| hung.site.write(written, access, port));
+            }),
+        };
         let writes = u64::from(timing.dst_words);
-        self.counters.write_conflicts += waited;
+        self.counters.write_conflicts += written.waited;
         self.counters.writes += writes;
-        self.counters.reads += port.reads;
-        self.spared[0] += port.reads * self.sub_banks - port.arrays;
-        self.spared[1] += writes * self.sub_banks - arrays;
-        done
+        self.spared[1] += writes * self.sub_banks - written.arrays;
+        if written.reads != 0 {
+            self.counters.reads += written.reads;
+            self.spared[0] += written.reads * self.sub_banks - written.read_arrays;
+        }
+        written.done
     }
 
     /// Techniques bring counters of time up to date.

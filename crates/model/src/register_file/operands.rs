@@ -22,9 +22,10 @@ pub struct Reads {
     /// Operands that the collector takes in each of the next cycles, in four bits each; cycles, from the present on, in which it takes no more.
     taken: u64,
     full: u64,
-    /// Accesses made, arrays that they activated, and cycles that they waited for their banks or for the collector.
-    pub(super) count: u64,
-    pub(super) arrays: u64,
+    /// Accesses made, and arrays that they activated.
+    pub count: u64,
+    pub arrays: u64,
+    /// Cycles that they waited for their banks or for the collector.
     pub(super) waited: u64,
     /// When all data are there.
     pub(super) ready: u64,
@@ -41,8 +42,11 @@ impl Reads {
     #[inline(always)]
     fn collect(&mut self, wait: u64, ports: u64) {
         if wait < COUNTED {
-            self.taken += 1 << (4 * wait);
-            if self.taken >> (4 * wait) & 15 == ports {
+            // With one port there is nothing to count.
+            if ports != 1 {
+                self.taken += 1 << (4 * wait);
+            }
+            if ports == 1 || self.taken >> (4 * wait) & 15 == ports {
                 self.full |= 2 << wait;
             }
         }
@@ -56,15 +60,14 @@ impl Reads {
 }
 
 impl OperandPort<'_> {
-    /// Books an access, not earlier than `delay` cycles after the first possible one. Gives its cycle; its data are in the collector in the next one.
+    /// Books an access, not earlier than `delay` cycles after the first possible one. Gives its cycle; its data are in the collector in the next one. It is
+    /// left to the caller to count accesses and arrays.
     #[inline(always)]
-    pub fn read(&mut self, reads: &mut Reads, bank: u8, delay: u64, arrays: u32) -> u64 {
+    pub fn read(&mut self, reads: &mut Reads, bank: u8, delay: u64) -> u64 {
         let now = reads.now;
         let at = self.columns.book(self.calendars, READS, bank, now, 1 + delay, reads.full);
         let wait = at - now - 1;
         reads.collect(wait, self.ports);
-        reads.count += 1;
-        reads.arrays += u64::from(arrays);
         reads.waited += wait - delay;
         reads.ready = reads.ready.max(at + 1);
         at
@@ -84,8 +87,9 @@ impl OperandPort<'_> {
         }
         let mut reads = Reads::new(now);
         for access in plan.accesses_mut() {
-            let (delay, arrays) = (u64::from(access.delay), u32::from(access.arrays));
-            access.at = self.read(&mut reads, access.bank, delay, arrays);
+            access.at = self.read(&mut reads, access.bank, u64::from(access.delay));
+            reads.arrays += u64::from(access.arrays);
+            reads.count += 1;
         }
         for hung in sites {
             reads.delay_until(hung.site.arrive(now, slot, plan));

@@ -22,6 +22,7 @@ use warpwatt_isa::Program;
 
 use super::operands::{OperandPort, Reads};
 use super::plan::ReadPlan;
+use super::results::{ResultPort, Writes};
 use super::{Calendars, READS};
 use crate::sm::{SourceWords, Timing};
 
@@ -175,6 +176,18 @@ pub trait RegisterFileSite: Send {
 
     /// A result is about to be written.
     fn write(&mut self, _written: &Written, _access: &mut WriteAccess, _port: &mut ReadPort) {}
+
+    /// A result is about to be written, and no other technique acts here: all of its registers at once.
+    fn write_all(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        values: Values,
+        port: &mut ResultPort,
+    ) -> Writes {
+        port.write(now, slot, timing, values, |written, access, port| self.write(written, access, port))
+    }
 
     /// A value came to a register by other means than the instruction that was to write it. It is stored as it is now.
     fn late(&mut self, _now: u64, _slot: usize, _register: u8, _values: &Row) {}

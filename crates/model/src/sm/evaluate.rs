@@ -20,13 +20,7 @@ impl Sm {
     /// Finds out whether a warp that has just issued an arithmetic instruction, with a collector of `pool`, can issue the next one: only that
     /// one can stall it.
     #[inline(always)]
-    pub(super) fn evaluate_next(
-        &mut self,
-        turn: &Turn,
-        slot: Slot,
-        pc: u32,
-        pool: CollectorPool,
-    ) {
+    pub(super) fn evaluate_next(&mut self, turn: &Turn, slot: Slot, pc: u32, pool: CollectorPool) {
         let warp = &mut self.warps[slot];
         if warp.buffered == 0 {
             return self.wait(slot, Stall::Fetch);

@@ -172,7 +172,13 @@ impl Fetch {
 
     /// Instructions are on their way to a warp's buffer, from the cycle on in which the array serves them.
     #[inline(always)]
-    pub fn announce<const TECHNIQUES: bool>(&mut self, ready: u64, slot: Slot, warp: &mut WarpSlot, count: u32) {
+    pub fn announce<const TECHNIQUES: bool>(
+        &mut self,
+        ready: u64,
+        slot: Slot,
+        warp: &mut WarpSlot,
+        count: u32,
+    ) {
         warp.coming += count as u8;
         if u32::from(warp.buffered + warp.coming) > self.limit {
             self.need &= !slot.bit();
@@ -434,7 +440,9 @@ mod tests {
         let mut warp = WarpSlot::default();
         let mut second = SecondLevel::new(&config);
         let mut fetch_at = |fetch: &mut Fetch, now| {
-            let Fetched::Hit { count, ready } = fetch.access::<true>(now, Slot::new(1), 0, 0, 64, &mut second) else {
+            let Fetched::Hit { count, ready } =
+                fetch.access::<true>(now, Slot::new(1), 0, 0, 64, &mut second)
+            else {
                 panic!("a hit")
             };
             fetch.announce::<true>(ready, Slot::new(1), &mut warp, count);
@@ -461,7 +469,9 @@ mod tests {
         fetch.need = u64::MAX;
         for number in 0..ARRIVALS {
             assert!(fetch.has_work() && fetch.pick().is_some(), "{number}");
-            let Fetched::Hit { count, ready } = fetch.access::<true>(200, Slot::new(1), 0, 0, 64, &mut second) else {
+            let Fetched::Hit { count, ready } =
+                fetch.access::<true>(200, Slot::new(1), 0, 0, 64, &mut second)
+            else {
                 panic!("a hit")
             };
             // A jump throws away what was fetched, and the next fetch is for the new path.

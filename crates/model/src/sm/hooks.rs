@@ -134,7 +134,7 @@ impl Sm {
     }
 
     /// Books the way of a result into the register file as techniques have it; gives the cycle in which all of it is written.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn write_back(&mut self, turn: &Turn, slot: Slot, timing: &Timing) -> u64 {
         let warp = &self.warps[slot];
         let values = Values { block: turn.block(warp), warp: warp.index as usize };

@@ -186,7 +186,8 @@ impl Scheduler {
     /// The pools of which warps want nothing but a collector, a bit for each.
     #[inline(always)]
     pub fn wanted(&self) -> u32 {
-        let bit = |pool: CollectorPool| u32::from(self.ready[pool as usize] & self.active != 0) << pool as u32;
+        let bit =
+            |pool: CollectorPool| u32::from(self.ready[pool as usize] & self.active != 0) << pool as u32;
         CollectorPool::ALL.into_iter().fold(0, |wanted, pool| wanted | bit(pool))
     }
 

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Equal units that take an item a cycle each, for items that come in the order of time: packers, ports of a table.
 
-/// Units that there may be.
-const UNITS: u64 = 31;
-
 /// When the units are free. No item may ask for an earlier cycle than the one before it; so all units are taken from that cycle on up to some cycle,
 /// in which some are, and none after it. A calendar would find the same places, and has to look at many of them.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Queue {
-    /// The cycle of the next place, times [`UNITS`] + 1, and the units that are taken in it.
-    next: u64,
+    /// The last cycle in which units are taken, and how many.
+    last: u64,
+    taken: u32,
 }
 
 impl Queue {
     /// Takes one of so many units in the first cycle from `now` on in which one is free. Gives that cycle.
     #[inline(always)]
     pub fn pass(&mut self, units: u32, now: u64) -> u64 {
-        debug_assert!(units > 0 && u64::from(units) <= UNITS);
-        let own = self.next.max(now * (UNITS + 1));
-        let next = own + 1;
-        let is_full = next & UNITS == u64::from(units);
-        self.next = if is_full { (next | UNITS) + 1 } else { next };
-        own / (UNITS + 1)
+        if self.last < now {
+            *self = Queue { last: now, taken: 1 };
+        } else if self.taken < units {
+            self.taken += 1;
+        } else {
+            *self = Queue { last: self.last + 1, taken: 1 };
+        }
+        self.last
     }
 }
 

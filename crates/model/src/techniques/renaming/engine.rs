@@ -10,11 +10,12 @@ use super::deaths::{Death, Deaths};
 use super::occupancy::Occupancy;
 use super::shadow::Shadow;
 use super::{Counters, Gating, Parameters};
-use crate::register_file::{
-    Before, Looks, Next, OperandPort, ReadPlan, ReadPort, Reads, RegisterFileSite, Started, Values, WriteAccess, Written,
-};
 use crate::host::has_bit_instructions;
-use crate::sm::{Effect, SourceWords, Timing};
+use crate::register_file::{
+    Before, Looks, Next, OperandPort, ReadPlan, ReadPort, Reads, RegisterFileSite, ResultPort, Started,
+    Values, WriteAccess, Writes, Written,
+};
+use crate::sm::{Effect, SOURCES, SourceWords, Timing};
 use crate::techniques::kit::queue::Queue;
 use crate::techniques::packing::SubBanks;
 use crate::techniques::{Build, Fault, corf, corf_plus, packing, virtualization};
@@ -99,6 +100,10 @@ pub struct Engine {
     ended: u64,
     pub(super) counters: Counters,
     pub(super) packed: packing::Counters,
+    /// Instructions by sources, if these have no 64-bit operands or upper halves among them and were read without a plan.
+    pub(super) instructions: [u64; SOURCES + 1],
+    /// Operands read that have a whole entry and are no upper halves, if they were not counted one by one.
+    pub(super) whole_reads: u64,
     /// Operands read, and results written, by their slices; those that are the upper half of a 64-bit value apart.
     pub(super) reads_by_mask: [[u64; 16]; 2],
     writes_by_mask: [[u64; 16]; 2],
@@ -117,6 +122,24 @@ pub(super) fn index(slot: usize, register: u8) -> usize {
 /// Banks of the table whose ports are apart, given the ports of each. Banks beyond that share them.
 fn queues(ports: u32) -> usize {
     QUEUES / ports.max(1) as usize
+}
+
+/// Counts instructions that read so many registers for so many operands, with or without the upper half of a 64-bit value.
+#[inline(always)]
+pub(super) fn count_operands(
+    packed: &mut packing::Counters,
+    instructions: u64,
+    registers: u64,
+    operands: u64,
+    upper: bool,
+) {
+    packed.operands += instructions * operands;
+    if operands > 1 {
+        packed.multi_source += instructions;
+        packed.multi_source_reads += instructions * registers;
+        packed.multi_source_operands += instructions * operands;
+        packed.multi_source_wide += if upper { instructions } else { 0 };
+    }
 }
 
 /// Registers by the bytes that they take of a lane, from those by their slices.
@@ -158,7 +181,9 @@ impl Engine {
             awake: vec![0; allocator.places_of_entries()],
             allocator,
             warps: Box::new([Warp::default(); SLOTS]),
-            expected: vec![Expected::default(); SLOTS * REGISTERS].try_into().unwrap_or_else(|_| unreachable!()),
+            expected: vec![Expected::default(); SLOTS * REGISTERS]
+                .try_into()
+                .unwrap_or_else(|_| unreachable!()),
             deaths: Deaths::default(),
             queues: [Queue::default(); QUEUES],
             queue_of: Box::new(std::array::from_fn(|class| (class % banks % queues(parameters.ports)) as u8)),
@@ -176,6 +201,8 @@ impl Engine {
             ended: 0,
             counters: Counters::default(),
             packed: packing::Counters::default(),
+            instructions: [0; SOURCES + 1],
+            whole_reads: 0,
             reads_by_mask: [[0; 16]; 2],
             writes_by_mask: [[0; 16]; 2],
             released: virtualization::Counters::default(),
@@ -184,6 +211,13 @@ impl Engine {
             bit_instructions: has_bit_instructions(),
             parameters: parameters.clone(),
         }
+    }
+
+    /// Operands read, by their slices; upper halves of 64-bit values apart.
+    fn all_reads(&self) -> [[u64; 16]; 2] {
+        let mut all = self.reads_by_mask;
+        all[0][usize::from(WHOLE)] += self.whole_reads;
+        all
     }
 
     /// Compares what is stored of a register with what it should be.
@@ -225,8 +259,14 @@ impl Engine {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the host was asked whether it has them.
             true => unsafe { self.bury_with_bit_instructions() },
-            _ => self.bury_all(),
+            _ => self.bury_plainly(),
         }
+    }
+
+    // Plain copies are functions of their own too, so that to choose one takes no stack.
+    #[inline(never)]
+    fn bury_plainly(&mut self) {
+        self.bury_all();
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -265,6 +305,7 @@ impl Engine {
     /// Releases what is not live ahead of an instruction that all lanes execute.
     #[inline(never)]
     fn release_dead(&mut self, now: u64, slot: usize, live: &[u64; 4]) {
+        self.advance(now);
         let placed = self.warps[slot % SLOTS].placed;
         for (word, (placed, live)) in placed.into_iter().zip(live).enumerate() {
             let mut dead = placed & !live;
@@ -379,19 +420,48 @@ impl Engine {
         self.read_operands(now, slot % SLOTS, timing, port)
     }
 
+    #[inline(never)]
+    fn read_plainly(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        port: &mut OperandPort,
+    ) -> Option<Reads> {
+        self.read_operands(now, slot % SLOTS, timing, port)
+    }
+
+    #[inline(never)]
+    fn write_plainly(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        values: Values,
+        port: &mut ResultPort,
+    ) -> Writes {
+        port.write(now, slot, timing, values, |written, access, port| {
+            self.write_register(written, access, port);
+        })
+    }
+
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn write_with_bit_instructions(
         &mut self,
-        written: &Written,
-        access: &mut WriteAccess,
-        port: &mut ReadPort,
-    ) {
-        self.write_result(written, access, port);
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        values: Values,
+        port: &mut ResultPort,
+    ) -> Writes {
+        port.write(now, slot, timing, values, |written, access, port| {
+            self.write_register(written, access, port);
+        })
     }
 
     #[inline(always)]
-    fn write_result(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
+    fn write_register(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
         let &Written { now, slot, register, upper, values } = written;
         self.advance(now);
         let slot = slot % SLOTS;
@@ -419,7 +489,8 @@ impl Engine {
         } else {
             let (old, is_fresh) = self.place_anew(now, slot, register, wide);
             fresh = is_fresh;
-            if !all && old.width() < wide && self.packing.as_ref().is_some_and(|packing| packing.growth_reads) {
+            if !all && old.width() < wide && self.packing.as_ref().is_some_and(|packing| packing.growth_reads)
+            {
                 grown_at = port.read(old.bank, now, self.arrays(old.mask));
                 self.packed.growth_reads += 1;
             }
@@ -469,7 +540,8 @@ impl RegisterFileSite for Engine {
         let warp = self.warps[slot % SLOTS];
         for (word, mut placed) in warp.placed.into_iter().enumerate() {
             while placed != 0 {
-                self.ended += u64::from(self.release(now, slot, (64 * word) as u8 + placed.trailing_zeros() as u8));
+                self.ended +=
+                    u64::from(self.release(now, slot, (64 * word) as u8 + placed.trailing_zeros() as u8));
                 placed &= placed - 1;
             }
         }
@@ -493,7 +565,6 @@ impl RegisterFileSite for Engine {
     }
 
     fn issued(&mut self, now: u64, next: &Next) {
-        self.advance(now);
         let (slot, timing, lanes) = (next.slot % SLOTS, next.timing, next.lanes);
         let together = lanes.active == lanes.live;
         if together
@@ -517,7 +588,7 @@ impl RegisterFileSite for Engine {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the host was asked whether it has them.
             true => unsafe { self.read_with_bit_instructions(now, slot, timing, port) },
-            _ => self.read_operands(now, slot % SLOTS, timing, port),
+            _ => self.read_plainly(now, slot, timing, port),
         }
     }
 
@@ -542,11 +613,22 @@ impl RegisterFileSite for Engine {
     }
 
     fn write(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
+        self.write_register(written, access, port);
+    }
+
+    fn write_all(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        values: Values,
+        port: &mut ResultPort,
+    ) -> Writes {
         match self.bit_instructions {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the host was asked whether it has them.
-            true => unsafe { self.write_with_bit_instructions(written, access, port) },
-            _ => self.write_result(written, access, port),
+            true => unsafe { self.write_with_bit_instructions(now, slot, timing, values, port) },
+            _ => self.write_plainly(now, slot, timing, values, port),
         }
     }
 
@@ -580,10 +662,17 @@ impl RegisterFileSite for Engine {
         let packing::Counters { grown, widened, shrunk, .. } = self.packed;
         let virtualization::Counters { released, released_at_joins } = self.released;
         let (placed, undefined_reads) = (self.counters.placed, self.counters.undefined_reads);
-        let looked_up: u64 = self.reads_by_mask.iter().flatten().sum();
+        let looked_up: u64 = self.all_reads().iter().flatten().sum();
         let mut counters = Counters {
             lookups: looked_up + undefined_reads,
-            updates: self.writes + placed + widened + shrunk + 2 * grown + released + released_at_joins + self.ended,
+            updates: self.writes
+                + placed
+                + widened
+                + shrunk
+                + 2 * grown
+                + released
+                + released_at_joins
+                + self.ended,
             elsewhere: self.allocator.places.elsewhere,
             ..self.counters.clone()
         };
@@ -593,21 +682,25 @@ impl RegisterFileSite for Engine {
 
     fn counters_of_others(&self) -> Vec<(&'static str, Box<dyn CounterSet>)> {
         let places = self.allocator.places;
+        let mut packed = self.packed.clone();
+        for (sources, &instructions) in (0..).zip(&self.instructions) {
+            count_operands(&mut packed, instructions, sources, sources, false);
+        }
         let mut all: Vec<(&'static str, Box<dyn CounterSet>)> = Vec::new();
         if self.packing.is_some() {
-            let [read_widths, read_widths_upper] = self.reads_by_mask.map(by_width);
+            let [read_widths, read_widths_upper] = self.all_reads().map(by_width);
             let [write_widths, write_widths_upper] = self.writes_by_mask.map(by_width);
             all.push((
                 packing::NAME,
                 Box::new(packing::Counters {
                     // Every result that is stored passes a packer, every operand that has a place an unpacker.
                     packed: self.writes_by_mask.iter().flatten().sum(),
-                    unpacked: self.reads_by_mask.iter().flatten().sum(),
+                    unpacked: self.all_reads().iter().flatten().sum(),
                     read_widths,
                     read_widths_upper,
                     write_widths,
                     write_widths_upper,
-                    ..self.packed.clone()
+                    ..packed
                 }),
             ));
         }

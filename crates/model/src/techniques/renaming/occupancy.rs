@@ -64,7 +64,8 @@ impl Occupancy {
     /// Counts the sums over the cycles before one, by when so many entries and slices are taken.
     pub fn count(&self, until: u64, (entries, slices): (u32, u32), counters: &mut Counters) {
         let level = |amount: u32, moment: u64| Level { amount: u64::from(amount), moment };
-        let (entries, slices) = (level(entries, self.entries).sum(until), level(slices, self.slices).sum(until));
+        let (entries, slices) =
+            (level(entries, self.entries).sum(until), level(slices, self.slices).sum(until));
         counters.registers = self.registers.sum(until);
         counters.entries = entries;
         counters.slices = slices;

@@ -4,43 +4,55 @@
 //! At most two operands come with one access: a collector has two unpackers, a bank two addresses. The two words of a 64-bit operand are one source,
 //! and do not coalesce with each other.
 
-use warpwatt_codecs::packing::{Mapping, WHOLE, slices};
+use warpwatt_codecs::packing::{WHOLE, slices};
 
-use super::engine::{Coalescing, Engine};
+use super::engine::{Coalescing, Engine, count_operands};
 use crate::register_file::{NONE, OperandPort, ReadPlan, Reads};
 use crate::sm::{SOURCES, SourceWords, Timing};
 
-/// The sources of an instruction: where each lies, and which operand it belongs to.
+/// The narrow sources of an instruction, a bit each, and which belong to the same operand.
 struct Sources {
-    place: [Option<Mapping>; SOURCES],
-    operand: [u8; SOURCES],
-    upper: u16,
+    narrow: u32,
+    words: SourceWords,
     count: usize,
 }
 
-/// Whether two narrow operands of an instruction fit into one entry.
-#[derive(Clone, Copy, Default)]
-struct Fits {
-    /// Two of which neither is the upper half of a 64-bit value.
-    lower: bool,
-    any: bool,
+impl Sources {
+    /// Pairs of narrow sources of different operands.
+    #[inline(always)]
+    fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
+        let several = move |&one: &usize| self.narrow >> one > 1;
+        let pairs = move |one: usize| (one + 1..self.count).map(move |other| (one, other));
+        members(self.narrow)
+            .take_while(several)
+            .flat_map(pairs)
+            .filter(|&(one, other)| self.are_apart(one, other))
+    }
+
+    /// Whether two sources, the first of them first, are narrow, and of different operands: not all after the first are second words.
+    #[inline(always)]
+    fn are_apart(&self, one: usize, other: usize) -> bool {
+        let between = (2 << other) - (2 << one);
+        let second = u32::from(self.words.second);
+        self.narrow >> one & self.narrow >> other & 1 != 0 && second & between != between
+    }
+
+    /// Whether neither of two is the upper half of a 64-bit value.
+    #[inline(always)]
+    fn are_lower(&self, one: usize, other: usize) -> bool {
+        self.words.upper & (1 << one | 1 << other) == 0
+    }
 }
 
-impl Sources {
-    fn fit(&self) -> Fits {
-        let mut fits = Fits::default();
-        for one in 0..self.count {
-            let Some(first) = &self.place[one] else { continue };
-            for other in one + 1..self.count {
-                let Some(second) = &self.place[other] else { continue };
-                if first.width() + second.width() <= 4 && self.operand[one] != self.operand[other] {
-                    fits.any = true;
-                    fits.lower |= self.upper & (1 << one | 1 << other) == 0;
-                }
-            }
-        }
-        fits
-    }
+/// The bits of a set, lowest first.
+#[inline(always)]
+fn members(mut set: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = set.trailing_zeros() as usize;
+        let any = set != 0;
+        set &= set.wrapping_sub(1);
+        any.then_some(lowest)
+    })
 }
 
 impl Engine {
@@ -77,7 +89,7 @@ impl Engine {
         self.reads_narrow = narrow != 0;
         // A single narrow operand cannot coalesce.
         if self.has_several_operands(slot, plan.accesses().len()) && narrow & narrow.wrapping_sub(1) != 0 {
-            self.plan_narrow_reads(slot, plan);
+            self.plan_narrow_reads(slot, narrow, plan);
         }
     }
 
@@ -92,13 +104,7 @@ impl Engine {
         if second != 0 {
             operands -= u64::from((u32::from(second) & ((1 << count) - 1)).count_ones());
         }
-        self.packed.operands += operands;
-        if operands > 1 {
-            self.packed.multi_source += 1;
-            self.packed.multi_source_reads += count as u64;
-            self.packed.multi_source_operands += operands;
-            self.packed.multi_source_wide += u64::from(upper != 0);
-        }
+        count_operands(&mut self.packed, 1, count as u64, operands, upper != 0);
         operands > 1
     }
 
@@ -122,50 +128,58 @@ impl Engine {
         }
         let upper = self.warps[slot].words.upper;
         let dying = if self.releases(slot) { timing.last_reads } else { 0 };
-        let whole = 4 * self.arrays_of_slice;
-        let (mut reads, mut undefined, mut waits) = (Reads::new(now), 0, 0);
+        let (mut reads, mut waits) = (Reads::new(now), 0);
+        let whole = u64::from(4 * self.arrays_of_slice);
+        (reads.count, reads.arrays) = (sources.len() as u64, sources.len() as u64 * whole);
+        self.whole_reads += reads.count;
         for (i, &register) in sources.iter().enumerate() {
             let wait = self.look_up(slot, register, now) - now;
             waits += wait;
             let mask = self.allocator.mask(slot, register);
-            let (mut bank, mut arrays) = (self.allocator.bank(slot, register), whole);
-            if mask == 0 {
-                bank = self.allocator.home(slot, register);
-                undefined += 1;
-            } else {
-                if self.selective {
-                    arrays = self.arrays(mask);
+            let mut bank = self.allocator.bank(slot, register);
+            // What is usual is what is left over when the rest is counted.
+            if mask != WHOLE || upper != 0 {
+                self.whole_reads -= 1;
+                if mask == 0 {
+                    bank = self.allocator.home(slot, register);
+                    self.counters.undefined_reads += 1;
+                } else {
+                    self.reads_by_mask[usize::from(upper >> i & 1)][usize::from(mask & WHOLE)] += 1;
+                    reads.arrays -= whole - u64::from(self.arrays(mask));
                 }
-                self.reads_by_mask[usize::from(upper >> i & 1)][usize::from(mask & WHOLE)] += 1;
             }
-            let at = port.read(&mut reads, bank, wait, arrays);
+            let at = port.read(&mut reads, bank, wait);
             if dying >> i & 1 != 0 {
                 self.dies(slot, register, at + 1);
             }
         }
-        self.counters.undefined_reads += undefined;
         self.counters.port_waits += waits;
-        self.has_several_operands(slot, sources.len());
+        if self.warps[slot].words == SourceWords::default() {
+            self.instructions[sources.len()] += 1;
+        } else {
+            self.has_several_operands(slot, sources.len());
+        }
         Some(reads)
     }
 
     /// At least two operands are narrow: some may come with one access.
     #[inline(never)]
-    fn plan_narrow_reads(&mut self, slot: usize, plan: &mut ReadPlan) {
-        let SourceWords { second, upper } = self.warps[slot].words;
-        let count = plan.accesses().len();
-        let mut sources = Sources { place: [None; SOURCES], operand: [0; SOURCES], upper, count };
-        let mut operands = 0;
-        for (i, access) in plan.accesses().iter().enumerate() {
-            operands += u8::from(second >> i & 1 == 0);
-            sources.operand[i] = operands;
-            sources.place[i] = self.allocator.get(slot, access.register);
+    fn plan_narrow_reads(&mut self, slot: usize, narrow: u32, plan: &mut ReadPlan) {
+        let sources = Sources { narrow, words: self.warps[slot].words, count: plan.accesses().len() };
+        let accesses = plan.accesses();
+        let width = |source: usize| slices(self.allocator.mask(slot, accesses[source].register));
+        // Whether two fit into one entry, and two of which neither is the upper half of a 64-bit value.
+        let (mut fit, mut lower_fit) = (false, false);
+        for (one, other) in sources.pairs() {
+            if width(one) + width(other) <= 4 {
+                fit = true;
+                lower_fit |= sources.are_lower(one, other);
+            }
         }
-        let fits = sources.fit();
-        self.packed.potential += u64::from(fits.lower);
-        self.packed.potential_both += u64::from(fits.any);
+        self.packed.potential += u64::from(lower_fit);
+        self.packed.potential_both += u64::from(fit);
         // What does not fit into one entry cannot come with one access either.
-        if fits.any && self.coalescing != Coalescing::None {
+        if fit && self.coalescing != Coalescing::None {
             self.coalesce(slot, &sources, plan);
         }
     }
@@ -173,27 +187,23 @@ impl Engine {
     /// Finds operands that come with one access, each with the first that it can.
     fn coalesce(&mut self, slot: usize, sources: &Sources, plan: &mut ReadPlan) {
         let accesses = plan.accesses();
+        let place = |source: usize| self.allocator.get(slot, accesses[source].register);
         let together = |one: usize, other: usize| {
-            let (Some(a), Some(b)) = (&sources.place[one], &sources.place[other]) else { return false };
-            sources.operand[one] != sources.operand[other]
-                && match self.coalescing {
-                    Coalescing::None => false,
-                    Coalescing::Partners => {
-                        a.same_entry(b)
-                            && self.allocator.partner(slot, accesses[one].register)
-                                == accesses[other].register
-                    }
-                    Coalescing::Entry => a.same_entry(b),
-                    Coalescing::Slices => a.bank == b.bank && a.mask & b.mask == 0,
+            let (Some(a), Some(b)) = (place(one), place(other)) else { return false };
+            match self.coalescing {
+                Coalescing::None => false,
+                Coalescing::Partners => {
+                    a.same_entry(&b)
+                        && self.allocator.partner(slot, accesses[one].register) == accesses[other].register
                 }
+                Coalescing::Entry => a.same_entry(&b),
+                Coalescing::Slices => a.bank == b.bank && a.mask & b.mask == 0,
+            }
         };
         // By source: the one that it comes with.
         let mut with = [NONE; SOURCES];
-        for one in 0..sources.count {
-            if with[one] == NONE
-                && let Some(other) =
-                    (one + 1..sources.count).find(|&other| with[other] == NONE && together(one, other))
-            {
+        for (one, other) in sources.pairs() {
+            if with[one] == NONE && with[other] == NONE && together(one, other) {
                 (with[one], with[other]) = (other as u8, one as u8);
             }
         }
@@ -208,7 +218,7 @@ impl Engine {
                 access.delay = access.delay.max(delay);
                 access.arrays = (access.arrays + arrays).min(4 * self.arrays_of_slice as u8);
                 merged += 1;
-                lower |= sources.upper & (1 << one | 1 << other) == 0;
+                lower |= sources.are_lower(one, other);
             }
         }
         self.packed.coalesced += merged;

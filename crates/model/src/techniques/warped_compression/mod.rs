@@ -32,8 +32,8 @@ use super::kit::queue::Queue;
 use super::{Balance, Build, Fault, Law, Sites, Technique};
 use crate::host::has_bit_instructions;
 use crate::register_file::{
-    Before, Looks, Map, Mismatch, NONE, Next, OperandPort, ReadPlan, ReadPort, Reads, RegisterFileSite, Started, Values, WriteAccess,
-    Written,
+    Before, Looks, Map, Mismatch, NONE, Next, OperandPort, ReadPlan, ReadPort, Reads, RegisterFileSite,
+    ResultPort, Started, Values, WriteAccess, Writes, Written,
 };
 use crate::sm::{SOURCES, Timing, Unit};
 use observe::Observed;
@@ -373,16 +373,44 @@ impl WarpedCompression {
         slot: usize,
         timing: &Timing,
         port: &mut OperandPort,
-    ) -> Reads {
-        self.read_operands(now, slot, timing, port)
+    ) -> Option<Reads> {
+        Some(self.read_operands(now, slot, timing, port))
+    }
+
+    // Plain copies are functions of their own too, so that to choose one takes no stack.
+    #[inline(never)]
+    fn read_plainly(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        port: &mut OperandPort,
+    ) -> Option<Reads> {
+        Some(self.read_operands(now, slot, timing, port))
+    }
+
+    #[inline(never)]
+    fn write_plainly(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        values: Values,
+        port: &mut ResultPort,
+    ) -> Writes {
+        port.write(now, slot, timing, values, |written, access, port| {
+            self.write_register(written, access, port);
+        })
     }
 
     #[inline(always)]
     fn read_operands(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Reads {
         let mut reads = Reads::new(now);
-        for &register in &timing.source[..usize::from(timing.sources).min(SOURCES)] {
-            let arrays = self.arrays(slot, register);
-            let at = port.read(&mut reads, self.map.bank(slot, register), 0, u32::from(arrays));
+        let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
+        reads.count = sources.len() as u64;
+        for &register in sources {
+            reads.arrays += u64::from(self.arrays(slot, register));
+            let at = port.read(&mut reads, self.map.bank(slot, register), 0);
             reads.delay_until(self.arrives(now, at, slot, register));
         }
         reads
@@ -392,15 +420,19 @@ impl WarpedCompression {
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn write_with_bit_instructions(
         &mut self,
-        written: &Written,
-        access: &mut WriteAccess,
-        port: &mut ReadPort,
-    ) {
-        self.write_result(written, access, port);
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        values: Values,
+        port: &mut ResultPort,
+    ) -> Writes {
+        port.write(now, slot, timing, values, |written, access, port| {
+            self.write_register(written, access, port);
+        })
     }
 
     #[inline(always)]
-    fn write_result(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
+    fn write_register(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
         let &Written { now, slot, register, upper, values } = written;
         let index = index(slot, register);
         let old = self.registers[index];
@@ -524,12 +556,12 @@ impl RegisterFileSite for WarpedCompression {
     }
 
     fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Option<Reads> {
-        Some(match self.bit_instructions {
+        match self.bit_instructions {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the host was asked whether it has them.
             true => unsafe { self.read_with_bit_instructions(now, slot, timing, port) },
-            _ => self.read_operands(now, slot, timing, port),
-        })
+            _ => self.read_plainly(now, slot, timing, port),
+        }
     }
 
     fn plan(&mut self, _now: u64, slot: usize, plan: &mut ReadPlan) {
@@ -554,11 +586,22 @@ impl RegisterFileSite for WarpedCompression {
     }
 
     fn write(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
+        self.write_register(written, access, port);
+    }
+
+    fn write_all(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        values: Values,
+        port: &mut ResultPort,
+    ) -> Writes {
         match self.bit_instructions {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the host was asked whether it has them.
-            true => unsafe { self.write_with_bit_instructions(written, access, port) },
-            _ => self.write_result(written, access, port),
+            true => unsafe { self.write_with_bit_instructions(now, slot, timing, values, port) },
+            _ => self.write_plainly(now, slot, timing, values, port),
         }
     }
 

@@ -20,21 +20,27 @@ struct Sources {
 impl Sources {
     /// Pairs of narrow sources of different operands.
     #[inline(always)]
-    fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
-        let several = move |&one: &usize| self.narrow >> one > 1;
-        let pairs = move |one: usize| (one + 1..self.count).map(move |other| (one, other));
-        members(self.narrow)
-            .take_while(several)
-            .flat_map(pairs)
-            .filter(|&(one, other)| self.are_apart(one, other))
+    fn each_pair(&self, mut pair: impl FnMut(usize, usize)) {
+        let mut ones = self.narrow;
+        while ones != 0 {
+            let one = ones.trailing_zeros() as usize;
+            ones &= ones - 1;
+            let mut others = ones;
+            while others != 0 {
+                let other = others.trailing_zeros() as usize;
+                others &= others - 1;
+                if self.are_apart(one, other) {
+                    pair(one, other);
+                }
+            }
+        }
     }
 
-    /// Whether two sources, the first of them first, are narrow, and of different operands: not all after the first are second words.
+    /// Whether two sources, the first of them first, are of different operands: not all after the first are second words.
     #[inline(always)]
     fn are_apart(&self, one: usize, other: usize) -> bool {
         let between = (2 << other) - (2 << one);
-        let second = u32::from(self.words.second);
-        self.narrow >> one & self.narrow >> other & 1 != 0 && second & between != between
+        u32::from(self.words.second) & between != between
     }
 
     /// Whether neither of two is the upper half of a 64-bit value.
@@ -42,17 +48,6 @@ impl Sources {
     fn are_lower(&self, one: usize, other: usize) -> bool {
         self.words.upper & (1 << one | 1 << other) == 0
     }
-}
-
-/// The bits of a set, lowest first.
-#[inline(always)]
-fn members(mut set: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lowest = set.trailing_zeros() as usize;
-        let any = set != 0;
-        set &= set.wrapping_sub(1);
-        any.then_some(lowest)
-    })
 }
 
 impl Engine {
@@ -170,12 +165,12 @@ impl Engine {
         let width = |source: usize| slices(self.allocator.mask(slot, accesses[source].register));
         // Whether two fit into one entry, and two of which neither is the upper half of a 64-bit value.
         let (mut fit, mut lower_fit) = (false, false);
-        for (one, other) in sources.pairs() {
+        sources.each_pair(|one, other| {
             if width(one) + width(other) <= 4 {
                 fit = true;
                 lower_fit |= sources.are_lower(one, other);
             }
-        }
+        });
         self.packed.potential += u64::from(lower_fit);
         self.packed.potential_both += u64::from(fit);
         // What does not fit into one entry cannot come with one access either.
@@ -202,11 +197,11 @@ impl Engine {
         };
         // By source: the one that it comes with.
         let mut with = [NONE; SOURCES];
-        for (one, other) in sources.pairs() {
+        sources.each_pair(|one, other| {
             if with[one] == NONE && with[other] == NONE && together(one, other) {
                 (with[one], with[other]) = (other as u8, one as u8);
             }
-        }
+        });
         let (mut merged, mut lower) = (0, false);
         // From the last on, so that those before it stay where they are.
         for other in (0..sources.count).rev() {

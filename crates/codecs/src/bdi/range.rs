@@ -104,7 +104,7 @@ impl fmt::Display for Range {
 ///
 /// This is called for every register that a simulated GPU writes. It has no branch but the last and vectorises with any instruction set
 /// of its caller.
-#[inline]
+#[inline(always)]
 pub fn classify(values: &Values) -> Range {
     match spread_4(values) {
         0 => Range::B4D0,
@@ -138,7 +138,7 @@ impl Choices {
     }
 
     /// How this compressor stores the register.
-    #[inline]
+    #[inline(always)]
     pub fn classify(&self, values: &Values) -> Range {
         self.stored_as[classify(values) as usize]
     }

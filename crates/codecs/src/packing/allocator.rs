@@ -6,7 +6,7 @@
 //! that side. A register that outgrows its place is placed anew, in the same way; one that shrinks keeps its slices and uses fewer of them. Without
 //! room in the home bank the others are tried in turn.
 
-use super::free::{FreeMap, SLICES, Side, WHOLE, fit};
+use super::free::{FreeMap, GivenBack, SLICES, Side, WHOLE, fit};
 
 /// Registers of a warp that there may be.
 pub const REGISTERS: usize = 256;
@@ -33,6 +33,7 @@ pub struct Mapping {
 }
 
 impl Mapping {
+    #[cfg(test)]
     pub(super) fn new(bank: u8, entry: u16, mask: u8, side: Side) -> Mapping {
         Mapping { bank, entry, mask, owned: mask, side }
     }
@@ -95,40 +96,83 @@ const NOBODY: u16 = u16::MAX;
 /// What the table has of a register.
 #[derive(Clone, Copy, Debug)]
 struct Register {
-    mapping: Option<Mapping>,
+    /// Slices that hold it; none if it has no place. What follows is of no meaning then.
+    mask: u8,
+    owned: u8,
+    bank: u8,
+    /// The side on which it lies.
+    lies: Side,
+    place: u32,
     /// The partner, if another register.
     partner: u8,
+    /// The side on which it is to lie.
     side: Side,
-    /// Counts writes and releases, so that a release can be for the value that was read.
-    life: u32,
+    /// Counts writes and releases, so that a release can be for the value that was read. It may start again: a register is not written that
+    /// often while one of its reads is under way.
+    life: u16,
+}
+
+/// Warp slots that the table has room for: a constant, so that it is indexed without a check.
+const SLOTS: usize = 64;
+
+/// The place in the table of a register.
+#[inline(always)]
+fn index(slot: usize, register: u8) -> usize {
+    slot % SLOTS * REGISTERS + usize::from(register)
+}
+
+/// What a register gives back that loses its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Freed {
+    pub slices: u32,
+    /// Its entry holds nothing else.
+    pub last: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct Allocator {
     banks: usize,
     /// The bank of each sum of warp slot and register, and which bits of a register's number count in it.
-    homes: Vec<u8>,
+    homes: Box<[u8; HOMES]>,
     spread: u8,
     /// Registers take as many slices as they need, not whole entries.
     packs: bool,
     free: FreeMap,
     /// By slot and register.
-    table: Vec<Register>,
+    table: Box<[Register; SLOTS * REGISTERS]>,
     /// By place: who keeps its free slices for its partner, by slot and register.
     keeper: Vec<u16>,
     pub places: Places,
 }
 
+/// Sums of warp slot and register, and more, so that a table of them is indexed without a check.
+const HOMES: usize = 512;
+
+/// An array on the heap.
+fn boxed<T: std::fmt::Debug, const N: usize>(each: impl Fn(usize) -> T) -> Box<[T; N]> {
+    let all: Vec<T> = (0..N).map(each).collect();
+    all.try_into().expect("as many as there are places")
+}
+
 impl Allocator {
     pub fn new(slots: usize, banks: usize, entries: usize, home: Home, packs: bool) -> Allocator {
+        assert!(slots <= SLOTS, "{slots} warp slots");
         let free = FreeMap::new(banks, entries);
-        let register = |at: usize| Register { mapping: None, partner: at as u8, side: Side::Any, life: 0 };
         Allocator {
             banks,
-            homes: (0..slots + REGISTERS).map(|place| (place % banks) as u8).collect(),
+            homes: boxed(|place| (place % banks) as u8),
             spread: if home == Home::Spread { u8::MAX } else { 0 },
             packs,
-            table: (0..slots * REGISTERS).map(register).collect(),
+            table: boxed(|at| Register {
+                mask: 0,
+                owned: 0,
+                bank: 0,
+                lies: Side::Any,
+                place: 0,
+                partner: at as u8,
+                side: Side::Any,
+                life: 0,
+            }),
             keeper: vec![NOBODY; free.places()],
             free,
             places: Places::default(),
@@ -154,7 +198,7 @@ impl Allocator {
     /// All registers of a warp lose their places.
     pub fn end(&mut self, slot: usize) {
         for register in 0..REGISTERS {
-            if self.table[slot * REGISTERS + register].mapping.is_some() {
+            if self.table[slot * REGISTERS + register].mask != 0 {
                 self.release(slot, register as u8);
             }
         }
@@ -162,18 +206,55 @@ impl Allocator {
 
     #[inline(always)]
     pub fn get(&self, slot: usize, register: u8) -> Option<Mapping> {
-        self.table[slot * REGISTERS + usize::from(register)].mapping
+        self.mapping(index(slot, register))
+    }
+
+    #[inline(always)]
+    fn mapping(&self, at: usize) -> Option<Mapping> {
+        let Register { mask, owned, bank, lies, place, .. } = self.table[at];
+        if mask == 0 {
+            return None;
+        }
+        Some(Mapping { bank, entry: self.free.entry(bank, place as usize), mask, owned, side: lies })
+    }
+
+    /// The slices that hold a register; none if it has no place. The bank and the place of its entry, if it has one.
+    #[inline(always)]
+    pub fn mask(&self, slot: usize, register: u8) -> u8 {
+        self.table[index(slot, register)].mask
+    }
+
+    #[inline(always)]
+    pub fn bank(&self, slot: usize, register: u8) -> u8 {
+        self.table[index(slot, register)].bank
+    }
+
+    #[inline(always)]
+    pub fn place(&self, slot: usize, register: u8) -> usize {
+        self.table[index(slot, register)].place as usize
+    }
+
+    /// Whether an entry holds nothing.
+    pub fn is_empty(&self, bank: u8, entry: u16) -> bool {
+        self.free.free(self.free.place(bank, entry)) == WHOLE
+    }
+
+    /// Whether the entry of a register holds nothing else.
+    #[inline(always)]
+    pub fn is_alone(&self, slot: usize, register: u8) -> bool {
+        let Register { place, owned, .. } = self.table[index(slot, register)];
+        self.free.free(place as usize) | owned == WHOLE
     }
 
     /// How often a register was written or released.
     #[inline(always)]
-    pub fn life(&self, slot: usize, register: u8) -> u32 {
-        self.table[slot * REGISTERS + usize::from(register)].life
+    pub fn life(&self, slot: usize, register: u8) -> u16 {
+        self.table[index(slot, register)].life
     }
 
     /// The register that a register is paired with; itself if none.
     pub fn partner(&self, slot: usize, register: u8) -> u8 {
-        self.table[slot * REGISTERS + usize::from(register)].partner
+        self.table[index(slot, register)].partner
     }
 
     /// A number less than slots + registers: registers of the same number have the same home.
@@ -185,90 +266,111 @@ impl Allocator {
     /// The bank that a register belongs to.
     #[inline(always)]
     pub fn home(&self, slot: usize, register: u8) -> u8 {
-        self.homes[self.home_class(slot, register)]
+        self.homes[self.home_class(slot, register) % HOMES]
     }
 
-    /// Entries of which a slice is taken, and slices that are.
-    #[inline(always)]
+    /// Entries of which a slice is taken, and slices that are. They are counted one by one.
     pub fn used(&self) -> (u32, u32) {
         self.free.used()
     }
 
-    /// Places that entries may have, and the place of one.
+    /// Places that entries may have.
     pub fn places_of_entries(&self) -> usize {
         self.free.places()
     }
 
+    /// The slices that a register gets for its bytes.
     #[inline(always)]
-    pub fn place_of(&self, mapping: &Mapping) -> usize {
-        self.free.place(mapping.bank, mapping.entry)
-    }
-
-    /// Free slices of the entry of a place.
-    #[inline(always)]
-    pub fn free(&self, place: usize) -> u8 {
-        self.free.free(place)
+    pub fn slices_for(&self, width: u8) -> u8 {
+        if self.packs { width.clamp(1, 4) } else { 4 }
     }
 
     /// A register is written, and is so many bytes wide from now on. Gives where it is, and what that changed; `None` if there is no room for it.
-    #[inline(always)]
     pub fn write(&mut self, slot: usize, register: u8, width: u8) -> Option<(Mapping, Change)> {
-        let width = if self.packs { width.clamp(1, 4) } else { 4 };
-        let at = slot * REGISTERS + usize::from(register);
-        let place = &mut self.table[at];
-        place.life = place.life.wrapping_add(1);
-        let Some(old) = place.mapping else {
-            let Register { partner, side, .. } = *place;
-            let home = self.home(slot, register);
-            let new = if partner == register {
-                self.place(home, width, side)
-            } else {
-                self.place_with_partner(at, home, width)
-            };
-            self.table[at].mapping = new;
-            return Some((new?, Change::Placed));
+        let width = self.slices_for(width);
+        let change = match self.get(slot, register) {
+            None => {
+                self.write_first(slot, register, width)?;
+                Change::Placed
+            }
+            Some(old) if old.width() == width => {
+                self.write_again(slot, register);
+                Change::None
+            }
+            Some(_) => self.write_resized(slot, register, width)?,
         };
-        if width == old.width() {
-            return Some((old, Change::None));
-        }
-        if width <= SLICES[usize::from(old.owned & WHOLE)] {
-            let new = old.resized(width);
-            place.mapping = Some(new);
-            return Some((new, Change::Resized(old)));
-        }
-        Some((self.grow(at, old, width)?, Change::Moved(old)))
+        Some((self.get(slot, register)?, change))
     }
 
-    /// A register outgrows its place.
-    #[inline(never)]
-    fn grow(&mut self, at: usize, old: Mapping, width: u8) -> Option<Mapping> {
-        let home = self.home(at / REGISTERS, (at % REGISTERS) as u8);
-        let mut new = self.place_with_partner(at, home, width);
-        self.clear(at, old);
-        if new.is_none() {
-            new = self.place_with_partner(at, home, width);
+    /// A register that has no place is written, and gets one of so many slices. Tells whether its entry holds nothing else.
+    #[inline(always)]
+    pub fn write_first(&mut self, slot: usize, register: u8, width: u8) -> Option<bool> {
+        let at = index(slot, register);
+        let Register { partner, side, .. } = self.table[at];
+        let home = self.home(slot, register);
+        if partner == register {
+            self.find(at, home, width, side)
+        } else {
+            self.find_with_partner(at, home, width)
         }
-        self.table[at].mapping = new;
-        new
+    }
+
+    /// A register is written in the place that it has.
+    #[inline(always)]
+    pub fn write_again(&mut self, slot: usize, register: u8) {
+        let register = &mut self.table[index(slot, register)];
+        register.life = register.life.wrapping_add(1);
+    }
+
+    /// A register that has a place is written, and needs another number of slices.
+    #[inline(never)]
+    pub fn write_resized(&mut self, slot: usize, register: u8, width: u8) -> Option<Change> {
+        let at = index(slot, register);
+        let old = self.mapping(at)?;
+        if width <= SLICES[usize::from(old.owned & WHOLE)] {
+            self.table[at].mask = old.resized(width).mask;
+            self.write_again(slot, register);
+            return Some(Change::Resized(old));
+        }
+        let (place, home) = (self.place(slot, register), self.home(slot, register));
+        // It finds another place before it leaves its own, if there is one.
+        let found = self.find_with_partner(at, home, width);
+        self.clear(at, place, old.owned);
+        if found.is_none() {
+            self.find_with_partner(at, home, width)?;
+        }
+        Some(Change::Moved(old))
     }
 
     /// A register is no longer needed. Tells whether it had a place.
     #[inline(always)]
     pub fn release(&mut self, slot: usize, register: u8) -> bool {
-        let at = slot * REGISTERS + usize::from(register);
-        let place = &mut self.table[at];
-        let Some(old) = place.mapping.take() else { return false };
-        place.life = place.life.wrapping_add(1);
-        self.clear(at, old);
-        true
+        self.give_back(slot, register).is_some()
     }
 
+    /// [`Allocator::release`], and what is free by that.
     #[inline(always)]
-    fn clear(&mut self, at: usize, old: Mapping) {
-        let place = self.place_of(&old);
-        if self.free.give_back(place, old.owned) && usize::from(self.keeper[place]) == at {
+    pub fn give_back(&mut self, slot: usize, register: u8) -> Option<Freed> {
+        let at = index(slot, register);
+        let register = &mut self.table[at];
+        let Register { mask, owned, place, .. } = *register;
+        if mask == 0 {
+            return None;
+        }
+        register.mask = 0;
+        register.life = register.life.wrapping_add(1);
+        let last = self.clear(at, place as usize, owned);
+        Some(Freed { slices: SLICES[usize::from(owned & WHOLE)].into(), last })
+    }
+
+    /// Slices of a register are free. Tells whether its entry is empty.
+    #[inline(always)]
+    fn clear(&mut self, at: usize, place: usize, owned: u8) -> bool {
+        let GivenBack { held, empty } = self.free.give_back(place, owned);
+        if held && usize::from(self.keeper[place]) == at {
             self.keep(place, NOBODY);
         }
+        empty
     }
 
     fn keep(&mut self, place: usize, keeper: u16) {
@@ -276,25 +378,34 @@ impl Allocator {
         self.free.hold(place, keeper != NOBODY);
     }
 
-    /// Finds a place in the home bank on the side that is wanted, or elsewhere, and takes it.
+    /// Finds a place in the home bank on the side that is wanted, or elsewhere, and takes it. Tells whether its entry holds nothing else.
     #[inline(always)]
-    fn place(&mut self, home: u8, width: u8, side: Side) -> Option<Mapping> {
+    fn find(&mut self, at: usize, home: u8, width: u8, side: Side) -> Option<bool> {
+        // Most registers take a whole entry, which has no sides and nobody else in it.
+        if width == 4
+            && let Some(place) = self.free.first_whole(home)
+        {
+            self.free.take_whole(place);
+            self.set(at, home, place, WHOLE, side);
+            return Some(true);
+        }
         match self.free.first(home, width, side) {
-            Some((place, mask)) => Some(self.take(home, place, mask, side)),
-            None => self.place_elsewhere(home, width, side),
+            Some((place, mask)) => Some(self.take(at, home, place, mask, side)),
+            None => self.find_elsewhere(at, home, width, side),
         }
     }
 
     /// Next to its partner; if that has no place yet, where there will be room for it; wherever there is room otherwise.
     #[inline(never)]
-    fn place_with_partner(&mut self, at: usize, home: u8, width: u8) -> Option<Mapping> {
+    fn find_with_partner(&mut self, at: usize, home: u8, width: u8) -> Option<bool> {
         let Register { partner, side, .. } = self.table[at];
         let other = at / REGISTERS * REGISTERS + usize::from(partner);
         if other == at {
-            return self.place(home, width, side);
+            return self.find(at, home, width, side);
         }
-        if let Some(there) = self.table[other].mapping {
-            let place = self.place_of(&there);
+        let Register { mask, bank, place: there, .. } = self.table[other];
+        if mask != 0 {
+            let place = there as usize;
             self.places.partners += 1;
             // What was kept is taken, or no longer waited for.
             if usize::from(self.keeper[place]) == other {
@@ -302,52 +413,61 @@ impl Allocator {
             }
             if let Some(mask) = fit(self.free.free(place), width, Side::Any) {
                 self.places.together += 1;
-                return Some(self.take(there.bank, place, mask, Side::Any));
+                return Some(self.take(at, bank, place, mask, Side::Any));
             }
         } else if let Some((place, _)) = self.free.first(home, 4, Side::Any) {
-            let mapping = self.take(home, place, WHOLE >> (4 - width), Side::Any);
+            let alone = self.take(at, home, place, WHOLE >> (4 - width), Side::Any);
             if width < 4 {
                 self.keep(place, at as u16);
             }
-            return Some(mapping);
+            return Some(alone);
         }
-        self.place(home, width, side)
+        self.find(at, home, width, side)
     }
 
     /// On any side, and in another bank if need be.
     #[cold]
-    fn place_elsewhere(&mut self, home: u8, width: u8, side: Side) -> Option<Mapping> {
+    fn find_elsewhere(&mut self, at: usize, home: u8, width: u8, side: Side) -> Option<bool> {
         self.places.wrong_side += u64::from(side != Side::Any);
         for distance in 0..self.banks {
             let bank = ((usize::from(home) + distance) % self.banks) as u8;
             if let Some((place, mask)) = self.free.first(bank, width, Side::Any) {
                 self.places.elsewhere += u64::from(distance != 0);
-                return Some(self.take(bank, place, mask, Side::Any));
+                return Some(self.take(at, bank, place, mask, Side::Any));
             }
         }
         None
     }
 
+    /// A register that is written takes slices of an entry. Tells whether that holds nothing else.
     #[inline(always)]
-    fn take(&mut self, bank: u8, place: usize, mask: u8, side: Side) -> Mapping {
-        self.free.take(place, mask);
-        Mapping::new(bank, self.free.entry(bank, place), mask, side)
+    fn take(&mut self, at: usize, bank: u8, place: usize, mask: u8, side: Side) -> bool {
+        let alone = self.free.take(place, mask);
+        self.set(at, bank, place, mask, side);
+        alone
+    }
+
+    #[inline(always)]
+    fn set(&mut self, at: usize, bank: u8, place: usize, mask: u8, side: Side) {
+        let register = &mut self.table[at];
+        (register.mask, register.owned, register.bank, register.lies) = (mask, mask, bank, side);
+        (register.place, register.life) = (place as u32, register.life.wrapping_add(1));
     }
 
     /// Whether slices are free exactly if no register owns them, and every kept entry has its keeper: for tests, and slow.
     pub fn is_consistent(&self) -> bool {
         let mut taken = vec![0u8; self.free.places()];
-        for mapping in self.table.iter().filter_map(|register| register.mapping) {
-            let taken = &mut taken[self.place_of(&mapping)];
-            if *taken & mapping.owned != 0 || mapping.mask & !mapping.owned != 0 || mapping.mask == 0 {
+        for register in self.table.iter().filter(|register| register.mask != 0) {
+            let taken = &mut taken[register.place as usize];
+            if *taken & register.owned != 0 || register.mask & !register.owned != 0 {
                 return false;
             }
-            *taken |= mapping.owned;
+            *taken |= register.owned;
         }
         let agree = |(place, taken): (usize, &u8)| {
             let keeper = self.keeper[place];
-            let kept = || self.table[usize::from(keeper)].mapping;
-            let is_there = keeper == NOBODY || kept().is_some_and(|kept| self.place_of(&kept) == place);
+            let keeps = |by: &Register| by.mask != 0 && by.place as usize == place;
+            let is_there = keeper == NOBODY || keeps(&self.table[usize::from(keeper)]);
             self.free.free(place) == WHOLE & !taken && is_there
         };
         taken.iter().enumerate().all(agree)

@@ -81,6 +81,15 @@ const WORDS: [[u64; 4]; 16] = {
 /// A flag beside the free slices of an entry: nobody takes them by looking for room.
 const HELD: u8 = 1 << 7;
 
+/// What is true of an entry that gets slices back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GivenBack {
+    /// Its free slices are kept from those who look for room.
+    pub held: bool,
+    /// Nothing is taken of it.
+    pub empty: bool,
+}
+
 /// Free slices of all entries of a register file. An entry's place is its number over all banks, each of which has places for a multiple of 64.
 #[derive(Clone, Debug)]
 pub struct FreeMap {
@@ -90,8 +99,6 @@ pub struct FreeMap {
     open: Vec<[u64; 4]>,
     /// Words of a bank.
     words: usize,
-    used_entries: u32,
-    used_slices: u32,
 }
 
 impl FreeMap {
@@ -103,8 +110,6 @@ impl FreeMap {
             free: vec![WHOLE; banks * words * 64],
             open: (0..banks * words).map(|at| [word(at % words); 4]).collect(),
             words,
-            used_entries: 0,
-            used_slices: 0,
         }
     }
 
@@ -144,39 +149,63 @@ impl FreeMap {
     #[inline(always)]
     pub fn first(&self, bank: u8, width: u8, side: Side) -> Option<(usize, u8)> {
         let first = usize::from(bank) * self.words;
-        for (word, slices) in self.open[first..][..self.words].iter().enumerate() {
-            let room = room(slices, width, side);
-            if room != 0 {
-                let place = (first + word) * 64 + room.trailing_zeros() as usize;
-                return Some((place, fit(self.free(place), width, side)?));
-            }
-        }
-        None
+        let open = &self.open[first..][..self.words];
+        // A loop of its own for each kind of room, so that none of them asks for the kind again.
+        let found = match (width, side) {
+            (1, Side::Any) => first_with(open, |[a, b, c, d]| a | b | c | d),
+            (2, Side::Any) => first_with(open, |[a, b, c, d]| a & b | b & c | c & d),
+            (3, Side::Any) => first_with(open, |[a, b, c, d]| b & c & (a | d)),
+            (1, Side::Left) => first_with(open, |[_, _, _, d]| *d),
+            (2, Side::Left) => first_with(open, |[_, _, c, d]| c & d),
+            (3, Side::Left) => first_with(open, |[_, b, c, d]| b & c & d),
+            (1, Side::Right) => first_with(open, |[a, _, _, _]| *a),
+            (2, Side::Right) => first_with(open, |[a, b, _, _]| a & b),
+            (3, Side::Right) => first_with(open, |[a, b, c, _]| a & b & c),
+            _ => first_with(open, |[a, b, c, d]| a & b & c & d),
+        };
+        let place = first * 64 + found?;
+        Some((place, fit(self.free(place), width, side)?))
     }
 
+    /// The first entry of a bank that is free as a whole, by its place.
     #[inline(always)]
-    pub fn take(&mut self, place: usize, mask: u8) {
+    pub fn first_whole(&self, bank: u8) -> Option<usize> {
+        let first = usize::from(bank) * self.words;
+        let found = first_with(&self.open[first..][..self.words], |[a, b, c, d]| a & b & c & d);
+        Some(first * 64 + found?)
+    }
+
+    /// Takes all slices of an entry, which are free.
+    #[inline(always)]
+    pub fn take_whole(&mut self, place: usize) {
+        debug_assert_eq!(self.free[place], WHOLE, "slices are taken twice");
+        self.free[place] = 0;
+        let bit = 1 << (place % 64);
+        self.open[place / 64].iter_mut().for_each(|word| *word &= !bit);
+    }
+
+    /// Takes slices. Tells whether nothing else is taken of the entry.
+    #[inline(always)]
+    pub fn take(&mut self, place: usize, mask: u8) -> bool {
         let free = &mut self.free[place];
         debug_assert_eq!(*free & mask, mask, "slices are taken twice");
-        self.used_entries += u32::from(*free & WHOLE == WHOLE);
-        self.used_slices += u32::from(SLICES[usize::from(mask & WHOLE)]);
+        let was_empty = *free & WHOLE == WHOLE;
         *free &= !mask;
         self.open(place, mask, false);
+        was_empty
     }
 
-    /// Slices are free again. Tells whether the entry is held.
+    /// Slices are free again.
     #[inline(always)]
-    pub fn give_back(&mut self, place: usize, mask: u8) -> bool {
+    pub fn give_back(&mut self, place: usize, mask: u8) -> GivenBack {
         let free = &mut self.free[place];
         debug_assert_eq!(*free & mask, 0, "slices are freed twice");
         *free |= mask;
-        let held = *free & HELD != 0;
-        self.used_entries -= u32::from(*free & WHOLE == WHOLE);
-        self.used_slices -= u32::from(SLICES[usize::from(mask & WHOLE)]);
+        let (held, empty) = (*free & HELD != 0, *free & WHOLE == WHOLE);
         if !held {
             self.open(place, mask, true);
         }
-        held
+        GivenBack { held, empty }
     }
 
     /// Whether an entry's free slices are kept from those who look for room.
@@ -187,26 +216,21 @@ impl FreeMap {
         self.open(place, mask, !hold);
     }
 
-    /// Entries of which a slice is taken, and slices that are.
-    #[inline(always)]
+    /// Entries of which a slice is taken, and slices that are. They are counted one by one.
     pub fn used(&self) -> (u32, u32) {
-        (self.used_entries, self.used_slices)
+        let taken = self.free.iter().map(|free| slices(!free));
+        taken.fold((0, 0), |(entries, all), slices| (entries + u32::from(slices != 0), all + slices))
     }
 }
 
-/// Of 64 entries, given which have each slice free, those with room for a register.
+/// The first of some entries that has room, given for each 64 of them which have each slice free, and those with room by that.
 #[inline(always)]
-fn room(&[a, b, c, d]: &[u64; 4], width: u8, side: Side) -> u64 {
-    match (width, side) {
-        (1, Side::Any) => a | b | c | d,
-        (2, Side::Any) => a & b | b & c | c & d,
-        (3, Side::Any) => b & c & (a | d),
-        (1, Side::Left) => d,
-        (2, Side::Left) => c & d,
-        (3, Side::Left) => b & c & d,
-        (1, Side::Right) => a,
-        (2, Side::Right) => a & b,
-        (3, Side::Right) => a & b & c,
-        _ => a & b & c & d,
+fn first_with(open: &[[u64; 4]], room: impl Fn(&[u64; 4]) -> u64) -> Option<usize> {
+    for (word, slices) in open.iter().enumerate() {
+        let room = room(slices);
+        if room != 0 {
+            return Some(64 * word + room.trailing_zeros() as usize);
+        }
     }
+    None
 }

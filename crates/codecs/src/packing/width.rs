@@ -19,7 +19,7 @@ const BITS: [u32; LANES] = {
 };
 
 /// Bytes that every lane of a register needs, 1 to 4, for the widest of some lanes. Other lanes count as 0.
-#[inline]
+#[inline(always)]
 pub fn width(values: &Values, lanes: u32) -> u8 {
     // Inverted where it is negative, a value has the same OR as its NAND.
     let spread = |value: u32| value ^ (value.cast_signed() >> 31).cast_unsigned();

@@ -10,10 +10,14 @@
 //! sub-banks as make it up. 32 banks of 128 bits in 4 clusters, and 4 banks of 8 sub-banks, as papers describe register files, are both
 //! 4 banks of 8 here. A collector gathers the operands of one instruction. Banks are booked in the order of issue.
 
+mod booking;
 mod collectors;
+mod columns;
 mod counters;
 mod map;
+mod operands;
 mod plan;
+mod results;
 mod site;
 #[cfg(test)]
 mod tests;
@@ -24,11 +28,17 @@ use warpwatt_config::Config;
 use crate::sm::{CollectorPool, SOURCES, Timing, Unit};
 use crate::techniques::{Hung, TechniqueCounters, Techniques};
 
+use booking::{Booking, COUNTED};
 use collectors::Collectors;
+use columns::Columns;
 pub use counters::RegisterCounters;
 pub use map::{BankEntry, Map};
+pub use operands::{OperandPort, Reads};
 pub use plan::{NONE, ReadAccess, ReadPlan};
-pub use site::{Before, Mismatch, Next, ReadPort, RegisterFileSite, Started, Values, WriteAccess, Written};
+pub use results::{ResultPort, Writes};
+pub use site::{
+    Before, Looks, Mismatch, Next, ReadPort, RegisterFileSite, Started, Values, WriteAccess, Written,
+};
 
 /// The calendars of an SM: ports of the banks that read, those that write if they are not the same, result buses, and execution units.
 pub type Calendars = Boards<4>;
@@ -38,56 +48,10 @@ const WRITES: usize = 1;
 const BUSES: usize = 2;
 pub const UNITS: usize = 3;
 
-/// Cycles in which the operands that a collector takes are counted, in four bits each.
-const COUNTED: u64 = 15;
-
-/// The accesses of one instruction, booked in their order, each as early as it can.
-struct Booking {
-    now: u64,
-    ports: u64,
-    /// Operands that the collector takes in each of the next cycles.
-    taken: u64,
-    /// Cycles that accesses waited for their banks or for the collector.
-    waited: u64,
-}
-
-impl Booking {
-    fn new(now: u64, ports: u64) -> Booking {
-        Booking { now, ports, taken: 0, waited: 0 }
-    }
-
-    /// Books an access to a bank, not earlier than `delay` cycles after the first possible one. Gives its cycle.
-    #[inline(always)]
-    fn book(&mut self, calendars: &mut Calendars, bank: u64, delay: u64) -> u64 {
-        let first = self.now + 1;
-        let (mut at, mut taken) = (first, self.taken);
-        if delay != 0 {
-            at += delay;
-            taken = if delay < COUNTED { taken >> (4 * delay) } else { 0 };
-        }
-        while at - self.now < HORIZON
-            && (calendars.taken_on(READS, at) & bank != 0 || taken & 15 == self.ports)
-        {
-            at += 1;
-            taken >>= 4;
-        }
-        if at - self.now < HORIZON {
-            calendars.mark_on(READS, at, bank);
-        } else {
-            at = calendars.book_on(READS, bank, at);
-        }
-        let wait = at - first;
-        if wait < COUNTED {
-            self.taken += 1 << (4 * wait);
-        }
-        self.waited += wait - delay;
-        at
-    }
-}
-
 pub struct RegisterFile {
     map: Map,
     pub calendars: Calendars,
+    columns: Columns,
     /// The calendar of the ports that results go through.
     write_ports: usize,
     /// Result buses.
@@ -99,7 +63,7 @@ pub struct RegisterFile {
     plan: ReadPlan,
     /// The techniques that act here.
     pub sites: Vec<Hung<dyn RegisterFileSite>>,
-    looks_before: bool,
+    looks_before: Looks,
     counters: RegisterCounters,
     /// Activations of sub-banks that techniques saved, of reads and of writes.
     spared: [u64; 2],
@@ -114,6 +78,7 @@ impl RegisterFile {
         RegisterFile {
             map: Map::new(config),
             calendars: Calendars::default(),
+            columns: Columns::new(),
             write_ports: if rf.shared_port { READS } else { WRITES },
             unit_buses,
             memory_buses: ((1 << rf.write_back_memory) - 1) << rf.write_back,
@@ -121,7 +86,7 @@ impl RegisterFile {
             collector_ports: u64::from(rf.collector_ports),
             sub_banks: u64::from(rf.sub_banks),
             plan: ReadPlan::default(),
-            looks_before: sites.iter().any(|hung| hung.site.looks_before()),
+            looks_before: sites.iter().map(|hung| hung.site.looks_before()).max().unwrap_or_default(),
             sites,
             counters: RegisterCounters::default(),
             spared: [0; 2],
@@ -156,9 +121,9 @@ impl RegisterFile {
         !self.sites.is_empty()
     }
 
-    /// Whether a technique has anything to do before an instruction issues.
+    /// When a technique has anything to do before an instruction issues.
     #[inline(always)]
-    pub fn looks_before(&self) -> bool {
+    pub fn looks_before(&self) -> Looks {
         self.looks_before
     }
 
@@ -259,7 +224,7 @@ impl RegisterFile {
         let mut ready = now + 1;
         let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
         for &register in sources {
-            let at = booking.book(&mut self.calendars, self.map.bit(slot, register), 0);
+            let at = booking.book(&mut self.calendars, self.map.bit(slot, register));
             ready = ready.max(at + 1);
         }
         self.counters.reads += sources.len() as u64;
@@ -267,29 +232,23 @@ impl RegisterFile {
         ready
     }
 
-    /// Operands that techniques may change: planned as accesses, edited by them, booked one by one.
+    /// Operands that techniques may change.
     #[inline(never)]
     fn collect_with_techniques(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
-        self.plan.make(&self.map, slot, timing, self.sub_banks as u8);
-        for hung in &mut self.sites {
-            hung.site.plan(now, slot, &mut self.plan);
-        }
-        let mut booking = Booking::new(now, self.collector_ports);
-        let (mut ready, mut arrays) = (now + 1, 0);
-        let accesses = self.plan.accesses_mut();
-        for access in accesses.iter_mut() {
-            access.at = booking.book(&mut self.calendars, 1 << access.bank, u64::from(access.delay));
-            ready = ready.max(access.at + 1);
-            arrays += u64::from(access.arrays);
-        }
-        let reads = accesses.len() as u64;
-        self.counters.reads += reads;
-        self.counters.read_conflicts += booking.waited;
-        self.spared[0] += reads * self.sub_banks - arrays;
-        for hung in &mut self.sites {
-            ready = ready.max(hung.site.arrive(now, slot, &self.plan));
-        }
-        ready
+        let (calendars, columns, ports) = (&mut self.calendars, &mut self.columns, self.collector_ports);
+        let mut port = OperandPort { calendars, columns, ports };
+        let read = match &mut self.sites[..] {
+            [only] => only.site.read(now, slot, timing, &mut port),
+            _ => None,
+        };
+        let reads = read.unwrap_or_else(|| {
+            self.plan.make(&self.map, slot, timing, self.sub_banks as u8);
+            port.read_planned(&mut self.sites, &mut self.plan, now, slot)
+        });
+        self.counters.reads += reads.count;
+        self.counters.read_conflicts += reads.waited;
+        self.spared[0] += reads.count * self.sub_banks - reads.arrays;
+        reads.ready
     }
 
     /// A collector is in use until its instruction is dispatched.
@@ -362,48 +321,31 @@ impl RegisterFile {
 
     /// Books the way of a result into the register file as techniques have it, which are shown the values; gives the cycle in which all of it
     /// is written.
-    pub fn write_back(&mut self, now: u64, slot: usize, timing: &Timing, values: Values) -> u64 {
-        let buses = self.buses(timing);
-        let (mut done, mut waited) = (now, 0);
-        for register in timing.dst..timing.dst + timing.dst_words {
-            let access = self.plan_write(now, slot, timing, register, values);
-            let start = self.calendars.book_any_on(BUSES, buses, access.ready);
-            let earliest = start.max(access.awake);
-            // Arrays that take that long to wake up keep nobody from the others of their bank: a calendar would, since it tells no cycles
-            // apart beyond its horizon.
-            let far = earliest - now >= HORIZON;
-            let port = self.write_ports % 2;
-            let at = if far { earliest } else { self.calendars.book_on(port, 1 << access.bank, earliest) };
-            waited += start - access.ready + (at - earliest);
-            done = done.max(at);
-        }
-        self.counters.write_conflicts += waited;
-        self.counters.writes += u64::from(timing.dst_words);
-        done
-    }
-
-    /// How techniques have a result written.
     #[inline(never)]
-    fn plan_write(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        register: u8,
-        values: Values,
-    ) -> WriteAccess {
-        let upper = timing.upper_words >> (register - timing.dst) & 1 != 0;
-        let written = Written { now, slot, register, upper, values: values.of(register) };
-        let bank = self.map.bank(slot, register);
-        let mut access = WriteAccess { bank, arrays: self.sub_banks as u32, ready: now, awake: now };
-        let mut port = ReadPort::of(&mut self.calendars);
-        for hung in &mut self.sites {
-            hung.site.write(&written, &mut access, &mut port);
+    pub fn write_back(&mut self, now: u64, slot: usize, timing: &Timing, values: Values) -> u64 {
+        let mut port = ResultPort {
+            buses: self.buses(timing),
+            board: self.write_ports % 2,
+            arrays: self.sub_banks as u32,
+            map: &self.map,
+            calendars: &mut self.calendars,
+            columns: &mut self.columns,
+        };
+        let written = match &mut self.sites[..] {
+            [only] => only.site.write_all(now, slot, timing, values, &mut port),
+            several => port.write(now, slot, timing, values, |written, access, port| {
+                several.iter_mut().for_each(|hung| hung.site.write(written, access, port));
+            }),
+        };
+        let writes = u64::from(timing.dst_words);
+        self.counters.write_conflicts += written.waited;
+        self.counters.writes += writes;
+        self.spared[1] += writes * self.sub_banks - written.arrays;
+        if written.reads != 0 {
+            self.counters.reads += written.reads;
+            self.spared[0] += written.reads * self.sub_banks - written.read_arrays;
         }
-        self.counters.reads += port.reads;
-        self.spared[0] += port.reads * self.sub_banks - port.arrays;
-        self.spared[1] += self.sub_banks - u64::from(access.arrays);
-        access
+        written.done
     }
 
     /// Techniques bring counters of time up to date.

@@ -6,7 +6,8 @@
 //! | a warp gets its slot, or leaves it | `start`, `end` | set aside and free what it keeps |
 //! | before an instruction issues | `before` | have a move issued first; compare what is stored with the values |
 //! | it has issued | `issued` | note the lanes that will be written |
-//! | its operands are to be read | `plan` | regroup, rename or delay the accesses, and say how many arrays each activates |
+//! | its operands are to be read | `read` | read them all, if it is the only one |
+//! | they are not read yet | `plan` | regroup, rename or delay the accesses, and say how many arrays each activates |
 //! | the accesses are booked | `arrive` | say when the data are there |
 //! | a result is to be written | `write` | rename it, say how many arrays it activates and from when it can be written; read the register first |
 //! | a value came by other means | `late` | store it |
@@ -19,7 +20,9 @@ use warpwatt_exec::lanes::Row;
 use warpwatt_exec::stepping::{NextLanes, Resident};
 use warpwatt_isa::Program;
 
+use super::operands::{OperandPort, Reads};
 use super::plan::ReadPlan;
+use super::results::{ResultPort, Writes};
 use super::{Calendars, READS};
 use crate::sm::{SourceWords, Timing};
 
@@ -45,6 +48,16 @@ pub struct Next<'a> {
     pub live: Option<&'a [u64; 4]>,
     /// The lanes that it is for.
     pub lanes: NextLanes,
+}
+
+/// Which instructions a technique looks at before they issue: each of these includes those before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Looks {
+    #[default]
+    Never,
+    /// Those that not all 32 lanes execute.
+    IfPartial,
+    Always,
 }
 
 /// What an instruction that is about to issue has to wait for.
@@ -131,9 +144,9 @@ pub trait RegisterFileSite: Send {
     /// The warp of a slot has ended, and nothing of it is under way.
     fn end(&mut self, _now: u64, _slot: usize) {}
 
-    /// Whether it has anything to do before an instruction issues. Told once.
-    fn looks_before(&self) -> bool {
-        true
+    /// When it has anything to do before an instruction issues. Told once.
+    fn looks_before(&self) -> Looks {
+        Looks::Always
     }
 
     /// An instruction is about to issue.
@@ -147,6 +160,12 @@ pub trait RegisterFileSite: Send {
     /// A move of a register, which this technique asked for, is issued ahead of an instruction for these lanes.
     fn moving(&mut self, _slot: usize, _register: u8, _lanes: NextLanes) {}
 
+    /// The operands of an instruction are to be read, and no other technique acts here. Reads them all, or none: then nothing has happened, and they are
+    /// planned. For what is usual, because a plan takes more of the host's time.
+    fn read(&mut self, _now: u64, _slot: usize, _timing: &Timing, _port: &mut OperandPort) -> Option<Reads> {
+        None
+    }
+
     /// The accesses that read an instruction's operands are planned, and can be changed.
     fn plan(&mut self, _now: u64, _slot: usize, _plan: &mut ReadPlan) {}
 
@@ -157,6 +176,18 @@ pub trait RegisterFileSite: Send {
 
     /// A result is about to be written.
     fn write(&mut self, _written: &Written, _access: &mut WriteAccess, _port: &mut ReadPort) {}
+
+    /// A result is about to be written, and no other technique acts here: all of its registers at once.
+    fn write_all(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        values: Values,
+        port: &mut ResultPort,
+    ) -> Writes {
+        port.write(now, slot, timing, values, |written, access, port| self.write(written, access, port))
+    }
 
     /// A value came to a register by other means than the instruction that was to write it. It is stored as it is now.
     fn late(&mut self, _now: u64, _slot: usize, _register: u8, _values: &Row) {}

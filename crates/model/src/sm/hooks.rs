@@ -7,7 +7,7 @@ use warpwatt_exec::{Fault, FaultKind};
 use super::decode::{CollectorPool, Timing};
 use super::work::Stopped;
 use super::{Event, Slot, Sm, Turn};
-use crate::register_file::{Before, Mismatch, Next, Values};
+use crate::register_file::{Before, Looks, Mismatch, Next, Values};
 
 /// What comes of an instruction that is about to issue.
 pub(super) enum Asked {
@@ -20,11 +20,12 @@ pub(super) enum Asked {
 
 impl Sm {
     /// Asks the techniques whether the next instruction of a warp may issue, if any of them wants to know.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn ask_first(&mut self, turn: &mut Turn, slot: Slot, timing: &Timing) -> Asked {
         let warp = &self.warps[slot];
         let lanes = turn.block(warp).next_lanes(&turn.kernel(warp).prepared, warp.index as usize);
-        if self.rf.looks_before() {
+        let looks = self.rf.looks_before();
+        if looks == Looks::Always || looks == Looks::IfPartial && lanes.mask != u32::MAX {
             return self.ask_techniques(turn, slot, timing, lanes);
         }
         Asked::Go(lanes)
@@ -35,7 +36,8 @@ impl Sm {
         let now = turn.now;
         let warp = &self.warps[slot];
         let (kernel, block) = (warp.kernel, turn.block(warp));
-        let next = self.next(turn, slot, timing, lanes);
+        let pc = warp.pc().map_or(usize::MAX, |pc| pc as usize);
+        let next = self.next(turn, slot, pc, timing, lanes);
         let values = Values { block, warp: warp.index as usize };
         for (place, hung) in self.rf.sites.iter_mut().enumerate() {
             match hung.site.before(&next, values) {
@@ -60,10 +62,16 @@ impl Sm {
     }
 
     /// The next instruction of a warp, for techniques.
-    fn next<'t>(&self, turn: &Turn<'t, '_>, slot: Slot, timing: &'t Timing, lanes: NextLanes) -> Next<'t> {
-        let warp = &self.warps[slot];
-        let kernel = turn.kernel(warp);
-        let pc = warp.pc().map_or(usize::MAX, |pc| pc as usize);
+    #[inline(always)]
+    fn next<'t>(
+        &self,
+        turn: &Turn<'t, '_>,
+        slot: Slot,
+        pc: usize,
+        timing: &'t Timing,
+        lanes: NextLanes,
+    ) -> Next<'t> {
+        let kernel = turn.kernel(&self.warps[slot]);
         let words = kernel.decoded.words.get(pc).copied().unwrap_or_default();
         Next {
             slot: slot.index(),
@@ -117,7 +125,8 @@ impl Sm {
         lanes: Option<NextLanes>,
     ) {
         if let Some(lanes) = lanes {
-            let next = self.next(turn, slot, timing, lanes);
+            let pc = self.warps[slot].last_pc as usize;
+            let next = self.next(turn, slot, pc, timing, lanes);
             for hung in &mut self.rf.sites {
                 hung.site.issued(turn.now, &next);
             }
@@ -125,7 +134,7 @@ impl Sm {
     }
 
     /// Books the way of a result into the register file as techniques have it; gives the cycle in which all of it is written.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn write_back(&mut self, turn: &Turn, slot: Slot, timing: &Timing) -> u64 {
         let warp = &self.warps[slot];
         let values = Values { block: turn.block(warp), warp: warp.index as usize };

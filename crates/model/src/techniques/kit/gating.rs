@@ -16,6 +16,8 @@ pub struct Gating {
     /// By bank and array: when it can be written, while it is on; since when it is off, while it is off.
     awake: Box<[[u64; ARRAYS]; BANKS]>,
     off_since: Box<[[u64; ARRAYS]; BANKS]>,
+    /// By bank: from this cycle on all arrays that are on can be written.
+    all_awake: [u64; BANKS],
     /// Cycles off, by array of every fourth bank, as the counter has them.
     pub off: [u64; 32],
     pub wakeups: u64,
@@ -30,6 +32,7 @@ impl Gating {
             valid: Box::new([[0; ARRAYS]; BANKS]),
             awake: Box::new([[0; ARRAYS]; BANKS]),
             off_since: Box::new([[0; ARRAYS]; BANKS]),
+            all_awake: [0; BANKS],
             off: [0; 32],
             wakeups: 0,
         }
@@ -44,7 +47,9 @@ impl Gating {
             if *valid == 1 {
                 let since = self.off_since[bank % BANKS][array];
                 self.off[place(bank, array)] += at.saturating_sub(since);
-                self.awake[bank % BANKS][array] = at + self.wake_cycles;
+                let awake = at + self.wake_cycles;
+                self.awake[bank % BANKS][array] = awake;
+                self.all_awake[bank % BANKS] = self.all_awake[bank % BANKS].max(awake);
                 self.wakeups += 1;
             }
         }
@@ -74,6 +79,12 @@ impl Gating {
     #[inline]
     pub fn awake(&self, bank: usize, arrays: u8) -> u64 {
         members(arrays).fold(0, |awake, array| awake.max(self.awake[bank % BANKS][array]))
+    }
+
+    /// When all of these arrays, which are on, can take what is ready in a cycle.
+    #[inline(always)]
+    pub fn awake_for(&self, bank: usize, arrays: u8, ready: u64) -> u64 {
+        if self.all_awake[bank % BANKS] <= ready { ready } else { self.awake(bank, arrays).max(ready) }
     }
 
     /// Whether all of these arrays can be read in a cycle. A register that was written keeps its arrays on.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What techniques share: unit pipelines, gating by intervals, shadows of what is stored, changes to a program.
+//! What techniques share: unit pipelines and queues, gating by intervals, shadows of what is stored, changes to a program.
 
 pub mod gating;
 pub mod lines;
 pub mod pipeline;
+pub mod queue;
 pub mod regions;
 pub mod rewrite;
 pub mod rows;

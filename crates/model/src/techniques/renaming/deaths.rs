@@ -1,57 +1,81 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Registers whose last read is booked: they are released in the cycle after it, unless they have been written by then.
 //!
-//! Almost all of these cycles are near, so there is a list for each of the next 64; what lies farther ahead waits in a heap.
+//! Almost all of these cycles are near, so there is a list for each of the next 64, with room for as many registers as usually die in one; all
+//! others wait in a heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Cycles, from the present on, that have lists.
 const HORIZON: u64 = 64;
+/// Registers that a list has room for.
+const ROOM: usize = 16;
 
 /// A register of a warp, and which of its lives ends.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Death {
     pub slot: u8,
     pub register: u8,
-    pub life: u32,
+    pub life: u16,
+}
+
+/// Registers that die in the same cycle.
+#[derive(Clone, Copy, Default)]
+struct List {
+    deaths: [Death; ROOM],
+    count: usize,
+}
+
+impl List {
+    /// Adds a register; false if there is no room.
+    #[inline(always)]
+    fn push(&mut self, death: Death) -> bool {
+        let has_room = self.count < ROOM;
+        if has_room {
+            self.deaths[self.count] = death;
+            self.count += 1;
+        }
+        has_room
+    }
 }
 
 pub struct Deaths {
     now: u64,
+    /// The first cycle in which one dies.
+    first: u64,
     /// By cycle, modulo the horizon.
-    near: Box<[Vec<Death>; HORIZON as usize]>,
+    near: Box<[List; HORIZON as usize]>,
     /// Which lists are not empty, a bit each.
     filled: u64,
     far: BinaryHeap<Reverse<(u64, Death)>>,
-    /// First cycle of the heap.
-    far_from: u64,
 }
 
 impl Default for Deaths {
     fn default() -> Deaths {
         Deaths {
             now: 0,
-            near: Box::new([const { Vec::new() }; HORIZON as usize]),
+            first: u64::MAX,
+            near: Box::new([List::default(); HORIZON as usize]),
             filled: 0,
             far: BinaryHeap::new(),
-            far_from: u64::MAX,
         }
     }
 }
 
 impl Deaths {
-    /// The present: everything up to it has been taken out.
+    /// The present.
     #[inline(always)]
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// A register dies in a cycle after the present.
+    /// A register dies in a cycle after the present. Nothing is due.
     #[inline(always)]
     pub fn push(&mut self, at: u64, death: Death) {
-        if at - self.now < HORIZON {
-            self.near[(at % HORIZON) as usize].push(death);
+        self.first = self.first.min(at);
+        // What is in the lists dies after the present and before the horizon, so that no two cycles share a list.
+        if at - self.now < HORIZON && self.near[(at % HORIZON) as usize].push(death) {
             self.filled |= 1 << (at % HORIZON);
         } else {
             self.push_far(at, death);
@@ -61,70 +85,51 @@ impl Deaths {
     #[cold]
     fn push_far(&mut self, at: u64, death: Death) {
         self.far.push(Reverse((at, death)));
-        self.far_from = self.far_from.min(at);
     }
 
-    /// Whether something dies up to a cycle, which is after the present. If not, it is the present from now on.
+    /// Moves the present on. Tells whether something dies by then, all of which is to be taken out.
     #[inline(always)]
     pub fn pass(&mut self, now: u64) -> bool {
-        if self.due(now) != 0 || self.far_from <= now {
-            return true;
-        }
         self.now = now;
-        false
+        self.first <= now
     }
 
-    /// Lists of the cycles after the present up to one, the first in the lowest bit.
+    /// The first cycle up to the present in which registers die that are not taken out yet, and how many there are in its list. They are to be looked at
+    /// one by one before the next call, which takes them for done.
     #[inline(always)]
-    fn due(&self, now: u64) -> u64 {
-        let filled = self.filled.rotate_right((self.now + 1) as u32);
-        let passed = now - self.now;
-        if passed < HORIZON { filled & ((1 << passed) - 1) } else { filled }
-    }
-
-    /// Takes out the registers that die in the first cycle up to `now` in which some do, with that cycle; without any, `now` is the present. The list is
-    /// to be given back.
-    #[inline(always)]
-    pub fn next(&mut self, now: u64) -> Option<(u64, Vec<Death>)> {
-        let due = self.due(now);
-        let at = self.now + 1 + u64::from(due.trailing_zeros());
-        if due == 0 || self.far_from <= at {
-            return self.next_far(now, if due == 0 { u64::MAX } else { at });
-        }
-        Some((at, self.take(at)))
-    }
-
-    #[inline(always)]
-    fn take(&mut self, at: u64) -> Vec<Death> {
-        self.now = at;
-        self.filled &= !(1 << (at % HORIZON));
-        std::mem::take(&mut self.near[(at % HORIZON) as usize])
-    }
-
-    /// [`Deaths::next`] if the heap may have the first ones; `near` is the first cycle of the lists.
-    #[inline(never)]
-    fn next_far(&mut self, now: u64, near: u64) -> Option<(u64, Vec<Death>)> {
-        let at = near.min(self.far_from);
-        if at > now {
-            self.now = now;
+    pub fn next(&mut self) -> Option<(u64, usize)> {
+        let at = self.first;
+        if at > self.now {
             return None;
         }
-        let mut list = self.take(at);
-        while let Some(&Reverse((first, death))) = self.far.peek()
-            && first == at
-        {
-            self.far.pop();
-            list.push(death);
+        self.filled &= !(1 << (at % HORIZON));
+        let filled = self.filled.rotate_right(at as u32);
+        self.first = if filled == 0 { u64::MAX } else { at + u64::from(filled.trailing_zeros()) };
+        if !self.far.is_empty() {
+            self.take_far(at);
         }
-        self.far_from = self.far.peek().map_or(u64::MAX, |Reverse((first, _))| *first);
-        Some((at, list))
+        let count = &mut self.near[(at % HORIZON) as usize].count;
+        Some((at, std::mem::take(count)))
     }
 
-    /// Takes back the list of a cycle that is over, for its memory. Nothing has been pushed since.
+    /// A register of the list of a cycle that [`Deaths::next`] gave.
     #[inline(always)]
-    pub fn give_back(&mut self, at: u64, mut list: Vec<Death>) {
-        list.clear();
-        self.near[(at % HORIZON) as usize] = list;
+    pub fn of(&self, at: u64, number: usize) -> Death {
+        self.near[(at % HORIZON) as usize].deaths[number % ROOM]
+    }
+
+    /// Adds those of the heap that die in a cycle to its list, as far as there is room.
+    #[cold]
+    fn take_far(&mut self, at: u64) {
+        while let Some(&Reverse((first, death))) = self.far.peek()
+            && first == at
+            && self.near[(at % HORIZON) as usize].push(death)
+        {
+            self.far.pop();
+        }
+        if let Some(&Reverse((first, _))) = self.far.peek() {
+            self.first = self.first.min(first);
+        }
     }
 }
 
@@ -136,26 +141,32 @@ mod tests {
     #[test]
     fn registers_die_in_their_cycles_and_in_order() {
         let mut random = SplitMix64::new(5);
-        let (mut deaths, mut plain) = (Deaths::default(), BinaryHeap::new());
+        let (mut deaths, mut plain) = (Deaths::default(), Vec::new());
         let mut now = 0;
         for life in 0..20_000 {
             now += random.next_u64() % 3 + if random.next_u64().is_multiple_of(499) { 200 } else { 0 };
-            if now > deaths.now() && deaths.pass(now) {
-                while let Some((at, mut list)) = deaths.next(now) {
-                    list.sort_unstable();
-                    for &death in &list {
-                        assert_eq!(plain.pop(), Some(Reverse((at, death))));
+            if deaths.pass(now) {
+                let mut before = 0;
+                while let Some((at, count)) = deaths.next() {
+                    assert!(before <= at && at <= now);
+                    before = at;
+                    for death in (0..count).map(|number| deaths.of(at, number)) {
+                        let found = plain.iter().position(|other| *other == (at, death));
+                        plain.swap_remove(found.expect("it dies in this cycle, once"));
                     }
-                    deaths.give_back(at, list);
                 }
             }
             assert_eq!(deaths.now(), now);
-            assert!(plain.peek().is_none_or(|Reverse((at, _))| *at > now), "nothing is left behind");
+            assert!(plain.iter().all(|(at, _)| *at > now), "nothing is left behind");
             let far = if random.next_u64().is_multiple_of(20) { 300 } else { 20 };
+            // Now and then more than a list has room for.
+            let count = if random.next_u64().is_multiple_of(50) { 40 } else { 1 };
             let at = now + 1 + random.next_u64() % far;
-            let death = Death { slot: 1, register: 2, life };
-            deaths.push(at, death);
-            plain.push(Reverse((at, death)));
+            for register in 0..count {
+                let death = Death { slot: 1, register, life };
+                deaths.push(at, death);
+                plain.push((at, death));
+            }
         }
     }
 }

@@ -3,17 +3,20 @@
 
 use warpwatt_base::calendar::Board;
 use warpwatt_base::counters::CounterSet;
-use warpwatt_codecs::packing::{Allocator, Change, Home, Mapping, REGISTERS, WHOLE, width};
+use warpwatt_codecs::packing::{Allocator, Change, Freed, Home, Mapping, REGISTERS, WHOLE, slices, width};
 use warpwatt_exec::lanes::Row;
 
 use super::deaths::{Death, Deaths};
 use super::occupancy::Occupancy;
 use super::shadow::Shadow;
 use super::{Counters, Gating, Parameters};
+use crate::host::has_bit_instructions;
 use crate::register_file::{
-    Before, Next, ReadPlan, ReadPort, RegisterFileSite, Started, Values, WriteAccess, Written,
+    Before, Looks, Next, OperandPort, ReadPlan, ReadPort, Reads, RegisterFileSite, ResultPort, Started,
+    Values, WriteAccess, Writes, Written,
 };
-use crate::sm::{Effect, SourceWords};
+use crate::sm::{Effect, SOURCES, SourceWords, Timing};
+use crate::techniques::kit::queue::Queue;
 use crate::techniques::packing::SubBanks;
 use crate::techniques::{Build, Fault, corf, corf_plus, packing, virtualization};
 
@@ -49,6 +52,12 @@ pub(super) struct Warp {
     pub words: SourceWords,
 }
 
+/// There is always a place, if need be in another bank.
+const ROOM: &str = "a warp has no more registers than entries";
+
+/// The most queues for the ports of the table.
+const QUEUES: usize = 64;
+
 /// A write under way.
 #[derive(Clone, Copy, Default)]
 struct Expected {
@@ -64,30 +73,45 @@ pub struct Engine {
     pub(super) coalescing: Coalescing,
     pub(super) allocator: Allocator,
     pub(super) warps: Box<[Warp; SLOTS]>,
-    expected: Vec<Expected>,
+    expected: Box<[Expected; SLOTS * REGISTERS]>,
     /// Registers that are released in a cycle, unless they are written before.
     deaths: Deaths,
-    /// Ports of the table, by class of homes those of their bank, and packers.
-    pub(super) table: Board,
-    pub(super) ports: Box<[u64; HOMES]>,
-    packers: Board,
+    /// Those who wait for ports of the table, by class of homes the queue of their bank, and those who wait for packers.
+    queues: [Queue; QUEUES],
+    queue_of: Box<[u8; HOMES]>,
+    packers: Queue,
+    /// How many packers there are, none if they take no time, and cycles that one takes.
+    packer_count: u32,
+    pack_cycles: u64,
+    /// Packers if results wait for ports before: those who waited less overtake others.
+    packers_behind_ports: Board,
     /// By place of an entry: when it can be written.
     awake: Vec<u64>,
     pub(super) arrays_of_slice: u32,
     /// An access activates the arrays of the slices that it is for, not all.
     pub(super) selective: bool,
-    /// An operand of the instruction that was planned last is narrow.
+    /// An operand of the instruction that was planned last is narrow, and to unpack one takes time.
     pub(super) reads_narrow: bool,
+    pub(super) unpacks: bool,
     occupancy: Occupancy,
     shadow: Option<Box<Shadow>>,
+    /// Registers that were written, and those that kept their places until their warp ended.
+    writes: u64,
+    ended: u64,
     pub(super) counters: Counters,
     pub(super) packed: packing::Counters,
+    /// Instructions by sources, if these have no 64-bit operands or upper halves among them and were read without a plan.
+    pub(super) instructions: [u64; SOURCES + 1],
+    /// Operands read that have a whole entry and are no upper halves, if they were not counted one by one.
+    pub(super) whole_reads: u64,
     /// Operands read, and results written, by their slices; those that are the upper half of a 64-bit value apart.
     pub(super) reads_by_mask: [[u64; 16]; 2],
     writes_by_mask: [[u64; 16]; 2],
     released: virtualization::Counters,
     corf: Option<corf::Counters>,
     corf_plus: Option<corf_plus::Counters>,
+    /// The host has the instructions for bits and vectors for which some methods have a second copy.
+    bit_instructions: bool,
 }
 
 #[inline(always)]
@@ -95,9 +119,27 @@ pub(super) fn index(slot: usize, register: u8) -> usize {
     slot % SLOTS * REGISTERS + usize::from(register)
 }
 
-/// The ports of a bank of the table. Banks beyond what a board has room for share its ports.
-fn ports_of_bank(bank: u32, ports: u32) -> u64 {
-    if ports == 0 { 0 } else { ((1 << ports) - 1) << (bank * ports % (64 / ports * ports)) }
+/// Banks of the table whose ports are apart, given the ports of each. Banks beyond that share them.
+fn queues(ports: u32) -> usize {
+    QUEUES / ports.max(1) as usize
+}
+
+/// Counts instructions that read so many registers for so many operands, with or without the upper half of a 64-bit value.
+#[inline(always)]
+pub(super) fn count_operands(
+    packed: &mut packing::Counters,
+    instructions: u64,
+    registers: u64,
+    operands: u64,
+    upper: bool,
+) {
+    packed.operands += instructions * operands;
+    if operands > 1 {
+        packed.multi_source += instructions;
+        packed.multi_source_reads += instructions * registers;
+        packed.multi_source_operands += instructions * operands;
+        packed.multi_source_wide += if upper { instructions } else { 0 };
+    }
 }
 
 /// Registers by the bytes that they take of a lane, from those by their slices.
@@ -139,27 +181,43 @@ impl Engine {
             awake: vec![0; allocator.places_of_entries()],
             allocator,
             warps: Box::new([Warp::default(); SLOTS]),
-            expected: vec![Expected::default(); SLOTS * REGISTERS],
+            expected: vec![Expected::default(); SLOTS * REGISTERS]
+                .try_into()
+                .unwrap_or_else(|_| unreachable!()),
             deaths: Deaths::default(),
-            table: Board::default(),
-            ports: Box::new(std::array::from_fn(|class| {
-                ports_of_bank((class % banks) as u32, parameters.ports)
-            })),
-            packers: Board::default(),
+            queues: [Queue::default(); QUEUES],
+            queue_of: Box::new(std::array::from_fn(|class| (class % banks % queues(parameters.ports)) as u8)),
+            packers: Queue::default(),
+            packer_count: packing.map_or(0, |packing| packing.packers),
+            pack_cycles: packing.map_or(0, |packing| u64::from(packing.pack_cycles)),
+            packers_behind_ports: Board::default(),
             arrays_of_slice: build.config.rf.sub_banks / 4,
             selective: packing.is_some_and(|packing| packing.sub_bank_energy == SubBanks::Selective),
             reads_narrow: false,
+            unpacks: packing.is_some_and(|packing| packing.unpack_cycles != 0),
             occupancy: Occupancy::new(parameters.gating, banks * entries),
             shadow: build.verify.then(shadow),
+            writes: 0,
+            ended: 0,
             counters: Counters::default(),
             packed: packing::Counters::default(),
+            instructions: [0; SOURCES + 1],
+            whole_reads: 0,
             reads_by_mask: [[0; 16]; 2],
             writes_by_mask: [[0; 16]; 2],
             released: virtualization::Counters::default(),
             corf: pairs.map(|_| corf::Counters::default()),
             corf_plus: sides.map(|_| corf_plus::Counters::default()),
+            bit_instructions: has_bit_instructions(),
             parameters: parameters.clone(),
         }
+    }
+
+    /// Operands read, by their slices; upper halves of 64-bit values apart.
+    fn all_reads(&self) -> [[u64; 16]; 2] {
+        let mut all = self.reads_by_mask;
+        all[0][usize::from(WHOLE)] += self.whole_reads;
+        all
     }
 
     /// Compares what is stored of a register with what it should be.
@@ -177,27 +235,57 @@ impl Engine {
     /// Brings time up to a cycle: registers whose last read is over by then are released.
     #[inline(always)]
     pub(super) fn advance(&mut self, now: u64) {
-        if now > self.deaths.now() && self.deaths.pass(now) {
-            self.bury(now);
+        if self.deaths.pass(now) {
+            self.bury();
         }
+    }
+
+    /// Whether last reads of a warp's instruction release registers: no lane is elsewhere, where it might need them.
+    #[inline(always)]
+    pub(super) fn releases(&self, slot: usize) -> bool {
+        self.warps[slot].together && self.virtualization.is_some()
     }
 
     /// The last read of a register is booked.
     #[inline(always)]
-    fn dies(&mut self, slot: usize, register: u8, at: u64) {
+    pub(super) fn dies(&mut self, slot: usize, register: u8, at: u64) {
         let life = self.allocator.life(slot, register);
         self.deaths.push(at, Death { slot: slot as u8, register, life });
     }
 
     #[inline(never)]
-    fn bury(&mut self, now: u64) {
-        while let Some((at, dying)) = self.deaths.next(now) {
-            for &Death { slot, register, life } in &dying {
-                if self.allocator.life(usize::from(slot), register) == life {
-                    self.released.released += u64::from(self.release(at, usize::from(slot), register));
+    fn bury(&mut self) {
+        match self.bit_instructions {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the host was asked whether it has them.
+            true => unsafe { self.bury_with_bit_instructions() },
+            _ => self.bury_plainly(),
+        }
+    }
+
+    // Plain copies are functions of their own too, so that to choose one takes no stack.
+    #[inline(never)]
+    fn bury_plainly(&mut self) {
+        self.bury_all();
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn bury_with_bit_instructions(&mut self) {
+        self.bury_all();
+    }
+
+    /// Releases what is dead by now.
+    #[inline(always)]
+    fn bury_all(&mut self) {
+        while let Some((at, count)) = self.deaths.next() {
+            for number in 0..count {
+                let Death { slot, register, life } = self.deaths.of(at, number);
+                let slot = usize::from(slot) % SLOTS;
+                if self.allocator.life(slot, register) == life {
+                    self.released.released += u64::from(self.release(at, slot, register));
                 }
             }
-            self.deaths.give_back(at, dying);
         }
     }
 
@@ -205,21 +293,19 @@ impl Engine {
     #[inline(always)]
     fn release(&mut self, at: u64, slot: usize, register: u8) -> bool {
         let slot = slot % SLOTS;
-        if !self.allocator.release(slot, register) {
-            return false;
-        }
-        self.counters.updates += 1;
+        let Some(Freed { slices, last }) = self.allocator.give_back(slot, register) else { return false };
         self.warps[slot].placed[usize::from(register / 64)] &= !(1 << (register % 64));
+        self.occupancy.free(at, slices, last);
         if let Some(shadow) = &mut self.shadow {
             shadow.forget(index(slot, register));
         }
-        self.occupancy.set_used(at, self.allocator.used());
         true
     }
 
     /// Releases what is not live ahead of an instruction that all lanes execute.
     #[inline(never)]
     fn release_dead(&mut self, now: u64, slot: usize, live: &[u64; 4]) {
+        self.advance(now);
         let placed = self.warps[slot % SLOTS].placed;
         for (word, (placed, live)) in placed.into_iter().zip(live).enumerate() {
             let mut dead = placed & !live;
@@ -231,41 +317,53 @@ impl Engine {
         }
     }
 
-    /// Gives a register a place for its new width. Returns what has changed.
+    /// A register that has no place gets one. Tells whether something is switched on for it.
     #[inline(always)]
-    fn place(&mut self, now: u64, slot: usize, register: u8, width: u8) -> (Mapping, Change) {
-        let (place, change) =
-            self.allocator.write(slot, register, width).expect("a warp has no more registers than entries");
-        self.counters.updates += 1;
-        let (count, updates) = match change {
-            Change::None => return (place, change),
-            Change::Placed => {
-                self.warps[slot % SLOTS].placed[usize::from(register / 64)] |= 1 << (register % 64);
-                (&mut self.counters.placed, 1)
-            }
-            Change::Resized(old) if old.width() < place.width() => (&mut self.packed.widened, 1),
-            Change::Resized(_) => (&mut self.packed.shrunk, 1),
-            Change::Moved(_) => (&mut self.packed.grown, 2),
-        };
-        *count += 1;
-        self.counters.updates += updates;
-        self.occupancy.set_used(now, self.allocator.used());
-        (place, change)
+    fn place_first(&mut self, now: u64, slot: usize, register: u8, width: u8) -> bool {
+        let alone = self.allocator.write_first(slot, register, width).expect(ROOM);
+        self.counters.placed += 1;
+        self.warps[slot % SLOTS].placed[usize::from(register / 64)] |= 1 << (register % 64);
+        self.occupancy.take(now, u32::from(width), alone);
+        match self.parameters.gating {
+            Gating::Entries => alone,
+            Gating::Slices => true,
+            Gating::Off => false,
+        }
     }
 
-    /// When a place can be written that is ready for it in a cycle: what was off is switched on.
-    #[inline(always)]
-    fn wake(&mut self, place: Mapping, change: Change, ready: u64) -> u64 {
-        let at = self.allocator.place_of(&place);
-        // Whether the entry holds nothing else.
-        let alone = || self.allocator.free(at) | place.owned == WHOLE;
-        let fresh = match (self.parameters.gating, change) {
-            (Gating::Entries, Change::Placed) => alone(),
-            (Gating::Entries, Change::Moved(old)) => alone() && !old.same_entry(&place),
-            (Gating::Slices, Change::Placed | Change::Moved(_)) => true,
-            _ => false,
+    /// A register that has a place needs another number of slices. Gives the place that it had, and tells whether something is switched on for it.
+    #[inline(never)]
+    fn place_anew(&mut self, now: u64, slot: usize, register: u8, width: u8) -> (Mapping, bool) {
+        let (old, moved) = match self.allocator.write_resized(slot, register, width) {
+            Some(Change::Moved(old)) => (old, true),
+            Some(Change::Resized(old)) => (old, false),
+            _ => panic!("{ROOM}"),
         };
-        let awake = &mut self.awake[at];
+        let count = match (moved, old.width() < width) {
+            (true, _) => &mut self.packed.grown,
+            (false, true) => &mut self.packed.widened,
+            (false, false) => &mut self.packed.shrunk,
+        };
+        *count += 1;
+        if !moved {
+            return (old, false);
+        }
+        let elsewhere = self.allocator.get(slot, register).is_some_and(|new| !old.same_entry(&new));
+        let alone = elsewhere && self.allocator.is_alone(slot, register);
+        self.occupancy.take(now, u32::from(width), alone);
+        self.occupancy.free(now, slices(old.owned), self.allocator.is_empty(old.bank, old.entry));
+        let fresh = match self.parameters.gating {
+            Gating::Entries => alone,
+            Gating::Slices => true,
+            Gating::Off => false,
+        };
+        (old, fresh)
+    }
+
+    /// When the place of a register can be written that is ready for it in a cycle. What was off is switched on.
+    #[inline(always)]
+    fn wake(&mut self, place: usize, fresh: bool, ready: u64) -> u64 {
+        let awake = &mut self.awake[place];
         if fresh {
             self.counters.wakeups += 1;
             *awake = ready + u64::from(self.parameters.wake_cycles);
@@ -280,30 +378,145 @@ impl Engine {
     fn pass(&mut self, now: u64, slot: usize, register: u8) -> u64 {
         let mut ready = now;
         if self.parameters.write_ports {
-            self.table.advance(now);
-            ready = self.look_up(slot, register, ready);
+            ready = self.look_up(slot, register, now);
         }
-        if let Some(packing) = &self.packing {
-            let start = match packing.packers {
-                0 => ready,
-                packers => {
-                    self.packers.advance(now);
-                    self.packers.book_any((1 << packers) - 1, ready)
-                }
+        if self.packer_count != 0 {
+            let start = if self.parameters.write_ports {
+                self.packers_behind_ports.advance(now);
+                self.packers_behind_ports.book_any((1 << self.packer_count) - 1, ready)
+            } else {
+                self.packers.pass(self.packer_count, ready)
             };
-            self.packed.packed += 1;
             self.packed.packer_waits += start - ready;
-            ready = start + u64::from(packing.pack_cycles);
+            ready = start;
         }
-        ready
+        ready + self.pack_cycles
     }
 
-    /// Books a port of the table for a register in a cycle or later. Its board is at the present.
+    /// Books a port of the table for a register in the present cycle or later.
     #[inline(always)]
-    pub(super) fn look_up(&mut self, slot: usize, register: u8, at: u64) -> u64 {
-        match self.ports[self.allocator.home_class(slot, register) % HOMES] {
-            0 => at,
-            ports => self.table.book_any(ports, at),
+    pub(super) fn look_up(&mut self, slot: usize, register: u8, now: u64) -> u64 {
+        match self.parameters.ports {
+            0 => now,
+            ports => {
+                let queue = self.queue_of[self.allocator.home_class(slot, register) % HOMES];
+                self.queues[usize::from(queue) % QUEUES].pass(ports, now)
+            }
+        }
+    }
+}
+
+/// What is done for operands and results, which has a second copy with the host's instructions for bits and vectors.
+impl Engine {
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn read_with_bit_instructions(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        port: &mut OperandPort,
+    ) -> Option<Reads> {
+        self.read_operands(now, slot % SLOTS, timing, port)
+    }
+
+    #[inline(never)]
+    fn read_plainly(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        port: &mut OperandPort,
+    ) -> Option<Reads> {
+        self.read_operands(now, slot % SLOTS, timing, port)
+    }
+
+    #[inline(never)]
+    fn write_plainly(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        values: Values,
+        port: &mut ResultPort,
+    ) -> Writes {
+        port.write(now, slot, timing, values, |written, access, port| {
+            self.write_register(written, access, port);
+        })
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn write_with_bit_instructions(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        values: Values,
+        port: &mut ResultPort,
+    ) -> Writes {
+        port.write(now, slot, timing, values, |written, access, port| {
+            self.write_register(written, access, port);
+        })
+    }
+
+    #[inline(always)]
+    fn write_register(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
+        let &Written { now, slot, register, upper, values } = written;
+        self.advance(now);
+        let slot = slot % SLOTS;
+        let Expected { lanes, all } = std::mem::take(&mut self.expected[index(slot, register)]);
+        let old = self.allocator.mask(slot, register);
+        if lanes == 0 {
+            // The guard held for no lane, and nothing changes.
+            let home = self.allocator.home(slot, register);
+            access.bank = if old == 0 { home } else { self.allocator.bank(slot, register) };
+            return;
+        }
+        let before = if self.shadow.is_some() { self.allocator.get(slot, register) } else { None };
+        let mut wide = width(&values.0, lanes);
+        if !all {
+            // What a lane that is left out holds may be as wide as the register was.
+            wide = wide.max(slices(old) as u8);
+        }
+        let wide = self.allocator.slices_for(wide);
+        self.writes += 1;
+        let (mut fresh, mut grown_at) = (false, now);
+        if old == 0 {
+            fresh = self.place_first(now, slot, register, wide);
+        } else if slices(old) == u32::from(wide) {
+            self.allocator.write_again(slot, register);
+        } else {
+            let (old, is_fresh) = self.place_anew(now, slot, register, wide);
+            fresh = is_fresh;
+            if !all && old.width() < wide && self.packing.as_ref().is_some_and(|packing| packing.growth_reads)
+            {
+                grown_at = port.read(old.bank, now, self.arrays(old.mask));
+                self.packed.growth_reads += 1;
+            }
+        }
+        if self.shadow.is_some() {
+            self.store(slot, register, before, values, lanes);
+        }
+        let ready = self.pass(now, slot, register).max(grown_at);
+        let mask = self.allocator.mask(slot, register);
+        self.writes_by_mask[usize::from(upper)][usize::from(mask & WHOLE)] += 1;
+        access.bank = self.allocator.bank(slot, register);
+        access.arrays = self.arrays(mask);
+        access.ready = ready;
+        access.awake = self.wake(self.allocator.place(slot, register), fresh, ready);
+    }
+
+    /// Lanes of a register that was at some place, if any, are stored where it is now.
+    #[inline(never)]
+    fn store(&mut self, slot: usize, register: u8, old: Option<Mapping>, values: &Row, lanes: u32) {
+        if let (Some(shadow), Some(place)) = (&mut self.shadow, self.allocator.get(slot, register)) {
+            let change = match old {
+                None => Change::Placed,
+                Some(old) if old == place => Change::None,
+                Some(old) => Change::Moved(old),
+            };
+            shadow.store(index(slot, register), place, change, &values.0, lanes);
         }
     }
 }
@@ -327,7 +540,8 @@ impl RegisterFileSite for Engine {
         let warp = self.warps[slot % SLOTS];
         for (word, mut placed) in warp.placed.into_iter().enumerate() {
             while placed != 0 {
-                self.release(now, slot, (64 * word) as u8 + placed.trailing_zeros() as u8);
+                self.ended +=
+                    u64::from(self.release(now, slot, (64 * word) as u8 + placed.trailing_zeros() as u8));
                 placed &= placed - 1;
             }
         }
@@ -336,8 +550,8 @@ impl RegisterFileSite for Engine {
         self.warps[slot % SLOTS] = Warp::default();
     }
 
-    fn looks_before(&self) -> bool {
-        self.shadow.is_some()
+    fn looks_before(&self) -> Looks {
+        if self.shadow.is_some() { Looks::Always } else { Looks::Never }
     }
 
     fn before(&mut self, next: &Next, values: Values) -> Before {
@@ -351,7 +565,6 @@ impl RegisterFileSite for Engine {
     }
 
     fn issued(&mut self, now: u64, next: &Next) {
-        self.advance(now);
         let (slot, timing, lanes) = (next.slot % SLOTS, next.timing, next.lanes);
         let together = lanes.active == lanes.live;
         if together
@@ -370,6 +583,15 @@ impl RegisterFileSite for Engine {
         }
     }
 
+    fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Option<Reads> {
+        match self.bit_instructions {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the host was asked whether it has them.
+            true => unsafe { self.read_with_bit_instructions(now, slot, timing, port) },
+            _ => self.read_plainly(now, slot, timing, port),
+        }
+    }
+
     fn plan(&mut self, now: u64, slot: usize, plan: &mut ReadPlan) {
         self.advance(now);
         self.plan_reads(now, slot % SLOTS, plan);
@@ -377,7 +599,7 @@ impl RegisterFileSite for Engine {
 
     fn arrive(&mut self, _now: u64, slot: usize, plan: &ReadPlan) -> u64 {
         let slot = slot % SLOTS;
-        if self.warps[slot].together && self.virtualization.is_some() {
+        if self.releases(slot) {
             for access in plan.accesses() {
                 if access.last[0] {
                     self.dies(slot, access.register, access.at + 1);
@@ -387,45 +609,27 @@ impl RegisterFileSite for Engine {
                 }
             }
         }
-        if self.reads_narrow { self.unpacked_at(slot, plan) } else { 0 }
+        if self.reads_narrow && self.unpacks { self.unpacked_at(slot, plan) } else { 0 }
     }
 
     fn write(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
-        let &Written { now, slot, register, upper, values } = written;
-        self.advance(now);
-        let slot = slot % SLOTS;
-        let index = index(slot, register);
-        let Expected { lanes, all } = std::mem::take(&mut self.expected[index]);
-        let old = self.allocator.get(slot, register);
-        if lanes == 0 {
-            // The guard held for no lane, and nothing changes.
-            access.bank = old.map_or(self.allocator.home(slot, register), |old| old.bank);
-            return;
+        self.write_register(written, access, port);
+    }
+
+    fn write_all(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        values: Values,
+        port: &mut ResultPort,
+    ) -> Writes {
+        match self.bit_instructions {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the host was asked whether it has them.
+            true => unsafe { self.write_with_bit_instructions(now, slot, timing, values, port) },
+            _ => self.write_plainly(now, slot, timing, values, port),
         }
-        let active = width(&values.0, lanes);
-        // What a lane that is left out holds may be as wide as the register was.
-        let wide = if all { active } else { active.max(old.map_or(1, |old| old.width())) };
-        let (place, change) = self.place(now, slot, register, wide);
-        let mut ready = self.pass(now, slot, register);
-        if let Some(packing) = &self.packing {
-            self.writes_by_mask[usize::from(upper)][usize::from(place.mask & WHOLE)] += 1;
-            if let Change::Moved(old) | Change::Resized(old) = change
-                && packing.growth_reads
-                && old.width() < place.width()
-                && !all
-            {
-                let arrays = self.arrays(old.mask);
-                ready = ready.max(port.read(old.bank, now, arrays));
-                self.packed.growth_reads += 1;
-            }
-        }
-        if let Some(shadow) = &mut self.shadow {
-            shadow.store(index, place, change, &values.0, lanes);
-        }
-        access.bank = place.bank;
-        access.arrays = self.arrays(place.mask);
-        access.ready = ready;
-        access.awake = self.wake(place, change, ready);
     }
 
     fn late(&mut self, now: u64, slot: usize, register: u8, values: &Row) {
@@ -437,36 +641,66 @@ impl RegisterFileSite for Engine {
             return;
         }
         let wide = width(&values.0, u32::MAX).max(old.map_or(1, |old| old.width()));
-        let (place, change) = self.place(now, slot, register, wide);
-        if let Some(shadow) = &mut self.shadow {
-            shadow.store(index, place, change, &values.0, u32::MAX);
+        let wide = self.allocator.slices_for(wide);
+        self.writes += 1;
+        match old {
+            None => drop(self.place_first(now, slot, register, wide)),
+            Some(old) if old.width() == wide => self.allocator.write_again(slot, register),
+            Some(_) => drop(self.place_anew(now, slot, register, wide)),
         }
+        self.store(slot, register, old, values, u32::MAX);
     }
 
     fn settle(&mut self, now: u64) {
-        self.advance(now);
+        // Counted cycles may lie before what was done last.
+        if now > self.deaths.now() {
+            self.advance(now);
+        }
     }
 
     fn counters(&self) -> Box<dyn CounterSet> {
-        let mut counters = Counters { elsewhere: self.allocator.places.elsewhere, ..self.counters.clone() };
-        self.occupancy.count(self.deaths.now(), &mut counters);
+        let packing::Counters { grown, widened, shrunk, .. } = self.packed;
+        let virtualization::Counters { released, released_at_joins } = self.released;
+        let (placed, undefined_reads) = (self.counters.placed, self.counters.undefined_reads);
+        let looked_up: u64 = self.all_reads().iter().flatten().sum();
+        let mut counters = Counters {
+            lookups: looked_up + undefined_reads,
+            updates: self.writes
+                + placed
+                + widened
+                + shrunk
+                + 2 * grown
+                + released
+                + released_at_joins
+                + self.ended,
+            elsewhere: self.allocator.places.elsewhere,
+            ..self.counters.clone()
+        };
+        self.occupancy.count(self.deaths.now(), self.allocator.used(), &mut counters);
         Box::new(counters)
     }
 
     fn counters_of_others(&self) -> Vec<(&'static str, Box<dyn CounterSet>)> {
         let places = self.allocator.places;
+        let mut packed = self.packed.clone();
+        for (sources, &instructions) in (0..).zip(&self.instructions) {
+            count_operands(&mut packed, instructions, sources, sources, false);
+        }
         let mut all: Vec<(&'static str, Box<dyn CounterSet>)> = Vec::new();
         if self.packing.is_some() {
-            let [read_widths, read_widths_upper] = self.reads_by_mask.map(by_width);
+            let [read_widths, read_widths_upper] = self.all_reads().map(by_width);
             let [write_widths, write_widths_upper] = self.writes_by_mask.map(by_width);
             all.push((
                 packing::NAME,
                 Box::new(packing::Counters {
+                    // Every result that is stored passes a packer, every operand that has a place an unpacker.
+                    packed: self.writes_by_mask.iter().flatten().sum(),
+                    unpacked: self.all_reads().iter().flatten().sum(),
                     read_widths,
                     read_widths_upper,
                     write_widths,
                     write_widths_upper,
-                    ..self.packed.clone()
+                    ..packed
                 }),
             ));
         }

@@ -36,27 +36,36 @@ pub struct Occupancy {
     all: u64,
     /// Registers that resident warps have.
     pub registers: Level,
-    /// Entries that hold one, and slices that are taken.
-    entries: Level,
-    slices: Level,
+    /// Of entries that hold one, and of slices that are taken: each change times its cycle, modulo 2^64. What the changes add up to is known to
+    /// the table.
+    entries: u64,
+    slices: u64,
 }
 
 impl Occupancy {
     pub fn new(gating: Gating, entries: usize) -> Occupancy {
-        let [registers, entries_used, slices] = [Level::default(); 3];
-        Occupancy { gating, all: entries as u64, registers, entries: entries_used, slices }
+        Occupancy { gating, all: entries as u64, registers: Level::default(), entries: 0, slices: 0 }
     }
 
-    /// From a cycle on, so many entries and slices are taken.
-    #[inline]
-    pub fn set_used(&mut self, at: u64, (entries, slices): (u32, u32)) {
-        self.entries.set(at, u64::from(entries));
-        self.slices.set(at, u64::from(slices));
+    /// From a cycle on, so many slices more are taken, and their entry, if it was empty.
+    #[inline(always)]
+    pub fn take(&mut self, at: u64, slices: u32, entry: bool) {
+        self.entries = self.entries.wrapping_add(if entry { at } else { 0 });
+        self.slices = self.slices.wrapping_add(u64::from(slices).wrapping_mul(at));
     }
 
-    /// Counts the sums over the cycles before one.
-    pub fn count(&self, until: u64, counters: &mut Counters) {
-        let (entries, slices) = (self.entries.sum(until), self.slices.sum(until));
+    /// From a cycle on, so many slices are free again, and their entry, if it is empty.
+    #[inline(always)]
+    pub fn free(&mut self, at: u64, slices: u32, entry: bool) {
+        self.entries = self.entries.wrapping_sub(if entry { at } else { 0 });
+        self.slices = self.slices.wrapping_sub(u64::from(slices).wrapping_mul(at));
+    }
+
+    /// Counts the sums over the cycles before one, by when so many entries and slices are taken.
+    pub fn count(&self, until: u64, (entries, slices): (u32, u32), counters: &mut Counters) {
+        let level = |amount: u32, moment: u64| Level { amount: u64::from(amount), moment };
+        let (entries, slices) =
+            (level(entries, self.entries).sum(until), level(slices, self.slices).sum(until));
         counters.registers = self.registers.sum(until);
         counters.entries = entries;
         counters.slices = slices;

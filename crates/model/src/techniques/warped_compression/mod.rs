@@ -28,12 +28,14 @@ use warpwatt_exec::stepping::NextLanes;
 
 use super::kit::gating::{ARRAYS, Gating};
 use super::kit::pipeline::Pipeline;
+use super::kit::queue::Queue;
 use super::{Balance, Build, Fault, Law, Sites, Technique};
+use crate::host::has_bit_instructions;
 use crate::register_file::{
-    Before, Map, Mismatch, NONE, Next, ReadPlan, ReadPort, RegisterFileSite, Started, Values, WriteAccess,
-    Written,
+    Before, Looks, Map, Mismatch, NONE, Next, OperandPort, ReadPlan, ReadPort, Reads, RegisterFileSite,
+    ResultPort, Started, Values, WriteAccess, Writes, Written,
 };
-use crate::sm::{Timing, Unit};
+use crate::sm::{SOURCES, Timing, Unit};
 use observe::Observed;
 use shadow::{Form, Shadow};
 
@@ -196,15 +198,19 @@ pub struct WarpedCompression {
     parameters: Parameters,
     choices: Choices,
     map: Map,
-    registers: Box<[Register]>,
+    registers: Box<[Register; SLOTS * REGISTERS]>,
     warps: [Warp; SLOTS],
-    compressors: Pipeline,
+    compressors: Queue,
+    /// Compressors if results may be read first: those that are not overtake others.
+    compressors_behind_reads: Pipeline,
     decompressors: Pipeline,
     gating: Gating,
     /// With threads compressed apart, what each keeps.
     widths: Vec<Widths>,
     shadow: Option<Box<Shadow>>,
     counters: Counters,
+    /// The host has the instructions for bits and vectors for which some methods have a second copy.
+    bit_instructions: bool,
 }
 
 #[inline(always)]
@@ -221,14 +227,16 @@ impl WarpedCompression {
         WarpedCompression {
             choices: parameters.encodings.choices(),
             map: Map::new(build.config),
-            registers: vec![Register::default(); all].into(),
+            registers: vec![Register::default(); all].try_into().unwrap_or_else(|_| unreachable!()),
             warps: [Warp::default(); SLOTS],
-            compressors: Pipeline::new(parameters.compressors, parameters.compress_cycles),
+            compressors: Queue::default(),
+            compressors_behind_reads: Pipeline::new(parameters.compressors, parameters.compress_cycles),
             decompressors: Pipeline::new(parameters.decompressors, parameters.decompress_cycles),
             gating: Gating::new(gating, wake_cycles, build.config.rf.banks),
             widths: vec![Widths::default(); if parameters.window == Window::Thread { all } else { 0 }],
             shadow: build.verify.then(shadow),
             counters: Counters::default(),
+            bit_instructions: has_bit_instructions(),
             parameters: parameters.clone(),
         }
     }
@@ -281,7 +289,7 @@ impl WarpedCompression {
 
     /// When a register that its bank gives in a cycle is there.
     #[inline(always)]
-    fn read(&mut self, now: u64, at: u64, slot: usize, register: u8) -> u64 {
+    fn arrives(&mut self, now: u64, at: u64, slot: usize, register: u8) -> u64 {
         let entry = &self.registers[index(slot, register)];
         debug_assert!(
             self.gating.can_read(self.bank(slot, register), entry.arrays, at),
@@ -300,10 +308,16 @@ impl WarpedCompression {
 
     #[inline(always)]
     fn compress(&mut self, now: u64, at: u64) -> u64 {
-        let (done, waited) = self.compressors.pass(now, at);
+        let Parameters { compressors, compress_cycles, divergent, .. } = self.parameters;
         self.counters.compressions += 1;
-        self.counters.compressor_waits += waited;
-        done
+        if divergent == Divergent::Merge || compress_cycles == 0 {
+            let (done, waited) = self.compressors_behind_reads.pass(now, at);
+            self.counters.compressor_waits += waited;
+            return done;
+        }
+        let start = self.compressors.pass(compressors, at);
+        self.counters.compressor_waits += start - at;
+        start + u64::from(compress_cycles)
     }
 
     /// How a result will be stored, and when it is ready for that.
@@ -349,6 +363,134 @@ impl WarpedCompression {
     }
 }
 
+/// What is done for operands and results, which has a second copy with the host's instructions for bits and vectors.
+impl WarpedCompression {
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn read_with_bit_instructions(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        port: &mut OperandPort,
+    ) -> Option<Reads> {
+        Some(self.read_operands(now, slot, timing, port))
+    }
+
+    // Plain copies are functions of their own too, so that to choose one takes no stack.
+    #[inline(never)]
+    fn read_plainly(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        port: &mut OperandPort,
+    ) -> Option<Reads> {
+        Some(self.read_operands(now, slot, timing, port))
+    }
+
+    #[inline(never)]
+    fn write_plainly(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        values: Values,
+        port: &mut ResultPort,
+    ) -> Writes {
+        port.write(now, slot, timing, values, |written, access, port| {
+            self.write_register(written, access, port);
+        })
+    }
+
+    #[inline(always)]
+    fn read_operands(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Reads {
+        let mut reads = Reads::new(now);
+        let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
+        reads.count = sources.len() as u64;
+        for &register in sources {
+            reads.arrays += u64::from(self.arrays(slot, register));
+            let at = port.read(&mut reads, self.map.bank(slot, register), 0);
+            reads.delay_until(self.arrives(now, at, slot, register));
+        }
+        reads
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn write_with_bit_instructions(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        values: Values,
+        port: &mut ResultPort,
+    ) -> Writes {
+        port.write(now, slot, timing, values, |written, access, port| {
+            self.write_register(written, access, port);
+        })
+    }
+
+    #[inline(always)]
+    fn write_register(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
+        let &Written { now, slot, register, upper, values } = written;
+        let index = index(slot, register);
+        let old = self.registers[index];
+        if old.lanes == 0 {
+            // The guard held for no lane, and nothing changes. It costs what it costs without compression, which saves nothing here.
+            return;
+        }
+        if !old.moves {
+            self.counters.writes[old.phase as usize] += 1;
+            if self.parameters.observe {
+                let observed = Observed {
+                    values: &values.0,
+                    written: old.lanes,
+                    all: self.warps[slot % SLOTS].lanes,
+                    phase: old.phase,
+                    source: old.source,
+                    upper,
+                };
+                observed.count(&mut self.counters);
+            }
+        }
+        let bank = self.bank(slot, register);
+        let (new, ready) = self
+            .encode(now, old, index, values, &mut |earliest, arrays| port.read(bank as u8, earliest, arrays));
+        let accessed = match self.widths.get(index) {
+            Some(widths) => widths.only(old.lanes).bank_set(),
+            None => new.arrays,
+        };
+        self.gating.claim(bank, new.arrays & !old.arrays, ready);
+        self.gating.release(bank, old.arrays & !new.arrays, now);
+        let awake = self.gating.awake_for(bank, accessed, ready);
+        self.counters.wakeup_waits += awake - ready;
+        if !old.moves {
+            let encoding = match (new.range, self.widths.is_empty()) {
+                (Range::Uncompressed, _) => 0,
+                (range, true) => range as usize,
+                (_, false) => 4,
+            };
+            self.counters.stored[encoding] += 1;
+            self.counters.stored_arrays += u64::from(new.arrays.count_ones());
+        }
+        self.keep(index, slot, old, new);
+        if self.shadow.is_some() {
+            self.store(index, values, old.lanes, old.range);
+        }
+        (access.arrays, access.ready, access.awake) = (accessed.count_ones(), ready, awake);
+    }
+
+    /// Lanes of a register are stored as it is kept now; before, it was kept in some range.
+    #[inline(never)]
+    fn store(&mut self, index: usize, values: &Row, lanes: u32, range: Range) {
+        let form = self.form(index);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.store(index, form, &values.0, lanes, range);
+        }
+    }
+}
+
 impl RegisterFileSite for WarpedCompression {
     fn start(&mut self, now: u64, &Started { slot, registers, .. }: &Started) {
         let allocated = registers.min(u32::from(u8::MAX));
@@ -377,6 +519,10 @@ impl RegisterFileSite for WarpedCompression {
             }
         }
         self.warps[slot % SLOTS] = Warp::default();
+    }
+
+    fn looks_before(&self) -> Looks {
+        if self.shadow.is_some() { Looks::Always } else { Looks::IfPartial }
     }
 
     fn before(&mut self, &Next { slot, timing, lanes, .. }: &Next, values: Values) -> Before {
@@ -409,6 +555,15 @@ impl RegisterFileSite for WarpedCompression {
         (entry.lanes, entry.moves) = (FULL, true);
     }
 
+    fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Option<Reads> {
+        match self.bit_instructions {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the host was asked whether it has them.
+            true => unsafe { self.read_with_bit_instructions(now, slot, timing, port) },
+            _ => self.read_plainly(now, slot, timing, port),
+        }
+    }
+
     fn plan(&mut self, _now: u64, slot: usize, plan: &mut ReadPlan) {
         for access in plan.accesses_mut() {
             access.arrays = self.arrays(slot, access.register);
@@ -422,62 +577,32 @@ impl RegisterFileSite for WarpedCompression {
     fn arrive(&mut self, now: u64, slot: usize, plan: &ReadPlan) -> u64 {
         let mut ready = 0;
         for access in plan.accesses() {
-            ready = ready.max(self.read(now, access.at, slot, access.register));
+            ready = ready.max(self.arrives(now, access.at, slot, access.register));
             if access.second != NONE {
-                ready = ready.max(self.read(now, access.at, slot, access.second));
+                ready = ready.max(self.arrives(now, access.at, slot, access.second));
             }
         }
         ready
     }
 
     fn write(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
-        let &Written { now, slot, register, upper, values } = written;
-        let index = index(slot, register);
-        let old = self.registers[index];
-        if old.lanes == 0 {
-            // The guard held for no lane, and nothing changes. It costs what it costs without compression, which saves nothing here.
-            return;
+        self.write_register(written, access, port);
+    }
+
+    fn write_all(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        values: Values,
+        port: &mut ResultPort,
+    ) -> Writes {
+        match self.bit_instructions {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the host was asked whether it has them.
+            true => unsafe { self.write_with_bit_instructions(now, slot, timing, values, port) },
+            _ => self.write_plainly(now, slot, timing, values, port),
         }
-        if !old.moves {
-            self.counters.writes[old.phase as usize] += 1;
-            if self.parameters.observe {
-                let observed = Observed {
-                    values: &values.0,
-                    written: old.lanes,
-                    all: self.warps[slot % SLOTS].lanes,
-                    phase: old.phase,
-                    source: old.source,
-                    upper,
-                };
-                observed.count(&mut self.counters);
-            }
-        }
-        let bank = self.bank(slot, register);
-        let (new, ready) = self
-            .encode(now, old, index, values, &mut |earliest, arrays| port.read(bank as u8, earliest, arrays));
-        let accessed = match self.widths.get(index) {
-            Some(widths) => widths.only(old.lanes).bank_set(),
-            None => new.arrays,
-        };
-        self.gating.claim(bank, new.arrays & !old.arrays, ready);
-        self.gating.release(bank, old.arrays & !new.arrays, now);
-        let awake = self.gating.awake(bank, accessed).max(ready);
-        self.counters.wakeup_waits += awake - ready;
-        if !old.moves {
-            let encoding = match (new.range, self.widths.is_empty()) {
-                (Range::Uncompressed, _) => 0,
-                (range, true) => range as usize,
-                (_, false) => 4,
-            };
-            self.counters.stored[encoding] += 1;
-            self.counters.stored_arrays += u64::from(new.arrays.count_ones());
-        }
-        self.keep(index, slot, old, new);
-        let form = self.form(index);
-        if let Some(shadow) = &mut self.shadow {
-            shadow.store(index, form, &values.0, old.lanes, old.range);
-        }
-        (access.arrays, access.ready, access.awake) = (accessed.count_ones(), ready, awake);
     }
 
     fn late(&mut self, now: u64, slot: usize, register: u8, values: &Row) {
@@ -497,10 +622,7 @@ impl RegisterFileSite for WarpedCompression {
         self.gating.awaken(bank, new.arrays, now);
         self.gating.release(bank, old.arrays & !new.arrays, now);
         self.keep(index, slot, old, new);
-        let form = self.form(index);
-        if let Some(shadow) = &mut self.shadow {
-            shadow.store(index, form, &values.0, FULL, old.range);
-        }
+        self.store(index, values, FULL, old.range);
     }
 
     fn settle(&mut self, now: u64) {

@@ -169,17 +169,36 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// The path is a cycle.
+    fn close(&mut self) {
+        let (start, end) = (self.path[0], self.path[self.path.len() - 1]);
+        let steps = self.path.windows(2).map(|step| edge(step[0], step[1]));
+        self.found.push(steps.chain([edge(end, start)]).collect());
+    }
+
     /// Goes on from the end of the path. False if a bound was reached.
     fn extend(&mut self) -> bool {
         let (start, end) = (self.path[0], self.path[self.path.len() - 1]);
-        for &next in self.neighbours[usize::from(end)] {
+        let neighbours = self.neighbours[usize::from(end)];
+        let closes = self.path.len() >= 3 && self.path.len() % 2 == 1 && self.path[1] < end;
+        // At the end of the longest paths, where most steps are made, all that may happen is that one of them closes a cycle.
+        if self.path.len() == self.longest
+            && self.steps as usize >= neighbours.len()
+            && self.found.len() + 1 < self.most
+        {
+            self.steps -= neighbours.len() as u32;
+            if closes && neighbours.contains(&start) {
+                self.close();
+            }
+            return true;
+        }
+        for &next in neighbours {
             if self.steps == 0 || self.found.len() >= self.most {
                 return false;
             }
             self.steps -= 1;
-            if next == start && self.path.len() >= 3 && self.path.len() % 2 == 1 && self.path[1] < end {
-                let steps = self.path.windows(2).map(|step| edge(step[0], step[1]));
-                self.found.push(steps.chain([edge(end, start)]).collect());
+            if next == start && closes {
+                self.close();
             }
             if next > start && self.path.len() < self.longest && !self.on_path[usize::from(next)] {
                 self.path.push(next);

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The accesses that read an instruction's operands where techniques act: booked in their order, each as early as it can.
+
+use super::booking::COUNTED;
+use super::columns::Columns;
+use super::plan::ReadPlan;
+use super::site::RegisterFileSite;
+use super::{Calendars, READS};
+use crate::techniques::Hung;
+
+/// What reads operands.
+pub struct OperandPort<'a> {
+    pub(super) calendars: &'a mut Calendars,
+    pub(super) columns: &'a mut Columns,
+    /// Operands that a collector takes in a cycle.
+    pub(super) ports: u64,
+}
+
+/// The accesses for one instruction.
+pub struct Reads {
+    now: u64,
+    /// Operands that the collector takes in each of the next cycles, in four bits each; cycles, from the present on, in which it takes no more.
+    taken: u64,
+    full: u64,
+    /// Accesses made, and arrays that they activated.
+    pub count: u64,
+    pub arrays: u64,
+    /// Cycles that they waited for their banks or for the collector.
+    pub(super) waited: u64,
+    /// When all data are there.
+    pub(super) ready: u64,
+}
+
+impl Reads {
+    /// An instruction issues now.
+    #[inline(always)]
+    pub fn new(now: u64) -> Reads {
+        Reads { now, taken: 0, full: 0, count: 0, arrays: 0, waited: 0, ready: now + 1 }
+    }
+
+    /// The collector takes an operand so many cycles after the first possible one.
+    #[inline(always)]
+    fn collect(&mut self, wait: u64, ports: u64) {
+        if wait < COUNTED {
+            // With one port there is nothing to count.
+            if ports != 1 {
+                self.taken += 1 << (4 * wait);
+            }
+            if ports == 1 || self.taken >> (4 * wait) & 15 == ports {
+                self.full |= 2 << wait;
+            }
+        }
+    }
+
+    /// An operand is there in a cycle, if not before.
+    #[inline(always)]
+    pub fn delay_until(&mut self, ready: u64) {
+        self.ready = self.ready.max(ready);
+    }
+}
+
+impl OperandPort<'_> {
+    /// Books an access, not earlier than `delay` cycles after the first possible one. Gives its cycle; its data are in the collector in the next one. It is
+    /// left to the caller to count accesses and arrays.
+    #[inline(always)]
+    pub fn read(&mut self, reads: &mut Reads, bank: u8, delay: u64) -> u64 {
+        let now = reads.now;
+        let at = self.columns.book(self.calendars, READS, bank, now, 1 + delay, reads.full);
+        let wait = at - now - 1;
+        reads.collect(wait, self.ports);
+        reads.waited += wait - delay;
+        reads.ready = reads.ready.max(at + 1);
+        at
+    }
+
+    /// Reads operands as techniques have planned them.
+    #[inline(never)]
+    pub(super) fn read_planned(
+        &mut self,
+        sites: &mut [Hung<dyn RegisterFileSite>],
+        plan: &mut ReadPlan,
+        now: u64,
+        slot: usize,
+    ) -> Reads {
+        for hung in sites.iter_mut() {
+            hung.site.plan(now, slot, plan);
+        }
+        let mut reads = Reads::new(now);
+        for access in plan.accesses_mut() {
+            access.at = self.read(&mut reads, access.bank, u64::from(access.delay));
+            reads.arrays += u64::from(access.arrays);
+            reads.count += 1;
+        }
+        for hung in sites {
+            reads.delay_until(hung.site.arrive(now, slot, plan));
+        }
+        reads
+    }
+}

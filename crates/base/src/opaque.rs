@@ -11,6 +11,7 @@ pub fn opaque<T>(value: &mut T) -> &mut T {
     {
         let mut pointer: *mut T = value;
         // SAFETY: no instruction is executed, and the pointer is that of the reference, which is not used in the meantime.
+        #[expect(clippy::pointers_in_nomem_asm_block, reason = "nothing is accessed through it")]
         unsafe {
             core::arch::asm!("/* {0} */", inout(reg) pointer, options(nomem, nostack, preserves_flags));
             &mut *pointer

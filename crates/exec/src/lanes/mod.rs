@@ -70,7 +70,7 @@ impl Operand {
 
     /// A row of the pool.
     pub fn pooled(row: u32) -> Operand {
-        Operand(row * size_of::<Row>() as u32 | Operand::POOL)
+        Operand((row * size_of::<Row>() as u32) | Operand::POOL)
     }
 
     /// What operands count from, given the warp's registers and the pool.

@@ -654,7 +654,7 @@ impl<'g, 'a> Run<'g, 'a> {
             Standing::Launched { at, .. } => (at, self.to.max(at), false),
             Standing::Queued => (self.to, self.to, false),
         };
-        let len = self.kernels[kernel].decoded.len();
+        let len = self.kernels[kernel].decoded.uops();
         let mut per_pc = vec![PcCount::default(); len];
         let mut stalls_per_pc = vec![[0; Stall::COUNT]; len];
         let uops = &prepared.image().program().uops;

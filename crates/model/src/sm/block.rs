@@ -84,7 +84,7 @@ impl Sm {
                 index,
                 code: kernel.code,
                 first: kernel.first,
-                end: kernel.decoded.len() as u32,
+                end: kernel.decoded.uops() as u32,
                 next: 0,
                 path: warp.path + 1,
                 ..WarpSlot::default()

@@ -133,7 +133,7 @@ impl Decoded {
 
 impl Decoded {
     /// Micro-ops of the program.
-    pub fn len(&self) -> usize {
+    pub fn uops(&self) -> usize {
         self.timing.len() - 1
     }
 }

@@ -79,7 +79,7 @@ pub struct KernelState {
 impl KernelState {
     /// With the residents of earlier kernels that fit this one, and with the tables of its last launch.
     pub fn new(kernel: &Kernel, spare: &mut Spare) -> KernelState {
-        let len = kernel.decoded.len();
+        let len = kernel.decoded.uops();
         let fits = |resident: &mut Resident| resident.fits(&kernel.prepared, kernel.checks);
         let residents: Vec<_> = spare.residents.extract_if(.., fits).collect();
         let known = spare.states.iter().position(|state| state.stepper.fits(&kernel.prepared));

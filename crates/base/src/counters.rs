@@ -149,10 +149,10 @@ impl Magnitudes {
     }
 
     pub fn log2(&self) -> Log2 {
+        let (small, large) = self.0.split_at(Log2::BUCKETS - 1);
         let mut buckets = Log2::default();
-        for (bucket, count) in self.0.iter().enumerate() {
-            buckets.0[bucket.min(Log2::BUCKETS - 1)] += count;
-        }
+        buckets.0[..small.len()].copy_from_slice(small);
+        buckets.0[small.len()] = large.iter().sum();
         buckets
     }
 }
@@ -288,6 +288,16 @@ mod tests {
             misses: u64 = "two.misses.count", "Misses.";
             sizes: Log2 = "two.sizes.histogram", "Sizes.";
         }
+    }
+
+    #[test]
+    fn magnitudes_are_counted_as_in_few_buckets() {
+        let (mut all, mut few) = (Magnitudes::default(), Log2::default());
+        for value in (0..64).flat_map(|shift| [1 << shift, (1 << shift) - 1]).chain([u64::MAX, 0, 0]) {
+            all.note(value);
+            few.note(value);
+        }
+        assert_eq!(all.log2(), few);
     }
 
     #[test]

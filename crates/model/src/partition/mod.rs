@@ -31,7 +31,7 @@ use warpwatt_config::Config;
 use warpwatt_memory::DeviceMemory;
 
 use crate::address::Interleave;
-use crate::host::has_bit_instructions;
+use crate::host::{has_bit_instructions, in_two_copies};
 use crate::net::{Inbox, LINE_BYTES, Outbox};
 use crate::techniques::{TechniqueCounters, Techniques};
 use controller::Controller;
@@ -132,27 +132,18 @@ impl Partition {
         outbox: &mut Outbox,
         step: bool,
     ) {
-        match self.bit_instructions {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the host was asked whether it has them.
-            true => unsafe { self.run_with_bit_instructions(from, to, memory, inbox, outbox, step) },
-            _ => self.run_clocks(from, to, memory, inbox, outbox, step),
-        }
-    }
-
-    /// `run_clocks` compiled with the host's bit and vector instructions, for words of a line and tags of a set.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn run_with_bit_instructions(
-        &mut self,
-        from: u64,
-        to: u64,
-        memory: &DeviceMemory,
-        inbox: &mut Inbox,
-        outbox: &mut Outbox,
-        step: bool,
-    ) {
-        self.run_clocks(from, to, memory, inbox, outbox, step);
+        let partition = self;
+        // Bit and vector instructions are for words of a line and tags of a set.
+        in_two_copies!(partition.bit_instructions, |partition: &mut Partition,
+                                                    from: u64,
+                                                    to: u64,
+                                                    memory: &DeviceMemory,
+                                                    inbox: &mut Inbox,
+                                                    outbox: &mut Outbox,
+                                                    step: bool|
+         -> () {
+            partition.run_clocks(from, to, memory, inbox, outbox, step)
+        });
     }
 
     #[inline(always)]

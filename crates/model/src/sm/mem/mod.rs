@@ -36,7 +36,7 @@ use warpwatt_config::Config;
 use warpwatt_exec::stepping::{Access, AccessGroup, Lanes, Stepper};
 
 use crate::cache::DataArray;
-use crate::host::has_bit_instructions;
+use crate::host::{has_bit_instructions, in_two_copies};
 use crate::net::{Client, Outbox, Packet};
 use crate::techniques::{TechniqueCounters, Techniques};
 
@@ -227,19 +227,15 @@ impl MemoryUnit {
     /// Works out the transactions of lanes that are in one place.
     #[inline(always)]
     fn add_lanes(&mut self, entry: u32, lanes: &Lanes, offsets: &Offsets) {
-        match self.bit_instructions {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the host was asked whether it has them.
-            true => unsafe { self.add_lanes_with_bit_instructions(entry, lanes, offsets) },
-            _ => self.add_lanes_plain(entry, lanes, offsets),
-        }
-    }
-
-    /// `add_lanes_plain` compiled with the host's vector instructions, for the offsets of the lanes.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn add_lanes_with_bit_instructions(&mut self, entry: u32, lanes: &Lanes, offsets: &Offsets) {
-        self.add_lanes_plain(entry, lanes, offsets);
+        let unit = self;
+        // Vector instructions are for the offsets of the lanes.
+        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
+                                               entry: u32,
+                                               lanes: &Lanes,
+                                               offsets: &Offsets|
+         -> () {
+            unit.add_lanes_plain(entry, lanes, offsets);
+        });
     }
 
     #[inline(always)]
@@ -305,19 +301,15 @@ impl MemoryUnit {
     /// One cycle.
     #[inline(always)]
     pub fn step(&mut self, now: u64, outbox: &mut Outbox, done: &mut Vec<Done>) {
-        match self.bit_instructions {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the host was asked whether it has them.
-            true => unsafe { self.step_with_bit_instructions(now, outbox, done) },
-            _ => self.step_plain(now, outbox, done),
-        }
-    }
-
-    /// `step_plain` compiled with the host's bit and vector instructions, for words of a line and tags of a set.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn step_with_bit_instructions(&mut self, now: u64, outbox: &mut Outbox, done: &mut Vec<Done>) {
-        self.step_plain(now, outbox, done);
+        let unit = self;
+        // Bit and vector instructions are for words of a line and tags of a set.
+        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
+                                               now: u64,
+                                               outbox: &mut Outbox,
+                                               done: &mut Vec<Done>|
+         -> () {
+            unit.step_plain(now, outbox, done);
+        });
     }
 
     #[inline(always)]
@@ -522,19 +514,15 @@ impl MemoryUnit {
     /// An answer from memory.
     #[inline(always)]
     pub fn fill(&mut self, now: u64, packet: &Packet, done: &mut Vec<Done>) {
-        match self.bit_instructions {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the host was asked whether it has them.
-            true => unsafe { self.fill_with_bit_instructions(now, packet, done) },
-            _ => self.fill_plain(now, packet, done),
-        }
-    }
-
-    /// `fill_plain` compiled with the host's bit and vector instructions, for tags of a set.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn fill_with_bit_instructions(&mut self, now: u64, packet: &Packet, done: &mut Vec<Done>) {
-        self.fill_plain(now, packet, done);
+        let unit = self;
+        // Vector instructions are for tags of a set.
+        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
+                                               now: u64,
+                                               packet: &Packet,
+                                               done: &mut Vec<Done>|
+         -> () {
+            unit.fill_plain(now, packet, done);
+        });
     }
 
     #[inline(always)]

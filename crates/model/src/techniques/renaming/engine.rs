@@ -10,7 +10,7 @@ use super::deaths::{Death, Deaths};
 use super::occupancy::Occupancy;
 use super::shadow::Shadow;
 use super::{Counters, Gating, Parameters};
-use crate::host::has_bit_instructions;
+use crate::host::{has_bit_instructions, in_two_copies};
 use crate::register_file::{
     Before, Looks, Next, OperandPort, ReadPlan, ReadPort, Reads, RegisterFileSite, ResultPort, Started,
     Values, WriteAccess, Writes, Written,
@@ -255,24 +255,8 @@ impl Engine {
 
     #[inline(never)]
     fn bury(&mut self) {
-        match self.bit_instructions {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the host was asked whether it has them.
-            true => unsafe { self.bury_with_bit_instructions() },
-            _ => self.bury_plainly(),
-        }
-    }
-
-    // Plain copies are functions of their own too, so that to choose one takes no stack.
-    #[inline(never)]
-    fn bury_plainly(&mut self) {
-        self.bury_all();
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn bury_with_bit_instructions(&mut self) {
-        self.bury_all();
+        let engine = self;
+        in_two_copies!(engine.bit_instructions, |engine: &mut Engine| -> () { engine.bury_all() });
     }
 
     /// Releases what is dead by now.
@@ -406,60 +390,8 @@ impl Engine {
     }
 }
 
-/// What is done for operands and results, which has a second copy with the host's instructions for bits and vectors.
+/// What is done for results.
 impl Engine {
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn read_with_bit_instructions(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        port: &mut OperandPort,
-    ) -> Option<Reads> {
-        self.read_operands(now, slot % SLOTS, timing, port)
-    }
-
-    #[inline(never)]
-    fn read_plainly(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        port: &mut OperandPort,
-    ) -> Option<Reads> {
-        self.read_operands(now, slot % SLOTS, timing, port)
-    }
-
-    #[inline(never)]
-    fn write_plainly(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        values: Values,
-        port: &mut ResultPort,
-    ) -> Writes {
-        port.write(now, slot, timing, values, |written, access, port| {
-            self.write_register(written, access, port);
-        })
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn write_with_bit_instructions(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        values: Values,
-        port: &mut ResultPort,
-    ) -> Writes {
-        port.write(now, slot, timing, values, |written, access, port| {
-            self.write_register(written, access, port);
-        })
-    }
-
     #[inline(always)]
     fn write_register(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
         let &Written { now, slot, register, upper, values } = written;
@@ -584,12 +516,15 @@ impl RegisterFileSite for Engine {
     }
 
     fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Option<Reads> {
-        match self.bit_instructions {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the host was asked whether it has them.
-            true => unsafe { self.read_with_bit_instructions(now, slot, timing, port) },
-            _ => self.read_plainly(now, slot, timing, port),
-        }
+        let site = self;
+        in_two_copies!(site.bit_instructions, |site: &mut Engine,
+                                               now: u64,
+                                               slot: usize,
+                                               timing: &Timing,
+                                               port: &mut OperandPort|
+         -> Option<Reads> {
+            site.read_operands(now, slot % SLOTS, timing, port)
+        })
     }
 
     fn plan(&mut self, now: u64, slot: usize, plan: &mut ReadPlan) {
@@ -624,12 +559,18 @@ impl RegisterFileSite for Engine {
         values: Values,
         port: &mut ResultPort,
     ) -> Writes {
-        match self.bit_instructions {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the host was asked whether it has them.
-            true => unsafe { self.write_with_bit_instructions(now, slot, timing, values, port) },
-            _ => self.write_plainly(now, slot, timing, values, port),
-        }
+        let site = self;
+        in_two_copies!(site.bit_instructions, |site: &mut Engine,
+                                               now: u64,
+                                               slot: usize,
+                                               timing: &Timing,
+                                               values: Values,
+                                               port: &mut ResultPort|
+         -> Writes {
+            port.write(now, slot, timing, values, |written, access, port| {
+                site.write_register(written, access, port);
+            })
+        })
     }
 
     fn late(&mut self, now: u64, slot: usize, register: u8, values: &Row) {

@@ -30,7 +30,7 @@ use super::kit::gating::{ARRAYS, Gating};
 use super::kit::pipeline::Pipeline;
 use super::kit::queue::Queue;
 use super::{Balance, Build, Fault, Law, Sites, Technique};
-use crate::host::has_bit_instructions;
+use crate::host::{has_bit_instructions, in_two_copies};
 use crate::register_file::{
     Before, Looks, Map, Mismatch, NONE, Next, OperandPort, ReadPlan, ReadPort, Reads, RegisterFileSite,
     ResultPort, Started, Values, WriteAccess, Writes, Written,
@@ -363,46 +363,8 @@ impl WarpedCompression {
     }
 }
 
-/// What is done for operands and results, which has a second copy with the host's instructions for bits and vectors.
+/// What is done for operands and results.
 impl WarpedCompression {
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn read_with_bit_instructions(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        port: &mut OperandPort,
-    ) -> Option<Reads> {
-        Some(self.read_operands(now, slot, timing, port))
-    }
-
-    // Plain copies are functions of their own too, so that to choose one takes no stack.
-    #[inline(never)]
-    fn read_plainly(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        port: &mut OperandPort,
-    ) -> Option<Reads> {
-        Some(self.read_operands(now, slot, timing, port))
-    }
-
-    #[inline(never)]
-    fn write_plainly(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        values: Values,
-        port: &mut ResultPort,
-    ) -> Writes {
-        port.write(now, slot, timing, values, |written, access, port| {
-            self.write_register(written, access, port);
-        })
-    }
-
     #[inline(always)]
     fn read_operands(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Reads {
         let mut reads = Reads::new(now);
@@ -414,21 +376,6 @@ impl WarpedCompression {
             reads.delay_until(self.arrives(now, at, slot, register));
         }
         reads
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn write_with_bit_instructions(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        values: Values,
-        port: &mut ResultPort,
-    ) -> Writes {
-        port.write(now, slot, timing, values, |written, access, port| {
-            self.write_register(written, access, port);
-        })
     }
 
     #[inline(always)]
@@ -556,12 +503,15 @@ impl RegisterFileSite for WarpedCompression {
     }
 
     fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Option<Reads> {
-        match self.bit_instructions {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the host was asked whether it has them.
-            true => unsafe { self.read_with_bit_instructions(now, slot, timing, port) },
-            _ => self.read_plainly(now, slot, timing, port),
-        }
+        let site = self;
+        in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
+                                               now: u64,
+                                               slot: usize,
+                                               timing: &Timing,
+                                               port: &mut OperandPort|
+         -> Option<Reads> {
+            Some(site.read_operands(now, slot, timing, port))
+        })
     }
 
     fn plan(&mut self, _now: u64, slot: usize, plan: &mut ReadPlan) {
@@ -597,12 +547,18 @@ impl RegisterFileSite for WarpedCompression {
         values: Values,
         port: &mut ResultPort,
     ) -> Writes {
-        match self.bit_instructions {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the host was asked whether it has them.
-            true => unsafe { self.write_with_bit_instructions(now, slot, timing, values, port) },
-            _ => self.write_plainly(now, slot, timing, values, port),
-        }
+        let site = self;
+        in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
+                                               now: u64,
+                                               slot: usize,
+                                               timing: &Timing,
+                                               values: Values,
+                                               port: &mut ResultPort|
+         -> Writes {
+            port.write(now, slot, timing, values, |written, access, port| {
+                site.write_register(written, access, port);
+            })
+        })
     }
 
     fn late(&mut self, now: u64, slot: usize, register: u8, values: &Row) {

@@ -25,6 +25,16 @@ pub struct Boards<const N: usize> {
     tails: [[u64; RESOURCES]; N],
     /// By board: resources whose tail may reach beyond the represented cycles.
     with_tail: [u64; N],
+    /// By board: where the latest search found equal resources taken.
+    crowds: [Crowd; N],
+}
+
+/// Cycles, from one to before another, in which all of some resources are taken.
+#[derive(Clone, Copy, Default, Debug)]
+struct Crowd {
+    bits: u64,
+    from: u64,
+    to: u64,
 }
 
 /// One board.
@@ -38,6 +48,7 @@ impl<const N: usize> Default for Boards<N> {
             last_tail: 0,
             tails: [[0; RESOURCES]; N],
             with_tail: [0; N],
+            crowds: [Crowd::default(); N],
         }
     }
 }
@@ -128,16 +139,35 @@ impl<const N: usize> Boards<N> {
     /// Books the earliest free cycle of any of several equal resources; of several free ones, that with the lowest number.
     #[inline(always)]
     pub fn book_any_on(&mut self, board: usize, bits: u64, earliest: u64) -> u64 {
-        let mut at = earliest;
+        if earliest - self.now < HORIZON {
+            let taken = &mut self.taken[(earliest % HORIZON) as usize][board];
+            let free = bits & !*taken;
+            if free != 0 {
+                *taken |= free & free.wrapping_neg();
+                return earliest;
+            }
+        }
+        self.book_any_later(board, bits, earliest)
+    }
+
+    /// [`Boards::book_any_on`] where the earliest cycle is taken. What is taken stays so: where many wait, each begins behind those before it.
+    #[inline(never)]
+    fn book_any_later(&mut self, board: usize, bits: u64, earliest: u64) -> u64 {
+        let crowd = self.crowds[board];
+        let is_known = crowd.bits == bits && (crowd.from..crowd.to).contains(&earliest);
+        let (from, mut at) = if is_known { (crowd.from, crowd.to) } else { (earliest, earliest) };
         while at - self.now < HORIZON {
             let taken = &mut self.taken[(at % HORIZON) as usize][board];
             let free = bits & !*taken;
             if free != 0 {
                 *taken |= free & free.wrapping_neg();
+                let to = at + u64::from(free & (free - 1) == 0);
+                self.crowds[board] = Crowd { bits, from, to };
                 return at;
             }
             at += 1;
         }
+        self.crowds[board] = Crowd { bits, from, to: at };
         self.book_behind_the_horizon(board, bits, earliest, 1)
     }
 
@@ -197,9 +227,14 @@ impl<const N: usize> Boards<N> {
     fn book_behind_the_horizon(&mut self, board: usize, bits: u64, earliest: u64, length: u64) -> u64 {
         let first = earliest.max(self.now + HORIZON);
         let tails = &mut self.tails[board];
-        let resources = (0..RESOURCES).filter(|resource| bits >> resource & 1 != 0);
-        let best = resources.min_by_key(|&resource| first.max(tails[resource])).unwrap_or(0);
-        let start = first.max(tails[best]);
+        let (mut best, mut start, mut left) = (0, u64::MAX, bits);
+        while left != 0 {
+            let resource = left.trailing_zeros() as usize;
+            left &= left - 1;
+            if first.max(tails[resource]) < start {
+                (best, start) = (resource, first.max(tails[resource]));
+            }
+        }
         tails[best] = start + length;
         self.with_tail[board] |= 1 << best;
         self.last_tail = self.last_tail.max(start + length);

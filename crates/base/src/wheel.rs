@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 const SLOTS: usize = 64;
 
 /// Events of a cycle that lie side by side. It seldom has more.
-const FEW: usize = 7;
+pub const FEW: usize = 7;
 
 /// The events of a cycle.
 #[derive(Clone, Copy)]
@@ -101,8 +101,8 @@ impl<T: Copy> Wheel<T> {
         self.far.push(Reverse(Far { at, sequence: self.sequence, event }));
     }
 
-    /// Comes to a cycle, and tells how many events it has: [`Wheel::event`] gives them, and [`Wheel::done`] forgets them. Cycles must not
-    /// go back, and none that has events may be left out.
+    /// Comes to a cycle, and tells how many events it has: [`Wheel::take`] gives the first of them and forgets them, and [`Wheel::rest`] gives
+    /// those beyond [`FEW`], which [`Wheel::clear_rest`] forgets. Cycles must not go back, and none that has events may be left out.
     #[inline(always)]
     pub fn events(&mut self, now: u64) -> usize {
         if self.now != now {
@@ -111,31 +111,26 @@ impl<T: Copy> Wheel<T> {
         self.slots[now as usize % SLOTS].count
     }
 
-    /// An event of the present cycle, by number. Others may be pushed in between, for later cycles.
+    /// The first events of the present cycle, and fillers if it has fewer. It has none from now on, apart from the rest, and none may be pushed for it.
     #[inline(always)]
-    pub fn event(&self, number: usize) -> T {
-        let slot = self.now as usize % SLOTS;
-        match self.slots[slot].first.get(number) {
-            Some(&event) => event,
-            None => self.of_rest(slot, number),
-        }
-    }
-
-    #[cold]
-    fn of_rest(&self, slot: usize, number: usize) -> T {
-        self.rest[slot][number - FEW]
-    }
-
-    /// All events of the present cycle have been seen to.
-    #[inline(always)]
-    pub fn done(&mut self) {
+    pub fn take(&mut self) -> [T; FEW] {
         let slot = self.now as usize % SLOTS;
         self.occupied &= !(1 << slot);
         let near = &mut self.slots[slot];
-        if near.count > FEW {
-            self.rest[slot].clear();
-        }
         near.count = 0;
+        near.first
+    }
+
+    /// Those events of the present cycle that did not fit beside the others, by number from [`FEW`] on.
+    #[inline(always)]
+    pub fn rest(&self, number: usize) -> T {
+        self.rest[self.now as usize % SLOTS][number - FEW]
+    }
+
+    /// All of them have been seen to.
+    #[inline(always)]
+    pub fn clear_rest(&mut self) {
+        self.rest[self.now as usize % SLOTS].clear();
     }
 
     /// Advances the current cycle, and moves events that are now near from the heap to the wheel.
@@ -199,9 +194,10 @@ mod tests {
                 now = if random.next_u64().is_multiple_of(3) { next } else { (now + 1).min(next) };
                 let mut taken = Vec::new();
                 let count = wheel.events(now);
-                taken.extend((0..count).map(|number| wheel.event(number)));
                 if count != 0 {
-                    wheel.done();
+                    taken.extend(&wheel.take()[..count.min(FEW)]);
+                    taken.extend((FEW..count).map(|number| wheel.rest(number)));
+                    wheel.clear_rest();
                 }
                 assert_eq!(taken, plain.remove(&now).unwrap_or_default());
             }

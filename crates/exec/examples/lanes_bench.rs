@@ -69,6 +69,7 @@ fn main() {
         print!("{name:14}");
         for &level in &levels {
             let Some(kernel) = select(level, &uop) else { continue };
+            let src = [0, 2, 4, 6].map(Operand::register);
             for mask in [u32::MAX, 0x0f0f_ff0f] {
                 let base = rows.as_mut_ptr();
                 // SAFETY: operands lie inside of the sixteen rows.
@@ -76,7 +77,7 @@ fn main() {
                     Args {
                         dst: base.add(14),
                         bases: Operand::bases(base, base),
-                        src: [0, 2, 4, 6].map(Operand::register),
+                        src: &src,
                         psrc: [0x5555_1234; 3],
                         pdst: [0; 2],
                         mask,

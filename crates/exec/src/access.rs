@@ -11,7 +11,7 @@ use crate::cta::{Block, Warp};
 use crate::fault::{AccessKind, FaultKind};
 use crate::image::Code;
 use crate::lanes::Row;
-use crate::machine::{Event, Machine, Offsets, Window};
+use crate::machine::{Event, Machine, Offsets, Tally, Window};
 use crate::port::{GlobalPort, Span, gather, scatter, would_change};
 use crate::record::{Access, Lanes};
 
@@ -75,7 +75,177 @@ unsafe fn offsets32(address: *const Row, add: u32, mask: u32, out: &mut Offsets)
     extent
 }
 
+/// Shared memory as a fast access sees it: as if there were none where a check has to see each access first.
+#[derive(Clone, Copy)]
+pub(crate) struct SharedSpan {
+    pub host: *mut u8,
+    pub bytes: u32,
+}
+
+/// What loads and stores need whose lanes are all in one place: so little that it is put together for each of them.
+pub(crate) struct Reach<'m, P> {
+    pub pool: *mut Row,
+    pub port: &'m mut P,
+    pub windows: &'m [Window],
+    pub offsets: &'m mut Offsets,
+    pub tally: &'m mut Tally,
+}
+
+/// Each gives false, and has changed nothing but the lanes' offsets, if not all lanes are in one place that is known, or the access must wait.
+///
+/// # Safety of its functions
+/// As for [`Machine`]: rows of the micro-op's operands are the warp's, and there is a window for the micro-op.
+impl<P: GlobalPort> Reach<'_, P> {
+    /// Records an access of the lanes of `mask` at `self.offsets` in one region.
+    #[inline(always)]
+    fn note(&mut self, space: Space, base: u64, mask: u32, code: &Code, kind: AccessKind) {
+        if P::RECORDS {
+            let lanes = Lanes { space, bank: 0, base, mask, bytes: u32::from(code.bytes), kind };
+            self.tally.record.access = Access::Lanes(lanes);
+        }
+    }
+
+    /// Fills in the lanes' offsets from the micro-op's window. `None`: not all of them are in it.
+    #[inline(always)]
+    unsafe fn in_window(&mut self, warp: &Warp, code: &Code, pc: u32, mask: u32) -> Option<Window> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let window = *self.windows.get_unchecked(pc as usize);
+            let address = code.source(0, warp.rows, self.pool);
+            let add = (i64::from(code.off) as u64).wrapping_sub(window.guest);
+            let extent = offsets64(address, add, mask, self.offsets);
+            extent.fits(u32::from(code.bytes), window.len).then_some(window)
+        }
+    }
+
+    #[inline(always)]
+    fn span(&self, host: *mut u8, guest: u64, code: &Code, mask: u32) -> Span<'_> {
+        Span { host, guest, offsets: &self.offsets.0, mask, bytes: u32::from(code.bytes) }
+    }
+
+    #[inline(always)]
+    pub(crate) unsafe fn load_global(&mut self, warp: &mut Warp, code: &Code, pc: u32, mask: u32) -> bool {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let window = self.in_window(warp, code, pc, mask);
+            window.is_some_and(|window| self.load_from(window, warp, code, mask))
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) unsafe fn store_global(&mut self, warp: &mut Warp, code: &Code, pc: u32, mask: u32) -> bool {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let Some(window) = self.in_window(warp, code, pc, mask) else { return false };
+            self.store_to(window, warp, code, mask);
+            true
+        }
+    }
+
+    /// Loads from a window that has all lanes at `self.offsets`. False if the load must wait.
+    #[inline(always)]
+    unsafe fn load_from(&mut self, window: Window, warp: &mut Warp, code: &Code, mask: u32) -> bool {
+        // SAFETY: as the caller promises; offsets were checked against the window.
+        unsafe {
+            let offsets = &self.offsets.0;
+            let span =
+                Span { host: window.host, guest: window.guest, offsets, mask, bytes: u32::from(code.bytes) };
+            if self.port.must_wait(&span) {
+                return false;
+            }
+            self.port.load(&span, code.shape, warp.rows.add(code.dst as usize));
+            self.note(Space::Global, window.guest, mask, code, AccessKind::Load);
+            true
+        }
+    }
+
+    /// Stores to a window that has all lanes at `self.offsets`.
+    #[inline(always)]
+    unsafe fn store_to(&mut self, window: Window, warp: &mut Warp, code: &Code, mask: u32) {
+        // SAFETY: as the caller promises; offsets were checked against the window.
+        unsafe {
+            let src = code.source(1, warp.rows, self.pool);
+            let offsets = &self.offsets.0;
+            let span =
+                Span { host: window.host, guest: window.guest, offsets, mask, bytes: u32::from(code.bytes) };
+            if self.tally.watch.on {
+                self.tally.watch.changed |= would_change(&span, code.shape, src);
+            }
+            self.port.store(&span, code.shape, src);
+            self.note(Space::Global, window.guest, mask, code, AccessKind::Store);
+        }
+    }
+
+    /// Fills in the lanes' offsets into shared memory. False: not all are in bounds.
+    #[inline(always)]
+    unsafe fn in_shared(&mut self, warp: &Warp, shared: SharedSpan, code: &Code, mask: u32) -> bool {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let address = code.source(0, warp.rows, self.pool);
+            let extent = offsets32(address, code.off as u32, mask, self.offsets);
+            extent.fits(u32::from(code.bytes), u64::from(shared.bytes))
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) unsafe fn load_shared(
+        &mut self,
+        warp: &mut Warp,
+        shared: SharedSpan,
+        code: &Code,
+        mask: u32,
+    ) -> bool {
+        // SAFETY: as the caller promises; offsets are used after they were checked against shared memory.
+        unsafe {
+            if !self.in_shared(warp, shared, code, mask) {
+                return false;
+            }
+            let span = self.span(shared.host, window::SHARED, code, mask);
+            gather(&span, code.shape, warp.rows.add(code.dst as usize));
+            self.note(Space::Shared, 0, mask, code, AccessKind::Load);
+            true
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) unsafe fn store_shared(
+        &mut self,
+        warp: &mut Warp,
+        shared: SharedSpan,
+        code: &Code,
+        mask: u32,
+    ) -> bool {
+        // SAFETY: as the caller promises; offsets are used after they were checked against shared memory.
+        unsafe {
+            if !self.in_shared(warp, shared, code, mask) {
+                return false;
+            }
+            let src = code.source(1, warp.rows, self.pool);
+            let span = self.span(shared.host, window::SHARED, code, mask);
+            if self.tally.watch.on {
+                let changes = would_change(&span, code.shape, src);
+                self.tally.watch.changed |= changes;
+            }
+            let span = self.span(shared.host, window::SHARED, code, mask);
+            scatter(&span, code.shape, src);
+            self.note(Space::Shared, 0, mask, code, AccessKind::Store);
+            true
+        }
+    }
+}
+
 impl<P: GlobalPort> Machine<'_, P> {
+    #[inline(always)]
+    pub(crate) fn reach(&mut self) -> Reach<'_, P> {
+        Reach {
+            pool: self.pool,
+            port: &mut self.port,
+            windows: self.windows,
+            offsets: self.offsets,
+            tally: self.tally,
+        }
+    }
+
     /// Records an access of the lanes of `mask` at `self.offsets` in one region.
     #[inline(always)]
     fn note(&mut self, (space, bank): (Space, u8), base: u64, mask: u32, code: &Code, kind: AccessKind) {
@@ -85,24 +255,17 @@ impl<P: GlobalPort> Machine<'_, P> {
         }
     }
 
-    /// Fills in the lanes' offsets from the micro-op's window. `None`: not all of them are in it.
+    /// Fills in the lanes' offsets from the micro-op's window, which may have to be found first. `None`: not all of them are in one.
     #[inline(always)]
     unsafe fn in_window(&mut self, warp: &Warp, code: &Code, pc: u32, mask: u32) -> Option<Window> {
-        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
-        // the block's shared memory or the bank.
+        // SAFETY: as the caller promises (see `Machine`).
         unsafe {
-            let window = *self.windows.get_unchecked(pc as usize);
-            let address = self.source(warp, code, 0);
-            let add = (i64::from(code.off) as u64).wrapping_sub(window.guest);
-            let extent = offsets64(address, add, mask, self.offsets);
-            if extent.fits(u32::from(code.bytes), window.len) {
-                return Some(window);
-            }
-            self.find_window(warp, code, pc, mask)
+            let known = self.reach().in_window(warp, code, pc, mask);
+            known.or_else(|| self.find_window(warp, code, pc, mask))
         }
     }
 
-    /// Finds the allocation of the lowest lane, and whether it has the others' bytes too.
+    /// Finds the allocation of the lowest lane for the micro-op's window, and whether it has the others' bytes too.
     #[cold]
     #[inline(never)]
     unsafe fn find_window(&mut self, warp: &Warp, code: &Code, pc: u32, mask: u32) -> Option<Window> {
@@ -135,50 +298,20 @@ impl<P: GlobalPort> Machine<'_, P> {
 
     #[inline(always)]
     pub(crate) unsafe fn load_global(&mut self, warp: &mut Warp, code: &Code, pc: u32, mask: u32) -> bool {
-        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
-        // the block's shared memory or the bank.
+        // SAFETY: as the caller promises (see `Machine`).
         unsafe {
-            let Some(window) = self.in_window(warp, code, pc, mask) else { return false };
-            let offsets = &self.offsets.0;
-            let span =
-                Span { host: window.host, guest: window.guest, offsets, mask, bytes: u32::from(code.bytes) };
-            if self.port.must_wait(&span) {
-                return false;
-            }
-            self.port.load(&span, code.shape, warp.rows.add(code.dst as usize));
-            self.note((Space::Global, 0), window.guest, mask, code, AccessKind::Load);
-            true
+            let window = self.in_window(warp, code, pc, mask);
+            window.is_some_and(|window| self.reach().load_from(window, warp, code, mask))
         }
     }
 
     #[inline(always)]
     pub(crate) unsafe fn store_global(&mut self, warp: &mut Warp, code: &Code, pc: u32, mask: u32) -> bool {
-        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
-        // the block's shared memory or the bank.
+        // SAFETY: as the caller promises (see `Machine`).
         unsafe {
             let Some(window) = self.in_window(warp, code, pc, mask) else { return false };
-            let src = self.source(warp, code, 1);
-            let offsets = &self.offsets.0;
-            let span =
-                Span { host: window.host, guest: window.guest, offsets, mask, bytes: u32::from(code.bytes) };
-            if self.tally.watch.on {
-                self.tally.watch.changed |= would_change(&span, code.shape, src);
-            }
-            self.port.store(&span, code.shape, src);
-            self.note((Space::Global, 0), window.guest, mask, code, AccessKind::Store);
+            self.reach().store_to(window, warp, code, mask);
             true
-        }
-    }
-
-    /// Fills in the lanes' offsets into shared memory. False: not all are in bounds, or a check has to see the access first.
-    #[inline(always)]
-    unsafe fn in_shared(&mut self, warp: &Warp, block: &Block, code: &Code, mask: u32) -> bool {
-        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
-        // the block's shared memory or the bank.
-        unsafe {
-            let address = self.source(warp, code, 0);
-            let extent = offsets32(address, code.off as u32, mask, self.offsets);
-            extent.fits(u32::from(code.bytes), u64::from(block.shared_bytes)) && !block.is_checked()
         }
     }
 
@@ -190,52 +323,6 @@ impl<P: GlobalPort> Machine<'_, P> {
             offsets: &offsets.0,
             mask,
             bytes: u32::from(code.bytes),
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) unsafe fn load_shared(
-        &mut self,
-        warp: &mut Warp,
-        block: &Block,
-        code: &Code,
-        mask: u32,
-    ) -> bool {
-        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
-        // the block's shared memory or the bank.
-        unsafe {
-            if !self.in_shared(warp, block, code, mask) {
-                return false;
-            }
-            let span = Self::shared_span(self.offsets, block, code, mask);
-            gather(&span, code.shape, warp.rows.add(code.dst as usize));
-            self.note((Space::Shared, 0), 0, mask, code, AccessKind::Load);
-            true
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) unsafe fn store_shared(
-        &mut self,
-        warp: &mut Warp,
-        block: &Block,
-        code: &Code,
-        mask: u32,
-    ) -> bool {
-        // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window,
-        // the block's shared memory or the bank.
-        unsafe {
-            if !self.in_shared(warp, block, code, mask) {
-                return false;
-            }
-            let src = self.source(warp, code, 1);
-            let span = Self::shared_span(self.offsets, block, code, mask);
-            if self.tally.watch.on {
-                self.tally.watch.changed |= would_change(&span, code.shape, src);
-            }
-            scatter(&span, code.shape, src);
-            self.note((Space::Shared, 0), 0, mask, code, AccessKind::Store);
-            true
         }
     }
 
@@ -269,7 +356,7 @@ impl<P: GlobalPort> Machine<'_, P> {
                 Space::Local => self.fast_local(warp, code, kind, mask),
                 Space::Const => self.fast_const(warp, code, uop.mem.bank, kind, mask),
                 Space::Shared => {
-                    let inside = self.in_shared(warp, block, code, mask);
+                    let inside = self.reach().in_shared(warp, block.span(), code, mask);
                     if inside {
                         self.shared_atomic(warp, block, pc, mask);
                         self.note((Space::Shared, 0), 0, mask, code, kind);

@@ -3,11 +3,12 @@
 
 use warpwatt_isa::{BarKind, Reg, Sub, Uop};
 
+use crate::access::SharedSpan;
 use crate::barrier::{BARRIERS, Barrier};
 use crate::engine::FIRST_LOOK;
 use crate::grid::Grid;
 use crate::image::{TRASH_PRED, TRASH_ROWS};
-use crate::lanes::Row;
+use crate::lanes::{Args, Row};
 use crate::local::LocalMemory;
 use crate::options::CheckOptions;
 use crate::rows::{RowBuf, lanes_of};
@@ -21,6 +22,8 @@ pub(crate) struct Warp {
     pub preds: [u32; 9],
     /// The warp's registers inside of its block's.
     pub rows: *mut Row,
+    /// What lane kernels are given: only destination, sources and lanes change from one to the next, and predicates for those that have any.
+    pub args: Args,
     pub index: u32,
     /// Instructions issued.
     pub issued: u64,
@@ -84,6 +87,12 @@ impl Block {
         self.shadow.is_some() || self.checks.arrays
     }
 
+    /// Shared memory for accesses that need no check of their own.
+    #[inline(always)]
+    pub(crate) fn span(&self) -> SharedSpan {
+        SharedSpan { host: self.shared(), bytes: if self.is_checked() { 0 } else { self.shared_bytes } }
+    }
+
     #[inline(always)]
     pub(crate) fn shared(&self) -> *mut u8 {
         self.shared.pointer().cast()
@@ -111,11 +120,16 @@ impl Cta {
         let shadow = wanted
             .then(|| Box::new(Shadow::new(checks, grid.shared_bytes as usize, grid.warps, grid.per_thread)));
         let warps = (0..grid.warps)
-            .map(|index| Warp {
+            .map(|index| {
+                // SAFETY: inside of the block's registers, which live as long as the warp and never move.
+                let rows = unsafe { registers.pointer().add(grid.rows * index as usize) };
+                (index, rows)
+            })
+            .map(|(index, rows)| Warp {
                 splits: Splits::new(0, grid.per_thread),
                 preds: [0; 9],
-                // SAFETY: inside of the block's registers, which live as long as the warp and never move.
-                rows: unsafe { registers.pointer().add(grid.rows * index as usize) },
+                rows,
+                args: Args::new(rows, grid.pool()),
                 index,
                 issued: 0,
                 local: LocalMemory::new(grid.local_bytes),
@@ -172,6 +186,7 @@ impl Cta {
             warp.splits.restart(u32::MAX >> (32 - threads));
             warp.preds = [0; 9];
             warp.preds[7] = !0;
+            warp.args = Args::new(warp.rows, grid.pool());
             warp.issued = 0;
             warp.around.restart();
             (warp.quanta, warp.look_after, warp.resting) = (0, FIRST_LOOK, false);

@@ -9,7 +9,7 @@ use crate::cta::{Block, Warp};
 use crate::fault::{AccessKind, Fault, FaultAccess, FaultKind};
 use crate::grid::Grid;
 use crate::image::{Code, UopKind};
-use crate::lanes::{Args, Level, Operand, Row};
+use crate::lanes::{Level, Row};
 use crate::options::Services;
 use crate::port::GlobalPort;
 use crate::record::Record;
@@ -110,7 +110,7 @@ impl State {
 pub(crate) struct Machine<'a, P> {
     pub grid: &'a Grid<'a>,
     /// Rows of immediates and constants.
-    pool: *mut Row,
+    pub pool: *mut Row,
     pub port: P,
     pub services: &'a mut dyn Services,
     pub counts: &'a mut [PcCount],
@@ -235,12 +235,12 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
                     return self.wrote(warp, event);
                 }
                 UopKind::LdShared => {
-                    if mask != 0 && !self.load_shared(warp, block, code, mask) {
+                    if mask != 0 && !self.reach().load_shared(warp, block.span(), code, mask) {
                         return self.access_slowly(warp, block, pc, mask, AccessKind::Load);
                     }
                 }
                 UopKind::StShared => {
-                    if mask != 0 && !self.store_shared(warp, block, code, mask) {
+                    if mask != 0 && !self.reach().store_shared(warp, block.span(), code, mask) {
                         let event = self.access_slowly(warp, block, pc, mask, AccessKind::Store);
                         return self.wrote(warp, event);
                     }
@@ -373,7 +373,7 @@ impl<'a, P: GlobalPort> Machine<'a, P> {
     #[inline(always)]
     pub(crate) unsafe fn compute(&mut self, warp: &mut Warp, code: &Code, uop: &Uop, mask: u32) {
         // SAFETY: as the caller promises (see `Machine`); the AVX2 copies run where the host has it.
-        unsafe { compute(self.pool, warp, code, uop, mask) }
+        unsafe { compute(warp, code, uop, mask) }
     }
 
     /// Stops the run for the lowest lane of `mask`.
@@ -429,29 +429,28 @@ fn polls(uop: &Uop) -> bool {
     uop.op == Op::Atom || uop.op == Op::Ld && uop.mem.order != Order::Weak
 }
 
-/// Executes a lane kernel and merges its predicate results. `pool` has the rows of immediates and constants.
+/// Executes a lane kernel and merges its predicate results.
 ///
 /// # Safety
-/// The micro-op must be of the image that the warp runs, and the pool that of its grid.
+/// The micro-op must be of the image that the warp runs.
 #[inline(always)]
-pub(crate) unsafe fn compute(pool: *mut Row, warp: &mut Warp, code: &Code, uop: &Uop, mask: u32) {
+pub(crate) unsafe fn compute(warp: &mut Warp, code: &Code, uop: &Uop, mask: u32) {
     // SAFETY: as the caller promises (see `Machine`); the AVX2 copies run where the host has it.
     unsafe {
-        let mut args = Args {
-            dst: warp.rows.add(code.dst as usize),
-            bases: Operand::bases(warp.rows, pool),
-            src: code.src,
-            psrc: [!0; 3],
-            pdst: [0; 2],
-            mask,
-        };
+        let args = &mut warp.args;
+        args.dst = warp.rows.add(code.dst as usize);
+        args.src = &raw const code.src;
+        args.mask = mask;
         if code.uses_psrc {
             for (i, psrc) in args.psrc.iter_mut().enumerate() {
                 let flip = u32::from(code.psrc_neg >> i & 1).wrapping_neg();
                 *psrc = warp.preds.get_unchecked(usize::from(code.psrc[i])) ^ flip;
             }
         }
-        (code.kernel)(&mut args, uop);
+        (code.kernel)(args, uop);
+        if code.uses_psrc {
+            args.psrc = [!0; 3];
+        }
         if code.writes_pred {
             for (result, index) in args.pdst.into_iter().zip(code.pdst) {
                 let pred = warp.preds.get_unchecked_mut(usize::from(index));

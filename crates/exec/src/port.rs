@@ -330,3 +330,51 @@ pub(crate) unsafe fn would_change(span: &Span, shape: Shape, src: *const Row) ->
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Offsets of all lanes: in a row from some place on, with some of them elsewhere, so that eights of lanes are in a row, apart, or on each other.
+    fn offsets(random: &mut u64, words: u32) -> [u32; 32] {
+        let mut next = || {
+            *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (*random >> 33) as u32
+        };
+        let first = next() % (words - 32);
+        let mut offsets = std::array::from_fn(|lane| 4 * (first + lane as u32));
+        for _ in 0..next() % 3 {
+            let (eight, other) = (8 * (next() % 4) as usize, next() % (words - 8));
+            (0..8).for_each(|lane| offsets[eight + lane] = 4 * (other + lane as u32));
+        }
+        for _ in 0..next() % 3 {
+            offsets[(next() % 32) as usize] = 4 * (next() % words);
+        }
+        offsets
+    }
+
+    #[test]
+    fn lanes_read_and_write_their_words_in_order() {
+        const WORDS: usize = 80;
+        let mut random = 5;
+        for round in 0..20_000u32 {
+            let at = offsets(&mut random, WORDS as u32);
+            let masks = [!0, 0xffff, 0xff00_00ff, 0xff7f_ffff, random as u32, random as u32 | 0xff00];
+            let mask = masks[round as usize % masks.len()];
+            let mut memory: [u32; WORDS] = std::array::from_fn(|word| word as u32 * 3 + 1);
+            let (mut expected_memory, before) = (memory, Row([7; 32]));
+            let (mut row, mut expected) = (before, before);
+            let host = memory.as_mut_ptr().cast();
+            let span = Span { host, guest: 0, offsets: &at, mask, bytes: 4 };
+            // SAFETY: all offsets are of words of the memory.
+            unsafe { gather(&span, Shape::Words(1), &raw mut row) };
+            lanes_of(mask).for_each(|lane| expected.0[lane] = expected_memory[at[lane] as usize / 4]);
+            assert_eq!(row, expected, "{mask:#x} {at:?}");
+            let values = Row(std::array::from_fn(|lane| 1000 + lane as u32));
+            // SAFETY: as above.
+            unsafe { scatter(&span, Shape::Words(1), &raw const values) };
+            lanes_of(mask).for_each(|lane| expected_memory[at[lane] as usize / 4] = values.0[lane]);
+            assert_eq!(memory, expected_memory, "{mask:#x} {at:?}");
+        }
+    }
+}

@@ -6,6 +6,7 @@
 use warpwatt_isa::Space;
 
 use crate::fault::AccessKind;
+use crate::rows::lanes_of;
 use crate::texture::Trace;
 
 /// Lanes that touch one space or allocation. Each lane's offset in it is given beside.
@@ -72,12 +73,32 @@ pub(crate) struct Texels {
     pub count: u32,
     /// The lowest bits of the numbers of all lines, as a set.
     known: u64,
+    /// The numbers of the two lines that were touched last, plus one: neighbouring lanes read neighbouring texels, of one row of the image or of two.
+    latest: [u64; 2],
 }
 
 impl Texels {
     pub(crate) fn clear(&mut self) {
         self.lines.clear();
-        (self.count, self.known) = (0, 0);
+        (self.count, self.known, self.latest) = (0, 0, [0; 2]);
+    }
+
+    /// A line is touched, if not for the first time.
+    #[inline(always)]
+    fn touch(&mut self, line: u64) {
+        if self.latest[0] != line + 1 && self.latest[1] != line + 1 {
+            self.touch_another(line);
+        }
+    }
+
+    #[inline(never)]
+    fn touch_another(&mut self, line: u64) {
+        self.latest = [line + 1, self.latest[0]];
+        let bit = 1 << (line % 64);
+        if self.known & bit == 0 || !self.lines.iter().rev().any(|&known| known == line * LINE) {
+            self.lines.push(line * LINE);
+            self.known |= bit;
+        }
     }
 }
 
@@ -85,12 +106,27 @@ impl Trace for Texels {
     #[inline(always)]
     fn texel(&mut self, address: u64, bytes: u64) {
         self.count += 1;
-        for line in address / LINE..=(address + bytes - 1) / LINE {
-            let bit = 1 << (line % 64);
-            // Neighbouring lanes read neighbouring texels: the line looked for is most often among the latest.
-            if self.known & bit == 0 || !self.lines.iter().rev().any(|&known| known == line * LINE) {
-                self.lines.push(line * LINE);
-                self.known |= bit;
+        let (first, last) = (address / LINE, (address + bytes - 1) / LINE);
+        self.touch(first);
+        if last != first {
+            (first + 1..=last).for_each(|line| self.touch(line));
+        }
+    }
+
+    #[inline(always)]
+    fn texels(&mut self, base: u64, offsets: &[u32; 32], bytes: u32, mask: u32) {
+        self.count += mask.count_ones();
+        let (line, within) = (base / LINE, (base % LINE) as u32);
+        let lines = |lane: usize| {
+            let at = within + offsets[lane];
+            (at / LINE as u32, (at + bytes - 1) / LINE as u32)
+        };
+        let mut latest = u32::MAX;
+        for lane in lanes_of(mask) {
+            let (first, last) = lines(lane);
+            if first != latest || last != latest {
+                (first..=last).for_each(|number| self.touch(line + u64::from(number)));
+                latest = last;
             }
         }
     }

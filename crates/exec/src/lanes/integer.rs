@@ -170,7 +170,7 @@ impl<const SIGNED: bool, const PLAIN: bool> super::shell::Body for ImadWide<SIGN
             high[lane] = (sum >> 32) as u32;
         }
         if !PLAIN {
-            args.pdst[0] = L::signs(&carry);
+            args.pdst = [L::signs(&carry), 0];
         }
         // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
         unsafe {

@@ -16,7 +16,7 @@ pub(super) type Words = [u32; 32];
 #[inline(always)]
 pub(super) unsafe fn row<'a>(args: &Args, i: usize, word: usize) -> &'a Words {
     // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
-    unsafe { &(*args.src[i].row(&args.bases).add(word)).0 }
+    unsafe { &(*(*args.src)[i].row(&args.bases).add(word)).0 }
 }
 
 /// Stores a result in word `word` of the destination, in the lanes of the mask.
@@ -96,7 +96,7 @@ pub(super) unsafe fn map3_pred<L: Isa>(
     for lane in 0..32 {
         (out[lane], top[lane]) = f(a[lane], b[lane], c[lane], x >> lane & 1);
     }
-    args.pdst[0] = L::signs(&top);
+    args.pdst = [L::signs(&top), 0];
     // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
     unsafe { store::<L>(args, 0, &out) };
 }

@@ -45,13 +45,27 @@ pub struct Args {
     /// that hold the value in every lane.
     pub bases: [*const Row; 2],
     /// Where the lowest row of each source lies.
-    pub src: [Operand; 4],
+    pub src: *const [Operand; 4],
     /// Predicate sources as lane masks, negation applied.
     pub psrc: [u32; 3],
     /// Predicate results, meaningful in the lanes of `mask`.
     pub pdst: [u32; 2],
     /// Active lanes whose guard holds. Destination lanes outside of it keep their values.
     pub mask: u32,
+}
+
+impl Args {
+    /// For kernels of a warp with these registers and this pool, once destination, sources and lanes are filled in.
+    pub fn new(registers: *mut Row, pool: *const Row) -> Args {
+        Args {
+            dst: registers,
+            bases: Operand::bases(registers, pool),
+            src: std::ptr::null(),
+            psrc: [!0; 3],
+            pdst: [0; 2],
+            mask: 0,
+        }
+    }
 }
 
 /// Where the rows of a source lie: their distance in bytes from the warp's registers, or with [`Operand::POOL`] from the pool. Rows are multiples

@@ -21,6 +21,8 @@ mod port;
 mod prepared;
 mod resident;
 
+use std::num::NonZeroU32;
+
 use warpwatt_memory::DeviceMemory;
 
 use crate::cta::Cta;
@@ -68,12 +70,24 @@ pub struct Computed {
     pub next: Option<u32>,
 }
 
+/// Result of a load or store whose lanes are all in one place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Accessed {
+    /// Active lanes whose guard held, and their number.
+    pub mask: NonZeroU32,
+    pub lanes: u32,
+    /// The next instruction; `None` when all lanes wait or have exited.
+    pub next: Option<u32>,
+}
+
 /// Executes the instructions of one launch on one SM.
 pub struct Stepper {
     state: State,
     /// Identity of the image it was made for.
     image: usize,
     image_id: u64,
+    /// The image is for vector instructions of the host.
+    wide: bool,
     /// Generation of the memory that the windows are in.
     generation: u64,
 }
@@ -85,7 +99,8 @@ unsafe impl Send for Stepper {}
 impl Stepper {
     pub fn new(prepared: &Prepared) -> Stepper {
         let (image, image_id) = (prepared.identity(), prepared.image().id());
-        Stepper { state: State::new(&prepared.grid), image, image_id, generation: 0 }
+        let wide = prepared.image().level() != Level::Plain;
+        Stepper { state: State::new(&prepared.grid), image, image_id, wide, generation: 0 }
     }
 
     /// Whether it was made for the same image, so that it can execute another launch of it after [`Stepper::restart`].
@@ -191,10 +206,7 @@ impl Stepper {
         now: Now,
     ) -> Outcome {
         self.check(prepared, cta);
-        if self.generation != memory.generation() {
-            self.forget_windows();
-            self.generation = memory.generation();
-        }
+        self.renew_windows(memory);
         let grid = &prepared.grid;
         let Cta { block, warps, .. } = &mut cta.cta;
         let warp = &mut warps[warp];
@@ -246,6 +258,12 @@ impl Stepper {
         Outcome { event, pc, active, mask, lanes, access: self.state.tally.record.access }
     }
 
+    /// The memory access of the latest instruction that was given to [`Stepper::step_with_memory`] or [`WarpPlace::access`].
+    #[inline(always)]
+    pub fn access(&self) -> &Access {
+        &self.state.tally.record.access
+    }
+
     /// Offsets of the lanes of an [`Access::Lanes`].
     #[inline(always)]
     pub fn offsets(&self) -> &[u32; 32] {
@@ -284,6 +302,15 @@ impl Stepper {
         let changed = watch.on && watch.changed;
         (watch.on, watch.changed) = (on, false);
         changed
+    }
+
+    /// Forgets the allocations of addresses if there are others since.
+    #[inline(always)]
+    fn renew_windows(&mut self, memory: &DeviceMemory) {
+        if self.generation != memory.generation() {
+            self.forget_windows();
+            self.generation = memory.generation();
+        }
     }
 
     /// Forgets the allocations of addresses. This is automatic when an allocation is made or freed.

@@ -2,15 +2,21 @@
 //! Where the state of one warp lies, found once when its block starts: instructions that compute on registers, and branches, are executed
 //! without looking up kernel, block and warp for each of them.
 
-use super::{Computed, Prepared, Resident, Stepper};
+use std::num::NonZeroU32;
+
+use warpwatt_memory::DeviceMemory;
+
+use super::port::EpochPort;
+use super::{Accessed, Computed, EpochLog, Prepared, Resident, Stepper};
+use crate::access::{Reach, SharedSpan};
 use crate::cta::Warp;
 use crate::image::{Code, UopKind};
 use crate::lanes::Row;
-use crate::machine::compute;
+use crate::machine::{State, compute};
 use crate::stats::PcCount;
 use warpwatt_isa::Uop;
 
-/// The parts of a warp of a resident block that instructions without memory touch.
+/// The parts of a warp of a resident block that most instructions touch.
 ///
 /// It is valid as long as the block is in its slot, and the launch and the stepper exist that it was made with. They may move, since all that it
 /// points at is on the heap.
@@ -21,6 +27,7 @@ pub struct WarpPlace {
     uops: *const Uop,
     counts: *mut PcCount,
     pool: *mut Row,
+    shared: SharedSpan,
 }
 
 // SAFETY: what it points at belongs to the SM, or is only read, and goes from thread to thread with it.
@@ -37,6 +44,7 @@ impl Default for WarpPlace {
             uops: std::ptr::null(),
             counts: std::ptr::null_mut(),
             pool: std::ptr::null_mut(),
+            shared: SharedSpan { host: std::ptr::null_mut(), bytes: 0 },
         }
     }
 }
@@ -52,6 +60,7 @@ impl Stepper {
             uops: grid.image.uops.as_ptr(),
             counts: self.state.counts.as_mut_ptr(),
             pool: grid.pool(),
+            shared: cta.cta.block.span(),
         }
     }
 }
@@ -79,7 +88,7 @@ impl WarpPlace {
             self.count(pc, lanes);
             warp.issued += 1;
             if mask != 0 {
-                compute(self.pool, warp, code, &*self.uops.add(pc as usize), mask);
+                compute(warp, code, &*self.uops.add(pc as usize), mask);
             }
             let next = match warp.splits.go_on(pc + 1) {
                 true => Some(pc + 1),
@@ -121,6 +130,107 @@ impl WarpPlace {
             let cur = &warp.splits.cur;
             let lanes = if mask != 0 { lanes } else { 0 };
             Some(Computed { pc, active, mask, lanes, next: (cur.mask != 0).then_some(cur.pc) })
+        }
+    }
+
+    /// Executes the instruction at `pc` if it is a load or store of shared or global memory whose lanes are all in one place that is known, as most are.
+    /// If not, nothing happens, and [`Stepper::step_with_memory`] is to be called. The stepper must be that of the place, and the log that
+    /// of its SM.
+    ///
+    /// # Safety
+    /// As for [`WarpPlace::compute`].
+    #[inline(always)]
+    pub unsafe fn access(
+        &self,
+        stepper: &mut Stepper,
+        memory: &DeviceMemory,
+        log: &mut EpochLog,
+        pc: u32,
+        cycle: u64,
+    ) -> Option<Accessed> {
+        debug_assert_eq!(self.counts.cast_const(), stepper.state.counts.as_ptr());
+        // SAFETY: as the caller promises; the stepper knows what the host has.
+        unsafe {
+            match stepper.wide {
+                #[cfg(target_arch = "x86_64")]
+                true => self.access_avx2(stepper, memory, log, pc, cycle),
+                _ => self.access_plain(stepper, memory, log, pc, cycle),
+            }
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn access_avx2(
+        &self,
+        stepper: &mut Stepper,
+        memory: &DeviceMemory,
+        log: &mut EpochLog,
+        pc: u32,
+        cycle: u64,
+    ) -> Option<Accessed> {
+        // SAFETY: as the caller promises.
+        unsafe { self.access_here(stepper, memory, log, pc, cycle) }
+    }
+
+    #[inline(never)]
+    unsafe fn access_plain(
+        &self,
+        stepper: &mut Stepper,
+        memory: &DeviceMemory,
+        log: &mut EpochLog,
+        pc: u32,
+        cycle: u64,
+    ) -> Option<Accessed> {
+        // SAFETY: as the caller promises.
+        unsafe { self.access_here(stepper, memory, log, pc, cycle) }
+    }
+
+    #[inline(always)]
+    unsafe fn access_here(
+        &self,
+        stepper: &mut Stepper,
+        memory: &DeviceMemory,
+        log: &mut EpochLog,
+        pc: u32,
+        cycle: u64,
+    ) -> Option<Accessed> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let code = &*self.code.add(pc as usize);
+            let warp = &mut *self.warp;
+            let mask = self.next_mask(pc);
+            let executed = NonZeroU32::new(mask)?;
+            if matches!(code.kind, UopKind::LdGlobal | UopKind::StGlobal) {
+                stepper.renew_windows(memory);
+                log.begin(cycle);
+            }
+            let State { windows, offsets, tally, .. } = &mut stepper.state;
+            let mut port = EpochPort { memory, log };
+            let mut reach = Reach { pool: self.pool, port: &mut port, windows, offsets, tally };
+            let done = match code.kind {
+                UopKind::LdShared => reach.load_shared(warp, self.shared, code, mask),
+                UopKind::LdGlobal => reach.load_global(warp, code, pc, mask),
+                UopKind::StShared => reach.store_shared(warp, self.shared, code, mask),
+                UopKind::StGlobal => reach.store_global(warp, code, pc, mask),
+                _ => false,
+            };
+            if !done {
+                return None;
+            }
+            let lanes = mask.count_ones();
+            self.count(pc, lanes);
+            warp.issued += 1;
+            let stored = matches!(code.kind, UopKind::StShared | UopKind::StGlobal);
+            if stored {
+                warp.around.stored = true;
+                warp.splits.cur.spins = false;
+            }
+            warp.splits.go(pc + 1);
+            if stored && warp.splits.cur.mask != 0 && !warp.splits.others.is_empty() {
+                warp.splits.notify();
+            }
+            Some(Accessed { mask: executed, lanes, next: self.next_pc() })
         }
     }
 

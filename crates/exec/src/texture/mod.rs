@@ -39,6 +39,12 @@ pub(crate) trait Trace {
     const IS_IDLE: bool = false;
 
     fn texel(&mut self, address: u64, bytes: u64);
+
+    /// The texels of some lanes, one each, at offsets of 31 bits.
+    #[inline(always)]
+    fn texels(&mut self, base: u64, offsets: &[u32; 32], bytes: u32, mask: u32) {
+        lanes_of(mask).for_each(|lane| self.texel(base + u64::from(offsets[lane]), bytes.into()));
+    }
 }
 
 /// Observes nothing.

@@ -89,13 +89,14 @@ pub fn execute(
     }
     let before = rows.clone();
     let base = rows.as_mut_ptr();
+    // From both bases.
+    let src = [Operand::register(1), Operand::pooled(5), Operand::register(9), Operand::pooled(13)];
     // SAFETY: all operands lie inside of the 24 rows, and the level is available.
     let pdst = unsafe {
         let mut args = Args {
             dst: base.add(place),
             bases: Operand::bases(base, base),
-            // From both bases.
-            src: [Operand::register(1), Operand::pooled(5), Operand::register(9), Operand::pooled(13)],
+            src: &src,
             psrc,
             pdst: [0; 2],
             mask,

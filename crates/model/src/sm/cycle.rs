@@ -2,6 +2,7 @@
 //! The cycle loop: what happens in a cycle, in which order, and which cycle is the next one in which something does.
 
 use warpwatt_base::opaque;
+use warpwatt_base::wheel::FEW;
 use warpwatt_memory::DeviceMemory;
 
 use super::event::Event;
@@ -108,20 +109,20 @@ impl Sm {
         if epoch.outside <= now {
             self.take_from_outside(epoch);
         }
-        while self.mem.second.next() <= now
-            && let Some(packet) = self.mem.second.take(now)
-        {
-            self.answered(&mut epoch.turn, &packet);
+        if self.mem.second.next() <= now {
+            self.take_from_second_level(&mut epoch.turn);
         }
         self.take_instructions(&mut epoch.turn);
         let events = self.events.events(now);
         if events != 0 {
-            for number in 0..events {
+            let first = self.events.take();
+            for &event in &first[..events.min(FEW)] {
                 let (sm, epoch) = (opaque(self), opaque(epoch));
-                let event = sm.events.event(number);
                 sm.handle::<TECHNIQUES>(&mut epoch.turn, event);
             }
-            self.events.done();
+            if events > FEW {
+                self.handle_rest(&mut epoch.turn, events);
+            }
         }
         if self.mem.next(now, epoch.outbox) <= now {
             self.mem.step(now, epoch.outbox, &mut self.done);
@@ -137,6 +138,27 @@ impl Sm {
             self.fetch.send(now, epoch.outbox);
         }
         issued
+    }
+
+    /// What the second-level cache answers by now.
+    #[inline(never)]
+    fn take_from_second_level(&mut self, turn: &mut Turn) {
+        while self.mem.second.next() <= turn.now
+            && let Some(packet) = self.mem.second.take(turn.now)
+        {
+            self.answered(turn, &packet);
+        }
+    }
+
+    /// Events of a cycle that has more than a few.
+    #[cold]
+    #[inline(never)]
+    fn handle_rest(&mut self, turn: &mut Turn, events: usize) {
+        for number in FEW..events {
+            let event = self.events.rest(number);
+            self.handle::<true>(turn, event);
+        }
+        self.events.clear_rest();
     }
 
     /// Blocks and packets that have come from other actors by now.
@@ -172,7 +194,7 @@ impl Sm {
     }
 
     /// Results and wake-ups that the memory unit announced.
-    #[inline(always)]
+    #[inline(never)]
     fn after_memory(&mut self, turn: &mut Turn) {
         for i in 0..self.done.len() {
             let Done { at, token } = self.done[i];

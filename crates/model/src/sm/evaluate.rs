@@ -58,8 +58,9 @@ impl Sm {
         self.schedulers.set_waiting(warp.scheduler, warp.rank, away);
     }
 
-    /// Whether the constant operands of a warp's next instruction are there, which so many lanes will execute. If not, the warp waits.
-    #[inline(always)]
+    /// Whether the constant operands of a warp's next instruction are there, which so many lanes will execute. If not, the warp waits. It is
+    /// a function of its own since a loop within the cycle loop takes the host's registers from the rest.
+    #[inline(never)]
     pub(super) fn constants_are_there(
         &mut self,
         turn: &Turn,

@@ -205,6 +205,11 @@ impl Fetch {
     /// When the next instructions arrive for a warp that has none. Until then nothing depends on whether others have arrived.
     #[inline(always)]
     pub fn next_arrival(&self, warps: &PerSlot<WarpSlot>) -> u64 {
+        if self.ahead == self.behind { u64::MAX } else { self.next_needed(warps) }
+    }
+
+    #[inline(never)]
+    fn next_needed(&self, warps: &PerSlot<WarpSlot>) -> u64 {
         let mut arrivals = (self.ahead..self.behind).map(|number| &self.arriving[number % ARRIVALS]);
         arrivals.find(|arrival| warps[arrival.slot].buffered == 0).map_or(u64::MAX, |arrival| arrival.cycle)
     }
@@ -368,7 +373,7 @@ impl Fetch {
     }
 
     /// Hands requests to the network as far as it takes them.
-    #[inline(always)]
+    #[inline(never)]
     pub fn send(&mut self, now: u64, outbox: &mut Outbox) {
         while let Some(packet) = self.requests.front() {
             let to = usize::from(packet.partition);

@@ -2,7 +2,7 @@
 //! Issue: the chosen warp's instruction is executed, and books its way through the machine.
 
 use warpwatt_base::opaque;
-use warpwatt_exec::stepping::{Access, NextLanes, Now, Outcome, StepEvent};
+use warpwatt_exec::stepping::{Access, Accessed, NextLanes, Now, StepEvent};
 
 use super::cycle::Epoch;
 use super::decode::{CollectorPool, Effect, Timing, Unit};
@@ -132,6 +132,9 @@ impl Sm {
                 return false;
             }
             Effect::Branch if self.issue_branch::<TECHNIQUES>(epoch, slot, pc, lanes) => return true,
+            Effect::Load | Effect::Store if self.issue_access::<TECHNIQUES>(epoch, slot, pc, lanes) => {
+                return true;
+            }
             _ => {}
         }
         self.issue_with_memory::<TECHNIQUES>(epoch, slot, pc, lanes)
@@ -179,6 +182,40 @@ impl Sm {
         self.hold(slot, now, self.spec.branch_cycles, Stall::Fetch);
     }
 
+    /// Issues a load or store whose lanes are all in one place. False for others, of which nothing has happened.
+    #[inline(always)]
+    fn issue_access<const TECHNIQUES: bool>(
+        &mut self,
+        epoch: &mut Epoch,
+        slot: Slot,
+        pc: u32,
+        lanes: Option<NextLanes>,
+    ) -> bool {
+        let turn = &mut epoch.turn;
+        let warp = &self.warps[slot];
+        let timing = turn.timing(warp, pc);
+        let Work { shares, log, .. } = &mut *turn.work;
+        let stepper = &mut shares[warp.kernel as usize].stepper;
+        let state = &self.homes[slot].state;
+        // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
+        let done = unsafe { state.access(stepper, epoch.memory, log, pc, turn.now) };
+        let Some(Accessed { mask, lanes: lane_count, next }) = done else { return false };
+        self.note_issue(slot, pc, lane_count, timing);
+        if TECHNIQUES {
+            self.tell_techniques(turn, slot, timing, lanes);
+            self.tell_late(turn, slot);
+        }
+        self.start_memory::<TECHNIQUES>(turn, timing, slot, pc, mask.get(), lane_count);
+        match next {
+            Some(next) => {
+                self.follow(slot, pc, next);
+                self.evaluate_next(turn, slot, next, timing.pool);
+            }
+            None => self.after_event(turn, slot, StepEvent::Blocked),
+        }
+        true
+    }
+
     /// Issues an instruction that does more than compute on registers.
     #[inline(never)]
     fn issue_with_memory<const TECHNIQUES: bool>(
@@ -218,7 +255,7 @@ impl Sm {
             self.tell_late(turn, slot);
         }
         if timing.unit == Unit::Memory && outcome.event != StepEvent::Deferred {
-            self.start_memory::<TECHNIQUES>(turn, timing, &outcome, slot);
+            self.start_memory::<TECHNIQUES>(turn, timing, slot, pc, outcome.mask, outcome.lanes);
         } else if timing.unit == Unit::Memory {
             // A surface store, done between epochs: it only takes its way to the memory unit.
             self.rf.collect(now, slot.index(), timing);
@@ -283,8 +320,10 @@ impl Sm {
         &mut self,
         turn: &mut Turn,
         timing: &Timing,
-        outcome: &Outcome,
         slot: Slot,
+        pc: u32,
+        mask: u32,
+        lanes: u32,
     ) {
         let now = turn.now;
         let ready = match TECHNIQUES {
@@ -293,22 +332,23 @@ impl Sm {
         };
         self.rf.hold_for_memory(now, ready);
         self.units.hand_over();
-        if outcome.access == Access::None {
+        let share = turn.share(&self.warps[slot]);
+        if matches!(share.stepper.access(), Access::None) {
             // No lane took part, or nothing was touched.
             self.tally.issue.retired += 1;
-            if TECHNIQUES && outcome.mask != 0 {
+            if TECHNIQUES && mask != 0 {
                 self.value_came_late(turn, slot);
             }
             return;
         }
-        let token = self.memory_ops.start(MemoryOp { slot, pc: outcome.pc });
+        let token = self.memory_ops.start(MemoryOp { slot, pc });
         let warp = &mut self.warps[slot];
         warp.reserve(timing, true);
         warp.in_flight += 1;
         let job = Job {
             token,
             warp: slot.number(),
-            lanes: outcome.lanes as u8,
+            lanes: lanes as u8,
             kind: match timing.effect {
                 Effect::Store => JobKind::Store,
                 Effect::Atomic => JobKind::Atomic,
@@ -324,8 +364,8 @@ impl Sm {
             kernel: turn.work.codes[warp.kernel as usize],
         };
         let share = turn.share(warp);
-        let lines = self.mem.accept(job, &share.stepper, outcome.access);
-        share.lines[outcome.pc as usize] += u64::from(lines);
+        let lines = self.mem.accept(job, &share.stepper);
+        share.lines[pc as usize] += u64::from(lines);
     }
 
     /// What a step meant beyond going on.

@@ -29,12 +29,14 @@ pub struct Scheduler {
     /// The pool that each rank was ready for last.
     pool: [u8; RANKS],
     /// Ranks that wait for something long: they leave the active set.
+    /// Only with two levels.
     away: u64,
     /// With one level, all are active.
     active: u64,
     /// The warp that issued last, as a set of ranks; empty if it has gone.
     last: u64,
     charge: SlotCharge,
+    watched: u64,
 }
 
 /// What issue slots without an instruction are charged to: the instruction that the first warp of a scheduler waits with, and why.
@@ -62,7 +64,7 @@ impl SlotCharge {
 
 impl Scheduler {
     pub fn new(policy: Policy, active_limit: u32) -> Scheduler {
-        Scheduler {
+        let mut scheduler = Scheduler {
             policy,
             active_limit,
             slots: [Slot::default(); RANKS],
@@ -74,7 +76,10 @@ impl Scheduler {
             active: if policy == Policy::TwoLevel { 0 } else { u64::MAX },
             last: 0,
             charge: SlotCharge::EMPTY,
-        }
+            watched: 0,
+        };
+        scheduler.watch();
+        scheduler
     }
 
     /// Takes over a new warp, younger than all others, which waits at first. Gives its rank.
@@ -126,28 +131,31 @@ impl Scheduler {
         self.ready[pool as usize] |= bit;
         self.all_ready |= bit;
         *last = pool as u8;
-        self.away &= !bit;
-        self.fill_active();
     }
 
-    /// A warp cannot issue; `away` if it will take long.
+    /// A warp cannot issue.
     #[inline(always)]
-    fn set_waiting(&mut self, rank: u8, away: bool) {
+    fn set_waiting(&mut self, rank: u8) {
         let bit = 1u64 << rank;
         self.ready[usize::from(self.pool[usize::from(rank) % RANKS]) % CollectorPool::COUNT] &= !bit;
         self.all_ready &= !bit;
-        if away {
-            self.away |= bit;
-        } else {
-            self.away &= !bit;
-        }
-        self.fill_active();
     }
 
-    /// Whether what slots are charged to depends on a warp. With two levels, any may change which warp is the first.
-    #[inline(always)]
-    fn depends_on(&self, rank: u8) -> bool {
-        rank == self.charge.rank || self.policy == Policy::TwoLevel
+    /// A warp waits for something long, or no longer.
+    fn set_away(&mut self, rank: u8, away: bool) {
+        if self.policy == Policy::TwoLevel {
+            self.away = self.away & !(1 << rank) | u64::from(away) << rank;
+            self.fill_active();
+        }
+    }
+
+    /// The ranks whose changes matter beyond themselves: that which slots are charged to, or with two levels all, since any may change which
+    /// warp is the first.
+    fn watch(&mut self) {
+        self.watched = match self.policy {
+            Policy::TwoLevel => !0,
+            _ => 1u64.checked_shl(u32::from(self.charge.rank)).unwrap_or(0),
+        };
     }
 
     /// With two levels, active warps with long stalls are replaced by pending ones that are ready.
@@ -174,13 +182,14 @@ impl Scheduler {
 
     /// Warps that may issue, given the pools without a free collector, a bit for each.
     #[inline(always)]
-    pub fn candidates(&self, mut full: u32) -> u64 {
-        let mut set = self.all_ready;
-        while full != 0 {
-            set &= !self.ready[full.trailing_zeros() as usize % CollectorPool::COUNT];
-            full &= full - 1;
+    pub fn candidates(&self, full: u32) -> u64 {
+        let mut set = self.all_ready & self.active;
+        if full != 0 {
+            // No loop: the compiler would take it for the part that matters.
+            let without = |pool: usize| self.ready[pool] & u64::from(full >> pool & 1).wrapping_neg();
+            set &= !(without(0) | without(1) | without(2) | without(3));
         }
-        set & self.active
+        set
     }
 
     /// The pools of which warps want nothing but a collector, a bit for each.
@@ -289,6 +298,7 @@ impl Schedulers {
     pub fn charge_to(&mut self, number: u8, charge: SlotCharge) {
         let since = self[number].charge.since;
         self[number].charge = SlotCharge { slots: 0, since, ..charge };
+        self[number].watch();
         self.stale &= !(1 << number);
     }
 
@@ -321,7 +331,7 @@ impl Schedulers {
     /// Something about a warp changes.
     #[inline(always)]
     pub fn changes(&mut self, number: u8, rank: u8) {
-        if self[number].depends_on(rank) {
+        if self[number].watched >> rank & 1 != 0 {
             self.forget_cause(number);
         }
     }
@@ -357,17 +367,25 @@ impl Schedulers {
     /// A warp can issue, given a collector of the pool.
     #[inline(always)]
     pub fn set_ready(&mut self, number: u8, rank: u8, pool: CollectorPool) {
-        self.changes(number, rank);
         self[number].set_ready(rank, pool);
         self.ready |= 1 << number;
+        self.watched_changes(number, rank, false);
     }
 
     /// A warp cannot issue; `away` if it will take long.
     #[inline(always)]
     pub fn set_waiting(&mut self, number: u8, rank: u8, away: bool) {
-        self.changes(number, rank);
-        self[number].set_waiting(rank, away);
+        self[number].set_waiting(rank);
         self.note_ready(number);
+        self.watched_changes(number, rank, away);
+    }
+
+    #[inline(always)]
+    fn watched_changes(&mut self, number: u8, rank: u8, away: bool) {
+        if self[number].watched >> rank & 1 != 0 {
+            self.forget_cause(number);
+            self[number].set_away(rank, away);
+        }
     }
 
     /// A warp is gone; those younger than it move up by one rank.
@@ -425,11 +443,11 @@ mod tests {
     fn greedy_stays_with_a_warp_and_then_takes_the_oldest() {
         let mut gto = scheduler(Policy::Gto, 3);
         assert_eq!([issue(&mut gto), issue(&mut gto)], [Some(10), Some(10)]);
-        gto.set_waiting(0, false);
+        gto.set_waiting(0);
         assert_eq!([issue(&mut gto), issue(&mut gto)], [Some(11), Some(11)]);
         gto.set_ready(0, CollectorPool::Sp);
         assert_eq!(issue(&mut gto), Some(11), "as long as it is ready");
-        gto.set_waiting(1, false);
+        gto.set_waiting(1);
         assert_eq!(issue(&mut gto), Some(10));
     }
 
@@ -445,10 +463,12 @@ mod tests {
         let mut two = scheduler(Policy::TwoLevel, 4);
         let order: Vec<_> = (0..4).filter_map(|_| issue(&mut two)).collect();
         assert_eq!(order, [10, 11, 10, 11]);
-        two.set_waiting(0, true);
+        two.set_waiting(0);
+        two.set_away(0, true);
         let order: Vec<_> = (0..3).filter_map(|_| issue(&mut two)).collect();
         assert_eq!(order, [12, 11, 12]);
         two.set_ready(0, CollectorPool::Sp);
+        two.set_away(0, false);
         assert!(!(0..4).filter_map(|_| issue(&mut two)).any(|slot| slot == 10), "it is pending now");
     }
 
@@ -464,14 +484,14 @@ mod tests {
     #[test]
     fn the_greedy_warp_keeps_its_place_when_others_come_and_go() {
         let mut gto = scheduler(Policy::Gto, 3);
-        gto.set_waiting(0, false);
+        gto.set_waiting(0);
         issue(&mut gto);
         gto.remove(0);
         let youngest = gto.add(Slot::new(13));
         gto.set_ready(youngest, CollectorPool::Sp);
         assert_eq!(gto.slots_from(0), [11, 12, 13].map(Slot::new));
         assert_eq!(issue(&mut gto), Some(11));
-        gto.set_waiting(0, false);
+        gto.set_waiting(0);
         assert_eq!(issue(&mut gto), Some(12));
     }
 }

@@ -192,14 +192,14 @@ impl WarpSlot {
     /// What the next instruction waits for among registers and predicates, noting which registers these are.
     #[inline(always)]
     pub fn hazard(&mut self, timing: &Timing) -> Option<Stall> {
-        let mut hit = self.busy[0] & timing.hazards[0];
         if timing.high {
-            hit |= overlap(&self.busy, &timing.hazards);
-        }
-        if hit != 0 {
-            let memory = overlap(&self.busy_memory, &timing.hazards) != 0;
-            let busy = if memory { self.busy_memory[0] } else { self.busy[0] };
-            self.missing = busy & timing.hazards[0];
+            if let Some(stall) = self.high_hazard(timing) {
+                return Some(stall);
+            }
+        } else if self.busy[0] & timing.hazards[0] != 0 {
+            let missing = self.busy_memory[0] & timing.hazards[0];
+            let memory = missing != 0;
+            self.missing = if memory { missing } else { self.busy[0] & timing.hazards[0] };
             return Some(if memory { Stall::Memory } else { Stall::Dependency });
         }
         if self.busy_preds & timing.pred_hazards != 0 {
@@ -207,6 +207,18 @@ impl WarpSlot {
             return Some(Stall::Dependency);
         }
         None
+    }
+
+    /// What an instruction waits for that has registers beyond R63.
+    #[inline(never)]
+    fn high_hazard(&mut self, timing: &Timing) -> Option<Stall> {
+        if overlap(&self.busy, &timing.hazards) == 0 {
+            return None;
+        }
+        let memory = overlap(&self.busy_memory, &timing.hazards) != 0;
+        let busy = if memory { self.busy_memory[0] } else { self.busy[0] };
+        self.missing = busy & timing.hazards[0];
+        Some(if memory { Stall::Memory } else { Stall::Dependency })
     }
 
     /// Whether it waits for registers, one of which is still under way.
@@ -218,25 +230,43 @@ impl WarpSlot {
     /// Marks what an instruction writes as under way.
     #[inline(always)]
     pub fn reserve(&mut self, timing: &Timing, memory: bool) {
-        let words = if timing.high { 4 } else { 1 };
-        for word in 0..words {
+        self.busy[0] |= timing.writes[0];
+        if memory {
+            self.busy_memory[0] |= timing.writes[0];
+        }
+        self.busy_preds |= timing.pred_writes;
+        if timing.high {
+            self.reserve_high(timing, memory);
+        }
+    }
+
+    #[inline(never)]
+    fn reserve_high(&mut self, timing: &Timing, memory: bool) {
+        for word in 1..timing.writes.len() {
             self.busy[word] |= timing.writes[word];
             if memory {
                 self.busy_memory[word] |= timing.writes[word];
             }
         }
-        self.busy_preds |= timing.pred_writes;
     }
 
     /// What an instruction writes is there.
     #[inline(always)]
     pub fn release(&mut self, timing: &Timing) {
-        let words = if timing.high { 4 } else { 1 };
-        for word in 0..words {
+        self.busy[0] &= !timing.writes[0];
+        self.busy_memory[0] &= !timing.writes[0];
+        self.busy_preds &= !timing.pred_writes;
+        if timing.high {
+            self.release_high(timing);
+        }
+    }
+
+    #[inline(never)]
+    fn release_high(&mut self, timing: &Timing) {
+        for word in 1..timing.writes.len() {
             self.busy[word] &= !timing.writes[word];
             self.busy_memory[word] &= !timing.writes[word];
         }
-        self.busy_preds &= !timing.pred_writes;
     }
 }
 

@@ -164,10 +164,13 @@ impl<'t, 'a> Turn<'t, 'a> {
         &self.work.shares[warp.kernel as usize].residents[warp.resident as usize]
     }
 
-    /// An instruction of a warp's program.
+    /// An instruction of a warp's program, or the end behind it.
     #[inline(always)]
     pub fn timing(&self, warp: &WarpSlot, pc: u32) -> &'t Timing {
-        &self.kernels.timing[(warp.first + pc) as usize]
+        let place = (warp.first + pc) as usize;
+        debug_assert!(pc <= warp.end && place < self.kernels.timing.len());
+        // SAFETY: warps get to instructions of their program or to its end, each of which has its place in the table.
+        unsafe { self.kernels.timing.get_unchecked(place) }
     }
 }
 

@@ -298,6 +298,10 @@ const GATHERED: [(usize, usize); 4] = [(0, 1), (1, 1), (1, 0), (0, 0)];
 /// Reports the texels that lanes read, in the order in which they do one after the other. Those without weight are not read.
 #[inline(always)]
 fn report(texels: &Texels, [x, y, z]: [&Axis; 3], gathers: bool, mask: u32, trace: &mut impl Trace) {
+    if !gathers && !x.filtered {
+        let (offsets, outside) = texels.offsets(x.texels(0), y.texels(0), z.texels(0));
+        return trace.texels(texels.level.address, &offsets, texels.texel_bytes, mask & !outside);
+    }
     for lane in lanes_of(mask) {
         let mut read = |i: usize, j: usize, k: usize| {
             let place = [x.texels(i)[lane], y.texels(j)[lane], z.texels(k)[lane]];
@@ -378,6 +382,9 @@ fn put(row: &mut Row, words: &Words, mask: u32) {
     if mask == u32::MAX {
         row.0 = *words;
     } else {
-        lanes_of(mask).for_each(|lane| row.0[lane] = words[lane]);
+        for lane in 0..LANES {
+            let keep = (mask >> lane & 1).wrapping_sub(1);
+            row.0[lane] = row.0[lane] & keep | words[lane] & !keep;
+        }
     }
 }

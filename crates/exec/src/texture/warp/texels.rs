@@ -9,6 +9,7 @@ use warpwatt_memory::texture::{ChannelKind, Format, Image, Level};
 
 use super::{LANES, Words, extent, host};
 use crate::machine::Window;
+use crate::rows::lanes_of;
 use crate::texture::{sample, texel};
 
 /// Most texels along an axis: mirroring counts to twice as many.
@@ -65,9 +66,9 @@ impl<'m> Texels<'m> {
         Some(address + z as u64 * slice + y as u64 * pitch + x as u64 * u64::from(self.texel_bytes))
     }
 
-    /// The texels at these places.
+    /// Where texels lie in the level, and which of them are of the border, a bit each: these have some other place.
     #[inline(always)]
-    pub fn at(&self, x: &[i32; LANES], y: &[i32; LANES], z: &[i32; LANES], out: &mut Channels) {
+    pub fn offsets(&self, x: &[i32; LANES], y: &[i32; LANES], z: &[i32; LANES]) -> (Words, u32) {
         let mut sign = 0;
         let mut offsets = [0; LANES];
         // All of it is less than the extent, which fits.
@@ -79,13 +80,24 @@ impl<'m> Texels<'m> {
                 .wrapping_add(offset(y[lane], pitch))
                 .wrapping_add(offset(x[lane], self.texel_bytes));
         }
+        let mut outside = 0;
+        if sign < 0 {
+            for lane in 0..LANES {
+                outside |= u32::from(x[lane] | y[lane] | z[lane] < 0) << lane;
+            }
+        }
+        (offsets, outside)
+    }
+
+    /// The texels at these places.
+    #[inline(always)]
+    pub fn at(&self, x: &[i32; LANES], y: &[i32; LANES], z: &[i32; LANES], out: &mut Channels) {
+        let (offsets, outside) = self.offsets(x, y, z);
         // SAFETY: every index is below the extent of its axis, whose texels lie there.
         unsafe { gather(self.host, &offsets, self.texel_bytes, &mut out.0) };
         self.decoding.decode(&mut out.0);
-        if sign < 0 {
-            for lane in (0..LANES).filter(|&lane| x[lane] | y[lane] | z[lane] < 0) {
-                out.0.iter_mut().zip(self.border).for_each(|(words, border)| words[lane] = border);
-            }
+        for lane in lanes_of(outside) {
+            out.0.iter_mut().zip(self.border).for_each(|(words, border)| words[lane] = border);
         }
     }
 }

@@ -207,11 +207,11 @@ impl MemoryUnit {
 
     /// Takes an instruction at issue, with what it accesses. Tells how many transactions that makes.
     #[inline]
-    pub fn accept(&mut self, job: Job, stepper: &Stepper, access: Access) -> u32 {
-        match access {
-            Access::Lanes(lanes) => self.accept_lanes(job, &lanes, stepper.offsets()),
+    pub fn accept(&mut self, job: Job, stepper: &Stepper) -> u32 {
+        match stepper.access() {
+            Access::Lanes(lanes) => self.accept_lanes(job, lanes, stepper.offsets()),
             Access::Mixed => self.accept_groups(job, stepper.groups()),
-            Access::Texture { texels, .. } => self.accept_texture(job, stepper.lines(), texels),
+            &Access::Texture { texels, .. } => self.accept_texture(job, stepper.lines(), texels),
             Access::None => self.accept_groups(job, &[]),
         }
     }

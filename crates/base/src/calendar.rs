@@ -188,6 +188,16 @@ impl<const N: usize> Boards<N> {
             return self.book_behind_the_horizon(board, bits, earliest, length);
         }
         let last = self.now + HORIZON - length;
+        if earliest <= last {
+            // Mostly one is free at once.
+            let run = earliest..earliest + length;
+            let taken = run.clone().fold(0, |taken, at| taken | self.taken_on(board, at));
+            let free = bits & !taken;
+            if free != 0 {
+                run.for_each(|at| self.mark_on(board, at, free & free.wrapping_neg()));
+                return earliest;
+            }
+        }
         let (mut start, mut resource, mut left) = (last + 1, 0, bits);
         while left != 0 {
             let bit = left & left.wrapping_neg();

@@ -153,6 +153,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         };
         let arriving = if warp.splits.per_thread { mask.count_ones() } else { 32 };
         block.barriers[number as usize].arrive(arriving, threads, values);
+        block.reached |= 1 << number;
         if kind == BarKind::Arrive {
             warp.splits.go(pc + 1);
             return Event::Barrier;

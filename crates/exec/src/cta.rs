@@ -74,6 +74,8 @@ pub(crate) struct Block {
     shared: RowBuf,
     pub shared_bytes: u32,
     pub barriers: [Barrier; BARRIERS],
+    /// Barriers where threads have arrived, a bit each.
+    pub reached: u16,
     pub live_threads: u32,
     pub live_warps: u32,
     pub shadow: Option<Box<Shadow>>,
@@ -148,6 +150,7 @@ impl Cta {
             shared,
             shared_bytes: grid.shared_bytes,
             barriers: [Barrier::default(); BARRIERS],
+            reached: 0,
             live_threads: 0,
             live_warps: 0,
             shadow,
@@ -176,6 +179,7 @@ impl Cta {
         let specials = &grid.image.specials;
         self.named = grid.rows - TRASH_ROWS - specials.len();
         self.block.barriers = [Barrier::default(); BARRIERS];
+        self.block.reached = 0;
         self.block.live_threads = grid.threads;
         self.block.live_warps = grid.warps;
         if let Some(shadow) = &mut self.block.shadow {
@@ -208,13 +212,14 @@ impl Cta {
     pub(crate) fn open_barriers(&mut self, grid: &Grid) -> u64 {
         let live = self.block.live(grid.per_thread);
         let mut opened = 0;
-        for number in 0..BARRIERS {
+        for number in lanes_of(self.block.reached.into()) {
             let barrier = self.block.barriers[number];
             if !barrier.is_complete(live) {
                 continue;
             }
             opened += 1;
             self.block.barriers[number] = Barrier::default();
+            self.block.reached &= !(1 << number);
             if let Some(shadow) = &mut self.block.shadow {
                 shadow.barrier_opened();
             }

@@ -46,6 +46,18 @@ pub struct Arrival {
     pub path: u32,
 }
 
+/// Lines of which it is remembered that those behind them are there.
+const COMPLETE: usize = 16;
+
+/// A line that is there, and all lines behind it that are fetched ahead.
+#[derive(Clone, Copy)]
+struct Complete {
+    line: u64,
+    place: LineId,
+}
+
+const NONE: Complete = Complete { line: u64::MAX, place: LineId(0) };
+
 /// What a fetch came to.
 pub enum Fetched {
     /// So many instructions are on their way to the buffer, since the array serves the access in a cycle.
@@ -88,6 +100,8 @@ pub struct Fetch {
     wanted: PerSlot<u64>,
     /// Where each warp slot found its line last.
     place: PerSlot<LineId>,
+    /// By the lowest bits of their numbers: lines that are there with all that are to be fetched ahead. None once a line comes or goes.
+    complete: [Complete; COMPLETE],
     /// Warp slots whose line has come: they go first, because otherwise a line could always be evicted before a warp has used it.
     first: u64,
     /// The slot that was fetched for last.
@@ -127,6 +141,7 @@ impl Fetch {
             waiting: 0,
             wanted: PerSlot::new(|| 0),
             place: PerSlot::new(|| LineId(0)),
+            complete: [NONE; COMPLETE],
             first: 0,
             last: 0,
             // A cache of a few lines would lose those that warps wait for.
@@ -298,14 +313,20 @@ impl Fetch {
         last: u64,
         second: &mut SecondLevel,
     ) -> bool {
+        let complete = self.complete[line as usize % COMPLETE];
+        if complete.line == line && self.tags.use_at(complete.place, line) {
+            self.place[slot] = complete.place;
+            return true;
+        }
         let found = self.tags.find(line);
         let there = found.filter(|&id| self.tags.use_at(id, line));
         match there {
             Some(id) => self.place[slot] = id,
             None => self.miss(now, slot, line, found.is_some(), second),
         }
-        if self.prefetch != 0 {
-            self.run_ahead(now, line, last, second);
+        let is_complete = self.run_ahead(now, line, last, second);
+        if let Some(place) = there.filter(|_| is_complete) {
+            self.complete[line as usize % COMPLETE] = Complete { line, place };
         }
         there.is_some()
     }
@@ -316,6 +337,7 @@ impl Fetch {
     fn lose(&mut self, now: u64) {
         for place in self.data.lost(now) {
             self.tags.lose(place);
+            self.complete = [NONE; COMPLETE];
         }
     }
 
@@ -333,21 +355,29 @@ impl Fetch {
         }
     }
 
-    /// Fetches the lines behind one, up to the last of the code, as far as miss registers are free. One is left to those who wait.
+    /// Fetches the lines behind one, up to the last of the code, as far as miss registers are free. One is left to those who wait. Tells whether
+    /// all of them are there, or on their way, already.
     #[inline(never)]
-    fn run_ahead(&mut self, now: u64, line: u64, last: u64, second: &mut SecondLevel) {
+    fn run_ahead(&mut self, now: u64, line: u64, last: u64, second: &mut SecondLevel) -> bool {
+        let mut are_there = true;
         for next in line + 1..=(line + self.prefetch).min(last) {
             if self.mshr.has_one() {
-                return;
+                return false;
             }
-            if self.tags.find(next).is_none() && self.tags.reserve(next).is_some() {
-                self.counters.prefetches += 1;
-                self.request(now, next, second);
+            if self.tags.find(next).is_none() {
+                are_there = false;
+                if self.tags.reserve(next).is_some() {
+                    self.counters.prefetches += 1;
+                    self.request(now, next, second);
+                }
             }
         }
+        are_there
     }
 
+    /// Asks for a line that has been given a place.
     fn request(&mut self, now: u64, line: u64, second: &mut SecondLevel) {
+        self.complete = [NONE; COMPLETE];
         let id = self.mshr.allocate(line, ());
         let address = line << self.line_shift;
         let first_word = address % LINE_BYTES / 4;

@@ -54,13 +54,13 @@ impl Sm {
     #[inline(always)]
     pub(super) fn charge(&mut self, work: &mut Work, scheduler: u8) {
         if self.schedulers.is_stale(scheduler) {
-            self.find_cause(work, scheduler);
+            self.find_causes(work, 1 << scheduler);
         }
         self.schedulers.pass(scheduler);
     }
 
     /// Finds out what the slots of a scheduler are charged to from now on, and notes those that were charged to something else.
-    #[inline(never)]
+    #[inline(always)]
     fn find_cause(&mut self, work: &mut Work, number: u8) {
         let SlotCharge { slots, kernel, pc, stall, .. } = *self.schedulers.charge(number);
         if slots != 0 {
@@ -92,17 +92,18 @@ impl Sm {
         let passed = self.tally.accounted < now;
         self.tally.accounted = now;
         self.schedulers.begin(now);
-        if passed && self.schedulers.stale() != 0 {
-            self.find_causes(work);
+        let stale = self.schedulers.stale();
+        if passed && stale != 0 {
+            self.find_causes(work, stale);
         }
     }
 
+    /// Those of some schedulers, a bit for each.
     #[inline(never)]
-    fn find_causes(&mut self, work: &mut Work) {
-        let mut stale = self.schedulers.stale();
-        while stale != 0 {
-            self.find_cause(work, stale.trailing_zeros() as u8);
-            stale &= stale - 1;
+    fn find_causes(&mut self, work: &mut Work, mut schedulers: u32) {
+        while schedulers != 0 {
+            self.find_cause(work, schedulers.trailing_zeros() as u8);
+            schedulers &= schedulers - 1;
         }
     }
 
@@ -136,7 +137,7 @@ impl Sm {
         }
         for scheduler in 0..self.schedulers.count() {
             self.schedulers.forget_cause(scheduler);
-            self.find_cause(work, scheduler);
+            self.find_causes(work, 1 << scheduler);
         }
         self.count_until(self.tally.accounted);
         self.mem.settle(now);

@@ -152,10 +152,8 @@ impl Scheduler {
     /// The ranks whose changes matter beyond themselves: that which slots are charged to, or with two levels all, since any may change which
     /// warp is the first.
     fn watch(&mut self) {
-        self.watched = match self.policy {
-            Policy::TwoLevel => !0,
-            _ => 1u64.checked_shl(u32::from(self.charge.rank)).unwrap_or(0),
-        };
+        // A scheduler without warps has none, and what it is charged to changes with the first that comes.
+        self.watched = if self.policy == Policy::TwoLevel { !0 } else { 1 << (self.charge.rank % RANKS as u8) };
     }
 
     /// With two levels, active warps with long stalls are replaced by pending ones that are ready.

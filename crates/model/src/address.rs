@@ -41,11 +41,39 @@ pub fn fold(number: u64) -> u64 {
     (number ^ number >> 5 ^ number >> 3) & 31
 }
 
+/// Divides by a number that stays the same, with a multiplication, which takes the host less time. Exact for numbers up to 2^52 and divisors
+/// up to 4096.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Divisor {
+    divisor: u64,
+    /// 2^64 by the divisor, rounded up; 0 for 1.
+    reciprocal: u64,
+}
+
+impl Divisor {
+    fn new(divisor: u64) -> Divisor {
+        Divisor { divisor, reciprocal: (u64::MAX / divisor).wrapping_add(1) }
+    }
+
+    #[inline(always)]
+    fn divide(self, number: u64) -> u64 {
+        if self.reciprocal == 0 {
+            return number;
+        }
+        ((u128::from(number) * u128::from(self.reciprocal)) >> 64) as u64
+    }
+
+    #[inline(always)]
+    fn rest(self, number: u64) -> u64 {
+        number - self.divide(number) * self.divisor
+    }
+}
+
 /// How addresses are spread over memory partitions: a stretch each, in turn. With `dram.address_hash`, the turn starts with another
 /// partition each time, by the bits above.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interleave {
-    partitions: u64,
+    partitions: Divisor,
     shift: u32,
     hash: bool,
 }
@@ -53,7 +81,7 @@ pub struct Interleave {
 impl Interleave {
     pub fn new(config: &Config) -> Interleave {
         Interleave {
-            partitions: u64::from(config.gpu.partitions),
+            partitions: Divisor::new(config.gpu.partitions.into()),
             shift: config.dram.interleave_bytes.trailing_zeros(),
             hash: config.dram.address_hash,
         }
@@ -68,21 +96,22 @@ impl Interleave {
     #[inline(always)]
     pub fn partition(self, address: u64) -> usize {
         let stretch = address >> self.shift;
-        ((stretch + self.start(stretch / self.partitions)) % self.partitions) as usize
+        self.partitions.rest(stretch + self.start(self.partitions.divide(stretch))) as usize
     }
 
     /// The address inside of its partition, without the holes that belong to the others.
     #[inline(always)]
     pub fn local(self, address: u64) -> u64 {
-        let stretch = (address >> self.shift) / self.partitions;
+        let stretch = self.partitions.divide(address >> self.shift);
         (stretch << self.shift) | address & ((1 << self.shift) - 1)
     }
 
     /// The address that `local` came from.
     pub fn global(self, partition: usize, local: u64) -> u64 {
         let turn = local >> self.shift;
-        let back = self.start(turn) % self.partitions;
-        let stretch = turn * self.partitions + (partition as u64 + self.partitions - back) % self.partitions;
+        let partitions = self.partitions.divisor;
+        let back = self.start(turn) % partitions;
+        let stretch = turn * partitions + (partition as u64 + partitions - back) % partitions;
         (stretch << self.shift) | local & ((1 << self.shift) - 1)
     }
 }
@@ -90,6 +119,19 @@ impl Interleave {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn multiplying_by_a_reciprocal_divides() {
+        let mut random = warpwatt_base::SplitMix64::new(3);
+        for divisor in (1..=40).chain([1000, 4095, 4096]) {
+            let by = Divisor::new(divisor);
+            let near = (1..50).flat_map(|turn| [turn * divisor - 1, turn * divisor]);
+            let far = (0..200).map(|i| random.next_u64() >> (12 + i % 40));
+            for number in near.chain(far).chain([0, 1 << 52, (1 << 52) / divisor * divisor]) {
+                assert_eq!((by.divide(number), by.rest(number)), (number / divisor, number % divisor));
+            }
+        }
+    }
 
     #[test]
     fn every_address_has_its_place_in_one_partition() {

@@ -54,14 +54,20 @@ impl<T: Copy> Ring<T> {
     /// Adds an item; gives it where it is now.
     #[inline(always)]
     pub fn push_back(&mut self, item: T) -> &mut T {
+        let slot = self.push_any(|| item);
+        *slot = item;
+        slot
+    }
+
+    /// Adds any item, which is to be overwritten where it is: large ones need not be copied twice. `first` gives one if there is none.
+    #[inline(always)]
+    pub fn push_any(&mut self, first: impl FnOnce() -> T) -> &mut T {
         if self.len == self.items.len() {
-            self.grow(item);
+            self.grow(first());
         }
         let place = self.place(self.len);
         self.len += 1;
-        let slot = &mut self.items[place];
-        *slot = item;
-        slot
+        &mut self.items[place]
     }
 
     /// Takes the first item away, if there is one.

@@ -12,15 +12,21 @@ const LISTS: usize = 256;
 /// The end of a list.
 const END: u32 = u32::MAX;
 
+#[derive(Clone, Debug)]
+struct Register<W> {
+    /// Line number, or [`FREE`].
+    line: u64,
+    /// The next register of the list.
+    next: u32,
+    waiters: Vec<W>,
+}
+
 /// `W` is a waiting request.
 #[derive(Clone, Debug)]
 pub struct Mshr<W> {
-    /// Line number by register.
-    lines: Vec<u64>,
-    /// The first register of each list, and by register the next one.
+    registers: Vec<Register<W>>,
+    /// The first register of each list.
     heads: Box<[u32; LISTS]>,
-    next: Vec<u32>,
-    waiters: Vec<Vec<W>>,
     merges: usize,
     /// Registers not in use; the last one is taken next.
     free: Vec<u32>,
@@ -29,12 +35,10 @@ pub struct Mshr<W> {
 impl<W: Copy> Mshr<W> {
     /// `registers` lines of `merges` waiters each.
     pub fn new(registers: u32, merges: u32) -> Mshr<W> {
-        let waiters = (0..registers).map(|_| Vec::with_capacity(merges as usize)).collect();
+        let register = |_| Register { line: FREE, next: END, waiters: Vec::with_capacity(merges as usize) };
         Mshr {
-            lines: vec![FREE; registers as usize],
+            registers: (0..registers).map(register).collect(),
             heads: Box::new([END; LISTS]),
-            next: vec![END; registers as usize],
-            waiters,
             merges: merges as usize,
             free: (0..registers).rev().collect(),
         }
@@ -43,16 +47,19 @@ impl<W: Copy> Mshr<W> {
     #[inline(always)]
     pub fn find(&self, line: u64) -> Option<MshrId> {
         let mut id = self.heads[line as usize % LISTS];
-        while id != END && self.lines[id as usize] != line {
-            id = self.next[id as usize];
+        while let Some(register) = self.registers.get(id as usize) {
+            if register.line == line {
+                return Some(MshrId(id));
+            }
+            id = register.next;
         }
-        (id != END).then_some(MshrId(id))
+        None
     }
 
     /// Whether another request may wait.
     #[inline(always)]
     pub fn has_room(&self, id: MshrId) -> bool {
-        self.waiters[id.0 as usize].len() < self.merges
+        self.registers[id.0 as usize].waiters.len() < self.merges
     }
 
     #[inline(always)]
@@ -68,59 +75,72 @@ impl<W: Copy> Mshr<W> {
 
     #[inline(always)]
     pub fn in_use(&self) -> u32 {
-        (self.lines.len() - self.free.len()) as u32
+        (self.registers.len() - self.free.len()) as u32
     }
 
     /// Takes a register for a line; the caller made sure that one is free.
     #[inline(always)]
     pub fn allocate(&mut self, line: u64, waiter: W) -> MshrId {
         let id = self.free.pop().expect("a free register");
-        self.lines[id as usize] = line;
-        self.next[id as usize] = std::mem::replace(&mut self.heads[line as usize % LISTS], id);
-        self.waiters[id as usize].push(waiter);
+        let register = &mut self.registers[id as usize];
+        register.line = line;
+        register.next = std::mem::replace(&mut self.heads[line as usize % LISTS], id);
+        register.waiters.push(waiter);
         MshrId(id)
     }
 
     /// Adds a request to a line that is being fetched; the caller made sure that there is room.
     #[inline(always)]
     pub fn merge(&mut self, id: MshrId, waiter: W) {
-        self.waiters[id.0 as usize].push(waiter);
+        self.registers[id.0 as usize].waiters.push(waiter);
     }
 
     pub fn line(&self, id: MshrId) -> u64 {
-        self.lines[id.0 as usize]
+        self.registers[id.0 as usize].line
     }
 
     /// The line has arrived: frees the register and gives its requests to `f`.
     #[inline(always)]
     pub fn release(&mut self, id: MshrId, mut f: impl FnMut(W)) {
-        let i = id.0 as usize;
-        let line = std::mem::replace(&mut self.lines[i], FREE);
-        self.unlink(line, id.0);
-        self.free.push(id.0);
-        let waiters = &mut self.waiters[i];
-        waiters.iter().for_each(|&waiter| f(waiter));
-        waiters.clear();
+        let register = &mut self.registers[id.0 as usize];
+        register.waiters.iter().for_each(|&waiter| f(waiter));
+        register.waiters.clear();
+        self.free_register(id);
     }
 
-    /// Takes a register out of the list of its line.
+    /// The line has arrived: frees the register and exchanges its requests for a list that is empty.
     #[inline(always)]
-    fn unlink(&mut self, line: u64, id: u32) {
-        let after = self.next[id as usize];
+    pub fn release_into(&mut self, id: MshrId, waiters: &mut Vec<W>) {
+        std::mem::swap(&mut self.registers[id.0 as usize].waiters, waiters);
+        self.free_register(id);
+    }
+
+    #[inline(always)]
+    fn free_register(&mut self, id: MshrId) {
+        let register = &mut self.registers[id.0 as usize];
+        let (line, next) = (std::mem::replace(&mut register.line, FREE), register.next);
+        self.free.push(id.0);
+        let head = &mut self.heads[line as usize % LISTS];
+        if *head == id.0 {
+            *head = next;
+        } else {
+            self.unlink(line, id.0, next);
+        }
+    }
+
+    /// Takes a register that is not the first of the list of its line out of it.
+    #[inline(never)]
+    fn unlink(&mut self, line: u64, id: u32, after: u32) {
         let mut before = self.heads[line as usize % LISTS];
-        if before == id {
-            self.heads[line as usize % LISTS] = after;
-            return;
+        while self.registers[before as usize].next != id {
+            before = self.registers[before as usize].next;
         }
-        while self.next[before as usize] != id {
-            before = self.next[before as usize];
-        }
-        self.next[before as usize] = after;
+        self.registers[before as usize].next = after;
     }
 
     /// Lines being fetched, for reports.
     pub fn lines(&self) -> impl Iterator<Item = u64> {
-        self.lines.iter().copied().filter(|&line| line != FREE)
+        self.registers.iter().map(|register| register.line).filter(|&line| line != FREE)
     }
 }
 
@@ -145,6 +165,9 @@ mod tests {
         mshr.release(mshr.find(5).expect("there"), |waiter| out.push(waiter));
         assert_eq!(out, ['a', 'b']);
         assert_eq!((mshr.find(5), mshr.in_use()), (None, 1));
+        out.clear();
+        mshr.release_into(mshr.find(6).expect("there"), &mut out);
+        assert_eq!((out.as_slice(), mshr.in_use()), (&['c'][..], 0));
     }
 
     #[test]

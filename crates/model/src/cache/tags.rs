@@ -13,6 +13,7 @@ pub struct LineId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum State {
+    // The lowest bit tells those that a flush has to look at.
     Invalid,
     /// Given to a line that is being fetched.
     Reserved,
@@ -71,6 +72,16 @@ fn fermi(line: u64) -> u64 {
     line >> 6 & 0b111 | line >> 7 & 0b1000 | line >> 8 & 0b1_0000
 }
 
+/// Which of four ways has a line. They are compared without a branch, which is faster than stopping at the right one.
+#[inline(always)]
+fn way_of(four: &[u64; 4], line: u64) -> Option<u32> {
+    if !four.iter().fold(false, |any, &tag| any | (tag == line)) {
+        return None;
+    }
+    // A line is in one way.
+    Some((0..4).fold(0, |ways, way| ways | u32::from(four[way] == line) << way).trailing_zeros())
+}
+
 impl Tags {
     pub fn new(sets: u32, ways: u32) -> Tags {
         Tags::hashed(sets, ways, SetIndex::Modulo)
@@ -111,14 +122,18 @@ impl Tags {
     #[inline(always)]
     pub fn find(&self, line: u64) -> Option<LineId> {
         let set = self.set(line);
-        let mut place = set.start;
-        // Four ways are compared without a branch, which is faster than stopping at the right one.
+        let first = set.start;
         let (fours, rest) = self.lines[set].as_chunks::<4>();
+        // Caches of four ways need no loop.
+        if let [four] = fours
+            && rest.is_empty()
+        {
+            return way_of(four, line).map(|way| LineId(first as u32 + way));
+        }
+        let mut place = first;
         for four in fours {
-            if four.iter().fold(false, |any, &tag| any | (tag == line)) {
-                // A line is in one way.
-                let way = (0..4).map(|way| way * usize::from(four[way] == line)).sum::<usize>();
-                return Some(LineId((place + way) as u32));
+            if let Some(way) = way_of(four, line) {
+                return Some(LineId(place as u32 + way));
             }
             place += 4;
         }
@@ -233,6 +248,12 @@ impl Tags {
     /// number.
     pub fn flush(&mut self, mut write_back: impl FnMut(LineId, u64)) {
         if !std::mem::take(&mut self.holds) {
+            return;
+        }
+        // Mostly all lines are clean.
+        if self.used.iter().fold(0, |all, used| all | used) & State::Reserved as u64 == 0 {
+            self.lines.fill(NO_LINE);
+            self.used.fill(0);
             return;
         }
         for i in 0..self.lines.len() {

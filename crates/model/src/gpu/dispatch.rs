@@ -97,6 +97,33 @@ pub struct Queue {
     pub spans: Vec<BlockSpan>,
 }
 
+/// The end of a block: the cycle from which on the distributor knows of it, the SM and the kernel, from the highest bits to the lowest, so that the host
+/// compares ends in two instructions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct End(u128);
+
+impl End {
+    #[inline(always)]
+    fn new(known: u64, sm: usize, kernel: u32) -> End {
+        End(u128::from(known) << 64 | (sm as u128) << 32 | u128::from(kernel))
+    }
+
+    #[inline(always)]
+    fn known(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    #[inline(always)]
+    fn sm(self) -> usize {
+        (self.0 as u64 >> 32) as usize
+    }
+
+    #[inline(always)]
+    fn kernel(self) -> usize {
+        self.0 as u32 as usize
+    }
+}
+
 pub struct Dispatcher {
     /// Blocks are noted.
     notes: bool,
@@ -105,8 +132,8 @@ pub struct Dispatcher {
     shared_bytes: [u32; 2],
     large_l1: bool,
     pub kernels: Vec<Queue>,
-    /// Ends of blocks that the distributor does not know of yet: when it does, SM, kernel.
-    ends: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    /// Ends of blocks that the distributor does not know of yet.
+    ends: BinaryHeap<Reverse<End>>,
     /// When the next kernel may be launched that waits for nothing but time.
     due: u64,
     last_sm: usize,
@@ -203,10 +230,10 @@ impl Dispatcher {
 
     /// Divides the on-chip memory of all SMs, which hold no blocks. The distributor then knows of all blocks that have ended.
     fn divide(&mut self, large_l1: bool) {
-        for Reverse((_, sm, kernel)) in std::mem::take(&mut self.ends) {
-            let queue = &mut self.kernels[kernel as usize];
-            queue.held[sm as usize] -= 1;
-            self.rooms[sm as usize].give_back(&queue.need);
+        for Reverse(end) in std::mem::take(&mut self.ends) {
+            let queue = &mut self.kernels[end.kernel()];
+            queue.held[end.sm()] -= 1;
+            self.rooms[end.sm()].give_back(&queue.need);
         }
         self.large_l1 = large_l1;
         for room in &mut self.rooms {
@@ -245,7 +272,7 @@ impl Dispatcher {
         let mut ended = Vec::new();
         for &sm in ran {
             for block in works[sm].finished.drain(..) {
-                self.ends.push(Reverse((block.cycle + self.done_cycles, sm as u32, block.kernel)));
+                self.ends.push(Reverse(End::new(block.cycle + self.done_cycles, sm, block.kernel)));
                 let queue = &mut self.kernels[block.kernel as usize];
                 queue.done += 1;
                 if let Some(span) = queue.spans.get_mut(block.cta as usize) {
@@ -271,13 +298,13 @@ impl Dispatcher {
     pub fn dispatch(&mut self, from: u64, until: u64, works: &mut [Work], wakes: &mut [u64]) {
         let mut now = from;
         loop {
-            while let Some(&Reverse((known, sm, kernel))) = self.ends.peek()
-                && known <= now
+            while let Some(&Reverse(end)) = self.ends.peek()
+                && end.known() <= now
             {
                 self.ends.pop();
-                let queue = &mut self.kernels[kernel as usize];
-                queue.held[sm as usize] -= 1;
-                self.rooms[sm as usize].give_back(&queue.need);
+                let queue = &mut self.kernels[end.kernel()];
+                queue.held[end.sm()] -= 1;
+                self.rooms[end.sm()].give_back(&queue.need);
             }
             let at = now.max(self.free_at);
             match self.place(at) {
@@ -319,13 +346,19 @@ impl Dispatcher {
         })?;
         let Queue { need, most, held, .. } = &self.kernels[kernel];
         let may = |sm: usize| most.is_none_or(|most| held[sm] < most) && self.rooms[sm].holds(need);
-        let sm = (self.last_sm + 1..self.rooms.len()).chain(0..=self.last_sm).find(|&sm| may(sm))?;
-        Some((kernel, sm))
+        let mut sm = self.last_sm;
+        for _ in 0..self.rooms.len() {
+            sm = if sm + 1 < self.rooms.len() { sm + 1 } else { 0 };
+            if may(sm) {
+                return Some((kernel, sm));
+            }
+        }
+        None
     }
 
     /// When something happens after `now` that may let a block be dispatched.
     fn next_change(&self, now: u64) -> u64 {
-        let end = self.ends.peek().map_or(u64::MAX, |&Reverse((known, ..))| known);
+        let end = self.ends.peek().map_or(u64::MAX, |Reverse(end)| end.known());
         let starts = self.kernels.iter().filter_map(|queue| match queue.standing {
             Standing::Launched { from, .. } if from > now && queue.given < queue.ctas => Some(from),
             _ => None,

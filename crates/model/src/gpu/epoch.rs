@@ -47,6 +47,20 @@ struct Account {
     report: Option<Counted>,
 }
 
+/// What SMs left to be done after an epoch.
+#[derive(Default)]
+struct Left {
+    stopped: bool,
+    /// The first and the last SM with stores or atomics.
+    logged: Option<(usize, usize)>,
+    /// System calls.
+    deferred: bool,
+    /// Warps wait for the merge or at the barrier of their grid.
+    merging: bool,
+    /// Blocks have ended.
+    finished: bool,
+}
+
 pub(super) struct Run<'g, 'a> {
     gpu: &'g mut Gpu,
     memory: &'g mut DeviceMemory,
@@ -221,12 +235,17 @@ impl<'g, 'a> Run<'g, 'a> {
         }
     }
 
-    /// Runs one actor through the epoch.
+    /// Runs one actor through the epoch, if it has something to do.
+    #[inline(always)]
     fn run_actor(&self, actor: usize) {
-        let (from, to, step) = (self.from, self.to, self.step);
-        if self.wakes[actor] >= to {
-            return;
+        if self.wakes[actor] < self.to {
+            self.run_awake(actor);
         }
+    }
+
+    #[inline(never)]
+    fn run_awake(&self, actor: usize) {
+        let (from, to, step) = (self.from, self.to, self.step);
         let sms = self.gpu.config.gpu.sms as usize;
         // SAFETY: each actor is run once a round, and touches only what is its own.
         unsafe {
@@ -248,11 +267,16 @@ impl<'g, 'a> Run<'g, 'a> {
 
     /// All that happens between two epochs.
     fn between(&mut self, monitor: &mut dyn Monitor, options: &RunOptions) -> Result<Next, Stop> {
-        self.find_faults()?;
-        self.merge(monitor)?;
-        let ended = self.dispatcher.collect(self.works.as_mut_slice(), &self.ran);
-        if !ended.is_empty() {
-            self.close(&ended);
+        let left = self.survey();
+        if left.stopped || self.verifies {
+            self.find_faults()?;
+        }
+        self.merge(&left, monitor)?;
+        if left.finished || left.deferred {
+            let ended = self.dispatcher.collect(self.works.as_mut_slice(), &self.ran);
+            if !ended.is_empty() {
+                self.close(&ended);
+            }
         }
         let Gpu { requests_out, requests_in, replies_out, replies_in, meshes, .. } = &mut *self.gpu;
         let [request_mesh, reply_mesh] = meshes;
@@ -297,6 +321,23 @@ impl<'g, 'a> Run<'g, 'a> {
         Ok(if busy { Next::All } else { Next::Alone })
     }
 
+    /// Looks at all SMs that ran in the epoch, once: most have left nothing.
+    fn survey(&mut self) -> Left {
+        let (sms, works) = (self.gpu.sms.as_mut_slice(), self.works.as_mut_slice());
+        let mut left = Left::default();
+        for &sm in &self.ran {
+            let work = &works[sm];
+            left.stopped |= work.stopped.is_some();
+            left.deferred |= !work.deferred.is_empty();
+            left.merging |= sms[sm].has_merging() | work.at_grid_barrier;
+            left.finished |= !work.finished.is_empty();
+            if !work.log.is_empty() {
+                left.logged = Some((left.logged.map_or(sm, |(first, _)| first), sm));
+            }
+        }
+        left
+    }
+
     /// The first fault, by cycle and SM, ends the run.
     fn find_faults(&mut self) -> Result<(), Stop> {
         let works = self.works.as_mut_slice();
@@ -319,19 +360,20 @@ impl<'g, 'a> Run<'g, 'a> {
     }
 
     /// Stores, atomics and system calls of the epoch take effect.
-    fn merge(&mut self, monitor: &mut dyn Monitor) -> Result<(), Stop> {
+    fn merge(&mut self, left: &Left, monitor: &mut dyn Monitor) -> Result<(), Stop> {
         let works = self.works.as_mut_slice();
-        let mut logged = self.ran.iter().copied().filter(|&sm| !works[sm].log.is_empty());
-        if let Some(first) = logged.next() {
-            let last = logged.next_back().unwrap_or(first);
+        if let Some((first, last)) = left.logged {
             // SAFETY: no SM runs; allocations that stores went to live on, since nothing frees during an epoch, and the registers that
             // atomics write belong to blocks that cannot end before the result is there.
             let outcome =
                 unsafe { stepping::merge(&mut works[first..=last], self.memory, self.watch.is_on()) };
             self.watch.changed |= outcome.changed;
         }
-        if self.ran.iter().any(|&sm| !works[sm].deferred.is_empty()) {
+        if left.deferred {
             self.execute_deferred(monitor)?;
+        }
+        if !left.merging && !left.deferred && !self.at_grid_barrier {
+            return Ok(());
         }
         let (sms, works) = (self.gpu.sms.as_mut_slice(), self.works.as_mut_slice());
         for &sm in &self.ran {
@@ -564,20 +606,23 @@ impl<'g, 'a> Run<'g, 'a> {
         let start = self.to;
         let mut next = self.dispatcher.next(start);
         let Gpu { sms, partitions, requests_out, requests_in, replies_in, .. } = &mut *self.gpu;
-        let ports = replies_in.as_mut_slice().iter().zip(requests_out.as_mut_slice());
-        let sms = sms.as_mut_slice().iter().zip(self.works.as_mut_slice()).zip(ports);
+        let (sms, works) = (sms.as_mut_slice(), self.works.as_mut_slice());
+        let (inboxes, outboxes) = (replies_in.as_mut_slice(), requests_out.as_mut_slice());
         let (sm_wakes, partition_wakes) = self.wakes.split_at_mut(self.issued_by.len());
         // For actors that slept through the epoch and got nothing, it still holds.
-        let unknown = |wake: &u64| *wake < start;
-        for (((sm, work), (inbox, outbox)), wake) in sms.zip(&mut *sm_wakes).filter(|(_, wake)| unknown(wake))
-        {
-            *wake = sm.wake(work, inbox, outbox, start);
+        for (sm, wake) in sm_wakes.iter_mut().enumerate() {
+            if *wake < start {
+                *wake = sms[sm].wake(&works[sm], &inboxes[sm], &outboxes[sm], start);
+            }
+            next = next.min(*wake);
         }
-        let partitions = partitions.as_mut_slice().iter().zip(requests_in.as_mut_slice());
-        for ((partition, inbox), wake) in partitions.zip(partition_wakes).filter(|(_, wake)| unknown(wake)) {
-            *wake = partition.next().min(inbox.next());
+        let (partitions, inboxes) = (partitions.as_mut_slice(), requests_in.as_mut_slice());
+        for (partition, wake) in partition_wakes.iter_mut().enumerate() {
+            if *wake < start {
+                *wake = partitions[partition].next().min(inboxes[partition].next());
+            }
+            next = next.min(*wake);
         }
-        next = self.wakes.iter().copied().fold(next, u64::min);
         if self.step {
             self.wakes.fill(AWAKE);
         }

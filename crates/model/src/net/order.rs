@@ -94,14 +94,16 @@ impl Arrivals {
     #[inline(always)]
     pub fn hand_back(&mut self, mut tell: impl FnMut(&Arrival)) {
         let mut place = std::mem::replace(&mut self.taken, END);
-        while place != self.waiting.first
+        let (mut free, first) = (self.free, self.waiting.first);
+        while place != first
             && let Some(arrival) = self.places.get_mut(place as usize)
         {
             tell(arrival);
-            let next = std::mem::replace(&mut arrival.next, self.free);
-            self.free = place;
+            let next = std::mem::replace(&mut arrival.next, free);
+            free = place;
             place = next;
         }
+        self.free = free;
         if self.waiting.first == END {
             self.waiting.last = END;
         }
@@ -144,10 +146,16 @@ impl Arrivals {
         self.places.len() as u32 - 1
     }
 
+    /// Whether packets were added that have no place in the order yet.
+    #[inline(always)]
+    pub fn has_new(&self) -> bool {
+        self.earliest != u64::MAX
+    }
+
     /// Puts packets that were added into their order. False if none was.
     #[inline(always)]
     pub fn settle(&mut self) -> bool {
-        if self.earliest == u64::MAX {
+        if !self.has_new() {
             return false;
         }
         let (earliest, latest) = (self.earliest, self.latest);

@@ -259,7 +259,7 @@ impl Inbox {
 
     /// The next packet if it has wholly arrived.
     #[inline(always)]
-    pub fn peek(&mut self, now: u64) -> Option<&Packet> {
+    pub fn peek(&self, now: u64) -> Option<&Packet> {
         if self.ready > now {
             return None;
         }
@@ -321,15 +321,19 @@ pub fn exchange(
     if let Some(mesh) = mesh {
         mesh.route(senders);
     }
-    for (index, sender) in senders.iter_mut().enumerate().filter(|(index, _)| sending[*index] < now) {
+    for (index, (sender, wake)) in senders.iter_mut().zip(&*sending).enumerate() {
+        if *wake >= now || sender.sent.len == 0 {
+            continue;
+        }
         for flight in sender.sent.flights() {
-            let to = flight.to as usize;
-            receivers[to].arrivals.add(&flight.packet, flight.sent, index as u32);
-            receiving[to] = AWAKE;
+            receivers[flight.to as usize].arrivals.add(&flight.packet, flight.sent, index as u32);
         }
         sender.sent.len = 0;
     }
-    for (index, receiver) in receivers.iter_mut().enumerate().filter(|(index, _)| receiving[*index] < now) {
+    for (index, (receiver, wake)) in receivers.iter_mut().zip(receiving).enumerate() {
+        if *wake >= now && !receiver.arrivals.has_new() {
+            continue;
+        }
         receiver.arrivals.hand_back(|arrival| {
             let to = arrival.sender as usize;
             let credit = Credit { at: arrival.time, flits: u32::from(arrival.packet.flits) };
@@ -338,6 +342,7 @@ pub fn exchange(
         });
         if receiver.arrivals.settle() {
             receiver.choose();
+            *wake = AWAKE;
         }
     }
 }

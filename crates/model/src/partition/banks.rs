@@ -6,6 +6,8 @@
 
 use warpwatt_config::Config;
 
+use super::channel::bits;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub enum Direction {
@@ -107,8 +109,9 @@ pub struct Banks {
     last_group: usize,
     /// First clock of a read and of a write on the data bus.
     bus: [u64; 2],
-    /// First clock of an activation in any bank, by `t_rrd`.
+    /// First clock of an activation in any bank, by `t_rrd`, and first clock in which each bank by itself may have one.
     activate: u64,
+    all_activate: u64,
     /// First clocks after the last four activations by `t_faw`, and which is the oldest.
     window: [u64; 4],
     oldest: usize,
@@ -137,6 +140,7 @@ impl Banks {
             last_group: 0,
             bus: [0; 2],
             activate: 0,
+            all_activate: 0,
             window: [0; 4],
             oldest: 0,
             open: 0,
@@ -191,17 +195,12 @@ impl Banks {
 
     /// First clock in which all rows can be closed.
     pub fn precharge_all_from(&self) -> u64 {
-        self.banks[..self.count]
-            .iter()
-            .filter(|bank| bank.row != CLOSED)
-            .map(|bank| bank.precharge)
-            .max()
-            .unwrap_or(0)
+        bits(self.open).map(|bank| self.banks[bank % BANKS].precharge).max().unwrap_or(0)
     }
 
     /// First clock of a refresh, when all rows are closed.
     pub fn refresh_from(&self) -> u64 {
-        self.banks[..self.count].iter().map(|bank| bank.activate).max().unwrap_or(0)
+        self.all_activate
     }
 
     /// Accesses a bank; true if it is the first access since the row was opened.
@@ -219,6 +218,7 @@ impl Banks {
     pub fn open_row(&mut self, at: u64, bank: usize, row: u64) {
         let spec = &self.spec;
         self.activate = at + spec.rrd;
+        self.all_activate = self.all_activate.max(at + spec.rc);
         self.window[self.oldest] = at + spec.faw;
         self.oldest = (self.oldest + 1) % self.window.len();
         self.open |= 1 << bank;
@@ -238,11 +238,13 @@ impl Banks {
         let bank = &mut self.banks[bank % BANKS];
         bank.row = CLOSED;
         bank.activate = bank.activate.max(at + self.spec.rp);
+        self.all_activate = self.all_activate.max(bank.activate);
     }
 
     pub fn refresh(&mut self, at: u64) {
         for bank in &mut self.banks[..self.count] {
             bank.activate = at + self.spec.rfc;
         }
+        self.all_activate = at + self.spec.rfc;
     }
 }

@@ -19,6 +19,7 @@ use super::banks::{Banks, Direction};
 use super::controller::accesses_per_line;
 use super::counters::DramCounters;
 use super::queue::{Accessed, Queue};
+use crate::host::{has_bit_instructions, in_two_copies};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
@@ -102,6 +103,8 @@ pub struct Channel {
     rows_from: u64,
     /// Since when `active` or `idle` are not counted.
     counted: u64,
+    /// Whether the host has instructions for bits.
+    bit_instructions: bool,
     #[cfg(test)]
     pub trace: Vec<(u64, Command)>,
 }
@@ -140,6 +143,7 @@ impl Channel {
             next: None,
             rows_from: 0,
             counted: 0,
+            bit_instructions: has_bit_instructions(),
             banks,
             #[cfg(test)]
             trace: Vec::new(),
@@ -268,8 +272,20 @@ impl Channel {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn issue_before(&mut self, until: u64, counters: &mut DramCounters) {
+        let channel = self;
+        // Bit instructions are for sets of banks.
+        in_two_copies!(channel.bit_instructions, |channel: &mut Channel,
+                                                  until: u64,
+                                                  counters: &mut DramCounters|
+         -> () {
+            channel.issue_before_plain(until, counters);
+        });
+    }
+
+    #[inline(always)]
+    fn issue_before_plain(&mut self, until: u64, counters: &mut DramCounters) {
         if let Some((at, command)) = self.next.take() {
             self.now = at + 1;
             self.issue(at, command, counters);
@@ -302,6 +318,7 @@ impl Channel {
     }
 
     /// The first command that can go, and when, with the first access to an open row.
+    #[inline(always)]
     fn choose(&mut self, access: Option<(u64, usize)>) -> (u64, Command) {
         let next = match self.policy {
             DramPolicy::FrFcfs => self.first_ready(access),
@@ -370,6 +387,7 @@ impl Channel {
     }
 
     /// The first opening or closing of a row that can go before a clock: for the oldest line, openings first.
+    #[inline(always)]
     fn first_row_command(&mut self, before: u64) -> Option<(u64, Command)> {
         let direction = self.direction;
         let stuck = self.stuck();

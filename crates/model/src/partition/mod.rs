@@ -204,13 +204,16 @@ impl Partition {
         if self.blocked.is_none() {
             self.slice.lose(clock, &mut self.memory);
         }
+        let mut head = self.head;
         // A line can be lost while a request for it waits.
         if self.blocked.is_none() || self.slice.data.has_sites() {
-            self.head = self.slice.look_up(self.interleave.local(packet.address) / LINE_BYTES);
+            head = self.slice.look_up(self.interleave.local(packet.address) / LINE_BYTES);
+            self.head = head;
         }
         loop {
-            self.blocked = self.slice.accept(clock, self.head, packet, &mut self.memory, outbox).err();
-            if self.blocked != Some(Cause::Array) {
+            let accepted = self.slice.accept(clock, head, packet, &mut self.memory, outbox);
+            self.blocked = accepted.err();
+            if accepted != Err(Cause::Array) {
                 break;
             }
             let free = self.slice.free_from(Cause::Array);
@@ -236,9 +239,7 @@ impl Partition {
         let now = self.clock.cycle(clock);
         let mut next = match self.blocked {
             None => self.clock.first(inbox.next()),
-            Some(Cause::Memory) => self.next_command(),
-            Some(Cause::Reply) => self.next_reply(clock, outbox),
-            Some(cause) => self.slice.free_from(cause),
+            Some(cause) => self.next_unblocked(cause, clock, outbox),
         };
         // Lines that memory may have to give before that are found out now.
         if self.clock.first(self.memory.next_unknown()) < next {
@@ -253,6 +254,16 @@ impl Partition {
             },
         });
         next.min(self.clock.first(self.memory.next_unknown())).max(clock + 1)
+    }
+
+    /// The next clock in which what the next request waits for may be there.
+    #[inline(never)]
+    fn next_unblocked(&mut self, cause: Cause, clock: u64, outbox: &mut Outbox) -> u64 {
+        match cause {
+            Cause::Memory => self.next_command(),
+            Cause::Reply => self.next_reply(clock, outbox),
+            _ => self.slice.free_from(cause),
+        }
     }
 
     /// The next clock in which memory may have room.

@@ -8,6 +8,7 @@ use warpwatt_config::Config;
 
 use super::counters::L2Counters;
 use super::time::SliceClock;
+use crate::host::{has_bit_instructions, in_two_copies};
 use crate::net::{Outbox, Packet};
 use crate::ring::Ring;
 
@@ -26,13 +27,16 @@ pub struct Replies {
     capacity: usize,
     /// What leaves before this L2 clock has left, and the time that an answer waited before it is counted.
     sent_until: u64,
+    /// Whether the host has instructions for bits.
+    bit_instructions: bool,
 }
 
 /// Adds an answer to a queue.
 #[inline(always)]
 fn push(queue: &mut Ring<Reply>, ready: u64, request: &Packet) {
     // Copied as a whole and changed then, which takes the host fewer instructions than field by field.
-    let reply = queue.push_back(Reply { ready, packet: *request });
+    let reply = queue.push_any(|| Reply { ready, packet: *request });
+    (reply.ready, reply.packet) = (ready, *request);
     reply.packet.kind = request.kind.answer();
 }
 
@@ -48,7 +52,14 @@ impl Replies {
         let l2 = &config.l2;
         let capacity = (l2.cycles + l2.queue) as usize;
         let queue = || Ring::new(capacity + l2.merges as usize);
-        Replies { clock: SliceClock::new(config), plain: queue(), atomic: queue(), capacity, sent_until: 0 }
+        Replies {
+            clock: SliceClock::new(config),
+            plain: queue(),
+            atomic: queue(),
+            capacity,
+            sent_until: 0,
+            bit_instructions: has_bit_instructions(),
+        }
     }
 
     /// Adds an answer. `in_order`: it is not ready before one that a technique had wait.
@@ -83,7 +94,7 @@ impl Replies {
         self.len() + answers <= self.capacity || self.finds_room(answers, clock, outbox, counters)
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn finds_room(
         &mut self,
         answers: usize,
@@ -91,14 +102,25 @@ impl Replies {
         outbox: &mut Outbox,
         counters: &mut L2Counters,
     ) -> bool {
-        self.send_leaving(clock, outbox, counters);
-        let len = self.len();
-        len == 0 || len + answers <= self.capacity
+        let replies = self;
+        in_two_copies!(replies.bit_instructions, |replies: &mut Replies,
+                                                  answers: usize,
+                                                  clock: u64,
+                                                  outbox: &mut Outbox,
+                                                  counters: &mut L2Counters|
+         -> bool {
+            replies.send_leaving(clock, outbox, counters);
+            let len = replies.len();
+            len == 0 || len + answers <= replies.capacity
+        })
     }
 
     /// The answer that leaves next.
     #[inline(always)]
     fn head(&self) -> Option<&Reply> {
+        if self.atomic.is_empty() {
+            return self.plain.front();
+        }
         match (self.plain.front(), self.atomic.front()) {
             (Some(plain), Some(atomic)) => Some(if atomic.ready < plain.ready { atomic } else { plain }),
             (plain, atomic) => plain.or(atomic),
@@ -116,12 +138,19 @@ impl Replies {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn send_before(&mut self, until: u64, outbox: &mut Outbox, counters: &mut L2Counters) {
-        let mut clock = self.sent_until;
-        while clock < until {
-            clock = self.send_next(clock, until, outbox, counters);
-        }
+        let replies = self;
+        in_two_copies!(replies.bit_instructions, |replies: &mut Replies,
+                                                  until: u64,
+                                                  outbox: &mut Outbox,
+                                                  counters: &mut L2Counters|
+         -> () {
+            let mut clock = replies.sent_until;
+            while clock < until {
+                clock = replies.send_next(clock, until, outbox, counters);
+            }
+        });
     }
 
     /// Sends all answers that leave in a clock or before. How long the next one has been waiting then is counted later.

@@ -119,6 +119,7 @@ impl Slice {
     }
 
     /// What was counted, with the intervals that the data array keeps.
+    #[inline(always)]
     pub fn counters(&self) -> L2Counters {
         L2Counters {
             intervals: self.data.intervals(),
@@ -191,7 +192,7 @@ impl Slice {
                 self.allocate(clock, line, packet, memory)?;
             }
             // Memory has to have it before it is read again.
-            None if self.lost.contains(&line) => {
+            None if !self.lost.is_empty() && self.lost.contains(&line) => {
                 self.write_lost(memory);
                 if self.lost.contains(&line) {
                     return Err(Cause::Memory);
@@ -227,10 +228,7 @@ impl Slice {
                 if self.atomic_free > clock {
                     return Err(Cause::Atomic);
                 }
-                self.atomic(clock, row, packet);
-                self.tags.set_state(place, State::Dirty);
-                self.counters.atomic_hits += 1;
-                self.counters.atomic_hit_written += u64::from(packet.payload());
+                self.atomic_hit(clock, row, packet);
             }
             PacketKind::Write => {
                 self.access(clock, Use::Write, packet.lanes, row);
@@ -249,8 +247,16 @@ impl Slice {
         Ok(())
     }
 
+    #[inline(never)]
+    fn atomic_hit(&mut self, clock: u64, row: RowAccess, packet: &Packet) {
+        self.atomic(clock, row, packet);
+        self.tags.set_state(row.frame, State::Dirty);
+        self.counters.atomic_hits += 1;
+        self.counters.atomic_hit_written += u64::from(packet.payload());
+    }
+
     /// Waits for a line that is being fetched.
-    #[inline(always)]
+    #[inline(never)]
     fn merge(&mut self, clock: u64, line: u64, packet: &Packet) -> Result<(), Cause> {
         let Some(id) = self.mshrs.find(line).filter(|&id| self.mshrs.has_room(id)) else {
             return Err(Cause::Merge);
@@ -274,7 +280,7 @@ impl Slice {
     }
 
     /// A whole line is written that is not there: it takes a place, and nothing is fetched.
-    #[inline(always)]
+    #[inline(never)]
     fn allocate(
         &mut self,
         clock: u64,
@@ -294,7 +300,7 @@ impl Slice {
         Ok(())
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn miss(&mut self, clock: u64, line: u64, packet: &Packet, memory: &mut Controller) -> Result<(), Cause> {
         if self.mshrs.is_full() {
             return Err(Cause::Mshr);
@@ -340,7 +346,7 @@ impl Slice {
     }
 
     /// Takes a line that came from memory, if nothing is in its way.
-    #[inline(always)]
+    #[inline(never)]
     pub fn fill(&mut self, clock: u64, line: Returned, memory: &mut Controller, outbox: &mut Outbox) {
         let Fetch { place, answers } = self.fetches[line.tag as usize];
         if self.array_free > clock || !self.replies.has_room(answers, clock, outbox, &mut self.counters) {
@@ -354,15 +360,16 @@ impl Slice {
         self.counters.fills += 1;
         let mut changed = false;
         let mut waiters = std::mem::take(&mut self.waiters);
-        self.mshrs.release(MshrId(line.tag), |packet| waiters.push(packet));
-        for packet in waiters.drain(..) {
+        self.mshrs.release_into(MshrId(line.tag), &mut waiters);
+        for packet in &waiters {
             changed |= packet.kind != PacketKind::Read;
             match packet.kind {
                 PacketKind::Write => {}
-                PacketKind::Atomic | PacketKind::Reduction => self.atomic(clock, row(packet.words), &packet),
-                _ => self.answer(ready, &packet),
+                PacketKind::Atomic | PacketKind::Reduction => self.atomic(clock, row(packet.words), packet),
+                _ => self.answer(ready, packet),
             }
         }
+        waiters.clear();
         self.waiters = waiters;
         self.tags.set_state(place, if changed { State::Dirty } else { State::Clean });
     }

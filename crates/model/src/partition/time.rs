@@ -19,14 +19,24 @@ impl SliceClock {
 
     /// The cycle of a clock.
     #[inline(always)]
-    pub fn cycle(self, clock: u64) -> u64 {
-        if self.is_core { clock } else { self.clock.core(clock) }
+    pub fn cycle(&self, clock: u64) -> u64 {
+        if self.is_core { clock } else { self.other_cycle(clock) }
+    }
+
+    #[inline(never)]
+    fn other_cycle(&self, clock: u64) -> u64 {
+        self.clock.core(clock)
     }
 
     /// The first clock that a cycle or a later one has; `u64::MAX` if the cycle is that.
     #[inline(always)]
-    pub fn first(self, cycle: u64) -> u64 {
-        if self.is_core || cycle == 0 || cycle == u64::MAX { cycle } else { self.clock.at(cycle - 1) + 1 }
+    pub fn first(&self, cycle: u64) -> u64 {
+        if self.is_core { cycle } else { self.other_first(cycle) }
+    }
+
+    #[inline(never)]
+    fn other_first(&self, cycle: u64) -> u64 {
+        if cycle == 0 || cycle == u64::MAX { cycle } else { self.clock.at(cycle - 1) + 1 }
     }
 }
 

@@ -171,13 +171,12 @@ impl Sm {
             epoch.turn.work.starts.pop_front();
             self.start_block(&mut epoch.turn, start);
         }
-        while epoch.inbox.next() <= now
-            && let Some(packet) = epoch.inbox.take(now)
-        {
+        while let Some(packet) = epoch.inbox.peek(now) {
             if matches!(packet.client, Client::Instruction | Client::Constant) {
-                self.mem.second.fill(&packet);
+                self.mem.second.fill(packet);
             }
-            self.answered(&mut epoch.turn, &packet);
+            self.answered(&mut epoch.turn, packet);
+            epoch.inbox.drop_next(now);
         }
         epoch.outside = epoch.inbox.next().min(epoch.turn.work.next_start());
     }

@@ -97,6 +97,7 @@ impl ConstantCache {
     }
 
     /// What was counted, with the intervals that the data array keeps.
+    #[inline(always)]
     pub fn counters(&self) -> ConstantCounters {
         ConstantCounters {
             intervals: self.data.intervals(),

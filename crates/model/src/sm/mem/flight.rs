@@ -14,6 +14,11 @@ pub struct Done {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlightId(pub u32);
 
+impl FlightId {
+    /// Of an instruction without one.
+    pub const NONE: FlightId = FlightId(u32::MAX);
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     token: u32,
@@ -33,7 +38,14 @@ pub struct Flights {
 }
 
 impl Flights {
+    /// The handle that the next instruction gets.
+    #[inline(always)]
+    pub fn upcoming(&self) -> FlightId {
+        self.free.last().copied().unwrap_or(FlightId(self.slab.len() as u32))
+    }
+
     /// An instruction of some transactions. `issued` if its latency is of interest.
+    #[inline(always)]
     pub fn start(&mut self, token: u32, transactions: u32, issued: Option<u64>) -> FlightId {
         let flight = Flight { token, left: transactions, at: 0, issued };
         match self.free.pop() {
@@ -79,6 +91,9 @@ mod tests {
         assert_eq!((done.len(), flights.in_use()), (0, 1));
         assert_eq!(flights.land(id, 50, &mut done), Some(80));
         assert_eq!((done.as_slice(), flights.in_use()), (&[Done { at: 90, token: 7 }][..], 0));
+        assert_eq!(flights.upcoming(), id);
         assert_eq!(flights.start(8, 1, None), id);
+        let next = flights.upcoming();
+        assert_eq!(flights.start(9, 1, None), next);
     }
 }

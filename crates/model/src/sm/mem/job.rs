@@ -91,6 +91,8 @@ pub enum Unit {
 /// A run of transactions of one kind.
 #[derive(Clone, Copy, Debug)]
 pub enum Part {
+    /// No lane accesses anything.
+    Nothing,
     Shared {
         kind: AccessKind,
         passes: Passes,
@@ -111,10 +113,11 @@ pub enum Part {
 }
 
 impl Part {
+    #[inline(always)]
     pub fn unit(&self) -> Unit {
         match self {
             Part::Shared { .. } => Unit::Shared,
-            Part::Global { .. } => Unit::L1d,
+            Part::Nothing | Part::Global { .. } => Unit::L1d,
             Part::Constant { .. } => Unit::Constant,
             Part::Texture { .. } => Unit::Texture,
         }
@@ -124,8 +127,11 @@ impl Part {
 /// An instruction with its transactions. Entries are used again and keep their vectors.
 pub struct Entry {
     pub job: Job,
+    /// [`FlightId::NONE`] as long as it has none: one that makes a single transaction gets one if that has to wait.
     pub flight: FlightId,
-    pub parts: Vec<Part>,
+    /// Almost all instructions have one part.
+    pub first: Part,
+    pub others: Vec<Part>,
     pub lines: Vec<Line>,
     /// Rows of shared memory, where they have to be listed.
     pub rows: Vec<Row>,
@@ -138,13 +144,13 @@ pub struct Entry {
 
 impl Entry {
     pub fn new(job: Job) -> Entry {
-        // As many lines as lanes that each move one word: almost always enough.
-        let (parts, lines) = (Vec::with_capacity(4), Vec::with_capacity(32));
         Entry {
             job,
-            flight: FlightId(0),
-            parts,
-            lines,
+            flight: FlightId::NONE,
+            first: Part::Nothing,
+            others: Vec::new(),
+            // As many as lanes that each move one word: almost always enough.
+            lines: Vec::with_capacity(32),
             rows: Vec::new(),
             transactions: 0,
             touched: 0,
@@ -153,12 +159,30 @@ impl Entry {
     }
 
     /// Starts anew, for another instruction.
-    pub fn reset(&mut self, job: Job) {
-        self.job = job;
-        self.parts.clear();
+    #[inline(always)]
+    pub fn reset(&mut self, job: &Job) {
+        self.job = *job;
+        self.first = Part::Nothing;
+        self.others.clear();
         self.lines.clear();
         self.rows.clear();
         (self.transactions, self.touched, self.acknowledged) = (0, 0, 0);
+    }
+
+    #[inline(always)]
+    fn push_part(&mut self, part: impl Fn() -> Part) {
+        // Made where it goes, so that the first one is not copied.
+        if matches!(self.first, Part::Nothing) {
+            self.first = part();
+        } else {
+            self.push_other(part());
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_other(&mut self, part: Part) {
+        self.others.push(part);
     }
 
     /// Adds lines that were found after the first `before` as transactions with the L1 data cache.
@@ -170,7 +194,8 @@ impl Entry {
         if matches!(op, Op::Store | Op::Reduction) {
             self.acknowledged += found;
         }
-        self.parts.push(Part::Global { op, end: self.lines.len() as u32 });
+        let end = self.lines.len() as u32;
+        self.push_part(|| Part::Global { op, end });
     }
 
     /// Adds the transactions of lanes in one place.
@@ -188,7 +213,7 @@ impl Entry {
                 let passes = shared.passes(kind, offsets, mask, bytes);
                 let seen = shared.data.has_sites();
                 let rows = if seen { list_rows(offsets, mask, bytes, &mut self.rows) } else { (0, 0) };
-                self.parts.push(Part::Shared { kind, passes, rows });
+                self.push_part(|| Part::Shared { kind, passes, rows });
                 self.transactions += 1;
             }
             Space::Global | Space::Generic => {
@@ -207,8 +232,9 @@ impl Entry {
             }
             Space::Const => {
                 coalesce::constant(address::constant(job.kernel, bank, 0), offsets, mask, bytes, lines);
-                self.transactions += (lines.len() - before) as u32;
-                self.parts.push(Part::Constant { end: lines.len() as u32 });
+                let end = lines.len() as u32;
+                self.transactions += end - before as u32;
+                self.push_part(|| Part::Constant { end });
             }
         }
     }
@@ -223,7 +249,8 @@ impl Entry {
             self.lines.extend(parts.map(Line::whole));
         }
         self.transactions += self.lines.len() as u32;
-        self.parts.push(Part::Texture { end: self.lines.len() as u32 });
+        let end = self.lines.len() as u32;
+        self.push_part(|| Part::Texture { end });
     }
 
     /// Adds the lines that a surface access touches. Texels are spread evenly over them, a word each.

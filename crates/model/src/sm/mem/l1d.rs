@@ -124,6 +124,7 @@ impl L1d {
     }
 
     /// What was counted, with the intervals that the data array keeps.
+    #[inline(always)]
     pub fn counters(&self) -> L1dCounters {
         L1dCounters {
             intervals: self.data.intervals(),
@@ -151,14 +152,23 @@ impl L1d {
         if self.filters.is_empty() {
             self.access_array(now, op, line, requester)
         } else {
-            self.filter(now, op, line, requester)
+            self.filter(now, op, line, requester.flight, requester.warp, requester.lanes)
         }
     }
 
     /// An access with techniques in front of the cache, which are called one after the other.
     #[cold]
     #[inline(never)]
-    fn filter(&mut self, now: u64, op: Op, line: &Line, requester: Requester) -> Result<Answer, Cause> {
+    fn filter(
+        &mut self,
+        now: u64,
+        op: Op,
+        line: &Line,
+        flight: FlightId,
+        warp: u8,
+        lanes: u8,
+    ) -> Result<Answer, Cause> {
+        let requester = Requester { flight, warp, lanes };
         let number = line.address / LINE_BYTES;
         if op == Op::Load {
             let found = self.filters.iter_mut().find_map(|hung| hung.site.load(now, number, requester.lanes));
@@ -196,11 +206,11 @@ impl L1d {
                 self.counters.read_hits += 1;
                 Ok(Answer::At(ready + self.cycles))
             }
-            (Op::Load, None) => match self.load(now, line, requester) {
+            (Op::Load, None) => match self.load(now, line, requester.flight, requester.lanes) {
                 None => Ok(Answer::Later),
                 Some(cause) => Err(cause),
             },
-            (Op::LocalStore, _) => self.store_local(now, line, place, requester),
+            (Op::LocalStore, _) => self.store_local(now, line, place, requester.lanes),
             _ => self.pass(now, op, line, place, requester),
         }
     }
@@ -248,23 +258,23 @@ impl L1d {
 
     /// A load of a line that is not there. Gives what is in its way, if anything is.
     #[inline(never)]
-    fn load(&mut self, now: u64, line: &Line, requester: Requester) -> Option<Cause> {
-        let waiter = Waiter { flight: Some(requester.flight) };
+    fn load(&mut self, now: u64, line: &Line, flight: FlightId, lanes: u8) -> Option<Cause> {
+        let waiter = Waiter { flight: Some(flight) };
         let number = line.address / LINE_BYTES;
         if let Some(register) = self.mshr.find(number) {
             if let Err(cause) = self.join(register, waiter) {
                 return Some(cause);
             }
-            self.data.merged(now, requester.lanes, line.words, self.places[register.0 as usize].0);
+            self.data.merged(now, lanes, line.words, self.places[register.0 as usize].0);
             self.counters.merges += 1;
         } else {
-            if let Err(cause) = self.fetch(now, line.address, requester.lanes, waiter) {
+            if let Err(cause) = self.fetch(now, line.address, lanes, waiter) {
                 return Some(cause);
             }
             self.counters.misses += 1;
         }
         self.counters.reads += 1;
-        self.counters.load_lanes += u64::from(requester.lanes);
+        self.counters.load_lanes += u64::from(lanes);
         None
     }
 
@@ -282,13 +292,13 @@ impl L1d {
         now: u64,
         line: &Line,
         place: Option<LineId>,
-        requester: Requester,
+        lanes: u8,
     ) -> Result<Answer, Cause> {
         let waiter = Waiter { flight: None };
         let number = line.address / LINE_BYTES;
         match place {
             Some(place) => {
-                self.write(now, place, line, requester.lanes);
+                self.write(now, place, line, lanes);
                 self.counters.write_hits += 1;
                 self.counters.hit_written += line.bytes();
             }
@@ -299,11 +309,11 @@ impl L1d {
             // All of it is written: there is nothing to fetch.
             None if line.words == u32::MAX => {
                 let place = self.make_room(now, number, 0)?;
-                self.write(now, place, line, requester.lanes);
+                self.write(now, place, line, lanes);
                 self.catch_up(now);
             }
             None => {
-                let register = self.fetch(now, line.address, requester.lanes, waiter)?;
+                let register = self.fetch(now, line.address, lanes, waiter)?;
                 self.places[register.0 as usize].1 = true;
                 self.counters.write_fetches += 1;
             }

@@ -20,17 +20,18 @@ mod coalesce;
 mod constant;
 mod counters;
 mod flight;
+mod instructions;
 mod job;
 mod l1d;
 mod requests;
 mod rows;
 mod second;
 mod shared;
+mod slot;
+mod step;
 #[cfg(test)]
 mod tests;
 mod texture;
-
-use std::collections::VecDeque;
 
 use warpwatt_config::Config;
 use warpwatt_exec::stepping::{Access, AccessGroup, Lanes, Stepper};
@@ -53,32 +54,13 @@ pub use texture::TextureCounters;
 use coalesce::Offsets;
 use constant::ConstantCache;
 use flight::{FlightId, Flights};
-use job::{Entry, Part, Unit};
+use instructions::Instructions;
+use job::{Entry, Part};
 use l1d::L1d;
 use requests::Note;
 use shared::Shared;
+use slot::{Cause, NONE, Slot};
 use texture::TextureCache;
-
-/// Why a transaction could not be made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Cause {
-    /// An older instruction works with the same cache.
-    Unit,
-    /// Too many wait for the line.
-    Merges,
-    /// No miss status register is free.
-    Mshrs,
-    /// All places of the set are being fetched.
-    Ways,
-    /// The miss queue is full.
-    Queue,
-    /// The constant cache has no register or no place.
-    Constant,
-    /// The fragment queue is full.
-    Fragments,
-    /// Too many lines of the texture cache are being fetched.
-    TextureMshrs,
-}
 
 /// When a transaction is done.
 #[derive(Clone, Copy)]
@@ -98,34 +80,18 @@ struct Requester {
     lanes: u8,
 }
 
-/// No instruction.
-const NONE: u32 = u32::MAX;
-
-/// Works on an instruction.
-#[derive(Clone, Copy)]
-struct Slot {
-    entry: u32,
-    unit: Unit,
-    part: u32,
-    line: u32,
-    /// Occupied until before this cycle by the latest transaction.
-    until: u64,
-    blocked: Option<Cause>,
-}
-
-impl Slot {
-    #[inline(always)]
-    fn new(entry: u32, unit: Unit, now: u64) -> Slot {
-        Slot { entry, unit, part: 0, line: 0, until: now, blocked: None }
-    }
-}
-
 /// A transaction of an instruction is done as of cycle `at`.
 #[inline(always)]
 fn land(flights: &mut Flights, counters: &mut LsuCounters, flight: FlightId, at: u64, done: &mut Vec<Done>) {
     if let Some(latency) = flights.land(flight, at, done) {
         counters.latency.note(latency);
     }
+}
+
+/// Follows an instruction until its last transaction is done.
+#[inline(always)]
+fn start(flights: &mut Flights, Entry { job, transactions, .. }: &Entry) -> FlightId {
+    flights.start(job.token, *transactions, job.is_load().then_some(job.issued))
 }
 
 /// The most warps that can be resident.
@@ -139,15 +105,12 @@ pub struct MemoryUnit {
     caches_global: bool,
     capacity: usize,
     width: usize,
-    entries: Vec<Entry>,
-    free: Vec<u32>,
-    /// Instructions that have not started.
-    queue: VecDeque<u32>,
+    instructions: Instructions,
     /// The oldest first; how many of them work or are still occupied, and whether one of these is blocked.
     slots: [Slot; SLOTS],
     working: usize,
     is_blocked: bool,
-    /// First cycle in which a slot is free, `u64::MAX` if that depends on others.
+    /// First cycle in which a slot is free, `u64::MAX` if that depends on others. May lie in the past.
     slot_free: u64,
     flights: Flights,
     /// By warp slot: lines of stores and reductions that L2 has not acknowledged.
@@ -177,11 +140,10 @@ impl MemoryUnit {
             caches_global: config.l1d.global,
             capacity,
             width,
-            entries: Vec::with_capacity(capacity + width),
-            free: Vec::with_capacity(capacity + width),
-            queue: VecDeque::with_capacity(capacity),
-            slots: [Slot::new(NONE, Unit::L1d, 0); SLOTS],
-            working: 0,
+            instructions: Instructions::new(capacity + width),
+            slots: [Slot::new(NONE, Part::Nothing, 0); SLOTS],
+            // The only slot is looked at whether or not it works.
+            working: usize::from(width == 1),
             is_blocked: false,
             slot_free: 0,
             flights: Flights::default(),
@@ -202,12 +164,20 @@ impl MemoryUnit {
     /// Whether another instruction may be handed over.
     #[inline(always)]
     pub fn has_room(&self) -> bool {
-        self.queue.len() < self.capacity
+        self.instructions.len() < self.capacity
     }
 
     /// Takes an instruction at issue, with what it accesses. Tells how many transactions that makes.
-    #[inline]
+    #[inline(always)]
     pub fn accept(&mut self, job: Job, stepper: &Stepper) -> u32 {
+        match stepper.access() {
+            Access::Lanes(lanes) => self.accept_lanes(job, lanes, stepper.offsets()),
+            _ => self.accept_other(job, stepper),
+        }
+    }
+
+    #[inline(never)]
+    fn accept_other(&mut self, job: Job, stepper: &Stepper) -> u32 {
         match stepper.access() {
             Access::Lanes(lanes) => self.accept_lanes(job, lanes, stepper.offsets()),
             Access::Mixed => self.accept_groups(job, stepper.groups()),
@@ -217,336 +187,88 @@ impl MemoryUnit {
     }
 
     /// Takes an instruction whose lanes are all in one place.
-    #[inline]
-    pub fn accept_lanes(&mut self, job: Job, lanes: &Lanes, offsets: &Offsets) -> u32 {
-        let entry = self.entry(job);
-        self.add_lanes(entry, lanes, offsets);
-        self.enqueue(entry)
-    }
-
-    /// Works out the transactions of lanes that are in one place.
     #[inline(always)]
-    fn add_lanes(&mut self, entry: u32, lanes: &Lanes, offsets: &Offsets) {
-        let unit = self;
+    pub fn accept_lanes(&mut self, job: Job, lanes: &Lanes, offsets: &Offsets) -> u32 {
+        let (unit, job) = (self, &job);
         // Vector instructions are for the offsets of the lanes.
         in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
-                                               entry: u32,
+                                               job: &Job,
                                                lanes: &Lanes,
                                                offsets: &Offsets|
-         -> () {
-            unit.add_lanes_plain(entry, lanes, offsets);
-        });
-    }
-
-    #[inline(always)]
-    fn add_lanes_plain(&mut self, entry: u32, lanes: &Lanes, offsets: &Offsets) {
-        self.entries[entry as usize].add_lanes(lanes, offsets, &mut self.shared, self.caches_global);
+         -> u32 {
+            unit.accept_with(job, |entry, shared, cached| entry.add_lanes(lanes, offsets, shared, cached))
+        })
     }
 
     /// Takes an instruction whose lanes are in several places, or that has none.
     pub fn accept_groups(&mut self, job: Job, groups: &[AccessGroup]) -> u32 {
-        let entry = self.entry(job);
-        for group in groups {
-            self.add_lanes(entry, &group.lanes, &group.offsets);
-        }
-        self.enqueue(entry)
+        let (unit, job) = (self, &job);
+        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
+                                               job: &Job,
+                                               groups: &[AccessGroup]|
+         -> u32 {
+            unit.accept_with(job, |entry, shared, cached| {
+                for group in groups {
+                    entry.add_lanes(&group.lanes, &group.offsets, shared, cached);
+                }
+            })
+        })
     }
 
     /// Takes a texture or surface instruction that touches lines of 128 bytes.
     pub fn accept_texture(&mut self, job: Job, lines: &[u64], texels: u32) -> u32 {
-        let entry = self.entry(job);
         if job.kind == JobKind::Texture {
             self.texture.counters.instructions += 1;
             self.texture.counters.texels += u64::from(texels);
-            self.entries[entry as usize].add_texture(lines, self.texture.line_bytes());
+            let line_bytes = self.texture.line_bytes();
+            self.accept_with(&job, |entry, _, _| entry.add_texture(lines, line_bytes))
         } else {
-            self.entries[entry as usize].add_surface(lines, texels, self.caches_global);
-        }
-        self.enqueue(entry)
-    }
-
-    #[inline(always)]
-    fn entry(&mut self, job: Job) -> u32 {
-        match self.free.pop() {
-            Some(entry) => {
-                self.entries[entry as usize].reset(job);
-                entry
-            }
-            None => {
-                self.entries.push(Entry::new(job));
-                self.entries.len() as u32 - 1
-            }
+            self.accept_with(&job, |entry, _, cached| entry.add_surface(lines, texels, cached))
         }
     }
 
+    /// Takes an instruction, with what adds its transactions; that may need shared memory, and has to know whether global memory is cached.
     #[inline(always)]
-    fn enqueue(&mut self, index: u32) -> u32 {
-        let entry = &mut self.entries[index as usize];
-        let job = &entry.job;
-        let issued = job.is_load().then_some(job.issued);
-        entry.flight = self.flights.start(job.token, entry.transactions.max(1), issued);
+    fn accept_with(&mut self, job: &Job, add: impl FnOnce(&mut Entry, &mut Shared, bool)) -> u32 {
+        let place = self.instructions.place(job);
+        let entry = &mut self.instructions[place];
+        entry.reset(job);
+        add(entry, &mut self.shared, self.caches_global);
+        // Texture accesses come to their end while others are made, which would mix up the handles.
+        entry.flight = match entry.first {
+            Part::Texture { .. } => start(&mut self.flights, entry),
+            _ if entry.transactions > 1 => start(&mut self.flights, entry),
+            _ => FlightId::NONE,
+        };
         if entry.touched != 0 {
             self.counters.transactions[(entry.touched as usize - 1).min(31)] += 1;
+            self.pending_writes[usize::from(job.warp) % WARPS] += entry.acknowledged;
+            self.unacknowledged += entry.acknowledged;
         }
-        self.pending_writes[usize::from(job.warp) % WARPS] += entry.acknowledged;
-        self.unacknowledged += entry.acknowledged;
         let transactions = entry.transactions;
-        self.queue.push_back(index);
-        if self.queue.len() == 1 {
+        if self.instructions.push(place, job.ready) {
             self.wake = self.wake.min(self.next_start());
         }
         transactions
     }
 
-    /// One cycle.
-    #[inline(always)]
-    pub fn step(&mut self, now: u64, outbox: &mut Outbox, done: &mut Vec<Done>) {
-        let unit = self;
-        // Bit and vector instructions are for words of a line and tags of a set.
-        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
-                                               now: u64,
-                                               outbox: &mut Outbox,
-                                               done: &mut Vec<Done>|
-         -> () {
-            unit.step_plain(now, outbox, done);
-        });
-    }
-
-    #[inline(always)]
-    fn step_plain(&mut self, now: u64, outbox: &mut Outbox, done: &mut Vec<Done>) {
-        self.settle(now);
-        if self.has_requests() {
-            outbox.stalled(self.port_accounted.min(now), now);
-            self.send(now, outbox);
-        }
-        (self.accounted, self.port_accounted) = (now + 1, now + 1);
-
-        if self.width == 1 { self.work_alone(now, done) } else { self.work_together(now, done) }
-    }
-
-    /// One cycle of the only slot.
-    #[inline(always)]
-    fn work_alone(&mut self, now: u64, done: &mut Vec<Done>) {
-        let slot = &self.slots[0];
-        if slot.entry == NONE && slot.until <= now {
-            self.working = 0;
-            self.slot_free = 0;
-            self.wake = self.next_start();
-            if self.wake > now {
-                return;
-            }
-            let Some(entry) = self.queue.pop_front() else { return };
-            self.counters.instructions += 1;
-            self.working = 1;
-            self.slots[0] = Slot::new(entry, Unit::L1d, now);
-        }
-        if self.slots[0].until <= now {
-            self.work(0, now, &mut 0, done);
-        }
-        let slot = &self.slots[0];
-        self.is_blocked = slot.blocked.is_some();
-        // While it works on an instruction, none starts.
-        if slot.entry == NONE {
-            self.slot_free = slot.until;
-            self.wake = self.next_start();
-        } else {
-            self.slot_free = u64::MAX;
-            self.wake = self.slot_wake(slot);
-        }
-    }
-
-    /// When a slot goes on by itself.
-    #[inline(always)]
-    fn slot_wake(&self, slot: &Slot) -> u64 {
-        match slot.blocked {
-            None | Some(Cause::Unit) => slot.until,
-            Some(Cause::Fragments) => self.texture.room_at(),
-            Some(_) => u64::MAX,
-        }
-    }
-
-    /// One cycle of several slots.
-    #[cold]
-    #[inline(never)]
-    fn work_together(&mut self, now: u64, done: &mut Vec<Done>) {
-        let (mut taken, mut index) = (0, 0);
-        // When slots go on by themselves, and when one of them is free.
-        let (mut next, mut free, mut is_blocked) = (u64::MAX, u64::MAX, false);
-        loop {
-            let mut slot = if index < self.working {
-                self.slots[index % SLOTS]
-            } else if index < self.width
-                && let Some(&entry) = self.queue.front()
-                && self.entries[entry as usize].job.ready <= now
-                && !self.is_taken(entry, taken)
-            {
-                self.queue.pop_front();
-                self.counters.instructions += 1;
-                self.working += 1;
-                let unit = self.entries[entry as usize].parts.first().map_or(Unit::L1d, Part::unit);
-                self.slots[index % SLOTS] = Slot::new(entry, unit, now);
-                self.slots[index % SLOTS]
-            } else {
-                break;
-            };
-            if slot.until > now {
-                taken |= 1 << slot.unit as u32;
-            } else if slot.entry == NONE {
-                self.working -= 1;
-                for later in index..self.working {
-                    self.slots[later % SLOTS] = self.slots[(later + 1) % SLOTS];
-                }
-                continue;
-            } else {
-                self.work(index, now, &mut taken, done);
-                slot = self.slots[index % SLOTS];
-            }
-            if slot.entry == NONE {
-                free = free.min(slot.until);
-            } else {
-                next = next.min(self.slot_wake(&slot));
-                is_blocked |= slot.blocked.is_some();
-            }
-            index += 1;
-        }
-        self.is_blocked = is_blocked;
-        self.slot_free = if self.working < self.width { 0 } else { free };
-        self.wake = next.min(self.next_start());
-    }
-
-    /// Whether an instruction would start with a cache that an older one works with.
-    #[inline(always)]
-    fn is_taken(&self, entry: u32, taken: u32) -> bool {
-        let first = self.entries[entry as usize].parts.first();
-        first.is_some_and(|part| taken >> part.unit() as u32 & 1 != 0)
-    }
-
-    /// Makes the next transaction of a slot.
-    #[inline(always)]
-    fn work(&mut self, index: usize, now: u64, taken: &mut u32, done: &mut Vec<Done>) {
-        let slot = &mut self.slots[index % SLOTS];
-        slot.until = now + 1;
-        if slot.blocked == Some(Cause::Mshrs) && *taken == 0 && self.l1d.is_still_full() {
-            *taken |= 1 << slot.unit as u32;
-            self.note_blocked(Cause::Mshrs, 1);
-            return;
-        }
-        let entry = &self.entries[slot.entry as usize];
-        let requester = Requester { flight: entry.flight, warp: entry.job.warp, lanes: entry.job.lanes };
-        let (counters, flights) = (&mut self.counters, &mut self.flights);
-        let Some(&part) = entry.parts.get(slot.part as usize) else {
-            // No lane accessed anything.
-            land(flights, counters, requester.flight, now, done);
-            self.free.push(slot.entry);
-            slot.entry = NONE;
-            return;
-        };
-        slot.unit = part.unit();
-        let bit = 1 << slot.unit as u32;
-        if *taken & bit != 0 {
-            slot.blocked = Some(Cause::Unit);
-            self.note_blocked(Cause::Unit, 1);
-            return;
-        }
-        *taken |= bit;
-        let line = || &entry.lines[slot.line as usize];
-        let (answer, end) = match part {
-            Part::Shared { kind, passes, rows } => {
-                slot.until = now + u64::from(passes.cycles);
-                let rows = &entry.rows[rows.0 as usize..rows.1 as usize];
-                let at = self.shared.access(now, kind, requester.lanes, passes, entry.job.shared_row, rows);
-                (Ok(Answer::At(at)), 0)
-            }
-            Part::Global { op, end } => (self.l1d.access(now, op, line(), requester), end),
-            Part::Constant { end } => (self.constant.access(now, line(), requester, &mut self.second), end),
-            Part::Texture { end } => {
-                let mut land = |flight, at| land(flights, counters, flight, at, done);
-                let answer = self.texture.access(now, line(), requester, &mut land);
-                (answer.map(|()| Answer::Later), end)
-            }
-        };
-        match answer {
-            Ok(answer) => {
-                if let Answer::At(at) = answer {
-                    land(flights, counters, requester.flight, at, done);
-                }
-                counters.busy += slot.until - now;
-                slot.blocked = None;
-                if slot.unit != Unit::Shared {
-                    slot.line += 1;
-                }
-                if slot.unit == Unit::Shared || slot.line == end {
-                    slot.part += 1;
-                    if slot.part as usize == entry.parts.len() {
-                        self.free.push(slot.entry);
-                        slot.entry = NONE;
-                    }
-                }
-            }
-            Err(cause) => {
-                slot.blocked = Some(cause);
-                self.note_blocked(cause, 1);
-            }
-        }
-    }
-
-    /// Offers each cache's next request to the network.
-    #[inline(always)]
-    fn send(&mut self, now: u64, outbox: &mut Outbox) {
-        let constant = self.constant.requests.is_empty() || self.constant.send(now, outbox);
-        let texture = self.texture.requests.is_empty() || self.texture.send(now, outbox);
-        let l1d = self.l1d.send(now, outbox);
-        if !(constant && texture && l1d) {
-            self.constant.counters.network += u64::from(!constant);
-            self.texture.counters.network += u64::from(!texture);
-            self.l1d.counters.network += u64::from(!l1d);
-            outbox.stalled(now, now + 1);
-        }
-    }
-
     #[inline(always)]
     fn has_requests(&self) -> bool {
-        !(self.l1d.requests.is_empty()
-            && self.constant.requests.is_empty()
-            && self.texture.requests.is_empty())
+        self.l1d.requests.len() | self.constant.requests.len() | self.texture.requests.len() != 0
     }
 
-    /// An answer from memory.
-    #[inline(always)]
+    /// An answer from memory. Not inlined into the cycle loop, where the host's registers are scarce.
+    #[inline(never)]
     pub fn fill(&mut self, now: u64, packet: &Packet, done: &mut Vec<Done>) {
-        let unit = self;
-        // Vector instructions are for tags of a set.
-        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
-                                               now: u64,
-                                               packet: &Packet,
-                                               done: &mut Vec<Done>|
-         -> () {
-            unit.fill_plain(now, packet, done);
-        });
-    }
-
-    #[inline(always)]
-    fn fill_plain(&mut self, now: u64, packet: &Packet, done: &mut Vec<Done>) {
-        let (counters, flights) = (&mut self.counters, &mut self.flights);
-        match (Note::of(packet), packet.client) {
-            (Note::Fill(slot), Client::Texture) => {
-                self.texture.fill(now, slot, |flight, at| land(flights, counters, flight, at, done));
-            }
-            (Note::Fill(register), Client::Constant) => {
-                self.constant.fill(now, register, |flight, at| land(flights, counters, flight, at, done));
-            }
-            (Note::Fill(register), Client::L1d | Client::Instruction) => {
-                self.expect_requests(now);
-                let (counters, flights) = (&mut self.counters, &mut self.flights);
-                self.l1d.fill(now, register, |flight, at| land(flights, counters, flight, at, done));
-            }
-            (Note::Flight(flight), _) => land(flights, counters, flight, now, done),
-            (Note::Write(warp), _) => {
+        match Note::of(packet) {
+            Note::Fill(register) => self.fill_line(now, register, packet.client, done),
+            Note::Flight(flight) => land(&mut self.flights, &mut self.counters, flight, now, done),
+            Note::Write(warp) => {
                 let pending = &mut self.pending_writes[usize::from(warp) % WARPS];
                 *pending = pending.saturating_sub(1);
                 self.unacknowledged = self.unacknowledged.saturating_sub(1);
             }
-            (Note::WriteBack, _) => self.l1d.written_back(),
+            Note::WriteBack => self.l1d.written_back(),
         }
         // Any answer: stalls of the network port are attributed up to here, before other requests of the SM take the port.
         if self.is_blocked {
@@ -554,11 +276,45 @@ impl MemoryUnit {
         }
     }
 
+    /// A line has come.
+    #[inline(always)]
+    fn fill_line(&mut self, now: u64, register: u32, client: Client, done: &mut Vec<Done>) {
+        let unit = self;
+        // Vector instructions are for tags of a set.
+        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
+                                               now: u64,
+                                               register: u32,
+                                               client: Client,
+                                               done: &mut Vec<Done>|
+         -> () {
+            unit.fill_line_plain(now, register, client, done);
+        });
+    }
+
+    #[inline(always)]
+    fn fill_line_plain(&mut self, now: u64, register: u32, client: Client, done: &mut Vec<Done>) {
+        if matches!(client, Client::L1d | Client::Instruction) {
+            self.expect_requests(now);
+        }
+        let (counters, flights) = (&mut self.counters, &mut self.flights);
+        let land = |flight, at| land(flights, counters, flight, at, done);
+        match client {
+            Client::L1d | Client::Instruction => self.l1d.fill(now, register, land),
+            Client::Constant => self.constant.fill(now, register, land),
+            Client::Texture => self.texture.fill(now, register, land),
+        }
+    }
+
     /// A line that is evicted now becomes a request now, and not before.
     #[inline(always)]
     fn expect_requests(&mut self, now: u64) {
-        self.settle(now);
-        if !self.has_requests() {
+        let waits = self.has_requests();
+        if waits || self.is_blocked {
+            self.settle(now);
+        } else {
+            self.accounted = self.accounted.max(now);
+        }
+        if !waits {
             self.port_accounted = now;
         }
     }
@@ -581,15 +337,11 @@ impl MemoryUnit {
         l1d.min(self.constant.requests.next(now, outbox)).min(self.texture.requests.next(now, outbox))
     }
 
-    /// First cycle in which the next instruction may start, unless an answer or room in a miss queue lets it. May lie in the past.
+    /// First cycle in which the next instruction may start, unless an answer or room in a miss queue lets it; `u64::MAX` without one. May lie
+    /// in the past.
     #[inline(always)]
     fn next_start(&self) -> u64 {
-        match self.queue.front() {
-            Some(&head) if self.slot_free != u64::MAX => {
-                self.entries[head as usize].job.ready.max(self.slot_free)
-            }
-            _ => u64::MAX,
-        }
+        self.instructions.ready().max(self.slot_free)
     }
 
     /// Accounts for the cycles before `now`.
@@ -695,6 +447,7 @@ impl MemoryUnit {
     }
 
     /// The counters so far. [`MemoryUnit::settle`] brings them up to date first.
+    #[inline(always)]
     pub fn counters(&self) -> MemCounters {
         MemCounters {
             lsu: self.counters.clone(),
@@ -737,13 +490,26 @@ impl MemoryUnit {
 
     /// Nothing waits or is under way.
     pub fn is_idle(&self) -> bool {
-        self.queue.is_empty()
+        self.instructions.is_empty()
+            && self.started().next().is_none()
             && self.flights.in_use() == 0
             && self.unacknowledged == 0
             && self.l1d.is_idle()
             && self.constant.is_idle()
             && self.second.is_idle()
             && self.texture.is_idle()
+    }
+
+    /// Slots that work on an instruction.
+    fn started(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().take(self.working).filter(|slot| slot.entry != NONE)
+    }
+
+    /// Instructions that are not done.
+    fn undone(&self) -> usize {
+        let here = self.instructions.waiting().chain(self.started().map(|slot| slot.entry));
+        let without = here.filter(|&place| self.instructions[place].flight == FlightId::NONE);
+        self.flights.in_use() + without.count()
     }
 
     /// What it waits for, for reports of deadlocks.
@@ -754,13 +520,13 @@ impl MemoryUnit {
                 waits.push(format!("{count} {what}"));
             }
         };
-        say(self.queue.len(), "memory instructions that have not started");
-        say(self.flights.in_use(), "memory instructions that are not done");
+        say(self.instructions.len(), "memory instructions that have not started");
+        say(self.undone(), "memory instructions that are not done");
         say(self.unacknowledged as usize, "lines of stores that L2 has not acknowledged");
         say(self.l1d.requests.len(), "requests of the L1 data cache that the network has not taken");
         say(self.texture.waiting(), "texture accesses that wait for lines");
-        for slot in self.slots.iter().take(self.working).filter(|slot| slot.entry != NONE) {
-            let warp = self.entries[slot.entry as usize].job.warp;
+        for slot in self.started() {
+            let warp = self.instructions[slot.entry].job.warp;
             if let Some(cause) = slot.blocked {
                 waits.push(format!("an instruction of warp {warp} in the load/store unit: {}", cause.text()));
             }
@@ -768,20 +534,5 @@ impl MemoryUnit {
         waits.extend(self.l1d.fetching().map(|line| format!("line {line:#x} of the L1 data cache")));
         waits.extend(self.constant.fetching().map(|line| format!("line {line:#x} of the constant cache")));
         waits
-    }
-}
-
-impl Cause {
-    fn text(self) -> &'static str {
-        match self {
-            Cause::Unit => "an older instruction works with the same cache",
-            Cause::Merges => "too many wait for its line",
-            Cause::Mshrs => "all miss status registers are in use",
-            Cause::Ways => "all ways of its set are being fetched",
-            Cause::Queue => "the miss queue is full",
-            Cause::Constant => "the constant cache can fetch no more lines",
-            Cause::Fragments => "the fragment queue is full",
-            Cause::TextureMshrs => "the texture cache can fetch no more lines",
-        }
     }
 }

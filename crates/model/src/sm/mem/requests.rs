@@ -87,6 +87,7 @@ impl Requests {
         self.queue.is_empty()
     }
 
+    #[inline(always)]
     pub fn len(&self) -> usize {
         self.queue.len()
     }

@@ -36,7 +36,15 @@ pub struct Passes {
     pub cycles: u32,
     /// Of these, those that conflicts cost.
     pub conflicts: u32,
-    pub broadcast: bool,
+    /// 1 if several lanes share a word, otherwise 0: a number, since it is copied with the others and added up.
+    pub broadcast: u32,
+}
+
+impl Passes {
+    #[inline(always)]
+    fn new(cycles: u32, conflicts: u32, broadcast: bool) -> Passes {
+        Passes { cycles, conflicts, broadcast: broadcast.into() }
+    }
 }
 
 /// The most banks that there can be.
@@ -87,22 +95,22 @@ fn simple(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Option<Passes
     }
     match Shape::of(offsets, mask, bytes) {
         Shape::Uniform => {
-            return Some(Passes { cycles: 1, conflicts: 0, broadcast: !mask.is_power_of_two() });
+            return Some(Passes::new(1, 0, !mask.is_power_of_two()));
         }
         Shape::Consecutive if bytes == 4 && banks >= 32 => {
-            return Some(Passes { cycles: 1, conflicts: 0, broadcast: false });
+            return Some(Passes::new(1, 0, false));
         }
         Shape::Consecutive | Shape::Other => {}
     }
     let (first, last) = extent(offsets, mask);
     if (last / 4).wrapping_sub(first / 4) < banks {
         // Words so close together are in different banks.
-        return Some(Passes { cycles: 1, conflicts: 0, broadcast: is_broadcast(offsets, mask, first / 4) });
+        return Some(Passes::new(1, 0, is_broadcast(offsets, mask, first / 4)));
     }
     if mask == u32::MAX
         && let Some(cycles) = strided(offsets, banks)
     {
-        return Some(Passes { cycles, conflicts: cycles - 32u32.div_ceil(banks), broadcast: false });
+        return Some(Passes::new(cycles, cycles - 32u32.div_ceil(banks), false));
     }
     None
 }
@@ -168,7 +176,7 @@ fn one_by_one(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
     // Lanes of a pass want 32 words altogether.
     let lanes = 32 / each;
     let group = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
-    let mut all = Passes { cycles: 0, conflicts: 0, broadcast: false };
+    let mut all = Passes::new(0, 0, false);
     for first in (0..32).step_by(lanes as usize) {
         let active = mask & group << first;
         if active != 0 {
@@ -178,7 +186,7 @@ fn one_by_one(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
             };
             all.cycles += most;
             all.conflicts += most - (active.count_ones() * each).div_ceil(banks).min(most);
-            all.broadcast |= broadcast;
+            all.broadcast |= u32::from(broadcast);
         }
     }
     all.cycles = all.cycles.max(1);
@@ -248,13 +256,7 @@ fn shape(bytes: u32) -> ArrayShape {
 
 impl Shared {
     pub fn new(config: &Config, techniques: &Techniques, sm: u32) -> Shared {
-        let none = Pattern {
-            mask: 0,
-            bytes: 0,
-            steps: [0; 32],
-            odd: 0,
-            passes: Passes { cycles: 1, conflicts: 0, broadcast: false },
-        };
+        let none = Pattern { mask: 0, bytes: 0, steps: [0; 32], odd: 0, passes: Passes::new(1, 0, false) };
         let bytes = [false, true].map(|large_l1| config.shared_bytes(large_l1));
         Shared {
             patterns: Box::new([none; PATTERNS]),
@@ -284,7 +286,7 @@ impl Shared {
             AccessKind::Atomic => {
                 let rounds = rounds(offsets, mask, self.banks);
                 let cycles = rounds * self.atomic_cycles;
-                Passes { cycles, conflicts: cycles - self.atomic_cycles, broadcast: false }
+                Passes::new(cycles, cycles - self.atomic_cycles, false)
             }
         }
     }
@@ -316,13 +318,14 @@ impl Shared {
     }
 
     /// What was counted.
+    #[inline(always)]
     pub fn counters(&self) -> SharedCounters {
         SharedCounters { intervals: self.data.intervals(), ..self.counters.clone() }
     }
 
     /// An access begins; every use of the array goes through here. Gives the cycle in which its result is there. Rows are listed if a technique
     /// acts here, and counted from the first of the block, which is the row `base` of the array.
-    #[inline]
+    #[inline(always)]
     pub fn access(
         &mut self,
         now: u64,
@@ -330,20 +333,26 @@ impl Shared {
         lanes: u8,
         passes: Passes,
         base: u32,
-        rows: &[Row],
+        (rows, (from, to)): (&[Row], (u32, u32)),
     ) -> u64 {
         let counters = &mut self.counters;
         match kind {
-            AccessKind::Load => counters.reads += 1,
+            AccessKind::Load => {
+                counters.reads += 1;
+                counters.broadcasts += u64::from(passes.broadcast);
+            }
             AccessKind::Store => counters.writes += 1,
             AccessKind::Atomic => counters.atomics += 1,
         }
         counters.lanes += u64::from(lanes);
-        counters.broadcasts += u64::from(passes.broadcast && kind == AccessKind::Load);
         counters.conflicts += u64::from(passes.conflicts);
         counters.cycles[(passes.cycles as usize - 1).min(31)] += 1;
         self.data.note_use(now);
-        let ready = if self.data.has_sites() { self.ask(now, kind, lanes, base, rows) } else { now };
+        let ready = if self.data.has_sites() {
+            self.ask(now, kind, lanes, base, &rows[from as usize..to as usize])
+        } else {
+            now
+        };
         ready + u64::from(passes.cycles - 1 + self.cycles)
     }
 
@@ -487,19 +496,13 @@ mod tests {
     #[test]
     fn lanes_that_read_the_same_word_do_not_conflict() {
         let passes = passes(&std::array::from_fn(|lane| lane as u32 / 16 * 4), u32::MAX, 4, 32);
-        assert_eq!(passes, Passes { cycles: 1, conflicts: 0, broadcast: true });
+        assert_eq!(passes, Passes::new(1, 0, true));
     }
 
     #[test]
     fn wide_lanes_are_served_by_parts_of_the_warp() {
-        assert_eq!(
-            passes(&strides(2), u32::MAX, 8, 32),
-            Passes { cycles: 2, conflicts: 0, broadcast: false }
-        );
-        assert_eq!(
-            passes(&strides(4), u32::MAX, 16, 32),
-            Passes { cycles: 4, conflicts: 0, broadcast: false }
-        );
+        assert_eq!(passes(&strides(2), u32::MAX, 8, 32), Passes::new(2, 0, false));
+        assert_eq!(passes(&strides(4), u32::MAX, 16, 32), Passes::new(4, 0, false));
         assert_eq!(passes(&strides(4), 0xff, 16, 32).cycles, 1);
     }
 

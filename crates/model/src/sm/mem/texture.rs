@@ -103,6 +103,7 @@ impl TextureCache {
     }
 
     /// What was counted, with the intervals that the data array keeps.
+    #[inline(always)]
     pub fn counters(&self) -> TextureCounters {
         TextureCounters {
             intervals: self.data.intervals(),

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A cycle of the load/store unit: requests go to the network, and slots make a transaction each.
+
+use super::flight::{Done, FlightId, Flights};
+use super::job::{Entry, Job, Part, Unit};
+use super::slot::{Cause, NONE, Slot};
+use super::{Answer, LsuCounters, MemoryUnit, Requester, SLOTS, land, start};
+use crate::host::in_two_copies;
+use crate::net::Outbox;
+
+/// Who makes the next transaction of an instruction, which may not have a handle yet.
+#[inline(always)]
+fn requester(entry: &Entry, flights: &Flights) -> Requester {
+    let flight = if entry.flight == FlightId::NONE { flights.upcoming() } else { entry.flight };
+    Requester { flight, warp: entry.job.warp, lanes: entry.job.lanes }
+}
+
+/// A transaction of an instruction was made.
+#[inline(always)]
+fn note(
+    answer: Answer,
+    entry: &Entry,
+    flights: &mut Flights,
+    counters: &mut LsuCounters,
+    done: &mut Vec<Done>,
+) {
+    match (answer, entry.flight) {
+        (Answer::At(at), FlightId::NONE) => finish(&entry.job, counters, at, done),
+        (Answer::At(at), flight) => land(flights, counters, flight, at, done),
+        // The handle that it was told to wait with.
+        (Answer::Later, FlightId::NONE) => {
+            start(flights, entry);
+        }
+        (Answer::Later, _) => {}
+    }
+}
+
+/// The only transaction of an instruction that nothing waited for is done as of cycle `at`.
+#[inline(always)]
+fn finish(job: &Job, counters: &mut LsuCounters, at: u64, done: &mut Vec<Done>) {
+    done.push(Done { at, token: job.token });
+    if job.is_load() {
+        counters.latency.note(at.saturating_sub(job.issued));
+    }
+}
+
+impl MemoryUnit {
+    /// One cycle.
+    #[inline(always)]
+    pub fn step(&mut self, now: u64, outbox: &mut Outbox, done: &mut Vec<Done>) {
+        let unit = self;
+        // Bit and vector instructions are for words of a line and tags of a set.
+        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
+                                               now: u64,
+                                               outbox: &mut Outbox,
+                                               done: &mut Vec<Done>|
+         -> () {
+            unit.step_plain(now, outbox, done);
+        });
+    }
+
+    #[inline(always)]
+    fn step_plain(&mut self, now: u64, outbox: &mut Outbox, done: &mut Vec<Done>) {
+        // Without requests and a blocked slot, there is nothing to account for.
+        if self.has_requests() {
+            self.send(now, outbox);
+        } else if self.is_blocked {
+            self.settle(now);
+        }
+        (self.accounted, self.port_accounted) = (now + 1, now + 1);
+
+        if self.width == 1 { self.work_alone(now, done) } else { self.work_together(now, done) }
+    }
+
+    /// One cycle of the only slot.
+    #[inline(always)]
+    fn work_alone(&mut self, now: u64, done: &mut Vec<Done>) {
+        if self.slots[0].entry == NONE {
+            let start = self.next_start();
+            if start > now {
+                self.wake = start;
+                return;
+            }
+            self.counters.instructions += 1;
+            let place = self.instructions.pop();
+            let entry = &self.instructions[place];
+            // Most instructions with shared memory are done in one go.
+            if let Part::Shared { kind, passes, rows } = entry.first
+                && entry.flight == FlightId::NONE
+            {
+                let Job { lanes, shared_row, .. } = entry.job;
+                let at = self.shared.access(now, kind, lanes, passes, shared_row, (&entry.rows, rows));
+                finish(&entry.job, &mut self.counters, at, done);
+                self.instructions.give_back(place);
+                self.counters.busy += u64::from(passes.cycles);
+                let until = now + u64::from(passes.cycles);
+                self.slots[0].until = until;
+                self.slot_free = until;
+                self.wake = self.next_start();
+                return;
+            }
+            self.slots[0] = Slot::new(place, entry.first, now);
+        }
+        let unit = self;
+        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
+                                               now: u64,
+                                               done: &mut Vec<Done>|
+         -> () {
+            unit.go_on_alone(now, done);
+        });
+    }
+
+    /// One cycle of the only slot, which works on an instruction.
+    #[inline(always)]
+    fn go_on_alone(&mut self, now: u64, done: &mut Vec<Done>) {
+        if self.slots[0].until <= now {
+            self.work(0, now, &mut 0, done);
+        }
+        let slot = &self.slots[0];
+        self.is_blocked = slot.blocked.is_some();
+        // While it works on an instruction, none starts.
+        if slot.entry == NONE {
+            self.slot_free = slot.until;
+            self.wake = self.next_start();
+        } else {
+            self.slot_free = u64::MAX;
+            self.wake = self.slot_wake(slot);
+        }
+    }
+
+    /// When a slot goes on by itself.
+    #[inline(always)]
+    fn slot_wake(&self, slot: &Slot) -> u64 {
+        match slot.blocked {
+            None | Some(Cause::Unit) => slot.until,
+            Some(Cause::Fragments) => self.texture.room_at(),
+            Some(_) => u64::MAX,
+        }
+    }
+
+    /// One cycle of several slots.
+    #[cold]
+    #[inline(never)]
+    fn work_together(&mut self, now: u64, done: &mut Vec<Done>) {
+        let (mut taken, mut index) = (0, 0);
+        // When slots go on by themselves, and when one of them is free.
+        let (mut next, mut free, mut is_blocked) = (u64::MAX, u64::MAX, false);
+        loop {
+            let mut slot = if index < self.working {
+                self.slots[index % SLOTS]
+            } else if index < self.width
+                && self.instructions.ready() <= now
+                && !self.is_taken(self.instructions.front(), taken)
+            {
+                self.counters.instructions += 1;
+                self.working += 1;
+                let entry = self.instructions.pop();
+                self.slots[index % SLOTS] = Slot::new(entry, self.instructions[entry].first, now);
+                self.slots[index % SLOTS]
+            } else {
+                break;
+            };
+            if slot.until > now {
+                taken |= slot.bit();
+            } else if slot.entry == NONE {
+                self.working -= 1;
+                for later in index..self.working {
+                    self.slots[later % SLOTS] = self.slots[(later + 1) % SLOTS];
+                }
+                continue;
+            } else {
+                self.work(index, now, &mut taken, done);
+                slot = self.slots[index % SLOTS];
+            }
+            if slot.entry == NONE {
+                free = free.min(slot.until);
+            } else {
+                next = next.min(self.slot_wake(&slot));
+                is_blocked |= slot.blocked.is_some();
+            }
+            index += 1;
+        }
+        self.is_blocked = is_blocked;
+        self.slot_free = if self.working < self.width { 0 } else { free };
+        self.wake = next.min(self.next_start());
+    }
+
+    /// Whether an instruction would start with a cache that an older one works with.
+    #[inline(always)]
+    fn is_taken(&self, entry: u32, taken: u32) -> bool {
+        let first = &self.instructions[entry].first;
+        !matches!(first, Part::Nothing) && taken >> first.unit() as u32 & 1 != 0
+    }
+
+    /// Makes the next transaction of a slot.
+    #[inline(always)]
+    fn work(&mut self, index: usize, now: u64, taken: &mut u32, done: &mut Vec<Done>) {
+        let slot = &mut self.slots[index % SLOTS];
+        slot.until = now + 1;
+        if slot.blocked == Some(Cause::Mshrs) && *taken == 0 && self.l1d.is_still_full() {
+            *taken |= slot.bit();
+            self.note_blocked(Cause::Mshrs, 1);
+            return;
+        }
+        let Part::Global { op, end } = slot.current else {
+            let unit = self;
+            in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
+                                                   index: usize,
+                                                   now: u64,
+                                                   taken: &mut u32,
+                                                   done: &mut Vec<Done>|
+             -> () {
+                unit.work_elsewhere(index, now, taken, done);
+            });
+            return;
+        };
+        if !slot.takes(Unit::L1d, taken) {
+            self.note_blocked(Cause::Unit, 1);
+            return;
+        }
+        let entry = &self.instructions[slot.entry];
+        let requester = requester(entry, &self.flights);
+        match self.l1d.access(now, op, &entry.lines[slot.line as usize], requester) {
+            Ok(answer) => {
+                note(answer, entry, &mut self.flights, &mut self.counters, done);
+                self.counters.busy += 1;
+                slot.blocked = None;
+                slot.line += 1;
+                if slot.line == end && !slot.next_part(entry) {
+                    self.instructions.give_back(slot.entry);
+                    slot.entry = NONE;
+                }
+            }
+            Err(cause) => {
+                slot.blocked = Some(cause);
+                self.note_blocked(cause, 1);
+            }
+        }
+    }
+
+    /// Makes the next transaction of a slot, which is not one with the L1 data cache.
+    #[inline(always)]
+    fn work_elsewhere(&mut self, index: usize, now: u64, taken: &mut u32, done: &mut Vec<Done>) {
+        let slot = &mut self.slots[index % SLOTS];
+        if !matches!(slot.current, Part::Nothing) && !slot.takes(slot.current.unit(), taken) {
+            self.note_blocked(Cause::Unit, 1);
+            return;
+        }
+        let entry = &self.instructions[slot.entry];
+        let requester = requester(entry, &self.flights);
+        let (counters, flights) = (&mut self.counters, &mut self.flights);
+        let line = || &entry.lines[slot.line as usize];
+        let (answer, end) = match slot.current {
+            Part::Nothing | Part::Global { .. } => (Ok(Answer::At(now)), None),
+            Part::Shared { kind, passes, rows } => {
+                slot.until = now + u64::from(passes.cycles);
+                let Job { lanes, shared_row, .. } = entry.job;
+                let at = self.shared.access(now, kind, lanes, passes, shared_row, (&entry.rows, rows));
+                (Ok(Answer::At(at)), None)
+            }
+            Part::Constant { end } => {
+                (self.constant.access(now, line(), requester, &mut self.second), Some(end))
+            }
+            Part::Texture { end } => {
+                let mut land = |flight, at| land(flights, counters, flight, at, done);
+                let answer = self.texture.access(now, line(), requester, &mut land);
+                (answer.map(|()| Answer::Later), Some(end))
+            }
+        };
+        match answer {
+            Ok(answer) => {
+                note(answer, entry, flights, counters, done);
+                if !matches!(slot.current, Part::Nothing) {
+                    counters.busy += slot.until - now;
+                }
+                slot.blocked = None;
+                slot.line += u32::from(end.is_some());
+                if end.is_none_or(|end| slot.line == end) && !slot.next_part(entry) {
+                    self.instructions.give_back(slot.entry);
+                    slot.entry = NONE;
+                }
+            }
+            Err(cause) => {
+                slot.blocked = Some(cause);
+                self.note_blocked(cause, 1);
+            }
+        }
+    }
+
+    /// Offers each cache's next request to the network.
+    #[inline(always)]
+    fn send(&mut self, now: u64, outbox: &mut Outbox) {
+        let unit = self;
+        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit, now: u64, outbox: &mut Outbox| -> () {
+            unit.send_plain(now, outbox);
+        });
+    }
+
+    #[inline(always)]
+    fn send_plain(&mut self, now: u64, outbox: &mut Outbox) {
+        self.settle(now);
+        outbox.stalled(self.port_accounted.min(now), now);
+        let constant = self.constant.requests.is_empty() || self.constant.send(now, outbox);
+        let texture = self.texture.requests.is_empty() || self.texture.send(now, outbox);
+        let l1d = self.l1d.send(now, outbox);
+        if !(constant && texture && l1d) {
+            self.constant.counters.network += u64::from(!constant);
+            self.texture.counters.network += u64::from(!texture);
+            self.l1d.counters.network += u64::from(!l1d);
+            outbox.stalled(now, now + 1);
+        }
+    }
+}

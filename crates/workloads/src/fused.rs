@@ -13,6 +13,74 @@ pub fn fma(a: f32, b: f32, c: f32) -> f32 {
     emulated(a, b, c)
 }
 
+/// Products and sums rounded once, by the host's instruction or by plain arithmetic. A reference whose loops are full of them is written for both, and
+/// [`with_fused`] chooses: the instruction then stands where a call would cost more than it.
+pub trait Fused: Copy {
+    /// `a * b + c` with one rounding to nearest even.
+    fn fma(self, a: f32, b: f32, c: f32) -> f32;
+}
+
+/// By plain arithmetic.
+#[derive(Clone, Copy)]
+pub struct Plain;
+
+impl Fused for Plain {
+    #[inline]
+    fn fma(self, a: f32, b: f32, c: f32) -> f32 {
+        emulated(a, b, c)
+    }
+}
+
+/// By the host's instruction: there is one only where the host has it.
+#[derive(Clone, Copy)]
+pub struct Host(());
+
+impl Host {
+    /// With wide vectors as well, which [`Host::within`] uses.
+    pub fn detect() -> Option<Host> {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2") {
+            return Some(Host(()));
+        }
+        None
+    }
+
+    /// Has the compiler use the host's instructions in a function, which must be inlined.
+    #[inline(always)]
+    pub fn within<R>(self, work: impl FnOnce() -> R) -> R {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the host has the instructions.
+        return unsafe { host::within(work) };
+        #[cfg(not(target_arch = "x86_64"))]
+        work()
+    }
+}
+
+impl Fused for Host {
+    #[inline(always)]
+    fn fma(self, a: f32, b: f32, c: f32) -> f32 {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the host has the instruction.
+        return unsafe { host::fma(a, b, c) };
+        #[cfg(not(target_arch = "x86_64"))]
+        emulated(a, b, c)
+    }
+}
+
+/// Does something with the best [`Fused`] there is. What it calls must be inlined to profit.
+macro_rules! with_fused {
+    (|$fused:ident| $work:expr) => {
+        match $crate::fused::Host::detect() {
+            Some($fused) => $fused.within(|| $work),
+            None => {
+                let $fused = $crate::fused::Plain;
+                $work
+            }
+        }
+    };
+}
+pub(crate) use with_fused;
+
 /// Adds the product of `left` and each of `right` to each of `sums`, fused.
 pub fn add_products(sums: &mut [f32], left: f32, right: &[f32]) {
     #[cfg(target_arch = "x86_64")]
@@ -61,6 +129,11 @@ pub fn dot(start: f32, left: &[f32], right: &[f32]) -> f32 {
 
 #[cfg(target_arch = "x86_64")]
 mod host {
+    #[target_feature(enable = "fma,avx2")]
+    pub fn within<R>(work: impl FnOnce() -> R) -> R {
+        work()
+    }
+
     #[target_feature(enable = "fma")]
     pub fn fma(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
@@ -140,9 +213,9 @@ mod tests {
             add_products(&mut sums, a, &[b; 9]);
             let mut pairs = [c; 9];
             add_pairs(&mut pairs, &[a; 9], &[b; 9]);
-            for got in
-                [fma(a, b, c), emulated(a, b, c), sums[0], sums[8], pairs[0], pairs[8], dot(c, &[a], &[b])]
-            {
+            let chosen = with_fused!(|fused| fused.fma(a, b, c));
+            let one = [fma(a, b, c), emulated(a, b, c), chosen, dot(c, &[a], &[b])];
+            for got in one.into_iter().chain([sums[0], sums[8], pairs[0], pairs[8]]) {
                 assert!(
                     want.to_bits() == got.to_bits() || (want.is_nan() && got.is_nan()),
                     "fma({a:e}, {b:e}, {c:e}) is {want:e}, not {got:e}"

@@ -176,7 +176,16 @@ impl Energies {
         let time = self.seconds(timed.cycles);
         let whole = self.model.sum_counts(&counts, time);
         let issued = timed.counters.sm.issue.issued;
-        let shares = PcShares::new(&self.columns, &self.column_of, &timed.instructions, &counted, issued);
+        // Most kernels use few kinds of operation: what costs nothing need not be divided.
+        let mut needed = vec![false; self.columns.len()];
+        let costs = self.model.dynamic_by_counter(&counts).into_iter().zip(&self.column_of);
+        costs.for_each(|(energy, column)| {
+            if let (true, Some(column)) = (energy.0 != 0.0, column) {
+                needed[*column] = true;
+            }
+        });
+        let shares =
+            PcShares::new(&self.columns, &needed, &self.column_of, &timed.instructions, &counted, issued);
         let divided = attribute(&self.model, &counts, whole, &shares);
         LaunchEnergy { counts, time, whole, shares, divided }
     }

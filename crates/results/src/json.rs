@@ -10,7 +10,7 @@ use layout::Writer;
 
 /// The text of a document, with a newline at its end.
 pub fn to_text<T: Serialize>(document: &T) -> Result<String, serde_json::Error> {
-    let mut writer = Writer::default();
+    let mut writer = Writer::new();
     document.serialize(&mut writer)?;
     let mut out = writer.out;
     out.push(b'\n');

@@ -10,7 +10,9 @@ use serde_json::ser::{CompactFormatter, Formatter};
 const BREAK: &[u8; 2 + 2 * LEVELS] = b",\n                                ";
 const LEVELS: usize = 16;
 
-#[derive(Default)]
+/// Room for most records, so that they are not copied while they grow; memory that is not written to is not taken.
+const ROOM: usize = 1 << 20;
+
 pub(super) struct Writer {
     pub out: Vec<u8>,
     /// Lists and objects that are open.
@@ -20,6 +22,10 @@ pub(super) struct Writer {
 }
 
 impl Writer {
+    pub fn new() -> Writer {
+        Writer { out: Vec::with_capacity(ROOM), depth: 0, plain: None }
+    }
+
     /// Ends the line, and indents the next one.
     fn new_line(&mut self, comma: bool) {
         let levels = self.depth.min(LEVELS);

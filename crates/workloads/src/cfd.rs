@@ -77,7 +77,7 @@ impl Workload for Cfd {
 
         let mut state = grid.start.clone();
         for _ in 0..ITERATIONS.at(size) {
-            with_fused!(|fused| grid.iterate(fused, &mut state));
+            iterate(&grid, &mut state);
         }
         Ok(Check::exact().output("state", &state, &found))
     }
@@ -124,6 +124,10 @@ struct Grid {
     far: [f32; 5],
     /// Momentum in three directions for each momentum, and for energy.
     far_flux: [f32; 12],
+}
+
+with_fused! {
+    fn iterate(grid: &Grid, state: &mut [f32]) { |fused| grid.iterate(fused, state) }
 }
 
 impl Grid {

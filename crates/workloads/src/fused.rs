@@ -36,23 +36,13 @@ impl Fused for Plain {
 pub struct Host(());
 
 impl Host {
-    /// With wide vectors as well, which [`Host::within`] uses.
+    /// Only where there are wide vectors, too.
     pub fn detect() -> Option<Host> {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2") {
             return Some(Host(()));
         }
         None
-    }
-
-    /// Has the compiler use the host's instructions in a function, which must be inlined.
-    #[inline(always)]
-    pub fn within<R>(self, work: impl FnOnce() -> R) -> R {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the host has the instructions.
-        return unsafe { host::within(work) };
-        #[cfg(not(target_arch = "x86_64"))]
-        work()
     }
 }
 
@@ -67,15 +57,27 @@ impl Fused for Host {
     }
 }
 
-/// Does something with the best [`Fused`] there is. What it calls must be inlined to profit.
+/// Declares a function that works with the best [`Fused`] there is, and with wide vectors where that is the host's. What it calls must be inlined to profit.
 macro_rules! with_fused {
-    (|$fused:ident| $work:expr) => {
-        match $crate::fused::Host::detect() {
-            Some($fused) => $fused.within(|| $work),
-            None => {
-                let $fused = $crate::fused::Plain;
-                $work
+    (
+        $(#[$attribute:meta])*
+        fn $name:ident($($argument:ident: $ty:ty),*) $(-> $result:ty)? { |$fused:ident| $work:expr }
+    ) => {
+        $(#[$attribute])*
+        fn $name($($argument: $ty),*) $(-> $result)? {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "fma,avx2")]
+                fn on_host($fused: $crate::fused::Host, $($argument: $ty),*) $(-> $result)? {
+                    $work
+                }
+                if let Some(host) = $crate::fused::Host::detect() {
+                    // SAFETY: the host has the instructions.
+                    return unsafe { on_host(host, $($argument),*) };
+                }
             }
+            let $fused = $crate::fused::Plain;
+            $work
         }
     };
 }
@@ -129,11 +131,6 @@ pub fn dot(start: f32, left: &[f32], right: &[f32]) -> f32 {
 
 #[cfg(target_arch = "x86_64")]
 mod host {
-    #[target_feature(enable = "fma,avx2")]
-    pub fn within<R>(work: impl FnOnce() -> R) -> R {
-        work()
-    }
-
     #[target_feature(enable = "fma")]
     pub fn fma(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
@@ -188,6 +185,10 @@ mod tests {
     use super::*;
     use warpwatt_base::SplitMix64;
 
+    with_fused! {
+        fn chosen(a: f32, b: f32, c: f32) -> f32 { |fused| fused.fma(a, b, c) }
+    }
+
     #[test]
     fn agrees_with_the_hardware_on_random_and_awkward_operands() {
         let mut rng = SplitMix64::new(7);
@@ -213,8 +214,7 @@ mod tests {
             add_products(&mut sums, a, &[b; 9]);
             let mut pairs = [c; 9];
             add_pairs(&mut pairs, &[a; 9], &[b; 9]);
-            let chosen = with_fused!(|fused| fused.fma(a, b, c));
-            let one = [fma(a, b, c), emulated(a, b, c), chosen, dot(c, &[a], &[b])];
+            let one = [fma(a, b, c), emulated(a, b, c), chosen(a, b, c), dot(c, &[a], &[b])];
             for got in one.into_iter().chain([sums[0], sums[8], pairs[0], pairs[8]]) {
                 assert!(
                     want.to_bits() == got.to_bits() || (want.is_nan() && got.is_nan()),

@@ -104,6 +104,12 @@ pub struct Chip {
     pub step: f32,
 }
 
+with_fused! {
+    fn advance(chip: &Chip, now: &[f32], power: &[f32], rows: usize, cols: usize) -> Vec<f32> {
+        |fused| chip.advance_with(fused, now, power, rows, cols)
+    }
+}
+
 impl Chip {
     pub fn new(rows: u32, cols: u32) -> Self {
         const THICKNESS: f32 = 0.0005;
@@ -125,7 +131,7 @@ impl Chip {
     }
 
     fn advance(&self, now: &[f32], power: &[f32], rows: usize, cols: usize) -> Vec<f32> {
-        with_fused!(|fused| self.advance_with(fused, now, power, rows, cols))
+        advance(self, now, power, rows, cols)
     }
 
     #[inline(always)]

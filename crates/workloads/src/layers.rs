@@ -79,13 +79,19 @@ impl Convolution {
             add_products(&mut sums[first..end], tap, cells);
             return;
         }
-        with_fused!(|fused| add_spaced(fused, &mut sums[first..end], tap, cells, self.stride));
+        add_spaced(&mut sums[first..end], tap, cells, self.stride);
     }
 }
 
-/// Adds the products of a tap with every `step`-th of some cells to a row of results.
+with_fused! {
+    /// Adds the products of a tap with every `step`-th of some cells to a row of results.
+    fn add_spaced(sums: &mut [f32], tap: f32, cells: &[f32], step: usize) {
+        |fused| add_spaced_with(fused, sums, tap, cells, step)
+    }
+}
+
 #[inline(always)]
-fn add_spaced(fused: impl Fused, sums: &mut [f32], tap: f32, cells: &[f32], step: usize) {
+fn add_spaced_with(fused: impl Fused, sums: &mut [f32], tap: f32, cells: &[f32], step: usize) {
     for (sum, cells) in sums.iter_mut().zip(cells.chunks(step)) {
         *sum = fused.fma(tap, cells[0], *sum);
     }

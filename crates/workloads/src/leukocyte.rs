@@ -147,6 +147,12 @@ struct Circles {
     down: Vec<i32>,
 }
 
+with_fused! {
+    fn score(circles: &Circles, grad_x: &[f32], grad_y: &[f32], x: usize, y: usize) -> f32 {
+        |fused| circles.score_with(fused, grad_x, grad_y, x, y)
+    }
+}
+
 impl Circles {
     fn new(count: usize, points: usize) -> Self {
         let angle = |n: usize| 2.0 * std::f64::consts::PI * n as f64 / points as f64;
@@ -167,7 +173,7 @@ impl Circles {
     }
 
     fn score(&self, grad_x: &[f32], grad_y: &[f32], x: usize, y: usize) -> f32 {
-        with_fused!(|fused| self.score_with(fused, grad_x, grad_y, x, y))
+        score(self, grad_x, grad_y, x, y)
     }
 
     #[inline(always)]

@@ -68,7 +68,7 @@ impl Workload for Md {
         let found: Vec<f32> = job.download(forces_there, 4 * atoms.len())?;
         job.finish()?;
 
-        let expected = with_fused!(|fused| forces(fused, &atoms, &lists));
+        let expected = forces(&atoms, &lists);
         Ok(Check::exact().output("forces", expected.as_flattened(), &found))
     }
 }
@@ -152,9 +152,13 @@ fn side_by_side(of: impl Fn(usize) -> [f32; 4]) -> [[f32; LANES]; 3] {
     places
 }
 
-/// The force on each atom, by its neighbours one after the other.
+with_fused! {
+    /// The force on each atom, by its neighbours one after the other.
+    fn forces(atoms: &[[f32; 4]], lists: &[Vec<u32>]) -> Vec<[f32; 4]> { |fused| forces_with(fused, atoms, lists) }
+}
+
 #[inline(always)]
-fn forces(fused: impl Fused, atoms: &[[f32; 4]], lists: &[Vec<u32>]) -> Vec<[f32; 4]> {
+fn forces_with(fused: impl Fused, atoms: &[[f32; 4]], lists: &[Vec<u32>]) -> Vec<[f32; 4]> {
     let mut forces = Vec::with_capacity(atoms.len());
     for (own, lists) in atoms.chunks(LANES).zip(lists.chunks(LANES)) {
         // Lanes without an atom repeat the last one.
@@ -235,7 +239,7 @@ mod tests {
             force(*own, list.iter().map(|other| atoms[*other as usize]))
         };
         let plain: Vec<[f32; 4]> = atoms.iter().zip(&lists).map(of).collect();
-        let found = with_fused!(|fused| forces(fused, &atoms, &lists));
+        let found = forces(&atoms, &lists);
         assert_eq!(found, plain);
     }
 

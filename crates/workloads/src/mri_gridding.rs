@@ -101,7 +101,7 @@ impl Workload for MriGridding {
         job.finish()?;
 
         let want_keys: Vec<i32> = places.iter().map(|place| tile_of(place) as i32).collect();
-        let expected = with_fused!(|fused| gather(fused, &places, &values, &want_keys, tiles));
+        let expected = gather(&places, &values, &want_keys, tiles);
         Ok(Check::exact().output("tiles", &want_keys, &keys).output("grid", &expected, &found))
     }
 }
@@ -117,9 +117,15 @@ fn place(tiles: [usize; 3], rng: &mut Rng) -> [f32; 4] {
     [here[0], here[1], here[2], rng.float(0.5, 1.5)]
 }
 
-/// Cells by samples of the tiles around them, in the order of the kernel.
+with_fused! {
+    /// Cells by samples of the tiles around them, in the order of the kernel.
+    fn gather(places: &[[f32; 4]], values: &[[f32; 2]], keys: &[i32], tiles: [usize; 3]) -> Vec<f32> {
+        |fused| gather_with(fused, places, values, keys, tiles)
+    }
+}
+
 #[inline(always)]
-fn gather(
+fn gather_with(
     fused: impl Fused,
     places: &[[f32; 4]],
     values: &[[f32; 2]],

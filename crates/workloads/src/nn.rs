@@ -54,7 +54,7 @@ impl Workload for Nn {
             let args = Args::new().ptr(from).ptr(to).i32(count as i32).f32(target[0]).f32(target[1]);
             job.launch("nn_distances", count.div_ceil(BLOCK), BLOCK, args)?;
             let distances: Vec<f32> = job.download(to, count as usize)?;
-            let expected = with_fused!(|fused| distances_with(fused, target, &records));
+            let expected = all_distances(target, &records);
             found.push(nearest(&distances));
             want.push(nearest(&expected));
             check = check.output("distances", &expected, &distances);
@@ -67,6 +67,10 @@ impl Workload for Nn {
 /// Latitude and longitude.
 fn place(rng: &mut Rng) -> [f32; 2] {
     [70 + rng.below(631), rng.below(3590)].map(|tenths| tenths as f32 / 10.0)
+}
+
+with_fused! {
+    fn all_distances(target: [f32; 2], records: &[[f32; 2]]) -> Vec<f32> { |fused| distances_with(fused, target, records) }
 }
 
 #[inline(always)]

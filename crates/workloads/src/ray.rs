@@ -49,16 +49,16 @@ impl Workload for Ray {
         let mut job = Job::new(dev, &INFO, ptx)?;
         job.write_symbol("spheres", &scene.spheres.concat())?;
         job.write_symbol("lamp", &scene.lamp)?;
-        let image = job.zeros::<u32>("image", count)?;
+        let image_there = job.zeros::<u32>("image", count)?;
         let depth = job.zeros::<f32>("depth", count)?;
-        let args = Args::new().ptr(image).ptr(depth).i32(width as i32).i32(height as i32);
+        let args = Args::new().ptr(image_there).ptr(depth).i32(width as i32).i32(height as i32);
         let grid = (width.div_ceil(BLOCK[0]), height.div_ceil(BLOCK[1]));
         job.launch("ray_render", grid, (BLOCK[0], BLOCK[1]), args.i32(scene.spheres.len() as i32))?;
-        let found = job.download(image, count)?;
+        let found = job.download(image_there, count)?;
         let depth = job.download(depth, count)?;
         job.finish()?;
 
-        let (want, want_depth) = with_fused!(|fused| scene.image(fused, width, height));
+        let (want, want_depth) = image(&scene, width, height);
         Ok(Check::exact().output("image", &want, &found).output("depth", &want_depth, &depth))
     }
 }
@@ -84,6 +84,11 @@ fn less(a: Vector, b: Vector) -> Vector {
 #[inline(always)]
 fn along(fused: impl Fused, start: Vector, direction: Vector, by: f32) -> Vector {
     std::array::from_fn(|i| fused.fma(by, direction[i], start[i]))
+}
+
+with_fused! {
+    /// Colours, and the ways that the rays have gone.
+    fn image(scene: &Scene, width: u32, height: u32) -> (Vec<u32>, Vec<f32>) { |fused| scene.image(fused, width, height) }
 }
 
 impl Scene {
@@ -113,7 +118,6 @@ impl Scene {
         if at > 1e-3 { at } else { 1e30 }
     }
 
-    /// Colours, and the ways that the rays have gone.
     #[inline(always)]
     fn image(&self, fused: impl Fused, width: u32, height: u32) -> (Vec<u32>, Vec<f32>) {
         let (mut colours, mut ways) = (Vec::new(), Vec::new());

@@ -92,9 +92,9 @@ fn speckle(image: &[f32], cols: usize) -> f32 {
     (squares / (REGION * REGION) as f32 - mean * mean) / (mean * mean)
 }
 
-/// The image after an iteration, and the coefficients of that iteration.
-fn step(image: &[f32], cols: usize) -> (Vec<f32>, Vec<f32>) {
-    with_fused!(|fused| step_with(fused, image, cols))
+with_fused! {
+    /// The image after an iteration, and the coefficients of that iteration.
+    fn step(image: &[f32], cols: usize) -> (Vec<f32>, Vec<f32>) { |fused| step_with(fused, image, cols) }
 }
 
 #[inline(always)]

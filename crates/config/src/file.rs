@@ -135,9 +135,8 @@ fn unknown_preset(name: &str) -> Problem {
 }
 
 fn read(text: &str, file_name: &str, parents: Parents) -> Result<GpuFile, Vec<Error>> {
-    // What is wrong with a file is said by its general form.
-    if let Some(file) = quick(text).and_then(|table| read_table(&table, text, file_name, parents).ok()) {
-        return Ok(file);
+    if let Some(table) = quick(text) {
+        return read_table(&table, text, file_name, parents);
     }
     match Table::parse(text) {
         Ok(table) => read_table(&table, text, file_name, parents),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files in TOML as trees with positions. Every run reads a GPU and a technology, for which a general parser takes longer than for the rest of
 //! a run's preparation: files in the plain form of the built-in ones are read by [`quick`], all others by the `toml` crate, which also
-//! explains what is wrong with a file. Tests compare the two.
+//! explains what is no TOML. Tests compare the two, positions included.
 
 mod deserialize;
 mod quick;

@@ -145,9 +145,9 @@ const LANES: usize = 8;
 #[inline(always)]
 fn side_by_side(of: impl Fn(usize) -> [f32; 4]) -> [[f32; LANES]; 3] {
     let mut places = [[0.0; LANES]; 3];
-    for lane in 0..LANES {
-        let place = of(lane);
-        (places[0][lane], places[1][lane], places[2][lane]) = (place[0], place[1], place[2]);
+    let [xs, ys, zs] = &mut places;
+    for (lane, ((x, y), z)) in xs.iter_mut().zip(ys).zip(zs).enumerate() {
+        [*x, *y, *z, _] = of(lane);
     }
     places
 }

@@ -71,7 +71,7 @@ impl<'t> Parser<'t> {
         }
         // Lists in tables are told apart by the general parser.
         let closed = self.take(b']') && (!list || (path.len() == 1 && self.take(b']')));
-        closed.then(|| Header { path, list, span: start..self.at })
+        closed.then_some(Header { path, list, span: start..self.at })
     }
 
     /// `key = value`.

@@ -128,7 +128,7 @@ fn needs_escape(bytes: &[u8]) -> bool {
     let found = |eight: &[u8; 8]| {
         let word = u64::from_le_bytes(*eight);
         let control = word.wrapping_sub(ONES * 0x20) & !word;
-        control | zero(word ^ ONES * u64::from(b'"')) | zero(word ^ ONES * u64::from(b'\\'))
+        control | zero(word ^ (ONES * u64::from(b'"'))) | zero(word ^ (ONES * u64::from(b'\\')))
     };
     let (eights, rest) = bytes.as_chunks();
     let mut any = eights.iter().fold(0, |any, eight| any | found(eight));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names as small numbers: mangled C++ names run to kilobytes and are compared often.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 /// An interned name. Only meaningful together with the [`Interner`] that made it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -10,7 +11,7 @@ pub struct Sym(pub u32);
 
 #[derive(Clone, Debug, Default)]
 pub struct Interner {
-    by_name: HashMap<Arc<str>, Sym>,
+    by_name: FxHashMap<Arc<str>, Sym>,
     names: Vec<Arc<str>>,
 }
 

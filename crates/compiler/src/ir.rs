@@ -89,7 +89,7 @@ pub enum Frame {
     In,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Inst {
     pub op: Op,
     pub ty: Ty,
@@ -116,6 +116,13 @@ pub struct Inst {
     pub callee: u32,
     /// Index into `Function::locs`.
     pub loc: u32,
+}
+
+impl Clone for Inst {
+    /// Passes work on copies of most instructions: the sources are copied as a whole, not one by one.
+    fn clone(&self) -> Inst {
+        Inst { srcs: SmallVec::from_slice(&self.srcs), ..*self }
+    }
 }
 
 impl Inst {

@@ -4,6 +4,7 @@
 
 mod declare;
 mod derived;
+pub mod document;
 mod error;
 mod file;
 mod import;

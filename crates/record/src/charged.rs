@@ -101,15 +101,19 @@ fn whole(charge: Charge) -> Option<String> {
 pub(crate) struct PcShares<'e> {
     /// Which column each of the model's counters goes by.
     column_of: &'e [Option<usize>],
-    /// A row of shares for each column; the first is time.
+    /// Rows of shares, time first.
     shares: Vec<f64>,
+    /// Where the row of each column starts, if it is needed.
+    row_of: Vec<Option<usize>>,
     places: usize,
 }
 
 impl PcShares<'_> {
-    /// `counted`: counters of the GPU in their order; `issued` those of its instructions.
+    /// `needed`: the columns that events are divided by, beside time, the first; `counted`: counters of the GPU in their order; `issued` those of its
+    /// instructions.
     pub fn new<'e>(
         columns: &[Column],
+        needed: &[bool],
         column_of: &'e [Option<usize>],
         instructions: &[Instruction],
         counted: &[Option<f64>],
@@ -120,9 +124,11 @@ impl PcShares<'_> {
         let (issued, all) = (issued as f64, all_issued as f64);
         let own = if all > issued { issued / all } else { 1.0 };
         let places = instructions.len();
-        let mut shares = Vec::with_capacity(columns.len() * places);
-        for column in columns {
+        let mut row_of = vec![None; columns.len()];
+        let mut shares = Vec::new();
+        for (at, column) in columns.iter().enumerate().filter(|(at, _)| *at == 0 || needed[*at]) {
             let first = shares.len();
+            row_of[at] = Some(first);
             column.weigh(instructions, &mut shares);
             let row = &mut shares[first..];
             let sum: f64 = row.iter().sum();
@@ -133,7 +139,7 @@ impl PcShares<'_> {
             let scale = if whole > 0.0 { 1.0 / whole } else { 0.0 };
             row.iter_mut().for_each(|share| *share *= scale);
         }
-        PcShares { column_of, shares, places }
+        PcShares { column_of, shares, row_of, places }
     }
 }
 
@@ -143,7 +149,8 @@ impl Shares for PcShares<'_> {
     }
 
     fn events(&self, counter: usize) -> Option<&[f64]> {
-        self.column_of[counter].map(|column| &self.shares[column * self.places..][..self.places])
+        let first = self.row_of[self.column_of[counter]?]?;
+        Some(&self.shares[first..][..self.places])
     }
 
     fn time(&self) -> &[f64] {

@@ -9,7 +9,7 @@ use warpwatt_results::{Kernel, Sums};
 use warpwatt_runtime::LaunchRecord;
 
 use crate::energy::Energies;
-use crate::launch::{add_up, kernel};
+use crate::launch::{Sorted, add_up, kernel_in};
 
 /// Launches that are kept in detail by default (`--per-launch`).
 pub const PER_LAUNCH: u64 = 16;
@@ -21,6 +21,7 @@ pub struct Launches {
     config: Option<Config>,
     energies: Option<Arc<Energies>>,
     per_launch: u64,
+    sorted: Sorted,
     /// The first launches in detail.
     pub kernels: Vec<Kernel>,
     pub sums: Sums,
@@ -39,7 +40,7 @@ impl Launches {
         self.timed += u64::from(launch.timed.is_some());
         self.host_seconds += launch.host_seconds;
         if (self.kernels.len() as u64) < self.per_launch {
-            let mut kernel = kernel(launch, config);
+            let mut kernel = kernel_in(launch, config, &mut self.sorted);
             if let (Some((energies, timed)), Some(energy)) = (energies, &energy) {
                 energies.detail(launch, timed, energy, &mut kernel);
             }

@@ -47,9 +47,9 @@ impl Order {
         let mut next = 0;
         move |name, count| {
             // Both come from one declaration, so that the text need not be compared; only where they do not follow each other.
-            let same = |known: &&'static str| std::ptr::eq(*known, name) || *known == name;
+            let same = |known: &&'static str| std::ptr::eq(*known, name);
             if !self.names.get(next).is_some_and(same) {
-                let Some(ahead) = self.names[next..].iter().position(same) else { return };
+                let Some(ahead) = self.ahead(next, name) else { return };
                 next += ahead;
             }
             if let Count::Sum(sum) = count {
@@ -57,6 +57,13 @@ impl Order {
             }
             next += 1;
         }
+    }
+
+    /// How far a counter is from where it was expected. It seldom is: this stays out of what visits each counter of each SM.
+    #[cold]
+    #[inline(never)]
+    fn ahead(&self, next: usize, name: &str) -> Option<usize> {
+        self.names[next..].iter().position(|known| *known == name)
     }
 
     /// What is to visit counters, to put them into their places among the model's.
@@ -169,7 +176,16 @@ impl Energies {
         let time = self.seconds(timed.cycles);
         let whole = self.model.sum_counts(&counts, time);
         let issued = timed.counters.sm.issue.issued;
-        let shares = PcShares::new(&self.columns, &self.column_of, &timed.instructions, &counted, issued);
+        // Most kernels use few kinds of operation: what costs nothing need not be divided.
+        let mut needed = vec![false; self.columns.len()];
+        let costs = self.model.dynamic_by_counter(&counts).into_iter().zip(&self.column_of);
+        costs.for_each(|(energy, column)| {
+            if let (true, Some(column)) = (energy.0 != 0.0, column) {
+                needed[*column] = true;
+            }
+        });
+        let shares =
+            PcShares::new(&self.columns, &needed, &self.column_of, &timed.instructions, &counted, issued);
         let divided = attribute(&self.model, &counts, whole, &shares);
         LaunchEnergy { counts, time, whole, shares, divided }
     }

@@ -24,6 +24,11 @@ pub fn tool() -> Tool {
 }
 
 pub fn kernel(launch: &LaunchRecord, config: Option<&Config>) -> Kernel {
+    kernel_in(launch, config, &mut Sorted::default())
+}
+
+/// The same; `sorted` is kept from launch to launch.
+pub(crate) fn kernel_in(launch: &LaunchRecord, config: Option<&Config>, sorted: &mut Sorted) -> Kernel {
     let mut values = Values::new();
     let mut put =
         |info: warpwatt_base::counters::CounterInfo, value| values.insert(info.name.to_owned(), value);
@@ -69,7 +74,7 @@ pub fn kernel(launch: &LaunchRecord, config: Option<&Config>) -> Kernel {
         energy: None,
     };
     if let (Some(timed), Some(config)) = (&launch.timed, config) {
-        add_time(&mut kernel, timed, config);
+        add_time(&mut kernel, timed, config, sorted);
     }
     kernel
 }
@@ -143,12 +148,12 @@ pub(crate) fn add_up(
     });
 }
 
-fn add_time(kernel: &mut Kernel, timed: &TimedRecord, config: &Config) {
+fn add_time(kernel: &mut Kernel, timed: &TimedRecord, config: &Config, sorted: &mut Sorted) {
     kernel.mode = Mode::Timed;
     (kernel.start_cycle, kernel.cycles) = (Some(timed.start_cycle), Some(timed.cycles));
     let rates = ipc(kernel.thread_instructions, kernel.warp_instructions, timed.cycles, config);
     (kernel.ipc, kernel.warp_ipc_per_sm) = (rates.map(|rate| rate.0), rates.map(|rate| rate.1));
-    let mut values = values(&timed.counters);
+    let mut values = sorted.values(&timed.counters);
     kernel.stalls = Some(by_reason(|stall| timed.counters.sm.stalls[stall as usize]).collect());
     derive(&mut values, timed.cycles, config);
     // Few are added to many.
@@ -196,9 +201,9 @@ pub fn copies(device: &Device) -> Vec<Copied> {
 /// The samples as one list per counter. Histograms over time would be tables, and are left out.
 fn series(timed: &TimedRecord, config: &Config) -> Series {
     let mut series = Series::new();
-    let mut before = timed.start_cycle;
+    let (mut before, mut sorted) = (timed.start_cycle, Sorted::default());
     for sample in &timed.series {
-        let mut row = values(&sample.counters);
+        let mut row = sorted.values(&sample.counters);
         row.retain(|_, reading| matches!(reading, Reading::Count(_)));
         derive(&mut row, sample.cycle.saturating_sub(before), config);
         row.insert("cycle".to_owned(), Reading::Count(sample.cycle));
@@ -214,13 +219,28 @@ fn series(timed: &TimedRecord, config: &Config) -> Series {
     series
 }
 
-fn values(counters: &Counters) -> Values {
-    // A map is made from a list in less time than entry by entry.
-    let mut values = Vec::new();
-    counters.visit(&mut |name: &'static str, count: Count| {
-        values.push((name.to_owned(), Reading::of(count)));
-    });
-    values.into_iter().collect()
+/// Makes values by name of counters. Launch after launch they are visited in the same order, so that the order of their names is found once.
+#[derive(Default)]
+pub(crate) struct Sorted {
+    /// Places among the counters as they are visited, in the order of names.
+    order: Vec<usize>,
+}
+
+impl Sorted {
+    fn values(&mut self, counters: &Counters) -> Values {
+        let mut visited = Vec::new();
+        counters.visit(&mut |name: &'static str, count: Count| visited.push((name, Reading::of(count))));
+        if self.order.len() != visited.len() {
+            self.order = (0..visited.len()).collect();
+            self.order.sort_by_key(|&at| visited[at].0);
+        }
+        let reading = |&at: &usize| {
+            let (name, reading) = &mut visited[at];
+            ((*name).to_owned(), std::mem::replace(reading, Reading::Count(0)))
+        };
+        // A map is made from a list in less time than entry by entry, and from one in order in still less; it would sort any other.
+        self.order.iter().map(reading).collect()
+    }
 }
 
 fn by_reason(of: impl Fn(Stall) -> u64) -> impl Iterator<Item = (String, u64)> {
@@ -249,7 +269,7 @@ impl Whole {
     pub fn of(device: &Device) -> Option<Whole> {
         let gpu = device.gpu()?;
         let cycles = device.kernel_cycles()?;
-        Some(Whole { config: gpu.config().clone(), cycles, counters: values(gpu.busy()) })
+        Some(Whole { config: gpu.config().clone(), cycles, counters: Sorted::default().values(gpu.busy()) })
     }
 
     pub fn elapsed(&self) -> Elapsed<'_> {

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use warpwatt_base::counters::Count;
 
@@ -18,8 +19,16 @@ impl Tally {
     /// What adds the counters of one launch, as they are visited.
     pub fn adding(&mut self) -> impl FnMut(&'static str, Count) + '_ {
         let mut next = 0;
+        // The first launch brings all counters: searching those before for each would take time by their square.
+        let mut places = self.0.is_empty().then(FxHashMap::<&'static str, usize>::default);
         move |name, count| {
-            let at = self.place(next, name, || Cow::Borrowed(name));
+            let at = match &mut places {
+                Some(places) => *places.entry(name).or_insert_with(|| {
+                    self.0.push((Cow::Borrowed(name), Reading::Ratio(0.0)));
+                    self.0.len() - 1
+                }),
+                None => self.place(next, name, || Cow::Borrowed(name)),
+            };
             next = at + 1;
             match (&mut self.0[at].1, count) {
                 (Reading::Count(sum), Count::Sum(count)) => *sum += count,
@@ -118,7 +127,12 @@ mod tests {
     #[test]
     fn sums_by_position_are_those_by_name() {
         let launches = [
-            vec![("b.count", Count::Sum(3)), ("a.histogram", Count::Histogram(&[0, 0, 0]))],
+            vec![
+                ("b.count", Count::Sum(1)),
+                ("a.histogram", Count::Histogram(&[0, 0, 0])),
+                // The same once more.
+                ("b.count", Count::Sum(2)),
+            ],
             vec![("b.count", Count::Sum(4)), ("a.histogram", Count::Histogram(&[1, 2, 0]))],
             // In another order, and with one that is new.
             vec![

@@ -2,7 +2,7 @@
 //! Flow around a wing on an unstructured grid, after Rodinia's cfd.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::{Fused, Plain, with_fused};
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -76,7 +76,9 @@ impl Workload for Cfd {
         job.finish()?;
 
         let mut state = grid.start.clone();
-        (0..ITERATIONS.at(size)).for_each(|_| grid.iterate(&mut state));
+        for _ in 0..ITERATIONS.at(size) {
+            iterate(&grid, &mut state);
+        }
         Ok(Check::exact().output("state", &state, &found))
     }
 }
@@ -87,26 +89,27 @@ struct Flow {
     momentum: [f32; 3],
     energy: f32,
     velocity: [f32; 3],
-    speed2: f32,
     pressure: f32,
+    speed: f32,
+    /// The speed of sound.
+    sound: f32,
 }
 
-fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
-    fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0]))
+#[inline(always)]
+fn dot(fused: impl Fused, a: [f32; 3], b: [f32; 3]) -> f32 {
+    fused.fma(a[2], b[2], fused.fma(a[1], b[1], a[0] * b[0]))
 }
 
 impl Flow {
-    fn of(state: &[f32], cell: usize) -> Self {
+    #[inline(always)]
+    fn of(fused: impl Fused, state: &[f32], cell: usize) -> Self {
         let cells = state.len() / 5;
         let [density, x, y, z, energy] = std::array::from_fn(|i| state[i * cells + cell]);
         let velocity = [x, y, z].map(|momentum| momentum / density);
-        let speed2 = dot(velocity, velocity);
-        let pressure = (GAMMA - 1.0) * fma(-0.5 * density, speed2, energy);
-        Flow { density, momentum: [x, y, z], energy, velocity, speed2, pressure }
-    }
-
-    fn sound(&self) -> f32 {
-        (GAMMA * self.pressure / self.density).sqrt()
+        let speed2 = dot(fused, velocity, velocity);
+        let pressure = (GAMMA - 1.0) * fused.fma(-0.5 * density, speed2, energy);
+        let sound = (GAMMA * pressure / density).sqrt();
+        Flow { density, momentum: [x, y, z], energy, velocity, pressure, speed: speed2.sqrt(), sound }
     }
 }
 
@@ -121,6 +124,10 @@ struct Grid {
     far: [f32; 5],
     /// Momentum in three directions for each momentum, and for energy.
     far_flux: [f32; 12],
+}
+
+with_fused! {
+    fn iterate(grid: &Grid, state: &mut [f32]) { |fused| grid.iterate(fused, state) }
 }
 
 impl Grid {
@@ -156,7 +163,7 @@ impl Grid {
             }
         }
         let flow = |density: f32, pressure: f32, velocity: [f32; 3]| -> [f32; 5] {
-            let energy = pressure / (GAMMA - 1.0) + 0.5 * density * dot(velocity, velocity);
+            let energy = pressure / (GAMMA - 1.0) + 0.5 * density * dot(Plain, velocity, velocity);
             [density, density * velocity[0], density * velocity[1], density * velocity[2], energy]
         };
         let sound = GAMMA.sqrt();
@@ -169,7 +176,7 @@ impl Grid {
                 start[i * cells + cell] = value;
             }
         }
-        let one = Flow::of(&far, 0);
+        let one = Flow::of(Plain, &far, 0);
         let far_flux = std::array::from_fn(|at| match at / 3 {
             3 => one.velocity[at % 3] * (one.energy + one.pressure),
             axis => {
@@ -179,59 +186,75 @@ impl Grid {
         Grid { cells, neighbours, normals, areas: rng.floats(cells, 20.0, 40.0), start, far, far_flux }
     }
 
-    fn iterate(&self, state: &mut [f32]) {
+    #[inline(always)]
+    fn iterate(&self, fused: impl Fused, state: &mut [f32]) {
         let before = state.to_vec();
-        let steps: Vec<f32> = (0..self.cells)
-            .map(|cell| {
-                let flow = Flow::of(state, cell);
-                0.5 / (self.areas[cell].sqrt() * (flow.speed2.sqrt() + flow.sound()))
-            })
-            .collect();
+        let mut steps = Vec::with_capacity(self.cells);
+        let (mut flows, mut fluxes) = (Vec::with_capacity(self.cells), vec![[0.0; 5]; self.cells]);
         for part in [3.0, 2.0, 1.0] {
-            let fluxes: Vec<[f32; 5]> = (0..self.cells).map(|cell| self.flux(state, cell)).collect();
-            for (at, value) in state.iter_mut().enumerate() {
-                let (i, cell) = (at / self.cells, at % self.cells);
-                *value = fma(-(steps[cell] / part), fluxes[cell][i], before[at]);
+            flows.clear();
+            for cell in 0..self.cells {
+                flows.push(Flow::of(fused, state, cell));
+            }
+            if steps.is_empty() {
+                for (flow, area) in flows.iter().zip(&self.areas) {
+                    steps.push(0.5 / (area.sqrt() * (flow.speed + flow.sound)));
+                }
+            }
+            for (cell, flux) in fluxes.iter_mut().enumerate() {
+                *flux = self.flux(fused, &flows, cell);
+            }
+            let columns = state.chunks_exact_mut(self.cells).zip(before.chunks_exact(self.cells));
+            for (i, (values, before)) in columns.enumerate() {
+                for (cell, value) in values.iter_mut().enumerate() {
+                    *value = fused.fma(-(steps[cell] / part), fluxes[cell][i], before[cell]);
+                }
             }
         }
     }
 
-    fn flux(&self, state: &[f32], cell: usize) -> [f32; 5] {
-        let f = Flow::of(state, cell);
+    #[inline(always)]
+    fn flux(&self, fused: impl Fused, flows: &[Flow], cell: usize) -> [f32; 5] {
+        let f = &flows[cell];
         let mut sum = [0.0f32; 5];
         for face in 0..FACES {
             let n: [f32; 3] =
                 std::array::from_fn(|axis| self.normals[(axis * FACES + face) * self.cells + cell]);
-            let area = dot(n, n).sqrt();
+            let area = dot(fused, n, n).sqrt();
             match self.neighbours[face * self.cells + cell] {
-                -1 => (0..3).for_each(|axis| sum[axis + 1] = fma(n[axis], f.pressure, sum[axis + 1])),
+                -1 => (0..3).for_each(|axis| sum[axis + 1] = fused.fma(n[axis], f.pressure, sum[axis + 1])),
                 -2 => {
-                    let through = 0.5 * dot(n, f.velocity);
+                    let through = 0.5 * dot(fused, n, f.velocity);
                     let half = n.map(|part| 0.5 * part);
                     let momenta = [self.far[1], self.far[2], self.far[3]];
                     let far = |at: usize| [self.far_flux[at], self.far_flux[at + 1], self.far_flux[at + 2]];
-                    sum[0] = fma(f.density, through, sum[0]) + dot(half, momenta);
+                    sum[0] = fused.fma(f.density, through, sum[0]) + dot(fused, half, momenta);
                     for axis in 0..3 {
-                        let own = fma(f.momentum[axis], through, fma(half[axis], f.pressure, sum[axis + 1]));
-                        sum[axis + 1] = own + dot(half, far(3 * axis));
+                        let own = fused.fma(
+                            f.momentum[axis],
+                            through,
+                            fused.fma(half[axis], f.pressure, sum[axis + 1]),
+                        );
+                        sum[axis + 1] = own + dot(fused, half, far(3 * axis));
                     }
-                    sum[4] = fma(f.energy + f.pressure, through, sum[4]) + dot(half, far(9));
+                    sum[4] = fused.fma(f.energy + f.pressure, through, sum[4]) + dot(fused, half, far(9));
                 }
                 other => {
-                    let g = Flow::of(state, other as usize);
-                    let mix = -area * 0.1 * (f.speed2.sqrt() + g.speed2.sqrt() + f.sound() + g.sound());
-                    let (through, back) = (dot(n, f.velocity), dot(n, g.velocity));
+                    let g = &flows[other as usize];
+                    let mix = -area * 0.1 * (f.speed + g.speed + f.sound + g.sound);
+                    let (through, back) = (dot(fused, n, f.velocity), dot(fused, n, g.velocity));
                     let press = 0.5 * (f.pressure + g.pressure);
                     let both: [f32; 3] = std::array::from_fn(|axis| f.momentum[axis] + g.momentum[axis]);
-                    sum[0] = fma(mix, f.density - g.density, sum[0]);
-                    sum[0] = fma(0.5, dot(n, both), sum[0]);
+                    sum[0] = fused.fma(mix, f.density - g.density, sum[0]);
+                    sum[0] = fused.fma(0.5, dot(fused, n, both), sum[0]);
                     for axis in 0..3 {
                         let (a, b) = (f.momentum[axis], g.momentum[axis]);
-                        let mixed = fma(mix, a - b, sum[axis + 1]);
-                        sum[axis + 1] = fma(0.5, fma(b, back, a * through), fma(n[axis], press, mixed));
+                        let mixed = fused.fma(mix, a - b, sum[axis + 1]);
+                        sum[axis + 1] =
+                            fused.fma(0.5, fused.fma(b, back, a * through), fused.fma(n[axis], press, mixed));
                     }
-                    let carried = fma(g.energy + g.pressure, back, (f.energy + f.pressure) * through);
-                    sum[4] = fma(0.5, carried, fma(mix, f.energy - g.energy, sum[4]));
+                    let carried = fused.fma(g.energy + g.pressure, back, (f.energy + f.pressure) * through);
+                    sum[4] = fused.fma(0.5, carried, fused.fma(mix, f.energy - g.energy, sum[4]));
                 }
             }
         }

@@ -13,6 +13,76 @@ pub fn fma(a: f32, b: f32, c: f32) -> f32 {
     emulated(a, b, c)
 }
 
+/// Products and sums rounded once, by the host's instruction or by plain arithmetic. A reference whose loops are full of them is written for both, and
+/// [`with_fused`] chooses: the instruction then stands where a call would cost more than it.
+pub trait Fused: Copy {
+    /// `a * b + c` with one rounding to nearest even.
+    fn fma(self, a: f32, b: f32, c: f32) -> f32;
+}
+
+/// By plain arithmetic.
+#[derive(Clone, Copy)]
+pub struct Plain;
+
+impl Fused for Plain {
+    #[inline]
+    fn fma(self, a: f32, b: f32, c: f32) -> f32 {
+        emulated(a, b, c)
+    }
+}
+
+/// By the host's instruction: there is one only where the host has it.
+#[derive(Clone, Copy)]
+pub struct Host(());
+
+impl Host {
+    /// Only where there are wide vectors, too.
+    pub fn detect() -> Option<Host> {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2") {
+            return Some(Host(()));
+        }
+        None
+    }
+}
+
+impl Fused for Host {
+    #[inline(always)]
+    fn fma(self, a: f32, b: f32, c: f32) -> f32 {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the host has the instruction.
+        return unsafe { host::fma(a, b, c) };
+        #[cfg(not(target_arch = "x86_64"))]
+        emulated(a, b, c)
+    }
+}
+
+/// Declares a function that works with the best [`Fused`] there is, and with wide vectors where that is the host's. What it calls must be inlined to profit.
+macro_rules! with_fused {
+    (
+        $(#[$attribute:meta])*
+        fn $name:ident($($argument:ident: $ty:ty),*) $(-> $result:ty)? { |$fused:ident| $work:expr }
+    ) => {
+        $(#[$attribute])*
+        fn $name($($argument: $ty),*) $(-> $result)? {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "fma,avx2")]
+                fn on_host($fused: $crate::fused::Host, $($argument: $ty),*) $(-> $result)? {
+                    $work
+                }
+                if let Some(host) = $crate::fused::Host::detect() {
+                    // SAFETY: the host has the instructions.
+                    return unsafe { on_host(host, $($argument),*) };
+                }
+            }
+            let $fused = $crate::fused::Plain;
+            $work
+        }
+    };
+}
+pub(crate) use with_fused;
+
 /// Adds the product of `left` and each of `right` to each of `sums`, fused.
 pub fn add_products(sums: &mut [f32], left: f32, right: &[f32]) {
     #[cfg(target_arch = "x86_64")]
@@ -115,6 +185,10 @@ mod tests {
     use super::*;
     use warpwatt_base::SplitMix64;
 
+    with_fused! {
+        fn chosen(a: f32, b: f32, c: f32) -> f32 { |fused| fused.fma(a, b, c) }
+    }
+
     #[test]
     fn agrees_with_the_hardware_on_random_and_awkward_operands() {
         let mut rng = SplitMix64::new(7);
@@ -140,9 +214,8 @@ mod tests {
             add_products(&mut sums, a, &[b; 9]);
             let mut pairs = [c; 9];
             add_pairs(&mut pairs, &[a; 9], &[b; 9]);
-            for got in
-                [fma(a, b, c), emulated(a, b, c), sums[0], sums[8], pairs[0], pairs[8], dot(c, &[a], &[b])]
-            {
+            let one = [fma(a, b, c), emulated(a, b, c), chosen(a, b, c), dot(c, &[a], &[b])];
+            for got in one.into_iter().chain([sums[0], sums[8], pairs[0], pairs[8]]) {
                 assert!(
                     want.to_bits() == got.to_bits() || (want.is_nan() && got.is_nan()),
                     "fma({a:e}, {b:e}, {c:e}) is {want:e}, not {got:e}"

@@ -3,7 +3,7 @@
 //! (16 mm square, 0.5 mm thick, silicon) and the constants are HotSpot's.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::{Fused, with_fused};
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -104,6 +104,12 @@ pub struct Chip {
     pub step: f32,
 }
 
+with_fused! {
+    fn advance(chip: &Chip, now: &[f32], power: &[f32], rows: usize, cols: usize) -> Vec<f32> {
+        |fused| chip.advance_with(fused, now, power, rows, cols)
+    }
+}
+
 impl Chip {
     pub fn new(rows: u32, cols: u32) -> Self {
         const THICKNESS: f32 = 0.0005;
@@ -125,6 +131,18 @@ impl Chip {
     }
 
     fn advance(&self, now: &[f32], power: &[f32], rows: usize, cols: usize) -> Vec<f32> {
+        advance(self, now, power, rows, cols)
+    }
+
+    #[inline(always)]
+    fn advance_with(
+        &self,
+        fused: impl Fused,
+        now: &[f32],
+        power: &[f32],
+        rows: usize,
+        cols: usize,
+    ) -> Vec<f32> {
         let per_cap = self.step / self.cap;
         let (per_rx, per_ry, per_rz) = (1.0 / self.rx, 1.0 / self.ry, 1.0 / self.rz);
         let mut then = Vec::with_capacity(now.len());
@@ -136,10 +154,10 @@ impl Chip {
                 let here = at(y, x);
                 let vertical = at(south, x) + at(north, x) - 2.0 * here;
                 let horizontal = at(y, east) + at(y, west) - 2.0 * here;
-                let flow = fma(per_ry, vertical, power[y * cols + x]);
-                let flow = fma(per_rx, horizontal, flow);
-                let flow = fma(per_rz, AMBIENT - here, flow);
-                then.push(fma(per_cap, flow, here));
+                let flow = fused.fma(per_ry, vertical, power[y * cols + x]);
+                let flow = fused.fma(per_rx, horizontal, flow);
+                let flow = fused.fma(per_rz, AMBIENT - here, flow);
+                then.push(fused.fma(per_cap, flow, here));
             }
         }
         then

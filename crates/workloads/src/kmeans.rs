@@ -11,6 +11,8 @@ use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
 const BLOCK: u32 = 256;
+/// Features that are amounts.
+const AMOUNTS: usize = 5;
 pub const FEATURES: usize = 34;
 pub const CENTRES: usize = 5;
 const POINTS: Dim = Dim::new("points", [301, 1_501, 7_003, 40_003]);
@@ -92,13 +94,18 @@ pub fn records(points: usize, seed: u64) -> Vec<f32> {
     let mut data = Vec::with_capacity(points * FEATURES);
     for _ in 0..points {
         let kind = &kinds[rng.below(CENTRES as u32) as usize];
-        for (feature, level) in kind.iter().enumerate() {
-            let level = (level + 0.1 * rng.bell()).clamp(0.0, 1.0);
+        let near = |level: f32, bell: f32| (level + 0.1 * bell).clamp(0.0, 1.0);
+        let (amounts, others) = kind.split_at(AMOUNTS);
+        // Durations and bytes: long-tailed whole numbers.
+        for level in amounts {
+            let level = near(*level, rng.bell());
+            data.push((level * level * level * 2000.0 * rng.unit()).floor());
+        }
+        for (feature, (level, bell)) in (AMOUNTS..).zip(others.iter().zip(rng.bells(others.len()))) {
+            let level = near(*level, bell);
             data.push(match feature {
-                // Durations and bytes: long-tailed whole numbers.
-                0..=4 => (level * level * level * 2000.0 * rng.unit()).floor(),
                 // Flags and small counts.
-                5..=18 => (level * 4.0).floor(),
+                ..=18 => (level * 4.0).floor(),
                 // Connections in the last two seconds: 0 to 511.
                 19..=22 => (level * 511.0).floor(),
                 // Rates in hundredths.

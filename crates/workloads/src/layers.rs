@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Layers of convolutional networks: generated weights, and references that add in the order of the kernels.
 
-use crate::fused::{add_products, dot, fma};
+use crate::fused::{Fused, add_products, dot, with_fused};
 use crate::rng::Rng;
 
 /// A convolution: `maps` maps of results from squares of `reach` cells, of `inputs` maps each.
@@ -27,7 +27,7 @@ impl Weights {
     /// "Delving deep into rectifiers", 2015), and small biases.
     pub fn random(inputs: usize, outputs: usize, rng: &mut Rng) -> Self {
         let spread = (2.0 / inputs as f32).sqrt();
-        let weights = (0..inputs * outputs).map(|_| spread * rng.bell()).collect();
+        let weights = rng.bells(inputs * outputs).into_iter().map(|weight| spread * weight).collect();
         Weights { weights, bias: rng.floats(outputs, -0.1, 0.1) }
     }
 }
@@ -79,9 +79,21 @@ impl Convolution {
             add_products(&mut sums[first..end], tap, cells);
             return;
         }
-        for (sum, cell) in sums[first..end].iter_mut().zip(cells.iter().step_by(self.stride)) {
-            *sum = fma(tap, *cell, *sum);
-        }
+        add_spaced(&mut sums[first..end], tap, cells, self.stride);
+    }
+}
+
+with_fused! {
+    /// Adds the products of a tap with every `step`-th of some cells to a row of results.
+    fn add_spaced(sums: &mut [f32], tap: f32, cells: &[f32], step: usize) {
+        |fused| add_spaced_with(fused, sums, tap, cells, step)
+    }
+}
+
+#[inline(always)]
+fn add_spaced_with(fused: impl Fused, sums: &mut [f32], tap: f32, cells: &[f32], step: usize) {
+    for (sum, cells) in sums.iter_mut().zip(cells.chunks(step)) {
+        *sum = fused.fma(tap, cells[0], *sum);
     }
 }
 
@@ -116,6 +128,7 @@ pub fn most(cells: &[f32]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fused::fma;
 
     #[test]
     fn a_single_tap_moves_a_map_and_groups_see_their_own_inputs() {

@@ -2,7 +2,7 @@
 //! Detects white blood cells in a frame, after Rodinia's leukocyte: circles by their gradient, then dilation.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::{Fused, with_fused};
 use crate::job::{FLOAT, Job};
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -147,6 +147,12 @@ struct Circles {
     down: Vec<i32>,
 }
 
+with_fused! {
+    fn score(circles: &Circles, grad_x: &[f32], grad_y: &[f32], x: usize, y: usize) -> f32 {
+        |fused| circles.score_with(fused, grad_x, grad_y, x, y)
+    }
+}
+
 impl Circles {
     fn new(count: usize, points: usize) -> Self {
         let angle = |n: usize| 2.0 * std::f64::consts::PI * n as f64 / points as f64;
@@ -167,6 +173,11 @@ impl Circles {
     }
 
     fn score(&self, grad_x: &[f32], grad_y: &[f32], x: usize, y: usize) -> f32 {
+        score(self, grad_x, grad_y, x, y)
+    }
+
+    #[inline(always)]
+    fn score_with(&self, fused: impl Fused, grad_x: &[f32], grad_y: &[f32], x: usize, y: usize) -> f32 {
         let mut most = 0.0f32;
         for k in 0..self.count {
             let (mut mean, mut spread) = (0.0f32, 0.0f32);
@@ -174,10 +185,10 @@ impl Circles {
                 let place = |at: usize, offset: i32| at.wrapping_add_signed(offset as isize);
                 let offset = k * MAX_POINTS + n;
                 let at = place(x, self.across[offset]) * HEIGHT + place(y, self.down[offset]);
-                let along = fma(grad_y[at], self.sines[n], grad_x[at] * self.cosines[n]);
+                let along = fused.fma(grad_y[at], self.sines[n], grad_x[at] * self.cosines[n]);
                 let apart = along - mean;
                 mean += apart / (n + 1) as f32;
-                spread = fma(apart, along - mean, spread);
+                spread = fused.fma(apart, along - mean, spread);
             }
             most = most.max(mean * mean / (spread / (self.points - 1) as f32));
         }

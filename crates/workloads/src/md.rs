@@ -2,7 +2,7 @@
 //! Forces between the atoms of a gas from lists of neighbours, after SHOC's MD.
 
 use crate::check::Check;
-use crate::fused::{add_squares, fma};
+use crate::fused::{Fused, add_squares, with_fused};
 use crate::job::{FLOAT4, Job};
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -60,29 +60,21 @@ impl Workload for Md {
         let by_rank: Vec<i32> =
             (0..near as usize).flat_map(|rank| lists.iter().map(move |list| list[rank] as i32)).collect();
         let lists_there = job.upload("neighbours", &by_rank)?;
-        let forces = job.zeros::<f32>("forces", 4 * atoms.len())?;
+        let forces_there = job.zeros::<f32>("forces", 4 * atoms.len())?;
         for _ in 0..PASSES.at(size) {
-            let args = Args::new().ptr(forces).ptr(places).u64(texture).ptr(lists_there);
+            let args = Args::new().ptr(forces_there).ptr(places).u64(texture).ptr(lists_there);
             job.launch("md_forces", count.div_ceil(BLOCK), BLOCK, args.i32(near as i32).i32(count as i32))?;
         }
-        let found: Vec<f32> = job.download(forces, 4 * atoms.len())?;
+        let found: Vec<f32> = job.download(forces_there, 4 * atoms.len())?;
         job.finish()?;
 
-        let force = |(own, list): (&[f32; 4], &Vec<u32>)| {
-            force(*own, list.iter().map(|other| atoms[*other as usize]))
-        };
-        let expected: Vec<[f32; 4]> = atoms.iter().zip(&lists).map(force).collect();
+        let expected = forces(&atoms, &lists);
         Ok(Check::exact().output("forces", expected.as_flattened(), &found))
     }
 }
 
 fn at_rest([x, y, z]: [f32; 3]) -> [f32; 4] {
     [x, y, z, 0.0]
-}
-
-fn apart(one: [f32; 4], other: [f32; 4]) -> ([f32; 3], f32) {
-    let [dx, dy, dz] = [0, 1, 2].map(|axis| one[axis] - other[axis]);
-    ([dx, dy, dz], fma(dz, dz, fma(dy, dy, dx * dx)))
 }
 
 /// The nearest atoms of each, by distance. Atoms are dealt to cells; a ring of cells more is looked at until the nearest are certain.
@@ -146,23 +138,80 @@ fn neighbours(atoms: &[[f32; 4]], near: usize, edge: f32) -> Vec<Vec<u32>> {
     atoms.iter().enumerate().map(of).collect()
 }
 
-fn force(own: [f32; 4], others: impl Iterator<Item = [f32; 4]>) -> [f32; 4] {
-    let mut sum = [0.0; 3];
-    for other in others {
-        let (towards, square) = apart(own, other);
-        if square < CUTOFF_SQUARED {
-            let inverse = 1.0 / square;
-            let sixth = inverse * inverse * inverse;
-            let force = inverse * sixth * fma(REPEL, sixth, -ATTRACT);
-            sum = [0, 1, 2].map(|axis| fma(towards[axis], force, sum[axis]));
+/// Atoms whose forces are computed at the same time.
+const LANES: usize = 8;
+
+/// Places of as many atoms, by axis.
+#[inline(always)]
+fn side_by_side(of: impl Fn(usize) -> [f32; 4]) -> [[f32; LANES]; 3] {
+    let mut places = [[0.0; LANES]; 3];
+    let [xs, ys, zs] = &mut places;
+    for (lane, ((x, y), z)) in xs.iter_mut().zip(ys).zip(zs).enumerate() {
+        [*x, *y, *z, _] = of(lane);
+    }
+    places
+}
+
+with_fused! {
+    /// The force on each atom, by its neighbours one after the other.
+    fn forces(atoms: &[[f32; 4]], lists: &[Vec<u32>]) -> Vec<[f32; 4]> { |fused| forces_with(fused, atoms, lists) }
+}
+
+#[inline(always)]
+fn forces_with(fused: impl Fused, atoms: &[[f32; 4]], lists: &[Vec<u32>]) -> Vec<[f32; 4]> {
+    let mut forces = Vec::with_capacity(atoms.len());
+    for (own, lists) in atoms.chunks(LANES).zip(lists.chunks(LANES)) {
+        // Lanes without an atom repeat the last one.
+        let last = own.len() - 1;
+        let [x, y, z] = side_by_side(|lane| own[lane.min(last)]);
+        let mut sums = [[0.0f32; LANES]; 3];
+        for rank in 0..lists[0].len() {
+            let [other_x, other_y, other_z] =
+                side_by_side(|lane| atoms[lists[lane.min(last)][rank] as usize]);
+            for lane in 0..LANES {
+                let towards = [x[lane] - other_x[lane], y[lane] - other_y[lane], z[lane] - other_z[lane]];
+                let [dx, dy, dz] = towards;
+                let square = fused.fma(dz, dz, fused.fma(dy, dy, dx * dx));
+                let inverse = 1.0 / square;
+                let sixth = inverse * inverse * inverse;
+                let force = inverse * sixth * fused.fma(REPEL, sixth, -ATTRACT);
+                for (sums, towards) in sums.iter_mut().zip(towards) {
+                    let sum = fused.fma(towards, force, sums[lane]);
+                    sums[lane] = if square < CUTOFF_SQUARED { sum } else { sums[lane] };
+                }
+            }
+        }
+        for lane in 0..own.len() {
+            forces.push(at_rest(sums.map(|sums| sums[lane])));
         }
     }
-    at_rest(sum)
+    forces
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fused::fma;
+
+    fn apart(one: [f32; 4], other: [f32; 4]) -> ([f32; 3], f32) {
+        let [dx, dy, dz] = [0, 1, 2].map(|axis| one[axis] - other[axis]);
+        ([dx, dy, dz], fma(dz, dz, fma(dy, dy, dx * dx)))
+    }
+
+    /// The force on one atom.
+    fn force(own: [f32; 4], others: impl Iterator<Item = [f32; 4]>) -> [f32; 4] {
+        let mut sum = [0.0; 3];
+        for other in others {
+            let (towards, square) = apart(own, other);
+            if square < CUTOFF_SQUARED {
+                let inverse = 1.0 / square;
+                let sixth = inverse * inverse * inverse;
+                let force = inverse * sixth * fma(REPEL, sixth, -ATTRACT);
+                sum = [0, 1, 2].map(|axis| fma(towards[axis], force, sum[axis]));
+            }
+        }
+        at_rest(sum)
+    }
 
     #[test]
     fn neighbours_are_those_of_a_plain_search() {
@@ -178,6 +227,20 @@ mod tests {
             });
             assert_eq!(list[..], all[..30], "atom {at}");
         }
+    }
+
+    #[test]
+    fn forces_of_many_atoms_are_those_of_each() {
+        let mut rng = Rng::new(6);
+        let atoms: Vec<[f32; 4]> =
+            (0..43).map(|_| at_rest([0; 3].map(|_: i32| rng.float(0.0, 9.0)))).collect();
+        let lists = neighbours(&atoms, 30, 9.0);
+        let of = |(own, list): (&[f32; 4], &Vec<u32>)| {
+            force(*own, list.iter().map(|other| atoms[*other as usize]))
+        };
+        let plain: Vec<[f32; 4]> = atoms.iter().zip(&lists).map(of).collect();
+        let found = forces(&atoms, &lists);
+        assert_eq!(found, plain);
     }
 
     #[test]

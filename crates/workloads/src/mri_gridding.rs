@@ -2,7 +2,7 @@
 //! Puts samples of a scanner onto a grid, after Parboil's mri-gridding.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::{Fused, with_fused};
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -60,7 +60,8 @@ impl Workload for MriGridding {
         let cells: usize = (0..3).map(|axis| tiles[axis] * TILE[axis]).product();
         let mut rng = Rng::new(seed);
         let places: Vec<[f32; 4]> = (0..samples).map(|_| place(tiles, &mut rng)).collect();
-        let values: Vec<[f32; 2]> = (0..samples).map(|_| [rng.bell(), rng.bell()]).collect();
+        let bells = rng.bells(2 * samples);
+        let values: Vec<[f32; 2]> = bells.as_chunks().0.to_vec();
         let tile_of = |place: &[f32; 4]| {
             let [x, y, z] = std::array::from_fn(|axis| place[axis] as usize / TILE[axis]);
             (z * tiles[1] + y) * tiles[0] + x
@@ -116,8 +117,21 @@ fn place(tiles: [usize; 3], rng: &mut Rng) -> [f32; 4] {
     [here[0], here[1], here[2], rng.float(0.5, 1.5)]
 }
 
-/// Cells by samples of the tiles around them, in the order of the kernel.
-fn gather(places: &[[f32; 4]], values: &[[f32; 2]], keys: &[i32], tiles: [usize; 3]) -> Vec<f32> {
+with_fused! {
+    /// Cells by samples of the tiles around them, in the order of the kernel.
+    fn gather(places: &[[f32; 4]], values: &[[f32; 2]], keys: &[i32], tiles: [usize; 3]) -> Vec<f32> {
+        |fused| gather_with(fused, places, values, keys, tiles)
+    }
+}
+
+#[inline(always)]
+fn gather_with(
+    fused: impl Fused,
+    places: &[[f32; 4]],
+    values: &[[f32; 2]],
+    keys: &[i32],
+    tiles: [usize; 3],
+) -> Vec<f32> {
     let mut by_tile = vec![Vec::new(); tiles.iter().product()];
     keys.iter().enumerate().for_each(|(at, key)| by_tile[*key as usize].push(at));
     let [nx, ny, nz] = std::array::from_fn(|axis| tiles[axis] * TILE[axis]);
@@ -144,10 +158,10 @@ fn gather(places: &[[f32; 4]], values: &[[f32; 2]], keys: &[i32], tiles: [usize;
         let mut sum = [0.0f32; 2];
         for at in &near {
             let [dx, dy, dz] = apart(*at);
-            let apart = fma(dz, dz, fma(dy, dy, dx * dx));
+            let apart = fused.fma(dz, dz, fused.fma(dy, dy, dx * dx));
             if apart < CUTOFF2 {
-                let weight = window(apart) * places[*at][3];
-                sum = std::array::from_fn(|part| fma(weight, values[*at][part], sum[part]));
+                let weight = window(fused, apart) * places[*at][3];
+                sum = std::array::from_fn(|part| fused.fma(weight, values[*at][part], sum[part]));
             }
         }
         out.extend(sum);
@@ -156,21 +170,23 @@ fn gather(places: &[[f32; 4]], values: &[[f32; 2]], keys: &[i32], tiles: [usize;
 }
 
 /// The modified Bessel function of order 0, of the root of four times its argument: the first terms of its series.
-fn window(apart: f32) -> f32 {
+#[inline(always)]
+fn window(fused: impl Fused, apart: f32) -> f32 {
     let q = SHAPE * (1.0 - apart / CUTOFF2);
     let terms = [1.0 / 14400.0, 1.0 / 576.0, 1.0 / 36.0, 0.25, 1.0, 1.0];
-    terms.into_iter().reduce(|sum: f32, term| fma(q, sum, term)).unwrap_or_default()
+    terms.into_iter().reduce(|sum: f32, term| fused.fma(q, sum, term)).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fused::Plain;
 
     #[test]
     fn the_window_is_one_at_the_cutoff_and_a_bessel_function_inside() {
-        assert_eq!(window(CUTOFF2), 1.0);
+        assert_eq!(window(Plain, CUTOFF2), 1.0);
         // I0(2) is 2.2795853.
         let apart = CUTOFF2 * (1.0 - 1.0 / SHAPE);
-        assert!((window(apart) - 2.279_585_3).abs() < 1e-5, "{}", window(apart));
+        assert!((window(Plain, apart) - 2.279_585_3).abs() < 1e-5, "{}", window(Plain, apart));
     }
 }

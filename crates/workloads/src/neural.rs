@@ -131,7 +131,7 @@ impl Net {
     fn random(maps: usize, neurons: usize, rng: &mut Rng) -> Self {
         let mut layer = |outputs: usize, inputs: usize| -> Vec<f32> {
             let spread = 1.0 / (inputs as f32).sqrt();
-            (0..outputs * (inputs + 1)).map(|_| spread * rng.bell()).collect()
+            rng.bells(outputs * (inputs + 1)).into_iter().map(|weight| spread * weight).collect()
         };
         Net {
             weights: [

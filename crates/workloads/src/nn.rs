@@ -2,7 +2,7 @@
 //! The record of a database that is nearest to a target, after Rodinia's nn (nearest neighbour).
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::{Fused, with_fused};
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -54,7 +54,7 @@ impl Workload for Nn {
             let args = Args::new().ptr(from).ptr(to).i32(count as i32).f32(target[0]).f32(target[1]);
             job.launch("nn_distances", count.div_ceil(BLOCK), BLOCK, args)?;
             let distances: Vec<f32> = job.download(to, count as usize)?;
-            let expected: Vec<f32> = records.iter().map(|record| distance(target, *record)).collect();
+            let expected = all_distances(target, &records);
             found.push(nearest(&distances));
             want.push(nearest(&expected));
             check = check.output("distances", &expected, &distances);
@@ -69,9 +69,18 @@ fn place(rng: &mut Rng) -> [f32; 2] {
     [70 + rng.below(631), rng.below(3590)].map(|tenths| tenths as f32 / 10.0)
 }
 
-fn distance(target: [f32; 2], record: [f32; 2]) -> f32 {
-    let (north, east) = (target[0] - record[0], target[1] - record[1]);
-    fma(north, north, east * east).sqrt()
+with_fused! {
+    fn all_distances(target: [f32; 2], records: &[[f32; 2]]) -> Vec<f32> { |fused| distances_with(fused, target, records) }
+}
+
+#[inline(always)]
+fn distances_with(fused: impl Fused, target: [f32; 2], records: &[[f32; 2]]) -> Vec<f32> {
+    let mut distances = vec![0.0; records.len()];
+    for (distance, record) in distances.iter_mut().zip(records) {
+        let (north, east) = (target[0] - record[0], target[1] - record[1]);
+        *distance = fused.fma(north, north, east * east).sqrt();
+    }
+    distances
 }
 
 fn nearest(distances: &[f32]) -> u32 {
@@ -82,11 +91,12 @@ fn nearest(distances: &[f32]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fused::Plain;
 
     #[test]
     fn the_first_of_the_nearest_is_found() {
         let records = [[10.0, 20.0], [13.0, 24.0], [40.0, 20.0], [13.0, 24.0]];
-        let distances = records.map(|record| distance([10.0, 28.0], record));
+        let distances = distances_with(Plain, [10.0, 28.0], &records);
         assert_eq!((distances[1], nearest(&distances)), (5.0, 1));
     }
 }

@@ -142,12 +142,12 @@ fn disc() -> Vec<(i32, i32)> {
 /// An object at its place of a frame, and noise.
 fn frame(at: f32, rng: &mut Rng) -> Vec<u8> {
     let (cx, cy) = (116.0 + at, 64.0 - 2.0 * at);
-    let pixel = |place: usize, rng: &mut Rng| {
+    let pixel = |(place, bell): (usize, f32)| {
         let (dx, dy) = ((place % WIDTH) as f32 - cx, (place / WIDTH) as f32 - cy);
         let level = if dx * dx + dy * dy < 25.0 { 228.0 } else { 100.0 };
-        (level + 5.0 * rng.bell()).clamp(0.0, 255.0) as u8
+        (level + 5.0 * bell).clamp(0.0, 255.0) as u8
     };
-    (0..WIDTH * WIDTH).map(|place| pixel(place, rng)).collect()
+    rng.bells(WIDTH * WIDTH).into_iter().enumerate().map(pixel).collect()
 }
 
 fn draw(seed: &mut u32) -> f32 {

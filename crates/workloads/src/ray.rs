@@ -2,7 +2,7 @@
 //! Ray tracing with reflections and shadows, after RAY of Bakhoda et al. (ISPASS 2009).
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::{Fused, with_fused};
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -49,18 +49,16 @@ impl Workload for Ray {
         let mut job = Job::new(dev, &INFO, ptx)?;
         job.write_symbol("spheres", &scene.spheres.concat())?;
         job.write_symbol("lamp", &scene.lamp)?;
-        let image = job.zeros::<u32>("image", count)?;
+        let image_there = job.zeros::<u32>("image", count)?;
         let depth = job.zeros::<f32>("depth", count)?;
-        let args = Args::new().ptr(image).ptr(depth).i32(width as i32).i32(height as i32);
+        let args = Args::new().ptr(image_there).ptr(depth).i32(width as i32).i32(height as i32);
         let grid = (width.div_ceil(BLOCK[0]), height.div_ceil(BLOCK[1]));
         job.launch("ray_render", grid, (BLOCK[0], BLOCK[1]), args.i32(scene.spheres.len() as i32))?;
-        let found = job.download(image, count)?;
+        let found = job.download(image_there, count)?;
         let depth = job.download(depth, count)?;
         job.finish()?;
 
-        let pixel =
-            |at: u32| scene.pixel((at % width) as f32, (at / width) as f32, width as f32, height as f32);
-        let (want, want_depth): (Vec<u32>, Vec<f32>) = (0..count as u32).map(pixel).unzip();
+        let (want, want_depth) = image(&scene, width, height);
         Ok(Check::exact().output("image", &want, &found).output("depth", &want_depth, &depth))
     }
 }
@@ -73,8 +71,9 @@ struct Scene {
     lamp: Vector,
 }
 
-fn dot(a: Vector, b: Vector) -> f32 {
-    fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0]))
+#[inline(always)]
+fn dot(fused: impl Fused, a: Vector, b: Vector) -> f32 {
+    fused.fma(a[2], b[2], fused.fma(a[1], b[1], a[0] * b[0]))
 }
 
 fn less(a: Vector, b: Vector) -> Vector {
@@ -82,8 +81,14 @@ fn less(a: Vector, b: Vector) -> Vector {
 }
 
 /// `start` and `by` times `direction`.
-fn along(start: Vector, direction: Vector, by: f32) -> Vector {
-    std::array::from_fn(|i| fma(by, direction[i], start[i]))
+#[inline(always)]
+fn along(fused: impl Fused, start: Vector, direction: Vector, by: f32) -> Vector {
+    std::array::from_fn(|i| fused.fma(by, direction[i], start[i]))
+}
+
+with_fused! {
+    /// Colours, and the ways that the rays have gone.
+    fn image(scene: &Scene, width: u32, height: u32) -> (Vec<u32>, Vec<f32>) { |fused| scene.image(fused, width, height) }
 }
 
 impl Scene {
@@ -100,11 +105,12 @@ impl Scene {
         Scene { spheres, lamp: [rng.float(-4.0, 4.0), rng.float(5.0, 8.0), rng.float(-5.0, -2.0)] }
     }
 
-    fn enters(sphere: &[f32; 8], from: Vector, direction: Vector) -> f32 {
+    #[inline(always)]
+    fn enters(fused: impl Fused, sphere: &[f32; 8], from: Vector, direction: Vector) -> f32 {
         let centre = less([sphere[0], sphere[1], sphere[2]], from);
-        let along = dot(centre, direction);
-        let apart = fma(-along, along, dot(centre, centre));
-        let inside = fma(sphere[3], sphere[3], -apart);
+        let along = dot(fused, centre, direction);
+        let apart = fused.fma(-along, along, dot(fused, centre, centre));
+        let inside = fused.fma(sphere[3], sphere[3], -apart);
         if along <= 0.0 || inside < 0.0 {
             return 1e30;
         }
@@ -112,29 +118,42 @@ impl Scene {
         if at > 1e-3 { at } else { 1e30 }
     }
 
+    #[inline(always)]
+    fn image(&self, fused: impl Fused, width: u32, height: u32) -> (Vec<u32>, Vec<f32>) {
+        let (mut colours, mut ways) = (Vec::new(), Vec::new());
+        for (row, column) in (0..height).flat_map(|row| (0..width).map(move |column| (row, column))) {
+            let (colour, way) = self.pixel(fused, column as f32, row as f32, width as f32, height as f32);
+            colours.push(colour);
+            ways.push(way);
+        }
+        (colours, ways)
+    }
+
     /// Colour, and the way that the ray has gone.
-    fn pixel(&self, column: f32, row: f32, width: f32, height: f32) -> (u32, f32) {
+    #[inline(always)]
+    fn pixel(&self, fused: impl Fused, column: f32, row: f32, width: f32, height: f32) -> (u32, f32) {
         let mut at = [0.0, 1.5, -6.0];
-        let mut direction = [fma(2.0, column, -width) / height, fma(-2.0, row, height) / height, 2.0];
-        let scale = 1.0 / dot(direction, direction).sqrt();
+        let mut direction =
+            [fused.fma(2.0, column, -width) / height, fused.fma(-2.0, row, height) / height, 2.0];
+        let scale = 1.0 / dot(fused, direction, direction).sqrt();
         direction = direction.map(|d| d * scale);
         let (mut colour, mut weight, mut travelled) = ([0.0f32; 3], 1.0f32, 0.0f32);
         for _ in 0..BOUNCES {
             let mut nearest = if direction[1] < -1e-4 { -at[1] / direction[1] } else { 1e30 };
             let mut hit = None;
             for sphere in &self.spheres {
-                let distance = Self::enters(sphere, at, direction);
+                let distance = Self::enters(fused, sphere, at, direction);
                 if distance < nearest {
                     (nearest, hit) = (distance, Some(sphere));
                 }
             }
             if nearest > 60.0 {
-                let high = weight * fma(-0.5, direction[1], 1.0);
-                colour = along(colour, [0.5, 0.7, 0.9], high);
+                let high = weight * fused.fma(-0.5, direction[1], 1.0);
+                colour = along(fused, colour, [0.5, 0.7, 0.9], high);
                 break;
             }
             travelled += nearest;
-            at = along(at, direction, nearest);
+            at = along(fused, at, direction, nearest);
             let (normal, own, mirror) = match hit {
                 Some(s) => (less(at, [s[0], s[1], s[2]]).map(|d| d / s[3]), [s[4], s[5], s[6]], s[7]),
                 None => {
@@ -143,23 +162,23 @@ impl Scene {
                 }
             };
             let to_lamp = less(self.lamp, at);
-            let far = dot(to_lamp, to_lamp).sqrt();
+            let far = dot(fused, to_lamp, to_lamp).sqrt();
             let to_lamp = to_lamp.map(|d| d / far);
-            let mut light = dot(normal, to_lamp).max(0.0);
+            let mut light = dot(fused, normal, to_lamp).max(0.0);
             for sphere in &self.spheres {
-                let before = Self::enters(sphere, at, to_lamp);
+                let before = Self::enters(fused, sphere, at, to_lamp);
                 if before < far && light > 0.0 {
                     light *= 0.5 * (before / far);
                 }
             }
-            let shade = weight * (1.0 - mirror) * fma(0.8, light, 0.2);
-            colour = along(colour, own, shade);
+            let shade = weight * (1.0 - mirror) * fused.fma(0.8, light, 0.2);
+            colour = along(fused, colour, own, shade);
             weight *= mirror;
             if weight < 0.02 {
                 break;
             }
-            let back = -2.0 * dot(normal, direction);
-            direction = along(direction, normal, back);
+            let back = -2.0 * dot(fused, normal, direction);
+            direction = along(fused, direction, normal, back);
         }
         let [r, g, b] = colour.map(|part| (part.min(1.0) * 255.0) as u32);
         (r | g << 8 | b << 16, travelled)
@@ -169,12 +188,13 @@ impl Scene {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fused::Plain;
 
     #[test]
     fn a_ray_enters_a_sphere_at_its_surface() {
         let sphere = [0.0, 0.0, 5.0, 2.0, 0.0, 0.0, 0.0, 0.0];
-        assert_eq!(Scene::enters(&sphere, [0.0; 3], [0.0, 0.0, 1.0]), 3.0);
-        assert_eq!(Scene::enters(&sphere, [0.0; 3], [0.0, 0.0, -1.0]), 1e30);
-        assert_eq!(Scene::enters(&sphere, [0.0, 3.0, 0.0], [0.0, 0.0, 1.0]), 1e30);
+        assert_eq!(Scene::enters(Plain, &sphere, [0.0; 3], [0.0, 0.0, 1.0]), 3.0);
+        assert_eq!(Scene::enters(Plain, &sphere, [0.0; 3], [0.0, 0.0, -1.0]), 1e30);
+        assert_eq!(Scene::enters(Plain, &sphere, [0.0, 3.0, 0.0], [0.0, 0.0, 1.0]), 1e30);
     }
 }

@@ -6,6 +6,9 @@ use warpwatt_base::seed::{below, unit_f32};
 
 use crate::wide::wide;
 
+/// Uniform numbers in a roughly normal one.
+const DRAWS: usize = 12;
+
 pub struct Rng(SplitMix64);
 
 impl Rng {
@@ -38,7 +41,21 @@ impl Rng {
 
     /// Roughly normal with mean 0 and deviation 1: the sum of twelve uniform numbers (Irwin-Hall).
     pub fn bell(&mut self) -> f32 {
-        (0..12).map(|_| self.unit()).sum::<f32>() - 6.0
+        (0..DRAWS).map(|_| self.unit()).sum::<f32>() - 6.0
+    }
+
+    /// As many of them.
+    pub fn bells(&mut self, count: usize) -> Vec<f32> {
+        let mut bells = Vec::with_capacity(count);
+        let (mut words, mut units) = ([0; 16 * DRAWS], [0.0f32; 16 * DRAWS]);
+        while bells.len() < count {
+            let draws = DRAWS * (count - bells.len()).min(16);
+            self.0.fill(&mut words[..draws]);
+            wide(|| units.iter_mut().zip(&words).for_each(|(to, word)| *to = unit_f32(*word)));
+            let (each, _) = units[..draws].as_chunks::<DRAWS>();
+            bells.extend(each.iter().map(|units| units.iter().sum::<f32>() - 6.0));
+        }
+        bells
     }
 
     pub fn floats(&mut self, count: usize, low: f32, high: f32) -> Vec<f32> {
@@ -81,6 +98,8 @@ mod tests {
         assert_eq!(many.floats(101, -3.0, 5.0), floats);
         let ints: Vec<i32> = (0..23).map(|_| one.int(-7, 1000)).collect();
         assert_eq!(many.ints(23, -7, 1000), ints);
+        let bells: Vec<f32> = (0..39).map(|_| one.bell()).collect();
+        assert_eq!(many.bells(39), bells);
         assert_eq!(many.unit(), one.unit());
     }
 

@@ -104,12 +104,13 @@ impl Workload for SradV1 {
 fn scan(rows: usize, cols: usize, seed: u64) -> Vec<f32> {
     let mut rng = Rng::new(seed);
     let areas: Vec<f32> = (0..25).map(|_| rng.float(15.0, 150.0)).collect();
-    let mut pixel = |row: usize, col: usize| {
+    let pixel = |row: usize, col: usize, bell: f32| {
         let area = areas[row * 5 / rows * 5 + col * 5 / cols];
-        let noise = (1.0 + 0.35 * rng.bell()).clamp(0.1, 2.2);
+        let noise = (1.0 + 0.35 * bell).clamp(0.1, 2.2);
         (area * noise).clamp(0.0, 255.0).floor()
     };
-    (0..rows * cols).map(|at| pixel(at % rows, at / rows)).collect()
+    let bells = rng.bells(rows * cols);
+    bells.into_iter().enumerate().map(|(at, bell)| pixel(at % rows, at / rows, bell)).collect()
 }
 
 /// Squared coefficient of variation of the whole image.

@@ -3,7 +3,7 @@
 //! the host.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::{Fused, with_fused};
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -92,8 +92,13 @@ fn speckle(image: &[f32], cols: usize) -> f32 {
     (squares / (REGION * REGION) as f32 - mean * mean) / (mean * mean)
 }
 
-/// The image after an iteration, and the coefficients of that iteration.
-fn step(image: &[f32], cols: usize) -> (Vec<f32>, Vec<f32>) {
+with_fused! {
+    /// The image after an iteration, and the coefficients of that iteration.
+    fn step(image: &[f32], cols: usize) -> (Vec<f32>, Vec<f32>) { |fused| step_with(fused, image, cols) }
+}
+
+#[inline(always)]
+fn step_with(fused: impl Fused, image: &[f32], cols: usize) -> (Vec<f32>, Vec<f32>) {
     let rows = image.len() / cols;
     let speckle = speckle(image, cols);
     let place = |at: usize| (at / cols, at % cols);
@@ -106,23 +111,24 @@ fn step(image: &[f32], cols: usize) -> (Vec<f32>, Vec<f32>) {
         let ds = apart(y < rows - 1, at + cols);
         let dw = apart(x > 0, at.wrapping_sub(1));
         let de = apart(x < cols - 1, at + 1);
-        let g2 = fma(de, de, fma(dw, dw, fma(ds, ds, dn * dn))) / (here * here);
+        let g2 = fused.fma(de, de, fused.fma(dw, dw, fused.fma(ds, ds, dn * dn))) / (here * here);
         let l = (dn + ds + dw + de) / here;
-        let num = fma(0.5, g2, -(0.0625 * (l * l)));
-        let den = fma(0.25, l, 1.0);
+        let num = fused.fma(0.5, g2, -(0.0625 * (l * l)));
+        let den = fused.fma(0.25, l, 1.0);
         let q = num / (den * den);
         let c = 1.0 / (1.0 + (q - speckle) / (speckle * (1.0 + speckle)));
         derivatives.push([dn, ds, dw, de]);
         coefficients.push(c.clamp(0.0, 1.0));
     }
-    let updated = (0..image.len()).map(|at| {
+    let mut updated = Vec::with_capacity(image.len());
+    for at in 0..image.len() {
         let ((y, x), here, [dn, ds, dw, de]) = (place(at), coefficients[at], derivatives[at]);
         let down = if y < rows - 1 { coefficients[at + cols] } else { here };
         let right = if x < cols - 1 { coefficients[at + 1] } else { here };
-        let flow = fma(right, de, fma(here, dw, fma(down, ds, here * dn)));
-        fma(0.25 * LAMBDA, flow, image[at])
-    });
-    (updated.collect(), coefficients)
+        let flow = fused.fma(right, de, fused.fma(here, dw, fused.fma(down, ds, here * dn)));
+        updated.push(fused.fma(0.25 * LAMBDA, flow, image[at]));
+    }
+    (updated, coefficients)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! A vector plus a multiple of another in chunks, after SHOC's Triad (the last kernel of STREAM).
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::add_products;
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -60,7 +60,8 @@ impl Workload for Triad {
         let found: Vec<f32> = job.download(vectors[2], count as usize)?;
         job.finish()?;
 
-        let expected: Vec<f32> = a.iter().zip(&b).map(|(one, other)| fma(SCALE, *other, *one)).collect();
+        let mut expected = a;
+        add_products(&mut expected, SCALE, &b);
         Ok(Check::exact().output("c", &expected, &found))
     }
 }

@@ -37,6 +37,8 @@ fn latency(inst: &Inst) -> u32 {
 struct LiveOut {
     map: WordMap,
     out: Vec<FixedBitSet>,
+    /// All words but predicates.
+    registers: FixedBitSet,
 }
 
 impl LiveOut {
@@ -85,15 +87,25 @@ impl LiveOut {
             }
             first = false;
             if !changed {
-                return LiveOut { map, out };
+                let registers = registers(f, &map);
+                return LiveOut { map, out, registers };
             }
         }
     }
 }
 
+fn registers(f: &Function, map: &WordMap) -> FixedBitSet {
+    let mut set = FixedBitSet::with_capacity(map.len());
+    for (i, info) in f.values.iter().enumerate() {
+        if info.words > 0 {
+            set.insert_range(map.all_of(crate::ir::Value::from(i)));
+        }
+    }
+    set
+}
+
 /// How many words an order of instructions keeps alive at once. Predicates are not counted.
 struct Pressure<'a> {
-    f: &'a Function,
     map: &'a WordMap,
     out: &'a FixedBitSet,
     /// Remaining reads in the block, by word.
@@ -103,7 +115,7 @@ struct Pressure<'a> {
 }
 
 impl<'a> Pressure<'a> {
-    fn start(f: &'a Function, live: &'a LiveOut, b: usize, body: &[Inst]) -> Pressure<'a> {
+    fn start(live: &'a LiveOut, b: usize, body: &[Inst]) -> Pressure<'a> {
         let map = &live.map;
         let mut left = vec![0; map.len()];
         let mut defined = FixedBitSet::with_capacity(map.len());
@@ -122,21 +134,8 @@ impl<'a> Pressure<'a> {
         let mut through = live.out[b].clone();
         through.difference_with(&defined);
         alive.union_with(&through);
-        let mut p = Pressure { f, map, out: &live.out[b], left, live: alive, words: 0 };
-        let counted: Vec<usize> = p.live.ones().collect();
-        let registers = p.register_words();
-        p.words = counted.iter().filter(|&&s| registers.contains(s)).count() as i32;
-        p
-    }
-
-    fn register_words(&self) -> FixedBitSet {
-        let mut set = FixedBitSet::with_capacity(self.map.len());
-        for (i, info) in self.f.values.iter().enumerate() {
-            if info.words > 0 {
-                set.insert_range(self.map.all_of(crate::ir::Value::from(i)));
-            }
-        }
-        set
+        let words = alive.intersection_count(&live.registers) as i32;
+        Pressure { map, out: &live.out[b], left, live: alive, words }
     }
 
     /// Change of the number of live words if `inst` is next.
@@ -195,8 +194,8 @@ impl<'a> Pressure<'a> {
     }
 }
 
-fn peak(f: &Function, live: &LiveOut, b: usize, body: &[Inst], order: impl Iterator<Item = usize>) -> i32 {
-    let mut p = Pressure::start(f, live, b, body);
+fn peak(live: &LiveOut, b: usize, body: &[Inst], order: impl Iterator<Item = usize>) -> i32 {
+    let mut p = Pressure::start(live, b, body);
     let mut peak = p.words;
     for i in order {
         p.step(&body[i]);
@@ -211,7 +210,7 @@ pub(super) fn run(f: &mut Function, budget: u32) {
     let bodies: Vec<Vec<Inst>> =
         f.blocks.iter().map(|b| b.insts.iter().filter(|i| i.op != Op::Phi).cloned().collect()).collect();
     let peaks: Vec<i32> =
-        bodies.iter().enumerate().map(|(b, body)| peak(f, &live, b, body, 0..body.len())).collect();
+        bodies.iter().enumerate().map(|(b, body)| peak(&live, b, body, 0..body.len())).collect();
     let highest = peaks.iter().copied().max().unwrap_or(0);
     let limit = limit(highest, budget);
     for (b, body) in bodies.iter().enumerate() {
@@ -219,7 +218,7 @@ pub(super) fn run(f: &mut Function, budget: u32) {
             continue;
         }
         let order = order(f, &live, b, body, limit);
-        if peak(f, &live, b, body, order.iter().copied()) > limit.max(peaks[b]) {
+        if peak(&live, b, body, order.iter().copied()) > limit.max(peaks[b]) {
             continue;
         }
         let phis = f.blocks[b].insts.iter().filter(|i| i.op == Op::Phi).cloned();
@@ -239,7 +238,7 @@ fn order(f: &Function, live: &LiveOut, b: usize, body: &[Inst], limit: i32) -> V
     let mut waiting: Vec<u32> = graph.nodes.iter().map(|n| n.before).collect();
     let mut earliest = vec![0u32; body.len()];
     let mut ready: Vec<usize> = (0..body.len()).filter(|&i| waiting[i] == 0).collect();
-    let mut pressure = Pressure::start(f, live, b, body);
+    let mut pressure = Pressure::start(live, b, body);
     let written: Vec<i32> = body.iter().map(words_written).collect();
     let mut order = Vec::with_capacity(body.len());
     let mut cycle = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Merges equal computations: a pure instruction is replaced by an equal one that dominates it.
 
+use std::hash::{Hash, Hasher};
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use warpwatt_isa::{Flags, MemAttr, Op, Round, Space, Sub, Ty};
@@ -8,12 +10,25 @@ use warpwatt_isa::{Flags, MemAttr, Op, Round, Space, Sub, Ty};
 use crate::cfg::Cfg;
 use crate::ir::{BlockId, Frame, Function, Inst, Opnd, PredUse, Value};
 
-#[derive(PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq)]
 struct Key {
     op: (Op, Ty, Ty, Round, Sub, Flags, MemAttr),
     srcs: SmallVec<[Opnd; 4]>,
     preds: [PredUse; 4],
     rest: (u8, u8, i32, Frame, usize, bool, bool),
+}
+
+impl Hash for Key {
+    /// Operation and sources tell most keys apart; all parts are compared where they do not.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(u64::from(self.op.0 as u8) | (self.op.1 as u64) << 8 | (self.rest.4 as u64) << 16);
+        for src in &self.srcs {
+            let (kind, bits) = order(*src);
+            state.write_u64(bits << 3 | u64::from(kind));
+        }
+        let pred = |use_: &PredUse| use_.value.map_or(0, |value| u64::from(value.0) + 1);
+        state.write_u64(pred(&self.preds[1]) | u64::from(self.rest.2 as u32) << 32);
+    }
 }
 
 struct Found {
@@ -74,7 +89,7 @@ fn key(inst: &Inst, block: BlockId) -> Option<Key> {
     if inst.guard != PredUse::TRUE {
         return None;
     }
-    let mut srcs = inst.srcs.clone();
+    let mut srcs = SmallVec::<[Opnd; 4]>::from_slice(&inst.srcs);
     if commutes(inst) && order(srcs[0]) > order(srcs[1]) {
         srcs.swap(0, 1);
     }

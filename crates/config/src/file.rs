@@ -5,10 +5,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 use warpwatt_base::suggest;
 
-use crate::document::{Table, Value, quick};
 use crate::error::shortened;
 use crate::reasons::{self, Reason};
 use crate::sizes::Size;
@@ -68,7 +67,7 @@ pub type Load<'l> = &'l dyn Fn(&str) -> Result<String, String>;
 const GENERATIONS: u32 = 32;
 
 fn read_file(text: &str, file_name: &str, load: Load, generation: u32) -> Result<GpuFile, Vec<Error>> {
-    if !Table::parse(text).is_ok_and(|table| table.is_empty()) {
+    if !DeTable::parse(text).is_ok_and(|table| table.get_ref().is_empty()) {
         return read(text, file_name, Parents::Files { load, generation });
     }
     let mut reader = Reader::new(text, file_name);
@@ -135,24 +134,18 @@ fn unknown_preset(name: &str) -> Problem {
 }
 
 fn read(text: &str, file_name: &str, parents: Parents) -> Result<GpuFile, Vec<Error>> {
-    if let Some(table) = quick(text) {
-        return read_table(&table, text, file_name, parents);
-    }
-    match Table::parse(text) {
-        Ok(table) => read_table(&table, text, file_name, parents),
+    let mut reader = Reader::new(text, file_name);
+    let table = match DeTable::parse(text) {
+        Ok(table) => table,
         Err(error) => {
-            let mut reader = Reader::new(text, file_name);
             reader.report(
                 error.span().unwrap_or(0..0),
                 Problem::Syntax { message: error.message().to_owned() },
             );
-            Err(reader.finish())
+            return Err(reader.finish());
         }
-    }
-}
-
-fn read_table(table: &Table, text: &str, file_name: &str, parents: Parents) -> Result<GpuFile, Vec<Error>> {
-    let mut reader = Reader::new(text, file_name);
+    };
+    let table = table.get_ref();
     let stem = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
     let stem = stem.strip_suffix(".toml").unwrap_or(stem);
     let name = reader.header(table, "name").unwrap_or_else(|| stem.to_owned());
@@ -205,20 +198,17 @@ fn memory(name: &str, config: &mut Config) -> Result<BTreeMap<&'static str, Reas
     };
     let mut reader = Reader::new(memory.text, memory.name);
     reader.gpu = memory.name.to_owned();
-    let table = match quick(memory.text) {
-        Some(table) => table,
-        None => Table::parse(memory.text)
-            .map_err(|error| Problem::Syntax { message: error.message().to_owned() })?,
-    };
-    reader.section("", &table, config);
+    let table = DeTable::parse(memory.text)
+        .map_err(|error| Problem::Syntax { message: error.message().to_owned() })?;
+    reader.section("", table.get_ref(), config);
     match reader.errors.pop() {
         Some((_, error)) => Err(error.problem),
         None => Ok(reader.reasons),
     }
 }
 
-fn span_of(table: &Table, key: &str) -> Range<usize> {
-    table.get(key).map_or(0..0, Spanned::span)
+fn span_of(table: &DeTable, key: &str) -> Range<usize> {
+    table.iter().find(|(name, _)| name.get_ref() == key).map_or(0..0, |(_, value)| value.span())
 }
 
 const HEADERS: [&str; 5] = ["name", "description", "inherits", "memory", "rest"];
@@ -269,8 +259,8 @@ impl<'t> Reader<'t> {
     }
 
     /// A line of text at the top of the file.
-    fn header(&mut self, table: &Table, key: &'static str) -> Option<String> {
-        let value = table.get(key)?;
+    fn header(&mut self, table: &DeTable, key: &'static str) -> Option<String> {
+        let (_, value) = table.iter().find(|(name, _)| name.get_ref() == key)?;
         let message = match value.get_ref().as_str() {
             Some(text) if text.trim().is_empty() => "is empty".to_owned(),
             Some(text) if text.contains(char::is_control) => "has more than one line".to_owned(),
@@ -281,8 +271,8 @@ impl<'t> Reader<'t> {
         None
     }
 
-    fn section(&mut self, prefix: &str, table: &Table, config: &mut Config) {
-        for (name, value) in table.iter() {
+    fn section(&mut self, prefix: &str, table: &DeTable, config: &mut Config) {
+        for (name, value) in table {
             let name_text: &str = name.get_ref();
             if prefix.is_empty() && HEADERS.contains(&name_text) {
                 continue;
@@ -301,9 +291,9 @@ impl<'t> Reader<'t> {
             };
             let is_section = Config::SECTIONS.iter().any(|section| within(section.key));
             match value.get_ref() {
-                Value::Table(inner) if is_section => self.section(&key, inner, config),
+                DeValue::Table(inner) if is_section => self.section(&key, inner, config),
                 // A misspelt section: its parameters show which one was meant.
-                Value::Table(inner) if !inner.is_empty() && prefix.matches('.').count() < 2 => {
+                DeValue::Table(inner) if !inner.is_empty() && prefix.matches('.').count() < 2 => {
                     self.section(&key, inner, config);
                 }
                 _ if is_section => self.report(name.span(), Problem::NotASection { section: key }),
@@ -339,11 +329,11 @@ impl<'t> Reader<'t> {
     fn parameter(
         &mut self,
         parameter: &'static Parameter,
-        value: &Value,
+        value: &DeValue,
         at: Range<usize>,
         config: &mut Config,
     ) {
-        let Value::Table(table) = value else {
+        let DeValue::Table(table) = value else {
             // The reason belongs to the previous value.
             self.reasons.remove(parameter.key);
             return self.value(parameter, value, at, config);
@@ -362,13 +352,19 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn value(&mut self, parameter: &'static Parameter, value: &Value, at: Range<usize>, config: &mut Config) {
+    fn value(
+        &mut self,
+        parameter: &'static Parameter,
+        value: &DeValue,
+        at: Range<usize>,
+        config: &mut Config,
+    ) {
         let text = match (parameter.kind, value) {
-            (ParameterKind::Integer { .. }, Value::Integer { digits, radix }) => {
-                i128::from_str_radix(digits, *radix).ok().map(|number| number.to_string())
+            (ParameterKind::Integer { .. }, DeValue::Integer(number)) => {
+                i128::from_str_radix(number.as_str(), number.radix()).ok().map(|number| number.to_string())
             }
-            (ParameterKind::Switch, Value::Boolean(switch)) => Some(switch.to_string()),
-            (ParameterKind::Choice(_) | ParameterKind::File, Value::String(word)) => Some(word.to_string()),
+            (ParameterKind::Switch, DeValue::Boolean(switch)) => Some(switch.to_string()),
+            (ParameterKind::Choice(_) | ParameterKind::File, DeValue::String(word)) => Some(word.to_string()),
             _ => None,
         };
         let taken = text.is_some_and(|text| config.set(parameter.key, &text).is_ok());
@@ -381,17 +377,17 @@ impl<'t> Reader<'t> {
 }
 
 /// A value as written in the file, or its type.
-fn written(value: &Value) -> String {
+fn written(value: &DeValue) -> String {
     match value {
-        Value::String(text) => format!("\"{}\"", shortened(text)),
-        Value::Integer { digits, radix } => match i128::from_str_radix(digits, *radix) {
+        DeValue::String(text) => format!("\"{}\"", shortened(text)),
+        DeValue::Integer(number) => match i128::from_str_radix(number.as_str(), number.radix()) {
             Ok(number) => number.to_string(),
-            Err(_) => digits.to_string(),
+            Err(_) => number.as_str().to_owned(),
         },
-        Value::Float(number) => number.to_string(),
-        Value::Boolean(switch) => switch.to_string(),
-        Value::Date => "a date".to_owned(),
-        Value::List(_) => "a list".to_owned(),
-        Value::Table(_) => "a table".to_owned(),
+        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Boolean(switch) => switch.to_string(),
+        DeValue::Datetime(_) => "a date".to_owned(),
+        DeValue::Array(_) => "a list".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
     }
 }

@@ -4,7 +4,6 @@
 
 mod declare;
 mod derived;
-pub mod document;
 mod error;
 mod file;
 mod import;

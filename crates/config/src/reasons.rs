@@ -15,9 +15,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
-use crate::document::{Table, Value};
 use crate::{Config, GpuFile};
 
 /// What a value rests on.
@@ -71,12 +70,12 @@ impl GpuFile {
 }
 
 /// A value, where the table has one, and its reason.
-type Explained<'t, 'd> = (Option<&'t Spanned<Value<'d>>>, Basis, String);
+type Explained<'t, 'd> = (Option<&'t toml::Spanned<DeValue<'d>>>, Basis, String);
 
 /// A table in place of a value: where its value lies, if it has one, and the reason. `Err` is the problem and its position.
-pub(crate) fn read<'t, 'd>(table: &'t Table<'d>) -> Result<Explained<'t, 'd>, (Range<usize>, String)> {
+pub(crate) fn read<'t, 'd>(table: &'t DeTable<'d>) -> Result<Explained<'t, 'd>, (Range<usize>, String)> {
     let (mut value, mut found) = (None, None);
-    for (name, field) in table.iter() {
+    for (name, field) in table {
         let word: &str = name.get_ref();
         if word == "value" {
             value = Some(field);

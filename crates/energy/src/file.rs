@@ -8,14 +8,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 use warpwatt_base::suggest;
-use warpwatt_config::document;
 
 use crate::builtin::TECHNOLOGIES;
 use crate::error::{Error, FilePosition, Problem, shortened};
 use crate::technology::{Die, Origin, Silicon, Structure, Technology};
 
 /// A technology: what the structures of a GPU take, each number with its source.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct File {
     /// What the technology is called; by default like the file.
@@ -74,13 +73,10 @@ fn unknown(name: &str) -> Problem {
 /// A built-in technology inherits from those before it, so that none inherits from itself; `known` of them are to be had.
 fn read(text: &str, file_name: &str, known: usize) -> Result<Technology, Vec<Error>> {
     let origin = Origin { file: file_name.to_owned(), text: Arc::from(text) };
-    let file: File = match document::from_plain(text) {
-        Some(file) => file,
-        None => toml::from_str(text).map_err(|error| {
-            let message = error.message().lines().collect::<Vec<_>>().join(" ");
-            vec![origin.error(error.span().unwrap_or(0..0), Problem::Syntax { message })]
-        })?,
-    };
+    let file: File = toml::from_str(text).map_err(|error| {
+        let message = error.message().lines().collect::<Vec<_>>().join(" ");
+        vec![origin.error(error.span().unwrap_or(0..0), Problem::Syntax { message })]
+    })?;
     let stem = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
     let stem = stem.strip_suffix(".toml").unwrap_or(stem);
     let base = match &file.inherits {
@@ -137,20 +133,5 @@ impl Origin {
             column: u32::try_from(column).unwrap_or(u32::MAX),
         };
         Error { place: Some(place), problem }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn built_in_technologies_are_plain_and_read_as_by_the_general_parser() {
-        for technology in TECHNOLOGIES {
-            let plain: File = document::from_plain(technology.text).expect("it is plain");
-            let general: File = toml::from_str(technology.text).expect("it is TOML");
-            // With positions, which comparisons of values leave out.
-            assert_eq!(format!("{plain:#?}"), format!("{general:#?}"), "{}", technology.name);
-        }
     }
 }

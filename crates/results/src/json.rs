@@ -1,20 +1,92 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How documents are written: indented, with lists of plain values on one line, so that histograms and series stay readable.
 
-mod layout;
-
 use serde::Serialize;
-use serde::ser::Error;
-
-use layout::Writer;
 
 /// The text of a document, with a newline at its end.
 pub fn to_text<T: Serialize>(document: &T) -> Result<String, serde_json::Error> {
-    let mut writer = Writer::new();
-    document.serialize(&mut writer)?;
-    let mut out = writer.out;
-    out.push(b'\n');
-    String::from_utf8(out).map_err(serde_json::Error::custom)
+    Ok(spread(&serde_json::to_string(document)?))
+}
+
+/// A document without spaces, laid out in lines.
+fn spread(compact: &str) -> String {
+    let bytes = compact.as_bytes();
+    let mut out = String::with_capacity(2 * compact.len());
+    // What is open: whether its entries have lines of their own.
+    let mut open: Vec<bool> = Vec::new();
+    let mut newline = "\n".to_owned();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        // The end of what is to be copied, and what to put behind it.
+        let (end, lines) = match byte {
+            b'"' => {
+                at += string(&bytes[at..]);
+                continue;
+            }
+            b':' => (at, false),
+            b',' => (at, open.last() == Some(&true)),
+            b'{' | b'[' if matches!(bytes.get(at), Some(b'}' | b']')) => {
+                at += 1;
+                continue;
+            }
+            b'{' | b'[' => {
+                open.push(byte == b'{' || holds_another(&bytes[at..]));
+                match open.last() {
+                    Some(true) => (at, true),
+                    _ => continue,
+                }
+            }
+            b'}' | b']' => match open.pop() {
+                Some(true) => (at - 1, true),
+                _ => continue,
+            },
+            _ => continue,
+        };
+        out.push_str(&compact[copied..end]);
+        copied = end;
+        if lines {
+            let length = 1 + 2 * open.len();
+            while newline.len() < length {
+                newline.push_str("  ");
+            }
+            out.push_str(&newline[..length]);
+        } else {
+            out.push(' ');
+        }
+    }
+    out.push_str(&compact[copied..]);
+    out.push('\n');
+    out
+}
+
+/// Whether a list whose first entry begins here has lists or objects among its entries.
+fn holds_another(bytes: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'{' | b'[' => return true,
+            b']' => return false,
+            b'"' => at += string(&bytes[at..]),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Bytes of the rest of a string, behind its first quotation mark.
+fn string(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(next) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += next + 1;
+        if bytes[at - 1] == b'"' {
+            return at;
+        }
+        // What follows a backslash does not end the string.
+        at += 1;
+    }
+    bytes.len()
 }
 
 #[cfg(test)]

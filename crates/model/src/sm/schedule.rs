@@ -153,7 +153,8 @@ impl Scheduler {
     /// warp is the first.
     fn watch(&mut self) {
         // A scheduler without warps has none, and what it is charged to changes with the first that comes.
-        self.watched = if self.policy == Policy::TwoLevel { !0 } else { 1 << (self.charge.rank % RANKS as u8) };
+        self.watched =
+            if self.policy == Policy::TwoLevel { !0 } else { 1 << (self.charge.rank % RANKS as u8) };
     }
 
     /// With two levels, active warps with long stalls are replaced by pending ones that are ready.

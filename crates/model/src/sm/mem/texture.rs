@@ -126,6 +126,7 @@ impl TextureCache {
 
     /// Passes one line of an instruction through the tags. Accesses whose lines are there are told to `land` with the cycle of their
     /// result.
+    #[inline(always)]
     pub fn access(
         &mut self,
         now: u64,
@@ -175,6 +176,7 @@ impl TextureCache {
     }
 
     /// A line has come.
+    #[inline(always)]
     pub fn fill(&mut self, now: u64, slot: u32, land: impl FnMut(FlightId, u64)) {
         self.early[slot as usize] = true;
         let size = self.early.len() as u64;

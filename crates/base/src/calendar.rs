@@ -70,6 +70,7 @@ impl<const N: usize> Boards<N> {
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn forget(&mut self, from: u64, to: u64) {
         if to - from >= HORIZON {
@@ -151,6 +152,7 @@ impl<const N: usize> Boards<N> {
     }
 
     /// [`Boards::book_any_on`] where the earliest cycle is taken. What is taken stays so: where many wait, each begins behind those before it.
+    #[cold]
     #[inline(never)]
     fn book_any_later(&mut self, board: usize, bits: u64, earliest: u64) -> u64 {
         let crowd = self.crowds[board];
@@ -181,6 +183,7 @@ impl<const N: usize> Boards<N> {
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn book_long(&mut self, board: usize, bits: u64, earliest: u64, length: u32) -> u64 {
         let length = u64::from(length);

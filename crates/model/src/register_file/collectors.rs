@@ -40,6 +40,7 @@ impl Pool {
     }
 
     /// Moves those up that are free later than `until`, into a free place at the end. Gives the place that is free then.
+    #[cold]
     #[inline(never)]
     fn make_room(&mut self, mut place: usize, until: u64) -> usize {
         while place != self.first {

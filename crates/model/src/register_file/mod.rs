@@ -185,6 +185,7 @@ impl RegisterFile {
 
     /// The shortcut for operands of different banks, one more than ports at most: in each cycle all come whose banks are free, and if that is
     /// everything, the last has to wait.
+    #[cold]
     #[inline(never)]
     fn collect_cycle_by_cycle(&mut self, now: u64, first: u64, second: u64) -> u64 {
         let calendars = &mut self.calendars;
@@ -218,6 +219,7 @@ impl RegisterFile {
     }
 
     /// Any operands without techniques: an access for each source, booked one by one.
+    #[cold]
     #[inline(never)]
     fn collect_one_by_one(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
         let mut booking = Booking::new(now, self.collector_ports);
@@ -295,6 +297,7 @@ impl RegisterFile {
     }
 
     /// A result of one register that has to wait for a bus or for its bank.
+    #[cold]
     #[inline(never)]
     fn write_later(&mut self, now: u64, buses: u64, bank: u64) -> u64 {
         let start = self.calendars.book_any_on(BUSES, buses, now);
@@ -304,6 +307,7 @@ impl RegisterFile {
     }
 
     /// A result of several registers.
+    #[cold]
     #[inline(never)]
     fn write_one_by_one(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
         let (buses, port) = (self.buses(timing), self.write_ports % 2);

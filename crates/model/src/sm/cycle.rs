@@ -141,6 +141,7 @@ impl Sm {
     }
 
     /// What the second-level cache answers by now.
+    #[cold]
     #[inline(never)]
     fn take_from_second_level(&mut self, turn: &mut Turn) {
         while self.mem.second.next() <= turn.now
@@ -162,6 +163,7 @@ impl Sm {
     }
 
     /// Blocks and packets that have come from other actors by now.
+    #[cold]
     #[inline(never)]
     fn take_from_outside(&mut self, epoch: &mut Epoch) {
         let now = epoch.turn.now;
@@ -235,6 +237,7 @@ impl Sm {
     }
 
     /// When a ready warp can issue, as far as collectors are concerned.
+    #[cold]
     #[inline(never)]
     fn next_collector(&self, now: u64) -> u64 {
         let soon = now + 1;
@@ -264,6 +267,7 @@ impl Sm {
     }
 
     /// Fetches for as many warps as there are further ports.
+    #[cold]
     #[inline(never)]
     fn fetch_more(&mut self, turn: &Turn) {
         for _ in 1..self.fetch.ports {

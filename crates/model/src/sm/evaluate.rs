@@ -60,6 +60,7 @@ impl Sm {
 
     /// Whether the constant operands of a warp's next instruction are there, which so many lanes will execute. If not, the warp waits. It is
     /// a function of its own since a loop within the cycle loop takes the host's registers from the rest.
+    #[cold]
     #[inline(never)]
     pub(super) fn constants_are_there(
         &mut self,

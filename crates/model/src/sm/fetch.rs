@@ -223,6 +223,7 @@ impl Fetch {
         if self.ahead == self.behind { u64::MAX } else { self.next_needed(warps) }
     }
 
+    #[cold]
     #[inline(never)]
     fn next_needed(&self, warps: &PerSlot<WarpSlot>) -> u64 {
         let mut arrivals = (self.ahead..self.behind).map(|number| &self.arriving[number % ARRIVALS]);
@@ -304,6 +305,7 @@ impl Fetch {
     }
 
     /// Accesses a line that is not where the warp found its last one. Lines behind it are fetched ahead, up to `last`. False if it is not there.
+    #[cold]
     #[inline(never)]
     fn access_other_line(
         &mut self,

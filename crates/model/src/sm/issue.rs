@@ -46,6 +46,7 @@ impl Sm {
     }
 
     /// Issues an instruction of one of these warps of a scheduler, since the first could not after all.
+    #[cold]
     #[inline(never)]
     fn issue_another(&mut self, epoch: &mut Epoch, scheduler: u8, mut candidates: u64) -> bool {
         while epoch.turn.work.stopped.is_none()
@@ -369,6 +370,7 @@ impl Sm {
     }
 
     /// What a step meant beyond going on.
+    #[cold]
     #[inline(never)]
     fn after_event(&mut self, turn: &mut Turn, slot: Slot, event: StepEvent) {
         let warp = &self.warps[slot];
@@ -441,6 +443,7 @@ impl Sm {
         self.wait(slot, Stall::Merge);
     }
 
+    #[cold]
     #[inline(never)]
     fn drop_buffer(&mut self, slot: Slot) {
         let warp = &mut self.warps[slot];

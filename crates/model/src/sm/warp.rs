@@ -172,6 +172,7 @@ impl WarpSlot {
         Err(self.blocked_by(now))
     }
 
+    #[cold]
     #[inline(never)]
     fn blocked_by(&self, now: u64) -> Stall {
         if self.next == NO_PC {
@@ -210,6 +211,7 @@ impl WarpSlot {
     }
 
     /// What an instruction waits for that has registers beyond R63.
+    #[cold]
     #[inline(never)]
     fn high_hazard(&mut self, timing: &Timing) -> Option<Stall> {
         if overlap(&self.busy, &timing.hazards) == 0 {
@@ -240,6 +242,7 @@ impl WarpSlot {
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn reserve_high(&mut self, timing: &Timing, memory: bool) {
         for word in 1..timing.writes.len() {
@@ -261,6 +264,7 @@ impl WarpSlot {
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn release_high(&mut self, timing: &Timing) {
         for word in 1..timing.writes.len() {

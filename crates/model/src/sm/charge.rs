@@ -99,6 +99,7 @@ impl Sm {
     }
 
     /// Those of some schedulers, a bit for each.
+    #[cold]
     #[inline(never)]
     fn find_causes(&mut self, work: &mut Work, mut schedulers: u32) {
         while schedulers != 0 {

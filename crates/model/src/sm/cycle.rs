@@ -195,6 +195,7 @@ impl Sm {
     }
 
     /// Results and wake-ups that the memory unit announced.
+    #[cold]
     #[inline(never)]
     fn after_memory(&mut self, turn: &mut Turn) {
         for i in 0..self.done.len() {

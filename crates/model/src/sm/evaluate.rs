@@ -10,6 +10,7 @@ use crate::address;
 impl Sm {
     /// Finds out whether a warp can issue, and what it waits for if not. Called from everywhere: this is the one copy of it but for those in
     /// the two places that every instruction passes.
+    #[cold]
     #[inline(never)]
     pub(super) fn evaluate(&mut self, turn: &Turn, slot: Slot) {
         if self.warps[slot].is_live() {

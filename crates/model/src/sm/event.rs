@@ -92,6 +92,7 @@ impl Sm {
     }
 
     /// Those events that are less frequent.
+    #[cold]
     #[inline(never)]
     pub(super) fn handle_other(&mut self, turn: &mut Turn, event: Event) {
         match event {

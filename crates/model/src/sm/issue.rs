@@ -116,6 +116,7 @@ impl Sm {
     }
 
     /// Issues an instruction that may do more than compute on registers.
+    #[cold]
     #[inline(never)]
     fn issue_other<const TECHNIQUES: bool>(
         &mut self,

@@ -140,18 +140,28 @@ impl<const N: usize> Boards<N> {
     /// Books the earliest free cycle of any of several equal resources; of several free ones, that with the lowest number.
     #[inline(always)]
     pub fn book_any_on(&mut self, board: usize, bits: u64, earliest: u64) -> u64 {
-        if earliest - self.now < HORIZON {
-            let taken = &mut self.taken[(earliest % HORIZON) as usize][board];
-            let free = bits & !*taken;
-            if free != 0 {
-                *taken |= free & free.wrapping_neg();
+        if earliest - self.now < HORIZON - 1 {
+            // Most wait for a cycle at most. No loop: the compiler would take it for the part that matters.
+            if self.takes(board, bits, earliest) {
                 return earliest;
+            }
+            if self.takes(board, bits, earliest + 1) {
+                return earliest + 1;
             }
         }
         self.book_any_later(board, bits, earliest)
     }
 
-    /// [`Boards::book_any_on`] where the earliest cycle is taken. What is taken stays so: where many wait, each begins behind those before it.
+    /// Takes the lowest of some resources that are free in a cycle in sight. False if none is.
+    #[inline(always)]
+    fn takes(&mut self, board: usize, bits: u64, at: u64) -> bool {
+        let taken = &mut self.taken[(at % HORIZON) as usize][board];
+        let free = bits & !*taken;
+        *taken |= free & free.wrapping_neg();
+        free != 0
+    }
+
+    /// [`Boards::book_any_on`] where the earliest cycles are taken. What is taken stays so: where many wait, each begins behind those before it.
     #[cold]
     #[inline(never)]
     fn book_any_later(&mut self, board: usize, bits: u64, earliest: u64) -> u64 {
@@ -192,10 +202,12 @@ impl<const N: usize> Boards<N> {
         }
         let last = self.now + HORIZON - length;
         if earliest <= last {
-            // Mostly one is free at once.
+            // Mostly one is free at once. If not, that shows at one of the ends, since most runs are equally long.
             let run = earliest..earliest + length;
-            let taken = run.clone().fold(0, |taken, at| taken | self.taken_on(board, at));
-            let free = bits & !taken;
+            let mut free = bits & !(self.taken_on(board, earliest) | self.taken_on(board, run.end - 1));
+            if free != 0 {
+                free &= !run.clone().fold(0, |taken, at| taken | self.taken_on(board, at));
+            }
             if free != 0 {
                 run.for_each(|at| self.mark_on(board, at, free & free.wrapping_neg()));
                 return earliest;

@@ -103,13 +103,7 @@ impl Sm {
             self.note_issue(slot, pc, done.lanes, timing);
             self.tell_techniques(turn, slot, timing, lanes);
             self.start_unit::<TECHNIQUES>(timing, slot, pc, turn.now);
-            match done.next {
-                Some(next) => {
-                    self.follow(slot, pc, next);
-                    self.evaluate_next(turn, slot, next, timing.pool);
-                }
-                None => self.after_event(turn, slot, StepEvent::Blocked),
-            }
+            self.pass(turn, slot, pc, done.next, timing.pool);
             return true;
         }
         self.issue_other::<TECHNIQUES>(epoch, slot, pc, lanes)
@@ -208,13 +202,7 @@ impl Sm {
             self.tell_late(turn, slot);
         }
         self.start_memory::<TECHNIQUES>(turn, timing, slot, pc, mask.get(), lane_count);
-        match next {
-            Some(next) => {
-                self.follow(slot, pc, next);
-                self.evaluate_next(turn, slot, next, timing.pool);
-            }
-            None => self.after_event(turn, slot, StepEvent::Blocked),
-        }
+        self.pass(turn, slot, pc, next, timing.pool);
         true
     }
 
@@ -283,6 +271,18 @@ impl Sm {
         self.tally.issue.constants += u64::from(timing.constants);
         self.tally.lanes[lane_count as usize] += 1;
         self.warps[slot].last_pc = pc;
+    }
+
+    /// A warp has executed the instruction at `pc`, with a collector of `pool`, and goes on at `next`, if it does. Only that instruction can stall it.
+    #[inline(always)]
+    fn pass(&mut self, turn: &mut Turn, slot: Slot, pc: u32, next: Option<u32>, pool: CollectorPool) {
+        match next {
+            Some(next) => {
+                self.follow(slot, pc, next);
+                self.evaluate_next(turn, slot, next, pool);
+            }
+            None => self.after_event(turn, slot, StepEvent::Blocked),
+        }
     }
 
     /// A warp has executed the instruction at `pc` and may go on.

@@ -36,6 +36,7 @@ pub struct Scheduler {
     /// The warp that issued last, as a set of ranks; empty if it has gone.
     last: u64,
     charge: SlotCharge,
+    /// Ranks whose changes matter to others: see [`Scheduler::watch`].
     watched: u64,
 }
 

@@ -70,6 +70,16 @@ pub struct Computed {
     pub next: Option<u32>,
 }
 
+/// Lanes of an instruction that computes on registers alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Executed {
+    /// The lanes that it was for.
+    pub active: u32,
+    /// Active lanes whose guard held, and their number.
+    pub mask: u32,
+    pub lanes: u32,
+}
+
 /// Result of a load or store whose lanes are all in one place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Accessed {

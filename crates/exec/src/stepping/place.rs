@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use warpwatt_memory::DeviceMemory;
 
 use super::port::EpochPort;
-use super::{Accessed, Computed, EpochLog, Prepared, Resident, Stepper};
+use super::{Accessed, Computed, EpochLog, Executed, Prepared, Resident, Stepper};
 use crate::access::{Reach, SharedSpan};
 use crate::cta::Warp;
 use crate::image::{Code, UopKind};
@@ -71,8 +71,21 @@ impl WarpPlace {
     ///
     /// # Safety
     /// The place must be valid, and nothing of the warp and the stepper borrowed. `pc` must be an instruction of the program.
-    #[inline(always)]
     pub unsafe fn compute(&self, pc: u32) -> Option<Computed> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let Executed { active, mask, lanes } = self.execute(pc)?;
+            let next = if self.goes_straight_on(pc) { Some(pc + 1) } else { self.next_pc() };
+            Some(Computed { pc, active, mask, lanes, next })
+        }
+    }
+
+    /// [`WarpPlace::compute`] but for its end: [`WarpPlace::goes_straight_on`] is to be called next, unless nothing happened.
+    ///
+    /// # Safety
+    /// As for [`WarpPlace::compute`].
+    #[inline(always)]
+    pub unsafe fn execute(&self, pc: u32) -> Option<Executed> {
         // SAFETY: as the caller promises.
         unsafe {
             let code = &*self.code.add(pc as usize);
@@ -90,12 +103,19 @@ impl WarpPlace {
             if mask != 0 {
                 compute(warp, code, &*self.uops.add(pc as usize), mask);
             }
-            let next = match warp.splits.go_on(pc + 1) {
-                true => Some(pc + 1),
-                false => self.next_pc(),
-            };
-            Some(Computed { pc, active, mask, lanes, next })
+            Some(Executed { active, mask, lanes })
         }
+    }
+
+    /// The warp has executed the instruction at `pc` and comes to the one behind it. False if lanes reconverge there: then [`WarpPlace::next_pc`] tells
+    /// which one is next.
+    ///
+    /// # Safety
+    /// As for [`WarpPlace::compute`].
+    #[inline(always)]
+    pub unsafe fn goes_straight_on(&self, pc: u32) -> bool {
+        // SAFETY: as the caller promises.
+        unsafe { (*self.warp).splits.go_on(pc + 1) }
     }
 
     /// Executes the instruction at `pc` if it is a branch that all active lanes take or none of them, and the lanes do not spin. If not,

@@ -1,148 +1,211 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Operand collectors: each gathers the operands of one instruction and is in use until that is dispatched. Every kind of unit has its own,
 //! or one pool serves all of them, memory instructions included (`sm.rf.collectors_shared`).
+//!
+//! They are counted, a byte of a word for each kind: how many are in use, and by cycle how many of them are free again from then on.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use warpwatt_config::Config;
 
 use crate::sm::CollectorPool;
 
-/// The most collectors of one kind.
-const COLLECTORS: usize = 64;
-
-/// Collectors of one kind: when each is free again, in ascending order, in a ring that starts at `first`.
-struct Pool {
-    free_at: [u64; COLLECTORS],
-    count: usize,
-    first: usize,
-    /// None is in use for longer than until this cycle.
-    latest: u64,
-}
-
-impl Pool {
-    fn new(collectors: u32) -> Pool {
-        Pool { free_at: [0; COLLECTORS], count: collectors as usize, first: 0, latest: 0 }
-    }
-
-    /// Takes the collector that is free first. Most are free again later than all others, and go to the end. Gives the first cycle in which
-    /// another one is free.
-    #[inline(always)]
-    fn take(&mut self, until: u64) -> u64 {
-        let mut place = self.first;
-        let first = if place + 1 == self.count { 0 } else { place + 1 };
-        self.first = first;
-        if until < self.latest {
-            place = self.make_room(place, until);
-        } else {
-            self.latest = until;
-        }
-        self.free_at[place % COLLECTORS] = until;
-        self.free_at[first % COLLECTORS]
-    }
-
-    /// Moves those up that are free later than `until`, into a free place at the end. Gives the place that is free then.
-    #[cold]
-    #[inline(never)]
-    fn make_room(&mut self, mut place: usize, until: u64) -> usize {
-        while place != self.first {
-            let before = if place == 0 { self.count - 1 } else { place - 1 };
-            let free_at = self.free_at[before % COLLECTORS];
-            if free_at <= until {
-                break;
-            }
-            self.free_at[place % COLLECTORS] = free_at;
-            place = before;
-        }
-        place
-    }
-}
+/// Cycles whose counts are kept one by one, from the present one on.
+const NEAR: u64 = 64;
+/// The highest bit of each count. There are 64 collectors of a kind at most.
+const TOP: u32 = 0x8080_8080;
 
 pub struct Collectors {
-    /// By kind. Memory instructions have the memory unit's queue instead, so the last is not used; with one pool for all, only the first is.
-    pools: [Pool; CollectorPool::COUNT],
-    /// First cycle in which each kind has a free collector.
-    free_at: [u64; CollectorPool::COUNT],
-    /// From this cycle on all of them have one.
-    all_free_at: u64,
-    /// One pool serves all kinds.
-    shared: bool,
+    /// Those in use, and what makes the highest bit of a count be set if all of them are.
+    in_use: u32,
+    slack: u32,
+    /// The present cycle, and by cycle after it those that are free from then on.
+    now: u64,
+    ends: [u32; NEAR as usize],
+    /// Those in use for longer, and when the first of them is free.
+    far: BinaryHeap<Reverse<(u64, u32)>>,
+    next_far: u64,
+    /// One collector of each kind. Memory instructions have the memory unit's queue instead; with one pool for all, they are of the first kind.
+    one: [u32; CollectorPool::COUNT],
 }
 
 impl Collectors {
     pub fn new(config: &Config) -> Collectors {
         let rf = &config.rf;
-        let counts = match rf.collectors_shared {
-            0 => [rf.collectors_sp, rf.collectors_sfu, rf.collectors_fp64, 1],
-            shared => [shared, 1, 1, 1],
+        let (counts, one) = match rf.collectors_shared {
+            0 => {
+                ([rf.collectors_sp, rf.collectors_sfu, rf.collectors_fp64, 1], [1, 1 << 8, 1 << 16, 1 << 24])
+            }
+            shared => ([shared, 1, 1, 1], [1; CollectorPool::COUNT]),
         };
         Collectors {
-            pools: counts.map(Pool::new),
-            free_at: [0; CollectorPool::COUNT],
-            all_free_at: 0,
-            shared: rf.collectors_shared != 0,
+            in_use: 0,
+            slack: u32::from_le_bytes(counts.map(|count| 0x80 - count as u8)),
+            now: 0,
+            ends: [0; NEAR as usize],
+            far: BinaryHeap::new(),
+            next_far: u64::MAX,
+            one,
         }
     }
 
     /// Whether memory instructions take a collector too.
     #[inline(always)]
     pub fn are_shared(&self) -> bool {
-        self.shared
+        self.one[CollectorPool::Memory as usize] == self.one[CollectorPool::Sp as usize]
+    }
+
+    /// A cycle begins.
+    #[inline(always)]
+    pub fn advance(&mut self, now: u64) {
+        let before = std::mem::replace(&mut self.now, now);
+        if self.in_use != 0 {
+            self.end(now);
+            if now - before > 1 {
+                self.end_between(before + 1, now);
+            }
+            if self.next_far < now + NEAR {
+                self.come_near();
+            }
+        }
+    }
+
+    /// Those are free that were in use until before a cycle.
+    #[inline(always)]
+    fn end(&mut self, cycle: u64) {
+        self.in_use -= std::mem::take(&mut self.ends[(cycle % NEAR) as usize]);
+    }
+
+    /// [`Collectors::end`] for cycles that were left out.
+    #[cold]
+    #[inline(never)]
+    fn end_between(&mut self, from: u64, now: u64) {
+        for cycle in from..now.min(from + NEAR) {
+            if self.in_use == 0 {
+                break;
+            }
+            self.end(cycle);
+        }
+    }
+
+    /// The present cycle has come near the end of those in use for long, or past it.
+    #[cold]
+    #[inline(never)]
+    fn come_near(&mut self) {
+        while let Some(&Reverse((until, one))) = self.far.peek()
+            && until < self.now + NEAR
+        {
+            self.far.pop();
+            match until > self.now {
+                true => self.ends[(until % NEAR) as usize] += one,
+                false => self.in_use -= one,
+            }
+        }
+        self.next_far = self.far.peek().map_or(u64::MAX, |&Reverse((until, _))| until);
     }
 
     /// Kinds without a free collector, a bit for each.
     #[inline(always)]
-    pub fn full(&self, now: u64) -> u32 {
-        if self.all_free_at <= now {
-            return 0;
-        }
-        self.free_at.iter().rev().fold(0, |full, &free_at| full << 1 | u32::from(free_at > now))
+    pub fn full(&self) -> u32 {
+        if self.in_use + self.slack & TOP == 0 { 0 } else { self.kinds(self.in_use) }
     }
 
-    /// First cycle in which a collector of a kind is free.
+    /// The kinds of which all are in use.
     #[inline(always)]
+    fn kinds(&self, in_use: u32) -> u32 {
+        let full = in_use + self.slack & TOP;
+        if self.are_shared() && full != 0 {
+            return (1 << CollectorPool::COUNT) - 1;
+        }
+        // Each part of the factor moves one of the bits to the top.
+        (full >> 7).wrapping_mul(1 << 28 | 1 << 21 | 1 << 14 | 1 << 7) >> 28
+    }
+
+    /// First cycle from the present one on in which a collector of a kind is free, if no instruction issues.
     pub fn free_at(&self, pool: CollectorPool) -> u64 {
-        self.free_at[pool as usize]
+        let mut in_use = self.in_use;
+        let near = (self.now..self.now + NEAR).find(|cycle| {
+            in_use -= self.ends[(cycle % NEAR) as usize];
+            self.kinds(in_use) >> pool as u32 & 1 == 0
+        });
+        let far = || self.far.iter().filter(|Reverse((_, one))| *one == self.one[pool as usize]);
+        near.or_else(|| far().map(|&Reverse((until, _))| until).min()).unwrap_or(u64::MAX)
     }
 
     /// A collector is in use until before a cycle.
     #[inline(always)]
     pub fn hold(&mut self, pool: CollectorPool, until: u64) {
-        let free_at = if self.shared {
-            let free_at = self.pools[0].take(until);
-            self.free_at = [free_at; CollectorPool::COUNT];
-            free_at
+        debug_assert!(until > self.now && self.full() >> pool as u32 & 1 == 0);
+        let one = self.one[pool as usize];
+        self.in_use += one;
+        if until - self.now < NEAR {
+            self.ends[(until % NEAR) as usize] += one;
         } else {
-            let free_at = self.pools[pool as usize].take(until);
-            self.free_at[pool as usize] = free_at;
-            free_at
-        };
-        self.all_free_at = self.all_free_at.max(free_at);
+            self.hold_long(one, until);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn hold_long(&mut self, one: u32, until: u64) {
+        self.far.push(Reverse((until, one)));
+        self.next_far = self.next_far.min(until);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpwatt_base::SplitMix64;
+
+    fn collectors(sp: u32, shared: u32) -> Collectors {
+        let mut config = Config::default();
+        (config.rf.collectors_sp, config.rf.collectors_shared) = (sp, shared);
+        Collectors::new(&config)
+    }
 
     #[test]
-    fn the_collector_that_is_free_first_is_taken_whatever_the_order() {
-        let mut pool = Pool::new(3);
-        for (until, first) in [(10, 0), (5, 0), (20, 5), (7, 7), (6, 6), (30, 10)] {
-            assert_eq!(pool.take(until), first, "after {until}");
+    fn counts_equal_those_of_a_list() {
+        let mut random = SplitMix64::new(5);
+        let mut collectors = collectors(3, 0);
+        let mut plain: [Vec<u64>; 3] = Default::default();
+        let counts = [3, Config::default().rf.collectors_sfu, Config::default().rf.collectors_fp64];
+        let pools = [CollectorPool::Sp, CollectorPool::Sfu, CollectorPool::Fp64];
+        let mut now = 0;
+        for _ in 0..200_000 {
+            now += [0, 1, 1, 1, 2, 7, 63, 64, 65, 300][(random.next_u64() % 10) as usize];
+            collectors.advance(now);
+            let mut full = 0;
+            for (kind, ends) in plain.iter_mut().enumerate() {
+                ends.retain(|&until| until > now);
+                ends.sort();
+                let all = ends.len() == counts[kind] as usize;
+                full |= u32::from(all) << kind;
+                if random.next_u64().is_multiple_of(9) {
+                    assert_eq!(collectors.free_at(pools[kind]), if all { ends[0] } else { now });
+                }
+            }
+            assert_eq!(collectors.full(), full);
+            let kind = (random.next_u64() % 3) as usize;
+            if full >> kind & 1 == 0 {
+                let far = [4, 63, 64, 65, 400][(random.next_u64() % 5) as usize];
+                let until = now + 1 + random.next_u64() % far;
+                collectors.hold(pools[kind], until);
+                plain[kind].push(until);
+            }
         }
     }
 
     #[test]
-    fn one_pool_is_full_for_all_kinds_at_once() {
-        let mut config = Config::default();
-        config.rf.collectors_shared = 2;
-        let mut collectors = Collectors::new(&config);
+    fn one_pool_can_serve_all_units() {
+        let mut collectors = collectors(8, 2);
+        collectors.advance(5);
         collectors.hold(CollectorPool::Sp, 10);
-        assert_eq!(collectors.full(5), 0);
+        assert_eq!(collectors.full(), 0);
         collectors.hold(CollectorPool::Memory, 8);
-        assert_eq!((collectors.full(5), collectors.full(8)), (0b1111, 0));
-        assert_eq!(collectors.free_at(CollectorPool::Sfu), 8);
-        let mut collectors = Collectors::new(&Config::default());
-        (0..Config::default().rf.collectors_sp).for_each(|_| collectors.hold(CollectorPool::Sp, 10));
-        assert_eq!(collectors.full(5), 0b0001);
+        assert_eq!((collectors.full(), collectors.free_at(CollectorPool::Sfu)), (0b1111, 8));
+        collectors.advance(8);
+        assert_eq!(collectors.full(), 0);
     }
 }

@@ -129,12 +129,11 @@ impl RegisterFile {
 
     /// Kinds without a free collector, a bit for each.
     #[inline(always)]
-    pub fn full(&self, now: u64) -> u32 {
-        self.collectors.full(now)
+    pub fn full(&self) -> u32 {
+        self.collectors.full()
     }
 
-    /// First cycle in which a collector of a kind is free.
-    #[inline(always)]
+    /// First cycle from the present one on in which a collector of a kind is free, if no instruction issues.
     pub fn free_at(&self, pool: CollectorPool) -> u64 {
         self.collectors.free_at(pool)
     }
@@ -143,6 +142,7 @@ impl RegisterFile {
     #[inline(always)]
     pub fn advance(&mut self, now: u64) {
         self.calendars.advance(now);
+        self.collectors.advance(now);
     }
 
     /// Books the reads of an instruction that issues now; gives the cycle in which all operands are there.
@@ -269,15 +269,17 @@ impl RegisterFile {
         }
     }
 
-    /// The result buses that an instruction may use.
+    /// The result buses that memory may use, or those of the units.
     #[inline(always)]
-    fn buses(&self, timing: &Timing) -> u64 {
-        if timing.unit == Unit::Memory { self.memory_buses } else { self.unit_buses }
+    fn buses(&self, memory: bool) -> u64 {
+        if memory { self.memory_buses } else { self.unit_buses }
     }
 
-    /// Books the way of a result that no technique changes into the register file; gives the cycle in which all of it is written.
+    /// Books the way of a result that no technique changes into the register file; gives the cycle in which all of it is written. `memory` tells
+    /// whether it comes from memory, or from a unit.
     #[inline(always)]
-    pub fn write_plainly(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
+    pub fn write_plainly(&mut self, now: u64, slot: usize, timing: &Timing, memory: bool) -> u64 {
+        debug_assert_eq!(memory, timing.unit == Unit::Memory);
         if timing.dst_words > 1 {
             return self.write_one_by_one(now, slot, timing);
         }
@@ -285,7 +287,7 @@ impl RegisterFile {
             return now;
         }
         self.counters.writes += 1;
-        let buses = self.buses(timing);
+        let buses = self.buses(memory);
         let (bank, row) = (self.map.bit(slot, timing.dst), self.calendars.present());
         let (free, port) = (buses & !row[BUSES], self.write_ports % 2);
         if free != 0 && row[port] & bank == 0 {
@@ -310,7 +312,7 @@ impl RegisterFile {
     #[cold]
     #[inline(never)]
     fn write_one_by_one(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
-        let (buses, port) = (self.buses(timing), self.write_ports % 2);
+        let (buses, port) = (self.buses(timing.unit == Unit::Memory), self.write_ports % 2);
         let (mut done, mut waited) = (now, 0);
         for word in 0..timing.dst_words {
             let start = self.calendars.book_any_on(BUSES, buses, now);
@@ -328,7 +330,7 @@ impl RegisterFile {
     #[inline(never)]
     pub fn write_back(&mut self, now: u64, slot: usize, timing: &Timing, values: Values) -> u64 {
         let mut port = ResultPort {
-            buses: self.buses(timing),
+            buses: self.buses(timing.unit == Unit::Memory),
             board: self.write_ports % 2,
             arrays: self.sub_banks as u32,
             map: &self.map,

@@ -38,7 +38,7 @@ impl File {
     fn write_back(&mut self, now: u64, dst: u8, dst_words: u8, unit: Unit) -> u64 {
         let timing = Timing { dst, dst_words, unit, ..self.fma([1, 2, 3]) };
         self.file.advance(now);
-        self.file.write_plainly(now, 0, &timing)
+        self.file.write_plainly(now, 0, &timing, unit == Unit::Memory)
     }
 }
 

@@ -109,7 +109,7 @@ impl Sm {
             let rank = self.schedulers.add(scheduler, slot);
             let warp = &mut self.warps[slot];
             (warp.scheduler, warp.rank) = (scheduler, rank);
-            self.fetch.update(slot, warp);
+            self.fetch.start(slot, warp);
             let program = prepared.image().program();
             for hung in &mut self.rf.sites {
                 let (registers, kept_out) = (prepared.registers(), kernel.kept_out);

@@ -6,7 +6,7 @@ use super::counters::IssueCounters;
 use super::schedule::{NO_KERNEL, SlotCharge};
 use super::stall::{Stall, Stalls};
 use super::warp::Condition;
-use super::{Sm, Work};
+use super::{Sm, Turn, Work};
 
 /// What an SM counts about issue, and up to which cycle.
 pub struct Tally {
@@ -52,11 +52,11 @@ impl Tally {
 impl Sm {
     /// The issue slot of a scheduler has no instruction: it is charged to the cause that holds now.
     #[inline(always)]
-    pub(super) fn charge(&mut self, work: &mut Work, scheduler: u8) {
+    pub(super) fn charge(&mut self, turn: &mut Turn, scheduler: u8) {
         if self.schedulers.is_stale(scheduler) {
-            self.find_causes(work, 1 << scheduler);
+            self.find_causes(turn.work, 1 << scheduler);
         }
-        self.schedulers.pass(scheduler);
+        self.schedulers.pass(scheduler, turn.now);
     }
 
     /// Finds out what the slots of a scheduler are charged to from now on, and notes those that were charged to something else.
@@ -76,7 +76,7 @@ impl Sm {
         };
         let warp = &self.warps[self.schedulers[number].slot(rank)];
         let stall = match warp.condition {
-            Condition::Waits => warp.stall,
+            Condition::Waits | Condition::Misses => warp.stall,
             // It could issue, if its unit accepted it.
             Condition::Ready => Stall::Unit,
             Condition::Free | Condition::Drains => Stall::Empty,

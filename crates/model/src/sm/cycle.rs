@@ -242,18 +242,15 @@ impl Sm {
     #[inline(never)]
     fn next_collector(&self, now: u64) -> u64 {
         let soon = now + 1;
-        let mut wanted = self.schedulers.iter().fold(0, |wanted, scheduler| wanted | scheduler.wanted());
-        if wanted & !self.full_pools(soon) != 0 {
-            return soon;
-        }
         let mut next = u64::MAX;
-        while wanted != 0 {
+        let mut wanted = self.schedulers.wanted();
+        while wanted != 0 && next > soon {
             let pool = CollectorPool::ALL[wanted.trailing_zeros() as usize % CollectorPool::COUNT];
             wanted &= wanted - 1;
             let free_at = self.rf.free_at(pool);
             // Memory instructions wait for a collector only if all units share them, and for the memory unit, which has events of its own.
-            if pool != CollectorPool::Memory || free_at > now {
-                next = next.min(free_at);
+            if pool != CollectorPool::Memory || free_at > now || self.mem.has_room() {
+                next = next.min(free_at.max(soon));
             }
         }
         next
@@ -296,7 +293,7 @@ impl Sm {
             return true;
         }
         if let Fetched::Hit { count, ready } =
-            self.fetch.access::<TECHNIQUES>(turn.now, slot, warp.code, from, end, &mut self.mem.second)
+            self.fetch.access::<TECHNIQUES>(turn.now, slot, from, end, &mut self.mem.second)
         {
             self.fetch.announce::<TECHNIQUES>(ready, slot, warp, count);
         }

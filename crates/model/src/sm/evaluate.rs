@@ -54,7 +54,9 @@ impl Sm {
     #[inline(always)]
     pub(super) fn wait(&mut self, slot: Slot, stall: Stall) {
         let warp = &mut self.warps[slot];
-        (warp.condition, warp.stall) = (Condition::Waits, stall);
+        let misses = matches!(stall, Stall::Memory | Stall::Dependency);
+        warp.condition = if misses { Condition::Misses } else { Condition::Waits };
+        warp.stall = stall;
         let away = matches!(stall, Stall::Memory | Stall::Barrier | Stall::Fence | Stall::Merge);
         self.schedulers.set_waiting(warp.scheduler, warp.rank, away);
     }

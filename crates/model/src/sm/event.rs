@@ -5,7 +5,6 @@ use warpwatt_base::opaque;
 
 use super::decode::Timing;
 use super::fetch::Arrival;
-use super::stall::Stall;
 use super::warp::Condition;
 use super::{Slot, Sm, Turn};
 
@@ -82,7 +81,7 @@ impl Sm {
     #[inline(always)]
     pub(super) fn handle<const TECHNIQUES: bool>(&mut self, turn: &mut Turn, event: Event) {
         match event {
-            Event::Result { slot, pc } => self.result::<TECHNIQUES>(turn, slot, pc),
+            Event::Result { slot, pc } => self.result::<TECHNIQUES>(turn, slot, pc, false),
             Event::Written { slot, pc } => {
                 let timing = turn.timing(&self.warps[slot], pc);
                 self.written(turn, slot, timing);
@@ -99,7 +98,7 @@ impl Sm {
             Event::Result { .. } | Event::Written { .. } => {}
             Event::Data { op } => {
                 let MemoryOp { slot, pc } = self.memory_ops.end(op);
-                self.result::<true>(turn, slot, pc);
+                self.result::<true>(turn, slot, pc, true);
             }
             Event::Moved { slot, register } => self.moved(turn, slot, register),
             Event::MoveWritten { slot, register } => self.move_written(turn, slot, register),
@@ -131,13 +130,13 @@ impl Sm {
         }
     }
 
-    /// A result is written to the register file.
+    /// A result, of memory or of a unit, is written to the register file.
     #[inline(always)]
-    fn result<const TECHNIQUES: bool>(&mut self, turn: &mut Turn, slot: Slot, pc: u32) {
+    fn result<const TECHNIQUES: bool>(&mut self, turn: &mut Turn, slot: Slot, pc: u32, memory: bool) {
         let timing = turn.timing(&self.warps[slot], pc);
         let done = match TECHNIQUES && self.rf.has_sites() {
             true => self.write_back(turn, slot, timing),
-            false => self.rf.write_plainly(turn.now, slot.index(), timing),
+            false => self.rf.write_plainly(turn.now, slot.index(), timing, memory),
         };
         if done > turn.now {
             self.events.push(done, Event::Written { slot, pc });
@@ -161,11 +160,7 @@ impl Sm {
     pub(super) fn after_write(&mut self, turn: &mut Turn, slot: Slot) {
         let warp = &self.warps[slot];
         match warp.condition {
-            Condition::Waits
-                if matches!(warp.stall, Stall::Memory | Stall::Dependency) && !warp.still_misses() =>
-            {
-                self.evaluate_here(turn, slot);
-            }
+            Condition::Misses if !warp.still_misses() => self.evaluate_here(turn, slot),
             Condition::Drains => self.drain(turn, slot),
             _ => {}
         }

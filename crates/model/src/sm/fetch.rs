@@ -78,7 +78,6 @@ pub struct Fetch {
     instruction_shift: u32,
     /// Instructions of a line.
     in_line_shift: u32,
-    instruction_bytes: u32,
     /// Instructions that one access brings at most, and how full a buffer may be for another.
     width: u32,
     limit: u32,
@@ -98,6 +97,8 @@ pub struct Fetch {
     /// Warp slots that wait for a line, and for which one.
     waiting: u64,
     wanted: PerSlot<u64>,
+    /// The line that each warp slot's code begins with.
+    first_line: PerSlot<u64>,
     /// Where each warp slot found its line last.
     place: PerSlot<LineId>,
     /// By the lowest bits of their numbers: lines that are there with all that are to be fetched ahead. None once a line comes or goes.
@@ -125,7 +126,6 @@ impl Fetch {
             line_shift: icache.line_bytes.trailing_zeros(),
             instruction_shift: config.fetch.instruction_bytes.trailing_zeros(),
             in_line_shift: (icache.line_bytes / config.fetch.instruction_bytes).trailing_zeros(),
-            instruction_bytes: config.fetch.instruction_bytes,
             width: config.fetch.width.min(config.fetch.buffer),
             limit: config.fetch.buffer - config.fetch.width.min(config.fetch.buffer),
             cycles: u64::from(config.fetch.cycles),
@@ -140,6 +140,7 @@ impl Fetch {
             need: 0,
             waiting: 0,
             wanted: PerSlot::new(|| 0),
+            first_line: PerSlot::new(|| 0),
             place: PerSlot::new(|| LineId(0)),
             complete: [NONE; COMPLETE],
             first: 0,
@@ -163,6 +164,12 @@ impl Fetch {
             line_intervals: self.data.frame_intervals(),
             ..self.counters.clone()
         }
+    }
+
+    /// A warp starts with a program.
+    pub fn start(&mut self, slot: Slot, warp: &WarpSlot) {
+        self.first_line[slot] = address::code(warp.code, 0, 0) >> self.line_shift;
+        self.update(slot, warp);
     }
 
     /// Looks again whether a warp's buffer has room; to be called whenever it changes.
@@ -267,26 +274,25 @@ impl Fetch {
         self.need & !self.waiting & self.room != 0
     }
 
-    /// Accesses the cache for the instructions at `pc` of a program that has `end` of them, more than that.
+    /// Accesses the cache for the instructions at `pc` of a warp's program that has `end` of them, more than that.
     #[inline(always)]
     pub fn access<const TECHNIQUES: bool>(
         &mut self,
         now: u64,
         slot: Slot,
-        code: u32,
         pc: u32,
         end: u32,
         second: &mut SecondLevel,
     ) -> Fetched {
         // Code begins at a line.
-        let line = (address::code(code, 0, 0) >> self.line_shift) + u64::from(pc >> self.in_line_shift);
+        let line = self.first_line[slot] + u64::from(pc >> self.in_line_shift);
         self.data.note_use(now);
         if TECHNIQUES && self.data.has_sites() {
             self.lose(now);
         }
         // A warp most often stays on its line, or comes back to it.
         if !self.tags.use_at(self.place[slot], line) {
-            let last = address::code(code, end - 1, self.instruction_bytes) >> self.line_shift;
+            let last = self.first_line[slot] + u64::from(end - 1 >> self.in_line_shift);
             if !self.access_other_line(now, slot, line, last, second) {
                 return Fetched::Miss;
             }
@@ -463,7 +469,7 @@ mod tests {
     fn with_line(config: &Config) -> Fetch {
         let mut fetch = Fetch::new(config, &Techniques::default(), 0);
         let second = &mut SecondLevel::new(config);
-        assert!(matches!(fetch.access::<true>(0, Slot::new(0), 0, 0, 64, second), Fetched::Miss));
+        assert!(matches!(fetch.access::<true>(0, Slot::new(0), 0, 64, second), Fetched::Miss));
         let packet = fetch.requests.pop_front().expect("a request");
         fetch.fill(100, &packet);
         fetch
@@ -477,8 +483,7 @@ mod tests {
         let mut warp = WarpSlot::default();
         let mut second = SecondLevel::new(&config);
         let mut fetch_at = |fetch: &mut Fetch, now| {
-            let Fetched::Hit { count, ready } =
-                fetch.access::<true>(now, Slot::new(1), 0, 0, 64, &mut second)
+            let Fetched::Hit { count, ready } = fetch.access::<true>(now, Slot::new(1), 0, 64, &mut second)
             else {
                 panic!("a hit")
             };
@@ -506,8 +511,7 @@ mod tests {
         fetch.need = u64::MAX;
         for number in 0..ARRIVALS {
             assert!(fetch.has_work() && fetch.pick().is_some(), "{number}");
-            let Fetched::Hit { count, ready } =
-                fetch.access::<true>(200, Slot::new(1), 0, 0, 64, &mut second)
+            let Fetched::Hit { count, ready } = fetch.access::<true>(200, Slot::new(1), 0, 64, &mut second)
             else {
                 panic!("a hit")
             };
@@ -527,7 +531,7 @@ mod tests {
         let mut fetch = with_line(&config);
         fetch.data.add_site(slow(Use::Read, 0));
         let Fetched::Hit { count, .. } =
-            fetch.access::<true>(150, Slot::new(1), 0, 1, 64, &mut SecondLevel::new(&config))
+            fetch.access::<true>(150, Slot::new(1), 1, 64, &mut SecondLevel::new(&config))
         else {
             panic!("a hit")
         };
@@ -544,7 +548,7 @@ mod tests {
         let in_line = config.icache.line_bytes / config.fetch.instruction_bytes;
         let asked = |end: u32, pc: u32| {
             let mut fetch = Fetch::new(&config, &Techniques::default(), 0);
-            fetch.access::<true>(0, Slot::new(0), 0, pc, end, &mut SecondLevel::new(&config));
+            fetch.access::<true>(0, Slot::new(0), pc, end, &mut SecondLevel::new(&config));
             let lines: Vec<_> =
                 fetch.requests.iter().map(|packet| packet.address % (1 << 24) / 128).collect();
             (lines, fetch.counters.prefetches)

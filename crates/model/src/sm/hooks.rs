@@ -43,7 +43,7 @@ impl Sm {
             match hung.site.before(&next, values) {
                 Before::Go => {}
                 // It needs a collector like any other move.
-                Before::Move(_) if self.rf.full(now) >> CollectorPool::Sp as u32 & 1 != 0 => {
+                Before::Move(_) if self.rf.full() >> CollectorPool::Sp as u32 & 1 != 0 => {
                     return Asked::Wait;
                 }
                 Before::Move(register) => {

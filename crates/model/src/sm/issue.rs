@@ -14,10 +14,10 @@ use super::work::{Deferred, Stopped, Work};
 use super::{Event, Kernel, MemoryOp, Slot, Sm, Turn};
 
 impl Sm {
-    /// Which pools have no free collector in a cycle, a bit for each.
+    /// Which pools have no free collector, a bit for each.
     #[inline(always)]
-    pub(super) fn full_pools(&self, now: u64) -> u32 {
-        self.rf.full(now) | u32::from(!self.mem.has_room()) << CollectorPool::Memory as u32
+    fn full_pools(&self) -> u32 {
+        self.rf.full() | u32::from(!self.mem.has_room()) << CollectorPool::Memory as u32
     }
 
     /// Lets every scheduler issue once. Returns whether one did.
@@ -25,12 +25,12 @@ impl Sm {
     pub(super) fn issue_all<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) -> bool {
         let mut any = false;
         self.tally.accounted = epoch.turn.now + 1;
-        for scheduler in 0..self.schedulers.count() {
+        for scheduler in self.schedulers.numbers() {
             let (sm, epoch) = (opaque(self), opaque(epoch));
             if sm.schedulers.has_ready(scheduler) && sm.issue_from::<TECHNIQUES>(epoch, scheduler) {
                 any = true;
             } else {
-                sm.charge(epoch.turn.work, scheduler);
+                sm.charge(&mut epoch.turn, scheduler);
             }
         }
         any
@@ -39,7 +39,7 @@ impl Sm {
     /// Issues an instruction of one of the scheduler's warps. False if none can.
     #[inline(always)]
     fn issue_from<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, scheduler: u8) -> bool {
-        let candidates = self.schedulers[scheduler].candidates(self.full_pools(epoch.turn.now));
+        let candidates = self.schedulers.candidates(scheduler, self.full_pools());
         let Some(rank) = self.schedulers[scheduler].pick(candidates) else { return false };
         self.issue_rank::<TECHNIQUES>(epoch, scheduler, rank)
             || self.issue_another(epoch, scheduler, candidates & !(1 << rank))
@@ -65,10 +65,10 @@ impl Sm {
     fn issue_rank<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, scheduler: u8, rank: u8) -> bool {
         let slot = self.schedulers[scheduler].slot(rank);
         // Before it issues, since with that it may end.
-        let before = self.schedulers.issued(scheduler, rank);
+        let before = self.schedulers.issued(scheduler, rank, epoch.turn.now);
         let issues = self.try_issue::<TECHNIQUES>(epoch, slot);
         if !issues {
-            self.schedulers.take_back(scheduler, before);
+            self.schedulers.take_back(scheduler, before, epoch.turn.now);
         }
         issues
     }
@@ -98,12 +98,16 @@ impl Sm {
         }
         if timing.effect == Effect::None
             // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
-            && let Some(done) = unsafe { self.homes[slot].state.compute(pc) }
+            && let Some(done) = unsafe { self.homes[slot].state.execute(pc) }
         {
             self.note_issue(slot, pc, done.lanes, timing);
             self.tell_techniques(turn, slot, timing, lanes);
             self.start_unit::<TECHNIQUES>(timing, slot, pc, turn.now);
-            self.pass(turn, slot, pc, done.next, timing.pool);
+            // SAFETY: as above; it has been executed.
+            match unsafe { self.homes[slot].state.goes_straight_on(pc) } {
+                true => self.pass_straight_on(turn, slot, pc, timing.pool),
+                false => self.go_on(turn, slot, pc),
+            }
             return true;
         }
         self.issue_other::<TECHNIQUES>(epoch, slot, pc, lanes)
@@ -202,7 +206,10 @@ impl Sm {
             self.tell_late(turn, slot);
         }
         self.start_memory::<TECHNIQUES>(turn, timing, slot, pc, mask.get(), lane_count);
-        self.pass(turn, slot, pc, next, timing.pool);
+        match next {
+            Some(next) if next == pc + 1 => self.pass_straight_on(turn, slot, pc, timing.pool),
+            _ => self.go_on(turn, slot, pc),
+        }
         true
     }
 
@@ -273,19 +280,16 @@ impl Sm {
         self.warps[slot].last_pc = pc;
     }
 
-    /// A warp has executed the instruction at `pc`, with a collector of `pool`, and goes on at `next`, if it does. Only that instruction can stall it.
+    /// A warp has executed the instruction at `pc`, with a collector of `pool`, and comes to the one behind it. Only that one can stall it.
     #[inline(always)]
-    fn pass(&mut self, turn: &mut Turn, slot: Slot, pc: u32, next: Option<u32>, pool: CollectorPool) {
-        match next {
-            Some(next) => {
-                self.follow(slot, pc, next);
-                self.evaluate_next(turn, slot, next, pool);
-            }
-            None => self.after_event(turn, slot, StepEvent::Blocked),
-        }
+    fn pass_straight_on(&mut self, turn: &mut Turn, slot: Slot, pc: u32, pool: CollectorPool) {
+        self.follow(slot, pc, pc + 1);
+        self.evaluate_next(turn, slot, pc + 1, pool);
     }
 
-    /// A warp has executed the instruction at `pc` and may go on.
+    /// A warp has executed the instruction at `pc` and may go on, wherever that is.
+    #[cold]
+    #[inline(never)]
     fn go_on(&mut self, turn: &mut Turn, slot: Slot, pc: u32) {
         // SAFETY: the warp is in its slot, and not borrowed.
         match unsafe { self.homes[slot].state.next_pc() } {

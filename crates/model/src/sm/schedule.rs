@@ -23,11 +23,9 @@ pub struct Scheduler {
     /// Warp slots by age, oldest first.
     slots: [Slot; RANKS],
     pub count: usize,
-    /// By rank: warps that can issue as soon as a collector of the pool is free, and all of them.
-    ready: [u64; CollectorPool::COUNT],
-    all_ready: u64,
-    /// The pool that each rank was ready for last.
+    /// The collectors that the next instruction of each rank wants, if it can issue, and by pool the ranks that want one of it.
     pool: [u8; RANKS],
+    of_pool: [u64; CollectorPool::COUNT],
     /// Ranks that wait for something long: they leave the active set.
     /// Only with two levels.
     away: u64,
@@ -35,6 +33,9 @@ pub struct Scheduler {
     active: u64,
     /// The warp that issued last, as a set of ranks; empty if it has gone.
     last: u64,
+    /// Those that go first if they are ready: that warp, or those behind it. And what they are for the first rank, to be shifted for others.
+    preferred: u64,
+    preferred_first: u64,
     charge: SlotCharge,
     /// Ranks whose changes matter to others: see [`Scheduler::watch`].
     watched: u64,
@@ -70,12 +71,13 @@ impl Scheduler {
             active_limit,
             slots: [Slot::default(); RANKS],
             count: 0,
-            ready: [0; CollectorPool::COUNT],
-            all_ready: 0,
             pool: [0; RANKS],
+            of_pool: [0; CollectorPool::COUNT],
             away: 0,
             active: if policy == Policy::TwoLevel { 0 } else { u64::MAX },
             last: 0,
+            preferred: 0,
+            preferred_first: if policy == Policy::Gto { 1 } else { !1 },
             charge: SlotCharge::EMPTY,
             watched: 0,
         };
@@ -87,7 +89,7 @@ impl Scheduler {
     fn add(&mut self, slot: Slot) -> u8 {
         let rank = self.count % RANKS;
         self.slots[rank] = slot;
-        self.pool[rank] = 0;
+        self.set_pool(rank as u8, CollectorPool::Sp);
         self.count += 1;
         self.fill_active();
         rank as u8
@@ -95,15 +97,13 @@ impl Scheduler {
 
     /// A warp is gone; those younger than it move up by one rank.
     fn remove(&mut self, rank: u8) {
-        let below = (1u64 << rank) - 1;
-        let close = |set: u64| set & below | set >> 1 & !below;
-        self.ready = self.ready.map(close);
+        let close = |set| without(set, rank);
+        self.of_pool = self.of_pool.map(close);
         self.away = close(self.away);
-        self.all_ready = close(self.all_ready);
         if self.policy == Policy::TwoLevel {
             self.active = close(self.active);
         }
-        self.last = close(self.last & !(1 << rank));
+        self.set_last(close(self.last & !(1 << rank)));
         self.slots.copy_within(usize::from(rank) + 1..self.count, usize::from(rank));
         self.pool.copy_within(usize::from(rank) + 1..self.count, usize::from(rank));
         self.count -= 1;
@@ -120,26 +120,12 @@ impl Scheduler {
         self.slots[usize::from(rank) % RANKS]
     }
 
-    /// A warp can issue, given a collector of the pool.
+    /// The next instruction of a warp wants a collector of this pool.
     #[inline(always)]
-    fn set_ready(&mut self, rank: u8, pool: CollectorPool) {
-        let bit = 1u64 << rank;
-        if self.ready[pool as usize] & bit != 0 {
-            return;
-        }
-        let last = &mut self.pool[usize::from(rank) % RANKS];
-        self.ready[usize::from(*last) % CollectorPool::COUNT] &= !bit;
-        self.ready[pool as usize] |= bit;
-        self.all_ready |= bit;
-        *last = pool as u8;
-    }
-
-    /// A warp cannot issue.
-    #[inline(always)]
-    fn set_waiting(&mut self, rank: u8) {
-        let bit = 1u64 << rank;
-        self.ready[usize::from(self.pool[usize::from(rank) % RANKS]) % CollectorPool::COUNT] &= !bit;
-        self.all_ready &= !bit;
+    fn set_pool(&mut self, rank: u8, pool: CollectorPool) {
+        let last = std::mem::replace(&mut self.pool[usize::from(rank) % RANKS], pool as u8);
+        self.of_pool[usize::from(last) % CollectorPool::COUNT] &= !(1 << rank);
+        self.of_pool[pool as usize] |= 1 << rank;
     }
 
     /// A warp waits for something long, or no longer.
@@ -180,34 +166,37 @@ impl Scheduler {
         }
     }
 
-    /// Warps that may issue, given the pools without a free collector, a bit for each.
+    /// Which of the ready warps may issue, given the pools without a free collector, a bit for each.
     #[inline(always)]
-    pub fn candidates(&self, full: u32) -> u64 {
-        let mut set = self.all_ready & self.active;
+    fn candidates(&self, ready: u64, full: u32) -> u64 {
+        let mut set = ready & self.active;
         if full != 0 {
             // No loop: the compiler would take it for the part that matters.
-            let without = |pool: usize| self.ready[pool] & u64::from(full >> pool & 1).wrapping_neg();
+            let without = |pool: usize| self.of_pool[pool] & u64::from(full >> pool & 1).wrapping_neg();
             set &= !(without(0) | without(1) | without(2) | without(3));
         }
         set
     }
 
-    /// The pools of which warps want nothing but a collector, a bit for each.
+    /// The pools of which ready warps want a collector, a bit for each.
     #[inline(always)]
-    pub fn wanted(&self) -> u32 {
-        let bit =
-            |pool: CollectorPool| u32::from(self.ready[pool as usize] & self.active != 0) << pool as u32;
+    fn wanted(&self, ready: u64) -> u32 {
+        let ready = ready & self.active;
+        let bit = |pool: CollectorPool| u32::from(self.of_pool[pool as usize] & ready != 0) << pool as u32;
         CollectorPool::ALL.into_iter().fold(0, |wanted, pool| wanted | bit(pool))
+    }
+
+    /// A warp was the last to issue, or none that is still there.
+    #[cold]
+    fn set_last(&mut self, last: u64) {
+        self.last = last;
+        self.preferred = if last == 0 { 0 } else { self.preferred_first << last.trailing_zeros() };
     }
 
     /// The first of a set in the order of the policy.
     #[inline(always)]
     fn first_of(&self, set: u64) -> Option<u8> {
-        let preferred = match self.policy {
-            Policy::Gto => set & self.last,
-            // The younger ones, or none if no warp issued last.
-            Policy::Lrr | Policy::TwoLevel => set & !(self.last | self.last.wrapping_sub(1)),
-        };
+        let preferred = set & self.preferred;
         let from = if preferred != 0 { preferred } else { set };
         (set != 0).then_some(from.trailing_zeros() as u8)
     }
@@ -230,6 +219,12 @@ impl Scheduler {
     }
 }
 
+/// A set of ranks without one of them: those behind it move up.
+fn without(set: u64, rank: u8) -> u64 {
+    let below = (1u64 << rank) - 1;
+    set & below | set >> 1 & !below
+}
+
 /// The most schedulers of an SM.
 const SCHEDULERS: usize = 4;
 
@@ -237,11 +232,11 @@ const SCHEDULERS: usize = 4;
 pub struct Schedulers {
     all: [Scheduler; SCHEDULERS],
     count: u8,
-    /// Those with a ready warp, a bit for each.
-    ready: u32,
-    /// The present cycle, and those whose issue slot in it is decided, a bit for each.
+    /// By scheduler and rank: warps that can issue as soon as a collector is free.
+    ready: [u64; SCHEDULERS],
+    /// The present cycle, and those before which issue slots are decided.
     now: u64,
-    decided: u32,
+    decided: [u64; SCHEDULERS],
     /// Those for which the cause of slots without an instruction has to be found again, a bit for each.
     stale: u32,
 }
@@ -251,9 +246,9 @@ impl Schedulers {
         Schedulers {
             all: std::array::from_fn(|_| Scheduler::new(sm.scheduler, sm.active_warps)),
             count: sm.schedulers as u8,
-            ready: 0,
+            ready: [0; SCHEDULERS],
             now: 0,
-            decided: 0,
+            decided: [0; SCHEDULERS],
             stale: u32::MAX >> (u32::BITS - sm.schedulers),
         }
     }
@@ -261,7 +256,7 @@ impl Schedulers {
     /// A cycle begins, with no issue slot decided. To be called before anything changes in it, and stale causes are to be found right after.
     #[inline(always)]
     pub fn begin(&mut self, now: u64) {
-        (self.now, self.decided) = (now, 0);
+        self.now = now;
     }
 
     /// Those whose causes are stale, a bit for each.
@@ -279,7 +274,7 @@ impl Schedulers {
     #[inline(always)]
     pub fn forget_cause(&mut self, number: u8) {
         if !self.is_stale(number) {
-            let clock = self.now + u64::from(self.decided >> number & 1);
+            let clock = self.now.max(self.decided[usize::from(number) % SCHEDULERS]);
             let charge = &mut self[number].charge;
             charge.slots += clock - charge.since;
             charge.since = clock;
@@ -304,28 +299,29 @@ impl Schedulers {
 
     /// The issue slot of a scheduler has no instruction.
     #[inline(always)]
-    pub fn pass(&mut self, number: u8) {
-        self.decided |= 1 << number;
+    pub fn pass(&mut self, number: u8, now: u64) {
+        self.decided[usize::from(number) % SCHEDULERS] = now + 1;
     }
 
     /// A warp issues: the greedy order stays with it, and round robin goes on from it. Gives what `take_back` wants if it cannot after all.
     #[inline(always)]
-    pub fn issued(&mut self, number: u8, rank: u8) -> u64 {
-        self.forget_cause(number);
-        self.decided |= 1 << number;
-        let next = self.now + 1;
+    pub fn issued(&mut self, number: u8, rank: u8, now: u64) -> u64 {
+        debug_assert!(!self.is_stale(number) || self[number].charge.since == now, "no slot without a cause");
+        self.stale |= 1 << number;
+        self.decided[usize::from(number) % SCHEDULERS] = now + 1;
         let scheduler = &mut self[number];
-        scheduler.charge.since = next;
+        scheduler.charge.slots += now - scheduler.charge.since;
+        scheduler.charge.since = now + 1;
+        scheduler.preferred = scheduler.preferred_first << rank;
         std::mem::replace(&mut scheduler.last, 1 << rank)
     }
 
     #[inline(always)]
-    pub fn take_back(&mut self, number: u8, before: u64) {
-        self.decided &= !(1 << number);
-        let now = self.now;
+    pub fn take_back(&mut self, number: u8, before: u64, now: u64) {
+        self.decided[usize::from(number) % SCHEDULERS] = now;
         let scheduler = &mut self[number];
         scheduler.charge.since = now;
-        scheduler.last = before;
+        scheduler.set_last(before);
     }
 
     /// Something about a warp changes.
@@ -347,36 +343,52 @@ impl Schedulers {
         self.count
     }
 
+    /// Their numbers, of which the compiler is to know how large they can be.
     #[inline(always)]
-    pub fn iter(&self) -> impl Iterator<Item = &Scheduler> {
-        self.all[..usize::from(self.count)].iter()
+    pub fn numbers(&self) -> impl Iterator<Item = u8> + use<> {
+        let count = self.count;
+        (0..SCHEDULERS as u8).take_while(move |&number| number < count)
+    }
+
+    /// The pools of which warps want nothing but a collector, a bit for each.
+    #[inline(always)]
+    pub fn wanted(&self) -> u32 {
+        let each = self.all.iter().zip(self.ready);
+        each.fold(0, |wanted, (scheduler, ready)| wanted | scheduler.wanted(ready))
+    }
+
+    /// Warps of a scheduler that may issue, given the pools without a free collector, a bit for each.
+    #[inline(always)]
+    pub fn candidates(&self, number: u8, full: u32) -> u64 {
+        self[number].candidates(self.ready[usize::from(number) % SCHEDULERS], full)
     }
 
     /// Whether a warp can issue as soon as it is its turn and a collector is free.
     #[inline(always)]
     pub fn any_ready(&self) -> bool {
-        self.ready != 0
+        self.ready != [0; SCHEDULERS]
     }
 
     /// Whether a warp of one scheduler can.
     #[inline(always)]
     pub fn has_ready(&self, number: u8) -> bool {
-        self.ready >> number & 1 != 0
+        self.ready[usize::from(number) % SCHEDULERS] != 0
     }
 
     /// A warp can issue, given a collector of the pool.
     #[inline(always)]
     pub fn set_ready(&mut self, number: u8, rank: u8, pool: CollectorPool) {
-        self[number].set_ready(rank, pool);
-        self.ready |= 1 << number;
+        self.ready[usize::from(number) % SCHEDULERS] |= 1 << rank;
+        if self[number].pool[usize::from(rank) % RANKS] != pool as u8 {
+            self[number].set_pool(rank, pool);
+        }
         self.watched_changes(number, rank, false);
     }
 
     /// A warp cannot issue; `away` if it will take long.
     #[inline(always)]
     pub fn set_waiting(&mut self, number: u8, rank: u8, away: bool) {
-        self[number].set_waiting(rank);
-        self.note_ready(number);
+        self.ready[usize::from(number) % SCHEDULERS] &= !(1 << rank);
         self.watched_changes(number, rank, away);
     }
 
@@ -392,13 +404,8 @@ impl Schedulers {
     pub fn remove(&mut self, number: u8, rank: u8) {
         self.forget_cause(number);
         self[number].remove(rank);
-        self.note_ready(number);
-    }
-
-    #[inline(always)]
-    fn note_ready(&mut self, number: u8) {
-        let ready = u32::from(self[number].all_ready != 0);
-        self.ready = self.ready & !(1 << number) | ready << number;
+        let ready = &mut self.ready[usize::from(number) % SCHEDULERS];
+        *ready = without(*ready, rank);
     }
 }
 
@@ -421,33 +428,36 @@ impl IndexMut<u8> for Schedulers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpwatt_config::Config;
 
-    fn scheduler(policy: Policy, warps: u8) -> Scheduler {
-        let mut scheduler = Scheduler::new(policy, 2);
+    /// One scheduler whose warps are all ready.
+    fn scheduler(scheduler: Policy, warps: u8) -> Schedulers {
+        let sm = SmParameters { scheduler, schedulers: 1, active_warps: 2, ..Config::default().sm };
+        let mut schedulers = Schedulers::new(&sm);
         for rank in 0..warps {
-            assert_eq!(scheduler.add(Slot::new(10 + usize::from(rank))), rank);
+            assert_eq!(schedulers.add(0, Slot::new(10 + usize::from(rank))), rank);
         }
         for rank in 0..warps {
-            scheduler.set_ready(rank, CollectorPool::Sp);
+            schedulers.set_ready(0, rank, CollectorPool::Sp);
         }
-        scheduler
+        schedulers
     }
 
-    fn issue(scheduler: &mut Scheduler) -> Option<u8> {
-        let rank = scheduler.pick(scheduler.candidates(0))?;
-        scheduler.last = 1 << rank;
-        Some(scheduler.slot(rank).number())
+    fn issue(schedulers: &mut Schedulers) -> Option<u8> {
+        let rank = schedulers[0].pick(schedulers.candidates(0, 0))?;
+        schedulers[0].set_last(1 << rank);
+        Some(schedulers[0].slot(rank).number())
     }
 
     #[test]
     fn greedy_stays_with_a_warp_and_then_takes_the_oldest() {
         let mut gto = scheduler(Policy::Gto, 3);
         assert_eq!([issue(&mut gto), issue(&mut gto)], [Some(10), Some(10)]);
-        gto.set_waiting(0);
+        gto.set_waiting(0, 0, false);
         assert_eq!([issue(&mut gto), issue(&mut gto)], [Some(11), Some(11)]);
-        gto.set_ready(0, CollectorPool::Sp);
+        gto.set_ready(0, 0, CollectorPool::Sp);
         assert_eq!(issue(&mut gto), Some(11), "as long as it is ready");
-        gto.set_waiting(1);
+        gto.set_waiting(0, 1, false);
         assert_eq!(issue(&mut gto), Some(10));
     }
 
@@ -463,35 +473,33 @@ mod tests {
         let mut two = scheduler(Policy::TwoLevel, 4);
         let order: Vec<_> = (0..4).filter_map(|_| issue(&mut two)).collect();
         assert_eq!(order, [10, 11, 10, 11]);
-        two.set_waiting(0);
-        two.set_away(0, true);
+        two.set_waiting(0, 0, true);
         let order: Vec<_> = (0..3).filter_map(|_| issue(&mut two)).collect();
         assert_eq!(order, [12, 11, 12]);
-        two.set_ready(0, CollectorPool::Sp);
-        two.set_away(0, false);
+        two.set_ready(0, 0, CollectorPool::Sp);
         assert!(!(0..4).filter_map(|_| issue(&mut two)).any(|slot| slot == 10), "it is pending now");
     }
 
     #[test]
     fn a_warp_whose_unit_is_busy_lets_others_go_first() {
         let mut gto = scheduler(Policy::Gto, 2);
-        gto.set_ready(0, CollectorPool::Sfu);
-        assert_eq!(gto.pick(gto.candidates(1 << CollectorPool::Sfu as u32)), Some(1));
+        gto.set_ready(0, 0, CollectorPool::Sfu);
+        assert_eq!(gto[0].pick(gto.candidates(0, 1 << CollectorPool::Sfu as u32)), Some(1));
         assert_eq!(gto.wanted(), 1 << CollectorPool::Sfu as u32 | 1 << CollectorPool::Sp as u32);
-        assert_eq!(gto.first(), Some(0), "the stall is the first one's");
+        assert_eq!(gto[0].first(), Some(0), "the stall is the first one's");
     }
 
     #[test]
     fn the_greedy_warp_keeps_its_place_when_others_come_and_go() {
         let mut gto = scheduler(Policy::Gto, 3);
-        gto.set_waiting(0);
+        gto.set_waiting(0, 0, false);
         issue(&mut gto);
-        gto.remove(0);
-        let youngest = gto.add(Slot::new(13));
-        gto.set_ready(youngest, CollectorPool::Sp);
-        assert_eq!(gto.slots_from(0), [11, 12, 13].map(Slot::new));
+        gto.remove(0, 0);
+        let youngest = gto.add(0, Slot::new(13));
+        gto.set_ready(0, youngest, CollectorPool::Sp);
+        assert_eq!(gto[0].slots_from(0), [11, 12, 13].map(Slot::new));
         assert_eq!(issue(&mut gto), Some(11));
-        gto.set_waiting(0);
+        gto.set_waiting(0, 0, false);
         assert_eq!(issue(&mut gto), Some(12));
     }
 }

@@ -25,9 +25,9 @@ warpwatt_base::counters! {
 pub struct Units {
     /// The units of each pipe; the memory unit keeps its own time.
     units: [u64; Unit::COUNT],
-    /// By unit: warp instructions, and cycles that their units could take no other.
+    /// By unit: warp instructions, and cycles beyond the first in which their units could take no other.
     taken: [u64; Unit::COUNT],
-    busy: [u64; Unit::COUNT],
+    longer: [u64; Unit::COUNT],
     waits: u64,
 }
 
@@ -40,18 +40,27 @@ impl Units {
             end += count;
             ((1 << count) - 1) << first
         });
-        Units { units, taken: [0; Unit::COUNT], busy: [0; Unit::COUNT], waits: 0 }
+        Units { units, taken: [0; Unit::COUNT], longer: [0; Unit::COUNT], waits: 0 }
     }
 
     /// Books a unit for an instruction whose operands are there from `ready` on; gives the cycle in which it starts.
     #[inline(always)]
     pub fn dispatch(&mut self, calendars: &mut Calendars, ready: u64, timing: &Timing) -> u64 {
-        let run = u32::from(timing.initiation);
-        let start = calendars.book_run_on(UNITS, self.units[timing.unit as usize], ready, run);
-        self.waits += start - ready;
         self.taken[timing.unit as usize] += 1;
-        self.busy[timing.unit as usize] += u64::from(run);
+        let start = match timing.initiation {
+            1 => calendars.book_any_on(UNITS, self.units[timing.unit as usize], ready),
+            run => self.dispatch_long(calendars, ready, timing.unit, run),
+        };
+        self.waits += start - ready;
         start
+    }
+
+    /// [`Units::dispatch`] of an instruction that keeps its unit for `run` cycles.
+    #[cold]
+    #[inline(never)]
+    fn dispatch_long(&mut self, calendars: &mut Calendars, ready: u64, unit: Unit, run: u16) -> u64 {
+        self.longer[unit as usize] += u64::from(run) - 1;
+        calendars.book_run_on(UNITS, self.units[unit as usize], ready, u32::from(run))
     }
 
     /// An instruction goes to the memory unit.
@@ -62,7 +71,7 @@ impl Units {
 
     pub fn counters(&self) -> UnitCounters {
         let [sp, sfu, fp64, shuffle, memory] = self.taken;
-        let [sp_busy, sfu_busy, fp64_busy, ..] = self.busy;
+        let [sp_busy, sfu_busy, fp64_busy] = std::array::from_fn(|unit| self.taken[unit] + self.longer[unit]);
         UnitCounters { sp, sfu, fp64, shuffle, memory, sp_busy, sfu_busy, fp64_busy, waits: self.waits }
     }
 }

@@ -16,6 +16,8 @@ pub enum Condition {
     Drains,
     /// For what [`WarpSlot::stall`] says.
     Waits,
+    /// As above, for registers or predicates.
+    Misses,
     Ready,
 }
 
@@ -154,7 +156,7 @@ impl WarpSlot {
     /// Whether it waits for this.
     #[inline(always)]
     pub fn waits_for(&self, stall: Stall) -> bool {
-        self.condition == Condition::Waits && self.stall == stall
+        matches!(self.condition, Condition::Waits | Condition::Misses) && self.stall == stall
     }
 
     /// Whether instructions are wanted for it at all.

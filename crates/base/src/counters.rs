@@ -132,7 +132,8 @@ impl Log2 {
     }
 }
 
-/// What a [`Log2`] counts, with a bucket for every magnitude there is: noting a value takes no look at where the last bucket begins.
+/// What a [`Log2`] counts, with a bucket for every magnitude there is, by the zeros that a value begins with: noting one takes no look at where the last
+/// bucket begins.
 #[derive(Clone, Debug)]
 pub struct Magnitudes([u64; u64::BITS as usize + 1]);
 
@@ -145,13 +146,14 @@ impl Default for Magnitudes {
 impl Magnitudes {
     #[inline(always)]
     pub fn note(&mut self, value: u64) {
-        self.0[(u64::BITS - value.leading_zeros()) as usize] += 1;
+        self.0[value.leading_zeros() as usize] += 1;
     }
 
     pub fn log2(&self) -> Log2 {
-        let (small, large) = self.0.split_at(Log2::BUCKETS - 1);
+        let (large, small) = self.0.split_at(self.0.len() - (Log2::BUCKETS - 1));
         let mut buckets = Log2::default();
         buckets.0[..small.len()].copy_from_slice(small);
+        buckets.0[..small.len()].reverse();
         buckets.0[small.len()] = large.iter().sum();
         buckets
     }

@@ -105,9 +105,7 @@ impl<T: Copy> Wheel<T> {
     /// those beyond [`FEW`], which [`Wheel::clear_rest`] forgets. Cycles must not go back, and none that has events may be left out.
     #[inline(always)]
     pub fn events(&mut self, now: u64) -> usize {
-        if self.now != now {
-            self.turn(now);
-        }
+        self.turn(now);
         self.slots[now as usize % SLOTS].count
     }
 
@@ -136,7 +134,7 @@ impl<T: Copy> Wheel<T> {
     /// Advances the current cycle, and moves events that are now near from the heap to the wheel.
     #[inline(always)]
     fn turn(&mut self, now: u64) {
-        debug_assert!(now > self.now && self.next().is_none_or(|next| next >= now));
+        debug_assert!(now >= self.now && self.next().is_none_or(|next| next >= now));
         self.now = now;
         if !self.far.is_empty() {
             self.fetch();

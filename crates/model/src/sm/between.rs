@@ -21,7 +21,7 @@ impl Sm {
         let merging = std::mem::take(&mut self.waits.merge);
         // What they waited until now is charged to the merge.
         self.settle(work, now);
-        let turn = Turn { now, kernels, work };
+        let turn = Turn { now, end: now, kernels, work };
         for slot in Slots(merging) {
             self.warps[slot].gates &= !gate::MERGE;
             self.evaluate(&turn, slot);
@@ -52,7 +52,8 @@ impl Sm {
             return outcome.event;
         }
         let next = resident.warp_pc(index);
-        let turn = Turn { now: self.tally.accounted, kernels, work };
+        let now = self.tally.accounted;
+        let turn = Turn { now, end: now, kernels, work };
         self.value_came_late(&turn, slot);
         match next {
             Some(pc) => {
@@ -68,7 +69,7 @@ impl Sm {
     /// The barrier of a kernel's grid has opened.
     pub fn grid_barrier_opened(&mut self, work: &mut Work, kernels: Kernels, kernel: u32, now: u64) {
         self.settle(work, now);
-        let turn = Turn { now, kernels, work };
+        let turn = Turn { now, end: now, kernels, work };
         for slot in (0..self.spec.warp_slots).map(Slot::new) {
             let warp = &self.warps[slot];
             if warp.kernel != kernel || !warp.waits_for(Stall::Barrier) || warp.pc().is_some() {

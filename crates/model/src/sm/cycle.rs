@@ -42,17 +42,17 @@ impl Sm {
             self.next = start;
             return;
         }
-        let turn = Turn { now: start, kernels: context.kernels, work };
+        let turn = Turn { now: start, end: to, kernels: context.kernels, work };
         let SmContext { memory, inbox, outbox, .. } = context;
         let mut epoch = Epoch { turn, memory, inbox, outbox, outside: 0 };
         match (self.spec.bit_instructions, self.has_techniques()) {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the host was asked whether it has them.
-            (true, false) => unsafe { self.run_with_bit_instructions::<false>(&mut epoch, to, step) },
+            (true, false) => unsafe { self.run_with_bit_instructions::<false>(&mut epoch, step) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            (true, true) => unsafe { self.run_with_bit_instructions::<true>(&mut epoch, to, step) },
-            _ => self.run_until::<true>(&mut epoch, to, step),
+            (true, true) => unsafe { self.run_with_bit_instructions::<true>(&mut epoch, step) },
+            _ => self.run_until_end::<true>(&mut epoch, step),
         }
     }
 
@@ -61,29 +61,21 @@ impl Sm {
         self.rf.has_sites() || self.fetch.data.has_sites()
     }
 
-    /// `run_until` compiled with the host's bit and vector instructions: sets of warps and calendars are words.
+    /// `run_until_end` compiled with the host's bit and vector instructions: sets of warps and calendars are words.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn run_with_bit_instructions<const TECHNIQUES: bool>(
-        &mut self,
-        epoch: &mut Epoch,
-        to: u64,
-        step: bool,
-    ) {
-        self.run_until::<TECHNIQUES>(epoch, to, step);
+    unsafe fn run_with_bit_instructions<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, step: bool) {
+        self.run_until_end::<TECHNIQUES>(epoch, step);
     }
 
     /// Cycle after cycle. Without `TECHNIQUES`, none of them is asked: there must be none.
     #[inline(always)]
-    fn run_until<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, to: u64, step: bool) {
-        while epoch.turn.now < to {
+    fn run_until_end<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, step: bool) {
+        while epoch.turn.now < epoch.turn.end {
             let (sm, epoch) = (opaque(self), opaque(epoch));
             let issued = sm.cycle::<TECHNIQUES>(epoch);
-            if epoch.turn.work.stopped.is_some() {
-                return;
-            }
             // A warp that is ready now mostly still is in the next cycle, or another one.
-            let goes_on = step || issued && sm.schedulers.any_ready();
+            let goes_on = issued && sm.schedulers.any_ready() || step;
             epoch.turn.now = if goes_on { epoch.turn.now + 1 } else { sm.next_event(epoch) };
         }
         self.next = epoch.turn.now;
@@ -201,7 +193,7 @@ impl Sm {
         for i in 0..self.done.len() {
             let Done { at, token } = self.done[i];
             if at <= turn.now {
-                self.handle_other(turn, Event::Data { op: token });
+                self.data(turn, token);
             } else {
                 self.events.push(at, Event::Data { op: token });
             }

@@ -96,10 +96,7 @@ impl Sm {
     pub(super) fn handle_other(&mut self, turn: &mut Turn, event: Event) {
         match event {
             Event::Result { .. } | Event::Written { .. } => {}
-            Event::Data { op } => {
-                let MemoryOp { slot, pc } = self.memory_ops.end(op);
-                self.result::<true>(turn, slot, pc, true);
-            }
+            Event::Data { op } => self.data(turn, op),
             Event::Moved { slot, register } => self.moved(turn, slot, register),
             Event::MoveWritten { slot, register } => self.move_written(turn, slot, register),
             Event::Wake { slot } => {
@@ -111,6 +108,13 @@ impl Sm {
                 }
             }
         }
+    }
+
+    /// The reply of memory to an instruction is there.
+    #[inline(never)]
+    pub(super) fn data(&mut self, turn: &mut Turn, op: u32) {
+        let MemoryOp { slot, pc } = self.memory_ops.end(op);
+        self.result::<true>(turn, slot, pc, true);
     }
 
     /// Instructions arrive in buffers.

@@ -5,7 +5,6 @@ use warpwatt_exec::stepping::NextLanes;
 use warpwatt_exec::{Fault, FaultKind};
 
 use super::decode::{CollectorPool, Timing};
-use super::work::Stopped;
 use super::{Event, Slot, Sm, Turn};
 use crate::register_file::{Before, Looks, Mismatch, Next, Values};
 
@@ -53,7 +52,7 @@ impl Sm {
                 }
                 Before::Corrupted(mismatch) => {
                     let fault = self.corrupted(turn, slot, mismatch);
-                    turn.work.stopped = Some(Stopped { cycle: now, kernel, fault: Box::new(fault) });
+                    turn.stop(kernel, Box::new(fault));
                     return Asked::Wait;
                 }
             }

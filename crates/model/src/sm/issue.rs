@@ -10,7 +10,7 @@ use super::hooks::Asked;
 use super::mem::{Job, JobKind};
 use super::stall::Stall;
 use super::warp::gate;
-use super::work::{Deferred, Stopped, Work};
+use super::work::{Deferred, Work};
 use super::{Event, Kernel, MemoryOp, Slot, Sm, Turn};
 
 impl Sm {
@@ -240,7 +240,7 @@ impl Sm {
             }
             StepEvent::Fault => {
                 if let Some(fault) = share.stepper.take_fault() {
-                    turn.work.stopped = Some(Stopped { cycle: now, kernel: kernel_index, fault });
+                    turn.stop(kernel_index, fault);
                 }
                 return false;
             }
@@ -478,7 +478,7 @@ impl Sm {
         let index = warp.index as usize;
         share.stepper.step(&kernel.prepared, epoch.memory, &mut work.log, resident, index, time);
         if let Some(fault) = share.stepper.take_fault() {
-            work.stopped = Some(Stopped { cycle: *now, kernel: warp.kernel, fault });
+            epoch.turn.stop(warp.kernel, fault);
         }
         false
     }

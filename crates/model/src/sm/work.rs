@@ -141,11 +141,19 @@ pub struct Stopped {
 /// What an SM works on: the kernels, its part of the run, and the present cycle. None of it is the SM's own.
 pub(super) struct Turn<'t, 'a> {
     pub now: u64,
+    /// The cycle before which it ends.
+    pub end: u64,
     pub kernels: Kernels<'t, 'a>,
     pub work: &'t mut Work,
 }
 
 impl<'t, 'a> Turn<'t, 'a> {
+    /// The run stops with a fault, and the turn ends with this cycle.
+    pub fn stop(&mut self, kernel: u32, fault: Box<Fault>) {
+        self.work.stopped = Some(Stopped { cycle: self.now, kernel, fault });
+        self.end = self.now;
+    }
+
     /// The kernel of a warp.
     #[inline(always)]
     pub fn kernel(&self, warp: &WarpSlot) -> &'t Kernel<'a> {

@@ -109,6 +109,12 @@ impl<const N: usize> Boards<N> {
         }
     }
 
+    /// The present cycle.
+    #[inline(always)]
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
     /// Which resources are taken in a cycle that is in sight.
     #[inline(always)]
     pub fn taken_on(&self, board: usize, at: u64) -> u64 {

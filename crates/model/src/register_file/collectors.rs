@@ -20,8 +20,7 @@ pub struct Collectors {
     /// Those in use, and what makes the highest bit of a count be set if all of them are.
     in_use: u32,
     slack: u32,
-    /// The present cycle, and by cycle after it those that are free from then on.
-    now: u64,
+    /// By cycle after the present one: those that are free from then on.
     ends: [u32; NEAR as usize],
     /// Those in use for longer, and when the first of them is free.
     far: BinaryHeap<Reverse<(u64, u32)>>,
@@ -42,7 +41,6 @@ impl Collectors {
         Collectors {
             in_use: 0,
             slack: u32::from_le_bytes(counts.map(|count| 0x80 - count as u8)),
-            now: 0,
             ends: [0; NEAR as usize],
             far: BinaryHeap::new(),
             next_far: u64::MAX,
@@ -56,17 +54,16 @@ impl Collectors {
         self.one[CollectorPool::Memory as usize] == self.one[CollectorPool::Sp as usize]
     }
 
-    /// A cycle begins.
+    /// A cycle begins; `before` was the latest one.
     #[inline(always)]
-    pub fn advance(&mut self, now: u64) {
-        let before = std::mem::replace(&mut self.now, now);
+    pub fn advance(&mut self, before: u64, now: u64) {
         if self.in_use != 0 {
             self.end(now);
             if now - before > 1 {
                 self.end_between(before + 1, now);
             }
             if self.next_far < now + NEAR {
-                self.come_near();
+                self.come_near(now);
             }
         }
     }
@@ -92,12 +89,12 @@ impl Collectors {
     /// The present cycle has come near the end of those in use for long, or past it.
     #[cold]
     #[inline(never)]
-    fn come_near(&mut self) {
+    fn come_near(&mut self, now: u64) {
         while let Some(&Reverse((until, one))) = self.far.peek()
-            && until < self.now + NEAR
+            && until < now + NEAR
         {
             self.far.pop();
-            match until > self.now {
+            match until > now {
                 true => self.ends[(until % NEAR) as usize] += one,
                 false => self.in_use -= one,
             }
@@ -122,10 +119,10 @@ impl Collectors {
         (full >> 7).wrapping_mul(1 << 28 | 1 << 21 | 1 << 14 | 1 << 7) >> 28
     }
 
-    /// First cycle from the present one on in which a collector of a kind is free, if no instruction issues.
-    pub fn free_at(&self, pool: CollectorPool) -> u64 {
+    /// First cycle from `now` on, the present one, in which a collector of a kind is free, if no instruction issues.
+    pub fn free_at(&self, pool: CollectorPool, now: u64) -> u64 {
         let mut in_use = self.in_use;
-        let near = (self.now..self.now + NEAR).find(|cycle| {
+        let near = (now..now + NEAR).find(|cycle| {
             in_use -= self.ends[(cycle % NEAR) as usize];
             self.kinds(in_use) >> pool as u32 & 1 == 0
         });
@@ -133,13 +130,13 @@ impl Collectors {
         near.or_else(|| far().map(|&Reverse((until, _))| until).min()).unwrap_or(u64::MAX)
     }
 
-    /// A collector is in use until before a cycle.
+    /// A collector is in use from now on until before a cycle.
     #[inline(always)]
-    pub fn hold(&mut self, pool: CollectorPool, until: u64) {
-        debug_assert!(until > self.now && self.full() >> pool as u32 & 1 == 0);
+    pub fn hold(&mut self, pool: CollectorPool, now: u64, until: u64) {
+        debug_assert!(until > now && self.full() >> pool as u32 & 1 == 0);
         let one = self.one[pool as usize];
         self.in_use += one;
-        if until - self.now < NEAR {
+        if until - now < NEAR {
             self.ends[(until % NEAR) as usize] += one;
         } else {
             self.hold_long(one, until);
@@ -174,8 +171,9 @@ mod tests {
         let pools = [CollectorPool::Sp, CollectorPool::Sfu, CollectorPool::Fp64];
         let mut now = 0;
         for _ in 0..200_000 {
+            let before = now;
             now += [0, 1, 1, 1, 2, 7, 63, 64, 65, 300][(random.next_u64() % 10) as usize];
-            collectors.advance(now);
+            collectors.advance(before, now);
             let mut full = 0;
             for (kind, ends) in plain.iter_mut().enumerate() {
                 ends.retain(|&until| until > now);
@@ -183,7 +181,7 @@ mod tests {
                 let all = ends.len() == counts[kind] as usize;
                 full |= u32::from(all) << kind;
                 if random.next_u64().is_multiple_of(9) {
-                    assert_eq!(collectors.free_at(pools[kind]), if all { ends[0] } else { now });
+                    assert_eq!(collectors.free_at(pools[kind], now), if all { ends[0] } else { now });
                 }
             }
             assert_eq!(collectors.full(), full);
@@ -191,7 +189,7 @@ mod tests {
             if full >> kind & 1 == 0 {
                 let far = [4, 63, 64, 65, 400][(random.next_u64() % 5) as usize];
                 let until = now + 1 + random.next_u64() % far;
-                collectors.hold(pools[kind], until);
+                collectors.hold(pools[kind], now, until);
                 plain[kind].push(until);
             }
         }
@@ -200,12 +198,11 @@ mod tests {
     #[test]
     fn one_pool_can_serve_all_units() {
         let mut collectors = collectors(8, 2);
-        collectors.advance(5);
-        collectors.hold(CollectorPool::Sp, 10);
+        collectors.hold(CollectorPool::Sp, 5, 10);
         assert_eq!(collectors.full(), 0);
-        collectors.hold(CollectorPool::Memory, 8);
-        assert_eq!((collectors.full(), collectors.free_at(CollectorPool::Sfu)), (0b1111, 8));
-        collectors.advance(8);
+        collectors.hold(CollectorPool::Memory, 5, 8);
+        assert_eq!((collectors.full(), collectors.free_at(CollectorPool::Sfu, 5)), (0b1111, 8));
+        collectors.advance(5, 8);
         assert_eq!(collectors.full(), 0);
     }
 }

@@ -133,16 +133,16 @@ impl RegisterFile {
         self.collectors.full()
     }
 
-    /// First cycle from the present one on in which a collector of a kind is free, if no instruction issues.
-    pub fn free_at(&self, pool: CollectorPool) -> u64 {
-        self.collectors.free_at(pool)
+    /// First cycle from `now` on, the present one, in which a collector of a kind is free, if no instruction issues.
+    pub fn free_at(&self, pool: CollectorPool, now: u64) -> u64 {
+        self.collectors.free_at(pool, now)
     }
 
     /// A cycle begins. To be called before anything is booked in it.
     #[inline(always)]
     pub fn advance(&mut self, now: u64) {
+        self.collectors.advance(self.calendars.now(), now);
         self.calendars.advance(now);
-        self.collectors.advance(now);
     }
 
     /// Books the reads of an instruction that issues now; gives the cycle in which all operands are there.
@@ -256,7 +256,7 @@ impl RegisterFile {
     /// A collector is in use until its instruction is dispatched.
     #[inline(always)]
     pub fn hold(&mut self, now: u64, pool: CollectorPool, until: u64) {
-        self.collectors.hold(pool, until);
+        self.collectors.hold(pool, now, until);
         self.counters.collecting += until - now;
     }
 

@@ -239,7 +239,7 @@ impl Sm {
         while wanted != 0 && next > soon {
             let pool = CollectorPool::ALL[wanted.trailing_zeros() as usize % CollectorPool::COUNT];
             wanted &= wanted - 1;
-            let free_at = self.rf.free_at(pool);
+            let free_at = self.rf.free_at(pool, now);
             // Memory instructions wait for a collector only if all units share them, and for the memory unit, which has events of its own.
             if pool != CollectorPool::Memory || free_at > now || self.mem.has_room() {
                 next = next.min(free_at.max(soon));

@@ -5,7 +5,7 @@
 //! loose round robin, and two levels (Narasiman et al., MICRO 2011), where few active warps take turns and one that waits for memory or
 //! at a barrier is replaced by a pending one.
 
-use std::ops::{Index, IndexMut};
+use std::ops::{Index, IndexMut, Range};
 
 use warpwatt_config::{Policy, Sm as SmParameters};
 
@@ -345,9 +345,8 @@ impl Schedulers {
 
     /// Their numbers, of which the compiler is to know how large they can be.
     #[inline(always)]
-    pub fn numbers(&self) -> impl Iterator<Item = u8> + use<> {
-        let count = self.count;
-        (0..SCHEDULERS as u8).take_while(move |&number| number < count)
+    pub fn numbers(&self) -> Range<u8> {
+        0..self.count.min(SCHEDULERS as u8)
     }
 
     /// The pools of which warps want nothing but a collector, a bit for each.

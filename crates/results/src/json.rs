@@ -1,92 +1,125 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How documents are written: indented, with lists of plain values on one line, so that histograms and series stay readable.
 
+use std::io::{self, Write};
+
 use serde::Serialize;
+use serde_json::ser::{Formatter, Serializer};
 
 /// The text of a document, with a newline at its end.
 pub fn to_text<T: Serialize>(document: &T) -> Result<String, serde_json::Error> {
-    Ok(spread(&serde_json::to_string(document)?))
+    let mut text = Vec::with_capacity(1 << 12);
+    document.serialize(&mut Serializer::with_formatter(&mut text, Layout::default()))?;
+    text.push(b'\n');
+    String::from_utf8(text).map_err(serde::ser::Error::custom)
 }
 
-/// A document without spaces, laid out in lines.
-fn spread(compact: &str) -> String {
-    let bytes = compact.as_bytes();
-    let mut out = String::with_capacity(2 * compact.len());
-    // What is open: whether its entries have lines of their own.
-    let mut open: Vec<bool> = Vec::new();
-    let mut newline = "\n".to_owned();
-    let (mut copied, mut at) = (0, 0);
-    while let Some(&byte) = bytes.get(at) {
-        at += 1;
-        // The end of what is to be copied, and what to put behind it.
-        let (end, lines) = match byte {
-            b'"' => {
-                at += string(&bytes[at..]);
-                continue;
-            }
-            b':' => (at, false),
-            b',' => (at, open.last() == Some(&true)),
-            b'{' | b'[' if matches!(bytes.get(at), Some(b'}' | b']')) => {
-                at += 1;
-                continue;
-            }
-            b'{' | b'[' => {
-                open.push(byte == b'{' || holds_another(&bytes[at..]));
-                match open.last() {
-                    Some(true) => (at, true),
-                    _ => continue,
-                }
-            }
-            b'}' | b']' => match open.pop() {
-                Some(true) => (at - 1, true),
-                _ => continue,
-            },
-            _ => continue,
-        };
-        out.push_str(&compact[copied..end]);
-        copied = end;
-        if lines {
-            let length = 1 + 2 * open.len();
-            while newline.len() < length {
-                newline.push_str("  ");
-            }
-            out.push_str(&newline[..length]);
-        } else {
-            out.push(' ');
-        }
-    }
-    out.push_str(&compact[copied..]);
-    out.push('\n');
-    out
+/// Entries of objects have lines of their own, and so have those of a list whose first entry is an object or a list.
+#[derive(Default)]
+struct Layout {
+    /// What is open, the innermost last.
+    open: Vec<Open>,
 }
 
-/// Whether a list whose first entry begins here has lists or objects among its entries.
-fn holds_another(bytes: &[u8]) -> bool {
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        at += 1;
-        match byte {
-            b'{' | b'[' => return true,
-            b']' => return false,
-            b'"' => at += string(&bytes[at..]),
-            _ => {}
-        }
-    }
-    false
+#[derive(Clone, Copy, PartialEq)]
+enum Open {
+    /// An object without entries, or a list of which at most one plain entry is known.
+    Start,
+    /// Plain entries on one line.
+    Line,
+    /// Entries on lines of their own.
+    Lines,
 }
 
-/// Bytes of the rest of a string, behind its first quotation mark.
-fn string(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(next) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-        at += next + 1;
-        if bytes[at - 1] == b'"' {
-            return at;
+impl Layout {
+    /// Before an object or a list.
+    #[inline]
+    fn begin<W: ?Sized + Write>(&mut self, to: &mut W, bracket: u8) -> io::Result<()> {
+        if self.open.last() == Some(&Open::Start) {
+            self.next_line(to)?;
         }
-        // What follows a backslash does not end the string.
-        at += 1;
+        self.open.push(Open::Start);
+        to.write_all(&[bracket])
     }
-    bytes.len()
+
+    #[inline]
+    fn end<W: ?Sized + Write>(&mut self, to: &mut W, bracket: u8) -> io::Result<()> {
+        if self.open.pop() == Some(Open::Lines) {
+            self.indent(to)?;
+        }
+        to.write_all(&[bracket])
+    }
+
+    /// Begins the line of an entry of what is open.
+    #[inline]
+    fn next_line<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        if let Some(open) = self.open.last_mut() {
+            *open = Open::Lines;
+        }
+        self.indent(to)
+    }
+
+    #[inline]
+    fn indent<W: ?Sized + Write>(&self, to: &mut W) -> io::Result<()> {
+        const LINE: &[u8] = b"\n                        ";
+        match LINE.get(..1 + 2 * self.open.len()) {
+            Some(line) => to.write_all(line),
+            None => {
+                to.write_all(b"\n")?;
+                self.open.iter().try_for_each(|_| to.write_all(b"  "))
+            }
+        }
+    }
+}
+
+impl Formatter for Layout {
+    #[inline]
+    fn begin_array<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.begin(to, b'[')
+    }
+
+    #[inline]
+    fn end_array<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.end(to, b']')
+    }
+
+    #[inline]
+    fn begin_array_value<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
+        match self.open.last_mut() {
+            _ if first => Ok(()),
+            Some(Open::Lines) => {
+                to.write_all(b",")?;
+                self.indent(to)
+            }
+            open => {
+                open.into_iter().for_each(|open| *open = Open::Line);
+                to.write_all(b", ")
+            }
+        }
+    }
+
+    #[inline]
+    fn begin_object<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.begin(to, b'{')
+    }
+
+    #[inline]
+    fn end_object<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.end(to, b'}')
+    }
+
+    #[inline]
+    fn begin_object_key<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
+        if !first {
+            to.write_all(b",")?;
+        }
+        self.next_line(to)
+    }
+
+    #[inline]
+    fn begin_object_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        to.write_all(b": ")
+    }
 }
 
 #[cfg(test)]
@@ -107,7 +140,7 @@ mod tests {
                 };
                 lines(fields.iter().map(field).collect(), ["{", "}"])
             }
-            Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
+            Value::Array(items) if items.first().is_some_and(|item| item.is_object() || item.is_array()) => {
                 lines(items.iter().map(|item| plain(item, depth + 1)).collect(), ["[", "]"])
             }
             Value::Array(items) => {
@@ -124,7 +157,7 @@ mod tests {
             "b": {},
             "c": [],
             "d": [{ "e": null }, [true]],
-            "f[\\{": ["a]\"", "\\", { "\\\"": [[], {}] }],
+            "f[\\{": [{ "\\\"": [[], {}] }, "a]\"", "\\"],
         });
         let text = super::to_text(&document).expect("it is JSON");
         assert!(text.contains("\"a\": [1, 2.5, 18446744073709551615, \"x\\n\\\"y\"],\n"), "{text}");

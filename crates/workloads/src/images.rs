@@ -4,6 +4,7 @@
 //! the stronger.
 
 use crate::rng::Rng;
+use crate::wide::wide;
 
 /// Brightness of each pixel, from 0 to 255, row after row.
 pub fn photo(width: usize, height: usize, rng: &mut Rng) -> Vec<u8> {
@@ -12,24 +13,31 @@ pub fn photo(width: usize, height: usize, rng: &mut Rng) -> Vec<u8> {
         let (cols, rows) = (width / grain + 2, height / grain + 2);
         let lattice = rng.floats(cols * rows, -1.0, 1.0);
         let strength = grain as f32;
-        let part = |at: usize| (at % grain) as f32 / grain as f32;
-        // Rows of the lattice between its columns, above and below the pixels of a row.
+        let parts: Vec<f32> = (0..grain).map(|at| at as f32 / grain as f32).collect();
+        // A row of the lattice between its columns, as wide as the image or wider.
         let stretched = |row: usize| {
-            let points = &lattice[row * cols..];
-            (0..width).map(|x| points[x / grain] + (points[x / grain + 1] - points[x / grain]) * part(x))
+            let points = &lattice[row * cols..][..cols];
+            let mut values = Vec::with_capacity(cols * grain);
+            for [left, right] in points.array_windows() {
+                values.extend(parts.iter().map(|part| left + (right - left) * part));
+            }
+            values
         };
-        let (mut top, mut bottom) = (Vec::new(), stretched(0).collect::<Vec<f32>>());
+        // Above and below the pixels of a row.
+        let (mut top, mut bottom) = (Vec::new(), stretched(0));
         for (y, row) in sum.chunks_exact_mut(width).enumerate() {
             if y % grain == 0 {
-                top = std::mem::replace(&mut bottom, stretched(y / grain + 1).collect());
+                top = std::mem::replace(&mut bottom, stretched(y / grain + 1));
             }
-            let part_y = part(y);
-            for (pixel, (top, bottom)) in row.iter_mut().zip(top.iter().zip(&bottom)) {
-                *pixel += strength * (top + (bottom - top) * part_y);
-            }
+            let part_y = parts[y % grain];
+            wide(|| {
+                for (pixel, (top, bottom)) in row.iter_mut().zip(top.iter().zip(&bottom)) {
+                    *pixel += strength * (top + (bottom - top) * part_y);
+                }
+            });
         }
     }
-    sum.into_iter().map(|value| (128.0 + 1.6 * value).clamp(0.0, 255.0) as u8).collect()
+    wide(|| sum.into_iter().map(|value| (128.0 + 1.6 * value).clamp(0.0, 255.0) as u8).collect())
 }
 
 #[cfg(test)]

@@ -3,8 +3,10 @@
 //! tolerance.
 
 use crate::check::Check;
+use crate::exponential::exp;
 use crate::job::Job;
 use crate::rng::Rng;
+use crate::wide::wide;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
@@ -77,18 +79,15 @@ impl Workload for Lavamd {
         job.finish()?;
 
         let mut expected = Vec::with_capacity(found.len());
-        for (at, a) in places.iter().enumerate() {
-            let from = near[at / particles].iter().flat_map(|near| {
+        for (own, near) in places.chunks(particles).zip(&near) {
+            let sources = near.iter().flat_map(|near| {
                 let first = *near as usize * particles;
-                first..first + particles
+                places[first..].iter().zip(&charges[first..]).take(particles)
             });
-            let sum = from.fold([0.0f64; 4], |sum, other| {
-                let force = force(a, &places[other], charges[other]);
-                std::array::from_fn(|i| sum[i] + force[i])
-            });
-            expected.extend(sum.map(|part| part as f32));
+            let sources = Sources::new(sources.map(|(place, charge)| (*place, *charge)));
+            expected.extend(own.iter().map(|own| sources.pull(own)));
         }
-        Ok(Check::within(TOLERANCE).sums("forces", SCALE, &expected, &found))
+        Ok(Check::within(TOLERANCE).sums("forces", SCALE, expected.as_flattened(), &found))
     }
 }
 
@@ -100,13 +99,43 @@ fn neighbours(at: i32, [nx, ny, nz]: [i32; 3]) -> Vec<i32> {
     inside.map(|(x, y, z)| (z * ny + y) * nx + x).collect()
 }
 
-/// Force and energy between two particles.
-fn force(a: &[f32; 4], b: &[f32; 4], charge: f32) -> [f64; 4] {
-    let (a, b, charge) = (a.map(f64::from), b.map(f64::from), f64::from(charge));
-    let apart = a[3] + b[3] - (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]);
-    let near = libm::exp(-2.0 * f64::from(DECAY) * f64::from(DECAY) * apart);
-    let pull = |axis: usize| 2.0 * near * charge * (a[axis] - b[axis]);
-    [pull(0), pull(1), pull(2), charge * near]
+/// Particles that pull at others: their places by axis, with what is beside them, and their charges.
+struct Sources {
+    places: [Vec<f64>; 4],
+    charges: Vec<f64>,
+}
+
+impl Sources {
+    fn new(particles: impl Iterator<Item = ([f32; 4], f32)>) -> Self {
+        let mut sources = Sources { places: [const { Vec::new() }; 4], charges: Vec::new() };
+        for (place, charge) in particles {
+            sources.places.iter_mut().zip(place).for_each(|(list, part)| list.push(f64::from(part)));
+            sources.charges.push(f64::from(charge));
+        }
+        sources
+    }
+
+    /// Force and energy of a particle, by the sources one after the other.
+    fn pull(&self, own: &[f32; 4]) -> [f32; 4] {
+        let a = own.map(f64::from);
+        let [xs, ys, zs, vs] = &self.places;
+        let mut near = vec![0.0; vs.len()];
+        let mut sums = [0.0; 4];
+        wide(|| {
+            for ((((near, x), y), z), v) in near.iter_mut().zip(xs).zip(ys).zip(zs).zip(vs) {
+                let apart = a[3] + v - (a[0] * x + a[1] * y + a[2] * z);
+                *near = exp(-2.0 * f64::from(DECAY) * f64::from(DECAY) * apart);
+            }
+            for ((((near, charge), x), y), z) in near.iter().zip(&self.charges).zip(xs).zip(ys).zip(zs) {
+                let pull = 2.0 * near * charge;
+                sums[0] += pull * (a[0] - x);
+                sums[1] += pull * (a[1] - y);
+                sums[2] += pull * (a[2] - z);
+                sums[3] += charge * near;
+            }
+        });
+        sums.map(|sum| sum as f32)
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Layers of convolutional networks: generated weights, and references that add in the order of the kernels.
 
-use crate::fused::{Fused, add_products, dot, with_fused};
+use std::ops::Range;
+
+use crate::fused::{Fused, dot, with_fused};
 use crate::rng::Rng;
 
 /// A convolution: `maps` maps of results from squares of `reach` cells, of `inputs` maps each.
@@ -46,18 +48,19 @@ impl Convolution {
     pub fn apply(&self, input: &[f32], side: usize, layer: &Weights) -> Vec<f32> {
         let out_side = self.out_side(side);
         let in_group = self.inputs / self.groups;
+        let columns = self.columns(side);
         let mut out = Vec::with_capacity(self.maps * out_side * out_side);
         for map in 0..self.maps {
             let first = map / (self.maps / self.groups) * in_group;
             let taps = &layer.weights[map * self.taps()..][..self.taps()];
             for y in 0..out_side {
                 let mut sums = vec![layer.bias[map]; out_side];
-                for (at, tap) in taps.iter().enumerate() {
-                    let (m, i, j) =
-                        (at / self.reach / self.reach, at / self.reach % self.reach, at % self.reach);
+                for (at, taps) in taps.chunks_exact(self.reach).enumerate() {
+                    let (m, i) = (at / self.reach, at % self.reach);
                     let row = (y * self.stride + i).wrapping_sub(self.pad);
                     if row < side {
-                        self.add_tap(&mut sums, *tap, j, &input[((first + m) * side + row) * side..][..side]);
+                        let cells = &input[((first + m) * side + row) * side..][..side];
+                        add_taps(&mut sums, taps, &columns, cells, self.stride);
                     }
                 }
                 out.extend(sums);
@@ -66,34 +69,44 @@ impl Convolution {
         out
     }
 
-    /// Adds the products of a tap in column `j` of the square with a row of cells to a row of results.
-    fn add_tap(&self, sums: &mut [f32], tap: f32, j: usize, row: &[f32]) {
-        // Results whose cell lies in the row.
-        let first = self.pad.saturating_sub(j).div_ceil(self.stride);
-        let end = (row.len() + self.pad).saturating_sub(j).div_ceil(self.stride).min(sums.len());
-        if first >= end {
-            return;
-        }
-        let cells = &row[first * self.stride + j - self.pad..];
-        if self.stride == 1 {
-            add_products(&mut sums[first..end], tap, cells);
-            return;
-        }
-        add_spaced(&mut sums[first..end], tap, cells, self.stride);
+    /// For the taps of a row: the results whose cell lies in a row of as many cells, and the first such cell.
+    fn columns(&self, side: usize) -> Vec<(Range<usize>, usize)> {
+        let column = |j: usize| {
+            let first = self.pad.saturating_sub(j).div_ceil(self.stride);
+            let end = (side + self.pad).saturating_sub(j).div_ceil(self.stride).min(self.out_side(side));
+            (first..end.max(first), (first * self.stride + j - self.pad).min(side))
+        };
+        (0..self.reach).map(column).collect()
     }
 }
 
 with_fused! {
-    /// Adds the products of a tap with every `step`-th of some cells to a row of results.
-    fn add_spaced(sums: &mut [f32], tap: f32, cells: &[f32], step: usize) {
-        |fused| add_spaced_with(fused, sums, tap, cells, step)
+    /// Adds the products of a row of taps with a row of cells to a row of results.
+    fn add_taps(sums: &mut [f32], taps: &[f32], columns: &[(Range<usize>, usize)], cells: &[f32], stride: usize) {
+        |fused| add_taps_with(fused, sums, taps, columns, cells, stride)
     }
 }
 
 #[inline(always)]
-fn add_spaced_with(fused: impl Fused, sums: &mut [f32], tap: f32, cells: &[f32], step: usize) {
-    for (sum, cells) in sums.iter_mut().zip(cells.chunks(step)) {
-        *sum = fused.fma(tap, cells[0], *sum);
+fn add_taps_with(
+    fused: impl Fused,
+    sums: &mut [f32],
+    taps: &[f32],
+    columns: &[(Range<usize>, usize)],
+    cells: &[f32],
+    stride: usize,
+) {
+    for (tap, (results, first)) in taps.iter().zip(columns) {
+        let (sums, cells) = (&mut sums[results.clone()], &cells[*first..]);
+        if stride == 1 {
+            for (sum, cell) in sums.iter_mut().zip(cells) {
+                *sum = fused.fma(*tap, *cell, *sum);
+            }
+        } else {
+            for (sum, cells) in sums.iter_mut().zip(cells.chunks(stride)) {
+                *sum = fused.fma(*tap, cells[0], *sum);
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! A fluid by the lattice Boltzmann method in a box with a moving lid, after Parboil's lbm.
 
 use crate::check::Check;
-use crate::fused::{add_pairs, add_products, add_squares};
+use crate::fused::{Fused, with_fused};
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -120,24 +120,23 @@ impl Fluid {
                 kinds[(z + 1) * layer + y * NX + x] = if z == 1 { LID } else { 0 };
             }
         }
-        let cells = (0..19 * stride).map(|at| weight(at / stride) * rng.float(0.95, 1.05)).collect();
+        let mut cells = rng.floats(19 * stride, 0.95, 1.05);
+        for (i, cells) in cells.chunks_exact_mut(stride).enumerate() {
+            cells.iter_mut().for_each(|cell| *cell *= weight(i));
+        }
         Fluid { ny, nz, stride, cells, kinds }
     }
 
     fn step(&self, from: &[f32], to: &mut [f32]) {
         let layer = NX * self.ny;
         for first in (layer..layer * (self.nz + 1)).step_by(NX) {
-            let kinds = &self.kinds[first..first + NX];
             let place = |i: usize| i * self.stride + MARGIN + first;
-            let before: [&[f32]; 19] = std::array::from_fn(|i| &from[place(i)..place(i) + NX]);
-            let relaxed = relax(before, kinds);
+            let before = std::array::from_fn(|i| &from[place(i)..].as_chunks().0[0]);
+            let after = after(before, &self.kinds[first..].as_chunks().0[0]);
             for (i, [x, y, z]) in DIRECTIONS.into_iter().enumerate() {
                 let offset = (z * self.ny as i32 + y) * NX as i32 + x;
-                let back = before[opposite(i)];
                 let there = place(i).wrapping_add_signed(offset as isize);
-                for (at, to) in to[there..there + NX].iter_mut().enumerate() {
-                    *to = if kinds[at] == WALL { back[at] } else { relaxed[i][at] };
-                }
+                to[there..there + NX].copy_from_slice(&after[i]);
             }
         }
     }
@@ -157,47 +156,62 @@ fn opposite(i: usize) -> usize {
     if i == 0 { 0 } else { ((i - 1) ^ 1) + 1 }
 }
 
-/// Components of a direction times values, added without a multiplication.
-fn along(sums: &mut [f32], component: i32, values: &[f32]) {
-    match component {
-        0 => {}
-        1 => sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value),
-        _ => sums.iter_mut().zip(values).for_each(|(sum, value)| *sum -= value),
-    }
+/// The cells of a row by direction.
+type Row<'a> = [&'a [f32; NX]; 19];
+
+with_fused! {
+    /// What the cells of a row send in each direction: what came, after relaxation, or what a wall sends back.
+    fn after(before: Row, kinds: &[i32; NX]) -> [[f32; NX]; 19] { |fused| after_with(fused, before, kinds) }
 }
 
-/// The cells of a row after relaxation, by direction; those of walls do not matter.
-fn relax(before: [&[f32]; 19], kinds: &[i32]) -> [Vec<f32>; 19] {
-    let count = kinds.len();
-    let mut density = before[0].to_vec();
-    let mut u = [0; 3].map(|_| vec![0.0; count]);
+#[inline(always)]
+fn after_with(fused: impl Fused, before: Row, kinds: &[i32; NX]) -> [[f32; NX]; 19] {
+    let mut density = *before[0];
+    let mut u = [[0.0; NX]; 3];
     for (direction, f) in DIRECTIONS.iter().zip(before).skip(1) {
         along(&mut density, 1, f);
-        u.iter_mut().zip(direction).for_each(|(sums, component)| along(sums, *component, f));
+        for axis in 0..3 {
+            along(&mut u[axis], direction[axis], f);
+        }
     }
+    let mut still = [0.0; NX];
     for (u, lid) in u.iter_mut().zip([0.05, 0.02, 0.0]) {
-        for (at, u) in u.iter_mut().enumerate() {
-            *u = if kinds[at] == LID { lid } else { *u / density[at] };
+        for (((u, still), density), kind) in u.iter_mut().zip(&mut still).zip(&density).zip(kinds) {
+            *u = if *kind == LID { lid } else { *u / density };
+            *still = fused.fma(*u, *u, *still);
         }
     }
-    let mut squares = vec![0.0; count];
-    u.iter().for_each(|u| add_squares(&mut squares, u, 0.0));
-    let mut still = vec![1.0; count];
-    add_products(&mut still, -1.5, &squares);
-    std::array::from_fn(|i| {
-        let mut speed = vec![0.0; count];
-        DIRECTIONS[i].iter().zip(&u).for_each(|(component, u)| along(&mut speed, *component, u));
-        let mut slope = vec![3.0; count];
-        add_products(&mut slope, 4.5, &speed);
-        let mut level = still.clone();
-        add_pairs(&mut level, &speed, &slope);
-        for (at, level) in level.iter_mut().enumerate() {
-            *level = (weight(i) * density[at]) * *level - before[i][at];
+    for still in &mut still {
+        *still = fused.fma(-1.5, *still, 1.0);
+    }
+    let mut after = [[0.0; NX]; 19];
+    for (i, after) in after.iter_mut().enumerate() {
+        let mut speed = [0.0; NX];
+        for axis in 0..3 {
+            along(&mut speed, DIRECTIONS[i][axis], &u[axis]);
         }
-        let mut after = before[i].to_vec();
-        add_products(&mut after, OMEGA, &level);
-        after
-    })
+        let (f, back, share) = (before[i], before[opposite(i)], weight(i));
+        for (at, after) in after.iter_mut().enumerate() {
+            let level = fused.fma(speed[at], fused.fma(4.5, speed[at], 3.0), still[at]);
+            let relaxed = fused.fma(OMEGA, (share * density[at]) * level - f[at], f[at]);
+            *after = if kinds[at] == WALL { back[at] } else { relaxed };
+        }
+    }
+    after
+}
+
+/// Components of a direction times values, added without a multiplication.
+#[inline(always)]
+fn along(sums: &mut [f32; NX], component: i32, values: &[f32; NX]) {
+    if component > 0 {
+        for (sum, value) in sums.iter_mut().zip(values) {
+            *sum += value;
+        }
+    } else if component < 0 {
+        for (sum, value) in sums.iter_mut().zip(values) {
+            *sum -= value;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -207,13 +221,13 @@ mod tests {
     #[test]
     fn relaxation_keeps_mass_and_momentum() {
         let mut rng = Rng::new(1);
-        let f: [Vec<f32>; 19] = std::array::from_fn(|_| rng.floats(1, 0.02, 0.06));
-        let sums = |f: &[Vec<f32>; 19]| -> [f32; 2] {
-            let momentum = DIRECTIONS.iter().zip(f).map(|(direction, f)| direction[0] as f32 * f[0]).sum();
-            [f.iter().map(|f| f[0]).sum(), momentum]
+        let f: [[f32; NX]; 19] = std::array::from_fn(|_| [rng.float(0.02, 0.06); NX]);
+        let sums = |f: &[[f32; NX]; 19]| -> [f32; 2] {
+            let momentum = DIRECTIONS.iter().zip(f).map(|(direction, f)| direction[0] as f32 * f[3]).sum();
+            [f.iter().map(|f| f[3]).sum(), momentum]
         };
         let before = sums(&f);
-        let after = sums(&relax(f.each_ref().map(Vec::as_slice), &[0]));
+        let after = sums(&after(f.each_ref(), &[0; NX]));
         assert!(
             (before[0] - after[0]).abs() < 1e-5 && (before[1] - after[1]).abs() < 1e-5,
             "{before:?}, {after:?}"

@@ -23,6 +23,7 @@ mod cp;
 mod cutcp;
 mod dct8x8;
 mod dwt2d;
+mod exponential;
 mod fastwalsh;
 mod fused;
 mod gaussian;

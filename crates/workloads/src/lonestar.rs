@@ -99,10 +99,11 @@ impl Workload for BfsLonestar {
 
         let mut queue = VecDeque::from([0usize]);
         while let Some(node) = queue.pop_front() {
-            for edge in graph.edges(node) {
-                let target = graph.targets[edge] as usize;
+            let level = levels[node] + 1;
+            for target in &graph.targets[graph.edges(node)] {
+                let target = *target as usize;
                 if levels[target] < 0 {
-                    levels[target] = levels[node] + 1;
+                    levels[target] = level;
                     queue.push_back(target);
                 }
             }
@@ -173,16 +174,19 @@ impl Graph {
     /// Undirected edges, each as two of both directions with its length.
     fn new(nodes: usize, roads: &[(usize, usize, u32)]) -> Self {
         let mut starts = vec![0; nodes + 1];
-        let directions =
-            || roads.iter().flat_map(|&(one, other, length)| [(one, other, length), (other, one, length)]);
-        directions().for_each(|(from, ..)| starts[from + 1] += 1);
+        for &(one, other, _) in roads {
+            starts[one + 1] += 1;
+            starts[other + 1] += 1;
+        }
         (0..nodes).for_each(|node| starts[node + 1] += starts[node]);
         let mut ends = starts.clone();
         let (mut targets, mut lengths) = (vec![0; 2 * roads.len()], vec![0; 2 * roads.len()]);
-        for (from, to, length) in directions() {
-            let at = ends[from] as usize;
-            (targets[at], lengths[at]) = (to as i32, length);
-            ends[from] += 1;
+        for &(one, other, length) in roads {
+            for (from, to) in [(one, other), (other, one)] {
+                let at = ends[from] as usize;
+                (targets[at], lengths[at]) = (to as i32, length);
+                ends[from] += 1;
+            }
         }
         Graph { starts, targets, lengths }
     }
@@ -193,16 +197,10 @@ impl Graph {
 
     /// Undirected edges from every node to ten drawn so that low numbers come often.
     fn with_hubs(nodes: usize, seed: u64) -> Self {
-        let mut rng = Rng::new(seed);
-        let mut roads = Vec::with_capacity(10 * nodes);
-        for node in 0..nodes {
-            for _ in 0..10 {
-                let draw = rng.unit();
-                let other = ((draw * draw * draw * nodes as f32) as usize).min(nodes - 1);
-                roads.push((node, other, 1));
-            }
-        }
-        Graph::new(nodes, &roads)
+        let draws = Rng::new(seed).floats(10 * nodes, 0.0, 1.0);
+        let other = |draw: &f32| ((draw * draw * draw * nodes as f32) as i32 as usize).min(nodes - 1);
+        let roads = draws.iter().enumerate().map(|(at, draw)| (at / 10, other(draw), 1));
+        Graph::new(nodes, &roads.collect::<Vec<_>>())
     }
 
     /// Crossings on a grid, with roads of both directions.

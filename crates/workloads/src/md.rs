@@ -2,7 +2,7 @@
 //! Forces between the atoms of a gas from lists of neighbours, after SHOC's MD.
 
 use crate::check::Check;
-use crate::fused::{Fused, add_squares, with_fused};
+use crate::fused::{Fused, with_fused};
 use crate::job::{FLOAT4, Job};
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -77,8 +77,14 @@ fn at_rest([x, y, z]: [f32; 3]) -> [f32; 4] {
     [x, y, z, 0.0]
 }
 
-/// The nearest atoms of each, by distance. Atoms are dealt to cells; a ring of cells more is looked at until the nearest are certain.
-fn neighbours(atoms: &[[f32; 4]], near: usize, edge: f32) -> Vec<Vec<u32>> {
+with_fused! {
+    /// The nearest atoms of each, by distance.
+    fn neighbours(atoms: &[[f32; 4]], near: usize, edge: f32) -> Vec<Vec<u32>> { |fused| neighbours_with(fused, atoms, near, edge) }
+}
+
+/// Atoms are dealt to cells; a ring of cells more is looked at until the nearest are certain.
+#[inline(always)]
+fn neighbours_with(fused: impl Fused, atoms: &[[f32; 4]], near: usize, edge: f32) -> Vec<Vec<u32>> {
     let side = (edge / 1.5).ceil().max(1.0) as usize;
     let width = edge / side as f32;
     let cell = |place: f32| ((place / width) as usize).min(side - 1);
@@ -93,49 +99,48 @@ fn neighbours(atoms: &[[f32; 4]], near: usize, edge: f32) -> Vec<Vec<u32>> {
         *end += cell.len();
         Some(*end)
     }));
-    let axes = [0, 1, 2].map(|axis| order.iter().map(|at| atoms[*at as usize][axis]).collect::<Vec<f32>>());
+    let places: Vec<[f32; 4]> = order.iter().map(|at| atoms[*at as usize]).collect();
     // Spheres that hold fewer atoms in the mean need not be looked at.
     let filled = |reach: &usize| 4.2 * (reach.pow(3) * atoms.len()) as f32 >= (near * cells.len()) as f32;
     let first = (1..side).find(filled).unwrap_or(side);
-    let (mut found, mut squares) = (Vec::new(), Vec::new());
-    let of = |(at, own): (usize, &[f32; 4])| {
-        let range = |axis: usize, reach: usize| {
-            let middle = cell(own[axis]);
-            middle.saturating_sub(reach)..(middle + reach + 1).min(side)
-        };
+    let mut found: Vec<u64> = vec![0; atoms.len()];
+    let mut lists = Vec::with_capacity(atoms.len());
+    for (at, own) in atoms.iter().enumerate() {
+        let middle = [cell(own[0]), cell(own[1]), cell(own[2])];
         let mut reach = first;
-        loop {
-            let certain = (reach as f32 * width) * (reach as f32 * width);
+        let count = loop {
+            let range =
+                |axis: usize| middle[axis].saturating_sub(reach)..(middle[axis] + reach + 1).min(side);
             let all = reach >= side;
-            // Squared distance, whose bits are in the order of its values, above the place in `order`.
-            found.clear();
-            for (z, y) in range(2, reach).flat_map(|z| range(1, reach).map(move |y| (z, y))) {
-                let row = (z * side + y) * side;
-                let x = range(0, reach);
-                let run = starts[row + x.start]..starts[row + x.end];
-                squares.clear();
-                squares.resize(run.len(), 0.0);
-                for (axis, places) in axes.iter().enumerate() {
-                    add_squares(&mut squares, &places[run.clone()], own[axis]);
-                }
-                for (square, place) in squares.iter().zip(run) {
-                    if (all || *square <= certain) && order[place] as usize != at {
-                        found.push(u64::from(square.to_bits()) << 32 | place as u64);
+            let certain = (reach as f32 * width) * (reach as f32 * width);
+            let furthest = if all { f32::INFINITY } else { certain };
+            // Squared distance, whose bits are in the order of its values, above the place in `order`. The atom itself is among them, with distance 0.
+            let mut count = 0;
+            for z in range(2) {
+                for y in range(1) {
+                    let row = (z * side + y) * side;
+                    let run = starts[row + range(0).start]..starts[row + range(0).end];
+                    for (place, other) in run.clone().zip(&places[run]) {
+                        let (dx, dy, dz) = (other[0] - own[0], other[1] - own[1], other[2] - own[2]);
+                        let square = fused.fma(dz, dz, fused.fma(dy, dy, dx * dx));
+                        found[count] = u64::from(square.to_bits()) << 32 | place as u64;
+                        count += usize::from(square <= furthest);
                     }
                 }
             }
-            if all || found.len() >= near {
-                if found.len() > near {
-                    found.select_nth_unstable(near);
-                    found.truncate(near);
-                }
-                found.sort_unstable();
-                return found.iter().map(|key| order[*key as u32 as usize]).collect();
+            if all || count > near {
+                break count;
             }
             reach += 1;
-        }
-    };
-    atoms.iter().enumerate().map(of).collect()
+        };
+        let found = &mut found[..count];
+        let nearest = if count > near + 1 { found.select_nth_unstable(near + 1).0 } else { found };
+        nearest.sort_unstable();
+        let mut list: Vec<u32> = nearest.iter().map(|key| order[*key as u32 as usize]).collect();
+        list.retain(|other| *other as usize != at);
+        lists.push(list);
+    }
+    lists
 }
 
 /// Atoms whose forces are computed at the same time.

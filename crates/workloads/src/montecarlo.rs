@@ -3,8 +3,10 @@
 //! sums are checked within a tolerance; the random numbers behind them are the same to the bit.
 
 use crate::check::Check;
+use crate::exponential::exp;
 use crate::job::Job;
 use crate::rng::Rng;
+use crate::wide::wide;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
@@ -70,15 +72,17 @@ impl Workload for Montecarlo {
             let mut threads: Vec<Xorwow> =
                 (0..BLOCK).map(|thread| Xorwow::new(seed, block * BLOCK + thread)).collect();
             for at in (block..count).step_by(blocks as usize) {
-                let (mut sum, mut squares) = (0.0, 0.0);
+                let mut values = Vec::with_capacity(paths as usize + 1);
                 for (thread, first) in threads.iter_mut().zip((0..).step_by(2)) {
-                    for _ in (first..paths).step_by(2 * BLOCK as usize) {
-                        for normal in thread.normals() {
-                            let payoff = options[at as usize].payoff(normal);
-                            sum += payoff;
-                            squares += payoff * payoff;
-                        }
-                    }
+                    let rounds = (first..paths).step_by(2 * BLOCK as usize);
+                    values.extend(rounds.flat_map(|_| thread.normals()));
+                }
+                let option = &options[at as usize];
+                wide(|| values.iter_mut().for_each(|value| *value = option.payoff(*value)));
+                let (mut sum, mut squares) = (0.0, 0.0);
+                for payoff in values {
+                    sum += payoff;
+                    squares += payoff * payoff;
                 }
                 expected[2 * at as usize] = sum as f32;
                 expected[2 * at as usize + 1] = squares as f32;
@@ -111,8 +115,9 @@ impl Priced {
         [self.price, self.strike, self.drift, self.spread]
     }
 
+    #[inline(always)]
     fn payoff(&self, normal: f64) -> f64 {
-        let grown = libm::exp(f64::from(self.drift) + f64::from(self.spread) * normal);
+        let grown = exp(f64::from(self.drift) + f64::from(self.spread) * normal);
         (f64::from(self.price) * grown - f64::from(self.strike)).max(0.0)
     }
 }
@@ -148,7 +153,8 @@ impl Xorwow {
     fn normals(&mut self) -> [f64; 2] {
         let radius = libm::sqrt(-2.0 * libm::log(self.unit()));
         let angle = (2.0 * self.unit() - 1.0) * std::f64::consts::PI;
-        [radius * libm::sin(angle), radius * libm::cos(angle)]
+        let (sin, cos) = libm::sincos(angle);
+        [radius * sin, radius * cos]
     }
 }
 

@@ -5,6 +5,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
+use crate::wide::wide;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
@@ -76,7 +77,7 @@ impl Workload for MriQ {
         let found_imag = job.download(q_imag, voxels as usize)?;
         job.finish()?;
 
-        let (want_real, want_imag): (Vec<f32>, Vec<f32>) = grid.iter().map(|at| scan.q(at)).unzip();
+        let (want_real, want_imag) = scan.q(voxels as usize);
         let squares: f32 = scan.magnitudes().map(|m| m * m).sum();
         // The length of the sum if the angles were random.
         let scale = squares.sqrt();
@@ -88,11 +89,17 @@ impl Workload for MriQ {
     }
 }
 
-/// Voxels of a cube from -0.5 to 0.5, x fastest.
-fn grid(voxels: usize) -> Vec<[f32; 3]> {
+/// Places along an edge of a cube from -0.5 to 0.5 that holds as many voxels.
+fn edge(voxels: usize) -> Vec<f32> {
     let side = (1..).find(|side: &usize| side.pow(3) >= voxels).unwrap_or(1);
-    let place = |n: usize| n as f32 / side as f32 - 0.5;
-    (0..voxels).map(|v| [place(v % side), place(v / side % side), place(v / side / side)]).collect()
+    (0..side).map(|n| n as f32 / side as f32 - 0.5).collect()
+}
+
+/// Voxels of the cube, x fastest.
+fn grid(voxels: usize) -> Vec<[f32; 3]> {
+    let edge = edge(voxels);
+    let side = edge.len();
+    (0..voxels).map(|v| [edge[v % side], edge[v / side % side], edge[v / side / side]]).collect()
 }
 
 /// Sample points of k-space with their phi.
@@ -122,15 +129,32 @@ impl Scan {
         self.real.iter().zip(&self.imag).map(|(re, im)| crate::fused::fma(*re, *re, im * im))
     }
 
-    fn q(&self, at: &[f32; 3]) -> (f32, f32) {
-        let (mut re, mut im) = (0.0, 0.0);
+    /// Real and imaginary part at every voxel. The turn by the sum of three angles is the product of three turns, which are those of all rows along an axis.
+    fn q(&self, voxels: usize) -> (Vec<f32>, Vec<f32>) {
+        let edge = edge(voxels);
+        let (mut re, mut im) = (vec![0.0; voxels], vec![0.0; voxels]);
         for (k, magnitude) in self.k.iter().zip(self.magnitudes()) {
-            let turn: f64 = k.iter().zip(at).map(|(k, x)| f64::from(*k) * f64::from(*x)).sum();
-            let (sin, cos) = libm::sincos(std::f64::consts::TAU * turn);
-            re += f64::from(magnitude) * cos;
-            im += f64::from(magnitude) * sin;
+            let turn = |k: f32, place: &f32| {
+                let (sin, cos) = libm::sincos(std::f64::consts::TAU * f64::from(k) * f64::from(*place));
+                (cos, sin)
+            };
+            let (cos, sin): (Vec<f64>, Vec<f64>) = edge.iter().map(|x| turn(k[0], x)).unzip();
+            let [y, z] = [k[1], k[2]].map(|k| edge.iter().map(|place| turn(k, place)).collect::<Vec<_>>());
+            let rows = re.chunks_mut(edge.len()).zip(im.chunks_mut(edge.len()));
+            for (row, (re, im)) in rows.enumerate() {
+                let (y, z) = (y[row % edge.len()], z[row / edge.len()]);
+                let row_re = f64::from(magnitude) * (y.0 * z.0 - y.1 * z.1);
+                let row_im = f64::from(magnitude) * (y.0 * z.1 + y.1 * z.0);
+                wide(|| {
+                    for ((re, im), (cos, sin)) in re.iter_mut().zip(im).zip(cos.iter().zip(&sin)) {
+                        *re += row_re * cos - row_im * sin;
+                        *im += row_re * sin + row_im * cos;
+                    }
+                });
+            }
         }
-        (re as f32, im as f32)
+        let single = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect();
+        (single(re), single(im))
     }
 }
 
@@ -141,9 +165,10 @@ mod tests {
     #[test]
     fn at_the_centre_q_is_the_sum_of_magnitudes() {
         let scan = Scan::new(40, 3);
-        let (re, im) = scan.q(&[0.0; 3]);
+        let centre = grid(8).iter().position(|at| *at == [0.0; 3]).expect("it is on the grid");
+        let (re, im) = scan.q(8);
         let sum: f32 = scan.magnitudes().sum();
-        assert!((re - sum).abs() < 1e-5 * sum && im == 0.0);
+        assert!((re[centre] - sum).abs() < 1e-5 * sum && im[centre] == 0.0);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use crate::check::Check;
 use crate::job::Job;
 use crate::rng::Rng;
+use crate::wide::wide;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
@@ -161,19 +162,24 @@ fn activation(x: f64) -> f64 {
 
 /// Convolves maps of `side` squared to maps of `out` squared, with a stride of two.
 fn convolve(maps: &[f64], side: usize, out: usize, weights: &[f32], count: usize) -> Vec<f64> {
+    // What each tap of the kernel reads for all outputs.
+    let taps = (0..count * KERNEL * KERNEL).map(|at| {
+        let (map, i, j) = (at / KERNEL / KERNEL, at / KERNEL % KERNEL, at % KERNEL);
+        let row = |y: usize| maps[(map * side + 2 * y + i) * side + j..].iter().step_by(2).take(out);
+        (0..out).flat_map(row).copied().collect()
+    });
+    let taps: Vec<Vec<f64>> = taps.collect();
     let mut result = Vec::new();
-    for weights in weights.chunks_exact(count * KERNEL * KERNEL + 1) {
-        for y in 0..out {
-            let mut sums = vec![-0.0; out];
-            for (at, weight) in weights[1..].iter().enumerate() {
-                let (map, i, j) = (at / KERNEL / KERNEL, at / KERNEL % KERNEL, at % KERNEL);
-                let row = maps[(map * side + 2 * y + i) * side + j..].iter().step_by(2);
-                for (sum, value) in sums.iter_mut().zip(row) {
+    for weights in weights.chunks_exact(taps.len() + 1) {
+        let mut sums = vec![-0.0; out * out];
+        wide(|| {
+            for (weight, tap) in weights[1..].iter().zip(&taps) {
+                for (sum, value) in sums.iter_mut().zip(tap) {
                     *sum += f64::from(*weight) * value;
                 }
             }
-            result.extend(sums.into_iter().map(|sum| activation(sum + f64::from(weights[0]))));
-        }
+        });
+        result.extend(sums.into_iter().map(|sum| activation(sum + f64::from(weights[0]))));
     }
     result
 }

@@ -5,6 +5,7 @@ use crate::check::Check;
 use crate::fused::{Fused, with_fused};
 use crate::job::Job;
 use crate::rng::Rng;
+use crate::wide::wide;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::{Args, Device, Error};
 
@@ -84,8 +85,19 @@ fn distances_with(fused: impl Fused, target: [f32; 2], records: &[[f32; 2]]) -> 
 }
 
 fn nearest(distances: &[f32]) -> u32 {
-    let best = distances.iter().enumerate().min_by(|(_, one), (_, other)| one.total_cmp(other));
-    best.map_or(0, |(at, _)| at as u32)
+    // An integer for each float, in their total order.
+    let rank = |distance: &f32| {
+        let bits = distance.to_bits() as i32;
+        bits ^ ((bits >> 31) as u32 >> 1) as i32
+    };
+    let least = wide(|| {
+        let mut least = i32::MAX;
+        for distance in distances {
+            least = least.min(rank(distance));
+        }
+        least
+    });
+    distances.iter().position(|distance| rank(distance) == least).unwrap_or(0) as u32
 }
 
 #[cfg(test)]

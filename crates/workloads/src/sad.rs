@@ -74,11 +74,8 @@ impl Workload for Sad {
 
         let mut expected = vec![0u16; count];
         let video = Video::new(&reference, frame, width as usize, range as usize);
-        for place in 0..places {
-            let [dx, dy] = [place % side, place / side].map(|at| at as i32 - range as i32);
-            let kinds = video.sums(dx, dy).into_iter().flatten().enumerate();
-            kinds.for_each(|(at, sum)| expected[at * padded as usize + place as usize] = sum);
-        }
+        let macroblocks = expected.chunks_exact_mut((KINDS * padded) as usize);
+        macroblocks.enumerate().for_each(|(at, sums)| video.add_sums(at, sums));
         Ok(Check::exact().output("sums", &expected, &found))
     }
 }
@@ -112,47 +109,46 @@ impl Video {
         Video { frame, reference: reference.chunks_exact(width).map(longer).collect(), width, range }
     }
 
-    /// All sums of every macroblock, for one place.
-    fn sums(&self, dx: i32, dy: i32) -> Vec<[u16; KINDS as usize]> {
-        let wide = self.width / 16;
-        let mut all = vec![[0; KINDS as usize]; self.reference.len() / 16 * wide];
-        for (at, rows) in self.frame.chunks_exact(4 * self.width).enumerate() {
-            let columns = self.columns(rows, 4 * at as i32 + dy, dx);
-            let macroblocks = &mut all[at / 4 * wide..][..wide];
-            for (sums, columns) in macroblocks.iter_mut().zip(columns.chunks_exact(16)) {
-                for (sum, columns) in sums[at % 4 * 4..].iter_mut().zip(columns.chunks_exact(4)) {
-                    *sum = columns.iter().sum();
-                }
+    /// Adds up all sums of a macroblock, those of a kind side by side for all places.
+    fn add_sums(&self, macroblock: usize, sums: &mut [u16]) {
+        let blocks = self.width / 16;
+        let (left, top) = (macroblock % blocks * 16, macroblock / blocks * 16);
+        let places = sums.len() / KINDS as usize;
+        wide(|| {
+            for (block, sums) in sums.chunks_exact_mut(places).take(16).enumerate() {
+                self.add_block(left + block % 4 * 4, top + block / 4 * 4, sums);
             }
-        }
-        all.iter_mut().for_each(add_up);
-        all
+            add_up(sums, places);
+        });
     }
 
-    /// The differences of four rows from those of the reference at a place, added up by column.
-    fn columns(&self, rows: &[u16], y: i32, dx: i32) -> Vec<u16> {
-        let mut columns = vec![0; self.width];
-        wide(|| {
-            for (row, y) in rows.chunks_exact(self.width).zip(y..) {
-                let before = &self.reference[y.clamp(0, self.reference.len() as i32 - 1) as usize];
-                let before = &before[(self.range as i32 + dx) as usize..];
-                for ((sum, now), before) in columns.iter_mut().zip(row).zip(before) {
+    /// Adds the differences of a block of 4 x 4 pixels from the reference at all places.
+    #[inline(always)]
+    fn add_block(&self, left: usize, top: usize, sums: &mut [u16]) {
+        let side = 2 * self.range + 1;
+        for (dy, sums) in sums.chunks_exact_mut(side).take(side).enumerate() {
+            for (y, x) in (0..16).map(|at| (top + at / 4, left + at % 4)) {
+                let now = self.frame[y * self.width + x];
+                let row = (y + dy).saturating_sub(self.range).min(self.reference.len() - 1);
+                for (sum, before) in sums.iter_mut().zip(&self.reference[row][x..x + side]) {
                     *sum += now.abs_diff(*before);
                 }
             }
-        });
-        columns
+        }
     }
 }
 
-/// The larger blocks of a macroblock from those of 4 x 4 pixels.
-fn add_up(sums: &mut [u16; KINDS as usize]) {
-    for block in 0..16 {
+/// The larger blocks of a macroblock from those of 4 x 4 pixels, at as many places.
+#[inline(always)]
+fn add_up(sums: &mut [u16], places: usize) {
+    let (blocks, larger) = sums.split_at_mut(16 * places);
+    for (block, parts) in blocks.chunks_exact(places).enumerate() {
         let (row, column) = (block / 4, block % 4);
         let quarter = row / 2 * 2 + column / 2;
-        let larger = [16 + 2 * quarter + row % 2, 24 + 2 * quarter + column % 2, 32 + quarter];
-        for kind in larger.into_iter().chain([36 + row / 2, 38 + column / 2, 40]) {
-            sums[kind] += sums[block];
+        let kinds = [2 * quarter + row % 2, 8 + 2 * quarter + column % 2, 16 + quarter];
+        for kind in kinds.into_iter().chain([20 + row / 2, 22 + column / 2, 24]) {
+            let sums = &mut larger[kind * places..][..places];
+            sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
         }
     }
 }
@@ -165,8 +161,10 @@ mod tests {
     fn the_true_motion_has_the_least_sum() {
         let (reference, frame) = frames(64, 64, 3);
         let video = Video::new(&reference, frame, 64, 6);
-        let whole = |dx, dy| video.sums(dx, dy)[5][40];
-        let best = (-6..7).flat_map(|dy| (-6..7).map(move |dx| (whole(dx, dy), dx, dy))).min();
+        let mut sums = vec![0; 169 * KINDS as usize];
+        video.add_sums(5, &mut sums);
+        let whole = sums[40 * 169..].iter().zip(0..);
+        let best = whole.map(|(sum, place)| (*sum, place % 13 - 6, place / 13 - 6)).min();
         let (sum, dx, dy) = best.expect("some place");
         assert!(sum < 256 * 2 && (-3..3).contains(&dx) && (-3..3).contains(&dy), "{sum} at {dx}, {dy}");
     }

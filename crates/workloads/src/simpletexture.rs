@@ -6,6 +6,7 @@ use crate::check::Check;
 use crate::images::photo;
 use crate::job::{FLOAT, Job};
 use crate::rng::Rng;
+use crate::wide::wide;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
 use warpwatt_runtime::texture::{AddressMode, Filter, Sampler};
 use warpwatt_runtime::{Args, Device, Error};
@@ -86,22 +87,31 @@ impl Workload for Simpletexture {
 
 fn turned(image: &[f32], width: usize, height: usize, angle: f64) -> Vec<f32> {
     let (sine, cosine) = (libm::sin(angle), libm::cos(angle));
-    let wrapped = |at: i64, count: usize| [at, at + 1].map(|at| at.rem_euclid(count as i64) as usize);
-    let one = |at: usize| {
-        let u = (at % width) as f64 / width as f64 - PIVOT[0];
-        let v = (at / width) as f64 / height as f64 - PIVOT[1];
-        let x = (u * cosine - v * sine + PIVOT[0]) * width as f64 - 0.5;
-        let y = (v * cosine + u * sine + PIVOT[1]) * height as f64 - 0.5;
-        let (left, top) = (libm::floor(x), libm::floor(y));
-        let (part_x, part_y) = (x - left, y - top);
-        let columns = wrapped(left as i64, width);
-        let [above, below] = wrapped(top as i64, height).map(|row| {
-            let [left, right] = columns.map(|column| f64::from(image[row * width + column]));
-            left * (1.0 - part_x) + right * part_x
-        });
-        (above * (1.0 - part_y) + below * part_y) as f32
+    let wrapped = |at: i32, count: usize| {
+        let first = at.rem_euclid(count as i32) as usize;
+        [first, if first + 1 == count { 0 } else { first + 1 }]
     };
-    (0..image.len()).map(one).collect()
+    let us: Vec<f64> = (0..width).map(|x| x as f64 / width as f64 - PIVOT[0]).collect();
+    let mut turned = vec![0.0; image.len()];
+    wide(|| {
+        for (row, turned) in turned.chunks_exact_mut(width).enumerate() {
+            let v = row as f64 / height as f64 - PIVOT[1];
+            for (turned, u) in turned.iter_mut().zip(&us) {
+                let x = (u * cosine - v * sine + PIVOT[0]) * width as f64 - 0.5;
+                let y = (v * cosine + u * sine + PIVOT[1]) * height as f64 - 0.5;
+                let (left, top) = (x.floor(), y.floor());
+                let (part_x, part_y) = (x - left, y - top);
+                let columns = wrapped(left as i32, width);
+                let rows = wrapped(top as i32, height);
+                let between = |row: usize| {
+                    let pixel = |column: usize| f64::from(image[row * width + column]);
+                    pixel(columns[0]) * (1.0 - part_x) + pixel(columns[1]) * part_x
+                };
+                *turned = (between(rows[0]) * (1.0 - part_y) + between(rows[1]) * part_y) as f32;
+            }
+        }
+    });
+    turned
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! Sparse matrix by vector from compressed rows, a thread a row and a warp a row, after SHOC's spmv.
 
 use crate::check::Check;
-use crate::fused::fma;
+use crate::fused::{add_pairs, dot};
 use crate::job::{FLOAT, Job};
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -77,11 +77,14 @@ impl Workload for SpmvCsr {
         job.finish()?;
 
         let row = |row: &[i32]| row[0] as usize..row[1] as usize;
-        let product = |sum: f32, at: usize| fma(values[at], vector[columns[at] as usize], sum);
-        let want: Vec<f32> = starts.windows(2).map(|pair| row(pair).fold(0.0, product)).collect();
+        let factors: Vec<f32> = columns.iter().map(|column| vector[*column as usize]).collect();
+        let product = |pair: &[i32]| dot(0.0, &values[row(pair)], &factors[row(pair)]);
+        let want: Vec<f32> = starts.windows(2).map(product).collect();
         let by_warp = |pair: &[i32]| {
-            let lane = |lane: usize| row(pair).skip(lane).step_by(32).fold(0.0, product);
-            let mut sums: [f32; 32] = std::array::from_fn(lane);
+            let mut sums = [0.0; 32];
+            for (values, factors) in values[row(pair)].chunks(32).zip(factors[row(pair)].chunks(32)) {
+                add_pairs(&mut sums, values, factors);
+            }
             for reach in [16, 8, 4, 2, 1] {
                 for at in 0..reach {
                     sums[at] += sums[at + reach];

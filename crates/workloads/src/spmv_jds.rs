@@ -15,6 +15,8 @@ const GROUP: usize = 32;
 const ROWS: Dim = Dim::new("rows", [701, 11_520, 46_080, 92_160]);
 const ROUNDS: Dim = Dim::new("rounds", [2, 2, 5, 20]);
 const DEEPEST: usize = 49;
+/// Columns on each side of the diagonal that have entries.
+const BAND: usize = 400;
 
 static INFO: Info = Info {
     name: "spmv_jds",
@@ -79,26 +81,38 @@ impl Workload for SpmvJds {
 type Rows = Vec<Vec<(usize, f32)>>;
 
 fn matrix(rows: usize, rng: &mut Rng) -> Rows {
-    let band = 400.min(rows - 1) as i32;
+    let band = BAND.min(rows - 1) as i32;
     (0..rows)
         .map(|row| {
             // Elements of a mesh come in clusters of like length.
             let mean = if rng.below(4) == 0 { 22.0 } else { 8.0 };
             let length = (mean + 0.45 * mean * rng.bell()).clamp(1.0, DEEPEST as f32) as usize;
-            let mut columns = vec![row];
-            while columns.len() < length.min(rows) {
+            let length = length.min(rows);
+            // A bit for each column of the band, whose first may lie before the matrix.
+            let first = row as i32 - band;
+            let mut taken = [0u64; (2 * BAND + 1).div_ceil(64)];
+            let mut take = |column: i32| {
+                let at = (column - first) as usize;
+                let is_new = taken[at / 64] >> (at % 64) & 1 == 0;
+                taken[at / 64] |= 1 << (at % 64);
+                usize::from(is_new)
+            };
+            let mut count = take(row as i32);
+            while count < length {
                 let near = row as i32 + rng.int(-band, band + 1);
-                let near = near.clamp(0, rows as i32 - 1) as usize;
-                if !columns.contains(&near) {
-                    columns.push(near);
+                count += take(near.clamp(0, rows as i32 - 1));
+            }
+            let mut entries = Vec::with_capacity(length);
+            for (at, mut bits) in taken.into_iter().enumerate() {
+                while bits != 0 {
+                    let column = (first + 64 * at as i32 + bits.trailing_zeros() as i32) as usize;
+                    bits &= bits - 1;
+                    let magnitude = libm::expf(2.3 * rng.float(-2.0, 4.0));
+                    let scale = if column == row { 20.0 } else { rng.unit() - 0.5 };
+                    entries.push((column, scale * magnitude));
                 }
             }
-            columns.sort_unstable();
-            let value = |column: usize, rng: &mut Rng| {
-                let magnitude = libm::expf(2.3 * rng.float(-2.0, 4.0));
-                if column == row { 20.0 * magnitude } else { magnitude * (rng.unit() - 0.5) }
-            };
-            columns.into_iter().map(|column| (column, value(column, rng))).collect()
+            entries
         })
         .collect()
 }

@@ -70,17 +70,14 @@ fn stream(segments: usize, words: usize, seed: u64) -> Vec<u32> {
     let letters = b"etaoin shrdlu cmfwyp vbgkjqxz\n0123456789.,";
     let mut data = Vec::with_capacity(segments * words);
     for _ in 0..segments {
-        let text = rng.below(2) == 0;
-        for _ in 0..words {
-            let mut byte = || match text {
-                // The smaller of two draws: frequent letters come first.
-                true => {
-                    letters[rng.below(letters.len() as u32).min(rng.below(letters.len() as u32)) as usize]
-                }
-                false => rng.below(256) as u8,
-            };
-            data.push(u32::from_le_bytes(std::array::from_fn(|_| byte())));
-        }
+        let bytes: Vec<u8> = if rng.below(2) == 0 {
+            // The smaller of two draws: frequent letters come first.
+            let draws = rng.ints(2 * 4 * words, 0, letters.len() as i32);
+            draws.as_chunks().0.iter().map(|[one, other]| letters[*one.min(other) as usize]).collect()
+        } else {
+            rng.ints(4 * words, 0, 256).into_iter().map(|byte| byte as u8).collect()
+        };
+        data.extend(bytes.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)));
     }
     data
 }

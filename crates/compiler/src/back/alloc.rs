@@ -11,6 +11,7 @@ use super::hold::{self, Hold};
 use super::liveness::{Liveness, Segment};
 use super::machine::{MFunc, term_uses};
 use super::spill;
+use super::taken::{GROUP, Taken, ones};
 use super::{BackError, BackOptions};
 use crate::ir::{Part, Value};
 
@@ -262,6 +263,8 @@ struct Solver<'a> {
     held: Vec<Track<Option<Value>>>,
     /// Per physical register: segments, and whose each is.
     unions: Vec<Track<u32>>,
+    /// The same by points.
+    taken: Taken,
     place: Vec<Option<u8>>,
 }
 
@@ -284,6 +287,7 @@ impl<'a> Solver<'a> {
             useless: u32::MAX,
             held: vec![Track(Vec::new()); budget as usize],
             unions: vec![Track(Vec::new()); budget as usize],
+            taken: Taken::new(live.points()),
             place: vec![None; f.values.len()],
         }
     }
@@ -330,7 +334,7 @@ impl<'a> Solver<'a> {
         while let Some(Reverse((_, i))) = queue.pop() {
             let v = Value(i);
             let preferred = self.preferred(v);
-            if let Some(base) = preferred.or_else(|| self.bases(v).find(|&base| self.is_free(v, base))) {
+            if let Some(base) = preferred.or_else(|| self.free_bases(v).next()) {
                 self.put(v, base);
                 if base + self.width(v) >= self.useless {
                     break;
@@ -355,24 +359,37 @@ impl<'a> Solver<'a> {
     }
 
     /// Where a run may start, lowest first.
-    fn bases(&self, v: Value) -> impl Iterator<Item = u32> + use<> {
-        let width = self.width(v);
-        let step = match width {
-            1 => 1,
-            2 => 2,
-            _ => 4,
-        };
-        let predicates = self.predicates;
-        (0..(self.budget + 1).saturating_sub(width))
-            .step_by(step)
-            .filter(move |base| predicates || !(*base..base + width).contains(&STACK_POINTER))
+    fn bases(&self, v: Value) -> impl Iterator<Item = u32> {
+        self.bases_without(v, |_| 0)
     }
 
-    fn is_free(&self, v: Value, base: u32) -> bool {
-        self.live.map.all_of(v).enumerate().all(|(w, slot)| {
-            let union = &self.unions[base as usize + w];
-            let clear = |s: &Segment| union.before(s.to).last().is_none_or(|(other, _)| other.to <= s.from);
-            self.live.segments[slot].iter().all(clear)
+    /// Where a run may start and is free wherever `v` is live.
+    fn free_bases(&self, v: Value) -> impl Iterator<Item = u32> {
+        self.bases_without(v, move |group| {
+            let words = self.live.map.all_of(v).enumerate();
+            words.fold(0, |all, (w, slot)| all | self.taken.within(group, &self.live.segments[slot]) >> w)
+        })
+    }
+
+    /// Where a run may start, without those starts that a function gives for a group of registers. A run does not go over the end of a group, as it is aligned.
+    fn bases_without(&self, v: Value, not: impl Fn(u32) -> u64) -> impl Iterator<Item = u32> {
+        let width = self.width(v);
+        let aligned = match width {
+            1 => u64::MAX,
+            2 => u64::MAX / 0b11,
+            _ => u64::MAX / 0b1111,
+        };
+        let end = (self.budget + 1).saturating_sub(width);
+        let with_stack_pointer = match (self.predicates, width) {
+            (true, _) => 0,
+            (false, 1) => 1 << STACK_POINTER,
+            (false, _) => 1,
+        };
+        (0..end.div_ceil(GROUP)).flat_map(move |group| {
+            let first = group * GROUP;
+            let below = u64::MAX >> (first + GROUP).saturating_sub(end);
+            let own = if group == 0 { with_stack_pointer } else { 0 };
+            ones(aligned & below & !(own | not(group))).map(move |bit| first + bit)
         })
     }
 
@@ -380,12 +397,11 @@ impl<'a> Solver<'a> {
     fn preferred(&self, v: Value) -> Option<u32> {
         let preferences = self.preferences?;
         let fits = |&base: &u32| {
-            self.is_free(v, base)
-                && (self.live.map.all_of(v).enumerate())
-                    .all(|(w, slot)| self.respects_holds(preferences, v, base as usize + w, slot))
+            (self.live.map.all_of(v).enumerate())
+                .all(|(w, slot)| self.respects_holds(preferences, v, base as usize + w, slot))
         };
         let low = |&base: &u32| base + self.width(v) <= preferences.below;
-        let mut places = self.bases(v).take_while(low).filter(fits);
+        let mut places = self.free_bases(v).take_while(low).filter(fits);
         let lowest = places.next()?;
         let met = self.met(preferences, v, lowest);
         if met == 0 {
@@ -459,6 +475,7 @@ impl<'a> Solver<'a> {
         for (w, slot) in self.live.map.all_of(v).enumerate() {
             for s in &self.live.segments[slot] {
                 self.unions[base as usize + w].insert(*s, v.0);
+                self.taken.take(base + w as u32, s);
             }
             for hold in self.preferences.iter().flat_map(|preferences| &preferences.holds[slot]) {
                 self.held[base as usize + w].insert(hold.span, hold.result);
@@ -472,6 +489,7 @@ impl<'a> Solver<'a> {
         for (w, slot) in self.live.map.all_of(v).enumerate() {
             for s in &self.live.segments[slot] {
                 self.unions[usize::from(base) + w].remove(s.from);
+                self.taken.give_back(u32::from(base) + w as u32, s);
             }
             for hold in self.preferences.iter().flat_map(|preferences| &preferences.holds[slot]) {
                 self.held[usize::from(base) + w].remove(hold.span.from);

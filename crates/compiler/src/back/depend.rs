@@ -82,6 +82,9 @@ impl Graph {
 
 /// For every carried word that the block computes: the instruction that computes it, and the others that read the word that it replaces.
 fn successions(body: &[Inst], carried: &[(usize, usize)], map: &WordMap) -> Vec<(usize, Vec<usize>)> {
+    if carried.is_empty() {
+        return Vec::new();
+    }
     const NOBODY: usize = usize::MAX;
     let mut writer = vec![NOBODY; map.len()];
     let mut replaced = FixedBitSet::with_capacity(map.len());

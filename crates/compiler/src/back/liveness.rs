@@ -66,6 +66,11 @@ impl Liveness {
         segments.iter_mut().for_each(|list| list.reverse());
         Liveness { map, segments, spans }
     }
+
+    /// The number of points.
+    pub(super) fn points(&self) -> usize {
+        self.spans.iter().map(|span| 2 * (span.term as usize + 1)).max().unwrap_or(0)
+    }
 }
 
 /// Adds a segment that lies before all others, joined with the next if they touch.

@@ -2,7 +2,7 @@
 //! The back end: from optimised SSA to micro-ops with registers.
 //!
 //! `legalize` (with `wide`, `operands`) leaves only operations of the machine, `dce` what is read, `schedule` orders each block, `leave_ssa` turns phis into copies,
-//! `coalesce` removes nearly all of those, `redundant` constants that are in place already, `alloc` (with `liveness`, `hold`, `banks`, `spill`) finds registers, `code` writes micro-ops, `check` proves them, `emit` links blocks.
+//! `coalesce` removes nearly all of those, `redundant` constants that are in place already, `alloc` (with `liveness`, `taken`, `hold`, `banks`, `spill`) finds registers, `code` writes micro-ops, `check` proves them, `emit` links blocks.
 
 mod alloc;
 mod banks;
@@ -26,6 +26,7 @@ mod order;
 mod redundant;
 mod schedule;
 mod spill;
+mod taken;
 mod wide;
 mod words;
 

@@ -4,12 +4,14 @@
 //!
 //! Dependences and the order of memory operations are in `depend`; the form is still SSA, so registers are not reused and add no order of their own.
 
+use std::ops::Range;
+
 use fixedbitset::FixedBitSet;
 use warpwatt_isa::{Class, Op, Space, Uop};
 
 use super::depend::{Graph, Node};
 use super::words::WordMap;
-use crate::ir::{Function, Inst, Opnd, Part, Term};
+use crate::ir::{Block, Function, Inst, Opnd, Part, Term};
 
 /// Latency of a result that the scheduler assumes, in cycles.
 fn latency(inst: &Inst) -> u32 {
@@ -33,12 +35,10 @@ fn latency(inst: &Inst) -> u32 {
     }
 }
 
-/// Words that are live at the end of every block: phis read at the end of predecessors.
+/// Words of registers that are live at the end of every block: phis read at the end of predecessors. Predicates are left out.
 struct LiveOut {
     map: WordMap,
     out: Vec<FixedBitSet>,
-    /// All words but predicates.
-    registers: FixedBitSet,
 }
 
 impl LiveOut {
@@ -54,17 +54,19 @@ impl LiveOut {
                 if inst.op == Op::Phi {
                     for (src, from) in inst.srcs.iter().zip(&block.preds) {
                         if let Opnd::Value(p) = *src {
-                            map.slots(p).for_each(|s| out[from.index()].insert(s));
+                            registers(&map, p).for_each(|s| out[from.index()].insert(s));
                         }
                     }
                 } else {
                     inst.for_each_use(|p| {
-                        map.slots(p).filter(|&s| !defined[b].contains(s)).for_each(|s| used[b].insert(s));
+                        registers(&map, p)
+                            .filter(|&s| !defined[b].contains(s))
+                            .for_each(|s| used[b].insert(s));
                     });
                 }
-                inst.for_each_def(|p| map.slots(p).for_each(|s| defined[b].insert(s)));
+                inst.for_each_def(|p| registers(&map, p).for_each(|s| defined[b].insert(s)));
             }
-            super::machine::term_uses(&block.term, |p| map.slots(p).for_each(|s| out[b].insert(s)));
+            super::machine::term_uses(&block.term, |p| registers(&map, p).for_each(|s| out[b].insert(s)));
         }
         let mut live_in = used;
         let mut first = true;
@@ -87,118 +89,93 @@ impl LiveOut {
             }
             first = false;
             if !changed {
-                let registers = registers(f, &map);
-                return LiveOut { map, out, registers };
+                return LiveOut { map, out };
             }
         }
     }
 }
 
-fn registers(f: &Function, map: &WordMap) -> FixedBitSet {
-    let mut set = FixedBitSet::with_capacity(map.len());
-    for (i, info) in f.values.iter().enumerate() {
-        if info.words > 0 {
-            set.insert_range(map.all_of(crate::ir::Value::from(i)));
-        }
-    }
-    set
+/// The words of a part; none of a predicate.
+fn registers(map: &WordMap, p: Part) -> Range<usize> {
+    let slots = map.slots(p);
+    slots.start..slots.start + usize::from(p.words)
 }
 
-/// How many words an order of instructions keeps alive at once. Predicates are not counted.
+/// The words that the instructions of a block read, each with how often, and those that they write.
+struct Footprints {
+    reads: Vec<(u32, u32)>,
+    writes: Vec<u32>,
+    /// Ends of the reads and the writes of each instruction.
+    ends: Vec<(u32, u32)>,
+}
+
+impl Footprints {
+    fn of(body: &[Inst], map: &WordMap) -> Footprints {
+        let mut all =
+            Footprints { reads: Vec::new(), writes: Vec::new(), ends: Vec::with_capacity(body.len()) };
+        for inst in body {
+            let first = all.reads.len();
+            inst.for_each_use(|p| {
+                for s in registers(map, p) {
+                    match all.reads[first..].iter_mut().find(|(slot, _)| *slot == s as u32) {
+                        Some((_, n)) => *n += 1,
+                        None => all.reads.push((s as u32, 1)),
+                    }
+                }
+            });
+            inst.for_each_def(|p| all.writes.extend(registers(map, p).map(|s| s as u32)));
+            all.ends.push((all.reads.len() as u32, all.writes.len() as u32));
+        }
+        all
+    }
+
+    fn of_one(&self, i: usize) -> (&[(u32, u32)], &[u32]) {
+        let from = if i == 0 { (0, 0) } else { self.ends[i - 1] };
+        let to = self.ends[i];
+        (&self.reads[from.0 as usize..to.0 as usize], &self.writes[from.1 as usize..to.1 as usize])
+    }
+}
+
+/// How many words an order of instructions keeps alive at once. Each is written once, before it is read.
 struct Pressure<'a> {
-    map: &'a WordMap,
-    out: &'a FixedBitSet,
-    /// Remaining reads in the block, by word.
+    body: &'a Footprints,
+    /// Remaining reads of every word; one more if it lives on behind the block.
     left: Vec<u32>,
-    live: FixedBitSet,
     words: i32,
 }
 
 impl<'a> Pressure<'a> {
-    fn start(live: &'a LiveOut, b: usize, body: &[Inst]) -> Pressure<'a> {
-        let map = &live.map;
-        let mut left = vec![0; map.len()];
-        let mut defined = FixedBitSet::with_capacity(map.len());
-        let mut alive = FixedBitSet::with_capacity(map.len());
-        for inst in body {
-            inst.for_each_use(|p| {
-                for s in map.slots(p) {
-                    left[s] += 1;
-                    if !defined.contains(s) {
-                        alive.insert(s);
-                    }
-                }
-            });
-            inst.for_each_def(|p| map.slots(p).for_each(|s| defined.insert(s)));
+    fn start(live: &LiveOut, b: usize, body: &'a Footprints) -> Pressure<'a> {
+        let mut left = vec![0; live.map.len()];
+        live.out[b].ones().for_each(|s| left[s] = 1);
+        let mut words = live.out[b].count_ones(..) as i32;
+        for &(s, n) in &body.reads {
+            words += i32::from(left[s as usize] == 0);
+            left[s as usize] += n;
         }
-        let mut through = live.out[b].clone();
-        through.difference_with(&defined);
-        alive.union_with(&through);
-        let words = alive.intersection_count(&live.registers) as i32;
-        Pressure { map, out: &live.out[b], left, live: alive, words }
+        words -= body.writes.iter().filter(|&&s| left[s as usize] > 0).count() as i32;
+        Pressure { body, left, words }
     }
 
-    /// Change of the number of live words if `inst` is next.
-    fn change(&self, inst: &Inst) -> i32 {
-        let mut change = 0;
-        let mut seen: smallvec::SmallVec<[(usize, u32); 8]> = smallvec::SmallVec::new();
-        inst.for_each_use(|p| {
-            if p.words == 0 {
-                return;
-            }
-            for s in self.map.slots(p) {
-                match seen.iter_mut().find(|(slot, _)| *slot == s) {
-                    Some((_, n)) => *n += 1,
-                    None => seen.push((s, 1)),
-                }
-            }
-        });
-        for (s, n) in seen {
-            if self.left[s] == n && self.live.contains(s) && !self.out.contains(s) {
-                change -= 1;
-            }
-        }
-        inst.for_each_def(|p| {
-            if p.words > 0 {
-                change += self.map.slots(p).filter(|&s| self.needed(s)).count() as i32;
-            }
-        });
-        change
+    /// Change of the number of live words if instruction `i` is next.
+    fn change(&self, i: usize) -> i32 {
+        let (reads, writes) = self.body.of_one(i);
+        let dead = reads.iter().filter(|&&(s, n)| self.left[s as usize] == n).count();
+        let born = writes.iter().filter(|&&s| self.left[s as usize] > 0).count();
+        born as i32 - dead as i32
     }
 
-    fn needed(&self, s: usize) -> bool {
-        !self.live.contains(s) && (self.left[s] > 0 || self.out.contains(s))
-    }
-
-    fn step(&mut self, inst: &Inst) {
-        self.words += self.change(inst);
-        let mut dead = smallvec::SmallVec::<[usize; 8]>::new();
-        inst.for_each_use(|p| {
-            for s in self.map.slots(p) {
-                self.left[s] -= 1;
-                if self.left[s] == 0 && !self.out.contains(s) {
-                    dead.push(s);
-                }
-            }
-        });
-        dead.into_iter().for_each(|s| self.live.set(s, false));
-        let mut born = smallvec::SmallVec::<[Part; 3]>::new();
-        inst.for_each_def(|p| born.push(p));
-        for p in born {
-            for s in self.map.slots(p) {
-                if self.needed(s) {
-                    self.live.insert(s);
-                }
-            }
-        }
+    fn step(&mut self, i: usize) {
+        self.words += self.change(i);
+        self.body.of_one(i).0.iter().for_each(|&(s, n)| self.left[s as usize] -= n);
     }
 }
 
-fn peak(live: &LiveOut, b: usize, body: &[Inst], order: impl Iterator<Item = usize>) -> i32 {
+fn peak(live: &LiveOut, b: usize, body: &Footprints, order: impl Iterator<Item = usize>) -> i32 {
     let mut p = Pressure::start(live, b, body);
     let mut peak = p.words;
     for i in order {
-        p.step(&body[i]);
+        p.step(i);
         peak = peak.max(p.words);
     }
     peak
@@ -207,24 +184,30 @@ fn peak(live: &LiveOut, b: usize, body: &[Inst], order: impl Iterator<Item = usi
 /// Reorders every block. `budget` is the number of registers per thread.
 pub(super) fn run(f: &mut Function, budget: u32) {
     let live = LiveOut::of(f);
-    let bodies: Vec<Vec<Inst>> =
-        f.blocks.iter().map(|b| b.insts.iter().filter(|i| i.op != Op::Phi).cloned().collect()).collect();
-    let peaks: Vec<i32> =
-        bodies.iter().enumerate().map(|(b, body)| peak(&live, b, body, 0..body.len())).collect();
+    let footprints: Vec<_> = f.blocks.iter().map(|block| Footprints::of(body(block), &live.map)).collect();
+    let peak_of = |(b, own): (usize, &Footprints)| peak(&live, b, own, 0..own.ends.len());
+    let peaks: Vec<i32> = footprints.iter().enumerate().map(peak_of).collect();
     let highest = peaks.iter().copied().max().unwrap_or(0);
     let limit = limit(highest, budget);
-    for (b, body) in bodies.iter().enumerate() {
-        if body.len() < 3 || matches!(f.blocks[b].term, Term::Unreachable) {
+    for (b, own) in footprints.iter().enumerate() {
+        let block = &f.blocks[b];
+        let body = body(block);
+        if body.len() < 3 || matches!(block.term, Term::Unreachable) {
             continue;
         }
-        let order = order(f, &live, b, body, limit);
-        if peak(&live, b, body, order.iter().copied()) > limit.max(peaks[b]) {
+        let order = order(f, &live, b, body, own, limit);
+        if peak(&live, b, own, order.iter().copied()) > limit.max(peaks[b]) {
             continue;
         }
-        let phis = f.blocks[b].insts.iter().filter(|i| i.op == Op::Phi).cloned();
-        let insts = phis.chain(order.iter().map(|&i| body[i].clone())).collect();
-        f.blocks[b].insts = insts;
+        let phis = block.insts[..block.insts.len() - body.len()].iter();
+        f.blocks[b].insts = phis.chain(order.iter().map(|&i| &body[i])).cloned().collect();
     }
+}
+
+/// The instructions of a block without its phis.
+fn body(block: &Block) -> &[Inst] {
+    let phis = block.insts.iter().take_while(|inst| inst.op == Op::Phi).count();
+    &block.insts[phis..]
 }
 
 /// Live words that scheduling may reach: what the original order needs, and some more if that does not reduce occupancy.
@@ -233,13 +216,12 @@ fn limit(highest: i32, budget: u32) -> i32 {
     (highest + highest / 8).max(20).min(roof).max(1)
 }
 
-fn order(f: &Function, live: &LiveOut, b: usize, body: &[Inst], limit: i32) -> Vec<usize> {
+fn order(f: &Function, live: &LiveOut, b: usize, body: &[Inst], own: &Footprints, limit: i32) -> Vec<usize> {
     let graph = Graph::of(body, &live.map, &carried(f, &live.map, b), latency);
     let mut waiting: Vec<u32> = graph.nodes.iter().map(|n| n.before).collect();
     let mut earliest = vec![0u32; body.len()];
     let mut ready: Vec<usize> = (0..body.len()).filter(|&i| waiting[i] == 0).collect();
-    let mut pressure = Pressure::start(live, b, body);
-    let written: Vec<i32> = body.iter().map(words_written).collect();
+    let mut pressure = Pressure::start(live, b, own);
     let mut order = Vec::with_capacity(body.len());
     let mut cycle = 0;
     while !ready.is_empty() {
@@ -251,8 +233,8 @@ fn order(f: &Function, live: &LiveOut, b: usize, body: &[Inst], limit: i32) -> V
             .filter(|&(_, &i)| !any || wanted(i))
             .min_by_key(|&(_, &i)| {
                 // Words only die beside those that are written: most instructions need no closer look.
-                let room = pressure.words + written[i] <= limit;
-                let change = if room { 0 } else { pressure.change(&body[i]) };
+                let room = pressure.words + own.of_one(i).1.len() as i32 <= limit;
+                let change = if room { 0 } else { pressure.change(i) };
                 let tight = !room && pressure.words + change > limit;
                 let stall = earliest[i].saturating_sub(cycle);
                 let height = u32::MAX - graph.nodes[i].height;
@@ -262,7 +244,7 @@ fn order(f: &Function, live: &LiveOut, b: usize, body: &[Inst], limit: i32) -> V
         let Some(k) = best else { break };
         let i = ready.swap_remove(k);
         cycle = cycle.max(earliest[i]) + 1;
-        pressure.step(&body[i]);
+        pressure.step(i);
         order.push(i);
         for &(to, delay) in &graph.nodes[i].after {
             let to = to as usize;
@@ -274,13 +256,6 @@ fn order(f: &Function, live: &LiveOut, b: usize, body: &[Inst], limit: i32) -> V
         }
     }
     order
-}
-
-/// Words of registers that an instruction writes.
-fn words_written(inst: &Inst) -> i32 {
-    let mut words = 0;
-    inst.for_each_def(|p| words += i32::from(p.words));
-    words
 }
 
 /// Words that phis of the block's successors take from it, and the words that they become.

@@ -5,7 +5,7 @@ use crate::ir::{Function, Inst, Opnd, Part, PredUse, Term, Value};
 
 pub struct Defs {
     at: Vec<(u32, u32)>,
-    /// Uses by operands, guards, kept values, phis and terminators.
+    /// Uses by operands, guards, kept values, phis and terminators, if they were asked for.
     pub uses: Vec<u32>,
 }
 
@@ -14,15 +14,23 @@ const NOWHERE: (u32, u32) = (u32::MAX, 0);
 impl Defs {
     pub fn of(f: &Function) -> Defs {
         let mut at = vec![NOWHERE; f.values.len()];
-        let mut uses = vec![0; f.values.len()];
         for (b, block) in f.blocks.iter().enumerate() {
             for (i, inst) in block.insts.iter().enumerate() {
                 inst.for_each_def(|part| at[part.value.index()] = (b as u32, i as u32));
+            }
+        }
+        Defs { at, uses: Vec::new() }
+    }
+
+    pub fn with_uses(f: &Function) -> Defs {
+        let mut uses = vec![0; f.values.len()];
+        for block in &f.blocks {
+            for inst in &block.insts {
                 inst.for_each_use(|part| uses[part.value.index()] += 1);
             }
             for_each_term_use(&block.term, |v| uses[v.index()] += 1);
         }
-        Defs { at, uses }
+        Defs { uses, ..Defs::of(f) }
     }
 
     pub fn inst<'a>(&self, f: &'a Function, value: Value) -> Option<&'a Inst> {

@@ -13,7 +13,7 @@ pub fn run(f: &mut Function) {
     wide_products(f);
     // Each round may make room for another: (a * b + c) + d, nested logic, …
     for _ in 0..4 {
-        let defs = Defs::of(f);
+        let defs = Defs::with_uses(f);
         let mut changed = false;
         for b in 0..f.blocks.len() {
             for i in 0..f.blocks[b].insts.len() {
@@ -49,7 +49,7 @@ fn zero_or_none(o: Option<&Opnd>) -> bool {
 /// `base + index * size` with a 64-bit base: one IMAD.WIDE, when every user of the product is such an addition.
 fn wide_products(f: &mut Function) {
     // Scaled, extended indices become products first: (s64)x << 2, (s64)x * 4.
-    let defs = Defs::of(f);
+    let defs = Defs::with_uses(f);
     for b in 0..f.blocks.len() {
         for i in 0..f.blocks[b].insts.len() {
             if let Some(new) = extended_product(f, &defs, &f.blocks[b].insts[i]) {
@@ -57,7 +57,7 @@ fn wide_products(f: &mut Function) {
             }
         }
     }
-    let defs = Defs::of(f);
+    let defs = Defs::with_uses(f);
     let mut adds = vec![0u32; f.values.len()];
     for inst in f.blocks.iter().flat_map(|b| &b.insts) {
         if let Some((product, _)) = sum_with_product(f, &defs, inst) {

@@ -77,7 +77,7 @@ fn can_guard(inst: &Inst) -> bool {
 }
 
 fn convert(f: &mut Function, head: BlockId, h: &Hammock) {
-    let uses = Defs::of(f).uses;
+    let uses = Defs::with_uses(f).uses;
     let mut moved: Vec<Inst> = Vec::new();
     for &(side, cond) in &h.sides {
         for mut inst in std::mem::take(&mut f.block_mut(side).insts) {

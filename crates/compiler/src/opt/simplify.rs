@@ -13,18 +13,33 @@ use super::logic::{lop3, predicate_logic};
 use crate::cfg::Cfg;
 use crate::ir::{Frame, Function, Inst, Opnd, Part, PredUse, Term, Value};
 
+#[inline]
 pub fn for_each_value_mut(inst: &mut Inst, mut f: impl FnMut(&mut Value)) {
-    let preds = inst.psrc.iter_mut().chain([&mut inst.guard]).chain(inst.pkeep.iter_mut().flatten());
-    for p in preds {
+    for_each_pred_mut(inst, |p| {
         if let Some(v) = &mut p.value {
             f(v);
         }
-    }
-    for src in inst.srcs.iter_mut().chain([&mut inst.keep]) {
+    });
+    for_each_source_mut(inst, |src| {
         if let Opnd::Value(part) = src {
             f(&mut part.value);
         }
-    }
+    });
+}
+
+/// Every predicate read, kept ones included.
+#[inline]
+fn for_each_pred_mut(inst: &mut Inst, mut f: impl FnMut(&mut PredUse)) {
+    inst.psrc.iter_mut().for_each(&mut f);
+    f(&mut inst.guard);
+    inst.pkeep.iter_mut().flatten().for_each(f);
+}
+
+/// Every operand read, the kept one included.
+#[inline]
+fn for_each_source_mut(inst: &mut Inst, mut f: impl FnMut(&mut Opnd)) {
+    inst.srcs.iter_mut().for_each(&mut f);
+    f(&mut inst.keep);
 }
 
 pub fn for_each_term_value_mut(term: &mut Term, mut f: impl FnMut(&mut Value)) {
@@ -144,15 +159,11 @@ impl Pass<'_> {
             return false;
         }
         let mut changed = false;
-        for p in inst.psrc.iter_mut().chain([&mut inst.guard]).chain(inst.pkeep.iter_mut().flatten()) {
-            changed |= self.replace_pred(p);
-        }
+        for_each_pred_mut(inst, |p| changed |= self.replace_pred(p));
         if inst.op == Op::Pack {
             changed |= self.rewrite_pack(inst);
         }
-        for src in inst.srcs.iter_mut().chain([&mut inst.keep]) {
-            changed |= self.replace(src);
-        }
+        for_each_source_mut(inst, |src| changed |= self.replace(src));
         changed
     }
 

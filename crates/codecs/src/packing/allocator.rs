@@ -90,21 +90,31 @@ pub struct Places {
     pub wrong_side: u64,
 }
 
+/// What a read of a register sees of it: its slices, none if it has no place, the bank in which it is or will be, and how often it was written or
+/// released.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seen {
+    pub mask: u8,
+    pub bank: u8,
+    pub life: u16,
+}
+
 /// No register keeps slices of the entry.
 const NOBODY: u16 = u16::MAX;
 
 /// What the table has of a register.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Register {
-    /// Slices that hold it; none if it has no place. What follows is of no meaning then.
+    /// Slices that hold it; none if it has no place.
     mask: u8,
-    owned: u8,
+    /// The bank of its place; without one, the bank that it belongs to.
     bank: u8,
-    /// The side on which it lies.
+    /// What else there is to its place, without meaning if it has none: slices that are kept for it, and the side on which it lies.
+    owned: u8,
     lies: Side,
     place: u32,
-    /// The partner, if another register.
-    partner: u8,
+    /// Bits in which its number and its partner's differ; 0 if it has none.
+    apart: u8,
     /// The side on which it is to lie.
     side: Side,
     /// Counts writes and releases, so that a release can be for the value that was read. It may start again: a register is not written that
@@ -119,6 +129,26 @@ const SLOTS: usize = 64;
 #[inline(always)]
 fn index(slot: usize, register: u8) -> usize {
     slot % SLOTS * REGISTERS + usize::from(register)
+}
+
+/// Registers of a warp, a bit each.
+pub type Set = [u64; REGISTERS / 64];
+
+/// The word of a register in a set, and its bit there.
+#[inline(always)]
+fn member(register: u8) -> (usize, u64) {
+    (usize::from(register / 64), 1 << (register % 64))
+}
+
+/// Does something for each register of a set.
+#[inline(always)]
+pub fn for_each(set: Set, mut act: impl FnMut(u8)) {
+    for (word, mut left) in set.into_iter().enumerate() {
+        while left != 0 {
+            act((64 * word) as u8 + left.trailing_zeros() as u8);
+            left &= left - 1;
+        }
+    }
 }
 
 /// What a register gives back that loses its place.
@@ -140,6 +170,9 @@ pub struct Allocator {
     free: FreeMap,
     /// By slot and register.
     table: Box<[Register; SLOTS * REGISTERS]>,
+    /// By slot: registers that have a place, and those that have a partner or a side.
+    placed: [Set; SLOTS],
+    hinted: [Set; SLOTS],
     /// By place: who keeps its free slices for its partner, by slot and register.
     keeper: Vec<u16>,
     pub places: Places,
@@ -148,60 +181,65 @@ pub struct Allocator {
 /// Sums of warp slot and register, and more, so that a table of them is indexed without a check.
 const HOMES: usize = 512;
 
-/// An array on the heap.
-fn boxed<T: std::fmt::Debug, const N: usize>(each: impl Fn(usize) -> T) -> Box<[T; N]> {
-    let all: Vec<T> = (0..N).map(each).collect();
-    all.try_into().expect("as many as there are places")
-}
-
 impl Allocator {
     pub fn new(slots: usize, banks: usize, entries: usize, home: Home, packs: bool) -> Allocator {
         assert!(slots <= SLOTS, "{slots} warp slots");
         let free = FreeMap::new(banks, entries);
-        Allocator {
+        let table = vec![Register::default(); SLOTS * REGISTERS];
+        let mut allocator = Allocator {
             banks,
-            homes: boxed(|place| (place % banks) as u8),
+            homes: Box::new(std::array::from_fn(|place| (place % banks) as u8)),
             spread: if home == Home::Spread { u8::MAX } else { 0 },
             packs,
-            table: boxed(|at| Register {
-                mask: 0,
-                owned: 0,
-                bank: 0,
-                lies: Side::Any,
-                place: 0,
-                partner: at as u8,
-                side: Side::Any,
-                life: 0,
-            }),
+            table: table.try_into().expect("as many as there are places"),
+            placed: [Set::default(); SLOTS],
+            hinted: [Set::default(); SLOTS],
             keeper: vec![NOBODY; free.places()],
             free,
             places: Places::default(),
+        };
+        for slot in 0..slots {
+            for register in 0..=u8::MAX {
+                allocator.table[index(slot, register)].bank = allocator.home(slot, register);
+            }
         }
+        allocator
     }
 
     /// A warp comes to a slot, with partners and sides of its registers. Nothing of it has a place.
     pub fn start(&mut self, slot: usize, pairs: &[[u8; 2]], sides: &[(u8, Side)]) {
         self.end(slot);
+        let slot = slot % SLOTS;
         let registers = &mut self.table[slot * REGISTERS..][..REGISTERS];
-        for (own, register) in registers.iter_mut().enumerate() {
-            (register.partner, register.side) = (own as u8, Side::Any);
-        }
+        for_each(std::mem::take(&mut self.hinted[slot]), |register| {
+            let register = &mut registers[usize::from(register)];
+            (register.apart, register.side) = (0, Side::Any);
+        });
+        let mut hint = |register: u8| {
+            let (word, bit) = member(register);
+            self.hinted[slot][word] |= bit;
+            usize::from(register)
+        };
         for &[one, other] in pairs {
-            registers[usize::from(one)].partner = other;
-            registers[usize::from(other)].partner = one;
+            registers[hint(one)].apart = one ^ other;
+            registers[hint(other)].apart = one ^ other;
         }
         for &(register, side) in sides {
-            registers[usize::from(register)].side = side;
+            registers[hint(register)].side = side;
         }
     }
 
     /// All registers of a warp lose their places.
     pub fn end(&mut self, slot: usize) {
-        for register in 0..REGISTERS {
-            if self.table[slot * REGISTERS + register].mask != 0 {
-                self.release(slot, register as u8);
-            }
-        }
+        for_each(self.placed(slot), |register| {
+            self.release(slot, register);
+        });
+    }
+
+    /// Registers of a warp that have a place.
+    #[inline(always)]
+    pub fn placed(&self, slot: usize) -> Set {
+        self.placed[slot % SLOTS]
     }
 
     #[inline(always)]
@@ -218,7 +256,14 @@ impl Allocator {
         Some(Mapping { bank, entry: self.free.entry(bank, place as usize), mask, owned, side: lies })
     }
 
-    /// The slices that hold a register; none if it has no place. The bank and the place of its entry, if it has one.
+    /// What a read of a register needs.
+    #[inline(always)]
+    pub fn seen(&self, slot: usize, register: u8) -> Seen {
+        let Register { mask, bank, life, .. } = self.table[index(slot, register)];
+        Seen { mask, bank, life }
+    }
+
+    /// The slices that hold a register; none if it has no place. The bank in which it is or will be, and the place of its entry, if it has one.
     #[inline(always)]
     pub fn mask(&self, slot: usize, register: u8) -> u8 {
         self.table[index(slot, register)].mask
@@ -254,7 +299,7 @@ impl Allocator {
 
     /// The register that a register is paired with; itself if none.
     pub fn partner(&self, slot: usize, register: u8) -> u8 {
-        self.table[index(slot, register)].partner
+        register ^ self.table[index(slot, register)].apart
     }
 
     /// A number less than slots + registers: registers of the same number have the same home.
@@ -279,10 +324,11 @@ impl Allocator {
         self.free.places()
     }
 
-    /// The slices that a register gets for its bytes.
+    /// The slices that a register gets for its bytes, of which there are 1 to 4.
     #[inline(always)]
     pub fn slices_for(&self, width: u8) -> u8 {
-        if self.packs { width.clamp(1, 4) } else { 4 }
+        debug_assert!((1..=4).contains(&width));
+        if self.packs { width } else { 4 }
     }
 
     /// A register is written, and is so many bytes wide from now on. Gives where it is, and what that changed; `None` if there is no room for it.
@@ -306,13 +352,8 @@ impl Allocator {
     #[inline(always)]
     pub fn write_first(&mut self, slot: usize, register: u8, width: u8) -> Option<bool> {
         let at = index(slot, register);
-        let Register { partner, side, .. } = self.table[at];
-        let home = self.home(slot, register);
-        if partner == register {
-            self.find(at, home, width, side)
-        } else {
-            self.find_with_partner(at, home, width)
-        }
+        let Register { apart, side, bank: home, .. } = self.table[at];
+        if apart == 0 { self.find(at, home, width, side) } else { self.find_with_partner(at, home, width) }
     }
 
     /// A register is written in the place that it has.
@@ -351,14 +392,16 @@ impl Allocator {
     /// [`Allocator::release`], and what is free by that.
     #[inline(always)]
     pub fn give_back(&mut self, slot: usize, register: u8) -> Option<Freed> {
-        let at = index(slot, register);
-        let register = &mut self.table[at];
-        let Register { mask, owned, place, .. } = *register;
+        let (at, home) = (index(slot, register), self.home(slot, register));
+        let entry = &mut self.table[at];
+        let Register { mask, owned, place, .. } = *entry;
         if mask == 0 {
             return None;
         }
-        register.mask = 0;
-        register.life = register.life.wrapping_add(1);
+        (entry.mask, entry.bank) = (0, home);
+        entry.life = entry.life.wrapping_add(1);
+        let (word, bit) = member(register);
+        self.placed[slot % SLOTS][word] &= !bit;
         let last = self.clear(at, place as usize, owned);
         Some(Freed { slices: SLICES[usize::from(owned & WHOLE)].into(), last })
     }
@@ -385,7 +428,7 @@ impl Allocator {
         if width == 4
             && let Some(place) = self.free.first_whole(home)
         {
-            self.free.take_whole(place);
+            self.free.take(place, WHOLE);
             self.set(at, home, place, WHOLE, side);
             return Some(true);
         }
@@ -398,8 +441,8 @@ impl Allocator {
     /// Next to its partner; if that has no place yet, where there will be room for it; wherever there is room otherwise.
     #[inline(never)]
     fn find_with_partner(&mut self, at: usize, home: u8, width: u8) -> Option<bool> {
-        let Register { partner, side, .. } = self.table[at];
-        let other = at / REGISTERS * REGISTERS + usize::from(partner);
+        let Register { apart, side, .. } = self.table[at];
+        let other = at ^ usize::from(apart);
         if other == at {
             return self.find(at, home, width, side);
         }
@@ -452,6 +495,8 @@ impl Allocator {
         let register = &mut self.table[at];
         (register.mask, register.owned, register.bank, register.lies) = (mask, mask, bank, side);
         (register.place, register.life) = (place as u32, register.life.wrapping_add(1));
+        let (word, bit) = member((at % REGISTERS) as u8);
+        self.placed[at / REGISTERS % SLOTS][word] |= bit;
     }
 
     /// Whether slices are free exactly if no register owns them, and every kept entry has its keeper: for tests, and slow.

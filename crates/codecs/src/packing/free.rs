@@ -19,7 +19,7 @@ pub enum Side {
 }
 
 /// The slices that a register takes of an entry in which some are free: a run of them, the lowest that there is.
-#[inline]
+#[inline(always)]
 pub fn fit(free: u8, width: u8, side: Side) -> Option<u8> {
     match FIT[kind(width.clamp(1, 4), side)][usize::from(free & WHOLE)] {
         0 => None,
@@ -90,14 +90,33 @@ pub struct GivenBack {
     pub empty: bool,
 }
 
+/// 64 entries of a bank.
+#[derive(Clone, Debug)]
+struct Entries {
+    /// For each slice: entries of which it is free and not held, a bit each.
+    open: [u64; 4],
+    /// By entry: the slices that are free, and [`HELD`].
+    free: [u8; 64],
+}
+
+impl Entries {
+    /// Opens closed slices of an entry to those who look for room, or closes open ones.
+    #[inline(always)]
+    fn turn(&mut self, entry: usize, mask: u8) {
+        let bit = 1 << (entry % 64);
+        let of_mask = &WORDS[usize::from(mask & WHOLE)];
+        for (word, of_mask) in self.open.iter_mut().zip(of_mask) {
+            *word ^= bit & of_mask;
+        }
+    }
+}
+
 /// Free slices of all entries of a register file. An entry's place is its number over all banks, each of which has places for a multiple of 64.
 #[derive(Clone, Debug)]
 pub struct FreeMap {
-    /// By place: the slices, and [`HELD`].
-    free: Vec<u8>,
-    /// By 64 places, for each slice: entries of which it is free and not held, a bit each.
-    open: Vec<[u64; 4]>,
-    /// Words of a bank.
+    /// By place, 64 each.
+    entries: Vec<Entries>,
+    /// How many of these a bank has.
     words: usize,
 }
 
@@ -106,11 +125,8 @@ impl FreeMap {
     pub fn new(banks: usize, entries: usize) -> FreeMap {
         let words = entries.div_ceil(64);
         let word = |word: usize| u64::MAX >> (64 - (entries - 64 * word).min(64));
-        FreeMap {
-            free: vec![WHOLE; banks * words * 64],
-            open: (0..banks * words).map(|at| [word(at % words); 4]).collect(),
-            words,
-        }
+        let fresh = |at: usize| Entries { open: [word(at % words); 4], free: [WHOLE; 64] };
+        FreeMap { entries: (0..banks * words).map(fresh).collect(), words }
     }
 
     /// The place of an entry.
@@ -127,110 +143,101 @@ impl FreeMap {
 
     /// Places that there are.
     pub fn places(&self) -> usize {
-        self.free.len()
+        64 * self.entries.len()
     }
 
     #[inline(always)]
     pub fn free(&self, place: usize) -> u8 {
-        self.free[place] & WHOLE
-    }
-
-    /// Opens slices of an entry to those who look for room, or closes them.
-    #[inline(always)]
-    fn open(&mut self, place: usize, mask: u8, open: bool) {
-        let bit = 1 << (place % 64);
-        let of_mask = &WORDS[usize::from(mask & WHOLE)];
-        for (word, of_mask) in self.open[place / 64].iter_mut().zip(of_mask) {
-            *word = if open { *word | bit & of_mask } else { *word & !(bit & of_mask) };
-        }
+        self.entries[place / 64].free[place % 64] & WHOLE
     }
 
     /// The first entry of a bank with room for a register, by its place, and the slices that it takes there.
     #[inline(always)]
     pub fn first(&self, bank: u8, width: u8, side: Side) -> Option<(usize, u8)> {
-        let first = usize::from(bank) * self.words;
-        let open = &self.open[first..][..self.words];
-        // A loop of its own for each kind of room, so that none of them asks for the kind again.
-        let found = match (width, side) {
-            (1, Side::Any) => first_with(open, |[a, b, c, d]| a | b | c | d),
-            (2, Side::Any) => first_with(open, |[a, b, c, d]| a & b | b & c | c & d),
-            (3, Side::Any) => first_with(open, |[a, b, c, d]| b & c & (a | d)),
-            (1, Side::Left) => first_with(open, |[_, _, _, d]| *d),
-            (2, Side::Left) => first_with(open, |[_, _, c, d]| c & d),
-            (3, Side::Left) => first_with(open, |[_, b, c, d]| b & c & d),
-            (1, Side::Right) => first_with(open, |[a, _, _, _]| *a),
-            (2, Side::Right) => first_with(open, |[a, b, _, _]| a & b),
-            (3, Side::Right) => first_with(open, |[a, b, c, _]| a & b & c),
-            _ => first_with(open, |[a, b, c, d]| a & b & c & d),
-        };
-        let place = first * 64 + found?;
+        // A search of its own for each kind of room, so that none of them asks for the kind again.
+        let place = match (width, side) {
+            (1, Side::Any) => self.first_with(bank, |[a, b, c, d]| a | b | c | d),
+            (2, Side::Any) => self.first_with(bank, |[a, b, c, d]| a & b | b & c | c & d),
+            (3, Side::Any) => self.first_with(bank, |[a, b, c, d]| b & c & (a | d)),
+            (1, Side::Left) => self.first_with(bank, |[_, _, _, d]| *d),
+            (2, Side::Left) => self.first_with(bank, |[_, _, c, d]| c & d),
+            (3, Side::Left) => self.first_with(bank, |[_, b, c, d]| b & c & d),
+            (1, Side::Right) => self.first_with(bank, |[a, _, _, _]| *a),
+            (2, Side::Right) => self.first_with(bank, |[a, b, _, _]| a & b),
+            (3, Side::Right) => self.first_with(bank, |[a, b, c, _]| a & b & c),
+            _ => self.first_whole(bank),
+        }?;
         Some((place, fit(self.free(place), width, side)?))
     }
 
     /// The first entry of a bank that is free as a whole, by its place.
     #[inline(always)]
     pub fn first_whole(&self, bank: u8) -> Option<usize> {
-        let first = usize::from(bank) * self.words;
-        let found = first_with(&self.open[first..][..self.words], |[a, b, c, d]| a & b & c & d);
-        Some(first * 64 + found?)
+        self.first_with(bank, |[a, b, c, d]| a & b & c & d)
     }
 
-    /// Takes all slices of an entry, which are free.
+    /// The first entry of a bank that has room, by its place, given which of 64 have room by the slices that are free of each. Mostly it is one of the
+    /// first 64.
     #[inline(always)]
-    pub fn take_whole(&mut self, place: usize) {
-        debug_assert_eq!(self.free[place], WHOLE, "slices are taken twice");
-        self.free[place] = 0;
-        let bit = 1 << (place % 64);
-        self.open[place / 64].iter_mut().for_each(|word| *word &= !bit);
+    fn first_with(&self, bank: u8, room: impl Fn(&[u64; 4]) -> u64) -> Option<usize> {
+        let word = usize::from(bank) * self.words;
+        match room(&self.entries[word].open) {
+            0 => self.first_beyond(word, room),
+            room => Some(64 * word + room.trailing_zeros() as usize),
+        }
+    }
+
+    /// [`FreeMap::first_with`] from the second 64 entries of a bank on, given its first word.
+    #[inline(never)]
+    fn first_beyond(&self, first: usize, room: impl Fn(&[u64; 4]) -> u64) -> Option<usize> {
+        (first + 1..first + self.words).find_map(|word| {
+            let room = room(&self.entries[word].open);
+            (room != 0).then(|| 64 * word + room.trailing_zeros() as usize)
+        })
     }
 
     /// Takes slices. Tells whether nothing else is taken of the entry.
     #[inline(always)]
     pub fn take(&mut self, place: usize, mask: u8) -> bool {
-        let free = &mut self.free[place];
+        let entries = &mut self.entries[place / 64];
+        let free = &mut entries.free[place % 64];
         debug_assert_eq!(*free & mask, mask, "slices are taken twice");
-        let was_empty = *free & WHOLE == WHOLE;
-        *free &= !mask;
-        self.open(place, mask, false);
-        was_empty
+        let before = *free;
+        *free = before & !mask;
+        if before & HELD == 0 {
+            entries.turn(place, mask);
+        }
+        before & WHOLE == WHOLE
     }
 
     /// Slices are free again.
     #[inline(always)]
     pub fn give_back(&mut self, place: usize, mask: u8) -> GivenBack {
-        let free = &mut self.free[place];
+        let entries = &mut self.entries[place / 64];
+        let free = &mut entries.free[place % 64];
         debug_assert_eq!(*free & mask, 0, "slices are freed twice");
         *free |= mask;
         let (held, empty) = (*free & HELD != 0, *free & WHOLE == WHOLE);
         if !held {
-            self.open(place, mask, true);
+            entries.turn(place, mask);
         }
         GivenBack { held, empty }
     }
 
     /// Whether an entry's free slices are kept from those who look for room.
     pub fn hold(&mut self, place: usize, hold: bool) {
-        let free = &mut self.free[place];
-        *free = *free & WHOLE | if hold { HELD } else { 0 };
-        let mask = *free & WHOLE;
-        self.open(place, mask, !hold);
+        let entries = &mut self.entries[place / 64];
+        let free = &mut entries.free[place % 64];
+        let before = *free;
+        *free = before & WHOLE | if hold { HELD } else { 0 };
+        if before != *free {
+            entries.turn(place, before);
+        }
     }
 
     /// Entries of which a slice is taken, and slices that are. They are counted one by one.
     pub fn used(&self) -> (u32, u32) {
-        let taken = self.free.iter().map(|free| slices(!free));
+        let taken = self.entries.iter().flat_map(|entries| &entries.free).map(|free| slices(!free));
         taken.fold((0, 0), |(entries, all), slices| (entries + u32::from(slices != 0), all + slices))
     }
-}
-
-/// The first of some entries that has room, given for each 64 of them which have each slice free, and those with room by that.
-#[inline(always)]
-fn first_with(open: &[[u64; 4]], room: impl Fn(&[u64; 4]) -> u64) -> Option<usize> {
-    for (word, slices) in open.iter().enumerate() {
-        let room = room(slices);
-        if room != 0 {
-            return Some(64 * word + room.trailing_zeros() as usize);
-        }
-    }
-    None
 }

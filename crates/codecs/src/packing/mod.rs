@@ -14,7 +14,7 @@ mod slices;
 mod tests;
 mod width;
 
-pub use allocator::{Allocator, Change, Freed, Home, Mapping, Places, REGISTERS};
+pub use allocator::{Allocator, Change, Freed, Home, Mapping, Places, REGISTERS, Seen, Set, for_each};
 pub use free::{FreeMap, Side, WHOLE, fit, slices};
 pub use slices::Slices;
 pub use width::{narrow, width};

@@ -30,13 +30,8 @@ pub fn width(values: &Values, lanes: u32) -> u8 {
         let active = |bit: u32| if lanes & bit == bit { u32::MAX } else { 0 };
         values.iter().zip(&BITS).fold(0, |bits, (&value, &bit)| bits | spread(value) & active(bit))
     };
-    // A bit of byte k or the upper bit of the byte below it: bits 8k − 1 to 8k + 6.
-    match bits {
-        0..0x80 => 1,
-        0x80..0x8000 => 2,
-        0x8000..0x80_0000 => 3,
-        _ => 4,
-    }
+    // A bit of byte k or the upper bit of the byte below it: bits 8k − 1 to 8k + 6. The uppermost bit is never set.
+    4 - (bits.leading_zeros() - 1) as u8 / 8
 }
 
 /// What is left of a value in so many bytes, its sign extended.

@@ -18,7 +18,7 @@ pub struct OperandPort<'a> {
 
 /// The accesses for one instruction.
 pub struct Reads {
-    now: u64,
+    pub now: u64,
     /// Operands that the collector takes in each of the next cycles, in four bits each; cycles, from the present on, in which it takes no more.
     taken: u64,
     full: u64,

@@ -104,6 +104,16 @@ pub struct Written<'a> {
     pub values: &'a Row,
 }
 
+impl<'a> Written<'a> {
+    /// A register of an instruction's result.
+    #[inline(always)]
+    pub(super) fn new(now: u64, slot: usize, timing: &Timing, word: u8, values: Values<'a>) -> Written<'a> {
+        let register = timing.dst + word;
+        let upper = timing.upper_words >> word & 1 != 0;
+        Written { now, slot, register, upper, values: values.of(register) }
+    }
+}
+
 /// How it is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WriteAccess {
@@ -124,6 +134,7 @@ pub struct ReadPort<'a> {
 }
 
 impl<'a> ReadPort<'a> {
+    #[inline(always)]
     pub(crate) fn of(calendars: &'a mut Calendars) -> ReadPort<'a> {
         ReadPort { calendars, reads: 0, arrays: 0 }
     }
@@ -176,6 +187,12 @@ pub trait RegisterFileSite: Send {
 
     /// A result is about to be written.
     fn write(&mut self, _written: &Written, _access: &mut WriteAccess, _port: &mut ReadPort) {}
+
+    /// [`RegisterFileSite::write`] for the first register of a result where [`ResultPort::write_for`] is used, which has it inlined.
+    #[inline(always)]
+    fn write_first(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
+        self.write(written, access, port);
+    }
 
     /// A result is about to be written, and no other technique acts here: all of its registers at once.
     fn write_all(

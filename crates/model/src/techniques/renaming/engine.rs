@@ -3,7 +3,9 @@
 
 use warpwatt_base::calendar::Board;
 use warpwatt_base::counters::CounterSet;
-use warpwatt_codecs::packing::{Allocator, Change, Freed, Home, Mapping, REGISTERS, WHOLE, slices, width};
+use warpwatt_codecs::packing::{
+    Allocator, Change, Freed, Home, Mapping, REGISTERS, Seen, Set, WHOLE, for_each, slices, width,
+};
 use warpwatt_exec::lanes::Row;
 
 use super::deaths::{Death, Deaths};
@@ -43,12 +45,10 @@ pub(super) enum Coalescing {
 pub(super) struct Warp {
     /// Registers that it has.
     registers: u32,
-    /// Registers that have a place, a bit each.
-    placed: [u64; 4],
     /// It may have reached a join where registers are dead that no read released.
     joins: bool,
-    /// All lanes that have not exited execute the instruction that issued last.
-    pub together: bool,
+    /// Last reads of the instruction that issued last release registers: no lane is elsewhere, where it might need them.
+    pub releases: bool,
     pub words: SourceWords,
 }
 
@@ -58,13 +58,8 @@ const ROOM: &str = "a warp has no more registers than entries";
 /// The most queues for the ports of the table.
 const QUEUES: usize = 64;
 
-/// A write under way.
-#[derive(Clone, Copy, Default)]
-struct Expected {
-    lanes: u32,
-    /// All lanes that the warp was started with.
-    all: bool,
-}
+/// A write under way: lanes that it is for, and lanes that the warp was started with and that it leaves out.
+type Expected = (u32, u32);
 
 pub struct Engine {
     pub(super) parameters: Parameters,
@@ -95,16 +90,14 @@ pub struct Engine {
     pub(super) unpacks: bool,
     occupancy: Occupancy,
     shadow: Option<Box<Shadow>>,
-    /// Registers that were written, and those that kept their places until their warp ended.
-    writes: u64,
+    /// Registers that were written by other means than a result, and those that kept their places until their warp ended.
+    late: u64,
     ended: u64,
     pub(super) counters: Counters,
     pub(super) packed: packing::Counters,
     /// Instructions by sources, if these have no 64-bit operands or upper halves among them and were read without a plan.
     pub(super) instructions: [u64; SOURCES + 1],
-    /// Operands read that have a whole entry and are no upper halves, if they were not counted one by one.
-    pub(super) whole_reads: u64,
-    /// Operands read, and results written, by their slices; those that are the upper half of a 64-bit value apart.
+    /// Operands read, those without an entry among them, and results written, by their slices; those that are the upper half of a 64-bit value apart.
     pub(super) reads_by_mask: [[u64; 16]; 2],
     writes_by_mask: [[u64; 16]; 2],
     released: virtualization::Counters,
@@ -197,12 +190,11 @@ impl Engine {
             unpacks: packing.is_some_and(|packing| packing.unpack_cycles != 0),
             occupancy: Occupancy::new(parameters.gating, banks * entries),
             shadow: build.verify.then(shadow),
-            writes: 0,
+            late: 0,
             ended: 0,
             counters: Counters::default(),
             packed: packing::Counters::default(),
             instructions: [0; SOURCES + 1],
-            whole_reads: 0,
             reads_by_mask: [[0; 16]; 2],
             writes_by_mask: [[0; 16]; 2],
             released: virtualization::Counters::default(),
@@ -211,13 +203,6 @@ impl Engine {
             bit_instructions: has_bit_instructions(),
             parameters: parameters.clone(),
         }
-    }
-
-    /// Operands read, by their slices; upper halves of 64-bit values apart.
-    fn all_reads(&self) -> [[u64; 16]; 2] {
-        let mut all = self.reads_by_mask;
-        all[0][usize::from(WHOLE)] += self.whole_reads;
-        all
     }
 
     /// Compares what is stored of a register with what it should be.
@@ -240,16 +225,9 @@ impl Engine {
         }
     }
 
-    /// Whether last reads of a warp's instruction release registers: no lane is elsewhere, where it might need them.
-    #[inline(always)]
-    pub(super) fn releases(&self, slot: usize) -> bool {
-        self.warps[slot].together && self.virtualization.is_some()
-    }
-
     /// The last read of a register is booked.
     #[inline(always)]
-    pub(super) fn dies(&mut self, slot: usize, register: u8, at: u64) {
-        let life = self.allocator.life(slot, register);
+    pub(super) fn dies(&mut self, slot: usize, register: u8, Seen { life, .. }: Seen, at: u64) {
         self.deaths.push(at, Death { slot: slot as u8, register, life });
     }
 
@@ -278,7 +256,6 @@ impl Engine {
     fn release(&mut self, at: u64, slot: usize, register: u8) -> bool {
         let slot = slot % SLOTS;
         let Some(Freed { slices, last }) = self.allocator.give_back(slot, register) else { return false };
-        self.warps[slot].placed[usize::from(register / 64)] &= !(1 << (register % 64));
         self.occupancy.free(at, slices, last);
         if let Some(shadow) = &mut self.shadow {
             shadow.forget(index(slot, register));
@@ -286,18 +263,35 @@ impl Engine {
         true
     }
 
-    /// Releases what is not live ahead of an instruction that all lanes execute.
+    /// Registers of a warp lose their places, as far as they have one. Gives how many had.
+    fn release_all(&mut self, now: u64, slot: usize, registers: Set) -> u64 {
+        let engine = self;
+        in_two_copies!(engine.bit_instructions, |engine: &mut Engine,
+                                                 now: u64,
+                                                 slot: usize,
+                                                 registers: Set|
+         -> u64 {
+            let mut released = 0;
+            for_each(registers, |register| released += u64::from(engine.release(now, slot, register)));
+            released
+        })
+    }
+
+    /// What few instructions need that have issued: further results are under way, and registers are released that are dead at a join.
     #[inline(never)]
-    fn release_dead(&mut self, now: u64, slot: usize, live: &[u64; 4]) {
-        self.advance(now);
-        let placed = self.warps[slot % SLOTS].placed;
-        for (word, (placed, live)) in placed.into_iter().zip(live).enumerate() {
-            let mut dead = placed & !live;
-            while dead != 0 {
-                let register = (64 * word) as u8 + dead.trailing_zeros() as u8;
-                dead &= dead - 1;
-                self.released.released_at_joins += u64::from(self.release(now, slot, register));
-            }
+    fn note_more(&mut self, now: u64, next: &Next, joins: bool) {
+        let (slot, timing, lanes) = (next.slot % SLOTS, next.timing, next.lanes);
+        for word in 1..timing.dst_words {
+            self.expected[index(slot, timing.dst + word)] = (lanes.mask, lanes.all & !lanes.mask);
+        }
+        if joins
+            && let (Some(live), Some(virtualization::Parameters { joins: true })) =
+                (next.live, &self.virtualization)
+        {
+            self.advance(now);
+            let placed = self.allocator.placed(slot);
+            let dead = std::array::from_fn(|word| placed[word] & !live[word]);
+            self.released.released_at_joins += self.release_all(now, slot, dead);
         }
     }
 
@@ -306,7 +300,6 @@ impl Engine {
     fn place_first(&mut self, now: u64, slot: usize, register: u8, width: u8) -> bool {
         let alone = self.allocator.write_first(slot, register, width).expect(ROOM);
         self.counters.placed += 1;
-        self.warps[slot % SLOTS].placed[usize::from(register / 64)] |= 1 << (register % 64);
         self.occupancy.take(now, u32::from(width), alone);
         match self.parameters.gating {
             Gating::Entries => alone,
@@ -360,17 +353,24 @@ impl Engine {
     /// When a result that comes in a cycle has passed the table, if it takes a port there, and a packer.
     #[inline(always)]
     fn pass(&mut self, now: u64, slot: usize, register: u8) -> u64 {
-        let mut ready = now;
         if self.parameters.write_ports {
-            ready = self.look_up(slot, register, now);
+            return self.pass_both(now, slot, register);
         }
+        let mut start = now;
         if self.packer_count != 0 {
-            let start = if self.parameters.write_ports {
-                self.packers_behind_ports.advance(now);
-                self.packers_behind_ports.book_any((1 << self.packer_count) - 1, ready)
-            } else {
-                self.packers.pass(self.packer_count, ready)
-            };
+            start = self.packers.pass(self.packer_count, now);
+            self.packed.packer_waits += start - now;
+        }
+        start + self.pack_cycles
+    }
+
+    /// [`Engine::pass`] where results take ports of the table.
+    #[inline(never)]
+    fn pass_both(&mut self, now: u64, slot: usize, register: u8) -> u64 {
+        let mut ready = self.look_up(slot, register, now);
+        if self.packer_count != 0 {
+            self.packers_behind_ports.advance(now);
+            let start = self.packers_behind_ports.book_any((1 << self.packer_count) - 1, ready);
             self.packed.packer_waits += start - ready;
             ready = start;
         }
@@ -392,27 +392,37 @@ impl Engine {
 
 /// What is done for results.
 impl Engine {
+    /// Writes a register, and stores the values in the shadow.
+    #[inline(never)]
+    fn write_and_store(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
+        let &Written { now, slot, register, values, .. } = written;
+        self.advance(now);
+        let (slot, before) = (slot % SLOTS, self.allocator.get(slot, register));
+        let (lanes, _) = self.expected[index(slot, register)];
+        self.write_to_place(written, access, port);
+        if lanes != 0 {
+            self.store(slot, register, before, values, lanes);
+        }
+    }
+
     #[inline(always)]
-    fn write_register(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
+    fn write_to_place(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
         let &Written { now, slot, register, upper, values } = written;
         self.advance(now);
         let slot = slot % SLOTS;
-        let Expected { lanes, all } = std::mem::take(&mut self.expected[index(slot, register)]);
-        let old = self.allocator.mask(slot, register);
+        let (lanes, left_out) = std::mem::take(&mut self.expected[index(slot, register)]);
+        let Seen { mask: old, bank, .. } = self.allocator.seen(slot, register);
         if lanes == 0 {
             // The guard held for no lane, and nothing changes.
-            let home = self.allocator.home(slot, register);
-            access.bank = if old == 0 { home } else { self.allocator.bank(slot, register) };
+            access.bank = bank;
             return;
         }
-        let before = if self.shadow.is_some() { self.allocator.get(slot, register) } else { None };
         let mut wide = width(&values.0, lanes);
-        if !all {
+        if left_out != 0 {
             // What a lane that is left out holds may be as wide as the register was.
             wide = wide.max(slices(old) as u8);
         }
         let wide = self.allocator.slices_for(wide);
-        self.writes += 1;
         let (mut fresh, mut grown_at) = (false, now);
         if old == 0 {
             fresh = self.place_first(now, slot, register, wide);
@@ -421,19 +431,16 @@ impl Engine {
         } else {
             let (old, is_fresh) = self.place_anew(now, slot, register, wide);
             fresh = is_fresh;
-            if !all && old.width() < wide && self.packing.as_ref().is_some_and(|packing| packing.growth_reads)
-            {
+            let grows = left_out != 0 && old.width() < wide;
+            if grows && self.packing.as_ref().is_some_and(|packing| packing.growth_reads) {
                 grown_at = port.read(old.bank, now, self.arrays(old.mask));
                 self.packed.growth_reads += 1;
             }
         }
-        if self.shadow.is_some() {
-            self.store(slot, register, before, values, lanes);
-        }
         let ready = self.pass(now, slot, register).max(grown_at);
-        let mask = self.allocator.mask(slot, register);
+        let Seen { mask, bank, .. } = self.allocator.seen(slot, register);
         self.writes_by_mask[usize::from(upper)][usize::from(mask & WHOLE)] += 1;
-        access.bank = self.allocator.bank(slot, register);
+        access.bank = bank;
         access.arrays = self.arrays(mask);
         access.ready = ready;
         access.awake = self.wake(self.allocator.place(slot, register), fresh, ready);
@@ -458,7 +465,8 @@ impl RegisterFileSite for Engine {
         self.advance(now);
         let slot = warp.slot % SLOTS;
         self.warps[slot] = Warp { registers: warp.registers, ..Warp::default() };
-        self.expected[index(slot, 0)..][..REGISTERS].fill(Expected::default());
+        let registers = REGISTERS.min(warp.registers as usize);
+        self.expected[index(slot, 0)..][..registers].fill(Expected::default());
         let registers = self.occupancy.registers.amount() + u64::from(warp.registers);
         self.occupancy.registers.set(now, registers);
         let pairs = self.corf.as_mut().map_or_else(Vec::new, |counters| corf::pairs(warp.program, counters));
@@ -469,14 +477,8 @@ impl RegisterFileSite for Engine {
 
     fn end(&mut self, now: u64, slot: usize) {
         self.advance(now);
-        let warp = self.warps[slot % SLOTS];
-        for (word, mut placed) in warp.placed.into_iter().enumerate() {
-            while placed != 0 {
-                self.ended +=
-                    u64::from(self.release(now, slot, (64 * word) as u8 + placed.trailing_zeros() as u8));
-                placed &= placed - 1;
-            }
-        }
+        self.ended += self.release_all(now, slot, self.allocator.placed(slot));
+        let warp = &self.warps[slot % SLOTS];
         let registers = self.occupancy.registers.amount() - u64::from(warp.registers);
         self.occupancy.registers.set(now, registers);
         self.warps[slot % SLOTS] = Warp::default();
@@ -499,23 +501,22 @@ impl RegisterFileSite for Engine {
     fn issued(&mut self, now: u64, next: &Next) {
         let (slot, timing, lanes) = (next.slot % SLOTS, next.timing, next.lanes);
         let together = lanes.active == lanes.live;
-        if together
-            && self.warps[slot].joins
-            && let (Some(live), Some(virtualization::Parameters { joins: true })) =
-                (next.live, &self.virtualization)
-        {
-            self.release_dead(now, slot, live);
-        }
         let warp = &mut self.warps[slot];
-        warp.joins = !together || timing.effect == Effect::Branch;
-        (warp.together, warp.words) = (together, next.words);
-        for register in timing.dst..timing.dst + timing.dst_words {
-            let all = lanes.all & !lanes.mask == 0;
-            self.expected[index(slot, register)] = Expected { lanes: lanes.mask, all };
+        let joins = std::mem::replace(&mut warp.joins, !together || timing.effect == Effect::Branch);
+        (warp.releases, warp.words) = (together && self.virtualization.is_some(), next.words);
+        if timing.dst_words != 0 {
+            self.expected[index(slot, timing.dst)] = (lanes.mask, lanes.all & !lanes.mask);
+        }
+        if timing.dst_words > 1 || together && joins {
+            self.note_more(now, next, together && joins);
         }
     }
 
     fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Option<Reads> {
+        if timing.sources == 0 {
+            self.deaths.pass(now);
+            return Some(Reads::new(now));
+        }
         let site = self;
         in_two_copies!(site.bit_instructions, |site: &mut Engine,
                                                now: u64,
@@ -534,13 +535,12 @@ impl RegisterFileSite for Engine {
 
     fn arrive(&mut self, _now: u64, slot: usize, plan: &ReadPlan) -> u64 {
         let slot = slot % SLOTS;
-        if self.releases(slot) {
+        if self.warps[slot].releases {
             for access in plan.accesses() {
-                if access.last[0] {
-                    self.dies(slot, access.register, access.at + 1);
-                }
-                if access.last[1] {
-                    self.dies(slot, access.second, access.at + 1);
+                for (register, last) in [access.register, access.second].into_iter().zip(access.last) {
+                    if last {
+                        self.dies(slot, register, self.allocator.seen(slot, register), access.at + 1);
+                    }
                 }
             }
         }
@@ -548,7 +548,15 @@ impl RegisterFileSite for Engine {
     }
 
     fn write(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
-        self.write_register(written, access, port);
+        if self.shadow.is_some() {
+            return self.write_and_store(written, access, port);
+        }
+        self.write_to_place(written, access, port);
+    }
+
+    #[inline(always)]
+    fn write_first(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
+        self.write_to_place(written, access, port);
     }
 
     fn write_all(
@@ -559,6 +567,11 @@ impl RegisterFileSite for Engine {
         values: Values,
         port: &mut ResultPort,
     ) -> Writes {
+        if self.shadow.is_some() {
+            return port.write(now, slot, timing, values, |written, access, port| {
+                self.write_and_store(written, access, port);
+            });
+        }
         let site = self;
         in_two_copies!(site.bit_instructions, |site: &mut Engine,
                                                now: u64,
@@ -567,9 +580,7 @@ impl RegisterFileSite for Engine {
                                                values: Values,
                                                port: &mut ResultPort|
          -> Writes {
-            port.write(now, slot, timing, values, |written, access, port| {
-                site.write_register(written, access, port);
-            })
+            port.write_for(now, slot, timing, values, site)
         })
     }
 
@@ -578,12 +589,12 @@ impl RegisterFileSite for Engine {
         let slot = slot % SLOTS;
         let index = index(slot, register);
         let old = self.allocator.get(slot, register);
-        if old.is_none() && self.expected[index].lanes == 0 {
+        if old.is_none() && self.expected[index].0 == 0 {
             return;
         }
         let wide = width(&values.0, u32::MAX).max(old.map_or(1, |old| old.width()));
         let wide = self.allocator.slices_for(wide);
-        self.writes += 1;
+        self.late += 1;
         match old {
             None => drop(self.place_first(now, slot, register, wide)),
             Some(old) if old.width() == wide => self.allocator.write_again(slot, register),
@@ -602,11 +613,12 @@ impl RegisterFileSite for Engine {
     fn counters(&self) -> Box<dyn CounterSet> {
         let packing::Counters { grown, widened, shrunk, .. } = self.packed;
         let virtualization::Counters { released, released_at_joins } = self.released;
-        let (placed, undefined_reads) = (self.counters.placed, self.counters.undefined_reads);
-        let looked_up: u64 = self.all_reads().iter().flatten().sum();
+        let placed = self.counters.placed;
         let mut counters = Counters {
-            lookups: looked_up + undefined_reads,
-            updates: self.writes
+            lookups: self.reads_by_mask.iter().flatten().sum(),
+            undefined_reads: self.reads_by_mask.iter().map(|by_mask| by_mask[0]).sum(),
+            updates: self.writes_by_mask.iter().flatten().sum::<u64>()
+                + self.late
                 + placed
                 + widened
                 + shrunk
@@ -629,14 +641,14 @@ impl RegisterFileSite for Engine {
         }
         let mut all: Vec<(&'static str, Box<dyn CounterSet>)> = Vec::new();
         if self.packing.is_some() {
-            let [read_widths, read_widths_upper] = self.all_reads().map(by_width);
+            let [read_widths, read_widths_upper] = self.reads_by_mask.map(by_width);
             let [write_widths, write_widths_upper] = self.writes_by_mask.map(by_width);
             all.push((
                 packing::NAME,
                 Box::new(packing::Counters {
                     // Every result that is stored passes a packer, every operand that has a place an unpacker.
                     packed: self.writes_by_mask.iter().flatten().sum(),
-                    unpacked: self.all_reads().iter().flatten().sum(),
+                    unpacked: self.reads_by_mask.iter().flat_map(|by_mask| &by_mask[1..]).sum(),
                     read_widths,
                     read_widths_upper,
                     write_widths,

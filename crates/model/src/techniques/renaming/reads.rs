@@ -4,20 +4,20 @@
 //! At most two operands come with one access: a collector has two unpackers, a bank two addresses. The two words of a 64-bit operand are one source,
 //! and do not coalesce with each other.
 
-use warpwatt_codecs::packing::{WHOLE, slices};
+use warpwatt_codecs::packing::{Seen, WHOLE, slices};
 
-use super::engine::{Coalescing, Engine, count_operands};
+use super::engine::{Coalescing, Engine, Warp, count_operands};
 use crate::register_file::{NONE, OperandPort, ReadPlan, Reads};
 use crate::sm::{SOURCES, SourceWords, Timing};
 
-/// The narrow sources of an instruction, a bit each, and which belong to the same operand.
-struct Sources {
+/// The sources of an instruction, which of them are narrow, a bit each, and which belong to the same operand.
+struct Sources<'a> {
+    registers: &'a [u8],
     narrow: u32,
     words: SourceWords,
-    count: usize,
 }
 
-impl Sources {
+impl Sources<'_> {
     /// Pairs of narrow sources of different operands.
     #[inline(always)]
     fn each_pair(&self, mut pair: impl FnMut(usize, usize)) {
@@ -50,61 +50,106 @@ impl Sources {
     }
 }
 
+/// A source whose register is not read again, and one that is the upper half of a 64-bit value.
+struct Marks {
+    last: bool,
+    upper: bool,
+}
+
+/// By source, in four bits each: the one that comes with the same access, itself if none does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Together(u64);
+
+const _: () = assert!(SOURCES <= 16);
+
+impl Together {
+    const NONE: Together = Together(0xfedc_ba98_7654_3210);
+
+    #[inline(always)]
+    fn of(self, source: usize) -> usize {
+        (self.0 >> (4 * source) & 15) as usize
+    }
+
+    /// Two that are alone come together.
+    #[inline(always)]
+    fn join(&mut self, one: usize, other: usize) {
+        self.0 ^= ((one ^ other) as u64) << (4 * one) | ((one ^ other) as u64) << (4 * other);
+    }
+}
+
 impl Engine {
-    /// Arrays that an access to some slices activates.
-    #[inline]
+    /// Arrays that an access to some slices activates: all of them for a register that has none.
+    #[inline(always)]
     pub(super) fn arrays(&self, mask: u8) -> u32 {
-        if self.selective { slices(mask) * self.arrays_of_slice } else { 4 * self.arrays_of_slice }
+        if self.selective && mask != 0 {
+            slices(mask) * self.arrays_of_slice
+        } else {
+            4 * self.arrays_of_slice
+        }
+    }
+
+    /// Looks a source up in the table, and counts it. Gives what is seen of it, and the cycles that it waits for a port.
+    #[inline(always)]
+    fn look_up_source(&mut self, now: u64, slot: usize, register: u8, upper: bool) -> (Seen, u64) {
+        let wait = self.look_up(slot, register, now) - now;
+        self.counters.port_waits += wait;
+        let seen = self.allocator.seen(slot, register);
+        self.reads_by_mask[usize::from(upper)][usize::from(seen.mask & WHOLE)] += 1;
+        (seen, wait)
+    }
+
+    /// Which of some sources are narrow, a bit each.
+    #[inline(always)]
+    fn narrow(&self, slot: usize, registers: &[u8]) -> u32 {
+        // Masks other than 0 and the whole entry.
+        let is_narrow = |register: u8| self.allocator.mask(slot, register).wrapping_sub(1) < WHOLE - 1;
+        registers.iter().rev().fold(0, |narrow, &register| narrow << 1 | u32::from(is_narrow(register)))
     }
 
     #[inline(always)]
     pub(super) fn plan_reads(&mut self, now: u64, slot: usize, plan: &mut ReadPlan) {
+        let mut registers = [0; SOURCES];
         let upper = self.warps[slot].words.upper;
-        let (mut narrow, mut undefined, mut waits) = (0u32, 0, 0);
-        for (i, access) in plan.accesses_mut().iter_mut().enumerate() {
+        for (source, access) in plan.accesses_mut().iter_mut().enumerate() {
             let register = access.register;
-            let wait = self.look_up(slot, register, now) - now;
-            access.delay = wait as u16;
-            waits += wait;
-            let mask = self.allocator.mask(slot, register);
-            if mask == 0 {
-                access.bank = self.allocator.home(slot, register);
-                undefined += 1;
-                continue;
-            }
-            access.bank = self.allocator.bank(slot, register);
+            registers[source] = register;
+            let (seen, wait) = self.look_up_source(now, slot, register, upper >> source & 1 != 0);
+            (access.bank, access.delay) = (seen.bank, wait as u16);
             if self.selective {
-                access.arrays = self.arrays(mask) as u8;
+                access.arrays = self.arrays(seen.mask) as u8;
             }
-            narrow |= u32::from(mask != WHOLE) << i;
-            self.reads_by_mask[usize::from(upper >> i & 1)][usize::from(mask & WHOLE)] += 1;
         }
-        self.counters.undefined_reads += undefined;
-        self.counters.port_waits += waits;
+        let registers = &registers[..plan.accesses().len()];
+        let narrow = self.narrow(slot, registers);
         self.reads_narrow = narrow != 0;
-        // A single narrow operand cannot coalesce.
-        if self.has_several_operands(slot, plan.accesses().len()) && narrow & narrow.wrapping_sub(1) != 0 {
-            self.plan_narrow_reads(slot, narrow, plan);
+        self.count_instruction(slot, registers.len());
+        let together = self.find_together(slot, registers, narrow);
+        // From the last on, so that those before it stay where they are.
+        for other in (0..registers.len()).rev() {
+            let one = together.of(other);
+            if one < other {
+                let (delay, arrays) = (plan.accesses()[other].delay, plan.accesses()[other].arrays);
+                plan.merge(one, other);
+                let access = &mut plan.accesses_mut()[one];
+                access.delay = access.delay.max(delay);
+                access.arrays = (access.arrays + arrays).min(4 * self.arrays_of_slice as u8);
+            }
         }
     }
 
-    /// Counts the operands of an instruction with so many sources, and tells whether there are several, if they may be packed.
+    /// Counts an instruction with so many sources, and its operands, if they may be packed.
     #[inline(always)]
-    fn has_several_operands(&mut self, slot: usize, count: usize) -> bool {
+    fn count_instruction(&mut self, slot: usize, sources: usize) {
         let SourceWords { second, upper } = self.warps[slot].words;
-        if self.packing.is_none() {
-            return false;
+        if second | upper == 0 {
+            self.instructions[sources] += 1;
+        } else if self.packing.is_some() {
+            let operands = sources as u32 - (u32::from(second) & ((1 << sources) - 1)).count_ones();
+            count_operands(&mut self.packed, 1, sources as u64, operands.into(), upper != 0);
         }
-        let mut operands = count as u64;
-        if second != 0 {
-            operands -= u64::from((u32::from(second) & ((1 << count) - 1)).count_ones());
-        }
-        count_operands(&mut self.packed, 1, count as u64, operands, upper != 0);
-        operands > 1
     }
 
-    /// Reads operands that nothing is to be planned for, because each comes with an access of its own and as it is. `None` if that is not so; nothing
-    /// has happened then.
+    /// Reads operands that come as they are. `None` if they have to be unpacked; nothing has happened then.
     #[inline(always)]
     pub(super) fn read_operands(
         &mut self,
@@ -113,112 +158,134 @@ impl Engine {
         timing: &Timing,
         port: &mut OperandPort,
     ) -> Option<Reads> {
-        self.advance(now);
-        let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
-        // Masks other than 0 and the whole entry.
-        let is_narrow = |register: u8| self.allocator.mask(slot, register).wrapping_sub(1) < WHOLE - 1;
-        let narrow: u32 = sources.iter().map(|&register| u32::from(is_narrow(register))).sum();
-        if narrow > 1 && self.packing.is_some() || narrow != 0 && self.unpacks {
+        if self.unpacks {
             return None;
         }
-        let upper = self.warps[slot].words.upper;
-        let dying = if self.releases(slot) { timing.last_reads } else { 0 };
-        let (mut reads, mut waits) = (Reads::new(now), 0);
-        let whole = u64::from(4 * self.arrays_of_slice);
-        (reads.count, reads.arrays) = (sources.len() as u64, sources.len() as u64 * whole);
-        self.whole_reads += reads.count;
-        for (i, &register) in sources.iter().enumerate() {
-            let wait = self.look_up(slot, register, now) - now;
-            waits += wait;
-            let mask = self.allocator.mask(slot, register);
-            let mut bank = self.allocator.bank(slot, register);
-            // What is usual is what is left over when the rest is counted.
-            if mask != WHOLE || upper != 0 {
-                self.whole_reads -= 1;
-                if mask == 0 {
-                    bank = self.allocator.home(slot, register);
-                    self.counters.undefined_reads += 1;
-                } else {
-                    self.reads_by_mask[usize::from(upper >> i & 1)][usize::from(mask & WHOLE)] += 1;
-                    reads.arrays -= whole - u64::from(self.arrays(mask));
-                }
-            }
-            let at = port.read(&mut reads, bank, wait);
-            if dying >> i & 1 != 0 {
-                self.dies(slot, register, at + 1);
+        self.advance(now);
+        let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
+        self.count_instruction(slot, sources.len());
+        let Warp { releases, words, .. } = self.warps[slot];
+        let dying = if releases { timing.last_reads } else { 0 };
+        let marks =
+            |source: usize| Marks { last: dying >> source & 1 != 0, upper: words.upper >> source & 1 != 0 };
+        let mut reads = Reads::new(now);
+        // Without a loop for one or two, so that nothing is kept for further ones.
+        if let &[one] = sources {
+            self.read_source(&mut reads, slot, one, marks(0), port);
+            return Some(reads);
+        }
+        let narrow = self.narrow(slot, sources);
+        if narrow & narrow.wrapping_sub(1) != 0 {
+            let together = self.find_together(slot, sources, narrow);
+            if together != Together::NONE {
+                return Some(self.read_together(now, slot, sources, together, dying, port));
             }
         }
-        self.counters.port_waits += waits;
-        if self.warps[slot].words == SourceWords::default() {
-            self.instructions[sources.len()] += 1;
+        if let &[one, other] = sources {
+            self.read_source(&mut reads, slot, one, marks(0), port);
+            self.read_source(&mut reads, slot, other, marks(1), port);
         } else {
-            self.has_several_operands(slot, sources.len());
+            for (source, &register) in sources.iter().enumerate() {
+                self.read_source(&mut reads, slot, register, marks(source), port);
+            }
         }
         Some(reads)
     }
 
-    /// At least two operands are narrow: some may come with one access.
+    /// Reads a source with an access of its own.
+    #[inline(always)]
+    fn read_source(
+        &mut self,
+        reads: &mut Reads,
+        slot: usize,
+        register: u8,
+        Marks { last, upper }: Marks,
+        port: &mut OperandPort,
+    ) {
+        let (seen, wait) = self.look_up_source(reads.now, slot, register, upper);
+        reads.count += 1;
+        reads.arrays += u64::from(self.arrays(seen.mask));
+        let at = port.read(reads, seen.bank, wait);
+        if last {
+            self.dies(slot, register, seen, at + 1);
+        }
+    }
+
+    /// Reads sources of which some come with one access.
     #[inline(never)]
-    fn plan_narrow_reads(&mut self, slot: usize, narrow: u32, plan: &mut ReadPlan) {
-        let sources = Sources { narrow, words: self.warps[slot].words, count: plan.accesses().len() };
-        let accesses = plan.accesses();
-        let width = |source: usize| slices(self.allocator.mask(slot, accesses[source].register));
-        // Whether two fit into one entry, and two of which neither is the upper half of a 64-bit value.
+    fn read_together(
+        &mut self,
+        now: u64,
+        slot: usize,
+        sources: &[u8],
+        together: Together,
+        dying: u16,
+        port: &mut OperandPort,
+    ) -> Reads {
+        let upper = self.warps[slot].words.upper;
+        let mut reads = Reads::new(now);
+        let mut found = [(Seen { mask: 0, bank: 0, life: 0 }, 0); SOURCES];
+        for (source, (&register, found)) in sources.iter().zip(&mut found).enumerate() {
+            *found = self.look_up_source(now, slot, register, upper >> source & 1 != 0);
+        }
+        for (one, &register) in sources.iter().enumerate() {
+            let other = together.of(one);
+            if other < one {
+                continue;
+            }
+            let ((seen, wait), (second, second_wait)) = (found[one % SOURCES], found[other % SOURCES]);
+            reads.count += 1;
+            reads.arrays += u64::from(self.arrays(seen.mask | second.mask));
+            let at = port.read(&mut reads, seen.bank, wait.max(second_wait));
+            if dying >> one & 1 != 0 {
+                self.dies(slot, register, seen, at + 1);
+            }
+            if other != one && dying >> other & 1 != 0 {
+                self.dies(slot, sources[other], second, at + 1);
+            }
+        }
+        reads
+    }
+
+    /// Finds operands that come with one access, each with the first that it can. Counts those that do, and those that would in one entry.
+    #[inline(never)]
+    fn find_together(&mut self, slot: usize, registers: &[u8], narrow: u32) -> Together {
+        let sources = Sources { registers, narrow, words: self.warps[slot].words };
+        let allocator = &self.allocator;
+        // Whether two fit into one entry, and two of which neither is the upper half of a 64-bit value; the same for those that come with one access.
         let (mut fit, mut lower_fit) = (false, false);
+        let (mut merged, mut lower_merged) = (0, false);
+        let mut together = Together::NONE;
         sources.each_pair(|one, other| {
-            if width(one) + width(other) <= 4 {
-                fit = true;
-                lower_fit |= sources.are_lower(one, other);
+            let (first, second) = (sources.registers[one], sources.registers[other]);
+            let (mask, other_mask) = (allocator.mask(slot, first), allocator.mask(slot, second));
+            if slices(mask) + slices(other_mask) > 4 {
+                return;
+            }
+            let lower = sources.are_lower(one, other);
+            fit = true;
+            lower_fit |= lower;
+            let same_entry = || allocator.place(slot, first) == allocator.place(slot, second);
+            let come = match self.coalescing {
+                Coalescing::None => false,
+                Coalescing::Partners => allocator.partner(slot, first) == second && same_entry(),
+                Coalescing::Entry => same_entry(),
+                Coalescing::Slices => {
+                    mask & other_mask == 0 && allocator.bank(slot, first) == allocator.bank(slot, second)
+                }
+            };
+            if come && together.of(one) == one && together.of(other) == other {
+                together.join(one, other);
+                merged += 1;
+                lower_merged |= lower;
             }
         });
         self.packed.potential += u64::from(lower_fit);
         self.packed.potential_both += u64::from(fit);
-        // What does not fit into one entry cannot come with one access either.
-        if fit && self.coalescing != Coalescing::None {
-            self.coalesce(slot, &sources, plan);
-        }
-    }
-
-    /// Finds operands that come with one access, each with the first that it can.
-    fn coalesce(&mut self, slot: usize, sources: &Sources, plan: &mut ReadPlan) {
-        let accesses = plan.accesses();
-        let place = |source: usize| self.allocator.get(slot, accesses[source].register);
-        let together = |one: usize, other: usize| {
-            let (Some(a), Some(b)) = (place(one), place(other)) else { return false };
-            match self.coalescing {
-                Coalescing::None => false,
-                Coalescing::Partners => {
-                    a.same_entry(&b)
-                        && self.allocator.partner(slot, accesses[one].register) == accesses[other].register
-                }
-                Coalescing::Entry => a.same_entry(&b),
-                Coalescing::Slices => a.bank == b.bank && a.mask & b.mask == 0,
-            }
-        };
-        // By source: the one that it comes with.
-        let mut with = [NONE; SOURCES];
-        sources.each_pair(|one, other| {
-            if with[one] == NONE && with[other] == NONE && together(one, other) {
-                (with[one], with[other]) = (other as u8, one as u8);
-            }
-        });
-        let (mut merged, mut lower) = (0, false);
-        // From the last on, so that those before it stay where they are.
-        for other in (0..sources.count).rev() {
-            let one = usize::from(with[other]);
-            if one < other {
-                let (delay, arrays) = (plan.accesses()[other].delay, plan.accesses()[other].arrays);
-                plan.merge(one, other);
-                let access = &mut plan.accesses_mut()[one];
-                access.delay = access.delay.max(delay);
-                access.arrays = (access.arrays + arrays).min(4 * self.arrays_of_slice as u8);
-                merged += 1;
-                lower |= sources.are_lower(one, other);
-            }
-        }
         self.packed.coalesced += merged;
         self.packed.coalesced_instructions += u64::from(merged != 0);
-        self.packed.coalesced_lower += u64::from(lower);
+        self.packed.coalesced_lower += u64::from(lower_merged);
+        together
     }
 
     /// When all narrow operands have passed their unpackers.

@@ -116,8 +116,8 @@ impl Bench {
         self.engine.allocator.get(0, register)
     }
 
-    fn packed(&self) -> &packing::Counters {
-        &self.engine.packed
+    fn packed(&self) -> packing::Counters {
+        self.of(packing::NAME)
     }
 
     fn of<T: warpwatt_base::counters::CounterSet + Clone>(&self, name: &str) -> T {

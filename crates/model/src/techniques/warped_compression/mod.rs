@@ -287,6 +287,13 @@ impl WarpedCompression {
         ARRAYS as u8
     }
 
+    /// A write to a register is under way.
+    #[inline(always)]
+    fn expect(&mut self, index: usize, lanes: u32, phase: Phase, source: Source) {
+        let entry = &mut self.registers[index];
+        (entry.lanes, entry.phase, entry.source) = (lanes, phase, source);
+    }
+
     /// When a register that its bank gives in a cycle is there.
     #[inline(always)]
     fn arrives(&mut self, now: u64, at: u64, slot: usize, register: u8) -> u64 {
@@ -370,12 +377,27 @@ impl WarpedCompression {
         let mut reads = Reads::new(now);
         let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
         reads.count = sources.len() as u64;
-        for &register in sources {
-            reads.arrays += u64::from(self.arrays(slot, register));
-            let at = port.read(&mut reads, self.map.bank(slot, register), 0);
-            reads.delay_until(self.arrives(now, at, slot, register));
+        // Without a loop for one or two, so that nothing is kept for further ones.
+        match *sources {
+            [one] => self.read_operand(&mut reads, slot, one, port),
+            [one, other] => {
+                self.read_operand(&mut reads, slot, one, port);
+                self.read_operand(&mut reads, slot, other, port);
+            }
+            _ => {
+                for &register in sources {
+                    self.read_operand(&mut reads, slot, register, port);
+                }
+            }
         }
         reads
+    }
+
+    #[inline(always)]
+    fn read_operand(&mut self, reads: &mut Reads, slot: usize, register: u8, port: &mut OperandPort) {
+        reads.arrays += u64::from(self.arrays(slot, register));
+        let at = port.read(reads, self.map.bank(slot, register), 0);
+        reads.delay_until(self.arrives(reads.now, at, slot, register));
     }
 
     #[inline(always)]
@@ -489,9 +511,11 @@ impl RegisterFileSite for WarpedCompression {
         self.counters.allocated[phase as usize] += u64::from(warp.allocated);
         self.counters.compressed[phase as usize] += u64::from(warp.compressed);
         let source = Source::of(timing);
-        for register in timing.dst..timing.dst + timing.dst_words {
-            let entry = &mut self.registers[index(slot, register)];
-            (entry.lanes, entry.phase, entry.source) = (lanes.mask, phase, source);
+        if timing.dst_words != 0 {
+            self.expect(index(slot, timing.dst), lanes.mask, phase, source);
+        }
+        for word in 1..timing.dst_words {
+            self.expect(index(slot, timing.dst + word), lanes.mask, phase, source);
         }
     }
 
@@ -503,6 +527,9 @@ impl RegisterFileSite for WarpedCompression {
     }
 
     fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Option<Reads> {
+        if timing.sources == 0 {
+            return Some(Reads::new(now));
+        }
         let site = self;
         in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
                                                now: u64,
@@ -539,6 +566,11 @@ impl RegisterFileSite for WarpedCompression {
         self.write_register(written, access, port);
     }
 
+    #[inline(always)]
+    fn write_first(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
+        self.write_register(written, access, port);
+    }
+
     fn write_all(
         &mut self,
         now: u64,
@@ -555,9 +587,7 @@ impl RegisterFileSite for WarpedCompression {
                                                values: Values,
                                                port: &mut ResultPort|
          -> Writes {
-            port.write(now, slot, timing, values, |written, access, port| {
-                site.write_register(written, access, port);
-            })
+            port.write_for(now, slot, timing, values, site)
         })
     }
 

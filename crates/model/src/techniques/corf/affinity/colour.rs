@@ -31,12 +31,16 @@ pub fn colour(graph: &Graph) -> Colouring {
         let left = match two_colours(&rest) {
             Ok(left) => left,
             Err(cycle) => {
-                let (mut cycles, complete) = short_odd_cycles(&rest);
+                let numbered = Numbered::new(&rest);
+                let (mut cycles, complete) = short_odd_cycles(&numbered);
                 colouring.bounded |= !complete;
-                if cycles.is_empty() {
-                    cycles.push(cycle);
+                if cycles.len() == 0 {
+                    cycles.push(cycle.into_iter().map(|edge| numbered.number(edge)));
                 }
-                break_all(&mut rest, cycles, &mut colouring.removed);
+                for edge in break_all(&numbered, &cycles) {
+                    rest.remove(edge);
+                    colouring.removed.push(edge);
+                }
                 continue;
             }
         };
@@ -51,32 +55,81 @@ pub fn colour(graph: &Graph) -> Colouring {
     }
 }
 
-/// Removes edges until none of these cycles is left.
-fn break_all(rest: &mut Graph, mut cycles: Vec<Vec<Edge>>, removed: &mut Vec<Edge>) {
-    // Edges with the number of cycles that they are part of.
-    let mut members: BTreeMap<Edge, u64> = BTreeMap::new();
-    cycles.iter().flatten().for_each(|&edge| *members.entry(edge).or_default() += 1);
-    while !cycles.is_empty() {
+/// A graph whose edges have numbers, in ascending order.
+pub struct Numbered {
+    edges: Vec<(Edge, u64)>,
+    /// By register: others that it shares an edge with, and the number of that.
+    neighbours: BTreeMap<u8, Vec<(u8, u16)>>,
+}
+
+impl Numbered {
+    pub fn new(graph: &Graph) -> Numbered {
+        let mut neighbours: BTreeMap<u8, Vec<(u8, u16)>> = BTreeMap::new();
+        for (number, ((one, other), _)) in (0..).zip(graph.edges()) {
+            neighbours.entry(one).or_default().push((other, number));
+            neighbours.entry(other).or_default().push((one, number));
+        }
+        Numbered { edges: graph.edges().collect(), neighbours }
+    }
+
+    fn number(&self, edge: Edge) -> u16 {
+        self.edges.partition_point(|(other, _)| *other < edge) as u16
+    }
+
+    #[cfg(test)]
+    pub fn edge(&self, number: u16) -> Edge {
+        self.edges[usize::from(number)].0
+    }
+}
+
+/// Cycles, each by the numbers of its edges.
+#[derive(Default)]
+pub struct Cycles {
+    edges: Vec<u16>,
+    ends: Vec<usize>,
+}
+
+impl Cycles {
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn push(&mut self, edges: impl IntoIterator<Item = u16>) {
+        self.edges.extend(edges);
+        self.ends.push(self.edges.len());
+    }
+
+    pub fn get(&self, cycle: usize) -> &[u16] {
+        let start = if cycle == 0 { 0 } else { self.ends[cycle - 1] };
+        &self.edges[start..self.ends[cycle]]
+    }
+}
+
+/// The edges to be removed so that none of these cycles is left, in their order.
+fn break_all(graph: &Numbered, cycles: &Cycles) -> Vec<Edge> {
+    // By edge: the cycles that it is part of, and how many of these are left.
+    let mut members: Vec<Vec<usize>> = vec![Vec::new(); graph.edges.len()];
+    for cycle in 0..cycles.len() {
+        cycles.get(cycle).iter().for_each(|&edge| members[usize::from(edge)].push(cycle));
+    }
+    let mut counts: Vec<u64> = members.iter().map(|cycles| cycles.len() as u64).collect();
+    let mut broken = vec![false; cycles.len()];
+    let mut removed = Vec::new();
+    loop {
         // Weight over cycles, compared as products; of equal edges, that of the higher registers goes.
-        let costs =
-            members.iter().map(|(edge, &count)| (*edge, u128::from(rest.edges[edge]), u128::from(count)));
+        let costs = graph.edges.iter().zip(&counts).enumerate().filter(|(_, (_, count))| **count != 0);
+        let costs = costs.map(|(edge, ((_, weight), &count))| (edge, u128::from(*weight), u128::from(count)));
         let least = costs.reduce(|least, other| {
             let ((_, w, c), (_, v, d)) = (least, other);
             if v * c <= w * d { other } else { least }
         });
-        let Some((least, ..)) = least else { return };
-        rest.remove(least);
-        removed.push(least);
-        cycles.retain(|cycle| {
-            let broken = cycle.contains(&least);
-            for edge in cycle.iter().filter(|_| broken) {
-                if let Some(count) = members.get_mut(edge) {
-                    *count -= 1;
-                }
+        let Some((least, ..)) = least else { return removed };
+        removed.push(graph.edges[least].0);
+        for &cycle in &members[least] {
+            if !std::mem::replace(&mut broken[cycle], true) {
+                cycles.get(cycle).iter().for_each(|&edge| counts[usize::from(edge)] -= 1);
             }
-            !broken
-        });
-        members.retain(|_, count| *count > 0);
+        }
     }
 }
 
@@ -121,30 +174,30 @@ fn cycle_through(parent: &BTreeMap<u8, u8>, one: u8, other: u8) -> Vec<Edge> {
 }
 
 /// All odd cycles if there are not too many; otherwise the short ones, up to a length of which there are not.
-fn short_odd_cycles(graph: &Graph) -> (Vec<Vec<Edge>>, bool) {
-    let registers = graph.neighbours().len();
-    let mut found = Vec::new();
-    for longest in (3..=registers.max(3)).step_by(2) {
+fn short_odd_cycles(graph: &Numbered) -> (Cycles, bool) {
+    let mut found = Cycles::default();
+    for longest in (3..=graph.neighbours.len().max(3)).step_by(2) {
         let (cycles, complete) = odd_cycles(graph, longest, CYCLES, STEPS);
         if !complete {
-            return (if found.is_empty() { cycles } else { found }, false);
+            return (if found.len() == 0 { cycles } else { found }, false);
         }
         found = cycles;
     }
     (found, true)
 }
 
-/// Simple cycles of odd length up to a longest, as their edges, and whether these are all. Every cycle is found once: from its lowest register, in the direction of
+/// Simple cycles of odd length up to a longest, and whether these are all. Every cycle is found once: from its lowest register, in the direction of
 /// the lower of that register's neighbours.
-pub fn odd_cycles(graph: &Graph, longest: usize, most: usize, steps: u32) -> (Vec<Vec<Edge>>, bool) {
-    let all = graph.neighbours();
-    let neighbours: [&[u8]; 256] =
+pub fn odd_cycles(graph: &Numbered, longest: usize, most: usize, steps: u32) -> (Cycles, bool) {
+    let all = &graph.neighbours;
+    let neighbours: [&[(u8, u16)]; 256] =
         std::array::from_fn(|register| all.get(&(register as u8)).map_or(&[][..], Vec::as_slice));
     let mut search = Search {
         neighbours,
         path: Vec::new(),
+        edges: [0; 256],
         on_path: [false; 256],
-        found: Vec::new(),
+        found: Cycles::default(),
         longest,
         most,
         steps,
@@ -158,22 +211,23 @@ pub fn odd_cycles(graph: &Graph, longest: usize, most: usize, steps: u32) -> (Ve
 
 struct Search<'a> {
     /// By register.
-    neighbours: [&'a [u8]; 256],
+    neighbours: [&'a [(u8, u16)]; 256],
     path: Vec<u8>,
+    /// Edges from each register of the path to the next.
+    edges: [u16; 256],
     /// Registers of the path but the first.
     on_path: [bool; 256],
-    found: Vec<Vec<Edge>>,
+    found: Cycles,
     longest: usize,
     most: usize,
     steps: u32,
 }
 
 impl Search<'_> {
-    /// The path is a cycle.
-    fn close(&mut self) {
-        let (start, end) = (self.path[0], self.path[self.path.len() - 1]);
-        let steps = self.path.windows(2).map(|step| edge(step[0], step[1]));
-        self.found.push(steps.chain([edge(end, start)]).collect());
+    /// The path is a cycle with an edge from its end to its start.
+    fn close(&mut self, last: u16) {
+        let edges = &self.edges[..self.path.len() - 1];
+        self.found.push(edges.iter().copied().chain([last]));
     }
 
     /// Goes on from the end of the path. False if a bound was reached.
@@ -187,20 +241,21 @@ impl Search<'_> {
             && self.found.len() + 1 < self.most
         {
             self.steps -= neighbours.len() as u32;
-            if closes && neighbours.contains(&start) {
-                self.close();
+            if closes && let Some(&(_, last)) = neighbours.iter().find(|(next, _)| *next == start) {
+                self.close(last);
             }
             return true;
         }
-        for &next in neighbours {
+        for &(next, edge) in neighbours {
             if self.steps == 0 || self.found.len() >= self.most {
                 return false;
             }
             self.steps -= 1;
             if next == start && closes {
-                self.close();
+                self.close(edge);
             }
             if next > start && self.path.len() < self.longest && !self.on_path[usize::from(next)] {
+                self.edges[(self.path.len() - 1) % 256] = edge;
                 self.path.push(next);
                 self.on_path[usize::from(next)] = true;
                 if !self.extend() {

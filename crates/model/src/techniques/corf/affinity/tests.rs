@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::colour::odd_cycles;
+use super::colour::{Numbered, odd_cycles};
 use super::*;
 
 fn graph(edges: &[(u8, u8, u64)]) -> Graph {
@@ -56,9 +56,11 @@ fn figure_5() {
 fn figure_8_has_the_four_odd_cycles_of_the_text() {
     let edges = [(1, 2, 9), (1, 3, 7), (2, 3, 2), (3, 4, 6), (3, 6, 3), (4, 6, 8), (2, 5, 4), (5, 6, 5)];
     let graph = graph(&edges);
-    let (cycles, complete) = odd_cycles(&graph, 6, 100, 10_000);
-    let registers = |cycle: &Vec<Edge>| -> BTreeSet<u8> { cycle.iter().flat_map(|&(a, b)| [a, b]).collect() };
-    let found: BTreeSet<BTreeSet<u8>> = cycles.iter().map(registers).collect();
+    let numbered = Numbered::new(&graph);
+    let (cycles, complete) = odd_cycles(&numbered, 6, 100, 10_000);
+    let ends = |&edge: &u16| <[u8; 2]>::from(numbered.edge(edge));
+    let registers = |cycle: usize| -> BTreeSet<u8> { cycles.get(cycle).iter().flat_map(ends).collect() };
+    let found: BTreeSet<BTreeSet<u8>> = (0..cycles.len()).map(registers).collect();
     let expected: [&[u8]; 4] = [&[1, 2, 3], &[3, 4, 6], &[2, 3, 4, 5, 6], &[1, 2, 3, 5, 6]];
     assert!(complete);
     assert_eq!(cycles.len(), 4);

@@ -138,7 +138,7 @@ impl Sm {
     #[inline(always)]
     fn result<const TECHNIQUES: bool>(&mut self, turn: &mut Turn, slot: Slot, pc: u32, memory: bool) {
         let timing = turn.timing(&self.warps[slot], pc);
-        let done = match TECHNIQUES && self.rf.has_sites() {
+        let done = match TECHNIQUES && timing.dst_words != 0 && self.rf.has_sites() {
             true => self.write_back(turn, slot, timing),
             false => self.rf.write_plainly(turn.now, slot.index(), timing, memory),
         };

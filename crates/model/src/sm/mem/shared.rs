@@ -14,6 +14,7 @@ use warpwatt_exec::AccessKind;
 use super::coalesce::{BITS, Offsets, Shape, differences};
 use super::rows::{ROW_BYTES, Row};
 use crate::cache::{Array, ArrayAccess, ArrayShape, DataArray, LineId, RowAccess, Use};
+use crate::host::{has_bit_instructions, in_two_copies};
 use crate::techniques::Techniques;
 
 counters! {
@@ -87,8 +88,50 @@ fn busiest(offsets: &Offsets, lanes: u32, each: u32, banks: u32) -> (u32, bool) 
     (most, broadcast)
 }
 
+/// [`busiest`] for lanes of one word each, where the banks are a power of two.
+#[inline(always)]
+fn busiest_word(offsets: &Offsets, lanes: u32, banks: u32) -> (u32, bool) {
+    let mask = (banks - 1) as usize % BANKS;
+    // By bank: the lane that found it unused, and how many different words it serves.
+    let (mut firsts, mut counts) = ([0u8; BANKS], [0u8; BANKS]);
+    // Lanes that found another word in their bank.
+    let (mut others, mut broadcast, mut most) = (0u32, 0, 1);
+    let mut rest = lanes;
+    while rest != 0 {
+        let lane = rest.trailing_zeros() as usize % 32;
+        let word = offsets[lane] / 4;
+        let bank = word as usize & mask;
+        if counts[bank] == 0 {
+            (firsts[bank], counts[bank]) = (lane as u8, 1);
+        } else if offsets[usize::from(firsts[bank]) % 32] / 4 == word {
+            broadcast = 1;
+        } else {
+            others |= rest & rest.wrapping_neg();
+        }
+        rest &= rest - 1;
+    }
+    while others != 0 {
+        let lane = others.trailing_zeros() as usize % 32;
+        others &= others - 1;
+        let word = offsets[lane] / 4;
+        // Each word is counted with the last of its lanes.
+        let mut later = others;
+        while later != 0 && offsets[later.trailing_zeros() as usize % 32] / 4 != word {
+            later &= later - 1;
+        }
+        if later != 0 {
+            broadcast = 1;
+            continue;
+        }
+        let count = &mut counts[word as usize & mask];
+        *count += 1;
+        most = most.max(u32::from(*count));
+    }
+    (most, broadcast != 0)
+}
+
 /// How loads and stores occupy the banks, if that is soon said.
-#[inline]
+#[inline(always)]
 fn simple(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Option<Passes> {
     if bytes > 4 || mask == 0 {
         return None;
@@ -116,8 +159,17 @@ fn simple(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Option<Passes
 }
 
 /// How loads and stores occupy the banks.
-pub fn passes(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
+#[inline(always)]
+fn passes(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
     simple(offsets, mask, bytes, banks).unwrap_or_else(|| one_by_one(offsets, mask, bytes, banks))
+}
+
+/// [`passes`] in a function of its own, with the host's instructions for vectors if it has them.
+#[inline(always)]
+fn passes_anew(bit_instructions: bool, offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
+    in_two_copies!(bit_instructions, |offsets: &Offsets, mask: u32, bytes: u32, banks: u32| -> Passes {
+        passes(offsets, mask, bytes, banks)
+    })
 }
 
 /// The lowest and the highest offset of active lanes. Offsets in shared memory are far from the sign bit, and comparing signed numbers
@@ -153,6 +205,7 @@ fn is_broadcast(offsets: &Offsets, mask: u32, first: u32) -> bool {
 }
 
 /// Closed form for 32 lanes whose words are evenly apart: as many lanes meet in a bank as the stride shares factors with the banks.
+#[inline(always)]
 fn strided(offsets: &Offsets, banks: u32) -> Option<u32> {
     let stride = offsets[1].wrapping_sub(offsets[0]);
     let mut uneven = (stride | offsets[0]) % 4;
@@ -170,7 +223,7 @@ fn strided(offsets: &Offsets, banks: u32) -> Option<u32> {
     Some(32u32.div_ceil(banks / a))
 }
 
-#[inline(never)]
+#[inline(always)]
 fn one_by_one(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
     let each = bytes.div_ceil(4).clamp(1, 32);
     // Lanes of a pass want 32 words altogether.
@@ -180,9 +233,13 @@ fn one_by_one(offsets: &Offsets, mask: u32, bytes: u32, banks: u32) -> Passes {
     for first in (0..32).step_by(lanes as usize) {
         let active = mask & group << first;
         if active != 0 {
-            let (most, broadcast) = match close_together(offsets, active, each, banks) {
-                Some(broadcast) => (1, broadcast),
-                None => busiest(offsets, active, each, banks),
+            let (most, broadcast) = match each {
+                // If words were close together, that was found out before.
+                1 if banks.is_power_of_two() => busiest_word(offsets, active, banks),
+                _ => match close_together(offsets, active, each, banks) {
+                    Some(broadcast) => (1, broadcast),
+                    None => busiest(offsets, active, each, banks),
+                },
             };
             all.cycles += most;
             all.conflicts += most - (active.count_ones() * each).div_ceil(banks).min(most);
@@ -247,6 +304,8 @@ pub struct Shared {
     bytes: [u32; 2],
     is_small: bool,
     counters: SharedCounters,
+    /// Whether the host has instructions for bits.
+    bit_instructions: bool,
 }
 
 /// The array of so many bytes.
@@ -267,6 +326,7 @@ impl Shared {
             bytes,
             is_small: false,
             counters: SharedCounters::default(),
+            bit_instructions: has_bit_instructions(),
         }
     }
 
@@ -311,7 +371,7 @@ impl Shared {
                 bytes,
                 steps: offsets.map(|offset| offset.wrapping_sub(first)),
                 odd: first % 4,
-                passes: passes(offsets, mask, bytes, self.banks),
+                passes: passes_anew(self.bit_instructions, offsets, mask, bytes, self.banks),
             };
         }
         pattern.passes

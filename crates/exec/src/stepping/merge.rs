@@ -29,24 +29,16 @@ pub unsafe fn merge<L: AsMut<EpochLog>>(
 ) -> MergeOutcome {
     let mut outcome = MergeOutcome::default();
     loop {
-        // Whose turn it is, and up to which entry of another log.
-        let (mut first, mut other) = ((u64::MAX, 0), (u64::MAX, 0));
-        for (index, log) in logs.iter_mut().enumerate() {
-            let cycle = log.as_mut().next_cycle();
-            if cycle < first.0 {
-                (first, other) = ((cycle, index), first);
-            } else if cycle < other.0 {
-                other = (cycle, index);
-            }
-        }
-        let (cycle, index) = first;
+        let cycle = logs.iter_mut().map(|log| log.as_mut().next_cycle()).min().unwrap_or(u64::MAX);
         if cycle == u64::MAX {
             break;
         }
-        let log = logs[index].as_mut();
-        while (log.next_cycle(), index) < other {
-            // SAFETY: the caller guarantees memory and registers.
-            unsafe { apply_next(log, watch, &mut outcome) };
+        for log in logs.iter_mut() {
+            let log = log.as_mut();
+            while log.next_cycle() == cycle {
+                // SAFETY: the caller guarantees memory and registers.
+                unsafe { apply_next(log, watch, &mut outcome) };
+            }
         }
     }
     for log in logs {

@@ -145,10 +145,9 @@ impl<'g, 'a> Run<'g, 'a> {
             let checks = wanted.checks;
             kernels.push(Kernel { prepared, decoded, checks, code, first, most, large_l1, kept_out });
         }
-        let codes: Vec<u32> = kernels.iter().map(|kernel| kernel.code).collect();
         let works = gpu.spare.as_mut_slice().iter_mut().map(|spare| {
             let shares = kernels.iter().map(|kernel| KernelState::new(kernel, spare)).collect();
-            Work { shares, codes: codes.clone(), ..Work::default() }
+            Work { shares, ..Work::default() }
         });
         let works = works.collect();
         let dispatcher = Dispatcher::new(&gpu.config, &kernels, launches, options.blocks);

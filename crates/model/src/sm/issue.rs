@@ -367,9 +367,8 @@ impl Sm {
             issued: now,
             local_base: self.homes[slot].local_base,
             shared_row: self.homes[slot].shared_row,
-            kernel: turn.work.codes[warp.kernel as usize],
+            kernel: warp.code,
         };
-        let share = turn.share(warp);
         let lines = self.mem.accept(job, &share.stepper);
         share.lines[pc as usize] += u64::from(lines);
     }

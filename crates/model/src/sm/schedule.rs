@@ -210,11 +210,11 @@ impl Scheduler {
     /// The first warp in the scheduler's order, whether it can issue or not: it is the one that a cycle without issue is charged to.
     #[inline(always)]
     pub fn first(&self) -> Option<u8> {
-        let all = if self.count == RANKS { !0 } else { (1u64 << self.count) - 1 };
+        let all = || if self.count == RANKS { !0 } else { (1u64 << self.count) - 1 };
         match (self.policy, self.last) {
             (Policy::Gto, last) if last != 0 => Some(last.trailing_zeros() as u8),
             (Policy::TwoLevel, _) if self.active != 0 => self.first_of(self.active),
-            _ => self.first_of(all),
+            _ => self.first_of(all()),
         }
     }
 }

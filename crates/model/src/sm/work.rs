@@ -186,8 +186,6 @@ impl<'t, 'a> Turn<'t, 'a> {
 #[derive(Default)]
 pub struct Work {
     pub shares: Vec<KernelState>,
-    /// Code of each kernel.
-    pub codes: Vec<u32>,
     /// In order of their cycles.
     pub starts: VecDeque<Start>,
     pub finished: Vec<Finished>,

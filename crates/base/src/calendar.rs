@@ -7,8 +7,6 @@
 //!
 //! Boards that share one present lie cycle by cycle beside each other, so that time passes for all of them at once.
 
-use crate::opaque;
-
 /// Cycles from the current one on that are represented individually.
 pub const HORIZON: u64 = 64;
 
@@ -79,12 +77,8 @@ impl<const N: usize> Boards<N> {
             self.taken = [[0; N]; HORIZON as usize];
             return;
         }
-        let (from, to) = ((from % HORIZON) as usize, (to % HORIZON) as usize);
-        if from <= to {
-            clear(&mut self.taken[from..to]);
-        } else {
-            clear(&mut self.taken[from..]);
-            clear(&mut self.taken[..to]);
+        for cycle in from..to {
+            self.taken[(cycle % HORIZON) as usize] = [0; N];
         }
     }
 
@@ -276,18 +270,6 @@ impl<const N: usize> Boards<N> {
         self.with_tail[board] |= 1 << best;
         self.last_tail = self.last_tail.max(start + length);
         start
-    }
-}
-
-/// Rows of a few cycles. No call of the library, which is for more.
-#[inline(always)]
-fn clear<const N: usize>(rows: &mut [[u64; N]]) {
-    let (fours, rest) = rows.as_chunks_mut::<4>();
-    for four in fours {
-        *opaque(four) = [[0; N]; 4];
-    }
-    for row in rest {
-        *opaque(row) = [0; N];
     }
 }
 

@@ -133,6 +133,12 @@ impl RegisterFile {
         self.collectors.full()
     }
 
+    /// Whether a kind has no free collector.
+    #[inline(always)]
+    pub fn is_full(&self, pool: CollectorPool) -> bool {
+        self.full() >> pool as u32 & 1 != 0
+    }
+
     /// First cycle from `now` on, the present one, in which a collector of a kind is free, if no instruction issues.
     pub fn free_at(&self, pool: CollectorPool, now: u64) -> u64 {
         self.collectors.free_at(pool, now)

@@ -234,15 +234,17 @@ impl Sm {
     #[inline(never)]
     fn next_collector(&self, now: u64) -> u64 {
         let soon = now + 1;
-        let mut next = u64::MAX;
         let mut wanted = self.schedulers.wanted();
-        while wanted != 0 && next > soon {
+        if wanted & !self.full_pools() != 0 {
+            return soon;
+        }
+        let mut next = u64::MAX;
+        while wanted != 0 {
             let pool = CollectorPool::ALL[wanted.trailing_zeros() as usize % CollectorPool::COUNT];
             wanted &= wanted - 1;
-            let free_at = self.rf.free_at(pool, now);
             // Memory instructions wait for a collector only if all units share them, and for the memory unit, which has events of its own.
-            if pool != CollectorPool::Memory || free_at > now || self.mem.has_room() {
-                next = next.min(free_at.max(soon));
+            if pool != CollectorPool::Memory || self.rf.is_full(pool) {
+                next = next.min(self.rf.free_at(pool, now).max(soon));
             }
         }
         next

@@ -42,7 +42,7 @@ impl Sm {
             match hung.site.before(&next, values) {
                 Before::Go => {}
                 // It needs a collector like any other move.
-                Before::Move(_) if self.rf.full() >> CollectorPool::Sp as u32 & 1 != 0 => {
+                Before::Move(_) if self.rf.is_full(CollectorPool::Sp) => {
                     return Asked::Wait;
                 }
                 Before::Move(register) => {

@@ -16,7 +16,7 @@ use super::{Event, Kernel, MemoryOp, Slot, Sm, Turn};
 impl Sm {
     /// Which pools have no free collector, a bit for each.
     #[inline(always)]
-    fn full_pools(&self) -> u32 {
+    pub(super) fn full_pools(&self) -> u32 {
         self.rf.full() | u32::from(!self.mem.has_room()) << CollectorPool::Memory as u32
     }
 

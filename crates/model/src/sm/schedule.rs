@@ -352,8 +352,9 @@ impl Schedulers {
     /// The pools of which warps want nothing but a collector, a bit for each.
     #[inline(always)]
     pub fn wanted(&self) -> u32 {
-        let each = self.all.iter().zip(self.ready);
-        each.fold(0, |wanted, (scheduler, ready)| wanted | scheduler.wanted(ready))
+        let ready = self.numbers().filter(|&number| self.has_ready(number));
+        let wanted = |number: u8| self[number].wanted(self.ready[usize::from(number) % SCHEDULERS]);
+        ready.fold(0, |all, number| all | wanted(number))
     }
 
     /// Warps of a scheduler that may issue, given the pools without a free collector, a bit for each.

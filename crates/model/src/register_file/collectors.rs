@@ -105,13 +105,13 @@ impl Collectors {
     /// Kinds without a free collector, a bit for each.
     #[inline(always)]
     pub fn full(&self) -> u32 {
-        if self.in_use + self.slack & TOP == 0 { 0 } else { self.kinds(self.in_use) }
+        if (self.in_use + self.slack) & TOP == 0 { 0 } else { self.kinds(self.in_use) }
     }
 
     /// The kinds of which all are in use.
     #[inline(always)]
     fn kinds(&self, in_use: u32) -> u32 {
-        let full = in_use + self.slack & TOP;
+        let full = (in_use + self.slack) & TOP;
         if self.are_shared() && full != 0 {
             return (1 << CollectorPool::COUNT) - 1;
         }

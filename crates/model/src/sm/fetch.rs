@@ -292,7 +292,7 @@ impl Fetch {
         }
         // A warp most often stays on its line, or comes back to it.
         if !self.tags.use_at(self.place[slot], line) {
-            let last = self.first_line[slot] + u64::from(end - 1 >> self.in_line_shift);
+            let last = self.first_line[slot] + u64::from((end - 1) >> self.in_line_shift);
             if !self.access_other_line(now, slot, line, last, second) {
                 return Fetched::Miss;
             }

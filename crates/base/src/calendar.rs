@@ -2,13 +2,19 @@
 //! Calendars of resources that serve one client a cycle: clients book the first free cycle from some time on.
 //!
 //! A board holds the calendars of up to 64 resources. Each cycle of the near future has a word, with a bit for every resource: whoever
-//! looks for one of several equal resources, or for a free cycle close by, looks at few words, and time passes by clearing one. Who
+//! looks for one of several equal resources, or for a free cycle close by, looks at few words. Who
 //! does not fit into the near future waits behind the last one that did not, without gaps.
+//!
+//! There are twice as many words as cycles of the near future, in two halves. When the present enters one half, all cycles in the other one have
+//! passed, and it is cleared as a whole: in all other cycles, time passes by a comparison.
 //!
 //! Boards that share one present lie cycle by cycle beside each other, so that time passes for all of them at once.
 
 /// Cycles from the current one on that are represented individually.
 pub const HORIZON: u64 = 64;
+
+/// Rows of words: those of the near future, and as many again that passed or are to come.
+const ROWS: usize = 2 * HORIZON as usize;
 
 /// Resources that a board has room for.
 pub const RESOURCES: usize = 64;
@@ -16,9 +22,11 @@ pub const RESOURCES: usize = 64;
 /// `N` boards that share one present. Resources are called by their board's number and their bits.
 #[derive(Clone, Debug)]
 pub struct Boards<const N: usize> {
-    /// By cycle, modulo the horizon, and board: which resources are taken.
-    taken: [[u64; N]; HORIZON as usize],
+    /// By cycle, modulo their number, and board: which resources are taken.
+    taken: [[u64; N]; ROWS],
     now: u64,
+    /// The cycle in which the present enters the other half of the rows.
+    other_half: u64,
     /// The latest of the tails.
     last_tail: u64,
     /// By board and resource: end of what is taken beyond the horizon.
@@ -43,8 +51,9 @@ pub type Board = Boards<1>;
 impl<const N: usize> Default for Boards<N> {
     fn default() -> Self {
         Boards {
-            taken: [[0; N]; HORIZON as usize],
+            taken: [[0; N]; ROWS],
             now: 0,
+            other_half: HORIZON,
             last_tail: 0,
             tails: [[0; RESOURCES]; N],
             with_tail: [0; N],
@@ -57,28 +66,27 @@ impl<const N: usize> Boards<N> {
     /// Moves the present on; what lies before it is forgotten. To be called before anything else in a cycle.
     #[inline(always)]
     pub fn advance(&mut self, now: u64) {
-        let before = self.now;
-        if before != now {
-            self.now = now;
-            self.taken[(before % HORIZON) as usize] = [0; N];
-            if now - before != 1 {
-                self.forget(before + 1, now);
-            }
-            if self.last_tail > now {
-                self.uncover(before);
-            }
+        let before = std::mem::replace(&mut self.now, now);
+        if now >= self.other_half {
+            self.enter_half();
+        }
+        if self.last_tail > now {
+            self.uncover(before);
         }
     }
 
+    /// The present has entered the other half of the rows, or has passed both of them.
     #[cold]
     #[inline(never)]
-    fn forget(&mut self, from: u64, to: u64) {
-        if to - from >= HORIZON {
-            self.taken = [[0; N]; HORIZON as usize];
-            return;
-        }
-        for cycle in from..to {
-            self.taken[(cycle % HORIZON) as usize] = [0; N];
+    fn enter_half(&mut self) {
+        let (passed, next) = (self.other_half, self.now - self.now % HORIZON + HORIZON);
+        self.other_half = next;
+        let halves = self.taken.split_at_mut(HORIZON as usize);
+        let (present, other) = if next % (2 * HORIZON) == 0 { (halves.1, halves.0) } else { halves };
+        other.fill([0; N]);
+        // Nothing is booked further ahead than the half that comes next.
+        if next - passed > HORIZON {
+            present.fill([0; N]);
         }
     }
 
@@ -94,7 +102,7 @@ impl<const N: usize> Boards<N> {
                 left &= left - 1;
                 let tail = self.tails[board][resource];
                 for at in in_sight..tail.min(horizon) {
-                    self.taken[(at % HORIZON) as usize][board] |= 1 << resource;
+                    self.taken[at as usize % ROWS][board] |= 1 << resource;
                 }
                 if tail <= horizon {
                     self.with_tail[board] &= !(1 << resource);
@@ -113,20 +121,20 @@ impl<const N: usize> Boards<N> {
     #[inline(always)]
     pub fn taken_on(&self, board: usize, at: u64) -> u64 {
         debug_assert!(at - self.now < HORIZON);
-        self.taken[(at % HORIZON) as usize][board]
+        self.taken[at as usize % ROWS][board]
     }
 
     /// Takes resources for a cycle that is in sight.
     #[inline(always)]
     pub fn mark_on(&mut self, board: usize, at: u64, bits: u64) {
         debug_assert!(at - self.now < HORIZON);
-        self.taken[(at % HORIZON) as usize][board] |= bits;
+        self.taken[at as usize % ROWS][board] |= bits;
     }
 
     /// By board: the resources that are taken in the present cycle.
     #[inline(always)]
     pub fn present(&mut self) -> &mut [u64; N] {
-        &mut self.taken[(self.now % HORIZON) as usize]
+        &mut self.taken[self.now as usize % ROWS]
     }
 
     /// Books the first free cycle of one resource from `earliest` on.
@@ -161,7 +169,7 @@ impl<const N: usize> Boards<N> {
     /// Takes the lowest of some resources that are free in a cycle in sight. False if none is.
     #[inline(always)]
     fn takes(&mut self, board: usize, bits: u64, at: u64) -> bool {
-        let taken = &mut self.taken[(at % HORIZON) as usize][board];
+        let taken = &mut self.taken[at as usize % ROWS][board];
         let free = bits & !*taken;
         *taken |= free & free.wrapping_neg();
         free != 0
@@ -175,7 +183,7 @@ impl<const N: usize> Boards<N> {
         let is_known = crowd.bits == bits && (crowd.from..crowd.to).contains(&earliest);
         let (from, mut at) = if is_known { (crowd.from, crowd.to) } else { (earliest, earliest) };
         while at - self.now < HORIZON {
-            let taken = &mut self.taken[(at % HORIZON) as usize][board];
+            let taken = &mut self.taken[at as usize % ROWS][board];
             let free = bits & !*taken;
             if free != 0 {
                 *taken |= free & free.wrapping_neg();

@@ -87,13 +87,27 @@ impl Sm {
     }
 
     /// A cycle begins: issue slots before it, since the last one in which something happened, have the cause that holds until now.
-    #[inline(always)]
     pub(super) fn charge_until(&mut self, work: &mut Work, now: u64) {
         let passed = self.tally.accounted < now;
-        self.tally.accounted = now;
+        self.tally.accounted = self.tally.accounted.max(now);
         self.schedulers.begin(now);
+        if passed {
+            self.charge_stale(work);
+        }
+    }
+
+    /// No warp can issue in a cycle, nor be fetched for: its issue slots have the cause that holds now, and so have those until something changes.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, work: &mut Work, now: u64) {
+        self.tally.accounted = now;
+        self.charge_stale(work);
+    }
+
+    /// Slots whose cause has changed are charged to the one that holds now.
+    #[inline(always)]
+    pub(super) fn charge_stale(&mut self, work: &mut Work) {
         let stale = self.schedulers.stale();
-        if passed && stale != 0 {
+        if stale != 0 {
             self.find_causes(work, stale);
         }
     }

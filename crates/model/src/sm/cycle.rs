@@ -45,6 +45,8 @@ impl Sm {
         let turn = Turn { now: start, end: to, kernels: context.kernels, work };
         let SmContext { memory, inbox, outbox, .. } = context;
         let mut epoch = Epoch { turn, memory, inbox, outbox, outside: 0 };
+        // What issue slots since the last epoch are charged to.
+        self.charge_until(epoch.turn.work, start);
         match (self.spec.bit_instructions, self.has_techniques()) {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the host was asked whether it has them.
@@ -76,7 +78,7 @@ impl Sm {
             let issued = sm.cycle::<TECHNIQUES>(epoch);
             // A warp that is ready now mostly still is in the next cycle, or another one.
             let goes_on = issued && sm.schedulers.any_ready() || step;
-            epoch.turn.now = if goes_on { epoch.turn.now + 1 } else { sm.next_event(epoch) };
+            epoch.turn.now = if goes_on { epoch.turn.now + 1 } else { sm.pass_until_next(epoch) };
         }
         self.next = epoch.turn.now;
     }
@@ -95,9 +97,7 @@ impl Sm {
     fn cycle<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) -> bool {
         let now = epoch.turn.now;
         self.rf.advance(now);
-        if self.resident_warps != 0 {
-            self.charge_until(epoch.turn.work, now);
-        }
+        self.schedulers.begin(now);
         if epoch.outside <= now {
             self.take_from_outside(epoch);
         }
@@ -120,11 +120,15 @@ impl Sm {
             self.mem.step(now, epoch.outbox, &mut self.done);
             self.after_memory(&mut epoch.turn);
         }
-        // If no warp can issue or be fetched for, nothing changes until the next event; the issue slots are charged then.
-        let works = self.fetch.has_work() || self.schedulers.any_ready();
-        let issued = works && self.issue_all::<TECHNIQUES>(epoch);
-        if works && self.fetch_one::<TECHNIQUES>(&epoch.turn) && self.fetch.ports > 1 {
-            self.fetch_more(&epoch.turn);
+        // If no warp can issue or be fetched for, nothing changes until the next event.
+        let mut issued = false;
+        if self.fetch.has_work() || self.schedulers.any_ready() {
+            issued = self.issue_all::<TECHNIQUES>(epoch);
+            if self.fetch_one::<TECHNIQUES>(&epoch.turn) && self.fetch.ports > 1 {
+                self.fetch_more(&epoch.turn);
+            }
+        } else {
+            self.pass(epoch.turn.work, now);
         }
         if self.fetch.has_requests() {
             self.fetch.send(now, epoch.outbox);
@@ -208,6 +212,17 @@ impl Sm {
                 self.stores_done(turn, slot);
             }
         }
+    }
+
+    /// The next cycle in which something happens. Issue slots until then are charged to what holds now, unless the epoch ends before: then what
+    /// happens between epochs comes first.
+    #[inline(always)]
+    fn pass_until_next(&mut self, epoch: &mut Epoch) -> u64 {
+        let next = self.next_event(epoch);
+        if next > epoch.turn.now + 1 && next < epoch.turn.end {
+            self.charge_stale(epoch.turn.work);
+        }
+        next
     }
 
     /// The next cycle in which something happens.

@@ -83,10 +83,10 @@ impl<const N: usize> Boards<N> {
         self.other_half = next;
         let halves = self.taken.split_at_mut(HORIZON as usize);
         let (present, other) = if next % (2 * HORIZON) == 0 { (halves.1, halves.0) } else { halves };
-        other.fill([0; N]);
+        other.as_flattened_mut().fill(0);
         // Nothing is booked further ahead than the half that comes next.
         if next - passed > HORIZON {
-            present.fill([0; N]);
+            present.as_flattened_mut().fill(0);
         }
     }
 

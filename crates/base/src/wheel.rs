@@ -101,22 +101,25 @@ impl<T: Copy> Wheel<T> {
         self.far.push(Reverse(Far { at, sequence: self.sequence, event }));
     }
 
-    /// Comes to a cycle, and tells how many events it has: [`Wheel::take`] gives the first of them and forgets them, and [`Wheel::rest`] gives
-    /// those beyond [`FEW`], which [`Wheel::clear_rest`] forgets. Cycles must not go back, and none that has events may be left out.
+    /// Comes to a cycle, and tells how many events it has, which it has no longer from now on: [`Wheel::first`] gives those up to [`FEW`], and
+    /// [`Wheel::rest`] the others, which [`Wheel::clear_rest`] forgets. Cycles must not go back, none that has events may be left out, and none
+    /// may be pushed for the present one.
     #[inline(always)]
-    pub fn events(&mut self, now: u64) -> usize {
+    pub fn take(&mut self, now: u64) -> usize {
         self.turn(now);
-        self.slots[now as usize % SLOTS].count
+        let slot = now as usize % SLOTS;
+        let count = self.slots[slot].count;
+        if count != 0 {
+            self.slots[slot].count = 0;
+            self.occupied &= !(1 << slot);
+        }
+        count
     }
 
-    /// The first events of the present cycle, and fillers if it has fewer. It has none from now on, apart from the rest, and none may be pushed for it.
+    /// An event of the present cycle, by its number below [`FEW`].
     #[inline(always)]
-    pub fn take(&mut self) -> [T; FEW] {
-        let slot = self.now as usize % SLOTS;
-        self.occupied &= !(1 << slot);
-        let near = &mut self.slots[slot];
-        near.count = 0;
-        near.first
+    pub fn first(&self, number: usize) -> T {
+        self.slots[self.now as usize % SLOTS].first[number]
     }
 
     /// Those events of the present cycle that did not fit beside the others, by number from [`FEW`] on.
@@ -191,9 +194,9 @@ mod tests {
                 assert_eq!(next, *plain.keys().next().expect("there is an event"));
                 now = if random.next_u64().is_multiple_of(3) { next } else { (now + 1).min(next) };
                 let mut taken = Vec::new();
-                let count = wheel.events(now);
+                let count = wheel.take(now);
                 if count != 0 {
-                    taken.extend(&wheel.take()[..count.min(FEW)]);
+                    taken.extend((0..count.min(FEW)).map(|number| wheel.first(number)));
                     taken.extend((FEW..count).map(|number| wheel.rest(number)));
                     wheel.clear_rest();
                 }

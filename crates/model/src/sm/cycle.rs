@@ -80,6 +80,7 @@ impl Sm {
             let goes_on = issued && sm.schedulers.any_ready() || step;
             epoch.turn.now = if goes_on { epoch.turn.now + 1 } else { sm.pass_until_next(epoch) };
         }
+        self.tally.accounted = self.tally.accounted.max(self.schedulers.decided());
         self.next = epoch.turn.now;
     }
 
@@ -105,11 +106,11 @@ impl Sm {
             self.take_from_second_level(&mut epoch.turn);
         }
         self.take_instructions(&mut epoch.turn);
-        let events = self.events.events(now);
+        let events = self.events.take(now);
         if events != 0 {
-            let first = self.events.take();
-            for &event in &first[..events.min(FEW)] {
+            for number in 0..events.min(FEW) {
                 let (sm, epoch) = (opaque(self), opaque(epoch));
+                let event = sm.events.first(number);
                 sm.handle::<TECHNIQUES>(&mut epoch.turn, event);
             }
             if events > FEW {

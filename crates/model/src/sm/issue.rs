@@ -24,7 +24,6 @@ impl Sm {
     #[inline(always)]
     pub(super) fn issue_all<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) -> bool {
         let mut any = false;
-        self.tally.accounted = epoch.turn.now + 1;
         for scheduler in self.schedulers.numbers() {
             let (sm, epoch) = (opaque(self), opaque(epoch));
             if sm.schedulers.has_ready(scheduler) && sm.issue_from::<TECHNIQUES>(epoch, scheduler) {
@@ -110,12 +109,37 @@ impl Sm {
             }
             return true;
         }
+        match TECHNIQUES {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the loop without techniques runs only on hosts with these instructions.
+            false => unsafe { self.issue_other_with_bit_instructions(epoch, slot, pc) },
+            _ => self.issue_other_plainly::<TECHNIQUES>(epoch, slot, pc, lanes),
+        }
+    }
+
+    /// [`Sm::issue_other`] without techniques, compiled with the host's bit and vector instructions.
+    #[cold]
+    #[inline(never)]
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn issue_other_with_bit_instructions(&mut self, epoch: &mut Epoch, slot: Slot, pc: u32) -> bool {
+        self.issue_other::<false>(epoch, slot, pc, None)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn issue_other_plainly<const TECHNIQUES: bool>(
+        &mut self,
+        epoch: &mut Epoch,
+        slot: Slot,
+        pc: u32,
+        lanes: Option<NextLanes>,
+    ) -> bool {
         self.issue_other::<TECHNIQUES>(epoch, slot, pc, lanes)
     }
 
     /// Issues an instruction that may do more than compute on registers.
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     fn issue_other<const TECHNIQUES: bool>(
         &mut self,
         epoch: &mut Epoch,

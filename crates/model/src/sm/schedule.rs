@@ -128,12 +128,12 @@ impl Scheduler {
         self.of_pool[pool as usize] |= 1 << rank;
     }
 
-    /// A warp waits for something long, or no longer.
+    /// A warp waits for something long, or no longer. With two levels, others may become active.
+    #[cold]
+    #[inline(never)]
     fn set_away(&mut self, rank: u8, away: bool) {
-        if self.policy == Policy::TwoLevel {
-            self.away = self.away & !(1 << rank) | u64::from(away) << rank;
-            self.fill_active();
-        }
+        self.away = self.away & !(1 << rank) | u64::from(away) << rank;
+        self.fill_active();
     }
 
     /// The ranks whose changes matter beyond themselves: that which slots are charged to, or with two levels all, since any may change which
@@ -243,6 +243,7 @@ pub struct Schedulers {
 
 impl Schedulers {
     pub fn new(sm: &SmParameters) -> Schedulers {
+        assert!(sm.schedulers as usize <= SCHEDULERS, "the range of the parameter");
         Schedulers {
             all: std::array::from_fn(|_| Scheduler::new(sm.scheduler, sm.active_warps)),
             count: sm.schedulers as u8,
@@ -297,6 +298,11 @@ impl Schedulers {
         self.stale &= !(1 << number);
     }
 
+    /// The cycle before which all issue slots are decided.
+    pub fn decided(&self) -> u64 {
+        self.decided[0]
+    }
+
     /// The issue slot of a scheduler has no instruction.
     #[inline(always)]
     pub fn pass(&mut self, number: u8, now: u64) {
@@ -346,7 +352,9 @@ impl Schedulers {
     /// Their numbers, of which the compiler is to know how large they can be.
     #[inline(always)]
     pub fn numbers(&self) -> Range<u8> {
-        0..self.count.min(SCHEDULERS as u8)
+        // SAFETY: the constructor checks it, and it does not change.
+        unsafe { std::hint::assert_unchecked(self.count <= SCHEDULERS as u8) };
+        0..self.count
     }
 
     /// The pools of which warps want nothing but a collector, a bit for each.
@@ -396,7 +404,9 @@ impl Schedulers {
     fn watched_changes(&mut self, number: u8, rank: u8, away: bool) {
         if self[number].watched >> rank & 1 != 0 {
             self.forget_cause(number);
-            self[number].set_away(rank, away);
+            if self[number].policy == Policy::TwoLevel {
+                self[number].set_away(rank, away);
+            }
         }
     }
 

@@ -5,7 +5,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use toml::Spanned;
 use warpwatt_base::suggest;
 use warpwatt_config::Config;
 
@@ -13,8 +12,11 @@ use crate::amount::bad;
 use crate::die::{self, Arrays};
 use crate::error::{Error, Problem, shortened};
 use crate::silicon::{self, Conditions};
+use crate::spanned::Spanned;
 use crate::sram::Sram;
-use crate::technology::{Access, Amount, Event, Origin, SramSpec, State, Static, Structure, Technology};
+use crate::technology::{
+    Access, Amount, Event, Origin, SramSpec, State, Static, Structure, Technology, Text,
+};
 use crate::units::{Joules, Milliwatts, Picojoules};
 
 /// What a technology is worked out for.
@@ -185,16 +187,16 @@ impl Resolver<'_> {
         let before = (self.model.structures.len(), self.model.terms.len(), self.model.counters.len());
         let index = self.model.structures.len();
         self.model.structures.push(StructureInfo {
-            name: structure.name.get_ref().as_str().into(),
-            component: structure.component.get_ref().as_str().into(),
-            doc: structure.doc.get_ref().as_str().into(),
+            name: structure.name.get_ref().as_ref().into(),
+            component: structure.component.get_ref().as_ref().into(),
+            doc: structure.doc.get_ref().as_ref().into(),
             off_chip: structure.off_chip,
             area_mm2: arrays.map(|arrays| arrays.area_mm2()),
         });
-        for event in &structure.events {
+        for event in structure.events.iter() {
             self.event(origin, index, event);
         }
-        for power in &structure.statics {
+        for power in structure.statics.iter() {
             self.power(origin, index, power);
         }
         if !on {
@@ -205,7 +207,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn text(&mut self, origin: &Origin, what: &str, text: &Spanned<String>) {
+    fn text(&mut self, origin: &Origin, what: &str, text: &Spanned<Text>) {
         let words: &str = text.get_ref();
         if words.trim().is_empty() || words.contains(char::is_control) {
             let message = format!("`{what}` must be one line of text");
@@ -213,9 +215,9 @@ impl Resolver<'_> {
         }
     }
 
-    fn on(&mut self, origin: &Origin, techniques: &[Spanned<String>]) -> bool {
+    fn on(&mut self, origin: &Origin, techniques: &[Spanned<Text>]) -> bool {
         for technique in techniques {
-            let name = technique.get_ref().as_str();
+            let name = &*technique.value;
             let all = self.setting.all_techniques;
             if !all.contains(&name) {
                 let problem = Problem::UnknownTechnique {
@@ -226,14 +228,13 @@ impl Resolver<'_> {
                 self.report(origin, technique.span(), problem);
             }
         }
-        let is_on =
-            |technique: &Spanned<String>| self.setting.techniques.contains(&technique.get_ref().as_str());
+        let is_on = |technique: &Spanned<Text>| self.setting.techniques.contains(&&*technique.value);
         techniques.is_empty() || techniques.iter().any(is_on)
     }
 
     /// A counter that can be multiplied with a number.
-    fn counter(&mut self, origin: &Origin, counter: &Spanned<String>) -> Option<usize> {
-        let name = counter.get_ref().as_str();
+    fn counter(&mut self, origin: &Origin, counter: &Spanned<Text>) -> Option<usize> {
+        let name = &*counter.value;
         if !self.setting.counters.contains(&name) {
             let nearest = nearest_counter(name, self.setting.counters);
             let problem = Problem::UnknownCounter { name: shortened(name), nearest };
@@ -391,7 +392,7 @@ impl Resolver<'_> {
             .instances
             .iter()
             .any(|factor| matches!(factor.get_ref(), Amount::Key(key) if key == "gpu.sms"));
-        for state in &power.states {
+        for state in power.states.iter() {
             self.state(origin, structure, each, state);
         }
         let (Some(each), Some(instances)) = (each, instances) else { return };

@@ -120,12 +120,13 @@ fn refill(class: usize, list: &List) -> *mut Block {
         Ok(()) => shared().take(class),
         Err(_) => shared().cut(class, 1),
     };
-    let mut block = first;
+    let (mut block, mut length) = (first, 0);
     while !block.is_null() {
-        list.length.update(|length| length + 1);
+        length += 1;
         // SAFETY: blocks of a list are linked up to its end.
         block = unsafe { (*block).next };
     }
+    list.length.set(length);
     first
 }
 

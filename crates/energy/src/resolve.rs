@@ -2,6 +2,7 @@
 //! A technology worked out for a GPU: a list of terms, each a number times a counter or times the time that passes. Names of
 //! counters and parameters are checked here; all errors are reported together.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -94,7 +95,8 @@ impl Technology {
             conditions,
             die_mm2,
         };
-        let mut resolver = Resolver { setting, model, errors: Vec::new(), scale: Scale::ONE };
+        let counters = setting.counters.iter().copied().collect();
+        let mut resolver = Resolver { setting, counters, model, errors: Vec::new(), scale: Scale::ONE };
         for ((origin, structure), arrays) in self.structures.iter().zip(arrays) {
             resolver.structure(origin, structure, arrays);
         }
@@ -104,6 +106,7 @@ impl Technology {
 
 struct Resolver<'a> {
     setting: Setting<'a>,
+    counters: HashSet<&'a str>,
     model: Model,
     errors: Vec<Error>,
     /// Of the current structure.
@@ -235,7 +238,7 @@ impl Resolver<'_> {
     /// A counter that can be multiplied with a number.
     fn counter(&mut self, origin: &Origin, counter: &Spanned<Text>) -> Option<usize> {
         let name = &*counter.value;
-        if !self.setting.counters.contains(&name) {
+        if !self.counters.contains(name) {
             let nearest = nearest_counter(name, self.setting.counters);
             let problem = Problem::UnknownCounter { name: shortened(name), nearest };
             self.report(origin, counter.span(), problem);
@@ -460,7 +463,9 @@ fn clock_mhz(counter: &str, config: &Config) -> Option<f64> {
 
 /// The counter that was probably meant; the unit at the end may have been forgotten.
 fn nearest_counter(name: &str, counters: &[&str]) -> Option<String> {
+    let mut counters = counters.to_vec();
+    counters.sort_unstable();
     let with_unit = |counter: &&&str| counter.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
-    let found = counters.iter().find(with_unit).copied().or_else(|| suggest::nearest(name, counters));
+    let found = counters.iter().find(with_unit).copied().or_else(|| suggest::nearest(name, &counters));
     found.map(str::to_owned)
 }

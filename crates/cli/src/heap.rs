@@ -242,7 +242,11 @@ mod tests {
         let mut rng = SplitMix64::new(5);
         let mut held: Vec<Held> = Vec::new();
         for step in 0..20_000u32 {
-            let size = 1 + rng.below(if rng.chance(4) { 3000 } else { 100 }) as usize;
+            let size = match rng.below(4) {
+                0 => LARGEST + 1 + rng.below(2000) as usize,
+                1 => 1 + rng.below(1000) as usize,
+                _ => 1 + rng.below(100) as usize,
+            };
             let layout = Layout::from_size_align(size, 1 << rng.below(6)).expect("legal");
             let pattern = step as u8;
             if held.len() < 200 && !rng.chance(3) {
@@ -287,9 +291,9 @@ mod tests {
 
     #[test]
     fn what_a_thread_frees_is_for_others() {
-        // Of a size that nothing else here has.
+        // Of a size that the other test does not have.
         let layout = Layout::from_size_align(LARGEST - 1, 8).expect("legal");
-        let all = || {
+        let all = move || {
             // SAFETY: the layout has a size.
             let blocks: Vec<_> =
                 (0..3 * KEPT).map(|_| unsafe { Heap.alloc(layout) }.expose_provenance()).collect();

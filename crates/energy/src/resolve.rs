@@ -2,10 +2,10 @@
 //! A technology worked out for a GPU: a list of terms, each a number times a counter or times the time that passes. Names of
 //! counters and parameters are checked here; all errors are reported together.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
 use warpwatt_base::suggest;
 use warpwatt_config::Config;
 
@@ -106,7 +106,7 @@ impl Technology {
 
 struct Resolver<'a> {
     setting: Setting<'a>,
-    counters: HashSet<&'a str>,
+    counters: FxHashSet<&'a str>,
     model: Model,
     errors: Vec<Error>,
     /// Of the current structure.

@@ -106,11 +106,8 @@ pub fn list(args: &ListArgs, console: &Console) -> Result<Exit, Failure> {
     let all: Vec<_> = all.collect::<Result<_, _>>().map_err(|errors| failure(&errors))?;
     if let Some(path) = &args.json {
         let one = |technology: &Technology| {
-            let structures: Vec<_> = technology
-                .structures
-                .iter()
-                .map(|(_, structure)| structure.name.get_ref().as_str())
-                .collect();
+            let structures: Vec<_> =
+                technology.structures.iter().map(|(_, structure)| &*structure.name.value).collect();
             json!({
                 "name": technology.name,
                 "description": technology.description,
@@ -222,7 +219,10 @@ fn components(energy: &Energy) -> String {
 /// Names of the structures that built-in technologies declare.
 fn builtin_structures() -> BTreeSet<String> {
     let technologies = TECHNOLOGIES.iter().filter_map(|builtin| Technology::builtin(builtin.name).ok());
-    technologies.flat_map(|technology| technology.structures).map(|(_, own)| own.name.into_inner()).collect()
+    technologies
+        .flat_map(|technology| technology.structures)
+        .map(|(_, own)| own.name.value.into_owned())
+        .collect()
 }
 
 /// What the energy was worked out for, in a line.

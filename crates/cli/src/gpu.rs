@@ -31,12 +31,19 @@ pub struct Machine {
 impl Machine {
     /// A built-in GPU or a GPU file, with settings and techniques. All problems with these are reported together.
     pub fn new(args: &GpuArgs) -> Result<Machine, Failure> {
-        Machine::of(read(args.gpu.as_deref().unwrap_or(REFERENCE))?, args)
+        match args.gpu.as_deref().unwrap_or(REFERENCE) {
+            // Its values are the defaults: its file, whose reading every run would pay for, adds only the reasons for them.
+            REFERENCE => Machine::with(REFERENCE.to_owned(), Config::default(), args),
+            gpu => Machine::of(read(gpu)?, args),
+        }
     }
 
     /// A GPU that was read, with settings and techniques; the GPU of `args` is ignored.
     pub fn of(file: GpuFile, args: &GpuArgs) -> Result<Machine, Failure> {
-        let GpuFile { name, mut config, .. } = file;
+        Machine::with(file.name, file.config, args)
+    }
+
+    fn with(name: String, mut config: Config, args: &GpuArgs) -> Result<Machine, Failure> {
         let own = args.set.iter().map(String::as_str).filter(|setting| technique::setting(setting).is_none());
         let mut refused: Vec<_> = apply_all(&mut config, own).into_iter().map(usage_problem).collect();
         let techniques = technique::choose(args, &mut refused);

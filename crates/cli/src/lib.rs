@@ -16,6 +16,7 @@ mod exit;
 pub mod front;
 mod gpu;
 mod gpu_import;
+pub mod heap;
 mod install;
 mod interrupt;
 mod job;

@@ -3,6 +3,9 @@
 
 use std::process::ExitCode;
 
+#[global_allocator]
+static HEAP: warpwatt_cli::heap::Heap = warpwatt_cli::heap::Heap;
+
 fn main() -> ExitCode {
     warpwatt_cli::main()
 }

@@ -168,7 +168,7 @@ mod tests {
             techniques: &[],
             parameters: &[("technique.volts", 0.4)],
         };
-        let key = |text: &str| Amount::Key(text.to_owned()).value(setting);
+        let key = |text: &str| Amount::Key(text.to_owned().into()).value(setting);
         assert_eq!(key("gpu.sms"), Ok(15.0));
         assert_eq!(key("1/gpu.sms"), Ok(1.0 / 15.0));
         assert_eq!(key("1/16384"), Ok(1.0 / 16384.0));

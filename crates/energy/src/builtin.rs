@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The built-in technologies, each a file of its own.
 
+use std::borrow::Cow;
+
+use crate::spanned::Spanned;
+use crate::technology::Access::*;
+use crate::technology::Amount::*;
+use crate::technology::*;
+
 /// A built-in technology file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TechnologyText {
@@ -13,6 +20,9 @@ macro_rules! technologies {
         /// All of them; each inherits from one before it.
         pub const TECHNOLOGIES: &[TechnologyText] =
             &[$(TechnologyText { name: $name, text: include_str!(concat!("../technologies/", $name, ".toml")) },)*];
+
+        /// What is in them, read by the build script.
+        pub(crate) static FILES: &[File] = &[$(include!(concat!(env!("OUT_DIR"), "/", $name, ".rs")),)*];
     };
 }
 
@@ -28,3 +38,15 @@ technologies! {
 
 /// The default technology.
 pub const DEFAULT: &str = "gtx480-40nm";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_build_script_read_is_what_the_files_say() {
+        for (technology, file) in TECHNOLOGIES.iter().zip(FILES) {
+            assert_eq!(toml::from_str::<File>(technology.text).as_ref(), Ok(file), "{}", technology.name);
+        }
+    }
+}

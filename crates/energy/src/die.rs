@@ -5,8 +5,9 @@
 use crate::error::Error;
 use crate::resolve::Setting;
 use crate::silicon::Conditions;
+use crate::spanned::Spanned;
 use crate::sram::Sram;
-use crate::technology::{Access, Structure, Technology};
+use crate::technology::{Access, Structure, Technology, Text};
 
 /// The array of a structure.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -74,7 +75,7 @@ pub fn area_mm2(
         + die.partition_mm2 * more(gpu.partitions, die.partitions);
     let shrink = conditions.map_or(1.0, |conditions| conditions.shrink() * conditions.shrink());
     let here = |structure: &Structure| {
-        let on = |name: &toml::Spanned<String>| setting.techniques.contains(&name.get_ref().as_str());
+        let on = |name: &Spanned<Text>| setting.techniques.contains(&&*name.value);
         structure.techniques.is_empty() || structure.techniques.iter().any(on)
     };
     let grown: f64 = technology

@@ -4,35 +4,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use toml::Spanned;
 use warpwatt_base::suggest;
 
-use crate::builtin::TECHNOLOGIES;
+use crate::builtin::{FILES, TECHNOLOGIES};
 use crate::error::{Error, FilePosition, Problem, shortened};
-use crate::technology::{Die, Origin, Silicon, Structure, Technology};
-
-/// A technology: what the structures of a GPU take, each number with its source.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct File {
-    /// What the technology is called; by default like the file.
-    name: Option<String>,
-    /// One line about it.
-    #[serde(default)]
-    description: String,
-    /// The built-in technology that this file lists differences from.
-    #[schemars(with = "Option<String>")]
-    inherits: Option<Spanned<String>>,
-    silicon: Option<Silicon>,
-    /// The voltage is constant when clocks change.
-    pinned_voltage: Option<bool>,
-    die: Option<Die>,
-    /// `[[structure]]`: what takes energy.
-    #[serde(default)]
-    structure: Vec<Structure>,
-}
+use crate::technology::{File, Origin, Structure, Technology, Text};
 
 /// The schema of `warpwatt.technology/1` as a JSON document.
 pub fn technology_schema() -> serde_json::Value {
@@ -73,10 +49,13 @@ fn unknown(name: &str) -> Problem {
 /// A built-in technology inherits from those before it, so that none inherits from itself; `known` of them are to be had.
 fn read(text: &str, file_name: &str, known: usize) -> Result<Technology, Vec<Error>> {
     let origin = Origin { file: file_name.to_owned(), text: Arc::from(text) };
-    let file: File = toml::from_str(text).map_err(|error| {
-        let message = error.message().lines().collect::<Vec<_>>().join(" ");
-        vec![origin.error(error.span().unwrap_or(0..0), Problem::Syntax { message })]
-    })?;
+    let file = match TECHNOLOGIES.iter().position(|technology| technology.text == text) {
+        Some(index) => FILES[index].clone(),
+        None => toml::from_str(text).map_err(|error| {
+            let message = error.message().lines().collect::<Vec<_>>().join(" ");
+            vec![origin.error(error.span().unwrap_or(0..0), Problem::Syntax { message })]
+        })?,
+    };
     let stem = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
     let stem = stem.strip_suffix(".toml").unwrap_or(stem);
     let base = match &file.inherits {
@@ -94,7 +73,7 @@ fn read(text: &str, file_name: &str, known: usize) -> Result<Technology, Vec<Err
     };
     let inherited = structures.len();
     let mut errors = Vec::new();
-    for structure in file.structure {
+    for structure in file.structure.into_owned() {
         let same = |(_, other): &(Origin, Structure)| other.name.get_ref() == structure.name.get_ref();
         match structures.iter().position(same) {
             Some(place) if place < inherited => structures[place] = (origin.clone(), structure),
@@ -110,9 +89,9 @@ fn read(text: &str, file_name: &str, known: usize) -> Result<Technology, Vec<Err
         return Err(errors);
     }
     Ok(Technology {
-        name: file.name.unwrap_or_else(|| stem.to_owned()),
-        description: file.description,
-        inherits: file.inherits.map(Spanned::into_inner),
+        name: file.name.map_or_else(|| stem.to_owned(), Text::into_owned),
+        description: file.description.into_owned(),
+        inherits: file.inherits.map(|name| name.value.into_owned()),
         silicon: file.silicon.map(|silicon| (origin.clone(), silicon)).or(silicon),
         pinned: file.pinned_voltage.unwrap_or(pinned),
         die: file.die.map(|die| (origin, die)).or(die),

@@ -16,6 +16,7 @@ mod figures;
 mod file;
 mod resolve;
 mod silicon;
+mod spanned;
 mod sram;
 mod technology;
 mod units;
@@ -29,6 +30,7 @@ pub use figures::{FIGURES, Figure};
 pub use file::technology_schema;
 pub use resolve::{Model, Setting, StructureInfo};
 pub use silicon::{Conditions, Supply};
+pub use spanned::Spanned;
 pub use sram::Sram;
 pub use technology::{
     Access, Amount, Die, Domain, Event, Reference, Silicon, SramSpec, State, Static, Structure, Technology,

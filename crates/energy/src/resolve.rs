@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use toml::Spanned;
+use rustc_hash::FxHashSet;
 use warpwatt_base::suggest;
 use warpwatt_config::Config;
 
@@ -13,8 +13,11 @@ use crate::amount::bad;
 use crate::die::{self, Arrays};
 use crate::error::{Error, Problem, shortened};
 use crate::silicon::{self, Conditions};
+use crate::spanned::Spanned;
 use crate::sram::Sram;
-use crate::technology::{Access, Amount, Event, Origin, SramSpec, State, Static, Structure, Technology};
+use crate::technology::{
+    Access, Amount, Event, Origin, SramSpec, State, Static, Structure, Technology, Text,
+};
 use crate::units::{Joules, Milliwatts, Picojoules};
 
 /// What a technology is worked out for.
@@ -92,7 +95,8 @@ impl Technology {
             conditions,
             die_mm2,
         };
-        let mut resolver = Resolver { setting, model, errors: Vec::new(), scale: Scale::ONE };
+        let counters = setting.counters.iter().copied().collect();
+        let mut resolver = Resolver { setting, counters, model, errors: Vec::new(), scale: Scale::ONE };
         for ((origin, structure), arrays) in self.structures.iter().zip(arrays) {
             resolver.structure(origin, structure, arrays);
         }
@@ -102,6 +106,7 @@ impl Technology {
 
 struct Resolver<'a> {
     setting: Setting<'a>,
+    counters: FxHashSet<&'a str>,
     model: Model,
     errors: Vec<Error>,
     /// Of the current structure.
@@ -185,16 +190,16 @@ impl Resolver<'_> {
         let before = (self.model.structures.len(), self.model.terms.len(), self.model.counters.len());
         let index = self.model.structures.len();
         self.model.structures.push(StructureInfo {
-            name: structure.name.get_ref().as_str().into(),
-            component: structure.component.get_ref().as_str().into(),
-            doc: structure.doc.get_ref().as_str().into(),
+            name: structure.name.get_ref().as_ref().into(),
+            component: structure.component.get_ref().as_ref().into(),
+            doc: structure.doc.get_ref().as_ref().into(),
             off_chip: structure.off_chip,
             area_mm2: arrays.map(|arrays| arrays.area_mm2()),
         });
-        for event in &structure.events {
+        for event in structure.events.iter() {
             self.event(origin, index, event);
         }
-        for power in &structure.statics {
+        for power in structure.statics.iter() {
             self.power(origin, index, power);
         }
         if !on {
@@ -205,7 +210,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn text(&mut self, origin: &Origin, what: &str, text: &Spanned<String>) {
+    fn text(&mut self, origin: &Origin, what: &str, text: &Spanned<Text>) {
         let words: &str = text.get_ref();
         if words.trim().is_empty() || words.contains(char::is_control) {
             let message = format!("`{what}` must be one line of text");
@@ -213,9 +218,9 @@ impl Resolver<'_> {
         }
     }
 
-    fn on(&mut self, origin: &Origin, techniques: &[Spanned<String>]) -> bool {
+    fn on(&mut self, origin: &Origin, techniques: &[Spanned<Text>]) -> bool {
         for technique in techniques {
-            let name = technique.get_ref().as_str();
+            let name = &*technique.value;
             let all = self.setting.all_techniques;
             if !all.contains(&name) {
                 let problem = Problem::UnknownTechnique {
@@ -226,15 +231,14 @@ impl Resolver<'_> {
                 self.report(origin, technique.span(), problem);
             }
         }
-        let is_on =
-            |technique: &Spanned<String>| self.setting.techniques.contains(&technique.get_ref().as_str());
+        let is_on = |technique: &Spanned<Text>| self.setting.techniques.contains(&&*technique.value);
         techniques.is_empty() || techniques.iter().any(is_on)
     }
 
     /// A counter that can be multiplied with a number.
-    fn counter(&mut self, origin: &Origin, counter: &Spanned<String>) -> Option<usize> {
-        let name = counter.get_ref().as_str();
-        if !self.setting.counters.contains(&name) {
+    fn counter(&mut self, origin: &Origin, counter: &Spanned<Text>) -> Option<usize> {
+        let name = &*counter.value;
+        if !self.counters.contains(name) {
             let nearest = nearest_counter(name, self.setting.counters);
             let problem = Problem::UnknownCounter { name: shortened(name), nearest };
             self.report(origin, counter.span(), problem);
@@ -391,7 +395,7 @@ impl Resolver<'_> {
             .instances
             .iter()
             .any(|factor| matches!(factor.get_ref(), Amount::Key(key) if key == "gpu.sms"));
-        for state in &power.states {
+        for state in power.states.iter() {
             self.state(origin, structure, each, state);
         }
         let (Some(each), Some(instances)) = (each, instances) else { return };
@@ -459,7 +463,9 @@ fn clock_mhz(counter: &str, config: &Config) -> Option<f64> {
 
 /// The counter that was probably meant; the unit at the end may have been forgotten.
 fn nearest_counter(name: &str, counters: &[&str]) -> Option<String> {
+    let mut counters = counters.to_vec();
+    counters.sort_unstable();
     let with_unit = |counter: &&&str| counter.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
-    let found = counters.iter().find(with_unit).copied().or_else(|| suggest::nearest(name, counters));
+    let found = counters.iter().find(with_unit).copied().or_else(|| suggest::nearest(name, &counters));
     found.map(str::to_owned)
 }

@@ -11,8 +11,9 @@ use crate::amount::bad;
 use crate::error::{Error, Problem, shortened};
 use crate::figures;
 use crate::resolve::Setting;
+use crate::spanned::Spanned;
 use crate::sram::{LEAKAGE_EXPONENT, along, node_leakage, nominal_volts};
-use crate::technology::{Domain, Origin, Silicon, Technology};
+use crate::technology::{Domain, Origin, Silicon, Technology, Text};
 
 /// What energy was worked out for.
 #[derive(Clone, PartialEq, Debug)]
@@ -94,7 +95,7 @@ pub fn conditions(technology: &Technology, setting: Setting) -> Result<Option<Co
     let usual = silicon.volts * nominal_volts(node_nm) / nominal_volts(silicon.node_nm);
     let mut errors = Vec::new();
     let mut supplies = Vec::new();
-    for domain in &silicon.clocks {
+    for domain in silicon.clocks.iter() {
         match supply(silicon, domain, usual, technology.pinned, setting) {
             Ok(supply) => supplies.push(supply),
             Err((at, problem)) => errors.push(origin.error(at, problem)),
@@ -142,7 +143,7 @@ fn supply(
     pinned: bool,
     setting: Setting,
 ) -> Result<Supply, (std::ops::Range<usize>, Problem)> {
-    let value = |key: &toml::Spanned<String>| {
+    let value = |key: &Spanned<Text>| {
         figures::value(key.get_ref(), setting.config).ok_or_else(|| {
             let problem = Problem::UnknownKey { key: shortened(key.get_ref()), nearest: None };
             (key.span(), problem)
@@ -155,7 +156,7 @@ fn supply(
         _ if pinned => 1.0,
         _ => voltage(silicon, relative_clock) / silicon.volts,
     };
-    let clock = clock.get_ref().clone();
+    let clock = clock.get_ref().to_string();
     Ok(Supply { clock, volts: relative_volts * usual, relative_volts, relative_clock })
 }
 

@@ -2,9 +2,37 @@
 //! A technology as read from its file: structures, the energy of their events and their static power. Each
 //! number has its source beside it.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toml::Spanned;
+
+use crate::spanned::Spanned;
+
+/// Texts and lists of a built-in technology are constants.
+pub type Text = Cow<'static, str>;
+pub type List<T> = Cow<'static, [T]>;
+
+/// A technology: what the structures of a GPU take, each number with its source.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    /// What the technology is called; by default like the file.
+    pub name: Option<Text>,
+    /// One line about it.
+    #[serde(default)]
+    pub description: Text,
+    /// The built-in technology that this file lists differences from.
+    #[schemars(with = "Option<String>")]
+    pub inherits: Option<Spanned<Text>>,
+    pub silicon: Option<Silicon>,
+    /// The voltage is constant when clocks change.
+    pub pinned_voltage: Option<bool>,
+    pub die: Option<Die>,
+    /// `[[structure]]`: what takes energy.
+    #[serde(default)]
+    pub structure: List<Structure>,
+}
 
 /// Energies and powers of a GPU's structures.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,10 +63,10 @@ pub struct Silicon {
     /// The voltage falls no lower, however slow the clock.
     pub least_volts: f64,
     /// Leakage of logic by temperature: points of kelvin and of a power in any unit, joined by straight lines in the logarithm.
-    pub logic_leakage: Vec<[f64; 2]>,
-    pub clocks: Vec<Domain>,
+    pub logic_leakage: List<[f64; 2]>,
+    pub clocks: List<Domain>,
     #[schemars(with = "String")]
-    pub source: Spanned<String>,
+    pub source: Spanned<Text>,
 }
 
 /// A clock domain with its own voltage.
@@ -47,12 +75,12 @@ pub struct Silicon {
 pub struct Domain {
     /// The parameter that has its frequency.
     #[schemars(with = "String")]
-    pub clock: Spanned<String>,
+    pub clock: Spanned<Text>,
     /// The frequency at which it needs the voltage of the silicon.
     pub mhz: f64,
     /// The parameter that pins its voltage, in millivolts, unless that is 0.
     #[schemars(with = "String")]
-    pub pin: Spanned<String>,
+    pub pin: Spanned<Text>,
 }
 
 /// The area that wires across the GPU span.
@@ -67,7 +95,7 @@ pub struct Die {
     pub sm_mm2: f64,
     pub partition_mm2: f64,
     #[schemars(with = "String")]
-    pub source: Spanned<String>,
+    pub source: Spanned<Text>,
 }
 
 /// The file that something is in.
@@ -82,20 +110,20 @@ pub struct Origin {
 #[serde(deny_unknown_fields)]
 pub struct Structure {
     #[schemars(with = "String")]
-    pub name: Spanned<String>,
+    pub name: Spanned<Text>,
     /// What it is shown as part of.
     #[schemars(with = "String")]
-    pub component: Spanned<String>,
+    pub component: Spanned<Text>,
     /// One line.
     #[schemars(with = "String")]
-    pub doc: Spanned<String>,
+    pub doc: Spanned<Text>,
     /// It exists only when one of these techniques is enabled; always if the list is empty.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
-    pub techniques: Vec<Spanned<String>>,
+    pub techniques: List<Spanned<Text>>,
     /// The clock whose voltage it runs at. Without one, neither voltage nor node nor temperature changes its figures.
     #[schemars(with = "Option<String>")]
-    pub clock: Option<Spanned<String>>,
+    pub clock: Option<Spanned<Text>>,
     /// It is not on the die: memory chips.
     #[serde(default)]
     pub off_chip: bool,
@@ -103,9 +131,9 @@ pub struct Structure {
     #[schemars(with = "Option<SramSpec>")]
     pub sram: Option<Spanned<SramSpec>>,
     #[serde(default)]
-    pub events: Vec<Event>,
+    pub events: List<Event>,
     #[serde(default, rename = "static")]
-    pub statics: Vec<Static>,
+    pub statics: List<Static>,
 }
 
 /// What one count of a counter costs: `pj`, or `mw` spread over `at_mhz` million events a second, or an access to an SRAM array.
@@ -113,18 +141,18 @@ pub struct Structure {
 #[serde(deny_unknown_fields)]
 pub struct Event {
     #[schemars(with = "String")]
-    pub counter: Spanned<String>,
+    pub counter: Spanned<Text>,
     /// Counters to be taken off, such as hits from all accesses.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
-    pub less: Vec<Spanned<String>>,
+    pub less: List<Spanned<Text>>,
     #[schemars(with = "Option<Amount>")]
     pub pj: Option<Spanned<Amount>>,
     #[schemars(with = "Option<Amount>")]
     pub mw: Option<Spanned<Amount>>,
     #[serde(default)]
     #[schemars(with = "Vec<Amount>")]
-    pub at_mhz: Vec<Spanned<Amount>>,
+    pub at_mhz: List<Spanned<Amount>>,
     #[schemars(with = "Option<SramSpec>")]
     pub sram: Option<Spanned<SramSpec>>,
     /// The energy scales with that of a read or a write of the structure's array, from the reference size to that of the GPU.
@@ -139,13 +167,13 @@ pub struct Event {
     /// The event exists only when one of these techniques is enabled; always if the list is empty.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
-    pub techniques: Vec<Spanned<String>>,
+    pub techniques: List<Spanned<Text>>,
     /// The product of these multiplies the energy.
     #[serde(default)]
     #[schemars(with = "Vec<Amount>")]
-    pub times: Vec<Spanned<Amount>>,
+    pub times: List<Spanned<Amount>>,
     #[schemars(with = "String")]
-    pub source: Spanned<String>,
+    pub source: Spanned<Text>,
 }
 
 /// Static power: `mw`, or the leakage of an SRAM array.
@@ -165,11 +193,11 @@ pub struct Static {
     /// How many there are: the product of these.
     #[serde(default)]
     #[schemars(with = "Vec<Amount>")]
-    pub instances: Vec<Spanned<Amount>>,
+    pub instances: List<Spanned<Amount>>,
     #[serde(default)]
-    pub states: Vec<State>,
+    pub states: List<State>,
     #[schemars(with = "String")]
-    pub source: Spanned<String>,
+    pub source: Spanned<Text>,
 }
 
 /// A state in which an instance takes only a fraction of its power: gated, drowsy, precharged.
@@ -178,11 +206,11 @@ pub struct Static {
 pub struct State {
     /// Cycles or clocks in the state, summed over instances.
     #[schemars(with = "String")]
-    pub counter: Spanned<String>,
+    pub counter: Spanned<Text>,
     /// The product of these times the counter is the time of instances in the state, such as one line of many.
     #[serde(default)]
     #[schemars(with = "Vec<Amount>")]
-    pub times: Vec<Spanned<Amount>>,
+    pub times: List<Spanned<Amount>>,
     /// What is left of the power: a share of it,
     #[schemars(with = "Option<Amount>")]
     pub fraction: Option<Spanned<Amount>>,
@@ -192,9 +220,9 @@ pub struct State {
     /// The state is there only when one of these techniques is on; always if there are none.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
-    pub techniques: Vec<Spanned<String>>,
+    pub techniques: List<Spanned<Text>>,
     #[schemars(with = "String")]
-    pub source: Spanned<String>,
+    pub source: Spanned<Text>,
 }
 
 /// A number, `"parameter"`, `"1/parameter"`, or one that depends on a parameter: the points are joined by straight lines in the
@@ -206,10 +234,10 @@ pub struct State {
 )]
 pub enum Amount {
     Number(f64),
-    Key(String),
+    Key(Text),
     Table {
-        key: String,
-        at: Vec<[f64; 2]>,
+        key: Text,
+        at: List<[f64; 2]>,
         /// The number is the share of the one at this point.
         relative_to: Option<f64>,
     },
@@ -220,12 +248,12 @@ pub enum Amount {
 #[serde(deny_unknown_fields)]
 pub struct SramSpec {
     /// Of one bank: the product of these.
-    pub bytes: Vec<Amount>,
+    pub bytes: List<Amount>,
     #[serde(default)]
-    pub banks: Vec<Amount>,
+    pub banks: List<Amount>,
     /// How many of it there are on the die, all banks together being one.
     #[serde(default)]
-    pub copies: Vec<Amount>,
+    pub copies: List<Amount>,
     pub width_bits: Amount,
     #[serde(default = "one")]
     pub ways: Amount,

@@ -5,8 +5,7 @@
 //! operands, accesses to shared memory. Energy of the memory hierarchy is attributed to instructions by the lines that they accessed.
 //! Static energy is attributed by issue slots. docs/energy.md has the details.
 
-use std::collections::BTreeMap;
-
+use rustc_hash::FxHashMap;
 use warpwatt_base::counters::{Charge, Count};
 use warpwatt_config::Config;
 use warpwatt_energy::{
@@ -126,7 +125,7 @@ impl Energies {
             parameters: &parameters,
         };
         let model = technology.resolve(setting)?;
-        let places: BTreeMap<_, _> = model.counters().enumerate().map(|(at, name)| (name, at)).collect();
+        let places: FxHashMap<_, _> = model.counters().enumerate().map(|(at, name)| (name, at)).collect();
         let place = |name: &str| places.get(name).copied();
         // Techniques that are off count nothing.
         let sm = SmCounters::of(techniques);
@@ -137,12 +136,11 @@ impl Energies {
         let of_gpu = Order::new(place, |note| Counters { sm: sm.clone(), ..Counters::default() }.visit(note));
         let of_launch = [BARRIERS, DIVERGENT_BRANCHES].map(|info| place(info.name));
         let mut columns = vec![Column::new(Charge::Time, &of_gpu.names)];
+        let charges: FxHashMap<_, _> = infos.iter().map(|info| (info.name, info.charge)).collect();
         let column_of = model
             .counters()
             .map(|name| {
-                // They are in order of name.
-                let info = infos.binary_search_by_key(&name, |info| info.name).ok()?;
-                let charge = infos[info].charge?;
+                let charge = (*charges.get(name)?)?;
                 if charge == Charge::Nobody {
                     return None;
                 }

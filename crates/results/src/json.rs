@@ -8,7 +8,8 @@ use serde_json::ser::{Formatter, Serializer};
 
 /// The text of a document, with a newline at its end.
 pub fn to_text<T: Serialize>(document: &T) -> Result<String, serde_json::Error> {
-    let mut text = Vec::with_capacity(1 << 12);
+    // Memory that is not written to costs nothing, copies to where there is more of it do: most records are shorter.
+    let mut text = Vec::with_capacity(1 << 20);
     document.serialize(&mut Serializer::with_formatter(&mut text, Layout::default()))?;
     text.push(b'\n');
     String::from_utf8(text).map_err(serde::ser::Error::custom)

@@ -119,8 +119,7 @@ impl Workload for PageViewRank {
         let count = LINES.at(size);
         let mut rng = Rng::new(seed);
         let views: Vec<u32> = (0..count).map(|_| (20.0 / (rng.unit() + 0.001)) as u32).collect();
-        let lines: Vec<String> =
-            views.iter().map(|views| format!("{} {views}\n", page(rng.below(1 << 20)))).collect();
+        let lines: Vec<String> = views.iter().map(|views| line("", rng.below(1 << 20), *views)).collect();
         let (text, starts) = joined(&lines);
         let mut job = Job::new(dev, &RANK, ptx)?;
         let text = job.upload("text", &text)?;
@@ -174,25 +173,47 @@ fn sort(
     Ok(())
 }
 
-fn page(number: u32) -> String {
+/// A line that ends with the address of a page and a number. It is put together by hand: there are thousands of them, and formatting takes
+/// several times as long.
+fn line(start: &str, page: u32, end: u32) -> String {
     const WORDS: [&str; 8] = ["news", "shop", "wiki", "mail", "game", "blog", "item", "user"];
-    format!(
-        "http://www.{}{}.com/{}/{number}",
-        WORDS[number as usize % 8],
-        number % 7,
-        WORDS[number as usize / 8 % 8]
-    )
+    let mut line = String::with_capacity(64);
+    line.push_str(start);
+    line.push_str("http://www.");
+    line.push_str(WORDS[page as usize % 8]);
+    push(&mut line, page % 7);
+    line.push_str(".com/");
+    line.push_str(WORDS[page as usize / 8 % 8]);
+    line.push('/');
+    push(&mut line, page);
+    line.push(' ');
+    push(&mut line, end);
+    line.push('\n');
+    line
+}
+
+/// Adds a number in decimal.
+fn push(line: &mut String, number: u32) {
+    if number >= 10 {
+        push(line, number / 10);
+    }
+    line.push((b'0' + (number % 10) as u8) as char);
 }
 
 /// Lines of address, page and status.
 fn log(lines: usize, rng: &mut Rng) -> Vec<String> {
-    let mut line = || {
-        let [a, b, c] = [rng.below(256), rng.below(256), rng.below(256)];
+    let mut entry = || {
+        let mut address = "10".to_owned();
+        for _ in 0..3 {
+            address.push('.');
+            push(&mut address, rng.below(256));
+        }
+        address.push(' ');
         let draw = rng.unit();
-        let page = page((draw * draw * draw * lines as f32 / 4.0) as u32);
-        format!("10.{a}.{b}.{c} {page} {}\n", [200, 200, 304, 404][rng.below(4) as usize])
+        let page = (draw * draw * draw * lines as f32 / 4.0) as u32;
+        line(&address, page, [200, 200, 304, 404][rng.below(4) as usize])
     };
-    (0..lines).map(|_| line()).collect()
+    (0..lines).map(|_| entry()).collect()
 }
 
 /// The text of all lines, and where each begins.
@@ -215,6 +236,15 @@ fn hash(line: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_have_an_address_a_page_and_a_number() {
+        assert_eq!(
+            line("10.0.25.255 ", 1_048_575, 404),
+            "10.0.25.255 http://www.user3.com/user/1048575 404\n"
+        );
+        assert_eq!(line("", 10, 0), "http://www.wiki3.com/shop/10 0\n");
+    }
 
     #[test]
     fn a_few_pages_have_most_views() {

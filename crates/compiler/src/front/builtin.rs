@@ -57,8 +57,8 @@ fn library() -> &'static Library {
 
 /// Functions that a text of the library defines: each begins a line with `.func (result) name`.
 fn names(text: &'static str) -> impl Iterator<Item = &'static str> {
-    let name = |rest: &'static str| Some(rest.split_once(") ")?.1.split_once(' ')?.0);
-    text.split("\n.func ").skip(1).filter_map(name)
+    let name = |line: &'static str| Some(line.strip_prefix(".func ")?.split_once(") ")?.1.split_once(' ')?.0);
+    text.lines().filter_map(name)
 }
 
 impl Library {

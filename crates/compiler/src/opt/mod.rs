@@ -47,12 +47,19 @@ pub fn run(f: &mut Function, predicate: bool) {
 }
 
 fn settle(f: &mut Function) {
+    // Whether there may be equal computations, or ones without users, though nothing was rewritten.
+    let mut unmerged = true;
     for _ in 0..MAX_ROUNDS {
-        let mut changed = simplify::run(f);
+        let (mut changed, mut rewritten) = simplify::run(f);
         changed |= blocks::clean(f);
-        changed |= cse::run(f);
+        rewritten |= changed;
+        if !unmerged && !rewritten {
+            debug_assert!(!cse::run(f), "equal computations are left");
+            break;
+        }
+        unmerged = cse::run(f);
         dce::run(f);
-        if !changed {
+        if !changed && !unmerged {
             break;
         }
     }

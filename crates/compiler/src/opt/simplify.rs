@@ -70,7 +70,8 @@ struct Pass<'a> {
     copies: bool,
 }
 
-pub fn run(f: &mut Function) -> bool {
+/// Returns whether there may be more to simplify, and whether anything was rewritten.
+pub fn run(f: &mut Function) -> (bool, bool) {
     let order = Cfg::of(f).order;
     let n = f.values.len();
     let defs = Defs::of(f);
@@ -126,7 +127,7 @@ pub fn run(f: &mut Function) -> bool {
         pass.f.block_mut(b).term = term;
     }
     if !pass.copies {
-        return changed;
+        return (changed, changed);
     }
     // Sources of loop phis, and blocks visited before a definition was known to be a copy.
     for b in order {
@@ -141,7 +142,7 @@ pub fn run(f: &mut Function) -> bool {
         pass.rewrite_term(&mut term);
         pass.f.block_mut(b).term = term;
     }
-    changed
+    (changed, true)
 }
 
 fn copy_type(words: u8) -> Ty {

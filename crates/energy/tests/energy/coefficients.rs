@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! No coefficient is dead: each one that is written in a technology file is doubled, and the total moves by exactly its part.
 
-use toml::Spanned;
-use warpwatt_energy::{Amount, TECHNOLOGIES, Technology};
+use warpwatt_energy::{Amount, Spanned, TECHNOLOGIES, Technology};
 
 use crate::support::*;
 
@@ -13,12 +12,14 @@ struct Coefficient {
 }
 
 fn doubled(amount: &mut Spanned<Amount>) {
-    match amount.get_mut() {
+    match &mut amount.value {
         Amount::Number(number) => *number *= 2.0,
-        Amount::Table { at, relative_to: None, .. } => at.iter_mut().for_each(|point| point[1] *= 2.0),
+        Amount::Table { at, relative_to: None, .. } => {
+            at.to_mut().iter_mut().for_each(|point| point[1] *= 2.0)
+        }
         // Twice the share of the whole: all points but the one that is the whole.
         Amount::Table { at, relative_to: Some(whole), .. } => {
-            at.iter_mut().filter(|point| point[0] != *whole).for_each(|point| point[1] *= 2.0);
+            at.to_mut().iter_mut().filter(|point| point[0] != *whole).for_each(|point| point[1] *= 2.0);
         }
         Amount::Key(_) => panic!("a name cannot be doubled"),
     }
@@ -39,43 +40,54 @@ fn coefficients(technology: &Technology) -> Vec<Coefficient> {
             if event.pj.as_ref().is_some_and(is_number) {
                 add(
                     what.clone(),
-                    Box::new(move |t| t.structures[s].1.events[e].pj.iter_mut().for_each(doubled)),
+                    Box::new(move |t| t.structures[s].1.events.to_mut()[e].pj.iter_mut().for_each(doubled)),
                 );
             }
             if event.mw.as_ref().is_some_and(is_number) {
                 add(
                     what.clone(),
-                    Box::new(move |t| t.structures[s].1.events[e].mw.iter_mut().for_each(doubled)),
+                    Box::new(move |t| t.structures[s].1.events.to_mut()[e].mw.iter_mut().for_each(doubled)),
                 );
             }
             for (f, _) in event.times.iter().enumerate().filter(|(_, factor)| is_number(factor)) {
                 add(
                     format!("{what}, factor {f}"),
-                    Box::new(move |t| doubled(&mut t.structures[s].1.events[e].times[f])),
+                    Box::new(move |t| doubled(&mut t.structures[s].1.events.to_mut()[e].times.to_mut()[f])),
                 );
             }
         }
         for (p, power) in structure.statics.iter().enumerate() {
             if power.mw.as_ref().is_some_and(is_number) {
                 let what = format!("{name}, power {p}");
-                add(what, Box::new(move |t| t.structures[s].1.statics[p].mw.iter_mut().for_each(doubled)));
+                add(
+                    what,
+                    Box::new(move |t| t.structures[s].1.statics.to_mut()[p].mw.iter_mut().for_each(doubled)),
+                );
             }
             for (f, _) in power.instances.iter().enumerate().filter(|(_, factor)| is_number(factor)) {
                 add(
                     format!("{name}, instances {f}"),
-                    Box::new(move |t| doubled(&mut t.structures[s].1.statics[p].instances[f])),
+                    Box::new(move |t| {
+                        doubled(&mut t.structures[s].1.statics.to_mut()[p].instances.to_mut()[f])
+                    }),
                 );
             }
             for (q, state) in power.states.iter().enumerate() {
                 let what = format!("{name}, {}", state.counter.get_ref());
                 if state.fraction.as_ref().is_some_and(is_number) {
                     let double = move |t: &mut Technology| {
-                        t.structures[s].1.statics[p].states[q].fraction.iter_mut().for_each(doubled);
+                        t.structures[s].1.statics.to_mut()[p].states.to_mut()[q]
+                            .fraction
+                            .iter_mut()
+                            .for_each(doubled);
                     };
                     add(what, Box::new(double));
                 } else if state.mw.as_ref().is_some_and(is_number) {
                     let double = move |t: &mut Technology| {
-                        t.structures[s].1.statics[p].states[q].mw.iter_mut().for_each(doubled);
+                        t.structures[s].1.statics.to_mut()[p].states.to_mut()[q]
+                            .mw
+                            .iter_mut()
+                            .for_each(doubled);
                     };
                     add(what, Box::new(double));
                 }
@@ -136,13 +148,13 @@ fn doubling_a_coefficient_moves_the_total_by_exactly_its_part() {
 fn keys(technology: &Technology) -> Vec<&'static str> {
     let mut amounts = Vec::new();
     for (_, structure) in &technology.structures {
-        for event in &structure.events {
-            amounts.extend(event.pj.iter().chain(&event.mw).chain(&event.times));
+        for event in structure.events.iter() {
+            amounts.extend(event.pj.iter().chain(&event.mw).chain(event.times.iter()));
         }
-        for power in &structure.statics {
-            amounts.extend(power.mw.iter().chain(&power.instances));
-            for state in &power.states {
-                amounts.extend(state.fraction.iter().chain(&state.mw).chain(&state.times));
+        for power in structure.statics.iter() {
+            amounts.extend(power.mw.iter().chain(power.instances.iter()));
+            for state in power.states.iter() {
+                amounts.extend(state.fraction.iter().chain(&state.mw).chain(state.times.iter()));
             }
         }
     }

@@ -50,12 +50,12 @@ pub fn gpu(name: &str) -> Config {
 pub fn counters(technology: &Technology) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for (_, structure) in &technology.structures {
-        for event in &structure.events {
-            all.insert(event.counter.get_ref().clone());
-            all.extend(event.less.iter().map(|counter| counter.get_ref().clone()));
+        for event in structure.events.iter() {
+            all.insert(event.counter.get_ref().to_string());
+            all.extend(event.less.iter().map(|counter| counter.get_ref().to_string()));
         }
-        for state in structure.statics.iter().flat_map(|power| &power.states) {
-            all.insert(state.counter.get_ref().clone());
+        for state in structure.statics.iter().flat_map(|power| power.states.iter()) {
+            all.insert(state.counter.get_ref().to_string());
         }
     }
     all

@@ -91,12 +91,13 @@ pub struct Places {
 }
 
 /// What a read of a register sees of it: its slices, none if it has no place, the bank in which it is or will be, and how often it was written or
-/// released.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// released; and the bank that it belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Seen {
     pub mask: u8,
     pub bank: u8,
     pub life: u16,
+    pub home: u8,
 }
 
 /// No register keeps slices of the entry.
@@ -120,7 +121,12 @@ struct Register {
     /// Counts writes and releases, so that a release can be for the value that was read. It may start again: a register is not written that
     /// often while one of its reads is under way.
     life: u16,
+    /// The bank that it belongs to.
+    home: u8,
 }
+
+/// As a power of two, it is found by a shift.
+const _: () = assert!(size_of::<Register>() == 16);
 
 /// Warp slots that the table has room for: a constant, so that it is indexed without a check.
 const SLOTS: usize = 64;
@@ -200,7 +206,9 @@ impl Allocator {
         };
         for slot in 0..slots {
             for register in 0..=u8::MAX {
-                allocator.table[index(slot, register)].bank = allocator.home(slot, register);
+                let home = allocator.home(slot, register);
+                let entry = &mut allocator.table[index(slot, register)];
+                (entry.bank, entry.home) = (home, home);
             }
         }
         allocator
@@ -259,8 +267,8 @@ impl Allocator {
     /// What a read of a register needs.
     #[inline(always)]
     pub fn seen(&self, slot: usize, register: u8) -> Seen {
-        let Register { mask, bank, life, .. } = self.table[index(slot, register)];
-        Seen { mask, bank, life }
+        let Register { mask, bank, life, home, .. } = self.table[index(slot, register)];
+        Seen { mask, bank, life, home }
     }
 
     /// The slices that hold a register; none if it has no place. The bank in which it is or will be, and the place of its entry, if it has one.
@@ -373,7 +381,8 @@ impl Allocator {
             self.write_again(slot, register);
             return Some(Change::Resized(old));
         }
-        let (place, home) = (self.place(slot, register), self.home(slot, register));
+        let Register { place, home, .. } = self.table[at];
+        let place = place as usize;
         // It finds another place before it leaves its own, if there is one.
         let found = self.find_with_partner(at, home, width);
         self.clear(at, place, old.owned);
@@ -392,9 +401,9 @@ impl Allocator {
     /// [`Allocator::release`], and what is free by that.
     #[inline(always)]
     pub fn give_back(&mut self, slot: usize, register: u8) -> Option<Freed> {
-        let (at, home) = (index(slot, register), self.home(slot, register));
+        let at = index(slot, register);
         let entry = &mut self.table[at];
-        let Register { mask, owned, place, .. } = *entry;
+        let Register { mask, owned, place, home, .. } = *entry;
         if mask == 0 {
             return None;
         }

@@ -14,8 +14,8 @@ use super::shadow::Shadow;
 use super::{Counters, Gating, Parameters};
 use crate::host::{has_bit_instructions, in_two_copies};
 use crate::register_file::{
-    Before, Looks, Next, OperandPort, ReadPlan, ReadPort, Reads, RegisterFileSite, ResultPort, Started,
-    Values, WriteAccess, Writes, Written,
+    Before, Coming, Looks, Next, OperandPort, ReadPlan, ReadPort, RegisterFileSite, ResultPort, Started,
+    Values, WriteAccess, Written,
 };
 use crate::sm::{Effect, SOURCES, SourceWords, Timing};
 use crate::techniques::kit::queue::Queue;
@@ -24,9 +24,6 @@ use crate::techniques::{Build, Fault, corf, corf_plus, packing, virtualization};
 
 /// Warp slots that there may be.
 const SLOTS: usize = crate::sm::Slot::COUNT;
-
-/// Classes of registers with the same home, and more, so that a table is indexed without a check.
-pub(super) const HOMES: usize = 512;
 
 /// Which operands come with one access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,9 +68,9 @@ pub struct Engine {
     expected: Box<[Expected; SLOTS * REGISTERS]>,
     /// Registers that are released in a cycle, unless they are written before.
     deaths: Deaths,
-    /// Those who wait for ports of the table, by class of homes the queue of their bank, and those who wait for packers.
+    /// Those who wait for ports of the table, by bank their queue, and those who wait for packers.
     queues: [Queue; QUEUES],
-    queue_of: Box<[u8; HOMES]>,
+    queue_of: [u8; 256],
     packers: Queue,
     /// How many packers there are, none if they take no time, and cycles that one takes.
     packer_count: u32,
@@ -88,6 +85,8 @@ pub struct Engine {
     /// An operand of the instruction that was planned last is narrow, and to unpack one takes time.
     pub(super) reads_narrow: bool,
     pub(super) unpacks: bool,
+    /// Accesses activate whole entries, and lookups take ports.
+    reads_plainly: bool,
     occupancy: Occupancy,
     shadow: Option<Box<Shadow>>,
     /// Registers that were written by other means than a result, and those that kept their places until their warp ended.
@@ -179,7 +178,7 @@ impl Engine {
                 .unwrap_or_else(|_| unreachable!()),
             deaths: Deaths::default(),
             queues: [Queue::default(); QUEUES],
-            queue_of: Box::new(std::array::from_fn(|class| (class % banks % queues(parameters.ports)) as u8)),
+            queue_of: std::array::from_fn(|bank| (bank % queues(parameters.ports)) as u8),
             packers: Queue::default(),
             packer_count: packing.map_or(0, |packing| packing.packers),
             pack_cycles: packing.map_or(0, |packing| u64::from(packing.pack_cycles)),
@@ -188,6 +187,8 @@ impl Engine {
             selective: packing.is_some_and(|packing| packing.sub_bank_energy == SubBanks::Selective),
             reads_narrow: false,
             unpacks: packing.is_some_and(|packing| packing.unpack_cycles != 0),
+            reads_plainly: packing.is_none_or(|packing| packing.sub_bank_energy == SubBanks::Whole)
+                && parameters.ports != 0,
             occupancy: Occupancy::new(parameters.gating, banks * entries),
             shadow: build.verify.then(shadow),
             late: 0,
@@ -352,22 +353,23 @@ impl Engine {
 
     /// When a result that comes in a cycle has passed the table, if it takes a port there, and a packer.
     #[inline(always)]
-    fn pass(&mut self, now: u64, slot: usize, register: u8) -> u64 {
+    fn pass(&mut self, now: u64, home: u8) -> u64 {
         if self.parameters.write_ports {
-            return self.pass_both(now, slot, register);
+            return self.pass_both(now, home);
         }
         let mut start = now;
         if self.packer_count != 0 {
-            start = self.packers.pass(self.packer_count, now);
-            self.packed.packer_waits += start - now;
+            let wait = self.packers.wait(self.packer_count, now);
+            self.packed.packer_waits += wait;
+            start += wait;
         }
         start + self.pack_cycles
     }
 
     /// [`Engine::pass`] where results take ports of the table.
     #[inline(never)]
-    fn pass_both(&mut self, now: u64, slot: usize, register: u8) -> u64 {
-        let mut ready = self.look_up(slot, register, now);
+    fn pass_both(&mut self, now: u64, home: u8) -> u64 {
+        let mut ready = now + self.look_up(home, now);
         if self.packer_count != 0 {
             self.packers_behind_ports.advance(now);
             let start = self.packers_behind_ports.book_any((1 << self.packer_count) - 1, ready);
@@ -377,16 +379,19 @@ impl Engine {
         ready + self.pack_cycles
     }
 
-    /// Books a port of the table for a register in the present cycle or later.
+    /// Books a port of the table for a register of a bank in the present cycle or later; gives the cycles that it waits.
     #[inline(always)]
-    pub(super) fn look_up(&mut self, slot: usize, register: u8, now: u64) -> u64 {
+    pub(super) fn look_up(&mut self, home: u8, now: u64) -> u64 {
         match self.parameters.ports {
-            0 => now,
-            ports => {
-                let queue = self.queue_of[self.allocator.home_class(slot, register) % HOMES];
-                self.queues[usize::from(queue) % QUEUES].pass(ports, now)
-            }
+            0 => 0,
+            ports => self.queue(home).wait(ports, now),
         }
+    }
+
+    /// Those who wait for a port of a bank's part of the table.
+    #[inline(always)]
+    pub(super) fn queue(&mut self, home: u8) -> &mut Queue {
+        &mut self.queues[usize::from(self.queue_of[usize::from(home)]) % QUEUES]
     }
 }
 
@@ -411,18 +416,20 @@ impl Engine {
         self.advance(now);
         let slot = slot % SLOTS;
         let (lanes, left_out) = std::mem::take(&mut self.expected[index(slot, register)]);
-        let Seen { mask: old, bank, .. } = self.allocator.seen(slot, register);
+        let Seen { mask: old, bank, home, .. } = self.allocator.seen(slot, register);
         if lanes == 0 {
             // The guard held for no lane, and nothing changes.
             access.bank = bank;
             return;
         }
-        let mut wide = width(&values.0, lanes);
-        if left_out != 0 {
-            // What a lane that is left out holds may be as wide as the register was.
-            wide = wide.max(slices(old) as u8);
+        let mut wide = 4;
+        if self.packing.is_some() {
+            wide = width(&values.0, lanes);
+            if left_out != 0 {
+                // What a lane that is left out holds may be as wide as the register was.
+                wide = wide.max(slices(old) as u8);
+            }
         }
-        let wide = self.allocator.slices_for(wide);
         let (mut fresh, mut grown_at) = (false, now);
         if old == 0 {
             fresh = self.place_first(now, slot, register, wide);
@@ -437,7 +444,7 @@ impl Engine {
                 self.packed.growth_reads += 1;
             }
         }
-        let ready = self.pass(now, slot, register).max(grown_at);
+        let ready = self.pass(now, home).max(grown_at);
         let Seen { mask, bank, .. } = self.allocator.seen(slot, register);
         self.writes_by_mask[usize::from(upper)][usize::from(mask & WHOLE)] += 1;
         access.bank = bank;
@@ -512,19 +519,37 @@ impl RegisterFileSite for Engine {
         }
     }
 
-    fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Option<Reads> {
+    fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Option<u64> {
         if timing.sources == 0 {
             self.deaths.pass(now);
-            return Some(Reads::new(now));
+            return Some(now + 1);
+        }
+        if self.unpacks {
+            return None;
         }
         let site = self;
-        in_two_copies!(site.bit_instructions, |site: &mut Engine,
-                                               now: u64,
-                                               slot: usize,
-                                               timing: &Timing,
-                                               port: &mut OperandPort|
-         -> Option<Reads> {
-            site.read_operands(now, slot % SLOTS, timing, port)
+        Some(if site.reads_plainly && timing.sources <= 3 {
+            in_two_copies!(site.bit_instructions, |site: &mut Engine,
+                                                   now: u64,
+                                                   slot: usize,
+                                                   timing: &Timing,
+                                                   port: &mut OperandPort|
+             -> u64 {
+                match timing.sources {
+                    1 => site.read_few::<1>(now, slot % SLOTS, timing, port),
+                    2 => site.read_few::<2>(now, slot % SLOTS, timing, port),
+                    _ => site.read_few::<3>(now, slot % SLOTS, timing, port),
+                }
+            })
+        } else {
+            in_two_copies!(site.bit_instructions, |site: &mut Engine,
+                                                   now: u64,
+                                                   slot: usize,
+                                                   timing: &Timing,
+                                                   port: &mut OperandPort|
+             -> u64 {
+                site.read_many(now, slot % SLOTS, timing, port)
+            })
         })
     }
 
@@ -554,34 +579,29 @@ impl RegisterFileSite for Engine {
         self.write_to_place(written, access, port);
     }
 
-    #[inline(always)]
-    fn write_first(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
-        self.write_to_place(written, access, port);
-    }
-
-    fn write_all(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        values: Values,
-        port: &mut ResultPort,
-    ) -> Writes {
+    fn write_all(&mut self, result: &Coming, port: &mut ResultPort) -> u64 {
         if self.shadow.is_some() {
-            return port.write(now, slot, timing, values, |written, access, port| {
+            return port.write_from(result, 0, |written, access, port| {
                 self.write_and_store(written, access, port);
             });
         }
         let site = self;
-        in_two_copies!(site.bit_instructions, |site: &mut Engine,
-                                               now: u64,
-                                               slot: usize,
-                                               timing: &Timing,
-                                               values: Values,
-                                               port: &mut ResultPort|
-         -> Writes {
-            port.write_for(now, slot, timing, values, site)
-        })
+        // Few results have more than a register: the first without a loop, so that nothing is kept for further ones.
+        let done = in_two_copies!(site.bit_instructions, |site: &mut Engine,
+                                                          result: &Coming,
+                                                          port: &mut ResultPort|
+         -> u64 {
+            port.write_word(result, 0, |written, access, port| site.write_to_place(written, access, port))
+        });
+        if result.timing.dst_words == 1 {
+            return done;
+        }
+        done.max(in_two_copies!(site.bit_instructions, |site: &mut Engine,
+                                                        result: &Coming,
+                                                        port: &mut ResultPort|
+         -> u64 {
+            port.write_from(result, 1, |written, access, port| site.write_to_place(written, access, port))
+        }))
     }
 
     fn late(&mut self, now: u64, slot: usize, register: u8, values: &Row) {

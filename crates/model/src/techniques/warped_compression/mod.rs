@@ -32,8 +32,8 @@ use super::kit::queue::Queue;
 use super::{Balance, Build, Fault, Law, Sites, Technique};
 use crate::host::{has_bit_instructions, in_two_copies};
 use crate::register_file::{
-    Before, Looks, Map, Mismatch, NONE, Next, OperandPort, ReadPlan, ReadPort, Reads, RegisterFileSite,
-    ResultPort, Started, Values, WriteAccess, Writes, Written,
+    Before, Coming, Looks, Map, Mismatch, NONE, Next, OperandPort, ReadPlan, ReadPort, Reads,
+    RegisterFileSite, ResultPort, Started, Values, WriteAccess, Written,
 };
 use crate::sm::{SOURCES, Timing, Unit};
 use observe::Observed;
@@ -322,9 +322,9 @@ impl WarpedCompression {
             self.counters.compressor_waits += waited;
             return done;
         }
-        let start = self.compressors.pass(compressors, at);
-        self.counters.compressor_waits += start - at;
-        start + u64::from(compress_cycles)
+        let wait = self.compressors.wait(compressors, at);
+        self.counters.compressor_waits += wait;
+        at + wait + u64::from(compress_cycles)
     }
 
     /// How a result will be stored, and when it is ready for that.
@@ -372,17 +372,22 @@ impl WarpedCompression {
 
 /// What is done for operands and results.
 impl WarpedCompression {
+    /// Reads operands; gives the cycle in which all are there.
     #[inline(always)]
-    fn read_operands(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Reads {
+    fn read_operands(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> u64 {
         let mut reads = Reads::new(now);
         let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
-        reads.count = sources.len() as u64;
-        // Without a loop for one or two, so that nothing is kept for further ones.
+        // Without a loop for few, so that nothing is kept for further ones.
         match *sources {
             [one] => self.read_operand(&mut reads, slot, one, port),
             [one, other] => {
                 self.read_operand(&mut reads, slot, one, port);
                 self.read_operand(&mut reads, slot, other, port);
+            }
+            [one, other, third] => {
+                self.read_operand(&mut reads, slot, one, port);
+                self.read_operand(&mut reads, slot, other, port);
+                self.read_operand(&mut reads, slot, third, port);
             }
             _ => {
                 for &register in sources {
@@ -390,12 +395,12 @@ impl WarpedCompression {
                 }
             }
         }
-        reads
+        port.finish(reads, sources.len() as u64)
     }
 
     #[inline(always)]
     fn read_operand(&mut self, reads: &mut Reads, slot: usize, register: u8, port: &mut OperandPort) {
-        reads.arrays += u64::from(self.arrays(slot, register));
+        port.spare((ARRAYS - usize::from(self.arrays(slot, register))) as u64);
         let at = port.read(reads, self.map.bank(slot, register), 0);
         reads.delay_until(self.arrives(reads.now, at, slot, register));
     }
@@ -526,19 +531,19 @@ impl RegisterFileSite for WarpedCompression {
         (entry.lanes, entry.moves) = (FULL, true);
     }
 
-    fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Option<Reads> {
+    fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Option<u64> {
         if timing.sources == 0 {
-            return Some(Reads::new(now));
+            return Some(now + 1);
         }
         let site = self;
-        in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
-                                               now: u64,
-                                               slot: usize,
-                                               timing: &Timing,
-                                               port: &mut OperandPort|
-         -> Option<Reads> {
-            Some(site.read_operands(now, slot, timing, port))
-        })
+        Some(in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
+                                                    now: u64,
+                                                    slot: usize,
+                                                    timing: &Timing,
+                                                    port: &mut OperandPort|
+         -> u64 {
+            site.read_operands(now, slot, timing, port)
+        }))
     }
 
     fn plan(&mut self, _now: u64, slot: usize, plan: &mut ReadPlan) {
@@ -566,29 +571,24 @@ impl RegisterFileSite for WarpedCompression {
         self.write_register(written, access, port);
     }
 
-    #[inline(always)]
-    fn write_first(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
-        self.write_register(written, access, port);
-    }
-
-    fn write_all(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        values: Values,
-        port: &mut ResultPort,
-    ) -> Writes {
+    fn write_all(&mut self, result: &Coming, port: &mut ResultPort) -> u64 {
         let site = self;
-        in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
-                                               now: u64,
-                                               slot: usize,
-                                               timing: &Timing,
-                                               values: Values,
-                                               port: &mut ResultPort|
-         -> Writes {
-            port.write_for(now, slot, timing, values, site)
-        })
+        // Few results have more than a register: the first without a loop, so that nothing is kept for further ones.
+        let done = in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
+                                                          result: &Coming,
+                                                          port: &mut ResultPort|
+         -> u64 {
+            port.write_word(result, 0, |written, access, port| site.write_register(written, access, port))
+        });
+        if result.timing.dst_words == 1 {
+            return done;
+        }
+        done.max(in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
+                                                        result: &Coming,
+                                                        port: &mut ResultPort|
+         -> u64 {
+            port.write_from(result, 1, |written, access, port| site.write_register(written, access, port))
+        }))
     }
 
     fn late(&mut self, now: u64, slot: usize, register: u8, values: &Row) {

@@ -360,8 +360,17 @@ impl Allocator {
     #[inline(always)]
     pub fn write_first(&mut self, slot: usize, register: u8, width: u8) -> Option<bool> {
         let at = index(slot, register);
-        let Register { apart, side, bank: home, .. } = self.table[at];
-        if apart == 0 { self.find(at, home, width, side) } else { self.find_with_partner(at, home, width) }
+        let Register { apart, side, home, .. } = self.table[at];
+        // Most registers take a whole entry, which has nobody else in it. Who has a partner that has a place is not among them; who has none is not placed
+        // itself.
+        if width == 4
+            && self.table[at ^ usize::from(apart)].mask == 0
+            && let Some(place) = self.free.take_whole(home)
+        {
+            self.set(at, home, place, WHOLE, if apart == 0 { side } else { Side::Any });
+            return Some(true);
+        }
+        self.find_with_partner(at, home, width)
     }
 
     /// A register is written in the place that it has.
@@ -433,14 +442,6 @@ impl Allocator {
     /// Finds a place in the home bank on the side that is wanted, or elsewhere, and takes it. Tells whether its entry holds nothing else.
     #[inline(always)]
     fn find(&mut self, at: usize, home: u8, width: u8, side: Side) -> Option<bool> {
-        // Most registers take a whole entry, which has no sides and nobody else in it.
-        if width == 4
-            && let Some(place) = self.free.first_whole(home)
-        {
-            self.free.take(place, WHOLE);
-            self.set(at, home, place, WHOLE, side);
-            return Some(true);
-        }
         match self.free.first(home, width, side) {
             Some((place, mask)) => Some(self.take(at, home, place, mask, side)),
             None => self.find_elsewhere(at, home, width, side),
@@ -467,12 +468,14 @@ impl Allocator {
                 self.places.together += 1;
                 return Some(self.take(at, bank, place, mask, Side::Any));
             }
-        } else if let Some((place, _)) = self.free.first(home, 4, Side::Any) {
-            let alone = self.take(at, home, place, WHOLE >> (4 - width), Side::Any);
+        } else if let Some(place) = self.free.take_whole(home) {
+            let mask = WHOLE >> (4 - width);
+            self.set(at, home, place, mask, Side::Any);
             if width < 4 {
-                self.keep(place, at as u16);
+                self.keeper[place] = at as u16;
+                self.free.hold_rest(place, WHOLE & !mask);
             }
-            return Some(alone);
+            return Some(true);
         }
         self.find(at, home, width, side)
     }

@@ -64,6 +64,8 @@ pub struct RegisterFile {
     /// The techniques that act here.
     pub sites: Vec<Hung<dyn RegisterFileSite>>,
     looks_before: Looks,
+    /// There is one, which reads operands without a plan.
+    reads_alone: bool,
     counters: RegisterCounters,
     /// Activations of sub-banks that techniques saved, of reads and of writes.
     spared: [u64; 2],
@@ -87,6 +89,7 @@ impl RegisterFile {
             sub_banks: u64::from(rf.sub_banks),
             plan: ReadPlan::default(),
             looks_before: sites.iter().map(|hung| hung.site.looks_before()).max().unwrap_or_default(),
+            reads_alone: matches!(&sites[..], [only] if only.site.reads_alone()),
             sites,
             counters: RegisterCounters::default(),
             spared: [0; 2],
@@ -250,13 +253,13 @@ impl RegisterFile {
             ports: self.collector_ports,
             sub_banks: self.sub_banks,
         };
-        if let [only] = &mut self.sites[..]
-            && let Some(ready) = only.site.read(now, slot, timing, &mut port)
-        {
-            return ready;
+        match &mut self.sites[..] {
+            [only] if self.reads_alone => only.site.read(now, slot, timing, &mut port),
+            sites => {
+                self.plan.make(&self.map, slot, timing, self.sub_banks as u8);
+                port.read_planned(sites, &mut self.plan, now, slot)
+            }
         }
-        self.plan.make(&self.map, slot, timing, self.sub_banks as u8);
-        port.read_planned(&mut self.sites, &mut self.plan, now, slot)
     }
 
     /// A collector is in use until its instruction is dispatched.
@@ -338,7 +341,7 @@ impl RegisterFile {
         let mut port = ResultPort {
             buses: self.buses(result.timing.unit == Unit::Memory),
             board: self.write_ports % 2,
-            sub_banks: self.sub_banks,
+            sub_banks: self.sub_banks as u32,
             map: &self.map,
             calendars: &mut self.calendars,
             columns: &mut self.columns,
@@ -347,9 +350,7 @@ impl RegisterFile {
         };
         match &mut self.sites[..] {
             [only] => only.site.write_all(result, &mut port),
-            several => port.write_from(result, 0, |written, access, port| {
-                several.iter_mut().for_each(|hung| hung.site.write(written, access, port));
-            }),
+            several => port.write_for(several, result),
         }
     }
 

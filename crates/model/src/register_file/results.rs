@@ -5,8 +5,9 @@ use warpwatt_base::calendar::HORIZON;
 
 use super::columns::Columns;
 use super::map::Map;
-use super::site::{Coming, ReadPort, WriteAccess, Written};
+use super::site::{Coming, ReadPort, RegisterFileSite, WriteAccess, Written};
 use super::{BUSES, Calendars, RegisterCounters};
+use crate::techniques::Hung;
 
 /// What writes results, and counts that.
 pub struct ResultPort<'a> {
@@ -20,10 +21,18 @@ pub struct ResultPort<'a> {
     pub(super) board: usize,
     pub(super) buses: u64,
     /// Sub-banks of a bank.
-    pub(super) sub_banks: u64,
+    pub(super) sub_banks: u32,
 }
 
 impl ResultPort<'_> {
+    /// Writes a result as several techniques have it, one after the other. Gives the cycle in which all of it is written.
+    #[inline(never)]
+    pub(super) fn write_for(&mut self, sites: &mut [Hung<dyn RegisterFileSite>], result: &Coming) -> u64 {
+        self.write_from(result, 0, |written, access, port| {
+            sites.iter_mut().for_each(|hung| hung.site.write(written, access, port));
+        })
+    }
+
     /// Writes the registers of a result from a word on, each as `plan` has it. Gives the cycle in which all of them are written.
     #[inline(always)]
     pub fn write_from(
@@ -49,14 +58,14 @@ impl ResultPort<'_> {
     ) -> u64 {
         let written = result.register(word);
         let bank = self.map.bank(written.slot, written.register);
-        let (now, arrays) = (written.now, self.sub_banks as u32);
-        let mut access = WriteAccess { bank, arrays, ready: now, awake: now };
+        let now = written.now;
+        let mut access = WriteAccess { bank, arrays: self.sub_banks, ready: now, awake: now };
         let mut port = ReadPort::of(self.columns, now);
         plan(&written, &mut access, &mut port);
         let (reads, read_arrays) = (port.reads, port.arrays);
         if reads != 0 {
             self.counters.reads += reads;
-            self.spared[0] += reads * self.sub_banks - read_arrays;
+            self.spared[0] += reads * u64::from(self.sub_banks) - read_arrays;
         }
         self.book(now, access)
     }
@@ -74,7 +83,7 @@ impl ResultPort<'_> {
         }
         self.counters.writes += 1;
         self.counters.write_conflicts += start - access.ready + (at - earliest);
-        self.spared[1] += self.sub_banks - u64::from(access.arrays);
+        self.spared[1] += u64::from(self.sub_banks - access.arrays);
         at
     }
 }

@@ -183,10 +183,15 @@ pub trait RegisterFileSite: Send {
     /// A move of a register, which this technique asked for, is issued ahead of an instruction for these lanes.
     fn moving(&mut self, _slot: usize, _register: u8, _lanes: NextLanes) {}
 
-    /// The operands of an instruction are to be read, and no other technique acts here. Reads them all and gives the cycle in which they are there, or none:
-    /// then nothing has happened, and they are planned. For what is usual, because a plan takes more of the host's time.
-    fn read(&mut self, _now: u64, _slot: usize, _timing: &Timing, _port: &mut OperandPort) -> Option<u64> {
-        None
+    /// Whether [`RegisterFileSite::read`] reads operands if no other technique acts here. Told once.
+    fn reads_alone(&self) -> bool {
+        false
+    }
+
+    /// The operands of an instruction are to be read, and no other technique acts here. Reads them all, and gives the cycle in which they are there. For those
+    /// that say so, because a plan takes more of the host's time.
+    fn read(&mut self, now: u64, _slot: usize, _timing: &Timing, _port: &mut OperandPort) -> u64 {
+        now + 1
     }
 
     /// The accesses that read an instruction's operands are planned, and can be changed.

@@ -61,6 +61,9 @@ type Expected = (u32, u32);
 pub struct Engine {
     pub(super) parameters: Parameters,
     pub(super) packing: Option<packing::Parameters>,
+    packs: bool,
+    /// A register that grows in a partial write is read first.
+    growth_reads: bool,
     virtualization: Option<virtualization::Parameters>,
     pub(super) coalescing: Coalescing,
     pub(super) allocator: Allocator,
@@ -168,6 +171,8 @@ impl Engine {
         let allocator = Allocator::new(SLOTS, banks, entries, home, packing.is_some());
         Engine {
             packing: packing.cloned(),
+            packs: packing.is_some(),
+            growth_reads: packing.is_some_and(|packing| packing.growth_reads),
             virtualization: on.parameters_of(virtualization::NAME).cloned(),
             coalescing,
             awake: vec![0; allocator.places_of_entries()],
@@ -234,19 +239,22 @@ impl Engine {
 
     #[inline(never)]
     fn bury(&mut self) {
+        if self.shadow.is_some() {
+            return self.bury_all::<true>();
+        }
         let engine = self;
-        in_two_copies!(engine.bit_instructions, |engine: &mut Engine| -> () { engine.bury_all() });
+        in_two_copies!(engine.bit_instructions, |engine: &mut Engine| -> () { engine.bury_all::<false>() });
     }
 
-    /// Releases what is dead by now.
+    /// Releases what is dead by now, with or without a shadow.
     #[inline(always)]
-    fn bury_all(&mut self) {
+    fn bury_all<const SHADOW: bool>(&mut self) {
         while let Some((at, count)) = self.deaths.next() {
             for number in 0..count {
                 let Death { slot, register, life } = self.deaths.of(at, number);
                 let slot = usize::from(slot) % SLOTS;
                 if self.allocator.life(slot, register) == life {
-                    self.released.released += u64::from(self.release(at, slot, register));
+                    self.released.released += u64::from(self.release::<SHADOW>(at, slot, register));
                 }
             }
         }
@@ -254,11 +262,11 @@ impl Engine {
 
     /// A register loses its place in a cycle, if it has one.
     #[inline(always)]
-    fn release(&mut self, at: u64, slot: usize, register: u8) -> bool {
+    fn release<const SHADOW: bool>(&mut self, at: u64, slot: usize, register: u8) -> bool {
         let slot = slot % SLOTS;
         let Some(Freed { slices, last }) = self.allocator.give_back(slot, register) else { return false };
         self.occupancy.free(at, slices, last);
-        if let Some(shadow) = &mut self.shadow {
+        if SHADOW && let Some(shadow) = &mut self.shadow {
             shadow.forget(index(slot, register));
         }
         true
@@ -273,7 +281,7 @@ impl Engine {
                                                  registers: Set|
          -> u64 {
             let mut released = 0;
-            for_each(registers, |register| released += u64::from(engine.release(now, slot, register)));
+            for_each(registers, |register| released += u64::from(engine.release::<true>(now, slot, register)));
             released
         })
     }
@@ -410,6 +418,18 @@ impl Engine {
         }
     }
 
+    /// Writes all registers of a result but the first.
+    #[inline(never)]
+    fn write_rest(&mut self, result: &Coming, port: &mut ResultPort) -> u64 {
+        let site = self;
+        in_two_copies!(site.bit_instructions, |site: &mut Engine,
+                                               result: &Coming,
+                                               port: &mut ResultPort|
+         -> u64 {
+            port.write_from(result, 1, |written, access, port| site.write_to_place(written, access, port))
+        })
+    }
+
     #[inline(always)]
     fn write_to_place(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
         let &Written { now, slot, register, upper, values } = written;
@@ -423,7 +443,7 @@ impl Engine {
             return;
         }
         let mut wide = 4;
-        if self.packing.is_some() {
+        if self.packs {
             wide = width(&values.0, lanes);
             if left_out != 0 {
                 // What a lane that is left out holds may be as wide as the register was.
@@ -439,7 +459,7 @@ impl Engine {
             let (old, is_fresh) = self.place_anew(now, slot, register, wide);
             fresh = is_fresh;
             let grows = left_out != 0 && old.width() < wide;
-            if grows && self.packing.as_ref().is_some_and(|packing| packing.growth_reads) {
+            if grows && self.growth_reads {
                 grown_at = port.read(old.bank, now, self.arrays(old.mask));
                 self.packed.growth_reads += 1;
             }
@@ -448,7 +468,9 @@ impl Engine {
         let Seen { mask, bank, .. } = self.allocator.seen(slot, register);
         self.writes_by_mask[usize::from(upper)][usize::from(mask & WHOLE)] += 1;
         access.bank = bank;
-        access.arrays = self.arrays(mask);
+        if self.selective {
+            access.arrays = self.arrays(mask);
+        }
         access.ready = ready;
         access.awake = self.wake(self.allocator.place(slot, register), fresh, ready);
     }
@@ -519,37 +541,37 @@ impl RegisterFileSite for Engine {
         }
     }
 
-    fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Option<u64> {
+    fn reads_alone(&self) -> bool {
+        !self.unpacks
+    }
+
+    fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> u64 {
         if timing.sources == 0 {
             self.deaths.pass(now);
-            return Some(now + 1);
-        }
-        if self.unpacks {
-            return None;
+            return now + 1;
         }
         let site = self;
-        Some(if site.reads_plainly && timing.sources <= 3 {
-            in_two_copies!(site.bit_instructions, |site: &mut Engine,
-                                                   now: u64,
-                                                   slot: usize,
-                                                   timing: &Timing,
-                                                   port: &mut OperandPort|
-             -> u64 {
-                match timing.sources {
-                    1 => site.read_few::<1>(now, slot % SLOTS, timing, port),
-                    2 => site.read_few::<2>(now, slot % SLOTS, timing, port),
-                    _ => site.read_few::<3>(now, slot % SLOTS, timing, port),
-                }
-            })
-        } else {
-            in_two_copies!(site.bit_instructions, |site: &mut Engine,
-                                                   now: u64,
-                                                   slot: usize,
-                                                   timing: &Timing,
-                                                   port: &mut OperandPort|
+        if !site.reads_plainly || timing.sources > 3 {
+            return in_two_copies!(site.bit_instructions, |site: &mut Engine,
+                                                          now: u64,
+                                                          slot: usize,
+                                                          timing: &Timing,
+                                                          port: &mut OperandPort|
              -> u64 {
                 site.read_many(now, slot % SLOTS, timing, port)
-            })
+            });
+        }
+        in_two_copies!(site.bit_instructions, |site: &mut Engine,
+                                               now: u64,
+                                               slot: usize,
+                                               timing: &Timing,
+                                               port: &mut OperandPort|
+         -> u64 {
+            match timing.sources {
+                1 => site.read_few::<1>(now, slot % SLOTS, timing, port),
+                2 => site.read_few::<2>(now, slot % SLOTS, timing, port),
+                _ => site.read_few::<3>(now, slot % SLOTS, timing, port),
+            }
         })
     }
 
@@ -586,22 +608,15 @@ impl RegisterFileSite for Engine {
             });
         }
         let site = self;
-        // Few results have more than a register: the first without a loop, so that nothing is kept for further ones.
-        let done = in_two_copies!(site.bit_instructions, |site: &mut Engine,
-                                                          result: &Coming,
-                                                          port: &mut ResultPort|
+        in_two_copies!(site.bit_instructions, |site: &mut Engine,
+                                               result: &Coming,
+                                               port: &mut ResultPort|
          -> u64 {
-            port.write_word(result, 0, |written, access, port| site.write_to_place(written, access, port))
-        });
-        if result.timing.dst_words == 1 {
-            return done;
-        }
-        done.max(in_two_copies!(site.bit_instructions, |site: &mut Engine,
-                                                        result: &Coming,
-                                                        port: &mut ResultPort|
-         -> u64 {
-            port.write_from(result, 1, |written, access, port| site.write_to_place(written, access, port))
-        }))
+            // Few results have more than a register: the first without a loop, so that nothing is kept for further ones.
+            let done = port
+                .write_word(result, 0, |written, access, port| site.write_to_place(written, access, port));
+            if result.timing.dst_words == 1 { done } else { done.max(site.write_rest(result, port)) }
+        })
     }
 
     fn late(&mut self, now: u64, slot: usize, register: u8, values: &Row) {

@@ -78,6 +78,35 @@ impl Together {
     }
 }
 
+/// Operands of an instruction that has few of them, each of which comes with an access of its own.
+struct Few<'e, 'p> {
+    engine: &'e mut Engine,
+    port: &'e mut OperandPort<'p>,
+    reads: Reads,
+    /// Cycles that they wait for ports of the table.
+    waits: u64,
+    slot: usize,
+    /// Sources that are released when they are read, and upper halves of 64-bit values, a bit each.
+    dying: u16,
+    upper: u16,
+}
+
+impl Few<'_, '_> {
+    #[inline(always)]
+    fn read(&mut self, source: usize, register: u8, seen: Seen) {
+        let (engine, now) = (&mut *self.engine, self.reads.now);
+        let upper = usize::from(self.upper >> source & 1);
+        engine.reads_by_mask[upper][usize::from(seen.mask & WHOLE)] += 1;
+        let ports = engine.parameters.ports;
+        let wait = engine.queue(seen.home).wait(ports, now);
+        self.waits += wait;
+        let at = self.port.read(&mut self.reads, seen.bank, wait);
+        if self.dying >> source & 1 != 0 {
+            engine.dies(self.slot, register, seen, at + 1);
+        }
+    }
+}
+
 impl Engine {
     /// Arrays that an access to some slices activates: all of them for a register that has none.
     #[inline(always)]
@@ -178,21 +207,18 @@ impl Engine {
                 return self.read_together(now, slot, &sources, together, dying, port);
             }
         }
-        let mut reads = Reads::new(now);
-        let (mut waits, ports) = (0, self.parameters.ports);
-        for source in 0..N {
-            let Seen { mask, bank, home, .. } = seen[source];
-            let upper = usize::from(words.upper >> source & 1);
-            self.reads_by_mask[upper][usize::from(mask & WHOLE)] += 1;
-            let wait = self.queue(home).wait(ports, now);
-            waits += wait;
-            let at = port.read(&mut reads, bank, wait);
-            if dying >> source & 1 != 0 {
-                self.dies(slot, sources[source], seen[source], at + 1);
-            }
+        let mut few = Few { engine: self, port, reads: Reads::new(now), waits: 0, slot, dying, upper: words.upper };
+        // Without a loop, so that nothing is kept for further ones.
+        few.read(0, sources[0], seen[0]);
+        if N > 1 {
+            few.read(1, sources[1], seen[1]);
         }
-        self.counters.port_waits += waits;
-        port.finish(reads, N as u64)
+        if N > 2 {
+            few.read(2, sources[2], seen[2]);
+        }
+        const { assert!(N >= 1 && N <= 3) };
+        few.engine.counters.port_waits += few.waits;
+        few.port.finish(few.reads, N as u64)
     }
 
     /// Reads any operands that need no unpacking. Gives the cycle in which all are there.

@@ -335,7 +335,7 @@ impl WarpedCompression {
         old: Register,
         index: usize,
         values: &Row,
-        read: &mut dyn FnMut(u64, u32) -> u64,
+        read: impl FnOnce(u64, u32) -> u64,
     ) -> (Register, u64) {
         let mut ready = now;
         let mut range = Range::Uncompressed;
@@ -405,6 +405,18 @@ impl WarpedCompression {
         reads.delay_until(self.arrives(reads.now, at, slot, register));
     }
 
+    /// Writes all registers of a result but the first.
+    #[inline(never)]
+    fn write_rest(&mut self, result: &Coming, port: &mut ResultPort) -> u64 {
+        let site = self;
+        in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
+                                               result: &Coming,
+                                               port: &mut ResultPort|
+         -> u64 {
+            port.write_from(result, 1, |written, access, port| site.write_register(written, access, port))
+        })
+    }
+
     #[inline(always)]
     fn write_register(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
         let &Written { now, slot, register, upper, values } = written;
@@ -429,14 +441,13 @@ impl WarpedCompression {
             }
         }
         let bank = self.bank(slot, register);
-        let (new, ready) = self
-            .encode(now, old, index, values, &mut |earliest, arrays| port.read(bank as u8, earliest, arrays));
+        let (new, ready) =
+            self.encode(now, old, index, values, |earliest, arrays| port.read(bank as u8, earliest, arrays));
         let accessed = match self.widths.get(index) {
             Some(widths) => widths.only(old.lanes).bank_set(),
             None => new.arrays,
         };
-        self.gating.claim(bank, new.arrays & !old.arrays, ready);
-        self.gating.release(bank, old.arrays & !new.arrays, now);
+        self.gating.exchange(bank, old.arrays, new.arrays, ready, now);
         let awake = self.gating.awake_for(bank, accessed, ready);
         self.counters.wakeup_waits += awake - ready;
         if !old.moves {
@@ -531,19 +542,23 @@ impl RegisterFileSite for WarpedCompression {
         (entry.lanes, entry.moves) = (FULL, true);
     }
 
-    fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Option<u64> {
+    fn reads_alone(&self) -> bool {
+        true
+    }
+
+    fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> u64 {
         if timing.sources == 0 {
-            return Some(now + 1);
+            return now + 1;
         }
         let site = self;
-        Some(in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
-                                                    now: u64,
-                                                    slot: usize,
-                                                    timing: &Timing,
-                                                    port: &mut OperandPort|
+        in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
+                                               now: u64,
+                                               slot: usize,
+                                               timing: &Timing,
+                                               port: &mut OperandPort|
          -> u64 {
             site.read_operands(now, slot, timing, port)
-        }))
+        })
     }
 
     fn plan(&mut self, _now: u64, slot: usize, plan: &mut ReadPlan) {
@@ -573,22 +588,15 @@ impl RegisterFileSite for WarpedCompression {
 
     fn write_all(&mut self, result: &Coming, port: &mut ResultPort) -> u64 {
         let site = self;
-        // Few results have more than a register: the first without a loop, so that nothing is kept for further ones.
-        let done = in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
-                                                          result: &Coming,
-                                                          port: &mut ResultPort|
+        in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
+                                               result: &Coming,
+                                               port: &mut ResultPort|
          -> u64 {
-            port.write_word(result, 0, |written, access, port| site.write_register(written, access, port))
-        });
-        if result.timing.dst_words == 1 {
-            return done;
-        }
-        done.max(in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
-                                                        result: &Coming,
-                                                        port: &mut ResultPort|
-         -> u64 {
-            port.write_from(result, 1, |written, access, port| site.write_register(written, access, port))
-        }))
+            // Few results have more than a register: the first without a loop, so that nothing is kept for further ones.
+            let done = port
+                .write_word(result, 0, |written, access, port| site.write_register(written, access, port));
+            if result.timing.dst_words == 1 { done } else { done.max(site.write_rest(result, port)) }
+        })
     }
 
     fn late(&mut self, now: u64, slot: usize, register: u8, values: &Row) {

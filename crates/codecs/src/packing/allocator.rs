@@ -176,8 +176,9 @@ pub struct Allocator {
     free: FreeMap,
     /// By slot and register.
     table: Box<[Register; SLOTS * REGISTERS]>,
-    /// By slot: registers that have a place, and those that have a partner or a side.
-    placed: [Set; SLOTS],
+    /// By slot and register, a bit each: whether it has a place.
+    placed: [u64; SLOTS * REGISTERS / 64],
+    /// By slot: registers that have a partner or a side.
     hinted: [Set; SLOTS],
     /// By place: who keeps its free slices for its partner, by slot and register.
     keeper: Vec<u16>,
@@ -198,7 +199,7 @@ impl Allocator {
             spread: if home == Home::Spread { u8::MAX } else { 0 },
             packs,
             table: table.try_into().expect("as many as there are places"),
-            placed: [Set::default(); SLOTS],
+            placed: [0; SLOTS * REGISTERS / 64],
             hinted: [Set::default(); SLOTS],
             keeper: vec![NOBODY; free.places()],
             free,
@@ -247,7 +248,8 @@ impl Allocator {
     /// Registers of a warp that have a place.
     #[inline(always)]
     pub fn placed(&self, slot: usize) -> Set {
-        self.placed[slot % SLOTS]
+        let first = index(slot, 0) / 64;
+        std::array::from_fn(|word| self.placed[first + word])
     }
 
     #[inline(always)]
@@ -297,12 +299,6 @@ impl Allocator {
     pub fn is_alone(&self, slot: usize, register: u8) -> bool {
         let Register { place, owned, .. } = self.table[index(slot, register)];
         self.free.free(place as usize) | owned == WHOLE
-    }
-
-    /// How often a register was written or released.
-    #[inline(always)]
-    pub fn life(&self, slot: usize, register: u8) -> u16 {
-        self.table[index(slot, register)].life
     }
 
     /// The register that a register is paired with; itself if none.
@@ -410,7 +406,21 @@ impl Allocator {
     /// [`Allocator::release`], and what is free by that.
     #[inline(always)]
     pub fn give_back(&mut self, slot: usize, register: u8) -> Option<Freed> {
-        let at = index(slot, register);
+        self.give_back_at(index(slot, register))
+    }
+
+    /// [`Allocator::give_back`] if it was written or released so often, given its index: warp slot times [`REGISTERS`], and its number.
+    #[inline(always)]
+    pub fn give_back_once(&mut self, index: usize, life: u16) -> Option<Freed> {
+        let at = index % (SLOTS * REGISTERS);
+        if self.table[at].life != life {
+            return None;
+        }
+        self.give_back_at(at)
+    }
+
+    #[inline(always)]
+    fn give_back_at(&mut self, at: usize) -> Option<Freed> {
         let entry = &mut self.table[at];
         let Register { mask, owned, place, home, .. } = *entry;
         if mask == 0 {
@@ -418,8 +428,7 @@ impl Allocator {
         }
         (entry.mask, entry.bank) = (0, home);
         entry.life = entry.life.wrapping_add(1);
-        let (word, bit) = member(register);
-        self.placed[slot % SLOTS][word] &= !bit;
+        self.placed[at / 64] &= !(1 << (at % 64));
         let last = self.clear(at, place as usize, owned);
         Some(Freed { slices: SLICES[usize::from(owned & WHOLE)].into(), last })
     }
@@ -507,8 +516,7 @@ impl Allocator {
         let register = &mut self.table[at];
         (register.mask, register.owned, register.bank, register.lies) = (mask, mask, bank, side);
         (register.place, register.life) = (place as u32, register.life.wrapping_add(1));
-        let (word, bit) = member((at % REGISTERS) as u8);
-        self.placed[at / REGISTERS % SLOTS][word] |= bit;
+        self.placed[at / 64] |= 1 << (at % 64);
     }
 
     /// Whether slices are free exactly if no register owns them, and every kept entry has its keeper: for tests, and slow.

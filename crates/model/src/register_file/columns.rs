@@ -58,9 +58,23 @@ impl Columns {
     /// present on) count as taken, as far as a calendar represents them.
     #[inline(always)]
     pub fn book(&mut self, board: usize, bank: u8, now: u64, after: u64, barred: u64) -> u64 {
+        let [at] = self.book_run(board, bank, now, [after], barred);
+        at
+    }
+
+    /// [`Columns::book`] for several accesses to one bank, one after the other.
+    #[inline(always)]
+    pub fn book_run<const N: usize>(
+        &mut self,
+        board: usize,
+        bank: u8,
+        now: u64,
+        after: [u64; N],
+        barred: u64,
+    ) -> [u64; N] {
         let column = &mut self.0[board % 2][usize::from(bank) % BANKS];
         let passed = now - column.now;
-        let taken = if passed < column.span {
+        let mut taken = if passed < column.span {
             column.taken >> passed
         } else if column.span != 0 {
             0
@@ -68,15 +82,18 @@ impl Columns {
             column.uncover(now)
         };
         column.now = now;
-        if after < HORIZON {
-            let free = !(taken | barred) >> after << after;
-            if free != 0 {
-                column.taken = taken | free & free.wrapping_neg();
-                return now + u64::from(free.trailing_zeros());
-            }
+        let mut at = [0; N];
+        // Not `map`, which is not inlined.
+        for (at, after) in at.iter_mut().zip(after) {
+            let free = if after < HORIZON { !(taken | barred) >> after << after } else { 0 };
+            taken |= free & free.wrapping_neg();
+            *at = match free {
+                0 => column.book_far(now + after.max(HORIZON)),
+                _ => now + u64::from(free.trailing_zeros()),
+            };
         }
         column.taken = taken;
-        column.book_far(now + after.max(HORIZON))
+        at
     }
 }
 
@@ -103,6 +120,21 @@ mod tests {
             let after = if random.next_u64().is_multiple_of(4) { random.next_u64() % 80 } else { 0 };
             let expected = plain.book_on(1, 1 << bank, now + after);
             assert_eq!(columns.book(1, bank, now, after, 0), expected);
+        }
+    }
+
+    #[test]
+    fn a_run_is_booked_as_one_by_one() {
+        let mut random = SplitMix64::new(23);
+        let (mut runs, mut plain) = (Columns::new(), Columns::new());
+        let mut now = 0;
+        for _ in 0..100_000 {
+            now += random.next_u64() % 5 + if random.next_u64().is_multiple_of(999) { 150 } else { 0 };
+            let bank = (random.next_u64() % 2) as u8;
+            let after =
+                [0; 3].map(|_| random.next_u64() % if random.next_u64().is_multiple_of(9) { 70 } else { 3 });
+            let expected = after.map(|after| plain.book(0, bank, now, after, 0));
+            assert_eq!(runs.book_run(0, bank, now, after, 0), expected);
         }
     }
 

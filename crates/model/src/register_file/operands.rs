@@ -74,6 +74,25 @@ impl OperandPort<'_> {
         at
     }
 
+    /// Reads operands of an instruction that issues now, all of them in one bank, each not earlier than some cycles after the first possible one, and none
+    /// of these delays shorter than the one before it. Gives the cycles of the accesses, which it counts; all data are there in the cycle after the last.
+    ///
+    /// A bank gives one operand a cycle, so that they do not wait for the collector, and they come in their order.
+    #[inline(always)]
+    pub fn read_run<const N: usize>(&mut self, now: u64, bank: u8, delays: [u64; N]) -> [u64; N] {
+        let (mut after, mut waited) = ([0; N], 0u64);
+        for (after, delay) in after.iter_mut().zip(delays) {
+            *after = 1 + delay;
+        }
+        let at = self.columns.book_run(READS, bank, now, after, 0);
+        for (at, after) in at.iter().zip(after) {
+            waited += at - now - after;
+        }
+        self.counters.reads += N as u64;
+        self.counters.read_conflicts += waited;
+        at
+    }
+
     /// Accesses did not activate all arrays of their banks, but so many fewer.
     #[inline(always)]
     pub fn spare(&mut self, arrays: u64) {

@@ -15,8 +15,8 @@ const ROOM: usize = 16;
 /// A register of a warp, and which of its lives ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Death {
-    pub slot: u8,
-    pub register: u8,
+    /// By slot and register, as the table has it.
+    pub index: u16,
     pub life: u16,
 }
 
@@ -158,7 +158,7 @@ mod tests {
             let count = if random.next_u64().is_multiple_of(50) { 40 } else { 1 };
             let at = now + 1 + random.next_u64() % far;
             for register in 0..count {
-                let death = Death { slot: 1, register, life };
+                let death = Death { index: register, life };
                 deaths.push(at, death);
                 plain.push((at, death));
             }

@@ -137,6 +137,25 @@ pub(super) fn count_operands(
     }
 }
 
+/// Registers that lost their places in the same cycle, with the slices that they had, and the entries that are empty by that.
+#[derive(Default)]
+struct AllFreed {
+    registers: u64,
+    slices: u64,
+    entries: u64,
+}
+
+impl AllFreed {
+    #[inline(always)]
+    fn add(&mut self, freed: Option<Freed>) {
+        if let Some(Freed { slices, last }) = freed {
+            self.registers += 1;
+            self.slices += u64::from(slices);
+            self.entries += u64::from(last);
+        }
+    }
+}
+
 /// Registers by the bytes that they take of a lane, from those by their slices.
 fn by_width(by_mask: [u64; 16]) -> [u64; 4] {
     let mut widths = [0; 4];
@@ -234,7 +253,7 @@ impl Engine {
     /// The last read of a register is booked.
     #[inline(always)]
     pub(super) fn dies(&mut self, slot: usize, register: u8, Seen { life, .. }: Seen, at: u64) {
-        self.deaths.push(at, Death { slot: slot as u8, register, life });
+        self.deaths.push(at, Death { index: index(slot, register) as u16, life });
     }
 
     #[inline(never)]
@@ -250,26 +269,18 @@ impl Engine {
     #[inline(always)]
     fn bury_all<const SHADOW: bool>(&mut self) {
         while let Some((at, count)) = self.deaths.next() {
+            let mut freed = AllFreed::default();
             for number in 0..count {
-                let Death { slot, register, life } = self.deaths.of(at, number);
-                let slot = usize::from(slot) % SLOTS;
-                if self.allocator.life(slot, register) == life {
-                    self.released.released += u64::from(self.release::<SHADOW>(at, slot, register));
+                let Death { index, life } = self.deaths.of(at, number);
+                let index = usize::from(index);
+                freed.add(self.allocator.give_back_once(index, life));
+                if SHADOW {
+                    self.forget(index);
                 }
             }
+            self.released.released += freed.registers;
+            self.occupancy.free(at, freed.slices, freed.entries);
         }
-    }
-
-    /// A register loses its place in a cycle, if it has one.
-    #[inline(always)]
-    fn release<const SHADOW: bool>(&mut self, at: u64, slot: usize, register: u8) -> bool {
-        let slot = slot % SLOTS;
-        let Some(Freed { slices, last }) = self.allocator.give_back(slot, register) else { return false };
-        self.occupancy.free(at, slices, last);
-        if SHADOW && let Some(shadow) = &mut self.shadow {
-            shadow.forget(index(slot, register));
-        }
-        true
     }
 
     /// Registers of a warp lose their places, as far as they have one. Gives how many had.
@@ -280,10 +291,27 @@ impl Engine {
                                                  slot: usize,
                                                  registers: Set|
          -> u64 {
-            let mut released = 0;
-            for_each(registers, |register| released += u64::from(engine.release::<true>(now, slot, register)));
-            released
+            let mut freed = AllFreed::default();
+            for_each(registers, |register| {
+                freed.add(engine.allocator.give_back(slot, register));
+                if engine.shadow.is_some() {
+                    engine.forget(index(slot, register));
+                }
+            });
+            engine.occupancy.free(now, freed.slices, freed.entries);
+            freed.registers
         })
+    }
+
+    /// What is stored of a register counts no more, unless it still has a place.
+    #[inline(never)]
+    fn forget(&mut self, index: usize) {
+        let (slot, register) = (index / REGISTERS, (index % REGISTERS) as u8);
+        if let Some(shadow) = &mut self.shadow
+            && self.allocator.get(slot, register).is_none()
+        {
+            shadow.forget(index);
+        }
     }
 
     /// What few instructions need that have issued: further results are under way, and registers are released that are dead at a join.
@@ -337,7 +365,8 @@ impl Engine {
         let elsewhere = self.allocator.get(slot, register).is_some_and(|new| !old.same_entry(&new));
         let alone = elsewhere && self.allocator.is_alone(slot, register);
         self.occupancy.take(now, u32::from(width), alone);
-        self.occupancy.free(now, slices(old.owned), self.allocator.is_empty(old.bank, old.entry));
+        let empty = self.allocator.is_empty(old.bank, old.entry);
+        self.occupancy.free(now, slices(old.owned).into(), empty.into());
         let fresh = match self.parameters.gating {
             Gating::Entries => alone,
             Gating::Slices => true,

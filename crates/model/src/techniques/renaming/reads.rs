@@ -196,7 +196,10 @@ impl Engine {
     ) -> u64 {
         self.advance(now);
         let sources: [u8; N] = std::array::from_fn(|source| timing.source[source]);
-        let seen = sources.map(|register| self.allocator.seen(slot, register));
+        let mut seen = [Seen::default(); N];
+        for (seen, register) in seen.iter_mut().zip(sources) {
+            *seen = self.allocator.seen(slot, register);
+        }
         self.count_instruction(slot, N);
         let Warp { releases, words, .. } = self.warps[slot];
         let dying = if releases { timing.last_reads } else { 0 };
@@ -207,7 +210,11 @@ impl Engine {
                 return self.read_together(now, slot, &sources, together, dying, port);
             }
         }
-        let mut few = Few { engine: self, port, reads: Reads::new(now), waits: 0, slot, dying, upper: words.upper };
+        if seen.iter().all(|one| (one.bank, one.home) == (seen[0].bank, seen[0].home)) {
+            return self.read_one_bank(now, slot, sources, seen, dying, port);
+        }
+        let mut few =
+            Few { engine: self, port, reads: Reads::new(now), waits: 0, slot, dying, upper: words.upper };
         // Without a loop, so that nothing is kept for further ones.
         few.read(0, sources[0], seen[0]);
         if N > 1 {
@@ -219,6 +226,39 @@ impl Engine {
         const { assert!(N >= 1 && N <= 3) };
         few.engine.counters.port_waits += few.waits;
         few.port.finish(few.reads, N as u64)
+    }
+
+    /// [`Engine::read_few`] where all operands are in one bank and belong to it, as all of a warp do with CORF++: they wait in one queue, then for one bank.
+    #[inline(always)]
+    fn read_one_bank<const N: usize>(
+        &mut self,
+        now: u64,
+        slot: usize,
+        sources: [u8; N],
+        seen: [Seen; N],
+        dying: u16,
+        port: &mut OperandPort,
+    ) -> u64 {
+        let (ports, upper) = (self.parameters.ports, self.warps[slot].words.upper);
+        for (source, one) in seen.iter().enumerate() {
+            self.reads_by_mask[usize::from(upper >> source & 1)][usize::from(one.mask & WHOLE)] += 1;
+        }
+        let queue = self.queue(seen[0].home);
+        let mut places = *queue;
+        let (mut waits, mut waited) = ([0; N], 0);
+        for wait in &mut waits {
+            *wait = places.wait(ports, now);
+            waited += *wait;
+        }
+        *queue = places;
+        self.counters.port_waits += waited;
+        let at = port.read_run(now, seen[0].bank, waits);
+        for (source, &register) in sources.iter().enumerate() {
+            if dying >> source & 1 != 0 {
+                self.dies(slot, register, seen[source], at[source] + 1);
+            }
+        }
+        at[N - 1] + 1
     }
 
     /// Reads any operands that need no unpacking. Gives the cycle in which all are there.

@@ -556,9 +556,7 @@ impl RegisterFileSite for WarpedCompression {
                                                slot: usize,
                                                timing: &Timing,
                                                port: &mut OperandPort|
-         -> u64 {
-            site.read_operands(now, slot, timing, port)
-        })
+         -> u64 { site.read_operands(now, slot, timing, port) })
     }
 
     fn plan(&mut self, _now: u64, slot: usize, plan: &mut ReadPlan) {

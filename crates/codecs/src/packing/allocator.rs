@@ -91,12 +91,13 @@ pub struct Places {
 }
 
 /// What a read of a register sees of it: its slices, none if it has no place, the bank in which it is or will be, and how often it was written or
-/// released.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// released; and the bank that it belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Seen {
     pub mask: u8,
     pub bank: u8,
     pub life: u16,
+    pub home: u8,
 }
 
 /// No register keeps slices of the entry.
@@ -120,7 +121,12 @@ struct Register {
     /// Counts writes and releases, so that a release can be for the value that was read. It may start again: a register is not written that
     /// often while one of its reads is under way.
     life: u16,
+    /// The bank that it belongs to.
+    home: u8,
 }
+
+/// As a power of two, it is found by a shift.
+const _: () = assert!(size_of::<Register>() == 16);
 
 /// Warp slots that the table has room for: a constant, so that it is indexed without a check.
 const SLOTS: usize = 64;
@@ -170,8 +176,9 @@ pub struct Allocator {
     free: FreeMap,
     /// By slot and register.
     table: Box<[Register; SLOTS * REGISTERS]>,
-    /// By slot: registers that have a place, and those that have a partner or a side.
-    placed: [Set; SLOTS],
+    /// By slot and register, a bit each: whether it has a place.
+    placed: [u64; SLOTS * REGISTERS / 64],
+    /// By slot: registers that have a partner or a side.
     hinted: [Set; SLOTS],
     /// By place: who keeps its free slices for its partner, by slot and register.
     keeper: Vec<u16>,
@@ -192,7 +199,7 @@ impl Allocator {
             spread: if home == Home::Spread { u8::MAX } else { 0 },
             packs,
             table: table.try_into().expect("as many as there are places"),
-            placed: [Set::default(); SLOTS],
+            placed: [0; SLOTS * REGISTERS / 64],
             hinted: [Set::default(); SLOTS],
             keeper: vec![NOBODY; free.places()],
             free,
@@ -200,7 +207,9 @@ impl Allocator {
         };
         for slot in 0..slots {
             for register in 0..=u8::MAX {
-                allocator.table[index(slot, register)].bank = allocator.home(slot, register);
+                let home = allocator.home(slot, register);
+                let entry = &mut allocator.table[index(slot, register)];
+                (entry.bank, entry.home) = (home, home);
             }
         }
         allocator
@@ -239,7 +248,8 @@ impl Allocator {
     /// Registers of a warp that have a place.
     #[inline(always)]
     pub fn placed(&self, slot: usize) -> Set {
-        self.placed[slot % SLOTS]
+        let first = index(slot, 0) / 64;
+        std::array::from_fn(|word| self.placed[first + word])
     }
 
     #[inline(always)]
@@ -259,8 +269,8 @@ impl Allocator {
     /// What a read of a register needs.
     #[inline(always)]
     pub fn seen(&self, slot: usize, register: u8) -> Seen {
-        let Register { mask, bank, life, .. } = self.table[index(slot, register)];
-        Seen { mask, bank, life }
+        let Register { mask, bank, life, home, .. } = self.table[index(slot, register)];
+        Seen { mask, bank, life, home }
     }
 
     /// The slices that hold a register; none if it has no place. The bank in which it is or will be, and the place of its entry, if it has one.
@@ -289,12 +299,6 @@ impl Allocator {
     pub fn is_alone(&self, slot: usize, register: u8) -> bool {
         let Register { place, owned, .. } = self.table[index(slot, register)];
         self.free.free(place as usize) | owned == WHOLE
-    }
-
-    /// How often a register was written or released.
-    #[inline(always)]
-    pub fn life(&self, slot: usize, register: u8) -> u16 {
-        self.table[index(slot, register)].life
     }
 
     /// The register that a register is paired with; itself if none.
@@ -352,8 +356,17 @@ impl Allocator {
     #[inline(always)]
     pub fn write_first(&mut self, slot: usize, register: u8, width: u8) -> Option<bool> {
         let at = index(slot, register);
-        let Register { apart, side, bank: home, .. } = self.table[at];
-        if apart == 0 { self.find(at, home, width, side) } else { self.find_with_partner(at, home, width) }
+        let Register { apart, side, home, .. } = self.table[at];
+        // Most registers take a whole entry, which has nobody else in it. Who has a partner that has a place is not among them; who has none is not placed
+        // itself.
+        if width == 4
+            && self.table[at ^ usize::from(apart)].mask == 0
+            && let Some(place) = self.free.take_whole(home)
+        {
+            self.set(at, home, place, WHOLE, if apart == 0 { side } else { Side::Any });
+            return Some(true);
+        }
+        self.find_with_partner(at, home, width)
     }
 
     /// A register is written in the place that it has.
@@ -373,7 +386,8 @@ impl Allocator {
             self.write_again(slot, register);
             return Some(Change::Resized(old));
         }
-        let (place, home) = (self.place(slot, register), self.home(slot, register));
+        let Register { place, home, .. } = self.table[at];
+        let place = place as usize;
         // It finds another place before it leaves its own, if there is one.
         let found = self.find_with_partner(at, home, width);
         self.clear(at, place, old.owned);
@@ -392,16 +406,29 @@ impl Allocator {
     /// [`Allocator::release`], and what is free by that.
     #[inline(always)]
     pub fn give_back(&mut self, slot: usize, register: u8) -> Option<Freed> {
-        let (at, home) = (index(slot, register), self.home(slot, register));
+        self.give_back_at(index(slot, register))
+    }
+
+    /// [`Allocator::give_back`] if it was written or released so often, given its index: warp slot times [`REGISTERS`], and its number.
+    #[inline(always)]
+    pub fn give_back_once(&mut self, index: usize, life: u16) -> Option<Freed> {
+        let at = index % (SLOTS * REGISTERS);
+        if self.table[at].life != life {
+            return None;
+        }
+        self.give_back_at(at)
+    }
+
+    #[inline(always)]
+    fn give_back_at(&mut self, at: usize) -> Option<Freed> {
         let entry = &mut self.table[at];
-        let Register { mask, owned, place, .. } = *entry;
+        let Register { mask, owned, place, home, .. } = *entry;
         if mask == 0 {
             return None;
         }
         (entry.mask, entry.bank) = (0, home);
         entry.life = entry.life.wrapping_add(1);
-        let (word, bit) = member(register);
-        self.placed[slot % SLOTS][word] &= !bit;
+        self.placed[at / 64] &= !(1 << (at % 64));
         let last = self.clear(at, place as usize, owned);
         Some(Freed { slices: SLICES[usize::from(owned & WHOLE)].into(), last })
     }
@@ -424,14 +451,6 @@ impl Allocator {
     /// Finds a place in the home bank on the side that is wanted, or elsewhere, and takes it. Tells whether its entry holds nothing else.
     #[inline(always)]
     fn find(&mut self, at: usize, home: u8, width: u8, side: Side) -> Option<bool> {
-        // Most registers take a whole entry, which has no sides and nobody else in it.
-        if width == 4
-            && let Some(place) = self.free.first_whole(home)
-        {
-            self.free.take(place, WHOLE);
-            self.set(at, home, place, WHOLE, side);
-            return Some(true);
-        }
         match self.free.first(home, width, side) {
             Some((place, mask)) => Some(self.take(at, home, place, mask, side)),
             None => self.find_elsewhere(at, home, width, side),
@@ -458,12 +477,14 @@ impl Allocator {
                 self.places.together += 1;
                 return Some(self.take(at, bank, place, mask, Side::Any));
             }
-        } else if let Some((place, _)) = self.free.first(home, 4, Side::Any) {
-            let alone = self.take(at, home, place, WHOLE >> (4 - width), Side::Any);
+        } else if let Some(place) = self.free.take_whole(home) {
+            let mask = WHOLE >> (4 - width);
+            self.set(at, home, place, mask, Side::Any);
             if width < 4 {
-                self.keep(place, at as u16);
+                self.keeper[place] = at as u16;
+                self.free.hold_rest(place, WHOLE & !mask);
             }
-            return Some(alone);
+            return Some(true);
         }
         self.find(at, home, width, side)
     }
@@ -495,8 +516,7 @@ impl Allocator {
         let register = &mut self.table[at];
         (register.mask, register.owned, register.bank, register.lies) = (mask, mask, bank, side);
         (register.place, register.life) = (place as u32, register.life.wrapping_add(1));
-        let (word, bit) = member((at % REGISTERS) as u8);
-        self.placed[at / REGISTERS % SLOTS][word] |= bit;
+        self.placed[at / 64] |= 1 << (at % 64);
     }
 
     /// Whether slices are free exactly if no register owns them, and every kept entry has its keeper: for tests, and slow.

@@ -100,6 +100,21 @@ struct Entries {
 }
 
 impl Entries {
+    /// Takes the first entry that is free as a whole; gives its number.
+    #[inline(always)]
+    fn take_whole(&mut self) -> Option<usize> {
+        let [a, b, c, d] = self.open;
+        let room = a & b & c & d;
+        if room == 0 {
+            return None;
+        }
+        let (entry, bit) = (room.trailing_zeros() as usize % 64, room & room.wrapping_neg());
+        self.open.iter_mut().for_each(|word| *word ^= bit);
+        // What is open is not held.
+        self.free[entry] = 0;
+        Some(entry)
+    }
+
     /// Opens closed slices of an entry to those who look for room, or closes open ones.
     #[inline(always)]
     fn turn(&mut self, entry: usize, mask: u8) {
@@ -170,9 +185,34 @@ impl FreeMap {
         Some((place, fit(self.free(place), width, side)?))
     }
 
+    /// Takes the first entry of a bank that is free as a whole; gives its place.
+    #[inline(always)]
+    pub fn take_whole(&mut self, bank: u8) -> Option<usize> {
+        let word = usize::from(bank) * self.words;
+        match self.entries[word].take_whole() {
+            None => self.take_whole_beyond(word),
+            Some(entry) => Some(64 * word + entry),
+        }
+    }
+
+    /// [`FreeMap::take_whole`] from the second 64 entries of a bank on, given its first word.
+    #[inline(never)]
+    fn take_whole_beyond(&mut self, first: usize) -> Option<usize> {
+        let beyond = first + 1..first + self.words;
+        beyond.into_iter().find_map(|word| Some(64 * word + self.entries[word].take_whole()?))
+    }
+
+    /// Of an entry that is taken as a whole, slices are free again, and held.
+    #[inline(always)]
+    pub fn hold_rest(&mut self, place: usize, mask: u8) {
+        let free = &mut self.entries[place / 64].free[place % 64];
+        debug_assert_eq!(*free, 0, "something is free");
+        *free = mask | HELD;
+    }
+
     /// The first entry of a bank that is free as a whole, by its place.
     #[inline(always)]
-    pub fn first_whole(&self, bank: u8) -> Option<usize> {
+    fn first_whole(&self, bank: u8) -> Option<usize> {
         self.first_with(bank, |[a, b, c, d]| a & b & c & d)
     }
 

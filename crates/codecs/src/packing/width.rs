@@ -24,7 +24,13 @@ pub fn width(values: &Values, lanes: u32) -> u8 {
     // Inverted where it is negative, a value has the same OR as its NAND.
     let spread = |value: u32| value ^ (value.cast_signed() >> 31).cast_unsigned();
     let bits = if lanes == u32::MAX {
-        values.iter().fold(0, |bits, &value| bits | spread(value))
+        let (first, others) = values.split_at(LANES / 4);
+        let bits = first.iter().fold(0, |bits, &value| bits | spread(value));
+        // Most registers are wide, and then almost all lanes are.
+        if bits >> 23 != 0 {
+            return 4;
+        }
+        others.iter().fold(bits, |bits, &value| bits | spread(value))
     } else {
         // A comparison of words, not a shift, so that the host does several lanes at once.
         let active = |bit: u32| if lanes & bit == bit { u32::MAX } else { 0 };

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use warpwatt_memory::DeviceMemory;
 
 use super::port::EpochPort;
-use super::{Accessed, Computed, EpochLog, Executed, Prepared, Resident, Stepper};
+use super::{Accessed, Computed, EpochLog, Executed, NextLanes, Prepared, Resident, Stepper};
 use crate::access::{Reach, SharedSpan};
 use crate::cta::Warp;
 use crate::image::{Code, UopKind};
@@ -28,6 +28,9 @@ pub struct WarpPlace {
     counts: *mut PcCount,
     pool: *mut Row,
     shared: SharedSpan,
+    /// Lanes that the warp was started with, and registers of it that the program names.
+    lanes: u32,
+    named: u32,
 }
 
 // SAFETY: what it points at belongs to the SM, or is only read, and goes from thread to thread with it.
@@ -45,6 +48,8 @@ impl Default for WarpPlace {
             counts: std::ptr::null_mut(),
             pool: std::ptr::null_mut(),
             shared: SharedSpan { host: std::ptr::null_mut(), bytes: 0 },
+            lanes: 0,
+            named: 0,
         }
     }
 }
@@ -61,6 +66,8 @@ impl Stepper {
             counts: self.state.counts.as_mut_ptr(),
             pool: grid.pool(),
             shared: cta.cta.block.span(),
+            lanes: prepared.lanes_of(warp),
+            named: cta.cta.named as u32,
         }
     }
 }
@@ -265,6 +272,34 @@ impl WarpPlace {
             let (code, warp) = (&*self.code.add(pc as usize), &*self.warp);
             warp.splits.cur.mask & (warp.preds.get_unchecked(usize::from(code.guard)) ^ code.guard_flip)
         }
+    }
+
+    /// The lanes of the instruction at `pc`, which is the warp's next one.
+    ///
+    /// # Safety
+    /// As for [`WarpPlace::compute`].
+    #[inline(always)]
+    pub unsafe fn next_lanes(&self, pc: u32) -> NextLanes {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let splits = &(*self.warp).splits;
+            NextLanes {
+                all: self.lanes,
+                live: splits.live,
+                active: splits.cur.mask,
+                mask: self.next_mask(pc),
+            }
+        }
+    }
+
+    /// The registers of the warp that the program names.
+    ///
+    /// # Safety
+    /// The place must be valid, and nothing of the warp written while they are borrowed.
+    #[inline(always)]
+    pub unsafe fn rows<'r>(&self) -> &'r [Row] {
+        // SAFETY: as the caller promises; the warp's registers begin with those that are named.
+        unsafe { std::slice::from_raw_parts((*self.warp).rows, self.named as usize) }
     }
 
     /// The next instruction of the warp; `None` when all its lanes wait or have exited.

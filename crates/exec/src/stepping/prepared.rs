@@ -100,6 +100,12 @@ impl<'a> Prepared<'a> {
         self.grid.grid_id
     }
 
+    /// Lanes that a warp of a block is started with: fewer than 32 if it is the last one, and threads are no multiple of that.
+    pub(super) fn lanes_of(&self, warp: usize) -> u32 {
+        let threads = self.grid.threads.saturating_sub(32 * warp as u32).clamp(1, 32);
+        u32::MAX >> (32 - threads)
+    }
+
     /// Coordinates of a thread in its block.
     pub fn thread(&self, warp: usize, lane: usize) -> [u32; 3] {
         self.grid.thread(warp as u32, lane)

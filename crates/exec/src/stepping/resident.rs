@@ -106,23 +106,6 @@ impl Resident {
         self.cta.warps[warp].splits.cur.mask
     }
 
-    /// The lanes of the next instruction of a warp. The warp must be able to run.
-    #[inline(always)]
-    pub fn next_lanes(&self, prepared: &Prepared, index: usize) -> NextLanes {
-        let threads = prepared.grid.threads.saturating_sub(32 * index as u32).clamp(1, 32);
-        let warp = &self.cta.warps[index];
-        let (active, mask) = (warp.splits.cur.mask, self.next_mask(prepared, index));
-        NextLanes { all: u32::MAX >> (32 - threads), live: warp.splits.live, active, mask }
-    }
-
-    /// The lanes that will execute the next instruction of a warp, which must be able to run.
-    #[inline(always)]
-    pub fn next_mask(&self, prepared: &Prepared, warp: usize) -> u32 {
-        let warp = &self.cta.warps[warp];
-        let code = &prepared.grid.image.code[warp.splits.cur.pc as usize];
-        warp.splits.cur.mask & (warp.preds[usize::from(code.guard)] ^ code.guard_flip)
-    }
-
     /// Instructions that a warp has issued.
     pub fn warp_issued(&self, warp: usize) -> u64 {
         self.cta.warps[warp].issued
@@ -149,7 +132,6 @@ impl Resident {
     }
 
     /// One register of a warp. Those that the program does not have, RZ among them, read as zero.
-    #[inline(always)]
     pub fn row(&self, warp: usize, register: u8) -> &Row {
         let Cta { warps, registers, named, .. } = &self.cta;
         let rows = registers.len() / warps.len();
@@ -157,9 +139,11 @@ impl Resident {
     }
 
     /// Registers, as a set, that were written since the last call and after their instruction was stepped: those of lanes that
-    /// waited at a barrier with a result, or in an operation between lanes.
-    pub fn take_late(&mut self, warp: usize) -> [u64; 4] {
-        std::mem::take(&mut self.cta.warps[warp].late)
+    /// waited at a barrier with a result, or in an operation between lanes. `None` if there are none.
+    #[inline(always)]
+    pub fn take_late(&mut self, warp: usize) -> Option<[u64; 4]> {
+        let late = &mut self.cta.warps[warp].late;
+        (*late != [0; 4]).then(|| std::mem::take(late))
     }
 
     /// The lanes in which a predicate holds; predicate 7 always does.

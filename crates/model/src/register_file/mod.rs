@@ -30,14 +30,14 @@ use crate::techniques::{Hung, TechniqueCounters, Techniques};
 
 use booking::{Booking, COUNTED};
 use collectors::Collectors;
-use columns::Columns;
+pub use columns::Columns;
 pub use counters::RegisterCounters;
 pub use map::{BankEntry, Map};
 pub use operands::{OperandPort, Reads};
 pub use plan::{NONE, ReadAccess, ReadPlan};
-pub use results::{ResultPort, Writes};
+pub use results::ResultPort;
 pub use site::{
-    Before, Looks, Mismatch, Next, ReadPort, RegisterFileSite, Started, Values, WriteAccess, Written,
+    Before, Coming, Looks, Mismatch, Next, ReadPort, RegisterFileSite, Started, Values, WriteAccess, Written,
 };
 
 /// The calendars of an SM: ports of the banks that read, those that write if they are not the same, result buses, and execution units.
@@ -64,6 +64,8 @@ pub struct RegisterFile {
     /// The techniques that act here.
     pub sites: Vec<Hung<dyn RegisterFileSite>>,
     looks_before: Looks,
+    /// There is one, which reads operands without a plan.
+    reads_alone: bool,
     counters: RegisterCounters,
     /// Activations of sub-banks that techniques saved, of reads and of writes.
     spared: [u64; 2],
@@ -87,6 +89,7 @@ impl RegisterFile {
             sub_banks: u64::from(rf.sub_banks),
             plan: ReadPlan::default(),
             looks_before: sites.iter().map(|hung| hung.site.looks_before()).max().unwrap_or_default(),
+            reads_alone: matches!(&sites[..], [only] if only.site.reads_alone()),
             sites,
             counters: RegisterCounters::default(),
             spared: [0; 2],
@@ -243,20 +246,20 @@ impl RegisterFile {
     /// Operands that techniques may change.
     #[inline(never)]
     fn collect_with_techniques(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
-        let (calendars, columns, ports) = (&mut self.calendars, &mut self.columns, self.collector_ports);
-        let mut port = OperandPort { calendars, columns, ports };
-        let read = match &mut self.sites[..] {
-            [only] => only.site.read(now, slot, timing, &mut port),
-            _ => None,
+        let mut port = OperandPort {
+            columns: &mut self.columns,
+            counters: &mut self.counters,
+            spared: &mut self.spared[0],
+            ports: self.collector_ports,
+            sub_banks: self.sub_banks,
         };
-        let reads = read.unwrap_or_else(|| {
-            self.plan.make(&self.map, slot, timing, self.sub_banks as u8);
-            port.read_planned(&mut self.sites, &mut self.plan, now, slot)
-        });
-        self.counters.reads += reads.count;
-        self.counters.read_conflicts += reads.waited;
-        self.spared[0] += reads.count * self.sub_banks - reads.arrays;
-        reads.ready
+        match &mut self.sites[..] {
+            [only] if self.reads_alone => only.site.read(now, slot, timing, &mut port),
+            sites => {
+                self.plan.make(&self.map, slot, timing, self.sub_banks as u8);
+                port.read_planned(sites, &mut self.plan, now, slot)
+            }
+        }
     }
 
     /// A collector is in use until its instruction is dispatched.
@@ -331,33 +334,24 @@ impl RegisterFile {
         done
     }
 
-    /// Books the way of a result into the register file as techniques have it, which are shown the values; gives the cycle in which all of it
-    /// is written.
+    /// Books the way of a result of a register or more into the register file as techniques have it, which are shown the values; gives the cycle in
+    /// which all of it is written.
     #[inline(never)]
-    pub fn write_back(&mut self, now: u64, slot: usize, timing: &Timing, values: Values) -> u64 {
+    pub fn write_back(&mut self, result: &Coming) -> u64 {
         let mut port = ResultPort {
-            buses: self.buses(timing.unit == Unit::Memory),
+            buses: self.buses(result.timing.unit == Unit::Memory),
             board: self.write_ports % 2,
-            arrays: self.sub_banks as u32,
+            sub_banks: self.sub_banks as u32,
             map: &self.map,
             calendars: &mut self.calendars,
             columns: &mut self.columns,
+            counters: &mut self.counters,
+            spared: &mut self.spared,
         };
-        let written = match &mut self.sites[..] {
-            [only] => only.site.write_all(now, slot, timing, values, &mut port),
-            several => port.write(now, slot, timing, values, |written, access, port| {
-                several.iter_mut().for_each(|hung| hung.site.write(written, access, port));
-            }),
-        };
-        let writes = u64::from(timing.dst_words);
-        self.counters.write_conflicts += written.waited;
-        self.counters.writes += writes;
-        self.spared[1] += writes * self.sub_banks - written.arrays;
-        if written.reads != 0 {
-            self.counters.reads += written.reads;
-            self.spared[0] += written.reads * self.sub_banks - written.read_arrays;
+        match &mut self.sites[..] {
+            [only] => only.site.write_all(result, &mut port),
+            several => port.write_for(several, result),
         }
-        written.done
     }
 
     /// Techniques bring counters of time up to date.

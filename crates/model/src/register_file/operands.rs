@@ -5,15 +5,19 @@ use super::booking::COUNTED;
 use super::columns::Columns;
 use super::plan::ReadPlan;
 use super::site::RegisterFileSite;
-use super::{Calendars, READS};
+use super::{READS, RegisterCounters};
 use crate::techniques::Hung;
 
-/// What reads operands.
+/// What reads operands, and counts that.
 pub struct OperandPort<'a> {
-    pub(super) calendars: &'a mut Calendars,
     pub(super) columns: &'a mut Columns,
+    pub(super) counters: &'a mut RegisterCounters,
+    /// Activations of sub-banks that were saved.
+    pub(super) spared: &'a mut u64,
     /// Operands that a collector takes in a cycle.
     pub(super) ports: u64,
+    /// Sub-banks of a bank.
+    pub(super) sub_banks: u64,
 }
 
 /// The accesses for one instruction.
@@ -22,20 +26,17 @@ pub struct Reads {
     /// Operands that the collector takes in each of the next cycles, in four bits each; cycles, from the present on, in which it takes no more.
     taken: u64,
     full: u64,
-    /// Accesses made, and arrays that they activated.
-    pub count: u64,
-    pub arrays: u64,
     /// Cycles that they waited for their banks or for the collector.
-    pub(super) waited: u64,
+    waited: u64,
     /// When all data are there.
-    pub(super) ready: u64,
+    ready: u64,
 }
 
 impl Reads {
     /// An instruction issues now.
     #[inline(always)]
     pub fn new(now: u64) -> Reads {
-        Reads { now, taken: 0, full: 0, count: 0, arrays: 0, waited: 0, ready: now + 1 }
+        Reads { now, taken: 0, full: 0, waited: 0, ready: now + 1 }
     }
 
     /// The collector takes an operand so many cycles after the first possible one.
@@ -61,11 +62,11 @@ impl Reads {
 
 impl OperandPort<'_> {
     /// Books an access, not earlier than `delay` cycles after the first possible one. Gives its cycle; its data are in the collector in the next one. It is
-    /// left to the caller to count accesses and arrays.
+    /// left to the caller to count accesses and the arrays that they activate.
     #[inline(always)]
     pub fn read(&mut self, reads: &mut Reads, bank: u8, delay: u64) -> u64 {
         let now = reads.now;
-        let at = self.columns.book(self.calendars, READS, bank, now, 1 + delay, reads.full);
+        let at = self.columns.book(READS, bank, now, 1 + delay, reads.full);
         let wait = at - now - 1;
         reads.collect(wait, self.ports);
         reads.waited += wait - delay;
@@ -73,7 +74,40 @@ impl OperandPort<'_> {
         at
     }
 
-    /// Reads operands as techniques have planned them.
+    /// Reads operands of an instruction that issues now, all of them in one bank, each not earlier than some cycles after the first possible one, and none
+    /// of these delays shorter than the one before it. Gives the cycles of the accesses, which it counts; all data are there in the cycle after the last.
+    ///
+    /// A bank gives one operand a cycle, so that they do not wait for the collector, and they come in their order.
+    #[inline(always)]
+    pub fn read_run<const N: usize>(&mut self, now: u64, bank: u8, delays: [u64; N]) -> [u64; N] {
+        let (mut after, mut waited) = ([0; N], 0u64);
+        for (after, delay) in after.iter_mut().zip(delays) {
+            *after = 1 + delay;
+        }
+        let at = self.columns.book_run(READS, bank, now, after, 0);
+        for (at, after) in at.iter().zip(after) {
+            waited += at - now - after;
+        }
+        self.counters.reads += N as u64;
+        self.counters.read_conflicts += waited;
+        at
+    }
+
+    /// Accesses did not activate all arrays of their banks, but so many fewer.
+    #[inline(always)]
+    pub fn spare(&mut self, arrays: u64) {
+        *self.spared += arrays;
+    }
+
+    /// Counts the accesses for an instruction; gives the cycle in which all data are there.
+    #[inline(always)]
+    pub fn finish(&mut self, reads: Reads, accesses: u64) -> u64 {
+        self.counters.reads += accesses;
+        self.counters.read_conflicts += reads.waited;
+        reads.ready
+    }
+
+    /// Reads operands as techniques have planned them; gives the cycle in which all data are there.
     #[inline(never)]
     pub(super) fn read_planned(
         &mut self,
@@ -81,19 +115,18 @@ impl OperandPort<'_> {
         plan: &mut ReadPlan,
         now: u64,
         slot: usize,
-    ) -> Reads {
+    ) -> u64 {
         for hung in sites.iter_mut() {
             hung.site.plan(now, slot, plan);
         }
         let mut reads = Reads::new(now);
         for access in plan.accesses_mut() {
             access.at = self.read(&mut reads, access.bank, u64::from(access.delay));
-            reads.arrays += u64::from(access.arrays);
-            reads.count += 1;
+            self.spare(self.sub_banks - u64::from(access.arrays));
         }
         for hung in sites {
             reads.delay_until(hung.site.arrive(now, slot, plan));
         }
-        reads
+        self.finish(reads, plan.accesses().len() as u64)
     }
 }

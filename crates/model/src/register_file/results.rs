@@ -5,144 +5,85 @@ use warpwatt_base::calendar::HORIZON;
 
 use super::columns::Columns;
 use super::map::Map;
-use super::site::{ReadPort, RegisterFileSite, Values, WriteAccess, Written};
-use super::{BUSES, Calendars};
-use crate::sm::Timing;
+use super::site::{Coming, ReadPort, RegisterFileSite, WriteAccess, Written};
+use super::{BUSES, Calendars, RegisterCounters};
+use crate::techniques::Hung;
 
-/// What writes results.
+/// What writes results, and counts that.
 pub struct ResultPort<'a> {
     pub(super) calendars: &'a mut Calendars,
     pub(super) columns: &'a mut Columns,
+    pub(super) counters: &'a mut RegisterCounters,
+    /// Activations of sub-banks that were saved, of reads and of writes.
+    pub(super) spared: &'a mut [u64; 2],
     pub(super) map: &'a Map,
     /// The calendar of the ports that results go through, and the buses that this result may use.
     pub(super) board: usize,
     pub(super) buses: u64,
-    /// Arrays of a bank.
-    pub(super) arrays: u32,
-}
-
-/// The accesses for one result.
-pub struct Writes {
-    /// When all of it is written.
-    pub(super) done: u64,
-    /// Cycles that it waited for buses and banks, and arrays that it activated.
-    pub(super) waited: u64,
-    pub(super) arrays: u64,
-    /// Accesses that read registers ahead, and arrays that they activated.
-    pub(super) reads: u64,
-    pub(super) read_arrays: u64,
-}
-
-impl Writes {
-    /// A result comes now. Nothing is written yet.
-    #[inline(always)]
-    fn new(now: u64) -> Writes {
-        Writes { done: now, waited: 0, arrays: 0, reads: 0, read_arrays: 0 }
-    }
-
-    /// Something was read ahead.
-    #[inline(always)]
-    fn read(&mut self, port: &ReadPort) {
-        self.reads += port.reads;
-        self.read_arrays += port.arrays;
-    }
+    /// Sub-banks of a bank.
+    pub(super) sub_banks: u32,
 }
 
 impl ResultPort<'_> {
-    /// Writes the registers of an instruction's result, each as `plan` has it.
-    pub fn write(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        values: Values,
-        mut plan: impl FnMut(&Written, &mut WriteAccess, &mut ReadPort),
-    ) -> Writes {
-        let mut writes = Writes::new(now);
-        for word in 0..timing.dst_words {
-            self.write_word(&mut writes, &Written::new(now, slot, timing, word, values), &mut plan);
-        }
-        writes
-    }
-
-    /// [`ResultPort::write`] as a site has it that is the only one. Few results have more than a register: there is no loop, so that nothing is kept for
-    /// further ones.
-    #[inline(always)]
-    pub fn write_for<S: RegisterFileSite>(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        values: Values,
-        site: &mut S,
-    ) -> Writes {
-        let mut writes = Writes::new(now);
-        if timing.dst_words != 0 {
-            let written = Written::new(now, slot, timing, 0, values);
-            let mut access = self.access(&written);
-            let mut port = ReadPort::of(self.calendars);
-            site.write_first(&written, &mut access, &mut port);
-            writes.read(&port);
-            self.book(&mut writes, now, access);
-        }
-        if timing.dst_words > 1 {
-            writes = self.write_rest(writes, now, slot, timing, values, site);
-        }
-        writes
-    }
-
-    /// Writes all registers but the first.
+    /// Writes a result as several techniques have it, one after the other. Gives the cycle in which all of it is written.
     #[inline(never)]
-    fn write_rest(
+    pub(super) fn write_for(&mut self, sites: &mut [Hung<dyn RegisterFileSite>], result: &Coming) -> u64 {
+        self.write_from(result, 0, |written, access, port| {
+            sites.iter_mut().for_each(|hung| hung.site.write(written, access, port));
+        })
+    }
+
+    /// Writes the registers of a result from a word on, each as `plan` has it. Gives the cycle in which all of them are written.
+    #[inline(always)]
+    pub fn write_from(
         &mut self,
-        mut writes: Writes,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        values: Values,
-        site: &mut dyn RegisterFileSite,
-    ) -> Writes {
-        for word in 1..timing.dst_words {
-            let written = Written::new(now, slot, timing, word, values);
-            self.write_word(&mut writes, &written, |written, access, port| site.write(written, access, port));
+        result: &Coming,
+        first: u8,
+        mut plan: impl FnMut(&Written, &mut WriteAccess, &mut ReadPort),
+    ) -> u64 {
+        let mut done = result.now;
+        for word in first..result.timing.dst_words {
+            done = done.max(self.write_word(result, word, &mut plan));
         }
-        writes
+        done
     }
 
-    /// Writes a register as `plan` has it.
-    fn write_word(
+    /// Writes a register of a result as `plan` has it. Gives the cycle in which it is written.
+    #[inline(always)]
+    pub fn write_word(
         &mut self,
-        writes: &mut Writes,
-        written: &Written,
+        result: &Coming,
+        word: u8,
         plan: impl FnOnce(&Written, &mut WriteAccess, &mut ReadPort),
-    ) {
-        let mut access = self.access(written);
-        let mut port = ReadPort::of(self.calendars);
-        plan(written, &mut access, &mut port);
-        writes.read(&port);
-        self.book(writes, written.now, access);
+    ) -> u64 {
+        let written = result.register(word);
+        let bank = self.map.bank(written.slot, written.register);
+        let now = written.now;
+        let mut access = WriteAccess { bank, arrays: self.sub_banks, ready: now, awake: now };
+        let mut port = ReadPort::of(self.columns, now);
+        plan(&written, &mut access, &mut port);
+        let (reads, read_arrays) = (port.reads, port.arrays);
+        if reads != 0 {
+            self.counters.reads += reads;
+            self.spared[0] += reads * u64::from(self.sub_banks) - read_arrays;
+        }
+        self.book(now, access)
     }
 
-    /// How a register is written if no technique changes that.
+    /// Books an access. Gives its cycle.
     #[inline(always)]
-    fn access(&self, &Written { now, slot, register, .. }: &Written) -> WriteAccess {
-        let bank = self.map.bank(slot, register);
-        WriteAccess { bank, arrays: self.arrays, ready: now, awake: now }
-    }
-
-    /// Books an access.
-    #[inline(always)]
-    fn book(&mut self, writes: &mut Writes, now: u64, access: WriteAccess) {
-        writes.arrays += u64::from(access.arrays);
+    fn book(&mut self, now: u64, access: WriteAccess) -> u64 {
         let start = self.calendars.book_any_on(BUSES, self.buses, access.ready);
         let earliest = start.max(access.awake);
         let mut at = earliest;
         // Arrays that take that long to wake up keep nobody from the others of their bank: a calendar would, since it tells no cycles
         // apart beyond its horizon.
         if earliest - now < HORIZON {
-            at = self.columns.book(self.calendars, self.board, access.bank, now, earliest - now, 0);
+            at = self.columns.book(self.board, access.bank, now, earliest - now, 0);
         }
-        writes.waited += start - access.ready + (at - earliest);
-        writes.done = writes.done.max(at);
+        self.counters.writes += 1;
+        self.counters.write_conflicts += start - access.ready + (at - earliest);
+        self.spared[1] += u64::from(self.sub_banks - access.arrays);
+        at
     }
 }

@@ -17,13 +17,14 @@
 
 use warpwatt_base::counters::CounterSet;
 use warpwatt_exec::lanes::Row;
-use warpwatt_exec::stepping::{NextLanes, Resident};
+use warpwatt_exec::stepping::NextLanes;
 use warpwatt_isa::Program;
 
-use super::operands::{OperandPort, Reads};
+use super::READS;
+use super::columns::Columns;
+use super::operands::OperandPort;
 use super::plan::ReadPlan;
-use super::results::{ResultPort, Writes};
-use super::{Calendars, READS};
+use super::results::ResultPort;
 use crate::sm::{SourceWords, Timing};
 
 /// A warp that comes to a slot.
@@ -79,17 +80,36 @@ pub struct Mismatch {
     pub stored: u32,
 }
 
-/// The values of one warp.
+/// The values of one warp: the registers that its program names.
 #[derive(Clone, Copy)]
-pub struct Values<'a> {
-    pub block: &'a Resident,
-    pub warp: usize,
-}
+pub struct Values<'a>(pub &'a [Row]);
+
+static ZERO: Row = Row([0; 32]);
 
 impl<'a> Values<'a> {
+    /// A register. Those that the program does not have read as zero.
     #[inline(always)]
     pub fn of(self, register: u8) -> &'a Row {
-        self.block.row(self.warp, register)
+        self.0.get(usize::from(register)).unwrap_or(&ZERO)
+    }
+}
+
+/// The result of an instruction, which comes to the register file.
+#[derive(Clone, Copy)]
+pub struct Coming<'a> {
+    pub now: u64,
+    pub slot: usize,
+    pub timing: &'a Timing,
+    pub values: Values<'a>,
+}
+
+impl<'a> Coming<'a> {
+    /// One of its registers.
+    #[inline(always)]
+    pub fn register(&self, word: u8) -> Written<'a> {
+        let register = self.timing.dst + word;
+        let upper = self.timing.upper_words >> word & 1 != 0;
+        Written { now: self.now, slot: self.slot, register, upper, values: self.values.of(register) }
     }
 }
 
@@ -102,16 +122,6 @@ pub struct Written<'a> {
     pub upper: bool,
     /// All lanes, those that the instruction left alone included.
     pub values: &'a Row,
-}
-
-impl<'a> Written<'a> {
-    /// A register of an instruction's result.
-    #[inline(always)]
-    pub(super) fn new(now: u64, slot: usize, timing: &Timing, word: u8, values: Values<'a>) -> Written<'a> {
-        let register = timing.dst + word;
-        let upper = timing.upper_words >> word & 1 != 0;
-        Written { now, slot, register, upper, values: values.of(register) }
-    }
 }
 
 /// How it is written.
@@ -127,7 +137,8 @@ pub struct WriteAccess {
 
 /// A way to read a register ahead of its write.
 pub struct ReadPort<'a> {
-    pub(super) calendars: &'a mut Calendars,
+    columns: &'a mut Columns,
+    now: u64,
     /// Accesses made, and arrays that they activated.
     pub(super) reads: u64,
     pub(super) arrays: u64,
@@ -135,15 +146,16 @@ pub struct ReadPort<'a> {
 
 impl<'a> ReadPort<'a> {
     #[inline(always)]
-    pub(crate) fn of(calendars: &'a mut Calendars) -> ReadPort<'a> {
-        ReadPort { calendars, reads: 0, arrays: 0 }
+    pub(crate) fn of(columns: &'a mut Columns, now: u64) -> ReadPort<'a> {
+        ReadPort { columns, now, reads: 0, arrays: 0 }
     }
 
     /// Reads from `earliest` on; gives the cycle in which the data are there.
+    #[inline(always)]
     pub fn read(&mut self, bank: u8, earliest: u64, arrays: u32) -> u64 {
         self.reads += 1;
         self.arrays += u64::from(arrays);
-        self.calendars.book_on(READS, 1 << bank, earliest) + 1
+        self.columns.book(READS, bank, self.now, earliest - self.now, 0) + 1
     }
 }
 
@@ -171,10 +183,15 @@ pub trait RegisterFileSite: Send {
     /// A move of a register, which this technique asked for, is issued ahead of an instruction for these lanes.
     fn moving(&mut self, _slot: usize, _register: u8, _lanes: NextLanes) {}
 
-    /// The operands of an instruction are to be read, and no other technique acts here. Reads them all, or none: then nothing has happened, and they are
-    /// planned. For what is usual, because a plan takes more of the host's time.
-    fn read(&mut self, _now: u64, _slot: usize, _timing: &Timing, _port: &mut OperandPort) -> Option<Reads> {
-        None
+    /// Whether [`RegisterFileSite::read`] reads operands if no other technique acts here. Told once.
+    fn reads_alone(&self) -> bool {
+        false
+    }
+
+    /// The operands of an instruction are to be read, and no other technique acts here. Reads them all, and gives the cycle in which they are there. For those
+    /// that say so, because a plan takes more of the host's time.
+    fn read(&mut self, now: u64, _slot: usize, _timing: &Timing, _port: &mut OperandPort) -> u64 {
+        now + 1
     }
 
     /// The accesses that read an instruction's operands are planned, and can be changed.
@@ -188,22 +205,10 @@ pub trait RegisterFileSite: Send {
     /// A result is about to be written.
     fn write(&mut self, _written: &Written, _access: &mut WriteAccess, _port: &mut ReadPort) {}
 
-    /// [`RegisterFileSite::write`] for the first register of a result where [`ResultPort::write_for`] is used, which has it inlined.
-    #[inline(always)]
-    fn write_first(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
-        self.write(written, access, port);
-    }
-
-    /// A result is about to be written, and no other technique acts here: all of its registers at once.
-    fn write_all(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        values: Values,
-        port: &mut ResultPort,
-    ) -> Writes {
-        port.write(now, slot, timing, values, |written, access, port| self.write(written, access, port))
+    /// A result of a register or more is about to be written, and no other technique acts here: all of its registers at once. Gives the cycle in which all
+    /// of them are written.
+    fn write_all(&mut self, result: &Coming, port: &mut ResultPort) -> u64 {
+        port.write_from(result, 0, |written, access, port| self.write(written, access, port))
     }
 
     /// A value came to a register by other means than the instruction that was to write it. It is stored as it is now.

@@ -6,7 +6,7 @@ use warpwatt_exec::{Fault, FaultKind};
 
 use super::decode::{CollectorPool, Timing};
 use super::{Event, Slot, Sm, Turn};
-use crate::register_file::{Before, Looks, Mismatch, Next, Values};
+use crate::register_file::{Before, Coming, Looks, Mismatch, Next, Values};
 
 /// What comes of an instruction that is about to issue.
 pub(super) enum Asked {
@@ -21,8 +21,8 @@ impl Sm {
     /// Asks the techniques whether the next instruction of a warp may issue, if any of them wants to know.
     #[inline(always)]
     pub(super) fn ask_first(&mut self, turn: &mut Turn, slot: Slot, timing: &Timing) -> Asked {
-        let warp = &self.warps[slot];
-        let lanes = turn.block(warp).next_lanes(&turn.kernel(warp).prepared, warp.index as usize);
+        // SAFETY: the warp is in its slot and ready to issue, and nothing of it is borrowed.
+        let lanes = unsafe { self.homes[slot].state.next_lanes(self.warps[slot].ready_pc()) };
         let looks = self.rf.looks_before();
         if looks == Looks::Always || looks == Looks::IfPartial && lanes.mask != u32::MAX {
             return self.ask_techniques(turn, slot, timing, lanes);
@@ -34,10 +34,11 @@ impl Sm {
     fn ask_techniques(&mut self, turn: &mut Turn, slot: Slot, timing: &Timing, lanes: NextLanes) -> Asked {
         let now = turn.now;
         let warp = &self.warps[slot];
-        let (kernel, block) = (warp.kernel, turn.block(warp));
+        let kernel = warp.kernel;
         let pc = warp.pc().map_or(usize::MAX, |pc| pc as usize);
         let next = self.next(turn, slot, pc, timing, lanes);
-        let values = Values { block, warp: warp.index as usize };
+        // SAFETY: the warp is in its slot, and nothing is executed while techniques look at its registers.
+        let values = Values(unsafe { self.homes[slot].state.rows() });
         for (place, hung) in self.rf.sites.iter_mut().enumerate() {
             match hung.site.before(&next, values) {
                 Before::Go => {}
@@ -135,9 +136,9 @@ impl Sm {
     /// Books the way of a result into the register file as techniques have it; gives the cycle in which all of it is written.
     #[inline(always)]
     pub(super) fn write_back(&mut self, turn: &Turn, slot: Slot, timing: &Timing) -> u64 {
-        let warp = &self.warps[slot];
-        let values = Values { block: turn.block(warp), warp: warp.index as usize };
-        self.rf.write_back(turn.now, slot.index(), timing, values)
+        // SAFETY: the warp is in its slot, and nothing is executed while techniques look at its registers.
+        let values = Values(unsafe { self.homes[slot].state.rows() });
+        self.rf.write_back(&Coming { now: turn.now, slot: slot.index(), timing, values })
     }
 
     /// Lanes of a warp may have got what they waited for: results of barriers, and of operations between lanes.
@@ -149,7 +150,7 @@ impl Sm {
         let warp = &self.warps[slot];
         let now = turn.now;
         let block = &mut turn.share(warp).residents[warp.resident as usize];
-        let late = block.take_late(warp.index as usize);
+        let Some(late) = block.take_late(warp.index as usize) else { return };
         for (mut set, first) in late.into_iter().zip((0u8..).step_by(64)) {
             while set != 0 {
                 let register = first + set.trailing_zeros() as u8;

@@ -38,6 +38,15 @@ impl Gating {
         }
     }
 
+    /// An entry that is in some arrays comes to others in cycle `at`, and leaves the first now.
+    #[inline(always)]
+    pub fn exchange(&mut self, bank: usize, old: u8, new: u8, at: u64, now: u64) {
+        if old != new {
+            self.claim(bank, new & !old, at);
+            self.release(bank, old & !new, now);
+        }
+    }
+
     /// Entries in these arrays become valid in cycle `at`: those that are off are switched on.
     #[inline]
     pub fn claim(&mut self, bank: usize, arrays: u8, at: u64) {
@@ -109,10 +118,21 @@ impl Gating {
 
 /// The arrays of a set, lowest first.
 #[inline(always)]
-fn members(arrays: u8) -> impl Iterator<Item = usize> {
-    let after = |&set: &u8| Some(set & (set - 1)).filter(|&rest| rest != 0);
-    std::iter::successors(Some(arrays).filter(|&set| set != 0), after)
-        .map(|set| set.trailing_zeros() as usize)
+fn members(arrays: u8) -> Members {
+    Members(u32::from(arrays))
+}
+
+struct Members(u32);
+
+impl Iterator for Members {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let first = self.0.trailing_zeros() as usize;
+        self.0 &= self.0.wrapping_sub(1);
+        (first < ARRAYS).then_some(first)
+    }
 }
 
 fn place(bank: usize, array: usize) -> usize {

@@ -5,23 +5,22 @@
 /// in which some are, and none after it. A calendar would find the same places, and has to look at many of them.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Queue {
-    /// The last cycle in which units are taken, and how many.
-    last: u64,
-    taken: u32,
+    /// The first place that is free, if time has not passed it: its cycle, and below that ([`UNITS`] bits) how many units are taken in it.
+    next: u64,
 }
 
+/// Bits of a number of units.
+const UNITS: u32 = 8;
+
 impl Queue {
-    /// Takes one of so many units in the first cycle from `now` on in which one is free. Gives that cycle.
+    /// Takes one of so many units, fewer than 256, in the first cycle from `now` on in which one is free. Gives how many cycles after `now` that is.
     #[inline(always)]
-    pub fn pass(&mut self, units: u32, now: u64) -> u64 {
-        if self.last < now {
-            *self = Queue { last: now, taken: 1 };
-        } else if self.taken < units {
-            self.taken += 1;
-        } else {
-            *self = Queue { last: self.last + 1, taken: 1 };
-        }
-        self.last
+    pub fn wait(&mut self, units: u32, now: u64) -> u64 {
+        let place = self.next.max(now << UNITS);
+        let after = place + 1;
+        let last = (1 << UNITS) - 1;
+        self.next = if after & last == u64::from(units) { (place | last) + 1 } else { after };
+        (place >> UNITS) - now
     }
 }
 
@@ -43,7 +42,8 @@ mod tests {
                     now += 1 + random.next_u64() % 3 * u64::from(random.next_u64().is_multiple_of(9));
                     board.advance(now);
                 }
-                assert_eq!(queue.pass(units, now), board.book_any((1 << units) - 1, now), "{units} units");
+                let expected = board.book_any((1 << units) - 1, now);
+                assert_eq!(now + queue.wait(units, now), expected, "{units} units");
             }
         }
     }

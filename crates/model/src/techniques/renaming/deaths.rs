@@ -15,37 +15,18 @@ const ROOM: usize = 16;
 /// A register of a warp, and which of its lives ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Death {
-    pub slot: u8,
-    pub register: u8,
+    /// By slot and register, as the table has it.
+    pub index: u16,
     pub life: u16,
-}
-
-/// Registers that die in the same cycle.
-#[derive(Clone, Copy, Default)]
-struct List {
-    deaths: [Death; ROOM],
-    count: usize,
-}
-
-impl List {
-    /// Adds a register; false if there is no room.
-    #[inline(always)]
-    fn push(&mut self, death: Death) -> bool {
-        let has_room = self.count < ROOM;
-        if has_room {
-            self.deaths[self.count] = death;
-            self.count += 1;
-        }
-        has_room
-    }
 }
 
 pub struct Deaths {
     now: u64,
     /// The first cycle in which one dies.
     first: u64,
-    /// By cycle, modulo the horizon.
-    near: Box<[List; HORIZON as usize]>,
+    /// By cycle, modulo the horizon: those that die in it, and how many these are.
+    near: Box<[[Death; ROOM]; HORIZON as usize]>,
+    counts: [u8; HORIZON as usize],
     /// Which lists are not empty, a bit each.
     filled: u64,
     far: BinaryHeap<Reverse<(u64, Death)>>,
@@ -56,7 +37,8 @@ impl Default for Deaths {
         Deaths {
             now: 0,
             first: u64::MAX,
-            near: Box::new([List::default(); HORIZON as usize]),
+            near: Box::new([[Death::default(); ROOM]; HORIZON as usize]),
+            counts: [0; HORIZON as usize],
             filled: 0,
             far: BinaryHeap::new(),
         }
@@ -75,11 +57,24 @@ impl Deaths {
     pub fn push(&mut self, at: u64, death: Death) {
         self.first = self.first.min(at);
         // What is in the lists dies after the present and before the horizon, so that no two cycles share a list.
-        if at - self.now < HORIZON && self.near[(at % HORIZON) as usize].push(death) {
+        if at - self.now < HORIZON && self.push_near(at, death) {
             self.filled |= 1 << (at % HORIZON);
         } else {
             self.push_far(at, death);
         }
+    }
+
+    /// Adds a register to the list of a cycle; false if there is no room.
+    #[inline(always)]
+    fn push_near(&mut self, at: u64, death: Death) -> bool {
+        let list = (at % HORIZON) as usize;
+        let count = usize::from(self.counts[list]);
+        let has_room = count < ROOM;
+        if has_room {
+            self.near[list][count] = death;
+            self.counts[list] = count as u8 + 1;
+        }
+        has_room
     }
 
     #[cold]
@@ -108,14 +103,14 @@ impl Deaths {
         if !self.far.is_empty() {
             self.take_far(at);
         }
-        let count = &mut self.near[(at % HORIZON) as usize].count;
-        Some((at, std::mem::take(count)))
+        let count = &mut self.counts[(at % HORIZON) as usize];
+        Some((at, usize::from(std::mem::take(count))))
     }
 
     /// A register of the list of a cycle that [`Deaths::next`] gave.
     #[inline(always)]
     pub fn of(&self, at: u64, number: usize) -> Death {
-        self.near[(at % HORIZON) as usize].deaths[number % ROOM]
+        self.near[(at % HORIZON) as usize][number % ROOM]
     }
 
     /// Adds those of the heap that die in a cycle to its list, as far as there is room.
@@ -123,7 +118,7 @@ impl Deaths {
     fn take_far(&mut self, at: u64) {
         while let Some(&Reverse((first, death))) = self.far.peek()
             && first == at
-            && self.near[(at % HORIZON) as usize].push(death)
+            && self.push_near(at, death)
         {
             self.far.pop();
         }
@@ -163,7 +158,7 @@ mod tests {
             let count = if random.next_u64().is_multiple_of(50) { 40 } else { 1 };
             let at = now + 1 + random.next_u64() % far;
             for register in 0..count {
-                let death = Death { slot: 1, register, life };
+                let death = Death { index: register, life };
                 deaths.push(at, death);
                 plain.push((at, death));
             }

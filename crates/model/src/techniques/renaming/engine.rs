@@ -14,8 +14,8 @@ use super::shadow::Shadow;
 use super::{Counters, Gating, Parameters};
 use crate::host::{has_bit_instructions, in_two_copies};
 use crate::register_file::{
-    Before, Looks, Next, OperandPort, ReadPlan, ReadPort, Reads, RegisterFileSite, ResultPort, Started,
-    Values, WriteAccess, Writes, Written,
+    Before, Coming, Looks, Next, OperandPort, ReadPlan, ReadPort, RegisterFileSite, ResultPort, Started,
+    Values, WriteAccess, Written,
 };
 use crate::sm::{Effect, SOURCES, SourceWords, Timing};
 use crate::techniques::kit::queue::Queue;
@@ -24,9 +24,6 @@ use crate::techniques::{Build, Fault, corf, corf_plus, packing, virtualization};
 
 /// Warp slots that there may be.
 const SLOTS: usize = crate::sm::Slot::COUNT;
-
-/// Classes of registers with the same home, and more, so that a table is indexed without a check.
-pub(super) const HOMES: usize = 512;
 
 /// Which operands come with one access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,6 +61,9 @@ type Expected = (u32, u32);
 pub struct Engine {
     pub(super) parameters: Parameters,
     pub(super) packing: Option<packing::Parameters>,
+    packs: bool,
+    /// A register that grows in a partial write is read first.
+    growth_reads: bool,
     virtualization: Option<virtualization::Parameters>,
     pub(super) coalescing: Coalescing,
     pub(super) allocator: Allocator,
@@ -71,9 +71,9 @@ pub struct Engine {
     expected: Box<[Expected; SLOTS * REGISTERS]>,
     /// Registers that are released in a cycle, unless they are written before.
     deaths: Deaths,
-    /// Those who wait for ports of the table, by class of homes the queue of their bank, and those who wait for packers.
+    /// Those who wait for ports of the table, by bank their queue, and those who wait for packers.
     queues: [Queue; QUEUES],
-    queue_of: Box<[u8; HOMES]>,
+    queue_of: [u8; 256],
     packers: Queue,
     /// How many packers there are, none if they take no time, and cycles that one takes.
     packer_count: u32,
@@ -88,6 +88,8 @@ pub struct Engine {
     /// An operand of the instruction that was planned last is narrow, and to unpack one takes time.
     pub(super) reads_narrow: bool,
     pub(super) unpacks: bool,
+    /// Accesses activate whole entries, and lookups take ports.
+    reads_plainly: bool,
     occupancy: Occupancy,
     shadow: Option<Box<Shadow>>,
     /// Registers that were written by other means than a result, and those that kept their places until their warp ended.
@@ -135,6 +137,25 @@ pub(super) fn count_operands(
     }
 }
 
+/// Registers that lost their places in the same cycle, with the slices that they had, and the entries that are empty by that.
+#[derive(Default)]
+struct AllFreed {
+    registers: u64,
+    slices: u64,
+    entries: u64,
+}
+
+impl AllFreed {
+    #[inline(always)]
+    fn add(&mut self, freed: Option<Freed>) {
+        if let Some(Freed { slices, last }) = freed {
+            self.registers += 1;
+            self.slices += u64::from(slices);
+            self.entries += u64::from(last);
+        }
+    }
+}
+
 /// Registers by the bytes that they take of a lane, from those by their slices.
 fn by_width(by_mask: [u64; 16]) -> [u64; 4] {
     let mut widths = [0; 4];
@@ -169,6 +190,8 @@ impl Engine {
         let allocator = Allocator::new(SLOTS, banks, entries, home, packing.is_some());
         Engine {
             packing: packing.cloned(),
+            packs: packing.is_some(),
+            growth_reads: packing.is_some_and(|packing| packing.growth_reads),
             virtualization: on.parameters_of(virtualization::NAME).cloned(),
             coalescing,
             awake: vec![0; allocator.places_of_entries()],
@@ -179,7 +202,7 @@ impl Engine {
                 .unwrap_or_else(|_| unreachable!()),
             deaths: Deaths::default(),
             queues: [Queue::default(); QUEUES],
-            queue_of: Box::new(std::array::from_fn(|class| (class % banks % queues(parameters.ports)) as u8)),
+            queue_of: std::array::from_fn(|bank| (bank % queues(parameters.ports)) as u8),
             packers: Queue::default(),
             packer_count: packing.map_or(0, |packing| packing.packers),
             pack_cycles: packing.map_or(0, |packing| u64::from(packing.pack_cycles)),
@@ -188,6 +211,8 @@ impl Engine {
             selective: packing.is_some_and(|packing| packing.sub_bank_energy == SubBanks::Selective),
             reads_narrow: false,
             unpacks: packing.is_some_and(|packing| packing.unpack_cycles != 0),
+            reads_plainly: packing.is_none_or(|packing| packing.sub_bank_energy == SubBanks::Whole)
+                && parameters.ports != 0,
             occupancy: Occupancy::new(parameters.gating, banks * entries),
             shadow: build.verify.then(shadow),
             late: 0,
@@ -228,39 +253,34 @@ impl Engine {
     /// The last read of a register is booked.
     #[inline(always)]
     pub(super) fn dies(&mut self, slot: usize, register: u8, Seen { life, .. }: Seen, at: u64) {
-        self.deaths.push(at, Death { slot: slot as u8, register, life });
+        self.deaths.push(at, Death { index: index(slot, register) as u16, life });
     }
 
     #[inline(never)]
     fn bury(&mut self) {
+        if self.shadow.is_some() {
+            return self.bury_all::<true>();
+        }
         let engine = self;
-        in_two_copies!(engine.bit_instructions, |engine: &mut Engine| -> () { engine.bury_all() });
+        in_two_copies!(engine.bit_instructions, |engine: &mut Engine| -> () { engine.bury_all::<false>() });
     }
 
-    /// Releases what is dead by now.
+    /// Releases what is dead by now, with or without a shadow.
     #[inline(always)]
-    fn bury_all(&mut self) {
+    fn bury_all<const SHADOW: bool>(&mut self) {
         while let Some((at, count)) = self.deaths.next() {
+            let mut freed = AllFreed::default();
             for number in 0..count {
-                let Death { slot, register, life } = self.deaths.of(at, number);
-                let slot = usize::from(slot) % SLOTS;
-                if self.allocator.life(slot, register) == life {
-                    self.released.released += u64::from(self.release(at, slot, register));
+                let Death { index, life } = self.deaths.of(at, number);
+                let index = usize::from(index);
+                freed.add(self.allocator.give_back_once(index, life));
+                if SHADOW {
+                    self.forget(index);
                 }
             }
+            self.released.released += freed.registers;
+            self.occupancy.free(at, freed.slices, freed.entries);
         }
-    }
-
-    /// A register loses its place in a cycle, if it has one.
-    #[inline(always)]
-    fn release(&mut self, at: u64, slot: usize, register: u8) -> bool {
-        let slot = slot % SLOTS;
-        let Some(Freed { slices, last }) = self.allocator.give_back(slot, register) else { return false };
-        self.occupancy.free(at, slices, last);
-        if let Some(shadow) = &mut self.shadow {
-            shadow.forget(index(slot, register));
-        }
-        true
     }
 
     /// Registers of a warp lose their places, as far as they have one. Gives how many had.
@@ -271,10 +291,27 @@ impl Engine {
                                                  slot: usize,
                                                  registers: Set|
          -> u64 {
-            let mut released = 0;
-            for_each(registers, |register| released += u64::from(engine.release(now, slot, register)));
-            released
+            let mut freed = AllFreed::default();
+            for_each(registers, |register| {
+                freed.add(engine.allocator.give_back(slot, register));
+                if engine.shadow.is_some() {
+                    engine.forget(index(slot, register));
+                }
+            });
+            engine.occupancy.free(now, freed.slices, freed.entries);
+            freed.registers
         })
+    }
+
+    /// What is stored of a register counts no more, unless it still has a place.
+    #[inline(never)]
+    fn forget(&mut self, index: usize) {
+        let (slot, register) = (index / REGISTERS, (index % REGISTERS) as u8);
+        if let Some(shadow) = &mut self.shadow
+            && self.allocator.get(slot, register).is_none()
+        {
+            shadow.forget(index);
+        }
     }
 
     /// What few instructions need that have issued: further results are under way, and registers are released that are dead at a join.
@@ -328,7 +365,8 @@ impl Engine {
         let elsewhere = self.allocator.get(slot, register).is_some_and(|new| !old.same_entry(&new));
         let alone = elsewhere && self.allocator.is_alone(slot, register);
         self.occupancy.take(now, u32::from(width), alone);
-        self.occupancy.free(now, slices(old.owned), self.allocator.is_empty(old.bank, old.entry));
+        let empty = self.allocator.is_empty(old.bank, old.entry);
+        self.occupancy.free(now, slices(old.owned).into(), empty.into());
         let fresh = match self.parameters.gating {
             Gating::Entries => alone,
             Gating::Slices => true,
@@ -352,22 +390,23 @@ impl Engine {
 
     /// When a result that comes in a cycle has passed the table, if it takes a port there, and a packer.
     #[inline(always)]
-    fn pass(&mut self, now: u64, slot: usize, register: u8) -> u64 {
+    fn pass(&mut self, now: u64, home: u8) -> u64 {
         if self.parameters.write_ports {
-            return self.pass_both(now, slot, register);
+            return self.pass_both(now, home);
         }
         let mut start = now;
         if self.packer_count != 0 {
-            start = self.packers.pass(self.packer_count, now);
-            self.packed.packer_waits += start - now;
+            let wait = self.packers.wait(self.packer_count, now);
+            self.packed.packer_waits += wait;
+            start += wait;
         }
         start + self.pack_cycles
     }
 
     /// [`Engine::pass`] where results take ports of the table.
     #[inline(never)]
-    fn pass_both(&mut self, now: u64, slot: usize, register: u8) -> u64 {
-        let mut ready = self.look_up(slot, register, now);
+    fn pass_both(&mut self, now: u64, home: u8) -> u64 {
+        let mut ready = now + self.look_up(home, now);
         if self.packer_count != 0 {
             self.packers_behind_ports.advance(now);
             let start = self.packers_behind_ports.book_any((1 << self.packer_count) - 1, ready);
@@ -377,16 +416,19 @@ impl Engine {
         ready + self.pack_cycles
     }
 
-    /// Books a port of the table for a register in the present cycle or later.
+    /// Books a port of the table for a register of a bank in the present cycle or later; gives the cycles that it waits.
     #[inline(always)]
-    pub(super) fn look_up(&mut self, slot: usize, register: u8, now: u64) -> u64 {
+    pub(super) fn look_up(&mut self, home: u8, now: u64) -> u64 {
         match self.parameters.ports {
-            0 => now,
-            ports => {
-                let queue = self.queue_of[self.allocator.home_class(slot, register) % HOMES];
-                self.queues[usize::from(queue) % QUEUES].pass(ports, now)
-            }
+            0 => 0,
+            ports => self.queue(home).wait(ports, now),
         }
+    }
+
+    /// Those who wait for a port of a bank's part of the table.
+    #[inline(always)]
+    pub(super) fn queue(&mut self, home: u8) -> &mut Queue {
+        &mut self.queues[usize::from(self.queue_of[usize::from(home)]) % QUEUES]
     }
 }
 
@@ -405,24 +447,38 @@ impl Engine {
         }
     }
 
+    /// Writes all registers of a result but the first.
+    #[inline(never)]
+    fn write_rest(&mut self, result: &Coming, port: &mut ResultPort) -> u64 {
+        let site = self;
+        in_two_copies!(site.bit_instructions, |site: &mut Engine,
+                                               result: &Coming,
+                                               port: &mut ResultPort|
+         -> u64 {
+            port.write_from(result, 1, |written, access, port| site.write_to_place(written, access, port))
+        })
+    }
+
     #[inline(always)]
     fn write_to_place(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
         let &Written { now, slot, register, upper, values } = written;
         self.advance(now);
         let slot = slot % SLOTS;
         let (lanes, left_out) = std::mem::take(&mut self.expected[index(slot, register)]);
-        let Seen { mask: old, bank, .. } = self.allocator.seen(slot, register);
+        let Seen { mask: old, bank, home, .. } = self.allocator.seen(slot, register);
         if lanes == 0 {
             // The guard held for no lane, and nothing changes.
             access.bank = bank;
             return;
         }
-        let mut wide = width(&values.0, lanes);
-        if left_out != 0 {
-            // What a lane that is left out holds may be as wide as the register was.
-            wide = wide.max(slices(old) as u8);
+        let mut wide = 4;
+        if self.packs {
+            wide = width(&values.0, lanes);
+            if left_out != 0 {
+                // What a lane that is left out holds may be as wide as the register was.
+                wide = wide.max(slices(old) as u8);
+            }
         }
-        let wide = self.allocator.slices_for(wide);
         let (mut fresh, mut grown_at) = (false, now);
         if old == 0 {
             fresh = self.place_first(now, slot, register, wide);
@@ -432,16 +488,18 @@ impl Engine {
             let (old, is_fresh) = self.place_anew(now, slot, register, wide);
             fresh = is_fresh;
             let grows = left_out != 0 && old.width() < wide;
-            if grows && self.packing.as_ref().is_some_and(|packing| packing.growth_reads) {
+            if grows && self.growth_reads {
                 grown_at = port.read(old.bank, now, self.arrays(old.mask));
                 self.packed.growth_reads += 1;
             }
         }
-        let ready = self.pass(now, slot, register).max(grown_at);
+        let ready = self.pass(now, home).max(grown_at);
         let Seen { mask, bank, .. } = self.allocator.seen(slot, register);
         self.writes_by_mask[usize::from(upper)][usize::from(mask & WHOLE)] += 1;
         access.bank = bank;
-        access.arrays = self.arrays(mask);
+        if self.selective {
+            access.arrays = self.arrays(mask);
+        }
         access.ready = ready;
         access.awake = self.wake(self.allocator.place(slot, register), fresh, ready);
     }
@@ -512,19 +570,37 @@ impl RegisterFileSite for Engine {
         }
     }
 
-    fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Option<Reads> {
+    fn reads_alone(&self) -> bool {
+        !self.unpacks
+    }
+
+    fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> u64 {
         if timing.sources == 0 {
             self.deaths.pass(now);
-            return Some(Reads::new(now));
+            return now + 1;
         }
         let site = self;
+        if !site.reads_plainly || timing.sources > 3 {
+            return in_two_copies!(site.bit_instructions, |site: &mut Engine,
+                                                          now: u64,
+                                                          slot: usize,
+                                                          timing: &Timing,
+                                                          port: &mut OperandPort|
+             -> u64 {
+                site.read_many(now, slot % SLOTS, timing, port)
+            });
+        }
         in_two_copies!(site.bit_instructions, |site: &mut Engine,
                                                now: u64,
                                                slot: usize,
                                                timing: &Timing,
                                                port: &mut OperandPort|
-         -> Option<Reads> {
-            site.read_operands(now, slot % SLOTS, timing, port)
+         -> u64 {
+            match timing.sources {
+                1 => site.read_few::<1>(now, slot % SLOTS, timing, port),
+                2 => site.read_few::<2>(now, slot % SLOTS, timing, port),
+                _ => site.read_few::<3>(now, slot % SLOTS, timing, port),
+            }
         })
     }
 
@@ -554,33 +630,21 @@ impl RegisterFileSite for Engine {
         self.write_to_place(written, access, port);
     }
 
-    #[inline(always)]
-    fn write_first(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
-        self.write_to_place(written, access, port);
-    }
-
-    fn write_all(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        values: Values,
-        port: &mut ResultPort,
-    ) -> Writes {
+    fn write_all(&mut self, result: &Coming, port: &mut ResultPort) -> u64 {
         if self.shadow.is_some() {
-            return port.write(now, slot, timing, values, |written, access, port| {
+            return port.write_from(result, 0, |written, access, port| {
                 self.write_and_store(written, access, port);
             });
         }
         let site = self;
         in_two_copies!(site.bit_instructions, |site: &mut Engine,
-                                               now: u64,
-                                               slot: usize,
-                                               timing: &Timing,
-                                               values: Values,
+                                               result: &Coming,
                                                port: &mut ResultPort|
-         -> Writes {
-            port.write_for(now, slot, timing, values, site)
+         -> u64 {
+            // Few results have more than a register: the first without a loop, so that nothing is kept for further ones.
+            let done = port
+                .write_word(result, 0, |written, access, port| site.write_to_place(written, access, port));
+            if result.timing.dst_words == 1 { done } else { done.max(site.write_rest(result, port)) }
         })
     }
 

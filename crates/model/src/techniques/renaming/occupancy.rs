@@ -54,11 +54,11 @@ impl Occupancy {
         self.slices = self.slices.wrapping_add(u64::from(slices).wrapping_mul(at));
     }
 
-    /// From a cycle on, so many slices are free again, and their entry, if it is empty.
+    /// From a cycle on, so many slices and entries are free again.
     #[inline(always)]
-    pub fn free(&mut self, at: u64, slices: u32, entry: bool) {
-        self.entries = self.entries.wrapping_sub(if entry { at } else { 0 });
-        self.slices = self.slices.wrapping_sub(u64::from(slices).wrapping_mul(at));
+    pub fn free(&mut self, at: u64, slices: u64, entries: u64) {
+        self.entries = self.entries.wrapping_sub(entries.wrapping_mul(at));
+        self.slices = self.slices.wrapping_sub(slices.wrapping_mul(at));
     }
 
     /// Counts the sums over the cycles before one, by when so many entries and slices are taken.

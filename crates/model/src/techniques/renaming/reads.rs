@@ -50,10 +50,11 @@ impl Sources<'_> {
     }
 }
 
-/// A source whose register is not read again, and one that is the upper half of a 64-bit value.
-struct Marks {
-    last: bool,
-    upper: bool,
+/// Whether a register that has these slices is there, and takes less than an entry.
+#[inline(always)]
+fn is_narrow(mask: u8) -> bool {
+    // Masks other than 0 and the whole entry.
+    mask.wrapping_sub(1) < WHOLE - 1
 }
 
 /// By source, in four bits each: the one that comes with the same access, itself if none does.
@@ -77,6 +78,35 @@ impl Together {
     }
 }
 
+/// Operands of an instruction that has few of them, each of which comes with an access of its own.
+struct Few<'e, 'p> {
+    engine: &'e mut Engine,
+    port: &'e mut OperandPort<'p>,
+    reads: Reads,
+    /// Cycles that they wait for ports of the table.
+    waits: u64,
+    slot: usize,
+    /// Sources that are released when they are read, and upper halves of 64-bit values, a bit each.
+    dying: u16,
+    upper: u16,
+}
+
+impl Few<'_, '_> {
+    #[inline(always)]
+    fn read(&mut self, source: usize, register: u8, seen: Seen) {
+        let (engine, now) = (&mut *self.engine, self.reads.now);
+        let upper = usize::from(self.upper >> source & 1);
+        engine.reads_by_mask[upper][usize::from(seen.mask & WHOLE)] += 1;
+        let ports = engine.parameters.ports;
+        let wait = engine.queue(seen.home).wait(ports, now);
+        self.waits += wait;
+        let at = self.port.read(&mut self.reads, seen.bank, wait);
+        if self.dying >> source & 1 != 0 {
+            engine.dies(self.slot, register, seen, at + 1);
+        }
+    }
+}
+
 impl Engine {
     /// Arrays that an access to some slices activates: all of them for a register that has none.
     #[inline(always)]
@@ -88,12 +118,18 @@ impl Engine {
         }
     }
 
+    /// Arrays of a bank that an access to some slices does not activate.
+    #[inline(always)]
+    fn spared(&self, mask: u8) -> u64 {
+        u64::from(4 * self.arrays_of_slice - self.arrays(mask))
+    }
+
     /// Looks a source up in the table, and counts it. Gives what is seen of it, and the cycles that it waits for a port.
     #[inline(always)]
     fn look_up_source(&mut self, now: u64, slot: usize, register: u8, upper: bool) -> (Seen, u64) {
-        let wait = self.look_up(slot, register, now) - now;
-        self.counters.port_waits += wait;
         let seen = self.allocator.seen(slot, register);
+        let wait = self.look_up(seen.home, now);
+        self.counters.port_waits += wait;
         self.reads_by_mask[usize::from(upper)][usize::from(seen.mask & WHOLE)] += 1;
         (seen, wait)
     }
@@ -101,8 +137,7 @@ impl Engine {
     /// Which of some sources are narrow, a bit each.
     #[inline(always)]
     fn narrow(&self, slot: usize, registers: &[u8]) -> u32 {
-        // Masks other than 0 and the whole entry.
-        let is_narrow = |register: u8| self.allocator.mask(slot, register).wrapping_sub(1) < WHOLE - 1;
+        let is_narrow = |register: u8| is_narrow(self.allocator.mask(slot, register));
         registers.iter().rev().fold(0, |narrow, &register| narrow << 1 | u32::from(is_narrow(register)))
     }
 
@@ -149,66 +184,114 @@ impl Engine {
         }
     }
 
-    /// Reads operands that come as they are. `None` if they have to be unpacked; nothing has happened then.
+    /// Reads the operands of an instruction that has few of them, where the table has ports and accesses activate whole entries. Gives the cycle in which
+    /// all are there.
     #[inline(always)]
-    pub(super) fn read_operands(
+    pub(super) fn read_few<const N: usize>(
         &mut self,
         now: u64,
         slot: usize,
         timing: &Timing,
         port: &mut OperandPort,
-    ) -> Option<Reads> {
-        if self.unpacks {
-            return None;
+    ) -> u64 {
+        self.advance(now);
+        let sources: [u8; N] = std::array::from_fn(|source| timing.source[source]);
+        let mut seen = [Seen::default(); N];
+        for (seen, register) in seen.iter_mut().zip(sources) {
+            *seen = self.allocator.seen(slot, register);
         }
+        self.count_instruction(slot, N);
+        let Warp { releases, words, .. } = self.warps[slot];
+        let dying = if releases { timing.last_reads } else { 0 };
+        let narrow = (0..N).fold(0, |narrow, one| narrow | u32::from(is_narrow(seen[one].mask)) << one);
+        if N > 1 && narrow & narrow.wrapping_sub(1) != 0 {
+            let together = self.find_together(slot, &sources, narrow);
+            if together != Together::NONE {
+                return self.read_together(now, slot, &sources, together, dying, port);
+            }
+        }
+        if seen.iter().all(|one| (one.bank, one.home) == (seen[0].bank, seen[0].home)) {
+            return self.read_one_bank(now, slot, sources, seen, dying, port);
+        }
+        let mut few =
+            Few { engine: self, port, reads: Reads::new(now), waits: 0, slot, dying, upper: words.upper };
+        // Without a loop, so that nothing is kept for further ones.
+        few.read(0, sources[0], seen[0]);
+        if N > 1 {
+            few.read(1, sources[1], seen[1]);
+        }
+        if N > 2 {
+            few.read(2, sources[2], seen[2]);
+        }
+        const { assert!(N >= 1 && N <= 3) };
+        few.engine.counters.port_waits += few.waits;
+        few.port.finish(few.reads, N as u64)
+    }
+
+    /// [`Engine::read_few`] where all operands are in one bank and belong to it, as all of a warp do with CORF++: they wait in one queue, then for one bank.
+    #[inline(always)]
+    fn read_one_bank<const N: usize>(
+        &mut self,
+        now: u64,
+        slot: usize,
+        sources: [u8; N],
+        seen: [Seen; N],
+        dying: u16,
+        port: &mut OperandPort,
+    ) -> u64 {
+        let (ports, upper) = (self.parameters.ports, self.warps[slot].words.upper);
+        for (source, one) in seen.iter().enumerate() {
+            self.reads_by_mask[usize::from(upper >> source & 1)][usize::from(one.mask & WHOLE)] += 1;
+        }
+        let queue = self.queue(seen[0].home);
+        let mut places = *queue;
+        let (mut waits, mut waited) = ([0; N], 0);
+        for wait in &mut waits {
+            *wait = places.wait(ports, now);
+            waited += *wait;
+        }
+        *queue = places;
+        self.counters.port_waits += waited;
+        let at = port.read_run(now, seen[0].bank, waits);
+        for (source, &register) in sources.iter().enumerate() {
+            if dying >> source & 1 != 0 {
+                self.dies(slot, register, seen[source], at[source] + 1);
+            }
+        }
+        at[N - 1] + 1
+    }
+
+    /// Reads any operands that need no unpacking. Gives the cycle in which all are there.
+    #[inline(always)]
+    pub(super) fn read_many(
+        &mut self,
+        now: u64,
+        slot: usize,
+        timing: &Timing,
+        port: &mut OperandPort,
+    ) -> u64 {
         self.advance(now);
         let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
         self.count_instruction(slot, sources.len());
         let Warp { releases, words, .. } = self.warps[slot];
         let dying = if releases { timing.last_reads } else { 0 };
-        let marks =
-            |source: usize| Marks { last: dying >> source & 1 != 0, upper: words.upper >> source & 1 != 0 };
-        let mut reads = Reads::new(now);
-        // Without a loop for one or two, so that nothing is kept for further ones.
-        if let &[one] = sources {
-            self.read_source(&mut reads, slot, one, marks(0), port);
-            return Some(reads);
-        }
         let narrow = self.narrow(slot, sources);
         if narrow & narrow.wrapping_sub(1) != 0 {
             let together = self.find_together(slot, sources, narrow);
             if together != Together::NONE {
-                return Some(self.read_together(now, slot, sources, together, dying, port));
+                return self.read_together(now, slot, sources, together, dying, port);
             }
         }
-        if let &[one, other] = sources {
-            self.read_source(&mut reads, slot, one, marks(0), port);
-            self.read_source(&mut reads, slot, other, marks(1), port);
-        } else {
-            for (source, &register) in sources.iter().enumerate() {
-                self.read_source(&mut reads, slot, register, marks(source), port);
+        let mut reads = Reads::new(now);
+        for (source, &register) in sources.iter().enumerate() {
+            let (seen, wait) = self.look_up_source(now, slot, register, words.upper >> source & 1 != 0);
+            port.spare(self.spared(seen.mask));
+            let at = port.read(&mut reads, seen.bank, wait);
+            if dying >> source & 1 != 0 {
+                self.dies(slot, register, seen, at + 1);
             }
         }
-        Some(reads)
-    }
-
-    /// Reads a source with an access of its own.
-    #[inline(always)]
-    fn read_source(
-        &mut self,
-        reads: &mut Reads,
-        slot: usize,
-        register: u8,
-        Marks { last, upper }: Marks,
-        port: &mut OperandPort,
-    ) {
-        let (seen, wait) = self.look_up_source(reads.now, slot, register, upper);
-        reads.count += 1;
-        reads.arrays += u64::from(self.arrays(seen.mask));
-        let at = port.read(reads, seen.bank, wait);
-        if last {
-            self.dies(slot, register, seen, at + 1);
-        }
+        port.finish(reads, sources.len() as u64)
     }
 
     /// Reads sources of which some come with one access.
@@ -221,10 +304,11 @@ impl Engine {
         together: Together,
         dying: u16,
         port: &mut OperandPort,
-    ) -> Reads {
+    ) -> u64 {
         let upper = self.warps[slot].words.upper;
         let mut reads = Reads::new(now);
-        let mut found = [(Seen { mask: 0, bank: 0, life: 0 }, 0); SOURCES];
+        let mut accesses = 0;
+        let mut found = [(Seen::default(), 0); SOURCES];
         for (source, (&register, found)) in sources.iter().zip(&mut found).enumerate() {
             *found = self.look_up_source(now, slot, register, upper >> source & 1 != 0);
         }
@@ -234,8 +318,8 @@ impl Engine {
                 continue;
             }
             let ((seen, wait), (second, second_wait)) = (found[one % SOURCES], found[other % SOURCES]);
-            reads.count += 1;
-            reads.arrays += u64::from(self.arrays(seen.mask | second.mask));
+            accesses += 1;
+            port.spare(self.spared(seen.mask | second.mask));
             let at = port.read(&mut reads, seen.bank, wait.max(second_wait));
             if dying >> one & 1 != 0 {
                 self.dies(slot, register, seen, at + 1);
@@ -244,7 +328,7 @@ impl Engine {
                 self.dies(slot, sources[other], second, at + 1);
             }
         }
-        reads
+        port.finish(reads, accesses)
     }
 
     /// Finds operands that come with one access, each with the first that it can. Counts those that do, and those that would in one entry.

@@ -10,7 +10,7 @@ use warpwatt_isa::{Hints, Op, Program, Reg, Src, Ty, Uop};
 use super::engine::Engine;
 use super::{Counters, TECHNIQUE};
 use crate::register_file::{
-    Calendars, Map, NONE, Next, ReadPlan, ReadPort, RegisterFileSite, Started, WriteAccess, Written,
+    Columns, Map, NONE, Next, ReadPlan, ReadPort, RegisterFileSite, Started, WriteAccess, Written,
 };
 use crate::sm::{Decoded, SourceWords, Timing};
 use crate::techniques::{Build, Techniques, corf, corf_plus, packing, virtualization};
@@ -22,7 +22,7 @@ struct Bench {
     config: Config,
     engine: Engine,
     rows: Vec<Row>,
-    port: Calendars,
+    port: Columns,
     now: u64,
 }
 
@@ -45,7 +45,7 @@ impl Bench {
         let mut engine = Engine::new(&build);
         let program = &Program { hints: hints.into_iter().collect(), ..Program::default() };
         engine.start(0, &Started { slot: 0, registers: 16, program, kept_out: 0 });
-        Bench { config, engine, rows: vec![Row([0; 32]); 16], port: Calendars::default(), now: 100 }
+        Bench { config, engine, rows: vec![Row([0; 32]); 16], port: Columns::new(), now: 100 }
     }
 
     /// A micro-op that reads some registers and writes one, as the machine sees it.
@@ -80,12 +80,11 @@ impl Bench {
     }
 
     fn finish(&mut self, register: u8) -> u64 {
-        self.port.advance(self.now);
         let before = self.engine.packed.growth_reads;
         let values = &self.rows[usize::from(register)];
         let written = Written { now: self.now, slot: 0, register, upper: false, values };
         let mut access = WriteAccess { bank: 0, arrays: 8, ready: self.now, awake: self.now };
-        self.engine.write(&written, &mut access, &mut ReadPort::of(&mut self.port));
+        self.engine.write(&written, &mut access, &mut ReadPort::of(&mut self.port, self.now));
         assert_eq!(Some(access.bank), self.place(register).map(|place| place.bank));
         self.engine.packed.growth_reads - before
     }

@@ -32,8 +32,8 @@ use super::kit::queue::Queue;
 use super::{Balance, Build, Fault, Law, Sites, Technique};
 use crate::host::{has_bit_instructions, in_two_copies};
 use crate::register_file::{
-    Before, Looks, Map, Mismatch, NONE, Next, OperandPort, ReadPlan, ReadPort, Reads, RegisterFileSite,
-    ResultPort, Started, Values, WriteAccess, Writes, Written,
+    Before, Coming, Looks, Map, Mismatch, NONE, Next, OperandPort, ReadPlan, ReadPort, Reads,
+    RegisterFileSite, ResultPort, Started, Values, WriteAccess, Written,
 };
 use crate::sm::{SOURCES, Timing, Unit};
 use observe::Observed;
@@ -322,9 +322,9 @@ impl WarpedCompression {
             self.counters.compressor_waits += waited;
             return done;
         }
-        let start = self.compressors.pass(compressors, at);
-        self.counters.compressor_waits += start - at;
-        start + u64::from(compress_cycles)
+        let wait = self.compressors.wait(compressors, at);
+        self.counters.compressor_waits += wait;
+        at + wait + u64::from(compress_cycles)
     }
 
     /// How a result will be stored, and when it is ready for that.
@@ -335,7 +335,7 @@ impl WarpedCompression {
         old: Register,
         index: usize,
         values: &Row,
-        read: &mut dyn FnMut(u64, u32) -> u64,
+        read: impl FnOnce(u64, u32) -> u64,
     ) -> (Register, u64) {
         let mut ready = now;
         let mut range = Range::Uncompressed;
@@ -372,17 +372,22 @@ impl WarpedCompression {
 
 /// What is done for operands and results.
 impl WarpedCompression {
+    /// Reads operands; gives the cycle in which all are there.
     #[inline(always)]
-    fn read_operands(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Reads {
+    fn read_operands(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> u64 {
         let mut reads = Reads::new(now);
         let sources = &timing.source[..usize::from(timing.sources).min(SOURCES)];
-        reads.count = sources.len() as u64;
-        // Without a loop for one or two, so that nothing is kept for further ones.
+        // Without a loop for few, so that nothing is kept for further ones.
         match *sources {
             [one] => self.read_operand(&mut reads, slot, one, port),
             [one, other] => {
                 self.read_operand(&mut reads, slot, one, port);
                 self.read_operand(&mut reads, slot, other, port);
+            }
+            [one, other, third] => {
+                self.read_operand(&mut reads, slot, one, port);
+                self.read_operand(&mut reads, slot, other, port);
+                self.read_operand(&mut reads, slot, third, port);
             }
             _ => {
                 for &register in sources {
@@ -390,14 +395,26 @@ impl WarpedCompression {
                 }
             }
         }
-        reads
+        port.finish(reads, sources.len() as u64)
     }
 
     #[inline(always)]
     fn read_operand(&mut self, reads: &mut Reads, slot: usize, register: u8, port: &mut OperandPort) {
-        reads.arrays += u64::from(self.arrays(slot, register));
+        port.spare((ARRAYS - usize::from(self.arrays(slot, register))) as u64);
         let at = port.read(reads, self.map.bank(slot, register), 0);
         reads.delay_until(self.arrives(reads.now, at, slot, register));
+    }
+
+    /// Writes all registers of a result but the first.
+    #[inline(never)]
+    fn write_rest(&mut self, result: &Coming, port: &mut ResultPort) -> u64 {
+        let site = self;
+        in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
+                                               result: &Coming,
+                                               port: &mut ResultPort|
+         -> u64 {
+            port.write_from(result, 1, |written, access, port| site.write_register(written, access, port))
+        })
     }
 
     #[inline(always)]
@@ -424,14 +441,13 @@ impl WarpedCompression {
             }
         }
         let bank = self.bank(slot, register);
-        let (new, ready) = self
-            .encode(now, old, index, values, &mut |earliest, arrays| port.read(bank as u8, earliest, arrays));
+        let (new, ready) =
+            self.encode(now, old, index, values, |earliest, arrays| port.read(bank as u8, earliest, arrays));
         let accessed = match self.widths.get(index) {
             Some(widths) => widths.only(old.lanes).bank_set(),
             None => new.arrays,
         };
-        self.gating.claim(bank, new.arrays & !old.arrays, ready);
-        self.gating.release(bank, old.arrays & !new.arrays, now);
+        self.gating.exchange(bank, old.arrays, new.arrays, ready, now);
         let awake = self.gating.awake_for(bank, accessed, ready);
         self.counters.wakeup_waits += awake - ready;
         if !old.moves {
@@ -526,9 +542,13 @@ impl RegisterFileSite for WarpedCompression {
         (entry.lanes, entry.moves) = (FULL, true);
     }
 
-    fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> Option<Reads> {
+    fn reads_alone(&self) -> bool {
+        true
+    }
+
+    fn read(&mut self, now: u64, slot: usize, timing: &Timing, port: &mut OperandPort) -> u64 {
         if timing.sources == 0 {
-            return Some(Reads::new(now));
+            return now + 1;
         }
         let site = self;
         in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
@@ -536,9 +556,7 @@ impl RegisterFileSite for WarpedCompression {
                                                slot: usize,
                                                timing: &Timing,
                                                port: &mut OperandPort|
-         -> Option<Reads> {
-            Some(site.read_operands(now, slot, timing, port))
-        })
+         -> u64 { site.read_operands(now, slot, timing, port) })
     }
 
     fn plan(&mut self, _now: u64, slot: usize, plan: &mut ReadPlan) {
@@ -566,28 +584,16 @@ impl RegisterFileSite for WarpedCompression {
         self.write_register(written, access, port);
     }
 
-    #[inline(always)]
-    fn write_first(&mut self, written: &Written, access: &mut WriteAccess, port: &mut ReadPort) {
-        self.write_register(written, access, port);
-    }
-
-    fn write_all(
-        &mut self,
-        now: u64,
-        slot: usize,
-        timing: &Timing,
-        values: Values,
-        port: &mut ResultPort,
-    ) -> Writes {
+    fn write_all(&mut self, result: &Coming, port: &mut ResultPort) -> u64 {
         let site = self;
         in_two_copies!(site.bit_instructions, |site: &mut WarpedCompression,
-                                               now: u64,
-                                               slot: usize,
-                                               timing: &Timing,
-                                               values: Values,
+                                               result: &Coming,
                                                port: &mut ResultPort|
-         -> Writes {
-            port.write_for(now, slot, timing, values, site)
+         -> u64 {
+            // Few results have more than a register: the first without a loop, so that nothing is kept for further ones.
+            let done = port
+                .write_word(result, 0, |written, access, port| site.write_register(written, access, port));
+            if result.timing.dst_words == 1 { done } else { done.max(site.write_rest(result, port)) }
         })
     }
 

@@ -6,7 +6,7 @@ use warpwatt_config::{Config, GpuFile, Settings};
 use warpwatt_isa::Program;
 
 use super::*;
-use crate::register_file::Calendars;
+use crate::register_file::Columns;
 use crate::sm::{SourceWords, decode_move};
 use crate::techniques::Techniques;
 
@@ -24,7 +24,7 @@ struct Bench {
     config: Config,
     technique: WarpedCompression,
     rows: Vec<Row>,
-    port: Calendars,
+    port: Columns,
 }
 
 impl Bench {
@@ -47,7 +47,7 @@ impl Bench {
         let mut technique = WarpedCompression::new(&build);
         let program = &Program::default();
         technique.start(0, &Started { slot: 0, registers: 16, program, kept_out: 0 });
-        Bench { config, technique, rows: vec![Row([0; 32]); 16], port: Calendars::default() }
+        Bench { config, technique, rows: vec![Row([0; 32]); 16], port: Columns::new() }
     }
 
     fn lanes(mask: u32) -> NextLanes {
@@ -66,8 +66,7 @@ impl Bench {
     }
 
     fn finish(&mut self, now: u64, register: u8) -> (u32, u64, u64) {
-        self.port.advance(now);
-        let mut port = ReadPort::of(&mut self.port);
+        let mut port = ReadPort::of(&mut self.port, now);
         let values = &self.rows[usize::from(register)];
         let written = Written { now, slot: 0, register, upper: false, values };
         let mut access = WriteAccess { bank: 0, arrays: 8, ready: now, awake: now };

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::sets::{Bound, Sets};
 use super::{Edge, Graph, edge};
 
 /// Odd cycles that are looked for at a time, and steps that this takes at most.
@@ -72,7 +73,7 @@ impl Numbered {
         Numbered { edges: graph.edges().collect(), neighbours }
     }
 
-    fn number(&self, edge: Edge) -> u16 {
+    pub fn number(&self, edge: Edge) -> u16 {
         self.edges.partition_point(|(other, _)| *other < edge) as u16
     }
 
@@ -94,7 +95,7 @@ impl Cycles {
         self.ends.len()
     }
 
-    fn push(&mut self, edges: impl IntoIterator<Item = u16>) {
+    pub fn push(&mut self, edges: impl IntoIterator<Item = u16>) {
         self.edges.extend(edges);
         self.ends.push(self.edges.len());
     }
@@ -176,12 +177,24 @@ fn cycle_through(parent: &BTreeMap<u8, u8>, one: u8, other: u8) -> Vec<Edge> {
 /// All odd cycles if there are not too many; otherwise the short ones, up to a length of which there are not.
 fn short_odd_cycles(graph: &Numbered) -> (Cycles, bool) {
     let mut found = Cycles::default();
+    let sets = Sets::new(graph.edges.iter().map(|(edge, _)| *edge));
+    let by_sets = |longest: usize| match &sets {
+        Some(sets) => sets.odd_cycles(|edge| graph.number(edge), longest, CYCLES, STEPS),
+        None => Err(Bound::Cycles),
+    };
     for longest in (3..=graph.neighbours.len().max(3)).step_by(2) {
-        let (cycles, complete) = odd_cycles(graph, longest, CYCLES, STEPS);
-        if !complete {
-            return (if found.len() == 0 { cycles } else { found }, false);
+        match by_sets(longest) {
+            Ok(cycles) => found = cycles,
+            Err(Bound::Steps) if found.len() != 0 => return (found, false),
+            // Which ones are found before a bound is reached depends on the order of steps.
+            Err(_) => {
+                let (cycles, complete) = odd_cycles(graph, longest, CYCLES, STEPS);
+                if !complete {
+                    return (if found.len() == 0 { cycles } else { found }, false);
+                }
+                found = cycles;
+            }
         }
-        found = cycles;
     }
     (found, true)
 }

@@ -3,6 +3,7 @@
 
 mod colour;
 mod pairs;
+mod sets;
 #[cfg(test)]
 mod tests;
 

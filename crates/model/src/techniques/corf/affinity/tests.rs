@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::colour::{Numbered, odd_cycles};
+use super::sets::{Bound, Sets};
 use super::*;
 
 fn graph(edges: &[(u8, u8, u64)]) -> Graph {
@@ -124,4 +125,43 @@ fn many_cycles_are_bounded_and_the_rest_is_coloured_all_the_same() {
     assert!(colouring.bounded);
     let total: u64 = graph.edges().map(|(_, weight)| weight).sum();
     assert!(2 * lost(&graph, &colouring.left) <= total, "at least half can always be kept");
+}
+
+#[test]
+fn sets_give_the_cycles_that_are_found_one_by_one() {
+    let mut state = 29;
+    let mut ended = [0; 3];
+    for round in 0..300 {
+        let graph = random_graph(&mut state, 3 + next(&mut state) % 14, 2 + round % 4);
+        let numbered = Numbered::new(&graph);
+        let sets = Sets::new(graph.edges().map(|(edge, _)| edge)).expect("few registers");
+        for longest in [3, 5, 7, 9] {
+            let (most, steps) = (40, 3000);
+            let (plain, complete) = odd_cycles(&numbered, longest, most, steps);
+            match sets.odd_cycles(|edge| numbered.number(edge), longest, most, steps) {
+                Ok(cycles) => {
+                    assert!(complete);
+                    assert_eq!(cycles.len(), plain.len());
+                    (0..plain.len()).for_each(|cycle| assert_eq!(cycles.get(cycle), plain.get(cycle)));
+                    ended[0] += 1;
+                }
+                Err(Bound::Steps) => {
+                    assert!(!complete);
+                    ended[1] += 1;
+                }
+                Err(Bound::Cycles) => {
+                    assert!(plain.len() >= most || !complete);
+                    ended[2] += 1;
+                }
+            }
+        }
+    }
+    assert!(ended.iter().all(|&count| count > 10), "{ended:?}");
+}
+
+#[test]
+fn graphs_of_many_registers_have_no_sets() {
+    let path = |registers: u8| (1..registers).map(|other| (other - 1, other));
+    assert!(Sets::new(path(64)).is_some());
+    assert!(Sets::new(path(65)).is_none());
 }

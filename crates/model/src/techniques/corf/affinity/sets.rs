@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Odd cycles of a graph of at most 64 registers, whose neighbours are words with a bit each: most steps are made at the ends of the longest paths, and
+//! there a word tells all registers that close a cycle. `colour::odd_cycles` finds the same ones by looking at neighbours one by one.
+
+use super::colour::Cycles;
+use super::{Edge, edge};
+
+/// Registers that there is room for.
+const ROOM: usize = 64;
+
+/// A graph whose registers are numbered in ascending order.
+pub struct Sets {
+    count: usize,
+    /// By number: the set of its neighbours, and how many these are.
+    neighbours: [u64; ROOM],
+    degrees: [u32; ROOM],
+    registers: [u8; ROOM],
+}
+
+/// The members of a set, lowest first.
+fn members(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let first = set.trailing_zeros() as usize;
+        set &= set.wrapping_sub(1);
+        (first < ROOM).then_some(first)
+    })
+}
+
+/// All numbers above one.
+fn above(number: usize) -> u64 {
+    !1 << number
+}
+
+impl Sets {
+    /// The sets of a graph; `None` if it has too many registers.
+    pub fn new(edges: impl Iterator<Item = Edge> + Clone) -> Option<Sets> {
+        let mut number_of = [u8::MAX; 256];
+        edges.clone().for_each(|(one, other)| {
+            (number_of[usize::from(one)], number_of[usize::from(other)]) = (0, 0);
+        });
+        let mut sets = Sets { count: 0, neighbours: [0; ROOM], degrees: [0; ROOM], registers: [0; ROOM] };
+        for (register, number) in number_of.iter_mut().enumerate().filter(|(_, number)| **number == 0) {
+            *sets.registers.get_mut(sets.count)? = register as u8;
+            *number = sets.count as u8;
+            sets.count += 1;
+        }
+        for (one, other) in edges {
+            let (one, other) = (number_of[usize::from(one)], number_of[usize::from(other)]);
+            sets.neighbours[usize::from(one)] |= 1 << other;
+            sets.neighbours[usize::from(other)] |= 1 << one;
+        }
+        for (degree, neighbours) in sets.degrees.iter_mut().zip(sets.neighbours) {
+            *degree = neighbours.count_ones();
+        }
+        Some(sets)
+    }
+
+    /// Simple cycles of odd length up to an odd longest, as `odd_cycles` finds them, by the numbers of their edges. Fails if it takes more steps, a step for
+    /// each neighbour of the end of each path, or if more cycles than fewer than `most` are found.
+    pub fn odd_cycles(
+        &self,
+        number: impl Fn(Edge) -> u16,
+        longest: usize,
+        most: usize,
+        steps: u32,
+    ) -> Result<Cycles, Bound> {
+        let path = [0; ROOM];
+        let mut search = Search { sets: self, number, path, found: Cycles::default(), longest, most, steps };
+        for start in 0..self.count {
+            search.path[0] = start;
+            search.extend(1, 0)?;
+        }
+        Ok(search.found)
+    }
+}
+
+/// Why a search ended early.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    Steps,
+    Cycles,
+}
+
+struct Search<'a, F> {
+    sets: &'a Sets,
+    number: F,
+    path: [usize; ROOM],
+    found: Cycles,
+    longest: usize,
+    most: usize,
+    steps: u32,
+}
+
+impl<F: Fn(Edge) -> u16> Search<'_, F> {
+    /// So many registers of the path are a cycle.
+    fn close(&mut self, length: usize) -> Result<(), Bound> {
+        let Search { sets, number, path, found, .. } = self;
+        let register = |place: usize| sets.registers[path[place % length]];
+        found.push((0..length).map(|place| number(edge(register(place), register(place + 1)))));
+        if self.found.len() < self.most { Ok(()) } else { Err(Bound::Cycles) }
+    }
+
+    /// Looks at so many neighbours.
+    fn step(&mut self, count: u32) -> Result<(), Bound> {
+        self.steps = self.steps.checked_sub(count).ok_or(Bound::Steps)?;
+        Ok(())
+    }
+
+    /// Goes on from the end of a path of so many registers, given the set of all but the first.
+    fn extend(&mut self, length: usize, on_path: u64) -> Result<(), Bound> {
+        let (start, end) = (self.path[0], self.path[length - 1]);
+        let neighbours = self.sets.neighbours[end];
+        self.step(self.sets.degrees[end])?;
+        if length >= 3 && length % 2 == 1 && self.path[1] < end && neighbours >> start & 1 != 0 {
+            self.close(length)?;
+        }
+        let next = neighbours & above(start) & !on_path;
+        if length + 1 < self.longest {
+            return members(next).try_for_each(|one| {
+                self.path[length] = one;
+                self.extend(length + 1, on_path | 1 << one)
+            });
+        }
+        // The longest paths: all that may happen is that one of them closes a cycle.
+        self.step(members(next).map(|one| self.sets.degrees[one]).sum())?;
+        let closing = next & self.sets.neighbours[start] & above(self.path[1]);
+        members(closing).try_for_each(|one| {
+            self.path[length] = one;
+            self.close(length + 1)
+        })
+    }
+}

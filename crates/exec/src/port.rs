@@ -41,33 +41,18 @@ impl Spread {
         }
         let first = offsets[0];
         // The first two lanes leave one of them, if any.
-        let (even, kind) = match offsets[1].wrapping_sub(first) {
-            4 => (goes_up(offsets), Spread::Consecutive),
-            0 => (stands_still(offsets), Spread::Uniform),
+        let step = offsets[1].wrapping_sub(first);
+        let kind = match step {
+            4 => Spread::Consecutive,
+            0 => Spread::Uniform,
             _ => return Spread::Scattered,
         };
-        if even { kind } else { Spread::Scattered }
+        let mut strays = 0;
+        for (lane, offset) in offsets.iter().enumerate() {
+            strays |= offset ^ first.wrapping_add((lane as u32) * step);
+        }
+        if strays == 0 { kind } else { Spread::Scattered }
     }
-}
-
-/// Whether each offset is that of the word behind the one before it.
-#[inline(always)]
-fn goes_up<const N: usize>(offsets: &[u32; N]) -> bool {
-    let mut strays = 0;
-    for (lane, offset) in offsets.iter().enumerate() {
-        strays |= offset ^ offsets[0].wrapping_add(4 * lane as u32);
-    }
-    strays == 0
-}
-
-/// Whether all offsets are the same.
-#[inline(always)]
-fn stands_still<const N: usize>(offsets: &[u32; N]) -> bool {
-    let mut strays = 0;
-    for offset in offsets {
-        strays |= offset ^ offsets[0];
-    }
-    strays == 0
 }
 
 /// Addresses of the lanes of one access: all inside of one allocation, in bounds and aligned.
@@ -199,33 +184,13 @@ unsafe fn gather_word(span: &Span, dst: *mut Row) {
             }
             Spread::Uniform => *out = [span.host.add(first).cast::<u32>().read(); 32],
             Spread::Scattered => {
-                let (eights, _) = at.as_chunks::<8>();
-                let (rows, _) = out.as_chunks_mut::<8>();
-                for (out, at) in rows.iter_mut().zip(eights) {
-                    gather_eight(span.host, at, out);
+                for (out, at) in out.iter_mut().zip(at) {
+                    *out = span.host.add(*at as usize).cast::<u32>().read();
                 }
             }
             Spread::Unknown => {
                 for lane in lanes_of(span.mask) {
                     out[lane] = span.host.add(at[lane] as usize).cast::<u32>().read();
-                }
-            }
-        }
-    }
-}
-
-/// A word for each of eight lanes: of blocks that are 8 or 16 threads wide, these often lie side by side, or all in one place.
-#[inline(always)]
-unsafe fn gather_eight(host: *const u8, at: &[u32; 8], out: &mut [u32; 8]) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let first = host.add(at[0] as usize).cast::<u32>();
-        match at[1].wrapping_sub(at[0]) {
-            4 if goes_up(at) => first.cast::<[u32; 8]>().copy_to_nonoverlapping(out, 1),
-            0 if stands_still(at) => *out = [first.read(); 8],
-            _ => {
-                for (out, at) in out.iter_mut().zip(at) {
-                    *out = host.add(*at as usize).cast::<u32>().read();
                 }
             }
         }

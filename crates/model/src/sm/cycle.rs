@@ -116,10 +116,20 @@ impl Sm {
                 self.handle_rest(&mut epoch.turn, events);
             }
         }
-        if self.mem.next(now, epoch.outbox) <= now && self.stepped != now {
-            self.mem.step(now, epoch.outbox, &mut self.done);
+        if self.mem.next(now, epoch.outbox) <= now || self.stepped == now {
+            if self.stepped != now {
+                self.mem.step(now, epoch.outbox, &mut self.done);
+            }
+            match *self.done.as_slice() {
+                [] => {}
+                // Mostly a single result that will be there later.
+                [Done { at, token }] if at > now => {
+                    self.events.push(at, Event::Data { op: token });
+                    self.done.clear();
+                }
+                _ => self.follow_memory(&mut epoch.turn),
+            }
         }
-        self.after_memory(&mut epoch.turn);
         // If no warp can issue or be fetched for, nothing changes until the next event; the issue slots are charged then.
         let works = self.fetch.has_work() || self.schedulers.any_ready();
         let issued = works && self.issue_all::<TECHNIQUES>(epoch);
@@ -182,18 +192,13 @@ impl Sm {
             self.fetch.fill(turn.now, packet);
         } else {
             self.mem.fill(turn.now, packet, &mut self.done);
-            self.after_memory(turn);
+            if !self.done.is_empty() || self.mem.has_woken() {
+                self.follow_memory(turn);
+            }
         }
     }
 
-    /// Results and wake-ups that the memory unit announced, if it did.
-    #[inline(always)]
-    fn after_memory(&mut self, turn: &mut Turn) {
-        if !self.done.is_empty() || self.mem.has_woken() {
-            self.follow_memory(turn);
-        }
-    }
-
+    /// Results and wake-ups that the memory unit announced.
     #[cold]
     #[inline(never)]
     fn follow_memory(&mut self, turn: &mut Turn) {

@@ -12,24 +12,8 @@ use crate::fault::{AccessKind, FaultKind};
 use crate::image::Code;
 use crate::lanes::Row;
 use crate::machine::{Event, Machine, Offsets, Tally, Window};
-use crate::port::{GlobalPort, Span, gather, scatter, would_change};
+use crate::port::{GlobalPort, Span, Spread, gather, scatter, would_change};
 use crate::record::{Access, Lanes};
-
-/// Bounds check of all lanes at once: bits that must be 0, and the highest offset.
-struct Extent {
-    high_bits: u32,
-    low_bits: u32,
-    highest: u32,
-}
-
-impl Extent {
-    #[inline(always)]
-    fn fits(&self, bytes: u32, len: u64) -> bool {
-        self.high_bits == 0
-            && self.low_bits & (bytes - 1) == 0
-            && u64::from(self.highest) + u64::from(bytes) <= len
-    }
-}
 
 /// All ones for a lane of the mask.
 #[inline(always)]
@@ -37,42 +21,107 @@ fn lane_bits(mask: u32, lane: usize) -> u32 {
     ((mask << (31 - lane)) as i32 >> 31) as u32
 }
 
-/// Offsets of 64-bit addresses plus a constant; offsets beyond 32 bits set `high_bits`.
+/// What lanes that move so many bytes each have to keep to, in a range of bytes.
+#[derive(Clone, Copy)]
+struct Bounds {
+    /// Bits of an offset that must be 0.
+    odd: u32,
+    /// The highest offset that there may be.
+    last: u32,
+}
+
+impl Bounds {
+    /// `None` if no lane fits.
+    #[inline(always)]
+    fn new(bytes: u32, len: u64) -> Option<Bounds> {
+        debug_assert!(bytes != 0 && len <= 1 << 32);
+        let last = len.checked_sub(u64::from(bytes))? as u32;
+        Some(Bounds { odd: bytes - 1, last })
+    }
+
+    /// Not 0 if an offset is not aligned or too high.
+    #[inline(always)]
+    fn excess(self, offset: u32) -> u32 {
+        offset & self.odd | offset.max(self.last) ^ self.last
+    }
+}
+
+/// Offsets of 64-bit addresses plus a constant, and whether all active lanes are inside of so many bytes, and aligned.
 #[inline(always)]
-unsafe fn offsets64(address: *const Row, add: u64, mask: u32, out: &mut Offsets) -> Extent {
+unsafe fn offsets64(
+    address: *const Row,
+    add: u64,
+    mask: u32,
+    (bytes, len): (u32, u64),
+    out: &mut Offsets,
+) -> bool {
     // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window, the
     // block's shared memory or the bank.
     let (low, high) = unsafe { (&(*address).0, &(*address.add(1)).0) };
+    let Some(bounds) = Bounds::new(bytes, len) else { return false };
+    match mask {
+        u32::MAX => sums64(low, high, add, bounds, out, |_| !0) == 0,
+        _ => sums64(low, high, add, bounds, out, |lane| lane_bits(mask, lane)) == 0,
+    }
+}
+
+/// The sums, and what is wrong with those that count: one number for all of them, so that it is tested once.
+#[inline(always)]
+fn sums64(
+    low: &[u32; 32],
+    high: &[u32; 32],
+    add: u64,
+    bounds: Bounds,
+    out: &mut Offsets,
+    counts: impl Fn(usize) -> u32,
+) -> u32 {
     let (add_low, add_high) = (add as u32, (add >> 32) as u32);
-    let mut extent = Extent { high_bits: 0, low_bits: 0, highest: 0 };
+    let mut wrong = 0;
     for (lane, (low, high)) in low.iter().zip(high).enumerate() {
-        let live = lane_bits(mask, lane);
         let sum = low.wrapping_add(add_low);
         let carry = u32::from(sum < add_low);
         let rest = high.wrapping_add(add_high).wrapping_add(carry);
         out.0[lane] = sum;
-        extent.high_bits |= rest & live;
-        extent.low_bits |= sum & live;
-        extent.highest = extent.highest.max(sum & live);
+        wrong |= (rest | bounds.excess(sum)) & counts(lane);
     }
-    extent
+    wrong
 }
 
-/// Offsets of 32-bit addresses plus a constant.
+/// [`offsets64`] of 32-bit addresses.
 #[inline(always)]
-unsafe fn offsets32(address: *const Row, add: u32, mask: u32, out: &mut Offsets) -> Extent {
+unsafe fn offsets32(
+    address: *const Row,
+    add: u32,
+    mask: u32,
+    (bytes, len): (u32, u64),
+    out: &mut Offsets,
+) -> bool {
     // SAFETY: rows of the micro-op's operands are the warp's (see `Machine`), and offsets are used after they were checked against the window, the
     // block's shared memory or the bank.
     let address = unsafe { &(*address).0 };
-    let mut extent = Extent { high_bits: 0, low_bits: 0, highest: 0 };
+    let Some(bounds) = Bounds::new(bytes, len) else { return false };
+    match mask {
+        u32::MAX => sums32(address, add, bounds, out, |_| !0) == 0,
+        _ => sums32(address, add, bounds, out, |lane| lane_bits(mask, lane)) == 0,
+    }
+}
+
+/// As [`sums64`].
+#[inline(always)]
+fn sums32(
+    address: &[u32; 32],
+    add: u32,
+    bounds: Bounds,
+    out: &mut Offsets,
+    counts: impl Fn(usize) -> u32,
+) -> u32 {
+    let mut wrong = 0;
     for (lane, address) in address.iter().enumerate() {
-        let live = lane_bits(mask, lane);
         let sum = address.wrapping_add(add);
         out.0[lane] = sum;
-        extent.low_bits |= sum & live;
-        extent.highest = extent.highest.max(sum & live);
+        wrong |= bounds.excess(sum) & counts(lane);
     }
-    extent
+    wrong
 }
 
 /// Shared memory as a fast access sees it: as if there were none where a check has to see each access first.
@@ -96,12 +145,12 @@ pub(crate) struct Reach<'m, P> {
 /// # Safety of its functions
 /// As for [`Machine`]: rows of the micro-op's operands are the warp's, and there is a window for the micro-op.
 impl<P: GlobalPort> Reach<'_, P> {
-    /// Records an access of the lanes of `mask` at `self.offsets` in one region.
+    /// Records an access of lanes in one region.
     #[inline(always)]
-    fn note(&mut self, space: Space, base: u64, mask: u32, code: &Code, kind: AccessKind) {
+    fn note(tally: &mut Tally, space: Space, base: u64, span: &Span, kind: AccessKind) {
         if P::RECORDS {
-            let lanes = Lanes { space, bank: 0, base, mask, bytes: u32::from(code.bytes), kind };
-            self.tally.record.access = Access::Lanes(lanes);
+            let &Span { mask, bytes, spread, .. } = span;
+            tally.record.access = Access::Lanes(Lanes { space, bank: 0, base, mask, bytes, kind, spread });
         }
     }
 
@@ -113,14 +162,9 @@ impl<P: GlobalPort> Reach<'_, P> {
             let window = *self.windows.get_unchecked(pc as usize);
             let address = code.source(0, warp.rows, self.pool);
             let add = (i64::from(code.off) as u64).wrapping_sub(window.guest);
-            let extent = offsets64(address, add, mask, self.offsets);
-            extent.fits(u32::from(code.bytes), window.len).then_some(window)
+            let limits = (u32::from(code.bytes), window.len);
+            offsets64(address, add, mask, limits, self.offsets).then_some(window)
         }
-    }
-
-    #[inline(always)]
-    fn span(&self, host: *mut u8, guest: u64, code: &Code, mask: u32) -> Span<'_> {
-        Span { host, guest, offsets: &self.offsets.0, mask, bytes: u32::from(code.bytes) }
     }
 
     #[inline(always)]
@@ -147,14 +191,12 @@ impl<P: GlobalPort> Reach<'_, P> {
     unsafe fn load_from(&mut self, window: Window, warp: &mut Warp, code: &Code, mask: u32) -> bool {
         // SAFETY: as the caller promises; offsets were checked against the window.
         unsafe {
-            let offsets = &self.offsets.0;
-            let span =
-                Span { host: window.host, guest: window.guest, offsets, mask, bytes: u32::from(code.bytes) };
+            let span = Span::new(window.host, window.guest, &self.offsets.0, mask, u32::from(code.bytes));
             if self.port.must_wait(&span) {
                 return false;
             }
             self.port.load(&span, code.shape, warp.rows.add(code.dst as usize));
-            self.note(Space::Global, window.guest, mask, code, AccessKind::Load);
+            Self::note(self.tally, Space::Global, window.guest, &span, AccessKind::Load);
             true
         }
     }
@@ -165,14 +207,12 @@ impl<P: GlobalPort> Reach<'_, P> {
         // SAFETY: as the caller promises; offsets were checked against the window.
         unsafe {
             let src = code.source(1, warp.rows, self.pool);
-            let offsets = &self.offsets.0;
-            let span =
-                Span { host: window.host, guest: window.guest, offsets, mask, bytes: u32::from(code.bytes) };
+            let span = Span::new(window.host, window.guest, &self.offsets.0, mask, u32::from(code.bytes));
             if self.tally.watch.on {
                 self.tally.watch.changed |= would_change(&span, code.shape, src);
             }
             self.port.store(&span, code.shape, src);
-            self.note(Space::Global, window.guest, mask, code, AccessKind::Store);
+            Self::note(self.tally, Space::Global, window.guest, &span, AccessKind::Store);
         }
     }
 
@@ -182,8 +222,8 @@ impl<P: GlobalPort> Reach<'_, P> {
         // SAFETY: as the caller promises.
         unsafe {
             let address = code.source(0, warp.rows, self.pool);
-            let extent = offsets32(address, code.off as u32, mask, self.offsets);
-            extent.fits(u32::from(code.bytes), u64::from(shared.bytes))
+            let limits = (u32::from(code.bytes), u64::from(shared.bytes));
+            offsets32(address, code.off as u32, mask, limits, self.offsets)
         }
     }
 
@@ -200,9 +240,9 @@ impl<P: GlobalPort> Reach<'_, P> {
             if !self.in_shared(warp, shared, code, mask) {
                 return false;
             }
-            let span = self.span(shared.host, window::SHARED, code, mask);
+            let span = Span::new(shared.host, window::SHARED, &self.offsets.0, mask, u32::from(code.bytes));
             gather(&span, code.shape, warp.rows.add(code.dst as usize));
-            self.note(Space::Shared, 0, mask, code, AccessKind::Load);
+            Self::note(self.tally, Space::Shared, 0, &span, AccessKind::Load);
             true
         }
     }
@@ -221,14 +261,12 @@ impl<P: GlobalPort> Reach<'_, P> {
                 return false;
             }
             let src = code.source(1, warp.rows, self.pool);
-            let span = self.span(shared.host, window::SHARED, code, mask);
+            let span = Span::new(shared.host, window::SHARED, &self.offsets.0, mask, u32::from(code.bytes));
             if self.tally.watch.on {
-                let changes = would_change(&span, code.shape, src);
-                self.tally.watch.changed |= changes;
+                self.tally.watch.changed |= would_change(&span, code.shape, src);
             }
-            let span = self.span(shared.host, window::SHARED, code, mask);
             scatter(&span, code.shape, src);
-            self.note(Space::Shared, 0, mask, code, AccessKind::Store);
+            Self::note(self.tally, Space::Shared, 0, &span, AccessKind::Store);
             true
         }
     }
@@ -250,7 +288,8 @@ impl<P: GlobalPort> Machine<'_, P> {
     #[inline(always)]
     fn note(&mut self, (space, bank): (Space, u8), base: u64, mask: u32, code: &Code, kind: AccessKind) {
         if P::RECORDS {
-            let lanes = Lanes { space, bank, base, mask, bytes: u32::from(code.bytes), kind };
+            let bytes = u32::from(code.bytes);
+            let lanes = Lanes { space, bank, base, mask, bytes, kind, spread: Spread::Unknown };
             self.tally.record.access = Access::Lanes(lanes);
         }
     }
@@ -287,8 +326,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             let window =
                 Window { guest: found.base, host: memory.host(found.base), len: readable.min(1 << 32) };
             let add = (i64::from(code.off) as u64).wrapping_sub(window.guest);
-            let extent = offsets64(address, add, mask, self.offsets);
-            if !extent.fits(u32::from(code.bytes), window.len) {
+            if !offsets64(address, add, mask, (u32::from(code.bytes), window.len), self.offsets) {
                 return None;
             }
             self.windows[pc as usize] = window;
@@ -317,13 +355,7 @@ impl<P: GlobalPort> Machine<'_, P> {
 
     #[inline(always)]
     fn shared_span<'s>(offsets: &'s Offsets, block: &Block, code: &Code, mask: u32) -> Span<'s> {
-        Span {
-            host: block.shared(),
-            guest: window::SHARED,
-            offsets: &offsets.0,
-            mask,
-            bytes: u32::from(code.bytes),
-        }
+        Span::new(block.shared(), window::SHARED, &offsets.0, mask, u32::from(code.bytes))
     }
 
     /// Loads and stores of local, constant and generic memory, and atomics.
@@ -411,7 +443,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         unsafe {
             let (op, operands) = self.atomic_operands(warp, pc, true);
             let bytes = u32::from(self.grid.image.code[pc as usize].bytes);
-            let span = Span { host, guest, offsets: &self.offsets.0, mask, bytes };
+            let span = Span::new(host, guest, &self.offsets.0, mask, bytes);
             self.tally.watch.changed |= self.port.atomic(&span, &op, operands.0, operands.1, operands.2);
         }
     }
@@ -465,8 +497,8 @@ impl<P: GlobalPort> Machine<'_, P> {
         unsafe {
             let address = self.source(warp, code, 0);
             let add = (i64::from(code.off) as u64).wrapping_sub(window::SHARED);
-            let extent = offsets64(address, add, mask, self.offsets);
-            if !extent.fits(u32::from(code.bytes), u64::from(block.shared_bytes)) || block.is_checked() {
+            let limits = (u32::from(code.bytes), u64::from(block.shared_bytes));
+            if !offsets64(address, add, mask, limits, self.offsets) || block.is_checked() {
                 return false;
             }
             self.shared_access(warp, block, pc, kind, mask);
@@ -507,10 +539,9 @@ impl<P: GlobalPort> Machine<'_, P> {
         // the block's shared memory or the bank.
         unsafe {
             let address = self.source(warp, code, 0);
-            let extent = offsets32(address, code.off as u32, mask, self.offsets);
-            if !extent.fits(u32::from(code.bytes), u64::from(warp.local.bytes()))
-                || kind == AccessKind::Atomic
-            {
+            let limits = (u32::from(code.bytes), u64::from(warp.local.bytes()));
+            let fits = offsets32(address, code.off as u32, mask, limits, self.offsets);
+            if !fits || kind == AccessKind::Atomic {
                 return false;
             }
             self.local_access(warp, code, kind, mask);
@@ -547,12 +578,12 @@ impl<P: GlobalPort> Machine<'_, P> {
         // the block's shared memory or the bank.
         unsafe {
             let address = self.source(warp, code, 0);
-            let extent = offsets32(address, code.off as u32, mask, self.offsets);
-            if !extent.fits(u32::from(code.bytes), bytes.len() as u64) || kind != AccessKind::Load {
+            let limits = (u32::from(code.bytes), bytes.len() as u64);
+            if !offsets32(address, code.off as u32, mask, limits, self.offsets) || kind != AccessKind::Load {
                 return false;
             }
             let host = bytes.as_ptr().cast_mut();
-            let span = Span { host, guest: 0, offsets: &self.offsets.0, mask, bytes: u32::from(code.bytes) };
+            let span = Span::new(host, 0, &self.offsets.0, mask, u32::from(code.bytes));
             gather(&span, code.shape, warp.rows.add(code.dst as usize));
             self.note((Space::Const, bank), 0, mask, code, kind);
             true

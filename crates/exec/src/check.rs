@@ -132,7 +132,7 @@ impl<P: GlobalPort> Machine<'_, P> {
                 source.map_or(0, |rows| unsafe { lane_bytes(rows, code.shape, lane)[k as usize] })
             };
             let offsets = &self.offsets.0;
-            let span = Span { host: std::ptr::null_mut(), guest: 0, offsets, mask, bytes };
+            let span = Span::new(std::ptr::null_mut(), 0, offsets, mask, bytes);
             let seen = Seen { span, warp: warp.index, pc, kind, strong: is_strong(uop), value: &value };
             let due = shadow.due(false);
             // SAFETY: all lanes are in bounds of the block's shared memory.

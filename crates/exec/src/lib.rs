@@ -42,7 +42,7 @@ pub use engine::run;
 pub use fault::{AccessKind, Fault, FaultAccess, FaultKind, Rival, Waiter};
 pub use image::{Image, ImageError};
 pub use options::{CheckOptions, Options, Quiet, Services, SmLimits, Watchdog};
-pub use port::{Direct, GlobalPort, Shape, Span};
+pub use port::{Direct, GlobalPort, Shape, Span, Spread};
 pub use stats::{Ending, GridStats, PcCount};
 
 /// A kernel with its geometry, parameters and constants.

@@ -19,6 +19,42 @@ pub enum Shape {
     Narrow { bytes: u8, count: u8, signed: bool },
 }
 
+/// How 32 lanes lie that move a word each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spread {
+    /// Not looked at, or not such lanes.
+    Unknown,
+    /// Each right behind the lane before it.
+    Consecutive,
+    /// All in one place.
+    Uniform,
+    /// Neither.
+    Scattered,
+}
+
+impl Spread {
+    /// Of lanes that move so many bytes each.
+    #[inline(always)]
+    pub fn of(offsets: &[u32; 32], mask: u32, bytes: u32) -> Spread {
+        if mask != !0 || bytes != 4 {
+            return Spread::Unknown;
+        }
+        let first = offsets[0];
+        // The first two lanes leave one of them, if any.
+        let step = offsets[1].wrapping_sub(first);
+        let kind = match step {
+            4 => Spread::Consecutive,
+            0 => Spread::Uniform,
+            _ => return Spread::Scattered,
+        };
+        let mut strays = 0;
+        for (lane, offset) in offsets.iter().enumerate() {
+            strays |= offset ^ first.wrapping_add((lane as u32) * step);
+        }
+        if strays == 0 { kind } else { Spread::Scattered }
+    }
+}
+
 /// Addresses of the lanes of one access: all inside of one allocation, in bounds and aligned.
 pub struct Span<'a> {
     /// Host address of the start of the allocation.
@@ -30,6 +66,16 @@ pub struct Span<'a> {
     pub mask: u32,
     /// Bytes each lane moves.
     pub bytes: u32,
+    /// Found once, since loads, the log of stores and the timed machine all want to know.
+    pub spread: Spread,
+}
+
+impl<'a> Span<'a> {
+    /// With a look at how the lanes lie.
+    #[inline(always)]
+    pub fn new(host: *mut u8, guest: u64, offsets: &'a [u32; 32], mask: u32, bytes: u32) -> Span<'a> {
+        Span { host, guest, offsets, mask, bytes, spread: Spread::of(offsets, mask, bytes) }
+    }
 }
 
 /// Global memory as a warp sees it.
@@ -131,25 +177,21 @@ unsafe fn gather_word(span: &Span, dst: *mut Row) {
     // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
     unsafe {
         let out = &mut (*dst).0;
-        if span.mask == !0 {
-            let first = at[0];
-            let (mut strided, mut uniform) = (0, 0);
-            for (lane, at) in at.iter().enumerate() {
-                strided |= at ^ first.wrapping_add(4 * lane as u32);
-                uniform |= at ^ first;
+        let first = at[0] as usize;
+        match span.spread {
+            Spread::Consecutive => {
+                span.host.add(first).cast::<[u32; 32]>().copy_to_nonoverlapping(out, 1);
             }
-            if strided == 0 {
-                span.host.add(first as usize).cast::<[u32; 32]>().copy_to_nonoverlapping(out, 1);
-            } else if uniform == 0 {
-                *out = [span.host.add(first as usize).cast::<u32>().read(); 32];
-            } else {
+            Spread::Uniform => *out = [span.host.add(first).cast::<u32>().read(); 32],
+            Spread::Scattered => {
                 for (out, at) in out.iter_mut().zip(at) {
                     *out = span.host.add(*at as usize).cast::<u32>().read();
                 }
             }
-        } else {
-            for lane in lanes_of(span.mask) {
-                out[lane] = span.host.add(at[lane] as usize).cast::<u32>().read();
+            Spread::Unknown => {
+                for lane in lanes_of(span.mask) {
+                    out[lane] = span.host.add(at[lane] as usize).cast::<u32>().read();
+                }
             }
         }
     }
@@ -253,15 +295,9 @@ unsafe fn scatter_word(span: &Span, src: *const Row) {
     // SAFETY: lanes of a span lie in one allocation, aligned; the caller's rows span the shape's words.
     unsafe {
         let data = &(*src).0;
-        if span.mask == !0 {
-            let mut strided = 0;
-            for (lane, offset) in at.iter().enumerate() {
-                strided |= offset ^ at[0].wrapping_add(4 * lane as u32);
-            }
-            if strided == 0 {
-                span.host.add(at[0] as usize).cast::<[u32; 32]>().copy_from_nonoverlapping(data, 1);
-                return;
-            }
+        if span.spread == Spread::Consecutive {
+            span.host.add(at[0] as usize).cast::<[u32; 32]>().copy_from_nonoverlapping(data, 1);
+            return;
         }
         for lane in lanes_of(span.mask) {
             span.host.add(at[lane] as usize).cast::<u32>().write(data[lane]);
@@ -365,7 +401,7 @@ mod tests {
             let (mut expected_memory, before) = (memory, Row([7; 32]));
             let (mut row, mut expected) = (before, before);
             let host = memory.as_mut_ptr().cast();
-            let span = Span { host, guest: 0, offsets: &at, mask, bytes: 4 };
+            let span = Span::new(host, 0, &at, mask, 4);
             // SAFETY: all offsets are of words of the memory.
             unsafe { gather(&span, Shape::Words(1), &raw mut row) };
             lanes_of(mask).for_each(|lane| expected.0[lane] = expected_memory[at[lane] as usize / 4]);

@@ -6,6 +6,7 @@
 use warpwatt_isa::Space;
 
 use crate::fault::AccessKind;
+use crate::port::Spread;
 use crate::rows::lanes_of;
 use crate::texture::Trace;
 
@@ -22,6 +23,8 @@ pub struct Lanes {
     /// Bytes each lane moves.
     pub bytes: u32,
     pub kind: AccessKind,
+    /// How all lanes lie, where the access had to find that out.
+    pub spread: Spread,
 }
 
 /// The memory access of one instruction.

@@ -7,7 +7,7 @@ use warpwatt_memory::{Bounds, Stray};
 use crate::cta::{Block, Warp};
 use crate::fault::{AccessKind, FaultAccess, FaultKind};
 use crate::machine::{Event, Machine};
-use crate::port::{GlobalPort, Shape, Span, gather, would_change};
+use crate::port::{GlobalPort, Shape, Span, Spread, gather, would_change};
 use crate::record::{AccessGroup, Lanes};
 use crate::rows::lanes_of;
 
@@ -173,7 +173,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         places.iter().flatten().any(|place| match place.region {
             Region::Global { host, guest, .. } => {
                 let host = host.wrapping_add(place.offset as usize);
-                self.port.must_wait(&Span { host, guest, offsets: &[0; 32], mask: 1, bytes })
+                self.port.must_wait(&Span::new(host, guest, &[0; 32], 1, bytes))
             }
             _ => false,
         })
@@ -191,7 +191,7 @@ impl<P: GlobalPort> Machine<'_, P> {
             Region::Bank(bank) => (Space::Const, bank, 0),
             Region::Nowhere => return,
         };
-        let lanes = Lanes { space, bank, base, mask, bytes, kind };
+        let lanes = Lanes { space, bank, base, mask, bytes, kind, spread: Spread::Unknown };
         self.tally.record.groups.push(AccessGroup { lanes, offsets: self.offsets.0 });
     }
 
@@ -225,8 +225,7 @@ impl<P: GlobalPort> Machine<'_, P> {
                 }
                 Region::Bank(bank) => {
                     let host = self.grid.bank(bank).as_ptr().cast_mut();
-                    let span =
-                        Span { host, guest: 0, offsets: &self.offsets.0, mask, bytes: u32::from(code.bytes) };
+                    let span = Span::new(host, 0, &self.offsets.0, mask, u32::from(code.bytes));
                     gather(&span, code.shape, warp.rows.add(code.dst as usize));
                 }
                 Region::Shared => {
@@ -254,7 +253,7 @@ impl<P: GlobalPort> Machine<'_, P> {
         let code = &self.grid.image.code[pc as usize];
         // SAFETY: as the caller promises (see `Machine`).
         unsafe {
-            let span = Span { host, guest, offsets: &self.offsets.0, mask, bytes: u32::from(code.bytes) };
+            let span = Span::new(host, guest, &self.offsets.0, mask, u32::from(code.bytes));
             match kind {
                 AccessKind::Load => self.port.load(&span, code.shape, warp.rows.add(code.dst as usize)),
                 AccessKind::Store => {

@@ -8,7 +8,7 @@ use warpwatt_isa::AtomOp;
 
 use crate::atomics::AtomicOp;
 use crate::lanes::Row;
-use crate::port::{Shape, Span, gather, lane_bytes};
+use crate::port::{Shape, Span, Spread, gather, lane_bytes};
 use crate::rows::lanes_of;
 use crate::stepping::filter::{Filter, LINE_BITS, line_of};
 
@@ -299,7 +299,7 @@ impl EpochLog {
         }
         let offsets = std::array::from_fn(|lane| (lane * LANE) as u32);
         let host = scratch.0.as_mut_ptr().cast();
-        let read = Span { host, guest: span.guest, offsets: &offsets, mask: span.mask, bytes: span.bytes };
+        let read = Span::new(host, span.guest, &offsets, span.mask, span.bytes);
         // SAFETY: span and rows as the port's caller promises (see `GlobalPort`).
         unsafe { gather(&read, shape, dst) };
     }
@@ -374,7 +374,7 @@ impl<'l> Taken<'l> {
     #[inline(always)]
     pub(super) fn span(&self) -> Span<'l> {
         let Entry { host, mask, bytes, .. } = *self.entry;
-        Span { host, guest: 0, offsets: &self.rows[0].0, mask, bytes }
+        Span::new(host, 0, &self.rows[0].0, mask, bytes)
     }
 
     /// Rows of the operands.
@@ -421,6 +421,9 @@ fn bounds(span: &Span) -> (u32, u32) {
 /// Whether 32 lanes lie side by side.
 #[inline(always)]
 fn is_consecutive(span: &Span) -> bool {
+    if span.spread != Spread::Unknown {
+        return span.spread == Spread::Consecutive;
+    }
     let (first, mut strays) = (span.offsets[0], 0);
     for (lane, offset) in span.offsets.iter().enumerate() {
         strays |= offset ^ first.wrapping_add(span.bytes * lane as u32);

@@ -21,8 +21,6 @@ mod port;
 mod prepared;
 mod resident;
 
-use std::num::NonZeroU32;
-
 use warpwatt_memory::DeviceMemory;
 
 use crate::cta::Cta;
@@ -34,6 +32,7 @@ use crate::options::{Quiet, Services};
 use crate::stats::PcCount;
 
 pub use crate::machine::{Event as StepEvent, Now};
+pub use crate::port::Spread;
 pub use crate::record::{Access, AccessGroup, LINE, Lanes};
 pub use log::EpochLog;
 pub use merge::{MergeOutcome, merge};
@@ -80,14 +79,14 @@ pub struct Executed {
     pub lanes: u32,
 }
 
-/// Result of a load or store whose lanes are all in one place.
+/// Result of a load or store whose lanes are all in one place, or that no lane executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Accessed {
     /// Active lanes whose guard held, and their number.
-    pub mask: NonZeroU32,
-    pub lanes: u32,
-    /// The next instruction; `None` when all lanes wait or have exited.
-    pub next: Option<u32>,
+    pub mask: u32,
+    pub lanes: u8,
+    /// The next instruction of the warp is the one behind it.
+    pub goes_straight_on: bool,
 }
 
 /// Executes the instructions of one launch on one SM.

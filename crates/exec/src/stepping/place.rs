@@ -2,12 +2,10 @@
 //! Where the state of one warp lies, found once when its block starts: instructions that compute on registers, and branches, are executed
 //! without looking up kernel, block and warp for each of them.
 
-use std::num::NonZeroU32;
-
 use warpwatt_memory::DeviceMemory;
 
 use super::port::EpochPort;
-use super::{Accessed, Computed, EpochLog, Executed, NextLanes, Prepared, Resident, Stepper};
+use super::{Access, Accessed, Computed, EpochLog, Executed, NextLanes, Prepared, Resident, Stepper};
 use crate::access::{Reach, SharedSpan};
 use crate::cta::Warp;
 use crate::image::{Code, UopKind};
@@ -160,7 +158,8 @@ impl WarpPlace {
         }
     }
 
-    /// Executes the instruction at `pc` if it is a load or store of shared or global memory whose lanes are all in one place that is known, as most are.
+    /// Executes the instruction at `pc` if it is a load or store of shared or global memory whose lanes are all in one place that is known, as most are, or
+    /// that has no lanes.
     /// If not, nothing happens, and [`Stepper::step_with_memory`] is to be called. The stepper must be that of the place, and the log that
     /// of its SM.
     ///
@@ -227,37 +226,44 @@ impl WarpPlace {
             let code = &*self.code.add(pc as usize);
             let warp = &mut *self.warp;
             let mask = self.next_mask(pc);
-            let executed = NonZeroU32::new(mask)?;
-            if matches!(code.kind, UopKind::LdGlobal | UopKind::StGlobal) {
-                stepper.renew_windows(memory);
-                log.begin(cycle);
-            }
-            let State { windows, offsets, tally, .. } = &mut stepper.state;
-            let mut port = EpochPort { memory, log };
-            let mut reach = Reach { pool: self.pool, port: &mut port, windows, offsets, tally };
-            let done = match code.kind {
-                UopKind::LdShared => reach.load_shared(warp, self.shared, code, mask),
-                UopKind::LdGlobal => reach.load_global(warp, code, pc, mask),
-                UopKind::StShared => reach.store_shared(warp, self.shared, code, mask),
-                UopKind::StGlobal => reach.store_global(warp, code, pc, mask),
-                _ => false,
-            };
-            if !done {
-                return None;
+            let stores = matches!(code.kind, UopKind::StShared | UopKind::StGlobal);
+            if mask == 0 {
+                if !stores && !matches!(code.kind, UopKind::LdShared | UopKind::LdGlobal) {
+                    return None;
+                }
+                stepper.state.tally.record.access = Access::None;
+            } else {
+                if matches!(code.kind, UopKind::LdGlobal | UopKind::StGlobal) {
+                    stepper.renew_windows(memory);
+                    log.begin(cycle);
+                }
+                let State { windows, offsets, tally, .. } = &mut stepper.state;
+                let mut port = EpochPort { memory, log };
+                let mut reach = Reach { pool: self.pool, port: &mut port, windows, offsets, tally };
+                let done = match code.kind {
+                    UopKind::LdShared => reach.load_shared(warp, self.shared, code, mask),
+                    UopKind::LdGlobal => reach.load_global(warp, code, pc, mask),
+                    UopKind::StShared => reach.store_shared(warp, self.shared, code, mask),
+                    UopKind::StGlobal => reach.store_global(warp, code, pc, mask),
+                    _ => false,
+                };
+                if !done {
+                    return None;
+                }
             }
             let lanes = mask.count_ones();
             self.count(pc, lanes);
             warp.issued += 1;
-            let stored = matches!(code.kind, UopKind::StShared | UopKind::StGlobal);
-            if stored {
+            if stores {
                 warp.around.stored = true;
                 warp.splits.cur.spins = false;
             }
             warp.splits.go(pc + 1);
-            if stored && warp.splits.cur.mask != 0 && !warp.splits.others.is_empty() {
+            if stores && warp.splits.cur.mask != 0 && !warp.splits.others.is_empty() {
                 warp.splits.notify();
             }
-            Some(Accessed { mask: executed, lanes, next: self.next_pc() })
+            let goes_straight_on = self.next_pc() == Some(pc + 1);
+            Some(Accessed { mask, lanes: lanes as u8, goes_straight_on })
         }
     }
 

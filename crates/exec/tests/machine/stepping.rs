@@ -188,7 +188,9 @@ fn accesses_are_recorded_where_they_led() {
     by_hand(&mut bench, &a, 1, |bench, hand| {
         hand.steps(bench, 0, 0..4);
         let base = bench.out;
-        let lanes = |space, bank, base, mask, bytes, kind| Lanes { space, bank, base, mask, bytes, kind };
+        let spread = Spread::Unknown;
+        let lanes =
+            |space, bank, base, mask, bytes, kind| Lanes { space, bank, base, mask, bytes, kind, spread };
         use AccessKind::*;
         let expected = [
             (lanes(Space::Global, 0, base, !0, 8, Load), [0, 8, 16]),

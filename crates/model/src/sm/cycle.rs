@@ -117,9 +117,19 @@ impl Sm {
                 self.handle_rest(&mut epoch.turn, events);
             }
         }
-        if self.mem.next(now, epoch.outbox) <= now {
-            self.mem.step(now, epoch.outbox, &mut self.done);
-            self.after_memory(&mut epoch.turn);
+        if self.mem.next(now, epoch.outbox) <= now || self.stepped == now {
+            if self.stepped != now {
+                self.mem.step(now, epoch.outbox, &mut self.done);
+            }
+            match *self.done.as_slice() {
+                [] => {}
+                // Mostly a single result that will be there later.
+                [Done { at, token }] if at > now => {
+                    self.events.push(at, Event::Data { op: token });
+                    self.done.clear();
+                }
+                _ => self.follow_memory(&mut epoch.turn),
+            }
         }
         // If no warp can issue or be fetched for, nothing changes until the next event.
         let mut issued = false;
@@ -187,14 +197,16 @@ impl Sm {
             self.fetch.fill(turn.now, packet);
         } else {
             self.mem.fill(turn.now, packet, &mut self.done);
-            self.after_memory(turn);
+            if !self.done.is_empty() || self.mem.has_woken() {
+                self.follow_memory(turn);
+            }
         }
     }
 
     /// Results and wake-ups that the memory unit announced.
     #[cold]
     #[inline(never)]
-    fn after_memory(&mut self, turn: &mut Turn) {
+    fn follow_memory(&mut self, turn: &mut Turn) {
         for i in 0..self.done.len() {
             let Done { at, token } = self.done[i];
             if at <= turn.now {
@@ -208,7 +220,7 @@ impl Sm {
             self.warps[slot].gates &= !gate::CONSTANT;
             self.evaluate(turn, slot);
         }
-        for slot in Slots(self.waits.stores) {
+        for slot in Slots(self.waits.stores & self.mem.take_acknowledged()) {
             if self.mem.pending_writes(slot.number()) == 0 {
                 self.stores_done(turn, slot);
             }
@@ -226,9 +238,9 @@ impl Sm {
         next
     }
 
-    /// The next cycle in which something happens.
+    /// The next cycle in which something happens, but for what the memory unit does alone before.
     #[inline(always)]
-    fn next_event(&mut self, epoch: &Epoch) -> u64 {
+    fn next_event(&mut self, epoch: &mut Epoch) -> u64 {
         let soon = epoch.turn.now + 1;
         let mut next = u64::MAX;
         if self.resident_warps != 0 {
@@ -242,7 +254,12 @@ impl Sm {
                 }
             }
         }
-        self.next_arrival(epoch, soon).min(next)
+        next = next.min(self.next_arrival(epoch, soon));
+        let memory = self.mem.next(soon, epoch.outbox);
+        if memory < next.min(epoch.turn.end) && !self.fetch.has_requests() {
+            return self.step_memory(epoch, memory, next);
+        }
+        next.min(memory)
     }
 
     /// When a ready warp can issue, as far as collectors are concerned.
@@ -266,11 +283,11 @@ impl Sm {
         next
     }
 
+    /// The next cycle in which something happens but for the memory unit.
     #[inline(always)]
     fn next_arrival(&self, epoch: &Epoch, soon: u64) -> u64 {
         let mut next = self.events.next().unwrap_or(u64::MAX).min(epoch.outside);
         next = next.min(self.fetch.next_arrival(&self.warps)).min(self.mem.second.next());
-        next = next.min(self.mem.next(soon, epoch.outbox));
         next.min(self.fetch.next(soon, epoch.outbox)).max(soon)
     }
 

@@ -61,10 +61,8 @@ impl Sm {
         self.schedulers.set_waiting(warp.scheduler, warp.rank, away);
     }
 
-    /// Whether the constant operands of a warp's next instruction are there, which so many lanes will execute. If not, the warp waits. It is
-    /// a function of its own since a loop within the cycle loop takes the host's registers from the rest.
-    #[cold]
-    #[inline(never)]
+    /// Whether the constant operands of a warp's next instruction are there, which so many lanes will execute. If not, the warp waits.
+    #[inline(always)]
     pub(super) fn constants_are_there(
         &mut self,
         turn: &Turn,
@@ -77,12 +75,7 @@ impl Sm {
         if self.mem.constants_can_wait() {
             return self.constants_are_served(code, timing, slot, lanes, now);
         }
-        let mut all = true;
-        let operands = timing.constant_bank.iter().zip(&timing.constant_offset);
-        for (&bank, &offset) in operands.take(usize::from(timing.constants)) {
-            let address = address::constant(code, bank, u32::from(offset));
-            all &= self.mem.constant(now, address, slot.number(), lanes).is_some();
-        }
+        let all = self.mem.constants(now, code, timing, slot.number(), lanes);
         if !all {
             self.await_constants(slot, now, 1, now, false);
         }
@@ -90,6 +83,7 @@ impl Sm {
     }
 
     /// Whether they are there where a technique may have them wait for the array: those that have been granted are not read again.
+    #[cold]
     #[inline(never)]
     fn constants_are_served(&mut self, code: u32, timing: &Timing, slot: Slot, lanes: u8, now: u64) -> bool {
         let granted = std::mem::take(&mut self.warps[slot].granted);
@@ -113,6 +107,7 @@ impl Sm {
 
     /// A warp waits for constant operands: for lines that are not there, and until the array serves those that are. The latter need not be
     /// read again, or warps could keep each other from what they read for ever.
+    #[cold]
     #[inline(never)]
     fn await_constants(&mut self, slot: Slot, now: u64, missing: u8, ready: u64, granted: bool) {
         let warp = &mut self.warps[slot];

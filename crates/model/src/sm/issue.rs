@@ -223,16 +223,17 @@ impl Sm {
         let state = &self.homes[slot].state;
         // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
         let done = unsafe { state.access(stepper, epoch.memory, log, pc, turn.now) };
-        let Some(Accessed { mask, lanes: lane_count, next }) = done else { return false };
+        let Some(Accessed { mask, lanes: lane_count, goes_straight_on }) = done else { return false };
+        let lane_count = u32::from(lane_count);
         self.note_issue(slot, pc, lane_count, timing);
         if TECHNIQUES {
             self.tell_techniques(turn, slot, timing, lanes);
             self.tell_late(turn, slot);
         }
-        self.start_memory::<TECHNIQUES>(turn, timing, slot, pc, mask.get(), lane_count);
-        match next {
-            Some(next) if next == pc + 1 => self.pass_straight_on(turn, slot, pc, timing.pool),
-            _ => self.go_on(turn, slot, pc),
+        self.start_memory::<TECHNIQUES>(turn, timing, slot, pc, mask, lane_count);
+        match goes_straight_on {
+            true => self.pass_straight_on(turn, slot, pc, timing.pool),
+            false => self.go_on(turn, slot, pc),
         }
         true
     }

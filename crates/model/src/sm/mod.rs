@@ -22,6 +22,7 @@ mod event;
 mod fetch;
 mod hooks;
 mod issue;
+mod meanwhile;
 pub mod mem;
 mod schedule;
 mod slot;
@@ -113,6 +114,8 @@ pub struct Sm {
     memory_ops: MemoryOps,
     /// What the memory unit has announced and the SM has not handled.
     done: Vec<Done>,
+    /// The cycle to be run in which the memory unit has been stepped already, if there is one.
+    stepped: u64,
     waits: Waits,
     /// Warps that have not drained.
     resident_warps: u32,
@@ -138,6 +141,7 @@ impl Sm {
             events: Wheel::new(Event::Wake { slot: Slot::default() }),
             memory_ops: MemoryOps::default(),
             done: Vec::new(),
+            stepped: u64::MAX,
             waits: Waits::default(),
             resident_warps: 0,
             tally: Tally::default(),

@@ -4,6 +4,8 @@
 //!
 //! Lanes that all go to one place or to consecutive places are recognised without looking at them one by one.
 
+use warpwatt_exec::stepping::Spread;
+
 use crate::net::LINE_BYTES;
 
 /// Offsets of the 32 lanes.
@@ -94,17 +96,21 @@ impl Shape {
     #[inline(always)]
     pub(super) fn of(offsets: &Offsets, mask: u32, bytes: u32) -> Shape {
         let first = mask.trailing_zeros() & 31;
-        // Shifting by one amount is a vector operation on every host; multiplying is not.
-        let shift = bytes.trailing_zeros() & 31;
-        let start = offsets[first as usize].wrapping_sub(first << shift);
-        if differences(offsets, mask, |lane| start.wrapping_add(RAMP[lane] << shift)) == 0 {
-            // A single lane is as consecutive as it is uniform.
-            if mask.is_power_of_two() { Shape::Uniform } else { Shape::Consecutive }
-        } else if is_uniform(offsets, mask) {
-            Shape::Uniform
-        } else {
-            Shape::Other
+        let others = mask & mask.wrapping_sub(1);
+        if others == 0 {
+            return Shape::Uniform;
         }
+        // The first two lanes leave one of the shapes, if any. Shifting by one amount is a vector operation on every host; multiplying is not.
+        let (second, shift) = (others.trailing_zeros() & 31, bytes.trailing_zeros() & 31);
+        let origin = offsets[first as usize];
+        let step = offsets[second as usize].wrapping_sub(origin);
+        if step == 0 {
+            return if is_uniform(offsets, mask) { Shape::Uniform } else { Shape::Other };
+        }
+        let start = origin.wrapping_sub(first << shift);
+        let is_consecutive = step == (second - first) << shift
+            && differences(offsets, mask, |lane| start.wrapping_add(RAMP[lane] << shift)) == 0;
+        if is_consecutive { Shape::Consecutive } else { Shape::Other }
     }
 }
 
@@ -114,15 +120,21 @@ pub fn span(bytes: u32) -> u64 {
     (1 << bytes.div_ceil(4).min(WORDS)) - 1
 }
 
-/// Lines of global memory. `base` is the address that offsets count from.
+/// Lines of global memory. `base` is the address that offsets count from. `spread` says how lanes lie, if that is known.
 #[inline(always)]
-pub fn global(base: u64, offsets: &Offsets, mask: u32, bytes: u32, lines: &mut Vec<Line>) {
+pub fn global(base: u64, offsets: &Offsets, mask: u32, bytes: u32, spread: Spread, lines: &mut Vec<Line>) {
     if mask == 0 {
         return;
     }
     let first = mask.trailing_zeros();
     let origin = base + u64::from(offsets[first as usize]);
-    match Shape::of(offsets, mask, bytes) {
+    let shape = match spread {
+        Spread::Unknown => Shape::of(offsets, mask, bytes),
+        Spread::Consecutive => Shape::Consecutive,
+        Spread::Uniform => Shape::Uniform,
+        Spread::Scattered => Shape::Other,
+    };
+    match shape {
         Shape::Uniform => {
             let words = (span(bytes) << (origin / 4 % u64::from(WORDS))) as u32;
             let address = origin & !(LINE_BYTES - 1);
@@ -142,7 +154,16 @@ pub fn global(base: u64, offsets: &Offsets, mask: u32, bytes: u32, lines: &mut V
             }
         }
         Shape::Consecutive if mask == u32::MAX => stretch(origin, bytes, lines),
-        Shape::Consecutive | Shape::Other => scattered(base, offsets, mask, bytes, lines),
+        Shape::Consecutive | Shape::Other => {
+            let begins_a_run = bytes == 4
+                && mask >> first & 0b11 == 0b11
+                && offsets[first as usize + 1] == offsets[first as usize].wrapping_add(4);
+            if begins_a_run {
+                in_runs(base, offsets, mask, lines);
+            } else {
+                scattered(base, offsets, mask, bytes, lines);
+            }
+        }
     }
 }
 
@@ -186,44 +207,99 @@ impl Table {
     }
 }
 
-/// Lanes anywhere. They are compared with the lines found so far; most are in the line of the lane before them.
+/// Lines that lanes touch, in the order in which they are found. Most lanes are in the line of the lane before them.
+struct Found {
+    table: Table,
+    /// Line numbers, counted from `start` on. They fit 32 bits: offsets do, and the base's part of a line adds less than a line.
+    numbers: [u32; 32],
+    words: [u32; 32],
+    known: usize,
+    latest: u32,
+    index: usize,
+}
+
+impl Found {
+    #[inline(always)]
+    fn new() -> Found {
+        let (numbers, words) = ([0; 32], [0; 32]);
+        Found { table: Table::new(), numbers, words, known: 0, latest: u32::MAX, index: 0 }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, number: u32, words: u32) {
+        let Found { table, numbers, known, .. } = self;
+        if number != self.latest {
+            self.latest = number;
+            self.index = table.find(number, |index| numbers[index % 32]).unwrap_or_else(|slot| {
+                numbers[*known % 32] = number;
+                *known += 1;
+                table.slots[slot % 64] = *known as u8;
+                *known - 1
+            });
+        }
+        self.words[self.index % 32] |= words;
+    }
+
+    /// Hands over the lines; `start` is the first address that numbers count from.
+    #[inline(always)]
+    fn finish(&self, start: u64, lines: &mut Vec<Line>) {
+        let found = self.numbers.iter().zip(&self.words).take(self.known);
+        lines.extend(found.map(|(&number, &words)| Line {
+            address: start + (u64::from(number) << LINE_SHIFT),
+            words,
+            rounds: 1,
+        }));
+    }
+}
+
+/// Lanes anywhere.
 #[inline(always)]
 fn scattered(base: u64, offsets: &Offsets, mask: u32, bytes: u32, lines: &mut Vec<Line>) {
     let span = span(bytes);
-    let mut table = Table::new();
-    // Line numbers fit 32 bits: offsets do, and the base's part of a line adds less than a line.
-    let (mut numbers, mut words) = ([0u32; 32], [0u32; 32]);
     let (start, skew) = (base & !(LINE_BYTES - 1), base % LINE_BYTES);
-    let (mut latest, mut index, mut known) = (u32::MAX, 0, 0);
+    let mut found = Found::new();
     let mut rest = mask;
     while rest != 0 {
         let lane = rest.trailing_zeros() as usize;
         rest &= rest - 1;
         let at = u64::from(offsets[lane % 32]) + skew;
-        let number = (at >> LINE_SHIFT) as u32;
-        if number != latest {
-            latest = number;
-            index = table.find(number, |index| numbers[index % 32]).unwrap_or_else(|slot| {
-                numbers[known % 32] = number;
-                known += 1;
-                table.slots[slot % 64] = known as u8;
-                known - 1
-            });
-        }
-        words[index % 32] |= (span << (at / 4 % u64::from(WORDS))) as u32;
+        found.add((at >> LINE_SHIFT) as u32, (span << (at / 4 % u64::from(WORDS))) as u32);
     }
-    let found = numbers.iter().zip(&words).take(known);
-    lines.extend(found.map(|(&number, &words)| Line {
-        address: start + (u64::from(number) << LINE_SHIFT),
-        words,
-        rounds: 1,
-    }));
+    found.finish(start, lines);
+}
+
+/// Lanes of a word each, of which neighbours lie side by side: rows of a block that is less than a warp wide.
+#[inline(always)]
+fn in_runs(base: u64, offsets: &Offsets, mask: u32, lines: &mut Vec<Line>) {
+    let (start, skew) = (base & !(LINE_BYTES - 1), base % LINE_BYTES);
+    let mut found = Found::new();
+    // Lanes that the next one lies right behind, both active.
+    let mut followed = 0;
+    for lane in 0..31 {
+        let is_followed = offsets[lane + 1] == offsets[lane].wrapping_add(4);
+        followed |= BITS[lane] & u32::from(is_followed).wrapping_neg();
+    }
+    followed &= mask & mask >> 1;
+    let mut firsts = mask & !(followed << 1);
+    while firsts != 0 {
+        let lane = firsts.trailing_zeros() & 31;
+        firsts &= firsts - 1;
+        let others = (!(followed >> lane)).trailing_zeros() & 31;
+        let at = u64::from(offsets[lane as usize]) + skew;
+        let number = (at >> LINE_SHIFT) as u32;
+        let words = ((2u64 << others) - 1) << (at / 4 % u64::from(WORDS));
+        found.add(number, words as u32);
+        if words >> 32 != 0 {
+            found.add(number + 1, (words >> 32) as u32);
+        }
+    }
+    found.finish(start, lines);
 }
 
 /// Coalesces the lanes of a global atomic, and counts how many lanes access the same word.
 pub fn global_atomic(base: u64, offsets: &Offsets, mask: u32, bytes: u32, lines: &mut Vec<Line>) {
     let before = lines.len();
-    global(base, offsets, mask, bytes, lines);
+    global(base, offsets, mask, bytes, Spread::Unknown, lines);
     if mask == 0 || (bytes >= 4 && Shape::of(offsets, mask, bytes) == Shape::Consecutive) {
         return;
     }
@@ -368,7 +444,7 @@ mod tests {
             global_atomic(base, &offsets, mask, bytes, &mut lines);
             prop_assert_eq!(&lines, &expected);
             lines.clear();
-            global(base, &offsets, mask, bytes, &mut lines);
+            global(base, &offsets, mask, bytes, Spread::of(&offsets, mask, bytes), &mut lines);
             let without: Vec<_> = expected.iter().map(|line| Line { rounds: 1, ..*line }).collect();
             prop_assert_eq!(lines, without);
         }
@@ -416,7 +492,7 @@ mod tests {
     fn consecutive_words_that_cross_a_line_are_two_transactions() {
         let offsets = std::array::from_fn(|lane| 64 + 4 * lane as u32);
         let mut lines = Vec::new();
-        global(1 << 40, &offsets, u32::MAX, 4, &mut lines);
+        global(1 << 40, &offsets, u32::MAX, 4, Spread::Unknown, &mut lines);
         let halves: Vec<_> = lines.iter().map(|line| (line.address, line.words)).collect();
         assert_eq!(halves, [(1 << 40, 0xffff_0000), ((1 << 40) + 128, 0x0000_ffff)]);
     }

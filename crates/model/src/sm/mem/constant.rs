@@ -302,6 +302,12 @@ impl ConstantCache {
         self.woken |= warps | std::mem::take(&mut self.retry);
     }
 
+    /// Slots of the warps that may find their operands since [`ConstantCache::take_woken`].
+    #[inline(always)]
+    pub fn woken(&self) -> u64 {
+        self.woken
+    }
+
     /// Slots of the warps that may find their operands since the last call.
     #[inline(always)]
     pub fn take_woken(&mut self) -> u64 {

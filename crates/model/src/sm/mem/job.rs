@@ -201,7 +201,7 @@ impl Entry {
     /// Adds the transactions of lanes in one place.
     #[inline(always)]
     pub fn add_lanes(&mut self, lanes: &Lanes, offsets: &Offsets, shared: &mut Shared, cached: bool) {
-        let &Lanes { space, bank, base, mask, bytes, .. } = lanes;
+        let &Lanes { space, bank, base, mask, bytes, spread, .. } = lanes;
         if mask == 0 {
             return;
         }
@@ -210,7 +210,7 @@ impl Entry {
         match space {
             Space::Shared => {
                 let kind = job.access_kind();
-                let passes = shared.passes(kind, offsets, mask, bytes);
+                let passes = shared.passes(kind, offsets, mask, bytes, spread);
                 let seen = shared.data.has_sites();
                 let rows = if seen { list_rows(offsets, mask, bytes, &mut self.rows) } else { (0, 0) };
                 self.push_part(|| Part::Shared { kind, passes, rows });
@@ -221,7 +221,7 @@ impl Entry {
                 if matches!(op, Op::Atomic | Op::Reduction) {
                     coalesce::global_atomic(base, offsets, mask, bytes, lines);
                 } else {
-                    coalesce::global(base, offsets, mask, bytes, lines);
+                    coalesce::global(base, offsets, mask, bytes, spread, lines);
                 }
                 self.push_global(op, before);
             }

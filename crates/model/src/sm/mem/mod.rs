@@ -36,6 +36,7 @@ mod texture;
 use warpwatt_config::Config;
 use warpwatt_exec::stepping::{Access, AccessGroup, Lanes, Stepper};
 
+use crate::address;
 use crate::cache::DataArray;
 use crate::host::{has_bit_instructions, in_two_copies};
 use crate::net::{Client, Outbox, Packet};
@@ -61,6 +62,8 @@ use requests::Note;
 use shared::Shared;
 use slot::{Cause, NONE, Slot};
 use texture::TextureCache;
+
+use super::decode::Timing;
 
 /// When a transaction is done.
 #[derive(Clone, Copy)]
@@ -116,6 +119,8 @@ pub struct MemoryUnit {
     /// By warp slot: lines of stores and reductions that L2 has not acknowledged.
     pending_writes: [u32; WARPS],
     unacknowledged: u32,
+    /// Warps whose last line was acknowledged since they were asked for, a bit for each slot.
+    acknowledged: u64,
     l1d: L1d,
     shared: Shared,
     constant: ConstantCache,
@@ -149,6 +154,7 @@ impl MemoryUnit {
             flights: Flights::default(),
             pending_writes: [0; WARPS],
             unacknowledged: 0,
+            acknowledged: 0,
             l1d: L1d::new(config, techniques, sm),
             shared: Shared::new(config, techniques, sm),
             constant: ConstantCache::new(config, techniques, sm),
@@ -266,6 +272,7 @@ impl MemoryUnit {
             Note::Write(warp) => {
                 let pending = &mut self.pending_writes[usize::from(warp) % WARPS];
                 *pending = pending.saturating_sub(1);
+                self.acknowledged |= u64::from(*pending == 0) << (warp & 63);
                 self.unacknowledged = self.unacknowledged.saturating_sub(1);
             }
             Note::WriteBack => self.l1d.written_back(),
@@ -387,6 +394,39 @@ impl MemoryUnit {
         self.constant_elsewhere(now, address, warp, lanes)
     }
 
+    /// Whether all constant operands of an instruction of a warp are there, where they do not have to wait for the array. `code` is the number of the
+    /// kernel. In functions of their own, since the cycle loop has no registers of the host to spare; most instructions have a single such operand.
+    #[inline(always)]
+    pub fn constants(&mut self, now: u64, code: u32, timing: &Timing, warp: u8, lanes: u8) -> bool {
+        let unit = self;
+        if timing.constants != 1 {
+            return unit.several_constants(now, code, timing, warp, lanes);
+        }
+        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
+                                               now: u64,
+                                               code: u32,
+                                               timing: &Timing,
+                                               warp: u8,
+                                               lanes: u8|
+         -> bool {
+            let offset = u32::from(timing.constant_offset[0]);
+            let address = address::constant(code, timing.constant_bank[0], offset);
+            unit.constant(now, address, warp, lanes).is_some()
+        })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn several_constants(&mut self, now: u64, code: u32, timing: &Timing, warp: u8, lanes: u8) -> bool {
+        let mut all = true;
+        let operands = timing.constant_bank.iter().zip(&timing.constant_offset);
+        for (&bank, &offset) in operands.take(usize::from(timing.constants)) {
+            let address = address::constant(code, bank, u32::from(offset));
+            all &= self.constant(now, address, warp, lanes).is_some();
+        }
+        all
+    }
+
     #[inline(never)]
     fn constant_elsewhere(&mut self, now: u64, address: u64, warp: u8, lanes: u8) -> Option<u64> {
         let before = self.constant.requests.len();
@@ -405,6 +445,18 @@ impl MemoryUnit {
     #[inline(always)]
     pub fn constants_can_wait(&self) -> bool {
         self.constant.data.has_sites()
+    }
+
+    /// Whether warps may go on that waited for constants or for stores.
+    #[inline(always)]
+    pub fn has_woken(&self) -> bool {
+        self.constant.woken() | self.acknowledged != 0
+    }
+
+    /// Warps whose last store was acknowledged since the last call, a bit for each slot. They may have made others meanwhile.
+    #[inline(always)]
+    pub fn take_acknowledged(&mut self) -> u64 {
+        std::mem::take(&mut self.acknowledged)
     }
 
     /// Warps whose constants came since the last call, a bit for each slot.

@@ -10,6 +10,7 @@ use warpwatt_base::counters;
 use warpwatt_base::counters::{Charge, Log2};
 use warpwatt_config::Config;
 use warpwatt_exec::AccessKind;
+use warpwatt_exec::stepping::Spread;
 
 use super::coalesce::{BITS, Offsets, Shape, differences};
 use super::rows::{ROW_BYTES, Row};
@@ -338,11 +339,22 @@ impl Shared {
         }
     }
 
-    /// How an access will occupy the banks.
+    /// How an access will occupy the banks. `spread` says how lanes lie, if that is known.
     #[inline(always)]
-    pub fn passes(&mut self, kind: AccessKind, offsets: &Offsets, mask: u32, bytes: u32) -> Passes {
+    pub fn passes(
+        &mut self,
+        kind: AccessKind,
+        offsets: &Offsets,
+        mask: u32,
+        bytes: u32,
+        spread: Spread,
+    ) -> Passes {
         match kind {
-            AccessKind::Load | AccessKind::Store => self.remembered(offsets, mask, bytes),
+            AccessKind::Load | AccessKind::Store => match spread {
+                Spread::Uniform => Passes::new(1, 0, true),
+                Spread::Consecutive if self.banks >= 32 => Passes::new(1, 0, false),
+                _ => self.remembered(offsets, mask, bytes),
+            },
             AccessKind::Atomic => {
                 let rounds = rounds(offsets, mask, self.banks);
                 let cycles = rounds * self.atomic_cycles;
@@ -473,7 +485,8 @@ mod tests {
                 .filter(|lane| mask >> lane & 1 == 0)
                 .for_each(|lane| offsets[lane] = random.below(1 << 16));
             let expected = passes(&offsets, mask, bytes, shared.banks);
-            assert_eq!(shared.passes(AccessKind::Load, &offsets, mask, bytes), expected);
+            let spread = Spread::of(&offsets, mask, bytes);
+            assert_eq!(shared.passes(AccessKind::Load, &offsets, mask, bytes, spread), expected);
         }
     }
 
@@ -510,7 +523,8 @@ mod tests {
                     });
                     for start in [0, bytes, 5 * bytes, 64 * bytes] {
                         let offsets = offsets.map(|offset| offset + start);
-                        let seen = shared.passes(AccessKind::Load, &offsets, u32::MAX, bytes);
+                        let spread = Spread::of(&offsets, u32::MAX, bytes);
+                        let seen = shared.passes(AccessKind::Load, &offsets, u32::MAX, bytes, spread);
                         assert_eq!(seen, passes(&offsets, u32::MAX, bytes, banks));
                     }
                 }

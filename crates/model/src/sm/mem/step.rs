@@ -101,13 +101,7 @@ impl MemoryUnit {
             }
             self.slots[0] = Slot::new(place, entry.first, now);
         }
-        let unit = self;
-        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
-                                               now: u64,
-                                               done: &mut Vec<Done>|
-         -> () {
-            unit.go_on_alone(now, done);
-        });
+        self.go_on_alone(now, done);
     }
 
     /// One cycle of the only slot, which works on an instruction.

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 use warpwatt_base::SplitMix64;
 use warpwatt_config::{Allocation, Config};
 use warpwatt_exec::AccessKind;
-use warpwatt_exec::stepping::{AccessGroup, Lanes};
+use warpwatt_exec::stepping::{AccessGroup, Lanes, Spread};
 use warpwatt_isa::{CacheOp, Space};
 
 use super::{Done, Job, JobKind, MemCounters, MemoryUnit};
@@ -147,8 +147,12 @@ fn job(token: u32, kind: JobKind) -> Job {
 
 fn group(space: Space, bytes: u32, offset: impl Fn(u32) -> u32) -> AccessGroup {
     let base = if space == Space::Global { GLOBAL } else { 0 };
-    let lanes = Lanes { space, bank: 3, base, mask: u32::MAX, bytes, kind: AccessKind::Load };
-    AccessGroup { lanes, offsets: std::array::from_fn(|lane| offset(lane as u32)) }
+    let offsets = std::array::from_fn(|lane| offset(lane as u32));
+    let (mask, spread) = (u32::MAX, Spread::of(&offsets, u32::MAX, bytes));
+    AccessGroup {
+        lanes: Lanes { space, bank: 3, base, mask, bytes, kind: AccessKind::Load, spread },
+        offsets,
+    }
 }
 
 fn words(space: Space, start: u32) -> Handed {

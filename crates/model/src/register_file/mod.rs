@@ -322,6 +322,11 @@ impl RegisterFile {
     #[inline(never)]
     fn write_one_by_one(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
         let (buses, port) = (self.buses(timing.unit == Unit::Memory), self.write_ports % 2);
+        if timing.dst_words == 2
+            && let Some(done) = self.write_two(now, slot, timing.dst, buses, port)
+        {
+            return done;
+        }
         let (mut done, mut waited) = (now, 0);
         for word in 0..timing.dst_words {
             let start = self.calendars.book_any_on(BUSES, buses, now);
@@ -332,6 +337,35 @@ impl RegisterFile {
         self.counters.write_conflicts += waited;
         self.counters.writes += u64::from(timing.dst_words);
         done
+    }
+
+    /// A result of two registers, both of which are written now, or one now and one in the next cycle if it has a single bus. If something else is in the
+    /// way, nothing is booked.
+    #[inline(always)]
+    fn write_two(&mut self, now: u64, slot: usize, register: u8, buses: u64, port: usize) -> Option<u64> {
+        let [first, second] = [register, register + 1].map(|register| self.map.bit(slot, register));
+        let row = self.calendars.present();
+        let free = buses & !row[BUSES];
+        let rest = free & free.wrapping_sub(1);
+        if rest != 0 && first != second && row[port] & (first | second) == 0 {
+            row[BUSES] |= free & free.wrapping_neg() | rest & rest.wrapping_neg();
+            row[port] |= first | second;
+            self.counters.writes += 2;
+            return Some(now);
+        }
+        let later = buses & !self.calendars.taken_on(BUSES, now + 1);
+        let conflicts =
+            self.calendars.taken_on(port, now) & first | self.calendars.taken_on(port, now + 1) & second;
+        if free == 0 || rest != 0 || later == 0 || conflicts != 0 {
+            return None;
+        }
+        for (at, bus, bank) in [(now, free, first), (now + 1, later & later.wrapping_neg(), second)] {
+            self.calendars.mark_on(BUSES, at, bus);
+            self.calendars.mark_on(port, at, bank);
+        }
+        self.counters.writes += 2;
+        self.counters.write_conflicts += 1;
+        Some(now + 1)
     }
 
     /// Books the way of a result of a register or more into the register file as techniques have it, which are shown the values; gives the cycle in

@@ -99,3 +99,28 @@ fn results_share_the_bus_and_the_port_with_reads() {
     assert_eq!(file.write_back(100, 8, 2, Unit::Sp), 101, "one bus slot is left in this cycle");
     assert_eq!(file.write_back(100, 4, 1, Unit::Memory), 100, "memory has a bus of its own");
 }
+
+#[test]
+fn a_result_of_two_registers_is_written_as_one_register_after_the_other() {
+    for (banks, unit) in [(16, Unit::Memory), (16, Unit::Sp), (2, Unit::Sp), (1, Unit::Memory)] {
+        let mut random = SplitMix64::new(u64::from(banks));
+        let (mut file, mut plain) = (File::new(banks, 3), File::new(banks, 3));
+        let mut now = 0;
+        for _ in 0..20_000 {
+            now += random.next_u64() % 3;
+            let dst = (random.next_u64() % 40) as u8;
+            let done = file.write_back(now, dst, 2, unit);
+            plain.file.advance(now);
+            let buses = plain.file.buses(unit == Unit::Memory);
+            let ends = [dst, dst + 1].map(|register| {
+                let start = plain.file.calendars.book_any_on(BUSES, buses, now);
+                let bank = plain.file.map.bit(0, register);
+                plain.file.calendars.book_on(plain.file.write_ports, bank, start)
+            });
+            plain.file.counters.write_conflicts += ends[0] + ends[1] - 2 * now;
+            plain.file.counters.writes += 2;
+            assert_eq!(done, ends[0].max(ends[1]));
+            assert_eq!(file.file.counters(), plain.file.counters());
+        }
+    }
+}

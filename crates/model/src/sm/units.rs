@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The execution units: how many of each there are, and when each takes the next warp.
 
+use warpwatt_base::calendar::HORIZON;
 use warpwatt_base::counters::Charge;
 use warpwatt_config::Config;
 
@@ -20,6 +21,19 @@ warpwatt_base::counters! {
         fp64_busy: u64 = "units.fp64_busy.cycles", "The same for double-precision units.";
         waits: u64 = "units.waits.cycles", "Cycles that instructions with all operands waited for their unit.";
     }
+}
+
+/// Books one of some units for two cycles from `ready` on. False if none is free then: nothing is booked.
+#[inline(always)]
+fn takes_two(calendars: &mut Calendars, units: u64, ready: u64) -> bool {
+    if ready - calendars.now() >= HORIZON - 1 {
+        return false;
+    }
+    let free = units & !(calendars.taken_on(UNITS, ready) | calendars.taken_on(UNITS, ready + 1));
+    let first = free & free.wrapping_neg();
+    calendars.mark_on(UNITS, ready, first);
+    calendars.mark_on(UNITS, ready + 1, first);
+    first != 0
 }
 
 pub struct Units {
@@ -47,8 +61,13 @@ impl Units {
     #[inline(always)]
     pub fn dispatch(&mut self, calendars: &mut Calendars, ready: u64, timing: &Timing) -> u64 {
         self.taken[timing.unit as usize] += 1;
+        let units = self.units[timing.unit as usize];
         let start = match timing.initiation {
-            1 => calendars.book_any_on(UNITS, self.units[timing.unit as usize], ready),
+            1 => calendars.book_any_on(UNITS, units, ready),
+            2 if takes_two(calendars, units, ready) => {
+                self.longer[timing.unit as usize] += 1;
+                ready
+            }
             run => self.dispatch_long(calendars, ready, timing.unit, run),
         };
         self.waits += start - ready;
@@ -73,5 +92,30 @@ impl Units {
         let [sp, sfu, fp64, shuffle, memory] = self.taken;
         let [sp_busy, sfu_busy, fp64_busy] = std::array::from_fn(|unit| self.taken[unit] + self.longer[unit]);
         UnitCounters { sp, sfu, fp64, shuffle, memory, sp_busy, sfu_busy, fp64_busy, waits: self.waits }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpwatt_base::SplitMix64;
+
+    #[test]
+    fn two_cycles_in_a_row_are_booked_as_a_calendar_does() {
+        let mut random = SplitMix64::new(3);
+        let (mut fast, mut plain) = (Calendars::default(), Calendars::default());
+        let mut now = 0;
+        for _ in 0..100_000 {
+            now += random.next_u64() % 3;
+            fast.advance(now);
+            plain.advance(now);
+            let units = 1 + random.next_u64() % 3;
+            let ready =
+                now + 1 + random.next_u64() % [4, 70][usize::from(random.next_u64().is_multiple_of(40))];
+            let expected = plain.book_run_on(UNITS, units, ready, 2);
+            let at_once = takes_two(&mut fast, units, ready);
+            let start = if at_once { ready } else { fast.book_run_on(UNITS, units, ready, 2) };
+            assert_eq!(start, expected);
+        }
     }
 }

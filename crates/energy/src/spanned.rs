@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spanned<T> {
@@ -26,5 +26,12 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Spanned<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let found = toml::Spanned::deserialize(deserializer)?;
         Ok(Spanned { span: found.span(), value: found.into_inner() })
+    }
+}
+
+/// For the defaults in a schema.
+impl<T: Serialize> Serialize for Spanned<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value.serialize(serializer)
     }
 }

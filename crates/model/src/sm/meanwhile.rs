@@ -30,6 +30,8 @@ impl Sm {
                     return at;
                 }
             }
+            // Constants that it asked the second level for come from there.
+            until = until.min(self.mem.second.next());
             at = self.mem.next(at + 1, epoch.outbox);
         }
         at.min(until)

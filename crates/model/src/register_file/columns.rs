@@ -49,11 +49,14 @@ impl Column {
 /// A column for each bank on each of the two boards of ports.
 pub struct Columns([[Column; BANKS]; 2]);
 
-impl Columns {
-    pub fn new() -> Columns {
+impl Default for Columns {
+    /// Nothing is taken.
+    fn default() -> Columns {
         Columns([[Column::FREE; BANKS]; 2])
     }
+}
 
+impl Columns {
     /// Books the first free cycle of a bank from `after` cycles after the present on, as a calendar does. Cycles that are barred (a bit for each from the
     /// present on) count as taken, as far as a calendar represents them.
     #[inline(always)]
@@ -106,7 +109,7 @@ mod tests {
     #[test]
     fn a_bank_is_booked_in_the_cycles_that_a_calendar_gives() {
         let mut random = SplitMix64::new(17);
-        let (mut columns, mut plain) = (Columns::new(), Calendars::default());
+        let (mut columns, mut plain) = (Columns::default(), Calendars::default());
         let mut now = 0;
         for step in 0..400_000u64 {
             // At times so many come that they reach far beyond the horizon, at times so few that nothing is left.
@@ -126,7 +129,7 @@ mod tests {
     #[test]
     fn a_run_is_booked_as_one_by_one() {
         let mut random = SplitMix64::new(23);
-        let (mut runs, mut plain) = (Columns::new(), Columns::new());
+        let (mut runs, mut plain) = (Columns::default(), Columns::default());
         let mut now = 0;
         for _ in 0..100_000 {
             now += random.next_u64() % 5 + if random.next_u64().is_multiple_of(999) { 150 } else { 0 };
@@ -140,7 +143,7 @@ mod tests {
 
     #[test]
     fn barred_cycles_are_passed_over() {
-        let mut columns = Columns::new();
+        let mut columns = Columns::default();
         assert_eq!(columns.book(0, 3, 10, 1, 0b110), 13);
         assert_eq!(columns.book(0, 3, 10, 0, 0b110), 10);
         assert_eq!(columns.book(0, 3, 10, 1, u64::MAX), 10 + HORIZON, "all in sight are barred");

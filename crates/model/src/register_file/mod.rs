@@ -80,7 +80,7 @@ impl RegisterFile {
         RegisterFile {
             map: Map::new(config),
             calendars: Calendars::default(),
-            columns: Columns::new(),
+            columns: Columns::default(),
             write_ports: if rf.shared_port { READS } else { WRITES },
             unit_buses,
             memory_buses: ((1 << rf.write_back_memory) - 1) << rf.write_back,

@@ -86,17 +86,14 @@ struct Few<'e, 'p> {
     /// Cycles that they wait for ports of the table.
     waits: u64,
     slot: usize,
-    /// Sources that are released when they are read, and upper halves of 64-bit values, a bit each.
+    /// Sources that are released when they are read, a bit each.
     dying: u16,
-    upper: u16,
 }
 
 impl Few<'_, '_> {
     #[inline(always)]
     fn read(&mut self, source: usize, register: u8, seen: Seen) {
         let (engine, now) = (&mut *self.engine, self.reads.now);
-        let upper = usize::from(self.upper >> source & 1);
-        engine.reads_by_mask[upper][usize::from(seen.mask & WHOLE)] += 1;
         let ports = engine.parameters.ports;
         let wait = engine.queue(seen.home).wait(ports, now);
         self.waits += wait;
@@ -203,18 +200,29 @@ impl Engine {
         self.count_instruction(slot, N);
         let Warp { releases, words, .. } = self.warps[slot];
         let dying = if releases { timing.last_reads } else { 0 };
-        let narrow = (0..N).fold(0, |narrow, one| narrow | u32::from(is_narrow(seen[one].mask)) << one);
-        if N > 1 && narrow & narrow.wrapping_sub(1) != 0 {
-            let together = self.find_together(slot, &sources, narrow);
-            if together != Together::NONE {
-                return self.read_together(now, slot, &sources, together, dying, port);
+        // Most instructions read nothing but whole entries.
+        let are_whole = seen.iter().fold(WHOLE, |whole, one| whole & one.mask) == WHOLE;
+        if N > 1 && !are_whole {
+            let narrow = (0..N).fold(0, |narrow, one| narrow | u32::from(is_narrow(seen[one].mask)) << one);
+            if narrow & narrow.wrapping_sub(1) != 0 {
+                let together = self.find_together(slot, &sources, narrow);
+                if together != Together::NONE {
+                    return self.read_together(now, slot, &sources, together, dying, port);
+                }
+            }
+        }
+        if are_whole && words.upper == 0 {
+            self.reads_by_mask[0][usize::from(WHOLE)] += N as u64;
+        } else {
+            for (source, one) in seen.iter().enumerate() {
+                let upper = usize::from(words.upper >> source & 1);
+                self.reads_by_mask[upper][usize::from(one.mask & WHOLE)] += 1;
             }
         }
         if seen.iter().all(|one| (one.bank, one.home) == (seen[0].bank, seen[0].home)) {
             return self.read_one_bank(now, slot, sources, seen, dying, port);
         }
-        let mut few =
-            Few { engine: self, port, reads: Reads::new(now), waits: 0, slot, dying, upper: words.upper };
+        let mut few = Few { engine: self, port, reads: Reads::new(now), waits: 0, slot, dying };
         // Without a loop, so that nothing is kept for further ones.
         few.read(0, sources[0], seen[0]);
         if N > 1 {
@@ -239,10 +247,7 @@ impl Engine {
         dying: u16,
         port: &mut OperandPort,
     ) -> u64 {
-        let (ports, upper) = (self.parameters.ports, self.warps[slot].words.upper);
-        for (source, one) in seen.iter().enumerate() {
-            self.reads_by_mask[usize::from(upper >> source & 1)][usize::from(one.mask & WHOLE)] += 1;
-        }
+        let ports = self.parameters.ports;
         let queue = self.queue(seen[0].home);
         let mut places = *queue;
         let (mut waits, mut waited) = ([0; N], 0);

@@ -45,7 +45,7 @@ impl Bench {
         let mut engine = Engine::new(&build);
         let program = &Program { hints: hints.into_iter().collect(), ..Program::default() };
         engine.start(0, &Started { slot: 0, registers: 16, program, kept_out: 0 });
-        Bench { config, engine, rows: vec![Row([0; 32]); 16], port: Columns::new(), now: 100 }
+        Bench { config, engine, rows: vec![Row([0; 32]); 16], port: Columns::default(), now: 100 }
     }
 
     /// A micro-op that reads some registers and writes one, as the machine sees it.

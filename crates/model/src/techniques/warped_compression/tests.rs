@@ -47,7 +47,7 @@ impl Bench {
         let mut technique = WarpedCompression::new(&build);
         let program = &Program::default();
         technique.start(0, &Started { slot: 0, registers: 16, program, kept_out: 0 });
-        Bench { config, technique, rows: vec![Row([0; 32]); 16], port: Columns::new() }
+        Bench { config, technique, rows: vec![Row([0; 32]); 16], port: Columns::default() }
     }
 
     fn lanes(mask: u32) -> NextLanes {

@@ -73,7 +73,7 @@ impl Numbered {
         Numbered { edges: graph.edges().collect(), neighbours }
     }
 
-    pub fn number(&self, edge: Edge) -> u16 {
+    fn number(&self, edge: Edge) -> u16 {
         self.edges.partition_point(|(other, _)| *other < edge) as u16
     }
 
@@ -179,10 +179,15 @@ fn short_odd_cycles(graph: &Numbered) -> (Cycles, bool) {
     let mut found = Cycles::default();
     let sets = Sets::new(graph.edges.iter().map(|(edge, _)| *edge));
     let by_sets = |longest: usize| match &sets {
-        Some(sets) => sets.odd_cycles(|edge| graph.number(edge), longest, CYCLES, STEPS),
+        Some(sets) => sets.odd_cycles(longest, CYCLES, STEPS),
         None => Err(Bound::Cycles),
     };
-    for longest in (3..=graph.neighbours.len().max(3)).step_by(2) {
+    let lengths = (3..=graph.neighbours.len().max(3)).step_by(2);
+    // Longer cycles take no fewer steps: if those of any length are within the bounds, all shorter ones are.
+    if let Some(Ok(all)) = lengths.clone().last().map(by_sets) {
+        return (all, true);
+    }
+    for longest in lengths {
         match by_sets(longest) {
             Ok(cycles) => found = cycles,
             Err(Bound::Steps) if found.len() != 0 => return (found, false),

@@ -2,8 +2,8 @@
 //! Odd cycles of a graph of at most 64 registers, whose neighbours are words with a bit each: most steps are made at the ends of the longest paths, and
 //! there a word tells all registers that close a cycle. `colour::odd_cycles` finds the same ones by looking at neighbours one by one.
 
+use super::Edge;
 use super::colour::Cycles;
-use super::{Edge, edge};
 
 /// Registers that there is room for.
 const ROOM: usize = 64;
@@ -14,7 +14,8 @@ pub struct Sets {
     /// By number: the set of its neighbours, and how many these are.
     neighbours: [u64; ROOM],
     degrees: [u32; ROOM],
-    registers: [u8; ROOM],
+    /// By the numbers of two that share an edge: the number of that.
+    edges: Box<[[u16; ROOM]; ROOM]>,
 }
 
 /// The members of a set, lowest first.
@@ -32,40 +33,38 @@ fn above(number: usize) -> u64 {
 }
 
 impl Sets {
-    /// The sets of a graph; `None` if it has too many registers.
+    /// The sets of a graph whose edges are numbered in their order; `None` if it has too many registers.
     pub fn new(edges: impl Iterator<Item = Edge> + Clone) -> Option<Sets> {
         let mut number_of = [u8::MAX; 256];
         edges.clone().for_each(|(one, other)| {
             (number_of[usize::from(one)], number_of[usize::from(other)]) = (0, 0);
         });
-        let mut sets = Sets { count: 0, neighbours: [0; ROOM], degrees: [0; ROOM], registers: [0; ROOM] };
-        for (register, number) in number_of.iter_mut().enumerate().filter(|(_, number)| **number == 0) {
-            *sets.registers.get_mut(sets.count)? = register as u8;
-            *number = sets.count as u8;
-            sets.count += 1;
+        let mut count = 0;
+        for number in number_of.iter_mut().filter(|number| **number == 0) {
+            *number = count as u8;
+            count += 1;
         }
-        for (one, other) in edges {
-            let (one, other) = (number_of[usize::from(one)], number_of[usize::from(other)]);
-            sets.neighbours[usize::from(one)] |= 1 << other;
-            sets.neighbours[usize::from(other)] |= 1 << one;
+        if count > ROOM {
+            return None;
         }
-        for (degree, neighbours) in sets.degrees.iter_mut().zip(sets.neighbours) {
-            *degree = neighbours.count_ones();
+        let mut sets =
+            Sets { count, neighbours: [0; ROOM], degrees: [0; ROOM], edges: Box::new([[0; ROOM]; ROOM]) };
+        for (number, (one, other)) in (0..).zip(edges) {
+            let ends = [one, other].map(|register| usize::from(number_of[usize::from(register)]));
+            for [one, other] in [ends, [ends[1], ends[0]]] {
+                sets.neighbours[one] |= 1 << other;
+                sets.degrees[one] += 1;
+                sets.edges[one][other] = number;
+            }
         }
         Some(sets)
     }
 
     /// Simple cycles of odd length up to an odd longest, as `odd_cycles` finds them, by the numbers of their edges. Fails if it takes more steps, a step for
-    /// each neighbour of the end of each path, or if more cycles than fewer than `most` are found.
-    pub fn odd_cycles(
-        &self,
-        number: impl Fn(Edge) -> u16,
-        longest: usize,
-        most: usize,
-        steps: u32,
-    ) -> Result<Cycles, Bound> {
+    /// each neighbour of the end of each path, or if `most` are found.
+    pub fn odd_cycles(&self, longest: usize, most: usize, steps: u32) -> Result<Cycles, Bound> {
         let path = [0; ROOM];
-        let mut search = Search { sets: self, number, path, found: Cycles::default(), longest, most, steps };
+        let mut search = Search { sets: self, path, found: Cycles::default(), longest, most, steps };
         for start in 0..self.count {
             search.path[0] = start;
             search.extend(1, 0)?;
@@ -81,9 +80,8 @@ pub enum Bound {
     Cycles,
 }
 
-struct Search<'a, F> {
+struct Search<'a> {
     sets: &'a Sets,
-    number: F,
     path: [usize; ROOM],
     found: Cycles,
     longest: usize,
@@ -91,12 +89,12 @@ struct Search<'a, F> {
     steps: u32,
 }
 
-impl<F: Fn(Edge) -> u16> Search<'_, F> {
+impl Search<'_> {
     /// So many registers of the path are a cycle.
     fn close(&mut self, length: usize) -> Result<(), Bound> {
-        let Search { sets, number, path, found, .. } = self;
-        let register = |place: usize| sets.registers[path[place % length]];
-        found.push((0..length).map(|place| number(edge(register(place), register(place + 1)))));
+        let Search { sets, path, found, .. } = self;
+        let steps = path[..length].windows(2).map(|step| sets.edges[step[0]][step[1]]);
+        found.push(steps.chain([sets.edges[path[length - 1]][path[0]]]));
         if self.found.len() < self.most { Ok(()) } else { Err(Bound::Cycles) }
     }
 

@@ -132,13 +132,15 @@ fn sets_give_the_cycles_that_are_found_one_by_one() {
     let mut state = 29;
     let mut ended = [0; 3];
     for round in 0..300 {
-        let graph = random_graph(&mut state, 3 + next(&mut state) % 14, 2 + round % 4);
+        let registers = 3 + next(&mut state) % 14;
+        let graph = random_graph(&mut state, registers, 2 + round % 4);
         let numbered = Numbered::new(&graph);
-        let sets = Sets::new(graph.edges().map(|(edge, _)| edge)).expect("few registers");
+        let edges: Vec<Edge> = graph.edges().map(|(edge, _)| edge).collect();
+        let sets = Sets::new(edges.iter().copied()).expect("few registers");
         for longest in [3, 5, 7, 9] {
             let (most, steps) = (40, 3000);
             let (plain, complete) = odd_cycles(&numbered, longest, most, steps);
-            match sets.odd_cycles(|edge| numbered.number(edge), longest, most, steps) {
+            match sets.odd_cycles(longest, most, steps) {
                 Ok(cycles) => {
                     assert!(complete);
                     assert_eq!(cycles.len(), plain.len());

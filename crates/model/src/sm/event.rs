@@ -86,6 +86,9 @@ impl Sm {
                 let timing = turn.timing(&self.warps[slot], pc);
                 self.written(turn, slot, timing);
             }
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the loop without techniques runs only on hosts with these instructions.
+            Event::Data { op } if !TECHNIQUES => unsafe { self.data_with_bit_instructions(turn, op) },
             other => self.handle_other(turn, other),
         }
     }
@@ -104,7 +107,10 @@ impl Sm {
                 if warp.held_until <= turn.now {
                     warp.branches = false;
                     self.fetch.update(slot, warp);
-                    self.evaluate(turn, slot);
+                    // After a jump it still waits, for its instructions now.
+                    if !warp.still_fetches() {
+                        self.evaluate(turn, slot);
+                    }
                 }
             }
         }
@@ -115,6 +121,15 @@ impl Sm {
     pub(super) fn data(&mut self, turn: &mut Turn, op: u32) {
         let MemoryOp { slot, pc } = self.memory_ops.end(op);
         self.result::<true>(turn, slot, pc, true);
+    }
+
+    /// [`Sm::data`] without techniques, compiled with the host's bit and vector instructions.
+    #[inline(never)]
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn data_with_bit_instructions(&mut self, turn: &mut Turn, op: u32) {
+        let MemoryOp { slot, pc } = self.memory_ops.end(op);
+        self.result::<false>(turn, slot, pc, true);
     }
 
     /// Instructions arrive in buffers.

@@ -187,7 +187,10 @@ impl Sm {
         match done.next {
             Some(next) => {
                 self.follow(slot, pc, next);
-                self.evaluate_here(turn, slot);
+                match self.spec.branch_cycles {
+                    0 => self.evaluate_here(turn, slot),
+                    _ => self.wait(slot, Stall::Fetch),
+                }
             }
             None => self.after_event(turn, slot, StepEvent::Blocked),
         }

@@ -23,17 +23,17 @@ warpwatt_base::counters! {
     }
 }
 
-/// Books one of some units for two cycles from `ready` on. False if none is free then: nothing is booked.
+/// Books one of some units for `RUN` cycles from `ready` on. False if none is free then: nothing is booked.
 #[inline(always)]
-fn takes_two(calendars: &mut Calendars, units: u64, ready: u64) -> bool {
-    if ready - calendars.now() >= HORIZON - 1 {
+fn takes_run<const RUN: u64>(calendars: &mut Calendars, units: u64, ready: u64) -> bool {
+    if ready - calendars.now() > HORIZON - RUN {
         return false;
     }
-    let free = units & !(calendars.taken_on(UNITS, ready) | calendars.taken_on(UNITS, ready + 1));
-    let first = free & free.wrapping_neg();
-    calendars.mark_on(UNITS, ready, first);
-    calendars.mark_on(UNITS, ready + 1, first);
-    first != 0
+    let free = (0..RUN).fold(units, |free, after| free & !calendars.taken_on(UNITS, ready + after));
+    if free != 0 {
+        (0..RUN).for_each(|after| calendars.mark_on(UNITS, ready + after, free & free.wrapping_neg()));
+    }
+    free != 0
 }
 
 pub struct Units {
@@ -64,7 +64,7 @@ impl Units {
         let units = self.units[timing.unit as usize];
         let start = match timing.initiation {
             1 => calendars.book_any_on(UNITS, units, ready),
-            2 if takes_two(calendars, units, ready) => {
+            2 if takes_run::<2>(calendars, units, ready) => {
                 self.longer[timing.unit as usize] += 1;
                 ready
             }
@@ -79,6 +79,9 @@ impl Units {
     #[inline(never)]
     fn dispatch_long(&mut self, calendars: &mut Calendars, ready: u64, unit: Unit, run: u16) -> u64 {
         self.longer[unit as usize] += u64::from(run) - 1;
+        if run == 4 && takes_run::<4>(calendars, self.units[unit as usize], ready) {
+            return ready;
+        }
         calendars.book_run_on(UNITS, self.units[unit as usize], ready, u32::from(run))
     }
 
@@ -100,22 +103,28 @@ mod tests {
     use super::*;
     use warpwatt_base::SplitMix64;
 
-    #[test]
-    fn two_cycles_in_a_row_are_booked_as_a_calendar_does() {
-        let mut random = SplitMix64::new(3);
+    /// Books runs on calendars of their own, and on those of a twin.
+    fn compare<const RUN: u64>() {
+        let mut random = SplitMix64::new(RUN);
         let (mut fast, mut plain) = (Calendars::default(), Calendars::default());
         let mut now = 0;
         for _ in 0..100_000 {
-            now += random.next_u64() % 3;
+            now += random.next_u64() % (RUN + 1);
             fast.advance(now);
             plain.advance(now);
             let units = 1 + random.next_u64() % 3;
-            let ready =
-                now + 1 + random.next_u64() % [4, 70][usize::from(random.next_u64().is_multiple_of(40))];
-            let expected = plain.book_run_on(UNITS, units, ready, 2);
-            let at_once = takes_two(&mut fast, units, ready);
-            let start = if at_once { ready } else { fast.book_run_on(UNITS, units, ready, 2) };
+            let after = [4, 70][usize::from(random.next_u64().is_multiple_of(40))];
+            let ready = now + 1 + random.next_u64() % after;
+            let expected = plain.book_run_on(UNITS, units, ready, RUN as u32);
+            let at_once = takes_run::<RUN>(&mut fast, units, ready);
+            let start = if at_once { ready } else { fast.book_run_on(UNITS, units, ready, RUN as u32) };
             assert_eq!(start, expected);
         }
+    }
+
+    #[test]
+    fn cycles_in_a_row_are_booked_as_a_calendar_does() {
+        compare::<2>();
+        compare::<4>();
     }
 }

@@ -159,6 +159,15 @@ impl WarpSlot {
         matches!(self.condition, Condition::Waits | Condition::Misses) && self.stall == stall
     }
 
+    /// Whether it waits for instructions, and nothing that comes before that in [`WarpSlot::blocked_by`] keeps it any more.
+    #[inline(always)]
+    pub fn still_fetches(&self) -> bool {
+        self.waits_for(Stall::Fetch)
+            && self.buffered == 0
+            && self.next != NO_PC
+            && self.gates & (gate::FENCE | gate::MERGE) == 0
+    }
+
     /// Whether instructions are wanted for it at all.
     #[inline(always)]
     pub fn fetches(&self) -> bool {

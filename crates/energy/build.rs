@@ -7,7 +7,6 @@ use std::path::Path;
 #[expect(dead_code, reason = "only what reads a technology is needed here")]
 #[path = "src/spanned.rs"]
 mod spanned;
-#[expect(dead_code, reason = "only what reads a technology is needed here")]
 #[path = "src/technology.rs"]
 mod technology;
 

@@ -96,13 +96,6 @@ impl Sm {
         }
     }
 
-    /// No warp can issue in a cycle, nor be fetched for: its issue slots have the cause that holds now, and so have those until something changes.
-    #[inline(always)]
-    pub(super) fn pass(&mut self, work: &mut Work, now: u64) {
-        self.tally.accounted = now;
-        self.charge_stale(work);
-    }
-
     /// Slots whose cause has changed are charged to the one that holds now.
     #[inline(always)]
     pub(super) fn charge_stale(&mut self, work: &mut Work) {

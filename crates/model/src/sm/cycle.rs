@@ -45,8 +45,10 @@ impl Sm {
         let turn = Turn { now: start, end: to, kernels: context.kernels, work };
         let SmContext { memory, inbox, outbox, .. } = context;
         let mut epoch = Epoch { turn, memory, inbox, outbox, outside: 0 };
-        // What issue slots since the last epoch are charged to.
-        self.charge_until(epoch.turn.work, start);
+        if self.resident_warps != 0 {
+            // What issue slots since the last epoch are charged to.
+            self.charge_until(epoch.turn.work, start);
+        }
         match (self.spec.bit_instructions, self.has_techniques()) {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the host was asked whether it has them.
@@ -80,7 +82,7 @@ impl Sm {
             let goes_on = issued && sm.schedulers.any_ready() || step;
             epoch.turn.now = if goes_on { epoch.turn.now + 1 } else { sm.pass_until_next(epoch) };
         }
-        self.tally.accounted = self.tally.accounted.max(self.schedulers.decided());
+        self.tally.accounted = self.tally.accounted.max(self.schedulers.accounted());
         self.next = epoch.turn.now;
     }
 
@@ -98,7 +100,9 @@ impl Sm {
     fn cycle<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) -> bool {
         let now = epoch.turn.now;
         self.rf.advance(now);
-        self.schedulers.begin(now);
+        if self.resident_warps != 0 {
+            self.schedulers.begin(now);
+        }
         if epoch.outside <= now {
             self.take_from_outside(epoch);
         }
@@ -139,7 +143,7 @@ impl Sm {
                 self.fetch_more(&epoch.turn);
             }
         } else {
-            self.pass(epoch.turn.work, now);
+            self.charge_stale(epoch.turn.work);
         }
         if self.fetch.has_requests() {
             self.fetch.send(now, epoch.outbox);

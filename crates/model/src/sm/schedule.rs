@@ -298,9 +298,9 @@ impl Schedulers {
         self.stale &= !(1 << number);
     }
 
-    /// The cycle before which all issue slots are decided.
-    pub fn decided(&self) -> u64 {
-        self.decided[0]
+    /// The cycle before which all issue slots are decided, or have passed with the cause that holds.
+    pub fn accounted(&self) -> u64 {
+        self.now.max(self.decided[0])
     }
 
     /// The issue slot of a scheduler has no instruction.

@@ -214,6 +214,21 @@ impl Tags {
         Some((LineId(place as u32), evicted))
     }
 
+    /// A line comes without having been asked for, and is clean. It is used if it is there, and takes no place of a dirty line.
+    #[inline(always)]
+    pub fn bring(&mut self, line: u64) {
+        if let Some(place) = self.find(line) {
+            self.touch(place);
+        } else if let Some(place) = self.oldest(line)
+            && State::of(self.used[place]) != State::Dirty
+        {
+            self.lines[place] = line;
+            self.holds = true;
+            self.uses += USE;
+            self.used[place] = self.uses | State::Clean as u64;
+        }
+    }
+
     /// Whether `reserve` would find a place, and whether a dirty line would be evicted.
     pub fn victim(&self, line: u64) -> Option<Option<Evicted>> {
         Some(self.content(self.oldest(line)?))

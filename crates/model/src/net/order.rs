@@ -32,6 +32,23 @@ impl Arrival {
     }
 }
 
+/// The cycles of the first and of the last of some arrivals.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    earliest: u64,
+    latest: u64,
+}
+
+impl Span {
+    pub const NONE: Span = Span { earliest: u64::MAX, latest: 0 };
+
+    #[inline(always)]
+    pub fn note(&mut self, arrive: u64) {
+        self.earliest = self.earliest.min(arrive);
+        self.latest = self.latest.max(arrive);
+    }
+}
+
 /// The first and the last packet of a list.
 #[derive(Clone, Copy, Debug)]
 struct List {
@@ -49,11 +66,10 @@ pub struct Arrivals {
     /// The packets in order: those that were taken since [`Arrivals::hand_back`], from `taken` on, then those that wait.
     taken: u32,
     waiting: List,
-    /// New packets by the cycle of their arrival, as far as a bit is set for it, and the arrivals of the first and of the last.
+    /// New packets by the cycle of their arrival, as far as a bit is set for it, and whether there are any.
     cycles: Box<[List; SPAN as usize]>,
     filled: [u64; SPAN as usize / 64],
-    earliest: u64,
-    latest: u64,
+    has_new: bool,
 }
 
 impl Default for Arrivals {
@@ -65,8 +81,7 @@ impl Default for Arrivals {
             waiting: EMPTY,
             cycles: Box::new([EMPTY; SPAN as usize]),
             filled: [0; SPAN as usize / 64],
-            earliest: u64::MAX,
-            latest: 0,
+            has_new: false,
         }
     }
 }
@@ -125,8 +140,7 @@ impl Arrivals {
             }
             None => self.add_place(Arrival { packet: *packet, time, sender, next: END }),
         };
-        self.earliest = self.earliest.min(arrive);
-        self.latest = self.latest.max(arrive);
+        self.has_new = true;
         let (word, bit) = filled_bit(arrive);
         let list = &mut self.cycles[(arrive % SPAN) as usize];
         if self.filled[word] & bit == 0 {
@@ -149,18 +163,18 @@ impl Arrivals {
     /// Whether packets were added that have no place in the order yet.
     #[inline(always)]
     pub fn has_new(&self) -> bool {
-        self.earliest != u64::MAX
+        self.has_new
     }
 
-    /// Puts packets that were added into their order. False if none was.
+    /// Puts packets that were added into their order. False if none was. `arrivals` are those of these packets, and may be of others, too.
     #[inline(always)]
-    pub fn settle(&mut self) -> bool {
-        if !self.has_new() {
+    pub fn settle(&mut self, arrivals: Span) -> bool {
+        if !self.has_new {
             return false;
         }
-        let (earliest, latest) = (self.earliest, self.latest);
+        let Span { earliest, latest } = arrivals;
         let new = if latest - earliest < SPAN { self.join(earliest, latest) } else { self.sort() };
-        (self.earliest, self.latest, self.filled) = (u64::MAX, 0, [0; SPAN as usize / 64]);
+        (self.has_new, self.filled) = (false, [0; SPAN as usize / 64]);
         self.append(new);
         true
     }
@@ -169,22 +183,26 @@ impl Arrivals {
     #[inline(always)]
     fn join(&mut self, earliest: u64, latest: u64) -> List {
         let mut all = EMPTY;
-        let mut cycle = earliest;
-        while cycle <= latest {
-            let (word, bit) = filled_bit(cycle);
-            let rest = self.filled[word] & bit.wrapping_neg();
-            if rest == 0 {
-                cycle = (cycle / 64 + 1) * 64;
-                continue;
+        let places = self.places.as_mut_slice();
+        for word in earliest / 64..=latest / 64 {
+            let mut rest = self.filled[word as usize % self.filled.len()];
+            // The first word may be the last one, too, a span later.
+            if word == earliest / 64 {
+                rest &= u64::MAX << (earliest % 64);
             }
-            cycle = cycle / 64 * 64 + u64::from(rest.trailing_zeros());
-            let list = self.cycles[(cycle % SPAN) as usize];
-            match self.places.get_mut(all.last as usize) {
-                Some(last) => last.next = list.first,
-                None => all.first = list.first,
+            if word == latest / 64 {
+                rest &= u64::MAX >> (63 - latest % 64);
             }
-            all.last = list.last;
-            cycle += 1;
+            while rest != 0 {
+                let cycle = word * 64 + u64::from(rest.trailing_zeros());
+                rest &= rest - 1;
+                let list = self.cycles[(cycle % SPAN) as usize];
+                match places.get_mut(all.last as usize) {
+                    Some(last) => last.next = list.first,
+                    None => all.first = list.first,
+                }
+                all.last = list.last;
+            }
         }
         all
     }
@@ -303,19 +321,23 @@ mod tests {
         let mut random = SplitMix64::new(3);
         for _ in 0..300 {
             let (mut arrivals, mut plain, mut number) = (Arrivals::default(), Vec::new(), 0);
-            let span = [4, 60, 255, 256, 5000][random.below(5) as usize];
+            let period = [4, 60, 255, 256, 5000][random.below(5) as usize];
             for epoch in 0..12u64 {
+                let mut span = Span::NONE;
+                // Other receivers may get packets, too.
+                span.note(1000 + 40 * epoch + u64::from(random.below(period)));
                 for sender in 0..9 {
-                    let mut times: Vec<_> = (0..random.below(7)).map(|_| random.below(span)).collect();
+                    let mut times: Vec<_> = (0..random.below(7)).map(|_| random.below(period)).collect();
                     times.sort_unstable();
                     for time in times {
                         let arrive = 1000 + 40 * epoch + u64::from(time);
+                        span.note(arrive);
                         arrivals.add(&packet(arrive, number), arrive, sender);
                         plain.push((arrive, sender, number));
                         number += 1;
                     }
                 }
-                arrivals.settle();
+                arrivals.settle(span);
                 plain.sort_by_key(|&(arrive, sender, _)| (arrive, sender));
                 let takes = random.below(70).min(plain.len() as u32) as usize;
                 let taken: Vec<_> = plain.drain(..takes).collect();

@@ -13,7 +13,7 @@ use warpwatt_config::Config;
 
 use super::counters::Traffic;
 use super::mesh::Mesh;
-use super::order::{Arrivals, SENDER_BITS};
+use super::order::{Arrivals, SENDER_BITS, Span};
 use super::packet::Packet;
 use super::timing::Timing;
 
@@ -43,7 +43,7 @@ impl Sent {
     /// The packet is copied right into its place, and only once.
     #[inline(always)]
     fn push(&mut self, packet: &Packet, sent: u64, wait: u32, to: u32) -> &mut Flight {
-        if self.len == self.places.len() {
+        if self.len >= self.places.len() {
             self.add_place(packet);
         }
         let flight = &mut self.places[self.len];
@@ -65,11 +65,25 @@ impl Sent {
     }
 }
 
-/// Room that a receiver gives back.
+/// Room that a receiver gives back: the cycle from which on, above the flits. In one word, since there is one for each packet.
 #[derive(Clone, Copy, Debug)]
-struct Credit {
-    at: u64,
-    flits: u32,
+struct Credit(u64);
+
+impl Credit {
+    #[inline(always)]
+    fn new(at: u64, flits: u8) -> Credit {
+        Credit(at << 8 | u64::from(flits))
+    }
+
+    #[inline(always)]
+    fn at(self) -> u64 {
+        self.0 >> 8
+    }
+
+    #[inline(always)]
+    fn flits(self) -> u32 {
+        self.0 as u32 & 0xff
+    }
 }
 
 /// The room that a sender has at a receiver.
@@ -97,12 +111,15 @@ impl Lane {
 
     #[inline(never)]
     fn collect(&mut self, now: u64) {
-        while let Some(credit) = self.credits.get(self.collected)
-            && credit.at <= now
-        {
-            self.room += credit.flits;
-            self.collected += 1;
+        let (mut room, mut collected) = (self.room, self.collected);
+        for credit in self.coming() {
+            if credit.at() > now {
+                break;
+            }
+            room += credit.flits();
+            collected += 1;
         }
+        (self.room, self.collected) = (room, collected);
         if self.collected == self.credits.len() || self.collected >= KEPT {
             self.credits.drain(..std::mem::take(&mut self.collected));
         }
@@ -199,9 +216,9 @@ impl Outbox {
     #[cold]
     fn room_from(&self, to: usize, mut missing: u32) -> u64 {
         for credit in self.lanes[to].coming() {
-            missing = missing.saturating_sub(credit.flits);
+            missing = missing.saturating_sub(credit.flits());
             if missing == 0 {
-                return credit.at;
+                return credit.at();
             }
         }
         u64::MAX
@@ -213,7 +230,7 @@ impl Outbox {
         let credits = self
             .lanes
             .iter()
-            .filter_map(|lane| lane.coming().iter().map(|credit| credit.at).find(|&at| at > now));
+            .filter_map(|lane| lane.coming().iter().map(|credit| credit.at()).find(|&at| at > now));
         credits.chain((self.port_from > now).then_some(self.port_from)).min().unwrap_or(u64::MAX)
     }
 
@@ -321,11 +338,15 @@ pub fn exchange(
     if let Some(mesh) = mesh {
         mesh.route(senders);
     }
+    // Of the same length, so that one check of an index is for both.
+    let sending = &mut sending[..senders.len()];
+    let mut arrivals = Span::NONE;
     for (index, (sender, wake)) in senders.iter_mut().zip(&*sending).enumerate() {
         if *wake >= now || sender.sent.len == 0 {
             continue;
         }
         for flight in sender.sent.flights() {
+            arrivals.note(flight.packet.arrive);
             receivers[flight.to as usize].arrivals.add(&flight.packet, flight.sent, index as u32);
         }
         sender.sent.len = 0;
@@ -336,11 +357,10 @@ pub fn exchange(
         }
         receiver.arrivals.hand_back(|arrival| {
             let to = arrival.sender as usize;
-            let credit = Credit { at: arrival.time, flits: u32::from(arrival.packet.flits) };
-            senders[to].lanes[index].credits.push(credit);
+            senders[to].lanes[index].credits.push(Credit::new(arrival.time, arrival.packet.flits));
             sending[to] = AWAKE;
         });
-        if receiver.arrivals.settle() {
+        if receiver.arrivals.settle(arrivals) {
             receiver.choose();
             *wake = AWAKE;
         }

@@ -62,7 +62,7 @@ impl Timing {
         if self.shift != NO_SHIFT {
             return cycle << (self.shift % 64);
         }
-        self.core.core(cycle)
+        core(&self.core, cycle)
     }
 
     /// Clocks that are over at the start of a cycle.
@@ -71,7 +71,7 @@ impl Timing {
         if self.shift != NO_SHIFT {
             return cycle << (self.shift % 64);
         }
-        self.network.at(cycle)
+        at(&self.network, cycle)
     }
 
     /// The first cycle at whose start so many clocks are over.
@@ -80,7 +80,7 @@ impl Timing {
         if self.shift != NO_SHIFT {
             return (clocks + self.rest) >> (self.shift % 64);
         }
-        self.network.core(clocks)
+        core(&self.network, clocks)
     }
 
     /// The first cycle in which a port takes a packet that is free from a clock on: that clock begins in the cycle or, where the network
@@ -90,10 +90,24 @@ impl Timing {
         if self.shift != NO_SHIFT {
             return clock >> (self.shift % 64);
         }
-        let begins = self.core.at(clock);
-        let next_to_begin = if clock == 0 { 0 } else { self.core.at(clock - 1) + 1 };
+        let begins = at(&self.core, clock);
+        let next_to_begin = if clock == 0 { 0 } else { at(&self.core, clock - 1) + 1 };
         begins.min(next_to_begin)
     }
+}
+
+/// [`Clock::at`] where it is rare. In a function of its own, as divisions take registers of the host that the usual way has to do without.
+#[cold]
+#[inline(never)]
+fn at(clock: &Clock, cycle: u64) -> u64 {
+    clock.at(cycle)
+}
+
+/// [`Clock::core`], likewise.
+#[cold]
+#[inline(never)]
+fn core(clock: &Clock, clocks: u64) -> u64 {
+    clock.core(clocks)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use super::controller::accesses_per_line;
 use super::counters::DramCounters;
 use super::queue::{Accessed, Queue};
 use crate::host::{has_bit_instructions, in_two_copies};
+use crate::ring::Ring;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
@@ -88,7 +89,7 @@ pub struct Channel {
     inlet: VecDeque<Transfer>,
     inlet_capacity: usize,
     /// Lines that were read, and when the first of them reaches the slice.
-    returned: VecDeque<Returned>,
+    returned: Ring<Returned>,
     returned_at: u64,
     /// What is being served.
     direction: Direction,
@@ -134,7 +135,7 @@ impl Channel {
             queue: Queue::new(2 * dram.queue as usize),
             inlet: VecDeque::with_capacity(config.l2.queue as usize + 2),
             inlet_capacity: config.l2.queue as usize,
-            returned: VecDeque::with_capacity(lines),
+            returned: Ring::new(lines),
             returned_at: u64::MAX,
             direction: Direction::Read,
             bus_direction: Direction::Read,
@@ -212,9 +213,29 @@ impl Channel {
             return;
         }
         let open = self.banks.is_open(bank, row);
-        self.queue.push(bank, direction, line, row, asked, tag, accesses, open);
-        self.rows_from = 0;
-        self.next = None;
+        let is_news = self.queue.push(bank, direction, line, row, asked, tag, accesses, open);
+        // A line behind others of its bank that want the same command, or of the other direction, changes nothing.
+        if is_news && direction == self.direction {
+            self.note_stuck(bank);
+            self.next = None;
+        }
+    }
+
+    /// If all lines for a bank have come to wait for another row than the open one, or for any: it may be opened or closed for them.
+    #[inline(always)]
+    fn note_stuck(&mut self, bank: usize) {
+        if self.stuck() >> bank & 1 != 0 {
+            self.rows_from = self.rows_from.min(self.row_from(bank));
+        }
+    }
+
+    /// First clock in which a bank's row may be closed, or one be opened if it has none.
+    #[inline(always)]
+    fn row_from(&self, bank: usize) -> u64 {
+        match self.banks.open() >> bank & 1 {
+            0 => self.banks.activate_from(bank),
+            _ => self.banks.precharge_from(bank),
+        }
     }
 
     #[inline(always)]
@@ -290,63 +311,80 @@ impl Channel {
             self.now = at + 1;
             self.issue(at, command, counters);
         }
-        let is_first_ready = self.policy == DramPolicy::FrFcfs;
+        if self.policy == DramPolicy::Fcfs {
+            return self.issue_in_order(until, counters);
+        }
         while self.now < until {
-            let access = if is_first_ready { self.first_access() } else { None };
-            let (at, command) = match access {
-                // Most commands are accesses, before which no row is opened or closed.
-                Some((at, bank))
-                    if at < self.refresh_due.min(until)
-                        && (at <= self.rows_from.max(self.now) || self.stuck() == 0) =>
-                {
-                    #[cfg(test)]
-                    self.note_access(at, bank);
-                    self.now = at + 1;
-                    self.access(at, bank, self.direction, counters);
-                    continue;
-                }
-                _ => self.choose(access),
+            let (access_at, bank) = self.first_access().unwrap_or((u64::MAX, 0));
+            let row = match self.rows_from.max(self.now) < access_at {
+                true => self.first_row_command(access_at).filter(|&(at, ..)| at < access_at),
+                false => None,
             };
-            if at >= until {
-                self.now = until;
-                self.next = Some((at, command));
+            // Most commands are accesses.
+            if row.is_none() && access_at < self.refresh_due.min(until) {
+                #[cfg(test)]
+                self.note_access(access_at, bank);
+                self.now = access_at + 1;
+                self.access(access_at, bank, self.direction, counters);
+                continue;
+            }
+            let next = match row {
+                Some((at, bank, is_open)) => Some((at, self.row_command(bank, is_open, self.direction))),
+                None if access_at == u64::MAX => None,
+                None => Some((access_at, Command::Access { bank, direction: self.direction })),
+            };
+            if !self.issue_or_keep(next, until, counters) {
                 return;
             }
-            self.now = at + 1;
-            self.issue(at, command, counters);
         }
     }
 
-    /// The first command that can go, and when, with the first access to an open row.
+    /// The same where only the oldest line counts.
+    #[cold]
+    #[inline(never)]
+    fn issue_in_order(&mut self, until: u64, counters: &mut DramCounters) {
+        while self.now < until {
+            let next = self.first_come();
+            if !self.issue_or_keep(next, until, counters) {
+                return;
+            }
+        }
+    }
+
+    /// Issues the first command that can go for a line, or what a refresh needs if that is due before. If that is not before `until`, keeps it for later, and gives
+    /// false.
     #[inline(always)]
-    fn choose(&mut self, access: Option<(u64, usize)>) -> (u64, Command) {
-        let next = match self.policy {
-            DramPolicy::FrFcfs => self.first_ready(access),
-            DramPolicy::Fcfs => self.first_come(),
-        };
+    fn issue_or_keep(
+        &mut self,
+        next: Option<(u64, Command)>,
+        until: u64,
+        counters: &mut DramCounters,
+    ) -> bool {
         #[cfg(test)]
         assert_eq!(next, self.plain_choice());
-        match next {
+        let (at, command) = match next {
             Some((at, command)) if at < self.refresh_due => (at, command),
-            _ if self.banks.open() != 0 => {
-                let at = self.now.max(self.refresh_due).max(self.banks.precharge_all_from());
-                (at, Command::PrechargeAll)
-            }
-            _ => (self.now.max(self.refresh_due).max(self.banks.refresh_from()), Command::Refresh),
+            _ => self.before_refresh(),
+        };
+        if at >= until {
+            self.now = until;
+            self.next = Some((at, command));
+            return false;
         }
+        self.now = at + 1;
+        self.issue(at, command, counters);
+        true
     }
 
-    #[inline(always)]
-    fn first_ready(&mut self, access: Option<(u64, usize)>) -> Option<(u64, Command)> {
-        let direction = self.direction;
-        let access_at = access.map_or(u64::MAX, |(at, _)| at);
-        if self.rows_from.max(self.now) < access_at
-            && let Some((at, command)) = self.first_row_command(access_at)
-            && at < access_at
-        {
-            return Some((at, command));
+    /// What is to be done for a refresh, when nothing goes before it.
+    #[cold]
+    #[inline(never)]
+    fn before_refresh(&self) -> (u64, Command) {
+        let from = self.now.max(self.refresh_due);
+        match self.banks.open() {
+            0 => (from.max(self.banks.refresh_from()), Command::Refresh),
+            _ => (from.max(self.banks.precharge_all_from()), Command::PrechargeAll),
         }
-        access.map(|(at, bank)| (at, Command::Access { bank, direction }))
     }
 
     /// The oldest access to an open row that can go first: its clock and its bank.
@@ -386,9 +424,10 @@ impl Channel {
         self.queue.waiting(self.direction) & !self.queue.hits(self.direction)
     }
 
-    /// The first opening or closing of a row that can go before a clock: for the oldest line, openings first.
+    /// The first opening or closing of a row that can go before a clock: for the oldest line, openings first. Gives its clock, the bank, and whether a
+    /// row is open there.
     #[inline(always)]
-    fn first_row_command(&mut self, before: u64) -> Option<(u64, Command)> {
+    fn first_row_command(&mut self, before: u64) -> Option<(u64, usize, bool)> {
         let direction = self.direction;
         let stuck = self.stuck();
         let (mut closed, open) = (stuck & !self.banks.open(), stuck & self.banks.open());
@@ -408,7 +447,7 @@ impl Channel {
         }
         self.rows_from = from;
         let (at, order, bank) = best;
-        (at != u64::MAX).then(|| (at, self.row_command(bank, order & CLOSING != 0, direction)))
+        (at != u64::MAX).then_some((at, bank, order & CLOSING != 0))
     }
 
     #[inline(always)]
@@ -503,9 +542,7 @@ impl Channel {
                 Direction::Read => self.give_back(at, asked, tag, false, counters),
                 Direction::Write => counters.line_writes += u64::from(tag < INTERNAL),
             }
-            if self.queue.hits(direction) >> bank & 1 == 0 {
-                self.rows_from = 0;
-            }
+            self.note_stuck(bank);
         }
         if !self.inlet.is_empty() {
             self.admit(self.now, counters);
@@ -557,14 +594,15 @@ impl Channel {
     /// The controller takes the lines whose return is known, to hold them until the slice does.
     #[inline]
     pub fn pick_up(&mut self) -> Option<Returned> {
-        let line = self.returned.pop_front();
+        let line = self.returned();
+        self.returned.drop_front();
         self.note_first();
         line
     }
 
     /// The slice takes the line that reaches it next.
     pub fn take(&mut self) {
-        self.returned.pop_front();
+        self.returned.drop_front();
         self.note_first();
         self.taken(self.line_accesses);
     }

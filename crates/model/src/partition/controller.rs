@@ -45,6 +45,8 @@ pub struct Controller {
     /// The first known return of a line, and the first cycle in which one may return that is not known yet; `u64::MAX` for none.
     first_return: u64,
     first_unknown: u64,
+    /// The command clock that this cycle was worked out from.
+    unknown_clock: u64,
     /// The first cycle to which all channels have to be brought up: that one, or any with techniques.
     due: u64,
     /// From the command of a read to the end of its data at the earliest, in command clocks.
@@ -80,6 +82,7 @@ impl Controller {
             cycle: 0,
             first_return: u64::MAX,
             first_unknown: u64::MAX,
+            unknown_clock: u64::MAX,
             due: 0,
             sites: techniques.hang(config, index as u32, |sites, build| sites.transfer.map(|at| at(build))),
             wanted: Vec::with_capacity(2),
@@ -137,20 +140,23 @@ impl Controller {
     /// Notes how channels are after a change.
     #[inline(always)]
     fn look(&mut self) {
-        let mut due = u64::MAX;
-        self.first_return = u64::MAX;
+        let (mut due, mut first_return) = (u64::MAX, u64::MAX);
         for channel in &self.channels {
             due = due.min(if channel.has_reads() { channel.due() } else { u64::MAX });
-            self.first_return = self.first_return.min(channel.returned_at());
+            first_return = first_return.min(channel.returned_at());
         }
+        self.first_return = first_return;
         if !self.sites.is_empty() {
             self.first_return = self.held.returned().map_or(u64::MAX, |line| line.at);
             due = due.min(if self.held.has_reads() { self.now } else { u64::MAX });
         }
-        self.first_unknown = match due {
-            u64::MAX => u64::MAX,
-            due => self.clock.core(due + self.to_data) + self.latency,
-        };
+        if due != self.unknown_clock {
+            self.unknown_clock = due;
+            self.first_unknown = match due {
+                u64::MAX => u64::MAX,
+                due => self.clock.core(due + self.to_data) + self.latency,
+            };
+        }
         self.due = if self.sites.is_empty() { self.first_unknown } else { 0 };
     }
 
@@ -367,7 +373,7 @@ impl Controller {
         if !self.sites.is_empty() {
             return self.held.returned();
         }
-        self.channels.iter().min_by_key(|channel| channel.returned_at())?.returned()
+        self.channels.iter().find(|channel| channel.returned_at() == self.first_return)?.returned()
     }
 
     /// When that is, `u64::MAX` if it is not known.

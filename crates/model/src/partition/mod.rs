@@ -104,7 +104,10 @@ impl Partition {
 
     /// A line that the host wrote stays in L2, if it finds room.
     pub fn leave(&mut self, address: u64) {
-        self.slice.leave(self.interleave.local(address) / LINE_BYTES);
+        let partition = self;
+        in_two_copies!(partition.bit_instructions, |partition: &mut Partition, address: u64| -> () {
+            partition.slice.leave(partition.interleave.local(address) / LINE_BYTES)
+        });
     }
 
     /// How many thread instructions are to be executed until techniques at the controllers tell each other something.

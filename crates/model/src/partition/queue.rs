@@ -184,7 +184,8 @@ impl Queue {
         false
     }
 
-    /// Puts a line at the end of a bank's list. `open` tells whether its row is.
+    /// Puts a line at the end of a bank's list. `open` tells whether its row is. Gives whether it is the first of the list, or the first that wants the open
+    /// row: otherwise the bank wants the same command as before.
     #[expect(clippy::too_many_arguments, reason = "what a line is made of, and where it goes")]
     pub fn push(
         &mut self,
@@ -196,7 +197,7 @@ impl Queue {
         tag: u32,
         accesses: u32,
         open: bool,
-    ) {
+    ) -> bool {
         let d = direction as usize;
         let list = &mut self.lists[d][bank % BANKS];
         self.sequence += 1;
@@ -221,10 +222,12 @@ impl Queue {
                 (self.slab.len() - 1) as Handle
             }
         };
+        let mut is_news = false;
         match list.last {
             NONE => {
                 list.first = handle;
                 list.first_sequence = self.sequence;
+                is_news = true;
             }
             last => self.slab[last as usize].after = handle,
         }
@@ -236,7 +239,9 @@ impl Queue {
             self.hit_orders[d][bank % BANKS] = order(self.sequence, bank);
             self.hits[d] |= 1 << bank;
             self.begun[d] &= !(1 << bank);
+            is_news = true;
         }
+        is_news
     }
 
     /// One access of the oldest line for the open row of a bank is made. Tells about it, and what is left of the line; with no accesses

@@ -146,19 +146,66 @@ impl Replies {
                                                   outbox: &mut Outbox,
                                                   counters: &mut L2Counters|
          -> () {
-            let mut clock = replies.sent_until;
-            while clock < until {
-                clock = replies.send_next(clock, until, outbox, counters);
+            let (clock, _) = replies.send_plain(until, outbox, counters);
+            if clock < until {
+                replies.send_rest(clock, until, outbox, counters);
             }
         });
+    }
+
+    /// Sends answers that leave from a clock on before another, by whatever they wait for. Not inlined, as [`Replies::send_plain`] needs all
+    /// registers of the host.
+    #[inline(never)]
+    fn send_rest(&mut self, mut clock: u64, until: u64, outbox: &mut Outbox, counters: &mut L2Counters) {
+        while clock < until {
+            clock = self.send_next(clock, until, outbox, counters);
+        }
     }
 
     /// Sends all answers that leave in a clock or before. How long the next one has been waiting then is counted later.
     #[inline(always)]
     pub fn send_leaving(&mut self, clock: u64, outbox: &mut Outbox, counters: &mut L2Counters) {
+        let (sent_until, is_all) = self.send_plain(clock + 1, outbox, counters);
+        self.sent_until = sent_until;
+        if !is_all {
+            self.send_rest_leaving(clock, outbox, counters);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_rest_leaving(&mut self, clock: u64, outbox: &mut Outbox, counters: &mut L2Counters) {
         while self.sent_until <= clock && self.may_leave_from(outbox) <= clock {
             self.sent_until = self.send_next(self.sent_until, clock + 1, outbox, counters);
         }
+    }
+
+    /// Sends the next answers that leave before a clock, as far as they wait for their turn and for the port alone, where a clock is a cycle: the usual case of
+    /// [`Replies::send_next`]. Gives the clock in which the next one is tried, and whether none is left that leaves before.
+    #[inline(always)]
+    fn send_plain(&mut self, until: u64, outbox: &mut Outbox, counters: &mut L2Counters) -> (u64, bool) {
+        let mut clock = self.sent_until;
+        if !self.clock.is_core() || !self.atomic.is_empty() || clock >= until {
+            return (clock, false);
+        }
+        while let Some(Reply { ready, packet }) = self.plain.front() {
+            let tried = clock.max(*ready);
+            let leaves = tried.max(outbox.port_from());
+            if leaves >= until {
+                break;
+            }
+            if !outbox.try_send(leaves, usize::from(packet.sm), packet) {
+                return (clock, false);
+            }
+            let waited = leaves - tried;
+            counters.reply_waits += waited;
+            outbox.counters.port_stalls += waited;
+            counters.replies += 1;
+            counters.latencies.note(leaves - packet.arrive);
+            self.plain.drop_front();
+            clock = leaves;
+        }
+        (clock, true)
     }
 
     /// The first clock in which the next answer is ready and the network's port is free; `u64::MAX` without one.

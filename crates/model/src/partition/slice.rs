@@ -162,14 +162,9 @@ impl Slice {
     }
 
     /// Takes in a line that a copy brings between kernels. It is clean, since the copy writes memory too, and displaces no dirty line.
+    #[inline(always)]
     pub fn leave(&mut self, line: u64) {
-        if let Some(place) = self.tags.find(line) {
-            self.tags.touch(place);
-        } else if self.tags.victim(line).is_some_and(|victim| victim.is_none_or(|victim| !victim.dirty))
-            && let Some((place, _)) = self.tags.reserve(line)
-        {
-            self.tags.set_state(place, State::Clean);
-        }
+        self.tags.bring(line);
     }
 
     /// Takes a request for a line if nothing is in its way.
@@ -374,13 +369,21 @@ impl Slice {
         self.tags.set_state(place, if changed { State::Dirty } else { State::Clean });
     }
 
+    /// How often the data array is accessed for some words of a line.
+    #[inline(always)]
+    fn moves(&self, words: u32) -> u64 {
+        let is_in = |chunk: u32| u64::from(words & chunk != 0);
+        match *self.chunks {
+            // Half a line at a time is usual, and needs no loop.
+            [low, high] => (is_in(low) + is_in(high)).max(1),
+            _ => self.chunks.iter().map(|&chunk| is_in(chunk)).sum::<u64>().max(1),
+        }
+    }
+
     /// Every access to the data array goes through here; gives the clock in which it is served.
     #[inline(always)]
     fn access(&mut self, clock: u64, usage: Use, lanes: u8, row: RowAccess) -> u64 {
-        let moves = match row.words {
-            ALL_WORDS => self.chunks.len(),
-            words => self.chunks.iter().filter(|&&chunk| words & chunk != 0).count().max(1),
-        } as u64;
+        let moves = self.moves(row.words);
         self.array_free = self.array_free.max(clock) + moves;
         self.counters.array_busy += moves;
         match usage {

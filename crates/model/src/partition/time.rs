@@ -17,6 +17,12 @@ impl SliceClock {
         SliceClock { clock, is_core: clock == Clock::new(1, 1) }
     }
 
+    /// Whether a clock is a cycle.
+    #[inline(always)]
+    pub fn is_core(&self) -> bool {
+        self.is_core
+    }
+
     /// The cycle of a clock.
     #[inline(always)]
     pub fn cycle(&self, clock: u64) -> u64 {

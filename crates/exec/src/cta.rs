@@ -8,7 +8,7 @@ use crate::barrier::{BARRIERS, Barrier};
 use crate::engine::FIRST_LOOK;
 use crate::grid::Grid;
 use crate::image::{TRASH_PRED, TRASH_ROWS};
-use crate::lanes::{Args, Row};
+use crate::lanes::{Args, Level, Row};
 use crate::local::LocalMemory;
 use crate::options::CheckOptions;
 use crate::rows::{RowBuf, lanes_of};
@@ -173,6 +173,23 @@ impl Cta {
 
     /// Starts the block with the given number in this slot.
     pub(crate) fn start(&mut self, grid: &Grid, linear: u64) {
+        match grid.image.level() {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the image was made for a level this host has.
+            Level::Avx2 | Level::Avx512 => unsafe { self.start_avx2(grid, linear) },
+            _ => self.start_plain(grid, linear),
+        }
+    }
+
+    /// With the host's vector instructions: registers are cleared and special registers are filled in whole rows.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    unsafe fn start_avx2(&mut self, grid: &Grid, linear: u64) {
+        self.start_plain(grid, linear);
+    }
+
+    #[inline(always)]
+    fn start_plain(&mut self, grid: &Grid, linear: u64) {
         self.registers.fill(Row([0; 32]));
         self.block.shared.fill(Row([0; 32]));
         self.block.id = grid.cta_id(linear);

@@ -231,6 +231,7 @@ impl<'a> Grid<'a> {
     }
 
     /// The value of a special register that has a row, for a warp of a block.
+    #[inline(always)]
     pub(crate) fn special(&self, sreg: SReg, warp: u32, block: [u32; 3]) -> Row {
         match sreg {
             SReg::TidX => *self.tid(warp, 0),

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What one launch did: the entry of a device's log.
 
-use std::collections::BTreeMap;
-
 use warpwatt_exec::{GridStats, PcCount};
 use warpwatt_isa::{Location, Program};
 use warpwatt_model::{BlockSpan, Counters, KernelReport, OpCounters, PcFacts, Sample, SmCounters, Stalls};
@@ -92,6 +90,8 @@ impl TimedRecord {
         let KernelReport { start_cycle, cycles, counters, per_sm, ops_per_sm, series, blocks, .. } = report;
         let waited = report.stalls_per_pc.iter().map(|stalls| stalls.iter().sum::<u64>());
         let counts = record.per_pc.iter().zip(waited).zip(report.facts_per_pc);
+        // Instructions that follow each other are mostly of the same line.
+        let mut last = None;
         let instructions = program
             .uops
             .iter()
@@ -99,14 +99,19 @@ impl TimedRecord {
             .zip(counts)
             .filter(|(_, ((count, waited), _))| count.issues != 0 || *waited != 0)
             .map(|((pc, uop), ((count, waited), facts))| {
-                let (file, line) = place(program, &record.ptx_file, pc);
-                let known = record
-                    .lines
-                    .binary_search_by(|known| (known.file.as_str(), known.line).cmp(&(file, line)));
+                let at = place(program, &record.ptx_file, pc);
+                let known = match last {
+                    Some((other, known)) if is_same(other, at) => known,
+                    _ => {
+                        let find = |known: &LineCount| (known.file.as_str(), known.line).cmp(&at);
+                        record.lines.binary_search_by(find).unwrap_or_default()
+                    }
+                };
+                last = Some((at, known));
                 Instruction {
                     pc: pc as u32,
                     op: uop.op.name(),
-                    line: known.unwrap_or_default() as u32,
+                    line: known as u32,
                     issues: count.issues,
                     lanes: count.lanes,
                     waited,
@@ -128,6 +133,11 @@ fn place<'p>(program: &'p Program, ptx_file: &'p str, pc: usize) -> (&'p str, u3
     }
 }
 
+/// Whether two lines are the same one, of the same text. Lines of different texts with the same name are not recognised.
+fn is_same((file, line): (&str, u32), (other, other_line): (&str, u32)) -> bool {
+    line == other_line && std::ptr::eq(file, other)
+}
+
 /// Sums the counts of micro-ops by source line. `stalls` is empty for a functional launch.
 pub(crate) fn by_line(
     program: &Program,
@@ -135,14 +145,23 @@ pub(crate) fn by_line(
     stats: &GridStats,
     stalls: &[Stalls],
 ) -> Vec<LineCount> {
-    let mut sums = BTreeMap::<(&str, u32), (u64, u64, Stalls)>::new();
+    let mut sums = Vec::<((&str, u32), (u64, u64, Stalls))>::new();
+    // Instructions that follow each other are mostly of the same line.
+    let mut last = 0;
     for pc in 0..program.uops.len() {
         let count = stats.per_pc.get(pc).copied().unwrap_or_default();
         let waited = stalls.get(pc).copied().unwrap_or_default();
         if count.issues == 0 && waited == Stalls::default() {
             continue;
         }
-        let sum = sums.entry(place(program, ptx_file, pc)).or_default();
+        let at = place(program, ptx_file, pc);
+        if !sums.get(last).is_some_and(|(other, _)| is_same(*other, at)) {
+            last = sums.binary_search_by(|(other, _)| other.cmp(&at)).unwrap_or_else(|place| {
+                sums.insert(place, (at, Default::default()));
+                place
+            });
+        }
+        let sum = &mut sums[last].1;
         sum.0 += count.issues;
         sum.1 += count.lanes;
         sum.2.iter_mut().zip(waited).for_each(|(sum, cycles)| *sum += cycles);

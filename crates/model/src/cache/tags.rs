@@ -285,15 +285,6 @@ impl Tags {
         }
     }
 
-    /// Invalidates clean lines whose numbers are of a kind.
-    pub fn forget(&mut self, is_of_kind: impl Fn(u64) -> bool) {
-        for place in 0..self.lines.len() {
-            if State::of(self.used[place]) == State::Clean && is_of_kind(self.lines[place]) {
-                self.set_state(LineId(place as u32), State::Invalid);
-            }
-        }
-    }
-
     pub fn len(&self) -> u32 {
         self.sets * self.ways
     }

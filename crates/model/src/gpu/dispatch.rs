@@ -134,6 +134,8 @@ pub struct Dispatcher {
     pub kernels: Vec<Queue>,
     /// Ends of blocks that the distributor does not know of yet.
     ends: BinaryHeap<Reverse<End>>,
+    /// The kernel for whose next block no SM had room when that was last looked for, unless a block has left since.
+    full: Option<usize>,
     /// When the next kernel may be launched that waits for nothing but time.
     due: u64,
     last_sm: usize,
@@ -180,6 +182,7 @@ impl Dispatcher {
             large_l1: false,
             kernels: queues.collect(),
             ends: BinaryHeap::new(),
+            full: None,
             due: u64::MAX,
             last_sm: config.gpu.sms as usize - 1,
             free_at: 0,
@@ -236,6 +239,7 @@ impl Dispatcher {
             self.rooms[end.sm()].give_back(&queue.need);
         }
         self.large_l1 = large_l1;
+        self.full = None;
         for room in &mut self.rooms {
             room.shared_bytes = self.shared_bytes[usize::from(large_l1)];
         }
@@ -302,6 +306,7 @@ impl Dispatcher {
                 && end.known() <= now
             {
                 self.ends.pop();
+                self.full = None;
                 let queue = &mut self.kernels[end.kernel()];
                 queue.held[end.sm()] -= 1;
                 self.rooms[end.sm()].give_back(&queue.need);
@@ -339,11 +344,14 @@ impl Dispatcher {
     }
 
     /// The kernel whose block is next, and the SM that takes it.
-    fn place(&self, at: u64) -> Option<(usize, usize)> {
+    fn place(&mut self, at: u64) -> Option<(usize, usize)> {
         let kernel = self.kernels.iter().position(|queue| {
             matches!(queue.standing, Standing::Launched { from, .. } if from <= at)
                 && queue.given < queue.ctas
         })?;
+        if self.full == Some(kernel) {
+            return None;
+        }
         let Queue { need, most, held, .. } = &self.kernels[kernel];
         let may = |sm: usize| most.is_none_or(|most| held[sm] < most) && self.rooms[sm].holds(need);
         let mut sm = self.last_sm;
@@ -353,6 +361,7 @@ impl Dispatcher {
                 return Some((kernel, sm));
             }
         }
+        self.full = Some(kernel);
         None
     }
 
@@ -367,7 +376,7 @@ impl Dispatcher {
     }
 
     /// The next cycle in which the distributor has something to do.
-    pub fn next(&self, now: u64) -> u64 {
+    pub fn next(&mut self, now: u64) -> u64 {
         let next = match self.place(now.max(self.free_at)) {
             Some(_) => now.max(self.free_at),
             None => self.next_change(now),

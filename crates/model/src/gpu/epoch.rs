@@ -36,6 +36,8 @@ struct Counted {
     all: Box<Counters>,
     sms: Vec<SmCounters>,
     ops: Vec<OpCounters>,
+    /// How often counters of SMs had been read then.
+    times: u64,
 }
 
 /// What was counted when a kernel started, and since.
@@ -78,6 +80,8 @@ pub(super) struct Run<'g, 'a> {
     /// Lanes of some SM are at the barrier of their grid.
     at_grid_barrier: bool,
     accounts: Vec<Option<Account>>,
+    /// SMs may have run since everything was counted.
+    ran_since: bool,
     from: u64,
     to: u64,
     epoch: u64,
@@ -145,11 +149,11 @@ impl<'g, 'a> Run<'g, 'a> {
             let checks = wanted.checks;
             kernels.push(Kernel { prepared, decoded, checks, code, first, most, large_l1, kept_out });
         }
-        let works = gpu.spare.as_mut_slice().iter_mut().map(|spare| {
-            let shares = kernels.iter().map(|kernel| KernelState::new(kernel, spare)).collect();
-            Work { shares, ..Work::default() }
-        });
-        let works = works.collect();
+        let none = || (0..gpu.config.gpu.sms).map(|_| Work::default()).collect();
+        let mut works: Cells<Work> = gpu.works.take().unwrap_or_else(none);
+        for (work, spare) in works.as_mut_slice().iter_mut().zip(gpu.spare.as_mut_slice()) {
+            work.shares.extend(kernels.iter().map(|kernel| KernelState::new(kernel, spare)));
+        }
         let dispatcher = Dispatcher::new(&gpu.config, &kernels, launches, options.blocks);
         let epoch = u64::from(gpu.config.epoch());
         // Time that passed without kernels is none of theirs.
@@ -163,6 +167,7 @@ impl<'g, 'a> Run<'g, 'a> {
             issued_by: vec![0; sms],
             at_grid_barrier: false,
             accounts: kernels.iter().map(|_| None).collect(),
+            ran_since: false,
             timing: join_instructions(&kernels),
             kernels,
             works,
@@ -223,11 +228,14 @@ impl<'g, 'a> Run<'g, 'a> {
             for (share, queue) in work.shares.drain(..).zip(&self.dispatcher.kernels) {
                 spare.keep(share, queue.took[sm]);
             }
+            work.restart();
         }
+        self.note_changes();
         for kernel in self.kernels.drain(..) {
             self.gpu.keep_decoded(kernel.prepared.image(), kernel.decoded);
         }
         self.gpu.busy.add(&self.busy);
+        self.gpu.works = Some(self.works);
         match stop {
             Some(Stop::Fault { launch, fault }) => Err(Box::new(Failure { fault: *fault, launch, reports })),
             _ => Ok(reports),
@@ -482,12 +490,26 @@ impl<'g, 'a> Run<'g, 'a> {
                 add_ops(&mut ops, &self.kernels[kernel], kernel, self.works.as_mut_slice(), &queue.took);
             }
         }
-        let sms = self.gpu.sm_counters();
-        let mut all = Box::new(self.gpu.counters_with(&sms));
+        self.note_changes();
+        self.gpu.counted.read(self.gpu.sms.as_mut_slice());
+        let sum = self.gpu.counted.sum.clone();
+        let mut all = Box::new(self.gpu.counters_with(sum));
         for ops in &ops {
             all.ops.add(ops);
         }
-        Counted { all, sms, ops }
+        Counted { all, sms: self.gpu.counted.sms.clone(), ops, times: self.gpu.counted.times }
+    }
+
+    /// SMs that got blocks in this run may have counted something in epochs since everything was counted.
+    fn note_changes(&mut self) {
+        if !std::mem::take(&mut self.ran_since) {
+            return;
+        }
+        for queue in &self.dispatcher.kernels {
+            for (sm, _) in queue.took.iter().enumerate().filter(|(_, took)| **took) {
+                self.gpu.counted.changes(sm);
+            }
+        }
     }
 
     /// A kernel ended: its operations are final.
@@ -503,10 +525,18 @@ impl<'g, 'a> Run<'g, 'a> {
             account.series.push(Sample { cycle: end, counters: counted.all.since(sampled) });
         }
         let start = &account.start;
+        let counts = &self.gpu.counted;
+        let sms = counted.sms.iter().zip(&start.sms).enumerate().map(|(index, (sm, earlier))| {
+            match counts.only_time_passed(index, start.times) {
+                true => sm.time_since(earlier),
+                false => sm.since(earlier),
+            }
+        });
         account.report = Some(Counted {
             all: Box::new(counted.all.since(&start.all)),
-            sms: counted.sms.iter().zip(&start.sms).map(|(sm, start)| sm.since(start)).collect(),
+            sms: sms.collect(),
             ops: counted.ops.iter().zip(&start.ops).map(|(ops, start)| ops.since(start)).collect(),
+            times: counted.times,
         });
     }
 
@@ -516,7 +546,13 @@ impl<'g, 'a> Run<'g, 'a> {
             let start = counted.take().unwrap_or_else(|| self.count());
             self.accounts[kernel] = Some(Account { start, sampled: None, series: Vec::new(), report: None });
             let sms = self.gpu.sms.as_mut_slice();
-            sms.iter_mut().for_each(|sm| sm.new_kernel(self.to, self.kernels[kernel].large_l1));
+            for (index, sm) in sms.iter_mut().enumerate() {
+                sm.new_kernel(self.to, self.kernels[kernel].large_l1);
+                if !sm.is_idle() {
+                    // Lines that an earlier kernel changed are written back.
+                    self.gpu.counted.changes(index);
+                }
+            }
             self.wakes[..sms.len()].fill(AWAKE);
         }
         let kernels = &self.dispatcher.kernels;
@@ -640,6 +676,7 @@ impl<'g, 'a> Run<'g, 'a> {
         let wakes = self.wakes[..self.issued_by.len()].iter().enumerate();
         self.ran.clear();
         self.ran.extend(wakes.filter(|(_, wake)| **wake < self.to).map(|(sm, _)| sm));
+        self.ran_since = true;
         Ok(())
     }
 
@@ -748,7 +785,7 @@ impl<'g, 'a> Run<'g, 'a> {
         };
         let (counters, per_sm, ops_per_sm, series) = match self.accounts[kernel].take() {
             Some(account) => {
-                let Counted { all, sms, ops } = account.report.unwrap_or_default();
+                let Counted { all, sms, ops, .. } = account.report.unwrap_or_default();
                 (*all, sms, ops, account.series)
             }
             None => Default::default(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The whole GPU: SMs and memory partitions as actors that run by epochs, with what happens between epochs in `epoch`.
 
+mod counted;
 mod dispatch;
 mod epoch;
 mod threads;
@@ -15,9 +16,10 @@ use crate::counters::Counters;
 use crate::net::{self, Inbox, LINE_BYTES, Mesh, Outbox};
 use crate::partition::{Partition, Way};
 use crate::report::{Failure, KernelReport, Launch, Monitor, RunOptions};
-use crate::sm::{Decoded, Sm, SmCounters, Spare};
+use crate::sm::{Decoded, Sm, SmCounters, Spare, Work};
 use crate::techniques::Techniques;
 
+use counted::SmCounts;
 use epoch::Run;
 use threads::Cells;
 
@@ -41,8 +43,11 @@ pub struct Gpu {
     codes: Vec<usize>,
     /// By SM: what earlier runs leave to later ones.
     spare: Cells<Spare>,
+    /// By SM: its part in a run, empty, with the memory of its lists. `None` during a run.
+    works: Option<Cells<Work>>,
     /// Kernels of earlier runs as the machine sees them, by the number of their image, the latest last.
     decoded: Vec<(u64, Decoded)>,
+    counted: SmCounts,
     /// Counted while kernels were under way, over all runs.
     busy: Counters,
     /// The device's clock.
@@ -68,7 +73,9 @@ impl Gpu {
                 .map(|way| (config.noc.topology == Topology::Mesh).then(|| Mesh::new(config, way))),
             codes: Vec::new(),
             spare: (0..sms).map(|_| Spare::default()).collect(),
+            works: None,
             decoded: Vec::new(),
+            counted: SmCounts::new(sms, techniques),
             busy: Counters::default(),
             now: 0,
             boundary: 0,
@@ -194,14 +201,14 @@ impl Gpu {
 
     /// Everything counted so far.
     pub fn counters(&mut self) -> Counters {
-        let sms = self.sm_counters();
-        self.counters_with(&sms)
+        let mut sms = SmCounters::default();
+        self.sms.as_mut_slice().iter().for_each(|sm| sms.add(&sm.counters()));
+        self.counters_with(sms)
     }
 
-    /// Everything counted so far, given the counters of each SM.
-    fn counters_with(&mut self, sms: &[SmCounters]) -> Counters {
-        let mut counters = Counters::default();
-        sms.iter().for_each(|sm| counters.sm.add(sm));
+    /// Everything counted so far, given what SMs have counted together.
+    fn counters_with(&mut self, sms: SmCounters) -> Counters {
+        let mut counters = Counters { sm: sms, ..Counters::default() };
         for partition in self.partitions.as_mut_slice() {
             counters.l2.add(&partition.l2());
             counters.dram.add(partition.dram());
@@ -220,11 +227,6 @@ impl Gpu {
             counters.reply.add(&replies.counters.clone().into());
         }
         counters
-    }
-
-    /// Counters of each SM.
-    fn sm_counters(&mut self) -> Vec<SmCounters> {
-        self.sms.as_mut_slice().iter().map(Sm::counters).collect()
     }
 
     /// An image as the machine sees it, from an earlier run or decoded anew; to be given back with `keep_decoded`.

@@ -103,6 +103,31 @@ impl SmCounters {
         }
     }
 
+    /// As `since`, where nothing but time has passed without blocks.
+    pub fn time_since(&self, earlier: &SmCounters) -> SmCounters {
+        let since = SmCounters {
+            issue: IssueCounters {
+                cycles: self.issue.cycles - earlier.issue.cycles,
+                slots: self.issue.slots - earlier.issue.slots,
+                ..IssueCounters::default()
+            },
+            stalls: std::array::from_fn(|i| self.stalls[i] - earlier.stalls[i]),
+            ..SmCounters::default()
+        };
+        debug_assert_eq!(since, self.since(earlier), "more than time has passed");
+        since
+    }
+
+    /// Of a sum, adds up again what grows while time passes without blocks.
+    pub fn sum_time(&mut self, all: &[SmCounters]) {
+        (self.issue.cycles, self.issue.slots, self.stalls) = (0, 0, Stalls::default());
+        for one in all {
+            self.issue.cycles += one.issue.cycles;
+            self.issue.slots += one.issue.slots;
+            self.stalls.iter_mut().zip(&one.stalls).for_each(|(sum, count)| *sum += count);
+        }
+    }
+
     pub fn visit(&self, f: &mut dyn FnMut(&'static str, Count)) {
         self.visit_machine(f);
         self.techniques.visit(f);

@@ -162,6 +162,13 @@ impl Sm {
         }
     }
 
+    /// Brings counters of this SM up to date after time without a block.
+    pub fn count_time(&self, counters: &mut SmCounters) {
+        counters.issue.cycles = self.tally.issue.cycles;
+        counters.issue.slots = self.tally.issue.slots;
+        counters.stalls = self.tally.stalls;
+    }
+
     /// What techniques counted in this SM.
     fn technique_counters(&self) -> TechniqueCounters {
         let mut counters = TechniqueCounters::default();

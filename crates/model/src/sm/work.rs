@@ -37,9 +37,9 @@ pub struct Kernels<'t, 'a> {
 /// What an SM keeps from run to run for blocks and kernels to come, so that it need not be made anew for each launch.
 #[derive(Default)]
 pub struct Spare {
-    /// Places for blocks.
+    /// Places for blocks of a shape that the last launch of their kernel did not have.
     residents: Vec<Resident>,
-    /// Tables by micro-op, of kernels that ended last; all zero.
+    /// Tables by micro-op, of kernels that ended last, all zero, with the places for blocks of their last launch.
     states: Vec<KernelState>,
 }
 
@@ -50,16 +50,39 @@ const SPARE_UOPS: usize = 4096;
 impl Spare {
     /// Takes what an ended kernel leaves, whose tables are as new on an SM that took no block of it.
     pub fn keep(&mut self, mut state: KernelState, took: bool) {
-        self.residents.append(&mut state.residents);
-        self.residents.drain(..self.residents.len().saturating_sub(SPARE_RESIDENTS));
         if took {
             state.clear();
         }
+        state.residents.truncate(SPARE_RESIDENTS);
         self.states.push(state);
+        self.forget_residents();
         let uops = |states: &[KernelState]| states.iter().map(|state| state.lines.len()).sum::<usize>();
         while uops(&self.states) > SPARE_UOPS {
             self.states.remove(0);
         }
+    }
+
+    /// Gives up places for blocks where there are too many, those of the latest kernel last.
+    fn forget_residents(&mut self) {
+        let of_states = self.states.iter().map(|state| state.residents.len()).sum::<usize>();
+        let mut beyond = (self.residents.len() + of_states).saturating_sub(SPARE_RESIDENTS);
+        for residents in std::iter::once(&mut self.residents)
+            .chain(self.states.iter_mut().map(|state| &mut state.residents))
+        {
+            if beyond == 0 {
+                return;
+            }
+            beyond = beyond.saturating_sub(residents.len());
+            residents.clear();
+        }
+    }
+
+    /// Places for blocks of a kernel among those of all others.
+    fn find_residents(&mut self, kernel: &Kernel) -> Vec<Resident> {
+        let fits = |resident: &mut Resident| resident.fits(&kernel.prepared, kernel.checks);
+        let of_states = self.states.iter_mut().map(|state| &mut state.residents);
+        let all = std::iter::once(&mut self.residents).chain(of_states);
+        all.flat_map(|residents| residents.extract_if(.., fits)).collect()
     }
 }
 
@@ -77,30 +100,37 @@ pub struct KernelState {
 }
 
 impl KernelState {
-    /// With the residents of earlier kernels that fit this one, and with the tables of its last launch.
+    /// With the tables and places for blocks of the kernel's last launch, or with places of other kernels that fit.
     pub fn new(kernel: &Kernel, spare: &mut Spare) -> KernelState {
         let len = kernel.decoded.uops();
-        let fits = |resident: &mut Resident| resident.fits(&kernel.prepared, kernel.checks);
-        let residents: Vec<_> = spare.residents.extract_if(.., fits).collect();
         let known = spare.states.iter().position(|state| state.stepper.fits(&kernel.prepared));
-        let unused = (0..residents.len() as u32).rev().collect();
-        match known.map(|at| spare.states.remove(at)) {
-            Some(state) => KernelState { unused, residents, ..state },
+        let mut state = match known {
+            Some(at) => spare.states.remove(at),
             None => KernelState {
                 stepper: Stepper::new(&kernel.prepared),
-                unused,
-                residents,
+                unused: Vec::new(),
+                residents: Vec::new(),
                 stalls: vec![[0; Stall::COUNT]; len],
                 lines: vec![0; len],
                 barriers: 0,
             },
+        };
+        // All of one launch have the same shape.
+        if state.residents.first().is_some_and(|first| !first.fits(&kernel.prepared, kernel.checks)) {
+            spare.residents.append(&mut state.residents);
         }
+        if state.residents.is_empty() {
+            state.residents = spare.find_residents(kernel);
+        }
+        state.unused.clear();
+        state.unused.extend((0..state.residents.len() as u32).rev());
+        state
     }
 
     /// Nothing is counted any more.
     fn clear(&mut self) {
         self.stepper.restart();
-        let counted = |stalls: &&mut Stalls| **stalls != [0; Stall::COUNT];
+        let counted = |stalls: &&mut Stalls| stalls.iter().fold(0, |any, count| any | count) != 0;
         self.stalls.iter_mut().filter(counted).for_each(|stalls| *stalls = [0; Stall::COUNT]);
         self.lines.iter_mut().for_each(|lines| *lines = 0);
         self.barriers = 0;
@@ -200,6 +230,11 @@ pub struct Work {
 }
 
 impl Work {
+    /// After a run that has come to its end: all lists are empty.
+    pub fn restart(&mut self) {
+        (self.progress, self.warps_ended, self.at_grid_barrier) = (0, 0, false);
+    }
+
     /// When the next block starts.
     #[inline(always)]
     pub fn next_start(&self) -> u64 {

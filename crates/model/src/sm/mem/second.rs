@@ -32,8 +32,8 @@ pub struct SecondLevel {
     pub counters: SecondCounters,
     /// None if there is no such cache.
     tags: Option<Tags>,
-    /// A line of constants may be there.
-    has_constants: bool,
+    /// Lines of constants that came for this kernel; some may have been replaced since.
+    constants: Vec<u64>,
     cycles: u64,
     interval: u64,
     /// Answers on their way to the first level, in order.
@@ -50,7 +50,7 @@ impl SecondLevel {
         SecondLevel {
             counters: SecondCounters::default(),
             tags: (sets != 0).then(|| Tags::new(sets, spec.ways)),
-            has_constants: false,
+            constants: Vec::new(),
             cycles: u64::from(spec.cycles),
             interval: u64::from(spec.interval),
             coming: VecDeque::with_capacity((config.icache.mshrs + config.constant.mshrs) as usize),
@@ -83,17 +83,23 @@ impl SecondLevel {
             && let Some((place, _)) = tags.reserve(line)
         {
             tags.set_state(place, State::Clean);
-            self.has_constants |= is_constant(packet.address);
             self.counters.fills += 1;
+            if is_constant(packet.address) {
+                if self.constants.len() >= 2 * tags.len() as usize {
+                    self.constants.retain(|&line| tags.find(line).is_some());
+                }
+                self.constants.push(line);
+            }
         }
     }
 
     /// A kernel starts: constants of the former one are stale.
     pub fn new_kernel(&mut self) {
-        if let Some(tags) = &mut self.tags
-            && std::mem::take(&mut self.has_constants)
-        {
-            tags.forget(|line| is_constant(line * u64::from(LINE_BYTES)));
+        let Some(tags) = &mut self.tags else { return };
+        for line in self.constants.drain(..) {
+            if let Some(place) = tags.find(line) {
+                tags.set_state(place, State::Invalid);
+            }
         }
     }
 
@@ -156,6 +162,24 @@ mod tests {
         assert_eq!(second.next(), 100 + cycles + interval);
         assert!(second.take(200).is_some() && second.is_idle());
         assert_eq!((second.counters.reads, second.counters.hits, second.counters.fills), (3, 2, 2));
+    }
+
+    #[test]
+    fn constants_do_not_outlive_their_kernel() {
+        let mut second = SecondLevel::new(&Config::default());
+        let lines = u64::from(second.tags.as_ref().map_or(0, Tags::len));
+        let first = crate::address::constant(0, 0, 0) / u64::from(LINE_BYTES);
+        let is_there =
+            |second: &SecondLevel, line| second.tags.as_ref().is_some_and(|tags| tags.find(line).is_some());
+        // More than there is room for, some of them again after they were replaced.
+        for line in (0..5 * lines).map(|number| first + number % (lines + 7)).chain([1, 2, 3]) {
+            second.fill(&read(line));
+        }
+        assert!(second.constants.len() as u64 <= 2 * lines);
+        assert!((0..lines + 7).any(|number| is_there(&second, first + number)));
+        second.new_kernel();
+        assert!((0..lines + 7).all(|number| !is_there(&second, first + number)));
+        assert!([1, 2, 3].iter().all(|&line| is_there(&second, line)), "instructions stay");
     }
 
     #[test]

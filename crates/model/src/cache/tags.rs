@@ -297,6 +297,7 @@ impl Tags {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpwatt_base::SplitMix64;
 
     fn fill(tags: &mut Tags, line: u64) -> Option<Evicted> {
         let (id, evicted) = tags.reserve(line).expect("a place");
@@ -336,6 +337,33 @@ mod tests {
         }
         // Without a power of two there is no hash.
         assert_eq!(Tags::hashed(96, 4, SetIndex::Fermi).set(96 * 65 + 7).start, 7 * 4);
+    }
+
+    #[test]
+    fn places_are_those_of_a_plain_search_and_lines_come_as_if_reserved() {
+        let mut random = SplitMix64::new(9);
+        for ways in [1, 2, 3, 4, 6, 8, 16, 17] {
+            let mut tags = Tags::new(4, ways);
+            for _ in 0..2000 {
+                let line = u64::from(random.below(12 * ways));
+                let places = tags.set(line).filter(|&place| tags.used[place] & RESERVED == 0);
+                assert_eq!(tags.oldest(line), places.min_by_key(|&place| (tags.used[place], place)));
+                let mut twin = tags.clone();
+                tags.bring(line);
+                match twin.find(line) {
+                    Some(place) => twin.touch(place),
+                    None if twin.victim(line).is_some_and(|victim| victim.is_none_or(|it| !it.dirty)) => {
+                        fill(&mut twin, line);
+                    }
+                    None => {}
+                }
+                assert_eq!((&tags.lines, &tags.used, tags.uses), (&twin.lines, &twin.used, twin.uses));
+                let states = [State::Invalid, State::Clean, State::Clean, State::Dirty, State::Reserved];
+                if let Some(place) = tags.find(line) {
+                    tags.set_state(place, states[random.below(5) as usize]);
+                }
+            }
+        }
     }
 
     #[test]

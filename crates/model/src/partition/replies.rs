@@ -289,3 +289,63 @@ impl Replies {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::{Client, PacketKind};
+    use warpwatt_base::SplitMix64;
+
+    fn request(random: &mut SplitMix64, sms: u32) -> Packet {
+        Packet {
+            address: 0,
+            words: 1 << random.below(32) | if random.below(2) == 0 { u32::MAX } else { 0 },
+            lanes: 32,
+            rounds: 1,
+            kind: if random.below(2) == 0 { PacketKind::Read } else { PacketKind::Write },
+            client: Client::L1d,
+            sm: random.below(sms) as u16,
+            partition: 0,
+            flits: 0,
+            tag: 0,
+            born: 0,
+            arrive: 0,
+        }
+    }
+
+    /// Answers that wait for the port alone leave as all others do. With few receivers some wait for room, which never comes back here.
+    #[test]
+    fn plain_answers_leave_in_the_clocks_of_others() {
+        let mut random = SplitMix64::new(11);
+        let config = Config::default();
+        for round in 0..60 {
+            let sms = [1, 4, 200][round % 3];
+            let make = || (Replies::new(&config), Outbox::new(&config, sms as usize), L2Counters::default());
+            let mut plain = make();
+            let mut twin = make();
+            twin.0.clock = twin.0.clock.converted();
+            assert!(plain.0.clock.is_core() && !twin.0.clock.is_core());
+            let mut clock = 0;
+            for _ in 0..80 {
+                clock += u64::from(random.below(6));
+                let packet = request(&mut random, sms);
+                let is_atomic = random.below(20) == 0;
+                let leaves = random.below(3) == 0;
+                for (replies, outbox, counters) in [&mut plain, &mut twin] {
+                    match is_atomic {
+                        true => replies.push_atomic(clock + 30, &packet, false),
+                        false => replies.push(clock + 10, &packet, false),
+                    }
+                    match leaves {
+                        true => replies.send_leaving(clock, outbox, counters),
+                        false => replies.send(clock, outbox, counters),
+                    }
+                }
+                assert_eq!((plain.0.sent_until, plain.0.len()), (twin.0.sent_until, twin.0.len()));
+                assert_eq!(plain.0.next_leaving(clock, &plain.1), twin.0.next_leaving(clock, &twin.1));
+                assert_eq!(format!("{:?}{:?}", plain.1, plain.2), format!("{:?}{:?}", twin.1, twin.2));
+            }
+            assert!(plain.2.replies > 0);
+        }
+    }
+}

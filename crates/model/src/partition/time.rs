@@ -23,6 +23,12 @@ impl SliceClock {
         self.is_core
     }
 
+    /// The same, converted as if it were another clock.
+    #[cfg(test)]
+    pub fn converted(self) -> SliceClock {
+        SliceClock { is_core: false, ..self }
+    }
+
     /// The cycle of a clock.
     #[inline(always)]
     pub fn cycle(&self, clock: u64) -> u64 {

@@ -4,9 +4,10 @@
 
 use std::path::Path;
 
-#[expect(dead_code, reason = "only what reads a technology is needed here")]
+#[allow(dead_code, reason = "only what reads a technology is needed here")]
 #[path = "src/spanned.rs"]
 mod spanned;
+#[allow(dead_code, reason = "only what reads a technology is needed here")]
 #[path = "src/technology.rs"]
 mod technology;
 

@@ -66,10 +66,12 @@ impl Reading {
 /// Counter values of one kernel or of a whole run, in name order.
 pub type Values = BTreeMap<String, Reading>;
 
-/// Every counter of a record: what all runs count, what is derived, and the `model`'s own.
+/// Every counter of a record, by name: what all runs count, what is derived, and the `model`'s own.
 pub fn registry(model: &[CounterInfo]) -> Vec<CounterInfo> {
     let derived = DERIVED.iter().map(|derived| derived.info);
-    COUNTERS.iter().copied().chain(derived).chain(model.iter().copied()).collect()
+    let mut all: Vec<_> = COUNTERS.iter().copied().chain(derived).chain(model.iter().copied()).collect();
+    all.sort_by_key(|info| info.name);
+    all
 }
 
 #[cfg(test)]
@@ -77,10 +79,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_end_in_a_unit() {
-        let mut names = std::collections::BTreeSet::new();
-        for counter in registry(&[]) {
-            assert!(names.insert(counter.name), "{}", counter.name);
+    fn names_are_sorted_unique_and_end_in_a_unit() {
+        let all = registry(&[]);
+        for pair in all.windows(2) {
+            assert!(pair[0].name < pair[1].name, "{} before {}", pair[0].name, pair[1].name);
+        }
+        for counter in all {
             let unit = counter.name.rsplit('.').next().unwrap_or_default();
             assert!(UNITS.contains(&unit), "{} has no unit", counter.name);
             assert!(counter.doc.ends_with('.'));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs the program as a person would, from the root of the repository.
 
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -90,6 +91,18 @@ impl Folder {
         std::fs::write(self.0.join(name), text).expect("a file for the test");
         self.path(name)
     }
+}
+
+/// Makes a file that can be run. Another process writes it: a descriptor that is open for writing here, when the process of another
+/// test starts, stays open there until that runs its program, and nothing that is open for writing can be run ("text file busy").
+pub fn make_program(path: &str, bytes: &[u8]) {
+    let mut writer = Command::new("sh")
+        .args(["-c", "cat >\"$0\" && chmod 755 \"$0\"", path])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("sh starts");
+    writer.stdin.take().expect("a pipe").write_all(bytes).expect("it takes them");
+    assert!(writer.wait().expect("it ends").success(), "{path} cannot be written");
 }
 
 impl Drop for Folder {

@@ -3,11 +3,10 @@
 //! CUDA are tested with the libraries.
 
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::common::{Folder, Ran, command, finish};
+use crate::common::{Folder, Ran, command, finish, make_program};
 
 /// A folder with a file in place of the library, which these programs never load.
 fn library(scratch: &Folder) -> String {
@@ -72,20 +71,11 @@ fn counts_of_instructions_are_those_of_functional_launches() {
     assert!(!Path::new(path).exists());
 }
 
-fn make_program(path: &str, bytes: &[u8]) {
-    std::fs::write(path, bytes).expect("it can be written");
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("they can be set");
-}
-
 #[test]
 fn a_library_that_is_missing_is_asked_for() {
     let scratch = Folder::new();
     let copy = scratch.path("warpwatt");
-    // A link, where the file system has them: a copy is busy as long as another test's process has it open.
-    let program = env!("CARGO_BIN_EXE_warpwatt");
-    std::fs::hard_link(program, &copy)
-        .or_else(|_| std::fs::copy(program, &copy).map(drop))
-        .expect("it can be copied");
+    make_program(&copy, &std::fs::read(env!("CARGO_BIN_EXE_warpwatt")).expect("the program"));
     let lonely = || {
         let mut command = Command::new(&copy);
         command.args(["exec", "--", "true"]).env_remove("WARPWATT_LIB");

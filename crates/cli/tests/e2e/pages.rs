@@ -4,12 +4,11 @@
 //! technique of docs/adding-a-technique.md from the code on the page, and installs the program.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::common::{Folder, Ran, STORE_PTX, finish, root};
+use crate::common::{Folder, Ran, STORE_PTX, finish, make_program, root};
 
 /// Commands that end with another exit code than 0, by how they begin.
 const EXPECTED: &[(&str, i32)] = &[
@@ -98,8 +97,7 @@ impl Stranger {
         std::fs::create_dir(folder.path("home")).expect("an empty home");
         // Stand for programs of the reader's; real CUDA programs are run by tests/clients.
         for name in ["saxpy", "program"] {
-            let file = folder.file(name, "#!/bin/sh\necho done\n");
-            std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).expect("a program");
+            make_program(&folder.path(name), b"#!/bin/sh\necho done\n");
         }
         folder.file("libwarpwatt_cuda.so", "");
         let bin = Path::new(env!("CARGO_BIN_EXE_warpwatt")).parent().expect("a folder").display().to_string();

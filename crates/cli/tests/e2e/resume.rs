@@ -4,13 +4,12 @@
 //! `WARPWATT_LONG=1` takes two papers with their whole suites, and a sweep at three times as many moments.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::common::{Folder, command, finish, warpwatt};
+use crate::common::{Folder, command, finish, make_program, warpwatt};
 
 /// All files of a folder and below by name, but the log and the lock, with the host's part of points taken out.
 pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -132,8 +131,7 @@ fn another_build_of_the_program_uses_nothing_of_this_one() {
 fn another_build(path: &str) {
     let mut bytes = std::fs::read(env!("CARGO_BIN_EXE_warpwatt")).expect("the program");
     bytes.push(0);
-    std::fs::write(path, bytes).expect("a copy");
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    make_program(path, &bytes);
 }
 
 #[test]

@@ -4,10 +4,8 @@
 
 use std::path::Path;
 
-#[allow(dead_code, reason = "only what reads a technology is needed here")]
 #[path = "src/spanned.rs"]
 mod spanned;
-#[allow(dead_code, reason = "only what reads a technology is needed here")]
 #[path = "src/technology.rs"]
 mod technology;
 

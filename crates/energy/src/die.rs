@@ -3,11 +3,12 @@
 //! span.
 
 use crate::error::Error;
+use crate::file::Technology;
 use crate::resolve::Setting;
 use crate::silicon::Conditions;
 use crate::spanned::Spanned;
 use crate::sram::Sram;
-use crate::technology::{Access, Structure, Technology, Text};
+use crate::technology::{Access, Structure, Text};
 
 /// The array of a structure.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -52,8 +53,8 @@ pub fn arrays(
     let mut all = Vec::new();
     for (origin, structure) in &technology.structures {
         let found = structure.sram.as_ref().map(|spec| {
-            let arrays = spec.get_ref().arrays(setting, conditions);
-            arrays.map_err(|problem| errors.push(origin.error(spec.span(), problem)))
+            let arrays = spec.value.arrays(setting, conditions);
+            arrays.map_err(|problem| errors.push(origin.error(spec.span.clone(), problem)))
         });
         all.push(found.and_then(Result::ok));
     }

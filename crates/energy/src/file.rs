@@ -8,7 +8,31 @@ use warpwatt_base::suggest;
 
 use crate::builtin::{FILES, TECHNOLOGIES};
 use crate::error::{Error, FilePosition, Problem, shortened};
-use crate::technology::{File, Origin, Structure, Technology, Text};
+use crate::technology::{Die, File, Silicon, Structure, Text};
+
+/// Energies and powers of a GPU's structures.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Technology {
+    pub name: String,
+    /// One line.
+    pub description: String,
+    /// The built-in technology that it starts from.
+    pub inherits: Option<String>,
+    /// The silicon that its figures are for; without it they hold for every clock, node and temperature.
+    pub silicon: Option<(Origin, Silicon)>,
+    /// The voltage is constant when clocks change.
+    pub pinned: bool,
+    pub die: Option<(Origin, Die)>,
+    /// Each structure with the name of its file, for messages.
+    pub structures: Vec<(Origin, Structure)>,
+}
+
+/// The file that something is in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Origin {
+    pub file: String,
+    pub text: Arc<str>,
+}
 
 /// The schema of `warpwatt.technology/1` as a JSON document.
 pub fn technology_schema() -> serde_json::Value {
@@ -34,10 +58,7 @@ impl Technology {
 
     /// The structure of that name.
     pub fn structure(&self, name: &str) -> Option<&Structure> {
-        self.structures
-            .iter()
-            .map(|(_, structure)| structure)
-            .find(|structure| structure.name.get_ref() == name)
+        self.structures.iter().map(|(_, structure)| structure).find(|structure| structure.name.value == name)
     }
 }
 
@@ -61,9 +82,9 @@ fn read(text: &str, file_name: &str, known: usize) -> Result<Technology, Vec<Err
     let base = match &file.inherits {
         None => None,
         Some(name) => {
-            match TECHNOLOGIES[..known].iter().position(|technology| technology.name == name.get_ref()) {
-                Some(index) => Some(read(TECHNOLOGIES[index].text, name.get_ref(), index)?),
-                None => return Err(vec![origin.error(name.span(), unknown(name.get_ref()))]),
+            match TECHNOLOGIES[..known].iter().position(|technology| technology.name == name.value) {
+                Some(index) => Some(read(TECHNOLOGIES[index].text, &name.value, index)?),
+                None => return Err(vec![origin.error(name.span.clone(), unknown(&name.value))]),
             }
         }
     };
@@ -74,13 +95,13 @@ fn read(text: &str, file_name: &str, known: usize) -> Result<Technology, Vec<Err
     let inherited = structures.len();
     let mut errors = Vec::new();
     for structure in file.structure.into_owned() {
-        let same = |(_, other): &(Origin, Structure)| other.name.get_ref() == structure.name.get_ref();
+        let same = |(_, other): &(Origin, Structure)| other.name.value == structure.name.value;
         match structures.iter().position(same) {
             Some(place) if place < inherited => structures[place] = (origin.clone(), structure),
             Some(_) => {
-                let message = format!("duplicate structure `{}`", shortened(structure.name.get_ref()));
+                let message = format!("duplicate structure `{}`", shortened(&structure.name.value));
                 let help = "give them different names".to_owned();
-                errors.push(origin.error(structure.name.span(), Problem::Bad { message, help }));
+                errors.push(origin.error(structure.name.span.clone(), Problem::Bad { message, help }));
             }
             None => structures.push((origin.clone(), structure)),
         }

@@ -27,12 +27,12 @@ pub use columns::Parts;
 pub use error::{Error, FilePosition, Problem};
 pub use evaluate::{Breakdown, Component, StructureEnergy};
 pub use figures::{FIGURES, Figure};
-pub use file::technology_schema;
+pub use file::{Technology, technology_schema};
 pub use resolve::{Model, Setting, StructureInfo};
 pub use silicon::{Conditions, Supply};
 pub use spanned::Spanned;
 pub use sram::Sram;
 pub use technology::{
-    Access, Amount, Die, Domain, Event, Reference, Silicon, SramSpec, State, Static, Structure, Technology,
+    Access, Amount, Die, Domain, Event, Reference, Silicon, SramSpec, State, Static, Structure,
 };
 pub use units::{Joules, Milliwatts, Picojoules, Seconds};

@@ -12,12 +12,11 @@ use warpwatt_config::Config;
 use crate::amount::bad;
 use crate::die::{self, Arrays};
 use crate::error::{Error, Problem, shortened};
+use crate::file::{Origin, Technology};
 use crate::silicon::{self, Conditions};
 use crate::spanned::Spanned;
 use crate::sram::Sram;
-use crate::technology::{
-    Access, Amount, Event, Origin, SramSpec, State, Static, Structure, Technology, Text,
-};
+use crate::technology::{Access, Amount, Event, SramSpec, State, Static, Structure, Text};
 use crate::units::{Joules, Milliwatts, Picojoules};
 
 /// What a technology is worked out for.
@@ -146,11 +145,11 @@ impl Resolver<'_> {
         let plain = Scale { arrays, ..Scale::ONE };
         let Some(clock) = &structure.clock else { return plain };
         let conditions = self.model.conditions.as_ref();
-        let found = conditions.and_then(|all| Some((all, all.supply(clock.get_ref())?)));
+        let found = conditions.and_then(|all| Some((all, all.supply(&clock.value)?)));
         let Some((all, supply)) = found else {
-            let message = format!("`silicon` has no voltage for `{}`", shortened(clock.get_ref()));
+            let message = format!("`silicon` has no voltage for `{}`", shortened(&clock.value));
             let help = "add it to `clocks` in `silicon`, or leave `clock` out";
-            self.report(origin, clock.span(), bad(message, help));
+            self.report(origin, clock.span.clone(), bad(message, help));
             return plain;
         };
         Scale {
@@ -181,18 +180,18 @@ impl Resolver<'_> {
             self.text(origin, what, text);
         }
         if structure.events.is_empty() && structure.statics.is_empty() {
-            let message = format!("`{}` has no energy", shortened(structure.name.get_ref()));
+            let message = format!("`{}` has no energy", shortened(&structure.name.value));
             let help =
                 "give it events = [{ counter = \"...\", pj = 1.0, source = \"...\" }] or static = [...]";
-            self.report(origin, structure.name.span(), bad(message, help));
+            self.report(origin, structure.name.span.clone(), bad(message, help));
         }
         let on = self.on(origin, &structure.techniques);
         let before = (self.model.structures.len(), self.model.terms.len(), self.model.counters.len());
         let index = self.model.structures.len();
         self.model.structures.push(StructureInfo {
-            name: structure.name.get_ref().as_ref().into(),
-            component: structure.component.get_ref().as_ref().into(),
-            doc: structure.doc.get_ref().as_ref().into(),
+            name: structure.name.value.as_ref().into(),
+            component: structure.component.value.as_ref().into(),
+            doc: structure.doc.value.as_ref().into(),
             off_chip: structure.off_chip,
             area_mm2: arrays.map(|arrays| arrays.area_mm2()),
         });
@@ -211,10 +210,10 @@ impl Resolver<'_> {
     }
 
     fn text(&mut self, origin: &Origin, what: &str, text: &Spanned<Text>) {
-        let words: &str = text.get_ref();
+        let words: &str = &text.value;
         if words.trim().is_empty() || words.contains(char::is_control) {
             let message = format!("`{what}` must be one line of text");
-            self.report(origin, text.span(), bad(message, "write a short description"));
+            self.report(origin, text.span.clone(), bad(message, "write a short description"));
         }
     }
 
@@ -228,7 +227,7 @@ impl Resolver<'_> {
                     nearest: suggest::nearest(name, all).map(str::to_owned),
                     all: all.iter().map(|&name| name.to_owned()).collect(),
                 };
-                self.report(origin, technique.span(), problem);
+                self.report(origin, technique.span.clone(), problem);
             }
         }
         let is_on = |technique: &Spanned<Text>| self.setting.techniques.contains(&&*technique.value);
@@ -241,7 +240,7 @@ impl Resolver<'_> {
         if !self.counters.contains(name) {
             let nearest = nearest_counter(name, self.setting.counters);
             let problem = Problem::UnknownCounter { name: shortened(name), nearest };
-            self.report(origin, counter.span(), problem);
+            self.report(origin, counter.span.clone(), problem);
             return None;
         }
         let unit = name.rsplit('.').next().unwrap_or_default();
@@ -251,7 +250,7 @@ impl Resolver<'_> {
                 message: "is not a count, so it cannot be multiplied by an energy".to_owned(),
                 help: "use a counter that ends in .count, .bytes, .cycles or .clocks",
             };
-            self.report(origin, counter.span(), problem);
+            self.report(origin, counter.span.clone(), problem);
             return None;
         }
         Some(self.intern(name))
@@ -265,7 +264,7 @@ impl Resolver<'_> {
     }
 
     fn amount(&mut self, origin: &Origin, amount: &Spanned<Amount>) -> Option<f64> {
-        self.take(origin, amount.span(), amount.get_ref().value(self.setting))
+        self.take(origin, amount.span.clone(), amount.value.value(self.setting))
     }
 
     fn product(&mut self, origin: &Origin, factors: &[Spanned<Amount>]) -> Option<f64> {
@@ -277,13 +276,13 @@ impl Resolver<'_> {
         self.text(origin, "source", &event.source);
         let energy = self.event_energy(origin, event);
         let scale = match (&event.scaled, &event.sram) {
-            (Some(access), _) => self.arrays(origin, access.span()).map(|it| it.access(*access.get_ref())),
+            (Some(access), _) => self.arrays(origin, access.span.clone()).map(|it| it.access(access.value)),
             (None, Some(_)) => Some(1.0),
             (None, None) => Some(self.scale.logic),
         };
         let times = self.product(origin, &event.times).zip(scale).map(|(times, scale)| times * scale);
         let part = match event.columns {
-            true => self.arrays(origin, event.counter.span()).map(|arrays| arrays.columns()),
+            true => self.arrays(origin, event.counter.span.clone()).map(|arrays| arrays.columns()),
             false => Some(1.0),
         };
         let sign = if event.saved { -1.0 } else { 1.0 };
@@ -309,7 +308,7 @@ impl Resolver<'_> {
     fn event_energy(&mut self, origin: &Origin, event: &Event) -> Option<Picojoules> {
         if event.mw.is_none() && !event.at_mhz.is_empty() {
             let help = "write mw = ..., at_mhz = [...]: a power, and the rate of events that it is for, in millions a second";
-            let at = event.at_mhz[0].span();
+            let at = event.at_mhz[0].span.clone();
             self.report(origin, at, bad("`at_mhz` is only allowed together with `mw`".to_owned(), help));
             return None;
         }
@@ -322,7 +321,7 @@ impl Resolver<'_> {
                     let help = "write at_mhz = [...]: the rate of events that the power is for, in millions a second";
                     self.report(
                         origin,
-                        mw.span(),
+                        mw.span.clone(),
                         bad("the energy of an event cannot be computed from a power alone".to_owned(), help),
                     );
                     return None;
@@ -332,14 +331,14 @@ impl Resolver<'_> {
             }
             (None, None, Some(sram)) => {
                 let array = self.sram(origin, sram)?;
-                match sram.get_ref().access {
+                match sram.value.access {
                     Some(Access::Read) => Some(array.read()),
                     Some(Access::Write) => Some(array.write()),
                     None => {
                         let message = "the kind of access to the SRAM array is missing".to_owned();
                         self.report(
                             origin,
-                            sram.span(),
+                            sram.span.clone(),
                             bad(message, "write access = \"read\" or \"write\""),
                         );
                         None
@@ -347,17 +346,17 @@ impl Resolver<'_> {
                 }
             }
             _ => {
-                let message = format!("`{}` needs exactly one energy", shortened(event.counter.get_ref()));
+                let message = format!("`{}` needs exactly one energy", shortened(&event.counter.value));
                 let help = "give it one of pj = ..., mw = ... with at_mhz = [...], or sram = { ... }";
-                self.report(origin, event.counter.span(), bad(message, help));
+                self.report(origin, event.counter.span.clone(), bad(message, help));
                 None
             }
         }
     }
 
     fn sram(&mut self, origin: &Origin, spec: &Spanned<SramSpec>) -> Option<Sram> {
-        let array = spec.get_ref().array(self.setting, self.model.conditions.as_ref());
-        self.take(origin, spec.span(), array)
+        let array = spec.value.array(self.setting, self.model.conditions.as_ref());
+        self.take(origin, spec.span.clone(), array)
     }
 
     fn power(&mut self, origin: &Origin, structure: usize, power: &Static) {
@@ -369,7 +368,7 @@ impl Resolver<'_> {
                 let help = "give it one of mw = ... or sram = { ... }";
                 self.report(
                     origin,
-                    power.source.span(),
+                    power.source.span.clone(),
                     bad("static energy needs exactly one power".to_owned(), help),
                 );
                 None
@@ -380,11 +379,11 @@ impl Resolver<'_> {
             (true, ..) => {
                 let message = "an SRAM array has leakage, not constant switching power".to_owned();
                 let help = "leave out `switching`, or `scaled` and `sram`";
-                self.report(origin, power.source.span(), bad(message, help));
+                self.report(origin, power.source.span.clone(), bad(message, help));
                 None
             }
             (false, true, _) => {
-                self.arrays(origin, power.source.span()).map(|it| it.leakage() * self.scale.leakage)
+                self.arrays(origin, power.source.span.clone()).map(|it| it.leakage() * self.scale.leakage)
             }
             (false, false, Some(_)) => Some(self.scale.leakage),
             (false, false, None) => Some(self.scale.leakage * self.scale.logic_leakage),
@@ -394,7 +393,7 @@ impl Resolver<'_> {
         let per_sm = power
             .instances
             .iter()
-            .any(|factor| matches!(factor.get_ref(), Amount::Key(key) if key == "gpu.sms"));
+            .any(|factor| matches!(&factor.value, Amount::Key(key) if key == "gpu.sms"));
         for state in power.states.iter() {
             self.state(origin, structure, each, state);
         }
@@ -416,22 +415,22 @@ impl Resolver<'_> {
             _ => {
                 let help = "give it one of fraction = ... or mw = ...";
                 let message = "a state needs exactly one remaining power".to_owned();
-                self.report(origin, state.counter.span(), bad(message, help));
+                self.report(origin, state.counter.span.clone(), bad(message, help));
                 None
             }
         };
         let times = self.product(origin, &state.times);
         let counter = self.counter(origin, &state.counter);
-        let mhz = match clock_mhz(state.counter.get_ref(), self.setting.config) {
+        let mhz = match clock_mhz(&state.counter.value, self.setting.config) {
             Some(mhz) => mhz,
             None => {
                 if counter.is_some() {
                     let problem = Problem::UselessCounter {
-                        name: shortened(state.counter.get_ref()),
+                        name: shortened(&state.counter.value),
                         message: "is not a time".to_owned(),
                         help: "use a counter that ends in .cycles, or in .clocks of noc, l2 or dram",
                     };
-                    self.report(origin, state.counter.span(), problem);
+                    self.report(origin, state.counter.span.clone(), problem);
                 }
                 return;
             }

@@ -10,10 +10,11 @@
 use crate::amount::bad;
 use crate::error::{Error, Problem, shortened};
 use crate::figures;
+use crate::file::{Origin, Technology};
 use crate::resolve::Setting;
 use crate::spanned::Spanned;
 use crate::sram::{LEAKAGE_EXPONENT, along, node_leakage, nominal_volts};
-use crate::technology::{Domain, Origin, Silicon, Technology, Text};
+use crate::technology::{Domain, Silicon, Text};
 
 /// What energy was worked out for.
 #[derive(Clone, PartialEq, Debug)]
@@ -133,7 +134,7 @@ fn legal(origin: &Origin, silicon: &Silicon) -> Result<(), Vec<Error>> {
     }
     let message = "these figures of `silicon` contradict each other".to_owned();
     let help = "all of them must be above 0, threshold_volts below volts and least_volts, alpha between 1 and 2, and logic_leakage needs two or more points in ascending order";
-    Err(vec![origin.error(silicon.source.span(), bad(message, help))])
+    Err(vec![origin.error(silicon.source.span.clone(), bad(message, help))])
 }
 
 fn supply(
@@ -144,9 +145,9 @@ fn supply(
     setting: Setting,
 ) -> Result<Supply, (std::ops::Range<usize>, Problem)> {
     let value = |key: &Spanned<Text>| {
-        figures::value(key.get_ref(), setting.config).ok_or_else(|| {
-            let problem = Problem::UnknownKey { key: shortened(key.get_ref()), nearest: None };
-            (key.span(), problem)
+        figures::value(&key.value, setting.config).ok_or_else(|| {
+            let problem = Problem::UnknownKey { key: shortened(&key.value), nearest: None };
+            (key.span.clone(), problem)
         })
     };
     let relative_clock = value(clock)? / mhz;
@@ -156,7 +157,7 @@ fn supply(
         _ if pinned => 1.0,
         _ => voltage(silicon, relative_clock) / silicon.volts,
     };
-    let clock = clock.get_ref().to_string();
+    let clock = clock.value.to_string();
     Ok(Supply { clock, volts: relative_volts * usual, relative_volts, relative_clock })
 }
 

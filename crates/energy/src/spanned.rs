@@ -12,16 +12,6 @@ pub struct Spanned<T> {
     pub span: Range<usize>,
 }
 
-impl<T> Spanned<T> {
-    pub fn get_ref(&self) -> &T {
-        &self.value
-    }
-
-    pub fn span(&self) -> Range<usize> {
-        self.span.clone()
-    }
-}
-
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Spanned<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let found = toml::Spanned::deserialize(deserializer)?;

@@ -34,23 +34,6 @@ pub struct File {
     pub structure: List<Structure>,
 }
 
-/// Energies and powers of a GPU's structures.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Technology {
-    pub name: String,
-    /// One line.
-    pub description: String,
-    /// The built-in technology that it starts from.
-    pub inherits: Option<String>,
-    /// The silicon that its figures are for; without it they hold for every clock, node and temperature.
-    pub silicon: Option<(Origin, Silicon)>,
-    /// The voltage is constant when clocks change.
-    pub pinned: bool,
-    pub die: Option<(Origin, Die)>,
-    /// Each structure with the name of its file, for messages.
-    pub structures: Vec<(Origin, Structure)>,
-}
-
 /// The silicon that figures are for, and how its voltage follows the clock: the clock goes with (V - threshold)^alpha / V.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -96,13 +79,6 @@ pub struct Die {
     pub partition_mm2: f64,
     #[schemars(with = "String")]
     pub source: Spanned<Text>,
-}
-
-/// The file that something is in.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Origin {
-    pub file: String,
-    pub text: std::sync::Arc<str>,
 }
 
 /// Something that takes energy. Where a technology inherits one of the same name, this takes its place.

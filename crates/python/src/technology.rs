@@ -218,7 +218,7 @@ impl Technology {
     fn structures(&self) -> Vec<String> {
         let read = Checked::read(&self.text, &self.name);
         let names = read.iter().flat_map(|technology| &technology.structures);
-        names.map(|(_, structure)| structure.name.get_ref().to_string()).collect()
+        names.map(|(_, structure)| structure.name.value.to_string()).collect()
     }
 
     /// The technology file.

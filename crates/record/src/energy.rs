@@ -347,7 +347,15 @@ impl Energies {
     fn per_sm(&self, timed: &TimedRecord, time: Seconds, whole: &Breakdown) -> SmEnergy {
         let mut sms = SmEnergy { dynamic_j: Vec::new(), static_j: Vec::new(), shared_j: 0.0 };
         let mut counts = vec![0.0; self.column_of.len()];
+        let mut last = None;
         for (sm, ops) in timed.per_sm.iter().zip(&timed.ops_per_sm) {
+            // SMs without blocks counted the same.
+            if last == Some((sm, ops)) {
+                sms.dynamic_j.extend_from_within(sms.dynamic_j.len() - 1..);
+                sms.static_j.extend_from_within(sms.static_j.len() - 1..);
+                continue;
+            }
+            last = Some((sm, ops));
             let mut note = self.of_sm.noting(&mut counts);
             sm.visit(&mut note);
             ops.visit(&mut note);

@@ -26,7 +26,7 @@ fn doubled(amount: &mut Spanned<Amount>) {
 }
 
 fn is_number(amount: &Spanned<Amount>) -> bool {
-    !matches!(amount.get_ref(), Amount::Key(_))
+    !matches!(amount.value, Amount::Key(_))
 }
 
 /// Every number that multiplies energy.
@@ -34,9 +34,9 @@ fn coefficients(technology: &Technology) -> Vec<Coefficient> {
     let mut all = Vec::new();
     let mut add = |what: String, double: Box<dyn Fn(&mut Technology)>| all.push(Coefficient { what, double });
     for (s, (_, structure)) in technology.structures.iter().enumerate() {
-        let name = structure.name.get_ref();
+        let name = &structure.name.value;
         for (e, event) in structure.events.iter().enumerate() {
-            let what = format!("{name}, {}", event.counter.get_ref());
+            let what = format!("{name}, {}", event.counter.value);
             if event.pj.as_ref().is_some_and(is_number) {
                 add(
                     what.clone(),
@@ -73,7 +73,7 @@ fn coefficients(technology: &Technology) -> Vec<Coefficient> {
                 );
             }
             for (q, state) in power.states.iter().enumerate() {
-                let what = format!("{name}, {}", state.counter.get_ref());
+                let what = format!("{name}, {}", state.counter.value);
                 if state.fraction.as_ref().is_some_and(is_number) {
                     let double = move |t: &mut Technology| {
                         t.structures[s].1.statics.to_mut()[p].states.to_mut()[q]
@@ -159,7 +159,7 @@ fn keys(technology: &Technology) -> Vec<&'static str> {
         }
     }
     let used =
-        |name: &str| amounts.iter().any(|amount| matches!(amount.get_ref(), Amount::Key(key) if key == name));
+        |name: &str| amounts.iter().any(|amount| matches!(&amount.value, Amount::Key(key) if key == name));
     PARAMETERS.iter().map(|(name, _)| *name).filter(|name| used(name)).collect()
 }
 

@@ -51,11 +51,11 @@ pub fn counters(technology: &Technology) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for (_, structure) in &technology.structures {
         for event in structure.events.iter() {
-            all.insert(event.counter.get_ref().to_string());
-            all.extend(event.less.iter().map(|counter| counter.get_ref().to_string()));
+            all.insert(event.counter.value.to_string());
+            all.extend(event.less.iter().map(|counter| counter.value.to_string()));
         }
         for state in structure.statics.iter().flat_map(|power| power.states.iter()) {
-            all.insert(state.counter.get_ref().to_string());
+            all.insert(state.counter.value.to_string());
         }
     }
     all

@@ -23,17 +23,17 @@ fn lane_bits(mask: u32, lane: usize) -> u32 {
 
 /// What lanes that move so many bytes each have to keep to, in a range of bytes.
 #[derive(Clone, Copy)]
-struct Bounds {
+pub(crate) struct Bounds {
     /// Bits of an offset that must be 0.
-    odd: u32,
+    pub odd: u32,
     /// The highest offset that there may be.
-    last: u32,
+    pub last: u32,
 }
 
 impl Bounds {
     /// `None` if no lane fits.
     #[inline(always)]
-    fn new(bytes: u32, len: u64) -> Option<Bounds> {
+    pub(crate) fn new(bytes: u32, len: u64) -> Option<Bounds> {
         debug_assert!(bytes != 0 && len <= 1 << 32);
         let last = len.checked_sub(u64::from(bytes))? as u32;
         Some(Bounds { odd: bytes - 1, last })
@@ -48,7 +48,7 @@ impl Bounds {
 
 /// Offsets of 64-bit addresses plus a constant, and whether all active lanes are inside of so many bytes, and aligned.
 #[inline(always)]
-unsafe fn offsets64(
+pub(crate) unsafe fn offsets64(
     address: *const Row,
     add: u64,
     mask: u32,
@@ -63,6 +63,47 @@ unsafe fn offsets64(
         u32::MAX => sums64(low, high, add, bounds, out, |_| !0) == 0,
         _ => sums64(low, high, add, bounds, out, |lane| lane_bits(mask, lane)) == 0,
     }
+}
+
+/// [`offsets64`] of addresses plus `off`, from `guest` on, with the host's vector instructions.
+///
+/// # Safety
+/// As for [`offsets64`]; the host must have AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) unsafe fn offsets64_wide(
+    address: *const Row,
+    off: u64,
+    guest: u64,
+    mask: u32,
+    (bytes, len): (u32, u64),
+    out: &mut Offsets,
+) -> bool {
+    let start = guest.wrapping_sub(off);
+    // SAFETY: as the caller promises.
+    unsafe {
+        // Almost no allocation has addresses with different high words.
+        if u64::from(start as u32) + len > 1 << 32 {
+            return offsets64_apart(address, start, mask, (bytes, len), out);
+        }
+        let Some(bounds) = Bounds::new(bytes, len) else { return false };
+        let halves = (&(*address).0, &(*address.add(1)).0);
+        crate::wide::offsets64(halves, start, mask, bounds, out)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[cold]
+#[inline(never)]
+unsafe fn offsets64_apart(
+    address: *const Row,
+    start: u64,
+    mask: u32,
+    limits: (u32, u64),
+    out: &mut Offsets,
+) -> bool {
+    // SAFETY: as the caller promises.
+    unsafe { offsets64(address, 0u64.wrapping_sub(start), mask, limits, out) }
 }
 
 /// The sums, and what is wrong with those that count: one number for all of them, so that it is tested once.
@@ -89,7 +130,7 @@ fn sums64(
 
 /// [`offsets64`] of 32-bit addresses.
 #[inline(always)]
-unsafe fn offsets32(
+pub(crate) unsafe fn offsets32(
     address: *const Row,
     add: u32,
     mask: u32,
@@ -132,7 +173,8 @@ pub(crate) struct SharedSpan {
 }
 
 /// What loads and stores need whose lanes are all in one place: so little that it is put together for each of them.
-pub(crate) struct Reach<'m, P> {
+/// `WIDE`: inside of a function that has the host's vector instructions, which the host must have then.
+pub(crate) struct Reach<'m, P, const WIDE: bool> {
     pub pool: *mut Row,
     pub port: &'m mut P,
     pub windows: &'m [Window],
@@ -144,7 +186,7 @@ pub(crate) struct Reach<'m, P> {
 ///
 /// # Safety of its functions
 /// As for [`Machine`]: rows of the micro-op's operands are the warp's, and there is a window for the micro-op.
-impl<P: GlobalPort> Reach<'_, P> {
+impl<P: GlobalPort, const WIDE: bool> Reach<'_, P, WIDE> {
     /// Records an access of lanes in one region.
     #[inline(always)]
     fn note(tally: &mut Tally, space: Space, base: u64, span: &Span, kind: AccessKind) {
@@ -161,10 +203,27 @@ impl<P: GlobalPort> Reach<'_, P> {
         unsafe {
             let window = *self.windows.get_unchecked(pc as usize);
             let address = code.source(0, warp.rows, self.pool);
-            let add = (i64::from(code.off) as u64).wrapping_sub(window.guest);
+            let (off, guest) = (i64::from(code.off) as u64, window.guest);
             let limits = (u32::from(code.bytes), window.len);
-            offsets64(address, add, mask, limits, self.offsets).then_some(window)
+            let fits = match WIDE {
+                #[cfg(target_arch = "x86_64")]
+                true => offsets64_wide(address, off, guest, mask, limits, self.offsets),
+                _ => offsets64(address, off.wrapping_sub(guest), mask, limits, self.offsets),
+            };
+            fits.then_some(window)
         }
+    }
+
+    /// [`Span::new`] with the instructions that there are.
+    #[inline(always)]
+    fn span(host: *mut u8, guest: u64, Offsets(offsets): &Offsets, mask: u32, bytes: u32) -> Span<'_> {
+        let spread = match WIDE {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the host has the instructions.
+            true => unsafe { crate::wide::spread(offsets, mask, bytes) },
+            _ => Spread::of(offsets, mask, bytes),
+        };
+        Span { host, guest, offsets, mask, bytes, spread }
     }
 
     #[inline(always)]
@@ -191,7 +250,7 @@ impl<P: GlobalPort> Reach<'_, P> {
     unsafe fn load_from(&mut self, window: Window, warp: &mut Warp, code: &Code, mask: u32) -> bool {
         // SAFETY: as the caller promises; offsets were checked against the window.
         unsafe {
-            let span = Span::new(window.host, window.guest, &self.offsets.0, mask, u32::from(code.bytes));
+            let span = Self::span(window.host, window.guest, self.offsets, mask, u32::from(code.bytes));
             if self.port.must_wait(&span) {
                 return false;
             }
@@ -207,7 +266,7 @@ impl<P: GlobalPort> Reach<'_, P> {
         // SAFETY: as the caller promises; offsets were checked against the window.
         unsafe {
             let src = code.source(1, warp.rows, self.pool);
-            let span = Span::new(window.host, window.guest, &self.offsets.0, mask, u32::from(code.bytes));
+            let span = Self::span(window.host, window.guest, self.offsets, mask, u32::from(code.bytes));
             if self.tally.watch.on {
                 self.tally.watch.changed |= would_change(&span, code.shape, src);
             }
@@ -222,8 +281,14 @@ impl<P: GlobalPort> Reach<'_, P> {
         // SAFETY: as the caller promises.
         unsafe {
             let address = code.source(0, warp.rows, self.pool);
-            let limits = (u32::from(code.bytes), u64::from(shared.bytes));
-            offsets32(address, code.off as u32, mask, limits, self.offsets)
+            let (add, bytes, len) = (code.off as u32, u32::from(code.bytes), u64::from(shared.bytes));
+            match WIDE {
+                #[cfg(target_arch = "x86_64")]
+                true => Bounds::new(bytes, len).is_some_and(|bounds| {
+                    crate::wide::offsets32(&(*address).0, add, mask, bounds, self.offsets)
+                }),
+                _ => offsets32(address, add, mask, (bytes, len), self.offsets),
+            }
         }
     }
 
@@ -240,7 +305,7 @@ impl<P: GlobalPort> Reach<'_, P> {
             if !self.in_shared(warp, shared, code, mask) {
                 return false;
             }
-            let span = Span::new(shared.host, window::SHARED, &self.offsets.0, mask, u32::from(code.bytes));
+            let span = Self::span(shared.host, window::SHARED, self.offsets, mask, u32::from(code.bytes));
             gather(&span, code.shape, warp.rows.add(code.dst as usize));
             Self::note(self.tally, Space::Shared, 0, &span, AccessKind::Load);
             true
@@ -261,7 +326,7 @@ impl<P: GlobalPort> Reach<'_, P> {
                 return false;
             }
             let src = code.source(1, warp.rows, self.pool);
-            let span = Span::new(shared.host, window::SHARED, &self.offsets.0, mask, u32::from(code.bytes));
+            let span = Self::span(shared.host, window::SHARED, self.offsets, mask, u32::from(code.bytes));
             if self.tally.watch.on {
                 self.tally.watch.changed |= would_change(&span, code.shape, src);
             }
@@ -274,7 +339,7 @@ impl<P: GlobalPort> Reach<'_, P> {
 
 impl<P: GlobalPort> Machine<'_, P> {
     #[inline(always)]
-    pub(crate) fn reach(&mut self) -> Reach<'_, P> {
+    pub(crate) fn reach(&mut self) -> Reach<'_, P, false> {
         Reach {
             pool: self.pool,
             port: &mut self.port,

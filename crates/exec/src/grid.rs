@@ -164,8 +164,7 @@ fn parameter_bank(launch: &GridLaunch) -> Vec<u8> {
 
 /// Rows of immediates, and of the launch's constants.
 fn operand_pool(launch: &GridLaunch, banks: &[Bank; 5]) -> Result<RowBuf, Box<Fault>> {
-    let mut pool = RowBuf::zeroed(launch.image.pool.len());
-    pool.copy_from_slice(&launch.image.pool);
+    let mut pool = RowBuf::of(&launch.image.pool);
     for operand in &launch.image.consts {
         for word in 0..operand.words {
             let at = usize::from(operand.offset) + 4 * word as usize;
@@ -185,10 +184,17 @@ fn operand_pool(launch: &GridLaunch, banks: &[Bank; 5]) -> Result<RowBuf, Box<Fa
 /// Coordinates of a block's threads, three rows a warp.
 fn thread_ids([x, y, _]: [u32; 3], threads: u32) -> RowBuf {
     let mut rows = RowBuf::zeroed(3 * threads.div_ceil(32) as usize);
-    for thread in 0..threads {
-        let (warp, lane) = (thread as usize / 32, thread as usize % 32);
-        for (axis, id) in [thread % x, thread / x % y, thread / x / y].into_iter().enumerate() {
-            rows[3 * warp + axis].0[lane] = id;
+    let mut at = [0; 3];
+    for (warp, rows) in rows.chunks_exact_mut(3).enumerate() {
+        for lane in 0..(threads as usize - 32 * warp).min(32) {
+            rows.iter_mut().zip(at).for_each(|(row, id)| row.0[lane] = id);
+            at[0] += 1;
+            if at[0] == x {
+                at = [0, at[1] + 1, at[2]];
+            }
+            if at[1] == y {
+                at = [at[0], 0, at[2] + 1];
+            }
         }
     }
     rows
@@ -275,4 +281,35 @@ fn read_word(bytes: &[u8], at: usize) -> Option<u32> {
     let len = rest.len().min(4);
     word[..len].copy_from_slice(&rest[..len]);
     Some(u32::from_le_bytes(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_numbered_along_x_then_y_then_z() {
+        for block in [[1, 1, 1], [32, 1, 1], [5, 3, 7], [1, 33, 2], [7, 1, 5], [16, 16, 4], [1, 1, 40]] {
+            let [x, y, z] = block;
+            let rows = thread_ids(block, x * y * z);
+            for place in 0..rows.len() as u32 / 3 * 32 {
+                let plain = match place < x * y * z {
+                    true => [place % x, place / x % y, place / x / y],
+                    false => [0; 3],
+                };
+                let (warp, lane) = (place as usize / 32, place as usize % 32);
+                assert_eq!([0, 1, 2].map(|axis| rows[3 * warp + axis].0[lane]), plain, "{block:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn copies_of_rows_are_equal() {
+        for len in [0, 1, 3, 40] {
+            let rows: Vec<_> =
+                (0..len).map(|row| Row(std::array::from_fn(|lane| 100 * row + lane as u32))).collect();
+            let copy = RowBuf::of(&rows);
+            assert!(copy.iter().zip(&rows).all(|(copy, row)| copy.0 == row.0) && copy.len() == rows.len());
+        }
+    }
 }

@@ -36,6 +36,8 @@ mod system;
 mod texture;
 mod turns;
 mod watchdog;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 pub use atomics::AtomicOp;
 pub use engine::run;

@@ -28,7 +28,11 @@ pub enum Spread {
     Consecutive,
     /// All in one place.
     Uniform,
-    /// Neither.
+    /// Each half of them consecutive, as rows of a block that is 16 threads wide.
+    Rows,
+    /// Each half of them in one place.
+    Places,
+    /// None of these.
     Scattered,
 }
 
@@ -39,20 +43,36 @@ impl Spread {
         if mask != !0 || bytes != 4 {
             return Spread::Unknown;
         }
-        let first = offsets[0];
-        // The first two lanes leave one of them, if any.
-        let step = offsets[1].wrapping_sub(first);
-        let kind = match step {
-            4 => Spread::Consecutive,
-            0 => Spread::Uniform,
-            _ => return Spread::Scattered,
-        };
-        let mut strays = 0;
-        for (lane, offset) in offsets.iter().enumerate() {
-            strays |= offset ^ first.wrapping_add((lane as u32) * step);
+        let (low, high) = (offsets[0], offsets[16]);
+        // The first two lanes leave few of them.
+        match offsets[1].wrapping_sub(low) {
+            4 if in_halves(offsets, 4) => Spread::of_rows(high.wrapping_sub(low)),
+            0 if in_halves(offsets, 0) => Spread::of_places(high.wrapping_sub(low)),
+            _ => Spread::Scattered,
         }
-        if strays == 0 { kind } else { Spread::Scattered }
     }
+
+    /// Of halves that are consecutive each, the second so many bytes behind the first.
+    #[inline(always)]
+    pub(crate) fn of_rows(behind: u32) -> Spread {
+        if behind == 64 { Spread::Consecutive } else { Spread::Rows }
+    }
+
+    /// Of halves that are in one place each.
+    #[inline(always)]
+    pub(crate) fn of_places(behind: u32) -> Spread {
+        if behind == 0 { Spread::Uniform } else { Spread::Places }
+    }
+}
+
+/// Whether the lanes of each half are so many bytes apart.
+#[inline(always)]
+fn in_halves(offsets: &[u32; 32], step: u32) -> bool {
+    let mut strays = 0;
+    for (lane, offset) in offsets.iter().enumerate() {
+        strays |= offset ^ offsets[lane & 16].wrapping_add((lane as u32 & 15) * step);
+    }
+    strays == 0
 }
 
 /// Addresses of the lanes of one access: all inside of one allocation, in bounds and aligned.
@@ -183,6 +203,18 @@ unsafe fn gather_word(span: &Span, dst: *mut Row) {
                 span.host.add(first).cast::<[u32; 32]>().copy_to_nonoverlapping(out, 1);
             }
             Spread::Uniform => *out = [span.host.add(first).cast::<u32>().read(); 32],
+            Spread::Rows => {
+                for half in [0, 16] {
+                    let from = span.host.add(at[half] as usize).cast::<[u32; 16]>();
+                    from.copy_to_nonoverlapping(out.as_mut_ptr().add(half).cast(), 1);
+                }
+            }
+            Spread::Places => {
+                for half in [0, 16] {
+                    let word = span.host.add(at[half] as usize).cast::<u32>().read();
+                    out.as_mut_ptr().add(half).cast::<[u32; 16]>().write([word; 16]);
+                }
+            }
             Spread::Scattered => {
                 for (out, at) in out.iter_mut().zip(at) {
                     *out = span.host.add(*at as usize).cast::<u32>().read();
@@ -297,6 +329,13 @@ unsafe fn scatter_word(span: &Span, src: *const Row) {
         let data = &(*src).0;
         if span.spread == Spread::Consecutive {
             span.host.add(at[0] as usize).cast::<[u32; 32]>().copy_from_nonoverlapping(data, 1);
+            return;
+        }
+        if span.spread == Spread::Rows {
+            for half in [0, 16] {
+                let to = span.host.add(at[half] as usize).cast::<[u32; 16]>();
+                to.copy_from_nonoverlapping(data.as_ptr().add(half).cast(), 1);
+            }
             return;
         }
         for lane in lanes_of(span.mask) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A run of registers of a warp, zeroed when made and aligned for vector access.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
@@ -22,14 +22,34 @@ unsafe impl Sync for RowBuf {}
 
 impl RowBuf {
     pub(crate) fn zeroed(len: usize) -> RowBuf {
+        // SAFETY: zeros are valid rows.
+        unsafe { RowBuf::allocated(len, alloc_zeroed) }
+    }
+
+    /// A copy of some rows.
+    pub(crate) fn of(rows: &[Row]) -> RowBuf {
+        // SAFETY: all rows are written before anything reads them.
+        unsafe {
+            let copy = RowBuf::allocated(rows.len(), alloc);
+            rows.as_ptr().copy_to_nonoverlapping(copy.pointer(), rows.len());
+            copy
+        }
+    }
+
+    /// Rows in memory that an allocator gives for a layout.
+    ///
+    /// # Safety
+    ///
+    /// The memory must hold valid rows before they are read.
+    unsafe fn allocated(len: usize, allocate: unsafe fn(Layout) -> *mut u8) -> RowBuf {
         if len == 0 {
             return RowBuf { rows: NonNull::dangling(), len, allocation: NonNull::dangling() };
         }
         let layout = RowBuf::layout(len);
         // SAFETY: the layout is not empty.
-        let start = unsafe { alloc_zeroed(layout) };
+        let start = unsafe { allocate(layout) };
         let allocation = NonNull::new(start).unwrap_or_else(|| handle_alloc_error(layout));
-        // SAFETY: the allocation is larger than the rows by as much as aligning them can take. Zeros are valid rows.
+        // SAFETY: the allocation is larger than the rows by as much as aligning them can take.
         let rows = unsafe { allocation.byte_add(start.align_offset(align_of::<Row>())) }.cast::<Row>();
         RowBuf { rows, len, allocation }
     }
@@ -48,7 +68,7 @@ impl RowBuf {
 impl Drop for RowBuf {
     fn drop(&mut self) {
         if self.len != 0 {
-            // SAFETY: allocated in `zeroed` with the same layout.
+            // SAFETY: allocated with the same layout.
             unsafe { dealloc(self.allocation.as_ptr(), RowBuf::layout(self.len)) };
         }
     }

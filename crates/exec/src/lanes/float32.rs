@@ -101,6 +101,18 @@ pub(super) fn select(level: Level, uop: &Uop) -> Option<Kernel> {
 }
 
 fn nearest<const OP: u8>(level: Level, uop: &Uop) -> Option<Kernel> {
+    if uop.abs == 0 && !uop.flags.has(Flags::SAT) {
+        let negated = match (OP, uop.neg) {
+            // A product does not tell which factor was negated.
+            (MUL | FMA, 0b01 | 0b10) | (ADD, 0b01) => negated::<OP, 0b001>(level, uop),
+            (ADD, 0b10) => negated::<OP, 0b010>(level, uop),
+            (FMA, 0b100) => negated::<OP, 0b100>(level, uop),
+            _ => None,
+        };
+        if negated.is_some() {
+            return negated;
+        }
+    }
     match (uop.neg | uop.abs != 0, uop.flags.has(Flags::FTZ), uop.flags.has(Flags::SAT)) {
         (false, false, false) => pick::<Nearest<OP, false, false, false>>(level),
         (false, false, true) => pick::<Nearest<OP, false, false, true>>(level),
@@ -110,6 +122,13 @@ fn nearest<const OP: u8>(level: Level, uop: &Uop) -> Option<Kernel> {
         (true, false, true) => pick::<Nearest<OP, true, false, true>>(level),
         (true, true, false) => pick::<Nearest<OP, true, true, false>>(level),
         (true, true, true) => pick::<Nearest<OP, true, true, true>>(level),
+    }
+}
+
+fn negated<const OP: u8, const NEG: u8>(level: Level, uop: &Uop) -> Option<Kernel> {
+    match uop.flags.has(Flags::FTZ) {
+        false => pick::<Negated<OP, NEG, false>>(level),
+        true => pick::<Negated<OP, NEG, true>>(level),
     }
 }
 
@@ -134,6 +153,22 @@ kernel!(Nearest<const OP: u8, const MODIFIED: bool, const FTZ: bool, const SAT: 
         });
     } else {
         map2::<L>(args, |a, b| finish(compute::<L, OP>(read(ma, a), read(mb, b), 0.0), FTZ, SAT));
+    }
+});
+
+kernel!(
+    /// [`Nearest`] with these sources negated, for which the host has instructions.
+    Negated<const OP: u8, const NEG: u8, const FTZ: bool>, |L, args, _uop| {
+    let read = |i: u8, v: u32| {
+        let value = f32::from_bits(if FTZ { flush(v) } else { v });
+        if NEG >> i & 1 == 1 { -value } else { value }
+    };
+    if OP == FMA {
+        map3::<L>(args, |a, b, c| {
+            finish(compute::<L, OP>(read(0, a), read(1, b), read(2, c)), FTZ, false)
+        });
+    } else {
+        map2::<L>(args, |a, b| finish(compute::<L, OP>(read(0, a), read(1, b), 0.0), FTZ, false));
     }
 });
 

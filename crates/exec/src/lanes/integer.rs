@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Integer addition and multiplication with carries in predicates.
 
-use warpwatt_isa::{Flags, Op, Pred, Sub, Ty, Uop};
+use warpwatt_isa::{Flags, Op, Pred, Reg, Src, Sub, Ty, Uop};
 
-use super::maps::{map3, map3_pred, map3x, ones, pair, row, store};
+use super::maps::{map2, map3, map3_pred, map3x, ones, pair, row, store};
 use super::shell::{Isa, kernel, pick};
 use super::{Args, Kernel, Level};
 
@@ -17,6 +17,7 @@ pub(super) fn select(level: Level, uop: &Uop) -> Option<Kernel> {
     let carry_in = uop.flags.has(Flags::CARRY_IN);
     let carry_out = uop.pdst[0] != Pred::TRUE;
     let plain = uop.neg == 0 && !carry_in && !carry_out;
+    let has_two = uop.src[2] == Src::Reg(Reg::ZERO);
     match uop.op {
         Op::Iadd3 if saturate => match signed && !carry_in && !carry_out {
             true => pick::<Iadd3Sat>(level),
@@ -24,6 +25,13 @@ pub(super) fn select(level: Level, uop: &Uop) -> Option<Kernel> {
         },
         Op::ImadHi if saturate && signed => pick::<ImadHi<true, true>>(level),
         _ if saturate => None,
+        // Most additions have two terms, and those of 64 bits are two such with a carry from one to the other.
+        Op::Iadd3 if has_two && uop.neg == 0 && !(carry_in && carry_out) => match (carry_out, carry_in) {
+            (true, _) => pick::<AddOut>(level),
+            (_, true) => pick::<AddIn>(level),
+            _ => pick::<Add>(level),
+        },
+        Op::Iadd3 if has_two && uop.neg == 0b10 && !carry_in && !carry_out => pick::<Subtract>(level),
         Op::Iadd3 => match (plain, carry_out, carry_in) {
             (true, ..) => pick::<Iadd3>(level),
             (false, false, false) => pick::<Iadd3Neg<false>>(level),
@@ -31,10 +39,16 @@ pub(super) fn select(level: Level, uop: &Uop) -> Option<Kernel> {
             (false, true, false) => pick::<Iadd3Carry<false>>(level),
             (false, true, true) => pick::<Iadd3Carry<true>>(level),
         },
+        Op::Imad if uop.neg == 0 && has_two => pick::<Mul>(level),
         Op::Imad if uop.neg == 0 => pick::<Imad<false>>(level),
         Op::Imad => pick::<Imad<true>>(level),
         Op::ImadHi if signed => pick::<ImadHi<true, false>>(level),
         Op::ImadHi => pick::<ImadHi<false, false>>(level),
+        // Addresses of elements.
+        Op::ImadWide if plain && power_of(uop).is_some() => match signed {
+            false => pick::<ShiftWide<false>>(level),
+            true => pick::<ShiftWide<true>>(level),
+        },
         Op::ImadWide => match (signed, plain) {
             (false, true) => pick::<ImadWide<false, true>>(level),
             (false, false) => pick::<ImadWide<false, false>>(level),
@@ -65,6 +79,18 @@ fn corrections(uop: &Uop, sources: u8) -> u32 {
 fn carries(args: &Args, uop: &Uop) -> u32 {
     if uop.flags.has(Flags::CARRY_IN) { args.psrc[0] } else { 0 }
 }
+
+kernel!(Add, |L, args, _uop| { map2::<L>(args, u32::wrapping_add) });
+
+kernel!(AddOut, |L, args, _uop| { map3_pred::<L>(args, 0, |a, b, _, _| add(a, b)) });
+
+kernel!(AddIn, |L, args, _uop| {
+    map3x::<L>(args, args.psrc[0], |a, b, _, x| a.wrapping_add(b).wrapping_add(x));
+});
+
+kernel!(Subtract, |L, args, _uop| { map2::<L>(args, u32::wrapping_sub) });
+
+kernel!(Mul, |L, args, _uop| { map2::<L>(args, u32::wrapping_mul) });
 
 kernel!(Iadd3, |L, args, _uop| { map3::<L>(args, |a, b, c| a.wrapping_add(b).wrapping_add(c)) });
 
@@ -180,6 +206,42 @@ impl<const SIGNED: bool, const PLAIN: bool> super::shell::Body for ImadWide<SIGN
     }
 }
 
+/// The exponent of a second source that is a power of two between the lowest and the highest that a shift can be made of.
+#[inline(always)]
+fn power_of(uop: &Uop) -> Option<u32> {
+    match uop.src[1] {
+        Src::Imm(factor) if factor.is_power_of_two() => Some(factor.trailing_zeros()),
+        _ => None,
+    }
+    .filter(|power| (1..31).contains(power))
+}
+
+/// pair = (a << power) + pair c, where the second source is that power of two.
+struct ShiftWide<const SIGNED: bool>;
+
+impl<const SIGNED: bool> super::shell::Body for ShiftWide<SIGNED> {
+    #[inline(always)]
+    unsafe fn run<L: Isa>(args: &mut Args, uop: &Uop) {
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
+        let (a, c) = unsafe { (row(args, 0, 0), pair(args, 2)) };
+        let (mut low, mut high) = ([0; 32], [0; 32]);
+        let power = power_of(uop).unwrap_or(1) & 31;
+        let rest = (32 - power) & 31;
+        for lane in 0..32 {
+            let over = if SIGNED { (a[lane].cast_signed() >> rest).cast_unsigned() } else { a[lane] >> rest };
+            let (sum, carried) = add(c.0[lane], a[lane] << power);
+            low[lane] = sum;
+            // All ones are -1.
+            high[lane] = c.1[lane].wrapping_add(over).wrapping_sub(carried);
+        }
+        // SAFETY: the contract of `Kernel`: rows span the micro-op's words.
+        unsafe {
+            store::<L>(args, 0, &low);
+            store::<L>(args, 1, &high);
+        }
+    }
+}
+
 #[inline(always)]
 fn shift_of(uop: &Uop) -> u32 {
     match uop.sub {
@@ -190,7 +252,7 @@ fn shift_of(uop: &Uop) -> u32 {
 
 kernel!(Lea, |L, args, uop| {
     let shift = shift_of(uop);
-    super::maps::map2::<L>(args, |a, b| (a << shift).wrapping_add(b));
+    map2::<L>(args, |a, b| (a << shift).wrapping_add(b));
 });
 
 kernel!(LeaCarry, |L, args, uop| {

@@ -26,6 +26,8 @@ mod mufu;
 mod shell;
 mod shift;
 mod soft;
+#[cfg(target_arch = "x86_64")]
+pub mod vectors;
 
 pub use shell::Level;
 

@@ -152,15 +152,18 @@ impl Isa for Wide {
 
     #[inline(always)]
     fn blend(dst: &mut Row, value: &[u32; 32], mask: u32) {
+        use super::vectors::TO_THE_TOP;
         use std::arch::x86_64::*;
+        // SAFETY: as above.
+        let lanes = unsafe { _mm256_set1_epi32(mask.cast_signed()) };
         for part in 0..4 {
             // SAFETY: as above. Each lane's bit is shifted to the top of its word, the only bit that the blend uses. The old value is read as
             // volatile, or else the compiler makes a masked store of it, which costs several times as much.
             unsafe {
                 let at = dst.0.as_mut_ptr().add(part * 8).cast::<__m256>();
                 let old = at.read_volatile();
-                let shifts = _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24);
-                let bits = _mm256_sllv_epi32(_mm256_set1_epi32((mask >> (part * 8)) as i32), shifts);
+                let bits =
+                    _mm256_sllv_epi32(lanes, _mm256_load_si256(TO_THE_TOP.0.as_ptr().add(part * 8).cast()));
                 let new = _mm256_loadu_ps(value.as_ptr().add(part * 8).cast());
                 at.write(_mm256_blendv_ps(old, new, _mm256_castsi256_ps(bits)));
             }

@@ -82,9 +82,8 @@ pub struct Executed {
 /// Result of a load or store whose lanes are all in one place, or that no lane executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Accessed {
-    /// Active lanes whose guard held, and their number.
+    /// Active lanes whose guard held.
     pub mask: u32,
-    pub lanes: u8,
     /// The next instruction of the warp is the one behind it.
     pub goes_straight_on: bool,
 }

@@ -2,6 +2,7 @@
 //! Where the state of one warp lies, found once when its block starts: instructions that compute on registers, and branches, are executed
 //! without looking up kernel, block and warp for each of them.
 
+use warpwatt_base::opaque;
 use warpwatt_memory::DeviceMemory;
 
 use super::port::EpochPort;
@@ -11,6 +12,7 @@ use crate::cta::Warp;
 use crate::image::{Code, UopKind};
 use crate::lanes::Row;
 use crate::machine::{State, compute};
+use crate::split::{Path, Step};
 use crate::stats::PcCount;
 use warpwatt_isa::Uop;
 
@@ -158,6 +160,32 @@ impl WarpPlace {
         }
     }
 
+    /// Executes the instruction at `pc` if it is a branch that some of the active lanes take. If not, nothing happens. The stepper must be that of the
+    /// place.
+    ///
+    /// # Safety
+    /// As for [`WarpPlace::compute`].
+    #[inline(always)]
+    pub unsafe fn branch_apart(&self, stepper: &mut Stepper, pc: u32) -> Option<Computed> {
+        debug_assert_eq!(self.counts.cast_const(), stepper.state.counts.as_ptr());
+        // SAFETY: as the caller promises.
+        unsafe {
+            let code = &*self.code.add(pc as usize);
+            let warp = &mut *self.warp;
+            let (active, mask) = (warp.splits.cur.mask, self.next_mask(pc));
+            if code.kind != UopKind::Bra || mask == 0 || mask == active {
+                return None;
+            }
+            self.count(pc, active.count_ones());
+            warp.issued += 1;
+            stepper.state.tally.divergent_branches += 1;
+            let taken = Path { pc: code.target, mask, step: Step::Jump };
+            let passed = Path { pc: pc + 1, mask: active & !mask, step: Step::Jump };
+            warp.splits.fork(&[taken, passed], code.reconv);
+            Some(Computed { pc, active, mask, lanes: mask.count_ones(), next: self.next_pc() })
+        }
+    }
+
     /// Executes the instruction at `pc` if it is a load or store of shared or global memory whose lanes are all in one place that is known, as most are, or
     /// that has no lanes.
     /// If not, nothing happens, and [`Stepper::step_with_memory`] is to be called. The stepper must be that of the place, and the log that
@@ -196,7 +224,7 @@ impl WarpPlace {
         cycle: u64,
     ) -> Option<Accessed> {
         // SAFETY: as the caller promises.
-        unsafe { self.access_here(stepper, memory, log, pc, cycle) }
+        unsafe { self.access_here::<true>(stepper, memory, log, pc, cycle) }
     }
 
     #[inline(never)]
@@ -209,11 +237,12 @@ impl WarpPlace {
         cycle: u64,
     ) -> Option<Accessed> {
         // SAFETY: as the caller promises.
-        unsafe { self.access_here(stepper, memory, log, pc, cycle) }
+        unsafe { self.access_here::<false>(stepper, memory, log, pc, cycle) }
     }
 
+    /// `WIDE`: inside of a function that has the host's vector instructions.
     #[inline(always)]
-    unsafe fn access_here(
+    unsafe fn access_here<const WIDE: bool>(
         &self,
         stepper: &mut Stepper,
         memory: &DeviceMemory,
@@ -239,7 +268,8 @@ impl WarpPlace {
                 }
                 let State { windows, offsets, tally, .. } = &mut stepper.state;
                 let mut port = EpochPort { memory, log };
-                let mut reach = Reach { pool: self.pool, port: &mut port, windows, offsets, tally };
+                let mut reach: Reach<_, WIDE> =
+                    Reach { pool: self.pool, port: &mut port, windows, offsets, tally };
                 let done = match code.kind {
                     UopKind::LdShared => reach.load_shared(warp, self.shared, code, mask),
                     UopKind::LdGlobal => reach.load_global(warp, code, pc, mask),
@@ -263,7 +293,7 @@ impl WarpPlace {
                 warp.splits.notify();
             }
             let goes_straight_on = self.next_pc() == Some(pc + 1);
-            Some(Accessed { mask, lanes: lanes as u8, goes_straight_on })
+            Some(Accessed { mask, goes_straight_on })
         }
     }
 
@@ -326,6 +356,7 @@ impl WarpPlace {
         // SAFETY: there is a count for every instruction of the program.
         let count = unsafe { &mut *self.counts.add(pc as usize) };
         count.issues += 1;
-        count.lanes += u64::from(lanes);
+        // One by one: a vector of both would have to be made first.
+        opaque(count).lanes += u64::from(lanes);
     }
 }

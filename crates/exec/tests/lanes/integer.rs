@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Integer, logic, shift and bit operations against wide integers.
 
-use warpwatt_isa::{BoolOp, Cmp, Flags, MinMax, Op, PrmtMode, Src, Sub, Ty};
+use warpwatt_isa::{BoolOp, Cmp, Flags, MinMax, Op, PrmtMode, Reg, Src, Sub, Ty};
 
 use crate::model::integer;
 use crate::support::*;
@@ -53,6 +53,56 @@ fn additions_carry_and_borrow() {
                     sum += if neg >> i & 1 == 1 { 0xffff_ffff - v + i128::from(!carry_in) } else { v };
                 }
                 Expect { dst: Some(low(sum)), p: wants_carry.then_some(sum >> 32 != 0), q: None }
+            });
+        }
+    }
+}
+
+#[test]
+fn additions_and_products_of_two_sources_have_nothing_to_add() {
+    let two = || {
+        words().into_iter().map(|mut c| {
+            c.src[2] = 0;
+            c
+        })
+    };
+    for (carry_in, wants_carry) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut op = uop(Op::Iadd3, Ty::U32);
+        op.src[2] = Src::Reg(Reg::ZERO);
+        if carry_in {
+            op.flags = Flags::CARRY_IN;
+        }
+        if wants_carry {
+            op = with_predicates(op);
+        }
+        check(&op, two(), |c| {
+            let sum = c.src[0] as u32 as i128 + c.src[1] as u32 as i128 + i128::from(carry_in && c.x[0]);
+            Expect { dst: Some(low(sum)), p: wants_carry.then_some(sum >> 32 != 0), q: None }
+        });
+    }
+    let mut op = uop(Op::Imad, Ty::U32);
+    op.src[2] = Src::Reg(Reg::ZERO);
+    check(&op, two(), |c| value(low(c.src[0] as u32 as i128 * c.src[1] as u32 as i128)));
+    let mut op = uop(Op::Iadd3, Ty::U32);
+    (op.src[2], op.neg) = (Src::Reg(Reg::ZERO), 0b10);
+    check(&op, two(), |c| value(low(c.src[0] as u32 as i128 - c.src[1] as u32 as i128)));
+}
+
+#[test]
+fn wide_products_with_powers_of_two_are_shifts() {
+    let (mut random, wide) = (Random(6), integers(64));
+    for ty in INTS {
+        for power in [0, 1, 2, 3, 4, 17, 30, 31] {
+            let mut op = uop(Op::ImadWide, ty);
+            op.src[1] = Src::Imm(1 << power);
+            let mut all = words();
+            for c in &mut all {
+                c.src[1] = 1 << power;
+                c.src[2] = if random.next() & 1 == 0 { random.pick(&wide) } else { random.next() };
+            }
+            check(&op, all, |c| {
+                let product = integer(ty, c.src[0]) * integer(ty, c.src[1]);
+                value((product + i128::from(c.src[2])) as u64)
             });
         }
     }

@@ -10,6 +10,8 @@
 //!
 //! Boards that share one present lie cycle by cycle beside each other, so that time passes for all of them at once.
 
+use std::ops::Range;
+
 /// Cycles from the current one on that are represented individually.
 pub const HORIZON: u64 = 64;
 
@@ -33,20 +35,39 @@ pub struct Boards<const N: usize> {
     tails: [[u64; RESOURCES]; N],
     /// By board: resources whose tail may reach beyond the represented cycles.
     with_tail: [u64; N],
-    /// By board: where the latest search found equal resources taken.
+    /// By board: where the latest search found equal resources taken, for a cycle, and for several.
     crowds: [Crowd; N],
+    run_crowds: [Crowd; N],
 }
 
-/// Cycles, from one to before another, in which all of some resources are taken.
+/// Cycles, from one to before another, from which none of some resources is free for as many cycles as one wanted. What is taken stays so.
 #[derive(Clone, Copy, Default, Debug)]
 struct Crowd {
     bits: u64,
+    length: u64,
     from: u64,
     to: u64,
 }
 
+impl Crowd {
+    /// The first cycle from `earliest` on from which one of these resources may be free, and that from which on it is known that none before is.
+    #[inline(always)]
+    fn behind(self, bits: u64, length: u64, earliest: u64) -> (u64, u64) {
+        let is_known = self.bits == bits && self.length == length && (self.from..self.to).contains(&earliest);
+        if is_known { (self.to, self.from) } else { (earliest, earliest) }
+    }
+}
+
 /// One board.
 pub type Board = Boards<1>;
+
+/// Where the rows of some cycles lie, [`HORIZON`] at most: up to the last row, and from the first one on.
+#[inline(always)]
+fn halves(cycles: Range<u64>) -> [Range<usize>; 2] {
+    let first = cycles.start as usize % ROWS;
+    let end = first + (cycles.end - cycles.start).min(HORIZON) as usize;
+    [first..end.min(ROWS), 0..end.saturating_sub(ROWS)]
+}
 
 impl<const N: usize> Default for Boards<N> {
     fn default() -> Self {
@@ -58,6 +79,7 @@ impl<const N: usize> Default for Boards<N> {
             tails: [[0; RESOURCES]; N],
             with_tail: [0; N],
             crowds: [Crowd::default(); N],
+            run_crowds: [Crowd::default(); N],
         }
     }
 }
@@ -168,32 +190,36 @@ impl<const N: usize> Boards<N> {
 
     /// Takes the lowest of some resources that are free in a cycle in sight. False if none is.
     #[inline(always)]
-    fn takes(&mut self, board: usize, bits: u64, at: u64) -> bool {
+    pub fn takes(&mut self, board: usize, bits: u64, at: u64) -> bool {
         let taken = &mut self.taken[at as usize % ROWS][board];
         let free = bits & !*taken;
         *taken |= free & free.wrapping_neg();
         free != 0
     }
 
-    /// [`Boards::book_any_on`] where the earliest cycles are taken. What is taken stays so: where many wait, each begins behind those before it.
+    /// [`Boards::book_any_on`] where the earliest cycles are taken.
     #[cold]
     #[inline(never)]
     fn book_any_later(&mut self, board: usize, bits: u64, earliest: u64) -> u64 {
-        let crowd = self.crowds[board];
-        let is_known = crowd.bits == bits && (crowd.from..crowd.to).contains(&earliest);
-        let (from, mut at) = if is_known { (crowd.from, crowd.to) } else { (earliest, earliest) };
+        self.book_any_behind(board, bits, earliest)
+    }
+
+    /// [`Boards::book_any_on`] for where many wait: what is taken stays so, and each begins behind those before it.
+    #[inline(always)]
+    pub fn book_any_behind(&mut self, board: usize, bits: u64, earliest: u64) -> u64 {
+        let (mut at, from) = self.crowds[board].behind(bits, 1, earliest);
         while at - self.now < HORIZON {
             let taken = &mut self.taken[at as usize % ROWS][board];
             let free = bits & !*taken;
             if free != 0 {
                 *taken |= free & free.wrapping_neg();
                 let to = at + u64::from(free & (free - 1) == 0);
-                self.crowds[board] = Crowd { bits, from, to };
+                self.crowds[board] = Crowd { bits, length: 1, from, to };
                 return at;
             }
             at += 1;
         }
-        self.crowds[board] = Crowd { bits, from, to: at };
+        self.crowds[board] = Crowd { bits, length: 1, from, to: at };
         self.book_behind_the_horizon(board, bits, earliest, 1)
     }
 
@@ -215,51 +241,38 @@ impl<const N: usize> Boards<N> {
             return self.book_behind_the_horizon(board, bits, earliest, length);
         }
         let last = self.now + HORIZON - length;
-        if earliest <= last {
-            // Mostly one is free at once. If not, that shows at one of the ends, since most runs are equally long.
-            let run = earliest..earliest + length;
-            let mut free = bits & !(self.taken_on(board, earliest) | self.taken_on(board, run.end - 1));
-            if free != 0 {
-                free &= !run.clone().fold(0, |taken, at| taken | self.taken_on(board, at));
-            }
-            if free != 0 {
-                run.for_each(|at| self.mark_on(board, at, free & free.wrapping_neg()));
-                return earliest;
-            }
-        }
-        let (mut start, mut resource, mut left) = (last + 1, 0, bits);
-        while left != 0 {
-            let bit = left & left.wrapping_neg();
-            left ^= bit;
-            let first = self.first_run(board, bit, earliest, length, start);
-            if first < start {
-                (start, resource) = (first, bit);
-            }
-        }
+        let (at, from) = self.run_crowds[board].behind(bits, length, earliest);
+        let (start, resource) = self.find_run(board, bits, at, length, last);
+        // Behind a run of the only resource, none begins before its end.
+        let to = if start <= last && bits & (bits - 1) == 0 { start + length } else { start };
+        self.run_crowds[board] = Crowd { bits, length, from, to };
         if start > last {
             return self.book_behind_the_horizon(board, bits, earliest, length);
         }
-        (start..start + length).for_each(|at| self.mark_on(board, at, resource));
+        let [first, rest] = halves(start..start + length);
+        self.taken[first].iter_mut().for_each(|row| row[board] |= resource);
+        self.taken[rest].iter_mut().for_each(|row| row[board] |= resource);
         start
     }
 
-    /// The first cycle from `earliest` to before `limit` from which a resource is free for `length` cycles; `limit` if there is none. All of them are
-    /// in sight.
+    /// The first cycle from `earliest` to `last` from which one of some resources is free for `length` cycles, and which one that is, or a later cycle if there is
+    /// none. All of them are in sight.
     #[inline(always)]
-    fn first_run(&self, board: usize, bit: u64, earliest: u64, length: u64, limit: u64) -> u64 {
-        // Cycles from `at` to before `free` are known to be free. A taken one near the end of the run rules out all starts up to it.
-        let (mut at, mut free) = (earliest, earliest);
-        'runs: while at < limit {
-            let end = at + length;
-            for cycle in (free..end).rev() {
-                if self.taken_on(board, cycle) & bit != 0 {
-                    (at, free) = (cycle + 1, end);
-                    continue 'runs;
+    fn find_run(&self, board: usize, bits: u64, earliest: u64, length: u64, last: u64) -> (u64, u64) {
+        let mut start = earliest;
+        'starts: while start <= last {
+            let mut free = bits;
+            for cycle in (start..start + length).rev() {
+                free &= !self.taken_on(board, cycle);
+                if free == 0 {
+                    // From here to the end of the run, each is taken at some time: all starts up to here are ruled out.
+                    start = cycle + 1;
+                    continue 'starts;
                 }
             }
-            return at;
+            return (start, free & free.wrapping_neg());
         }
-        limit
+        (start, 0)
     }
 
     #[cold]

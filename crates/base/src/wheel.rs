@@ -9,20 +9,17 @@ use std::collections::BinaryHeap;
 const SLOTS: usize = 64;
 
 /// Events of a cycle that lie side by side. It seldom has more.
-pub const FEW: usize = 7;
+pub const FEW: usize = 8;
 
-/// The events of a cycle.
+/// The first events of a cycle.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Near<T> {
-    /// How many it has, those that did not fit included.
-    count: usize,
-    first: [T; FEW],
-}
+struct Near<T>([T; FEW]);
 
 pub struct Wheel<T> {
-    /// Events of the next cycles, and by slot those that did not fit there.
+    /// Events of the next cycles, how many each has, and by slot those that did not fit there.
     slots: [Near<T>; SLOTS],
+    counts: [u16; SLOTS],
     rest: Box<[Vec<T>; SLOTS]>,
     /// Bit i: slot i has events.
     occupied: u64,
@@ -62,7 +59,8 @@ impl<T: Copy> Wheel<T> {
     /// An empty one. `filler` may be any event.
     pub fn new(filler: T) -> Self {
         Wheel {
-            slots: [Near { count: 0, first: [filler; FEW] }; SLOTS],
+            slots: [Near([filler; FEW]); SLOTS],
+            counts: [0; SLOTS],
             rest: Box::new(std::array::from_fn(|_| Vec::new())),
             occupied: 0,
             now: 0,
@@ -85,14 +83,19 @@ impl<T: Copy> Wheel<T> {
     #[inline(always)]
     fn put(&mut self, at: u64, event: T) {
         let slot = at as usize % SLOTS;
-        let near = &mut self.slots[slot];
-        let count = near.count;
-        near.count = count + 1;
-        match near.first.get_mut(count) {
-            Some(place) => *place = event,
-            None => self.rest[slot].push(event),
-        }
+        let count = usize::from(self.counts[slot]);
+        self.counts[slot] += 1;
         self.occupied |= 1 << slot;
+        match self.slots[slot].0.get_mut(count) {
+            Some(place) => *place = event,
+            None => self.put_behind(slot, event),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_behind(&mut self, slot: usize, event: T) {
+        self.rest[slot].push(event);
     }
 
     #[cold]
@@ -108,18 +111,19 @@ impl<T: Copy> Wheel<T> {
     pub fn take(&mut self, now: u64) -> usize {
         self.turn(now);
         let slot = now as usize % SLOTS;
-        let count = self.slots[slot].count;
+        let count = self.counts[slot];
         if count != 0 {
-            self.slots[slot].count = 0;
+            self.counts[slot] = 0;
             self.occupied &= !(1 << slot);
         }
-        count
+        usize::from(count)
     }
 
-    /// An event of the present cycle, by its number below [`FEW`].
+    /// The first events of the present cycle.
     #[inline(always)]
-    pub fn first(&self, number: usize) -> T {
-        self.slots[self.now as usize % SLOTS].first[number]
+    pub fn first(&self, now: u64) -> [T; FEW] {
+        debug_assert_eq!(now, self.now);
+        self.slots[now as usize % SLOTS].0
     }
 
     /// Those events of the present cycle that did not fit beside the others, by number from [`FEW`] on.
@@ -196,7 +200,7 @@ mod tests {
                 let mut taken = Vec::new();
                 let count = wheel.take(now);
                 if count != 0 {
-                    taken.extend((0..count.min(FEW)).map(|number| wheel.first(number)));
+                    taken.extend(&wheel.first(now)[..count.min(FEW)]);
                     taken.extend((FEW..count).map(|number| wheel.rest(number)));
                     wheel.clear_rest();
                 }

@@ -17,7 +17,7 @@ pub mod techniques;
 pub mod traffic;
 
 pub use counters::Counters;
-pub use gpu::Gpu;
+pub use gpu::{Gpu, PerSm};
 pub use ops::{OpCounters, OpKind};
 pub use report::{
     BlockSpan, Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions, Sample, flatten,

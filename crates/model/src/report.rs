@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What goes into a timed run and what comes out of it.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use warpwatt_base::counters::Count;
@@ -103,9 +104,9 @@ pub struct KernelReport {
     pub start_cycle: u64,
     pub cycles: u64,
     /// Counters of the whole GPU while the kernel ran; kernels that ran at the same time share them.
-    pub counters: crate::Counters,
+    pub counters: Arc<crate::Counters>,
     /// Counters of each SM while the kernel ran.
-    pub per_sm: Vec<crate::SmCounters>,
+    pub per_sm: crate::PerSm,
     pub ops_per_sm: Vec<OpCounters>,
     /// Scheduler cycles without issue, by reason, charged to this kernel's micro-ops.
     pub stalls_per_pc: Vec<Stalls>,

@@ -22,20 +22,40 @@ impl Tally {
         // The first launch brings all counters: searching those before for each would take time by their square.
         let mut places = self.0.is_empty().then(FxHashMap::<&'static str, usize>::default);
         move |name, count| {
-            let at = match &mut places {
-                Some(places) => *places.entry(name).or_insert_with(|| {
-                    self.0.push((Cow::Borrowed(name), Reading::Ratio(0.0)));
-                    self.0.len() - 1
-                }),
-                None => self.place(next, name, || Cow::Borrowed(name)),
-            };
-            next = at + 1;
-            match (&mut self.0[at].1, count) {
-                (Reading::Count(sum), Count::Sum(count)) => *sum += count,
-                (Reading::Histogram(sums), Count::Histogram(counts)) => add_buckets(sums, counts),
-                (unset, count) => *unset = Reading::of(count),
+            // The usual case: the number that comes next.
+            if let (Some((known, Reading::Count(sum))), Count::Sum(count)) = (self.0.get_mut(next), count)
+                && std::ptr::eq(&**known, name)
+            {
+                *sum += count;
+                next += 1;
+            } else {
+                next = self.add_at(next, name, count, places.as_mut()) + 1;
             }
         }
+    }
+
+    /// Adds a counter; gives its place, most likely `next`. `places`: of those that the first launch has brought.
+    #[inline(never)]
+    fn add_at(
+        &mut self,
+        next: usize,
+        name: &'static str,
+        count: Count,
+        places: Option<&mut FxHashMap<&'static str, usize>>,
+    ) -> usize {
+        let at = match places {
+            Some(places) => *places.entry(name).or_insert_with(|| {
+                self.0.push((Cow::Borrowed(name), Reading::Ratio(0.0)));
+                self.0.len() - 1
+            }),
+            None => self.place(next, name, || Cow::Borrowed(name)),
+        };
+        match (&mut self.0[at].1, count) {
+            (Reading::Count(sum), Count::Sum(count)) => *sum += count,
+            (Reading::Histogram(sums), Count::Histogram(counts)) => add_buckets(sums, counts),
+            (unset, count) => *unset = Reading::of(count),
+        }
+        at
     }
 
     /// Adds counts and histograms by name.

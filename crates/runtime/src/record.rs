@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What one launch did: the entry of a device's log.
 
+use std::sync::Arc;
+
 use warpwatt_exec::{GridStats, PcCount};
 use warpwatt_isa::{Location, Program};
-use warpwatt_model::{BlockSpan, Counters, KernelReport, OpCounters, PcFacts, Sample, SmCounters, Stalls};
+use warpwatt_model::{BlockSpan, Counters, KernelReport, OpCounters, PcFacts, PerSm, Sample, Stalls};
 
 /// What was done for one source line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,9 +59,9 @@ pub struct TimedRecord {
     /// From there to the end of its last block.
     pub cycles: u64,
     /// Of the whole GPU while the kernel ran; kernels that ran at the same time share them.
-    pub counters: Counters,
+    pub counters: Arc<Counters>,
     /// Counters of each SM while the kernel ran.
-    pub per_sm: Vec<SmCounters>,
+    pub per_sm: PerSm,
     pub ops_per_sm: Vec<OpCounters>,
     /// Micro-ops that issued or were waited for, in the order of the program.
     pub instructions: Vec<Instruction>,

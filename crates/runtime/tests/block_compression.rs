@@ -133,7 +133,7 @@ impl Setup {
         results.extend(all);
         let timed = device.log()[0].timed.clone().expect("it is timed");
         let all = device.counters().expect("it is timed");
-        Ok(Ran { cycles: timed.cycles, kernel: timed.counters, all, results })
+        Ok(Ran { cycles: timed.cycles, kernel: (*timed.counters).clone(), all, results })
     }
 }
 

@@ -90,6 +90,21 @@ impl DataArray {
         *last = now;
     }
 
+    /// [`DataArray::note_frame`] for a frame that need not be checked.
+    ///
+    /// # Safety
+    /// The array must have this frame.
+    #[inline(always)]
+    pub unsafe fn note_known_frame(&mut self, now: u64, frame: LineId) {
+        debug_assert!((frame.0 as usize) < self.last_uses.len());
+        // SAFETY: as the caller promises.
+        let last = unsafe { self.last_uses.get_unchecked_mut(frame.0 as usize) };
+        if *last != NEVER {
+            self.frame_intervals.note(now - *last);
+        }
+        *last = now;
+    }
+
     /// An access to one line. Gives the cycle (L2: the clock) in which the array serves it: `now`, unless a technique delays it.
     #[inline(always)]
     pub fn access(&mut self, now: u64, usage: Use, lanes: u8, row: RowAccess) -> u64 {

@@ -103,7 +103,10 @@ impl<W: Copy> Mshr<W> {
     #[inline(always)]
     pub fn release(&mut self, id: MshrId, mut f: impl FnMut(W)) {
         let register = &mut self.registers[id.0 as usize];
-        register.waiters.iter().for_each(|&waiter| f(waiter));
+        // A loop: the compiler would not put the closure of `for_each` into its caller.
+        for &waiter in &register.waiters {
+            f(waiter);
+        }
         register.waiters.clear();
         self.free_register(id);
     }

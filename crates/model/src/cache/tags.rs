@@ -43,10 +43,15 @@ pub struct Evicted {
 }
 
 const NO_LINE: u64 = u64::MAX;
-const RESERVED: u64 = 1 << 63;
-/// Bits of a state, and one use of the cache beside them.
+/// Not the highest bit: words are compared as signed numbers, for which hosts have vector instructions.
+const RESERVED: u64 = 1 << 62;
+/// Bits of a state, those of the way above them, and one use of the cache beside them.
 const STATE: u64 = 3;
-const USE: u64 = 4;
+const WAY_SHIFT: u32 = 2;
+const WAY: u64 = 63 << WAY_SHIFT;
+const USE: u64 = 1 << 8;
+/// Ways that there can be.
+const MOST_WAYS: u32 = 64;
 
 #[derive(Clone, Debug)]
 pub struct Tags {
@@ -58,8 +63,8 @@ pub struct Tags {
     is_hashed: bool,
     /// Line numbers by line id: set after set.
     lines: Vec<u64>,
-    /// The state of a line in the lowest bits, and above when it was used last, in uses of the cache: 0 if it is invalid, with [`RESERVED`] on
-    /// top if it is reserved. The least of a set is evicted.
+    /// The state of a line in the lowest bits, above it the way, and above that when it was used last, in uses of the cache: all 0 if it is invalid, with
+    /// [`RESERVED`] on top if it is reserved. The least of a set is evicted, and tells the way that it is in.
     used: Vec<u64>,
     uses: u64,
     /// A line may be there: one was reserved since the last flush.
@@ -88,6 +93,7 @@ impl Tags {
     }
 
     pub fn hashed(sets: u32, ways: u32, index: SetIndex) -> Tags {
+        assert!(ways <= MOST_WAYS, "{ways} ways");
         let count = (sets * ways) as usize;
         let hash = index == SetIndex::Fermi && sets.is_power_of_two();
         Tags {
@@ -122,22 +128,16 @@ impl Tags {
     #[inline(always)]
     pub fn find(&self, line: u64) -> Option<LineId> {
         let set = self.set(line);
-        let first = set.start;
-        let (fours, rest) = self.lines[set].as_chunks::<4>();
-        // Caches of four ways need no loop.
-        if let [four] = fours
-            && rest.is_empty()
-        {
-            return way_of(four, line).map(|way| LineId(first as u32 + way));
-        }
-        let mut place = first;
-        for four in fours {
+        let mut place = set.start as u32;
+        let mut ways = &self.lines[set];
+        while let Some((four, rest)) = ways.split_first_chunk::<4>() {
             if let Some(way) = way_of(four, line) {
-                return Some(LineId(place as u32 + way));
+                return Some(LineId(place + way));
             }
             place += 4;
+            ways = rest;
         }
-        rest.iter().position(|&tag| tag == line).map(|way| LineId((place + way) as u32))
+        ways.iter().position(|&tag| tag == line).map(|way| LineId(place + way as u32))
     }
 
     /// Where a line is that is valid.
@@ -165,24 +165,46 @@ impl Tags {
     pub fn touch(&mut self, id: LineId) {
         self.uses += USE;
         let used = &mut self.used[id.0 as usize];
-        *used = self.uses | *used & (RESERVED | STATE);
+        *used = self.uses | *used & (RESERVED | STATE | WAY);
+    }
+
+    /// Notes a use that changes the line, which is valid.
+    #[inline(always)]
+    pub fn write(&mut self, id: LineId) {
+        self.uses += USE;
+        let used = &mut self.used[id.0 as usize];
+        *used = self.uses | *used & WAY | State::Dirty as u64;
     }
 
     /// Notes a use of a line if it is at this place, and not only reserved.
     #[inline(always)]
     pub fn use_at(&mut self, id: LineId, line: u64) -> bool {
+        assert!((id.0 as usize) < self.lines.len(), "a place of another cache");
+        // SAFETY: it is one of these tags.
+        unsafe { self.use_known(id, line) }
+    }
+
+    /// [`Tags::use_at`] for a place that need not be checked.
+    ///
+    /// # Safety
+    /// The place must be one of these tags.
+    #[inline(always)]
+    pub unsafe fn use_known(&mut self, id: LineId, line: u64) -> bool {
         let place = id.0 as usize;
-        if self.lines[place] != line || self.used[place] & RESERVED != 0 {
+        debug_assert!(place < self.lines.len());
+        // SAFETY: as the caller promises; there is a line and a word of its use for each place.
+        let (there, used) = unsafe { (*self.lines.get_unchecked(place), self.used.get_unchecked_mut(place)) };
+        if there != line || *used & RESERVED != 0 {
             return false;
         }
         self.uses += USE;
-        self.used[place] = self.uses | self.used[place] & STATE;
+        *used = self.uses | *used & (STATE | WAY);
         true
     }
 
-    /// The least recently used place of a line's set that is not reserved.
+    /// The least recently used place of a line's set that is not reserved, and its way, as it is noted.
     #[inline(always)]
-    fn oldest(&self, line: u64) -> Option<usize> {
+    fn oldest(&self, line: u64) -> Option<(usize, u64)> {
         let set = self.set(line);
         let first = set.start;
         let (mut least, mut oldest) = (RESERVED, 0);
@@ -190,7 +212,21 @@ impl Tags {
             oldest = if used < least { way } else { oldest };
             least = least.min(used);
         }
-        (least != RESERVED).then_some(first + oldest)
+        (least != RESERVED).then_some((first + oldest, (oldest as u64) << WAY_SHIFT))
+    }
+
+    /// The same by the least word alone, which tells its way: for many ways, in code that has vector instructions.
+    #[inline(always)]
+    fn oldest_of_many(&self, line: u64) -> Option<(usize, u64)> {
+        let set = self.set(line);
+        let first = set.start;
+        let words = &self.used[set];
+        let least = words.iter().fold(i64::MAX, |least, &used| least.min(used as i64)) as u64;
+        let way = match least {
+            0 => (words.iter().position(|&used| used == 0)? as u64) << WAY_SHIFT,
+            _ => least & WAY,
+        };
+        (least & RESERVED == 0).then_some((first + (way >> WAY_SHIFT) as usize, way))
     }
 
     #[inline(always)]
@@ -205,13 +241,25 @@ impl Tags {
     /// Takes the least recently used place of the line's set that is not reserved. `None` when all are.
     #[inline(always)]
     pub fn reserve(&mut self, line: u64) -> Option<(LineId, Option<Evicted>)> {
-        let place = self.oldest(line)?;
+        let oldest = self.oldest(line)?;
+        Some(self.reserve_at(oldest, line))
+    }
+
+    /// The same with [`Tags::oldest_of_many`].
+    #[inline(always)]
+    pub fn reserve_of_many(&mut self, line: u64) -> Option<(LineId, Option<Evicted>)> {
+        let oldest = self.oldest_of_many(line)?;
+        Some(self.reserve_at(oldest, line))
+    }
+
+    #[inline(always)]
+    fn reserve_at(&mut self, (place, way): (usize, u64), line: u64) -> (LineId, Option<Evicted>) {
         let evicted = self.content(place);
         self.lines[place] = line;
         self.holds = true;
         self.uses += USE;
-        self.used[place] = self.uses | RESERVED | State::Reserved as u64;
-        Some((LineId(place as u32), evicted))
+        self.used[place] = self.uses | way | RESERVED | State::Reserved as u64;
+        (LineId(place as u32), evicted)
     }
 
     /// A line comes without having been asked for, and is clean. It is used if it is there, and takes no place of a dirty line.
@@ -219,19 +267,25 @@ impl Tags {
     pub fn bring(&mut self, line: u64) {
         if let Some(place) = self.find(line) {
             self.touch(place);
-        } else if let Some(place) = self.oldest(line)
+        } else if let Some((place, way)) = self.oldest_of_many(line)
             && State::of(self.used[place]) != State::Dirty
         {
             self.lines[place] = line;
             self.holds = true;
             self.uses += USE;
-            self.used[place] = self.uses | State::Clean as u64;
+            self.used[place] = self.uses | way | State::Clean as u64;
         }
     }
 
     /// Whether `reserve` would find a place, and whether a dirty line would be evicted.
     pub fn victim(&self, line: u64) -> Option<Option<Evicted>> {
-        Some(self.content(self.oldest(line)?))
+        Some(self.content(self.oldest(line)?.0))
+    }
+
+    /// The same with [`Tags::oldest_of_many`].
+    #[inline(always)]
+    pub fn victim_of_many(&self, line: u64) -> Option<Option<Evicted>> {
+        Some(self.content(self.oldest_of_many(line)?.0))
     }
 
     /// The data of a reserved line has arrived, or a line is written.
@@ -347,7 +401,11 @@ mod tests {
             for _ in 0..2000 {
                 let line = u64::from(random.below(12 * ways));
                 let places = tags.set(line).filter(|&place| tags.used[place] & RESERVED == 0);
-                assert_eq!(tags.oldest(line), places.min_by_key(|&place| (tags.used[place], place)));
+                assert_eq!(tags.oldest(line), tags.oldest_of_many(line));
+                assert_eq!(
+                    tags.oldest(line).map(|(place, _)| place),
+                    places.min_by_key(|&place| (tags.used[place], place))
+                );
                 let mut twin = tags.clone();
                 tags.bring(line);
                 match twin.find(line) {
@@ -361,6 +419,53 @@ mod tests {
                 let states = [State::Invalid, State::Clean, State::Clean, State::Dirty, State::Reserved];
                 if let Some(place) = tags.find(line) {
                     tags.set_state(place, states[random.below(5) as usize]);
+                }
+            }
+        }
+    }
+
+    /// Against a list of the lines of each set in order of their last use.
+    #[test]
+    fn lines_make_room_in_the_order_of_their_last_use() {
+        let mut random = SplitMix64::new(5);
+        for (sets, ways) in [(1, 1), (4, 4), (3, 5), (2, 16), (1, 24), (2, 64)] {
+            let mut tags = Tags::new(sets, ways);
+            let mut plain = vec![Vec::<(u64, bool, LineId)>::new(); sets as usize];
+            for _ in 0..4000 {
+                let line = u64::from(random.below(2 * sets * ways));
+                let set = &mut plain[(line % u64::from(sets)) as usize];
+                let known = set.iter().position(|(other, ..)| *other == line);
+                assert_eq!(tags.find(line), known.map(|at| set[at].2));
+                match (known, random.below(4)) {
+                    (Some(at), 0) => {
+                        let (_, dirty, id) = set.remove(at);
+                        assert_eq!(tags.lose(id), dirty.then_some(line));
+                    }
+                    (Some(at), 1) => {
+                        let (_, _, id) = set.remove(at);
+                        tags.write(id);
+                        set.push((line, true, id));
+                    }
+                    (Some(at), how) => {
+                        let (_, dirty, id) = set.remove(at);
+                        match how {
+                            2 => tags.touch(id),
+                            _ => assert!(tags.use_at(id, line)),
+                        }
+                        set.push((line, dirty, id));
+                    }
+                    (None, _) => {
+                        let least = (set.len() == ways as usize).then(|| set.remove(0));
+                        let reserved = match random.chance(2) {
+                            true => tags.reserve(line),
+                            false => tags.reserve_of_many(line),
+                        };
+                        let (id, evicted) = reserved.expect("none is being fetched");
+                        assert_eq!(evicted, least.map(|(line, dirty, _)| Evicted { line, dirty }));
+                        assert!(least.is_none_or(|(.., place)| place == id));
+                        tags.set_state(id, State::Clean);
+                        set.push((line, false, id));
+                    }
                 }
             }
         }

@@ -2,8 +2,7 @@
 //! The work distributor: dispatches blocks to SMs, one SM after the other, as long as warps, threads, registers, shared memory and block
 //! slots are left. The next kernel's blocks follow when all blocks of the one before have been dispatched.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::VecDeque;
 
 use warpwatt_config::Config;
 
@@ -34,9 +33,10 @@ impl Room {
     }
 
     fn holds(&self, need: &Room) -> bool {
-        self.warps >= need.warps
+        // Most often there are no block slots left.
+        self.ctas >= need.ctas
+            && self.warps >= need.warps
             && self.threads >= need.threads
-            && self.ctas >= need.ctas
             && self.registers >= need.registers
             && self.shared_bytes >= need.shared_bytes
     }
@@ -132,8 +132,8 @@ pub struct Dispatcher {
     shared_bytes: [u32; 2],
     large_l1: bool,
     pub kernels: Vec<Queue>,
-    /// Ends of blocks that the distributor does not know of yet.
-    ends: BinaryHeap<Reverse<End>>,
+    /// Ends of blocks that the distributor does not know of yet, in order.
+    ends: VecDeque<End>,
     /// The kernel for whose next block no SM had room when that was last looked for, unless a block has left since.
     full: Option<usize>,
     /// When the next kernel may be launched that waits for nothing but time.
@@ -181,7 +181,7 @@ impl Dispatcher {
             shared_bytes: [false, true].map(|large| config.shared_bytes(large)),
             large_l1: false,
             kernels: queues.collect(),
-            ends: BinaryHeap::new(),
+            ends: VecDeque::new(),
             full: None,
             due: u64::MAX,
             last_sm: config.gpu.sms as usize - 1,
@@ -233,7 +233,7 @@ impl Dispatcher {
 
     /// Divides the on-chip memory of all SMs, which hold no blocks. The distributor then knows of all blocks that have ended.
     fn divide(&mut self, large_l1: bool) {
-        for Reverse(end) in std::mem::take(&mut self.ends) {
+        for end in std::mem::take(&mut self.ends) {
             let queue = &mut self.kernels[end.kernel()];
             queue.held[end.sm()] -= 1;
             self.rooms[end.sm()].give_back(&queue.need);
@@ -274,9 +274,14 @@ impl Dispatcher {
     /// Notes the blocks that ended in an epoch, on SMs that ran in it. Gives the kernels that ended with them.
     pub fn collect(&mut self, works: &mut [Work], ran: &[usize]) -> Vec<usize> {
         let mut ended = Vec::new();
+        let mut last = self.ends.back().copied();
+        let mut in_order = true;
         for &sm in ran {
             for block in works[sm].finished.drain(..) {
-                self.ends.push(Reverse(End::new(block.cycle + self.done_cycles, sm, block.kernel)));
+                let end = End::new(block.cycle + self.done_cycles, sm, block.kernel);
+                in_order &= last <= Some(end);
+                last = Some(end);
+                self.ends.push_back(end);
                 let queue = &mut self.kernels[block.kernel as usize];
                 queue.done += 1;
                 if let Some(span) = queue.spans.get_mut(block.cta as usize) {
@@ -287,6 +292,9 @@ impl Dispatcher {
                     ended.push(block.kernel as usize);
                 }
             }
+        }
+        if !in_order {
+            self.ends.make_contiguous().sort_unstable();
         }
         ended.sort_unstable();
         for &kernel in &ended {
@@ -302,10 +310,10 @@ impl Dispatcher {
     pub fn dispatch(&mut self, from: u64, until: u64, works: &mut [Work], wakes: &mut [u64]) {
         let mut now = from;
         loop {
-            while let Some(&Reverse(end)) = self.ends.peek()
+            while let Some(&end) = self.ends.front()
                 && end.known() <= now
             {
-                self.ends.pop();
+                self.ends.pop_front();
                 self.full = None;
                 let queue = &mut self.kernels[end.kernel()];
                 queue.held[end.sm()] -= 1;
@@ -367,7 +375,7 @@ impl Dispatcher {
 
     /// When something happens after `now` that may let a block be dispatched.
     fn next_change(&self, now: u64) -> u64 {
-        let end = self.ends.peek().map_or(u64::MAX, |Reverse(end)| end.known());
+        let end = self.ends.front().map_or(u64::MAX, |end| end.known());
         let starts = self.kernels.iter().filter_map(|queue| match queue.standing {
             Standing::Launched { from, .. } if from > now && queue.given < queue.ctas => Some(from),
             _ => None,

@@ -5,19 +5,22 @@
 //! packets and credits are exchanged; the work distributor dispatches blocks; samples are taken; time is moved on, over epochs in which no actor
 //! has anything to do.
 
+use std::sync::Arc;
+
 use warpwatt_exec::stepping::{self, Prepared, StepEvent};
 use warpwatt_exec::{Ending, Fault, FaultKind, GridStats, PcCount};
 use warpwatt_memory::DeviceMemory;
 
 use super::Gpu;
+use super::counted::{Account, Counted, Report};
 use super::dispatch::{Dispatcher, Standing};
 use super::threads::{Cells, Next, rounds};
 use super::watchdog::{Finding, Moment, Watch};
 use crate::counters::Counters;
 use crate::net::{AWAKE, exchange};
 use crate::ops::{OpCounters, OpKind};
-use crate::report::{Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions, Sample};
-use crate::sm::{Kernel, KernelState, Kernels, SmContext, SmCounters, Stall, Stopped, Timing, Work};
+use crate::report::{Failure, KernelReport, Launch, Monitor, Path, PcFacts, Progress, RunOptions};
+use crate::sm::{Kernel, KernelState, Kernels, SmContext, Stall, Stopped, Timing, Work};
 
 /// Epochs between two checks of limits and progress.
 const LOOK: u64 = 64;
@@ -28,25 +31,6 @@ const BUSY: u64 = 48;
 enum Stop {
     Fault { launch: usize, fault: Box<Fault> },
     Ending(Ending),
-}
-
-/// Everything counted up to a moment: in all, by SM, and the operations of each SM.
-#[derive(Default)]
-struct Counted {
-    all: Box<Counters>,
-    sms: Vec<SmCounters>,
-    ops: Vec<OpCounters>,
-    /// How often counters of SMs had been read then.
-    times: u64,
-}
-
-/// What was counted when a kernel started, and since.
-struct Account {
-    start: Counted,
-    /// What was counted at the last sample, if there was one.
-    sampled: Option<Box<Counters>>,
-    series: Vec<Sample>,
-    report: Option<Counted>,
 }
 
 /// What SMs left to be done after an epoch.
@@ -100,9 +84,9 @@ pub(super) struct Run<'g, 'a> {
     /// A kernel has been under way since counters of time were brought up to date.
     under_way: bool,
     /// Everything counted before the run, and what was counted until the last kernel that ended.
-    start: Box<Counters>,
-    busy: Box<Counters>,
-    /// Operations of kernels that have ended, by SM.
+    start: Arc<Counters>,
+    busy: Arc<Counters>,
+    /// Operations of kernels that have ended, by SM; empty as long as none has.
     ended_ops: Vec<OpCounters>,
 }
 
@@ -185,16 +169,16 @@ impl<'g, 'a> Run<'g, 'a> {
             issued_before: 0,
             watch: Watch::new(Moment { issued: 0, cycle: boundary }),
             under_way: false,
-            start: Box::default(),
-            busy: Box::default(),
-            ended_ops: vec![OpCounters::default(); sms],
+            start: Arc::clone(&gpu.nothing),
+            busy: Arc::clone(&gpu.nothing),
+            ended_ops: Vec::new(),
             gpu,
         };
         (run.before, run.issued_before) = (run.thread_instructions(), run.count_issued());
         run.issued = run.issued_before;
         run.settle(run.gpu.now);
         let counted = run.count();
-        run.start = counted.all.clone();
+        run.start = Arc::clone(&counted.all);
         run.launch(run.gpu.now, run.gpu.now + 1, Some(counted));
         Ok(run)
     }
@@ -234,7 +218,6 @@ impl<'g, 'a> Run<'g, 'a> {
         for kernel in self.kernels.drain(..) {
             self.gpu.keep_decoded(kernel.prepared.image(), kernel.decoded);
         }
-        self.gpu.busy.add(&self.busy);
         self.gpu.works = Some(self.works);
         match stop {
             Some(Stop::Fault { launch, fault }) => Err(Box::new(Failure { fault: *fault, launch, reports })),
@@ -263,7 +246,8 @@ impl<'g, 'a> Run<'g, 'a> {
                     inbox: self.gpu.replies_in.get(actor),
                     outbox: self.gpu.requests_out.get(actor),
                 };
-                self.gpu.sms.get(actor).run(self.works.get(actor), &mut context, from, to, step);
+                let (sm, work) = (self.gpu.sms.get(actor), self.works.get(actor));
+                sm.run(work, &mut context, (from, to), self.wakes[actor], step);
             } else {
                 let index = actor - sms;
                 let (inbox, outbox) = (self.gpu.requests_in.get(index), self.gpu.replies_out.get(index));
@@ -475,7 +459,7 @@ impl<'g, 'a> Run<'g, 'a> {
             self.note_ops(kernel);
         }
         let counted = self.count();
-        *self.busy = counted.all.since(&self.start);
+        self.busy = Arc::new(counted.all.since(&self.start));
         for &kernel in ended {
             self.close_account(kernel, end, &counted);
         }
@@ -492,12 +476,14 @@ impl<'g, 'a> Run<'g, 'a> {
         }
         self.note_changes();
         self.gpu.counted.read(self.gpu.sms.as_mut_slice());
-        let sum = self.gpu.counted.sum.clone();
-        let mut all = Box::new(self.gpu.counters_with(sum));
+        let mut all = Arc::clone(&self.gpu.counted.sum);
+        // The sum stays as it is: this makes a copy.
+        let counters = Arc::make_mut(&mut all);
+        self.gpu.count_outside_of_sms(counters);
         for ops in &ops {
-            all.ops.add(ops);
+            counters.ops.add(ops);
         }
-        Counted { all, sms: self.gpu.counted.sms.clone(), ops, times: self.gpu.counted.times }
+        Counted { all, sms: self.gpu.counted.sms.clone(), ops }
     }
 
     /// SMs that got blocks in this run may have counted something in epochs since everything was counted.
@@ -521,30 +507,16 @@ impl<'g, 'a> Run<'g, 'a> {
     fn close_account(&mut self, kernel: usize, end: u64, counted: &Counted) {
         let Some(account) = &mut self.accounts[kernel] else { return };
         if !account.series.is_empty() || self.next_sample != u64::MAX {
-            let sampled = account.sampled.as_ref().unwrap_or(&account.start.all);
-            account.series.push(Sample { cycle: end, counters: counted.all.since(sampled) });
+            account.sample(end, &counted.all);
         }
-        let start = &account.start;
-        let counts = &self.gpu.counted;
-        let sms = counted.sms.iter().zip(&start.sms).enumerate().map(|(index, (sm, earlier))| {
-            match counts.only_time_passed(index, start.times) {
-                true => sm.time_since(earlier),
-                false => sm.since(earlier),
-            }
-        });
-        account.report = Some(Counted {
-            all: Box::new(counted.all.since(&start.all)),
-            sms: sms.collect(),
-            ops: counted.ops.iter().zip(&start.ops).map(|(ops, start)| ops.since(start)).collect(),
-            times: counted.times,
-        });
+        account.close(counted, (&self.start, &self.busy));
     }
 
     /// Launches kernels whose turn it is. `counted`: everything counted so far, if that is known.
     fn launch(&mut self, now: u64, until: u64, mut counted: Option<Counted>) {
         for kernel in self.dispatcher.launch(now, until) {
             let start = counted.take().unwrap_or_else(|| self.count());
-            self.accounts[kernel] = Some(Account { start, sampled: None, series: Vec::new(), report: None });
+            self.accounts[kernel] = Some(Account::new(start));
             let sms = self.gpu.sms.as_mut_slice();
             for (index, sm) in sms.iter_mut().enumerate() {
                 sm.new_kernel(self.to, self.kernels[kernel].large_l1);
@@ -577,9 +549,7 @@ impl<'g, 'a> Run<'g, 'a> {
         self.settle(self.to);
         let counters = self.count().all;
         for account in self.accounts.iter_mut().flatten().filter(|account| account.report.is_none()) {
-            let sampled = account.sampled.as_ref().unwrap_or(&account.start.all);
-            account.series.push(Sample { cycle: self.to, counters: counters.since(sampled) });
-            account.sampled = Some(counters.clone());
+            account.sample(self.to, &counters);
         }
     }
 
@@ -717,13 +687,14 @@ impl<'g, 'a> Run<'g, 'a> {
             self.gpu.now = self.gpu.now.max(self.to);
             self.settle(self.to);
             let counted = self.count();
-            *self.busy = counted.all.since(&self.start);
+            self.busy = Arc::new(counted.all.since(&self.start));
             for kernel in 0..self.kernels.len() {
                 if matches!(self.dispatcher.kernels[kernel].standing, Standing::Launched { .. }) {
                     self.close_account(kernel, self.to, &counted);
                 }
             }
         }
+        self.gpu.busy.add(&self.busy);
         (0..self.kernels.len()).map(|kernel| self.report(kernel, ending)).collect()
     }
 
@@ -761,9 +732,8 @@ impl<'g, 'a> Run<'g, 'a> {
                 sum.issues += count.issues;
                 sum.lanes += count.lanes;
             }
-            for (sum, stalls) in stalls_per_pc.iter_mut().zip(&share.stalls) {
-                sum.iter_mut().zip(stalls).for_each(|(sum, count)| *sum += count);
-            }
+            let stalls = stalls_per_pc.as_flattened_mut().iter_mut().zip(share.stalls.as_flattened());
+            stalls.for_each(|(sum, count)| *sum += count);
             for (facts, lines) in facts_per_pc.iter_mut().zip(&share.lines) {
                 facts.lines += lines;
             }
@@ -785,8 +755,8 @@ impl<'g, 'a> Run<'g, 'a> {
         };
         let (counters, per_sm, ops_per_sm, series) = match self.accounts[kernel].take() {
             Some(account) => {
-                let Counted { all, sms, ops, .. } = account.report.unwrap_or_default();
-                (*all, sms, ops, account.series)
+                let Report { all, per_sm, ops } = account.report.unwrap_or_default();
+                (all, per_sm, ops, account.series)
             }
             None => Default::default(),
         };
@@ -807,7 +777,8 @@ impl<'g, 'a> Run<'g, 'a> {
 }
 
 /// Adds what a kernel has issued so far on each SM that took a block of it.
-fn add_ops(ops: &mut [OpCounters], kernel: &Kernel, index: usize, works: &mut [Work], took: &[bool]) {
+fn add_ops(ops: &mut Vec<OpCounters>, kernel: &Kernel, index: usize, works: &mut [Work], took: &[bool]) {
+    ops.resize(took.len(), OpCounters::default());
     let program = kernel.prepared.image().program();
     for ((ops, work), _) in ops.iter_mut().zip(works).zip(took).filter(|(_, took)| **took) {
         ops.add_program(program, work.shares[index].stepper.counts());

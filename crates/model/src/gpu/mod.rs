@@ -4,8 +4,11 @@
 mod counted;
 mod dispatch;
 mod epoch;
+mod per_sm;
 mod threads;
 mod watchdog;
+
+use std::sync::Arc;
 
 use warpwatt_config::{Config, Topology};
 use warpwatt_exec::{Image, SmLimits};
@@ -13,14 +16,15 @@ use warpwatt_memory::DeviceMemory;
 
 use crate::address::Interleave;
 use crate::counters::Counters;
-use crate::net::{self, Inbox, LINE_BYTES, Mesh, Outbox};
+use crate::net::{self, Inbox, LINE_BYTES, Mesh, Outbox, Traffic};
 use crate::partition::{Partition, Way};
 use crate::report::{Failure, KernelReport, Launch, Monitor, RunOptions};
-use crate::sm::{Decoded, Sm, SmCounters, Spare, Work};
+use crate::sm::{Decoded, Sm, Spare, Work};
 use crate::techniques::Techniques;
 
 use counted::SmCounts;
 use epoch::Run;
+pub use per_sm::PerSm;
 use threads::Cells;
 
 /// Micro-ops of kernels that are kept decoded from run to run.
@@ -48,6 +52,8 @@ pub struct Gpu {
     /// Kernels of earlier runs as the machine sees them, by the number of their image, the latest last.
     decoded: Vec<(u64, Decoded)>,
     counted: SmCounts,
+    /// Counters at zero.
+    nothing: Arc<Counters>,
     /// Counted while kernels were under way, over all runs.
     busy: Counters,
     /// The device's clock.
@@ -76,6 +82,7 @@ impl Gpu {
             works: None,
             decoded: Vec::new(),
             counted: SmCounts::new(sms, techniques),
+            nothing: Arc::default(),
             busy: Counters::default(),
             now: 0,
             boundary: 0,
@@ -201,32 +208,29 @@ impl Gpu {
 
     /// Everything counted so far.
     pub fn counters(&mut self) -> Counters {
-        let mut sms = SmCounters::default();
-        self.sms.as_mut_slice().iter().for_each(|sm| sms.add(&sm.counters()));
-        self.counters_with(sms)
+        let mut counters = Counters::default();
+        self.sms.as_mut_slice().iter().for_each(|sm| counters.sm.add(&sm.counters()));
+        self.count_outside_of_sms(&mut counters);
+        counters
     }
 
-    /// Everything counted so far, given what SMs have counted together.
-    fn counters_with(&mut self, sms: SmCounters) -> Counters {
-        let mut counters = Counters { sm: sms, ..Counters::default() };
+    /// Adds everything that partitions and the network have counted so far.
+    fn count_outside_of_sms(&mut self, counters: &mut Counters) {
         for partition in self.partitions.as_mut_slice() {
             counters.l2.add(&partition.l2());
-            counters.dram.add(partition.dram());
+            counters.dram.add(&partition.dram());
             counters.techniques.add(&partition.technique_counters());
         }
-        for (outbox, inbox) in self.requests_out.as_mut_slice().iter().zip(self.replies_in.as_mut_slice()) {
-            counters.request.add(&outbox.counters.clone().into());
-            counters.reply.add(&inbox.counters.clone().into());
+        let (mut requests, mut replies) = (Traffic::default(), Traffic::default());
+        self.requests_out.as_mut_slice().iter().for_each(|outbox| requests.add(&outbox.counters));
+        self.requests_in.as_mut_slice().iter().for_each(|inbox| requests.add(&inbox.counters));
+        self.replies_out.as_mut_slice().iter().for_each(|outbox| replies.add(&outbox.counters));
+        self.replies_in.as_mut_slice().iter().for_each(|inbox| replies.add(&inbox.counters));
+        if let [Some(request_mesh), Some(reply_mesh)] = &self.meshes {
+            requests.add(&request_mesh.counters);
+            replies.add(&reply_mesh.counters);
         }
-        for (outbox, inbox) in self.replies_out.as_mut_slice().iter().zip(self.requests_in.as_mut_slice()) {
-            counters.reply.add(&outbox.counters.clone().into());
-            counters.request.add(&inbox.counters.clone().into());
-        }
-        if let [Some(requests), Some(replies)] = &self.meshes {
-            counters.request.add(&requests.counters.clone().into());
-            counters.reply.add(&replies.counters.clone().into());
-        }
-        counters
+        (counters.request, counters.reply) = (requests.into(), replies.into());
     }
 
     /// An image as the machine sees it, from an earlier run or decoded anew; to be given back with `keep_decoded`.

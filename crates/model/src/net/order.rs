@@ -5,6 +5,7 @@
 //! arrive within a short time. So they are put behind those that arrive in the same cycle, and the lists of the cycles are joined.
 
 use super::packet::Packet;
+use super::port::Flight;
 
 /// Of the number of a sender.
 pub const SENDER_BITS: u32 = 12;
@@ -46,6 +47,18 @@ impl Span {
     pub fn note(&mut self, arrive: u64) {
         self.earliest = self.earliest.min(arrive);
         self.latest = self.latest.max(arrive);
+    }
+
+    /// Notes the arrivals of packets. Of those that arrive in order, the first and the last tell all.
+    #[inline(always)]
+    pub fn note_all(&mut self, flights: &[Flight], are_in_order: bool) {
+        debug_assert!(!are_in_order || flights.is_sorted_by_key(|flight| flight.packet.arrive));
+        if are_in_order && let [first, .., last] = flights {
+            self.note(first.packet.arrive);
+            self.note(last.packet.arrive);
+        } else {
+            flights.iter().for_each(|flight| self.note(flight.packet.arrive));
+        }
     }
 }
 
@@ -103,6 +116,12 @@ impl Arrivals {
         }
         self.waiting.first = arrival.next;
         Some(std::mem::replace(&mut arrival.time, credit))
+    }
+
+    /// Whether packets were taken since the last call of [`Arrivals::hand_back`].
+    #[inline(always)]
+    pub fn has_taken(&self) -> bool {
+        self.taken != END
     }
 
     /// Tells of each packet that was taken since the last call, and frees its place.

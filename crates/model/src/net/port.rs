@@ -335,6 +335,8 @@ pub fn exchange(
     mesh: Option<&mut Mesh>,
     now: u64,
 ) {
+    // A port sends one packet after the other; on the way through a mesh they may overtake each other.
+    let is_in_order = mesh.is_none();
     if let Some(mesh) = mesh {
         mesh.route(senders);
     }
@@ -342,29 +344,43 @@ pub fn exchange(
     let sending = &mut sending[..senders.len()];
     let mut arrivals = Span::NONE;
     for (index, (sender, wake)) in senders.iter_mut().zip(&*sending).enumerate() {
-        if *wake >= now || sender.sent.len == 0 {
-            continue;
+        if *wake < now && sender.sent.len != 0 {
+            arrivals.note_all(sender.sent.flights(), is_in_order);
+            hand_over(&mut sender.sent, index as u32, receivers);
         }
-        for flight in sender.sent.flights() {
-            arrivals.note(flight.packet.arrive);
-            receivers[flight.to as usize].arrivals.add(&flight.packet, flight.sent, index as u32);
-        }
-        sender.sent.len = 0;
     }
     for (index, (receiver, wake)) in receivers.iter_mut().zip(receiving).enumerate() {
         if *wake >= now && !receiver.arrivals.has_new() {
             continue;
         }
-        receiver.arrivals.hand_back(|arrival| {
-            let to = arrival.sender as usize;
-            senders[to].lanes[index].credits.push(Credit::new(arrival.time, arrival.packet.flits));
-            sending[to] = AWAKE;
-        });
+        if receiver.arrivals.has_taken() {
+            hand_back(&mut receiver.arrivals, index, senders, sending);
+        }
         if receiver.arrivals.settle(arrivals) {
             receiver.choose();
             *wake = AWAKE;
         }
     }
+}
+
+/// Gives packets to their receivers. In a function of its own, as [`hand_back`], so that the host's registers suffice for the loop.
+#[inline(never)]
+fn hand_over(sent: &mut Sent, sender: u32, receivers: &mut [Inbox]) {
+    for flight in sent.flights() {
+        receivers[flight.to as usize].arrivals.add(&flight.packet, flight.sent, sender);
+    }
+    sent.len = 0;
+}
+
+/// Gives senders the room back that packets took which a receiver has taken.
+#[inline(never)]
+fn hand_back(taken: &mut Arrivals, receiver: usize, senders: &mut [Outbox], sending: &mut [u64]) {
+    let sending = &mut sending[..senders.len()];
+    taken.hand_back(|arrival| {
+        let to = arrival.sender as usize;
+        senders[to].lanes[receiver].credits.push(Credit::new(arrival.time, arrival.packet.flits));
+        sending[to] = AWAKE;
+    });
 }
 
 /// Exchanges packets and credits of actors that all ran in this epoch.

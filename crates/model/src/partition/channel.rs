@@ -399,6 +399,10 @@ impl Channel {
             return None;
         }
         let floor = self.now.max(self.banks.bus_from(direction));
+        if hits.is_power_of_two() {
+            let bank = hits.trailing_zeros() as usize;
+            return Some((self.banks.column_from(bank, direction).max(floor), bank));
+        }
         // Mostly the oldest can go at once, if the group that was accessed last is left out.
         let others = hits & !self.banks.resting(floor);
         if others != 0 {
@@ -518,12 +522,7 @@ impl Channel {
     fn access(&mut self, at: u64, bank: usize, direction: Direction, counters: &mut DramCounters) {
         let fresh = self.banks.column(at, bank, direction);
         let Accessed { tag, left, asked, is_first } = self.queue.access(bank, direction);
-        if fresh {
-            counters.row_misses += 1;
-        } else {
-            counters.row_hits += 1;
-        }
-        counters.data_busy += self.banks.spec.data;
+        counters.row_misses += u64::from(fresh);
         if self.bus_direction != direction {
             counters.turnarounds += 1;
             self.bus_direction = direction;

@@ -10,7 +10,7 @@ use warpwatt_base::clock::Clock;
 use warpwatt_config::Config;
 use warpwatt_memory::DeviceMemory;
 
-use super::banks::Direction;
+use super::banks::{Direction, Spec};
 use super::channel::{Channel, INTERNAL, Returned, Transfer};
 use super::counters::DramCounters;
 use super::held::{Holding, Later};
@@ -35,6 +35,8 @@ pub struct Controller {
     clock: Clock,
     /// Bytes of an access.
     access_bytes: u32,
+    /// Accesses of a whole line.
+    line_accesses: u32,
     pub(super) channels: Vec<Channel>,
     /// From the end of a line's data to the slice, in core cycles.
     latency: u64,
@@ -51,13 +53,16 @@ pub struct Controller {
     due: u64,
     /// From the command of a read to the end of its data at the earliest, in command clocks.
     to_data: u64,
+    /// Command clocks in which an access moves data.
+    data_clocks: u64,
     /// The techniques that act here, the lines that they are to see, by tag how lines are read, and what is held back.
     sites: Vec<Hung<dyn TransferSite>>,
     wanted: Vec<Wanted>,
     plans: Vec<TransferPlan>,
     held: Holding,
     picked: Vec<Returned>,
-    pub counters: DramCounters,
+    /// Without what follows from it.
+    counted: DramCounters,
 }
 
 /// Accesses that a whole line takes.
@@ -76,6 +81,7 @@ impl Controller {
             mapping: Mapping::new(config),
             clock,
             access_bytes: dram.bus_bytes * dram.burst,
+            line_accesses: accesses_per_line(config),
             channels: (0..dram.channels as usize).map(|index| Channel::new(config, index, lines)).collect(),
             latency: u64::from(dram.cycles),
             now: 0,
@@ -90,8 +96,25 @@ impl Controller {
             held: Holding::default(),
             picked: Vec::with_capacity(lines),
             to_data: u64::from(dram.t_cl).max(1),
-            counters: DramCounters::default(),
+            data_clocks: Spec::new(config).data,
+            counted: DramCounters::default(),
         }
+    }
+
+    /// What was counted, with what follows from it.
+    pub fn counters(&self) -> DramCounters {
+        let counted = &self.counted;
+        let accesses = counted.reads + counted.writes;
+        DramCounters {
+            row_hits: accesses - counted.row_misses,
+            data_busy: accesses * self.data_clocks,
+            ..counted.clone()
+        }
+    }
+
+    /// Techniques see the lines that move.
+    pub fn has_sites(&self) -> bool {
+        !self.sites.is_empty()
     }
 
     /// A core cycle starts. Channels are brought up to it if a line may return in it that is not known yet.
@@ -132,7 +155,7 @@ impl Controller {
     fn advance_channels(&mut self, clock: u64) {
         self.now = clock;
         for channel in &mut self.channels {
-            channel.advance(clock, &mut self.counters);
+            channel.advance(clock, &mut self.counted);
         }
         self.look();
     }
@@ -164,8 +187,8 @@ impl Controller {
     #[inline]
     fn present(&mut self, channel: usize) -> (&mut Channel, &mut DramCounters) {
         let channel = &mut self.channels[channel];
-        channel.advance(self.now, &mut self.counters);
-        (channel, &mut self.counters)
+        channel.advance(self.now, &mut self.counted);
+        (channel, &mut self.counted)
     }
 
     /// Has a channel move a line.
@@ -361,9 +384,18 @@ impl Controller {
             bank: place.bank,
             row: place.row,
             direction,
-            accesses: bytes.div_ceil(self.access_bytes).max(1),
+            accesses: self.accesses(bytes),
             asked: self.now,
             tag,
+        }
+    }
+
+    /// Accesses that so many bytes of a line take.
+    #[inline(always)]
+    fn accesses(&self, bytes: u32) -> u32 {
+        match bytes == LINE_BYTES as u32 {
+            true => self.line_accesses,
+            false => bytes.div_ceil(self.access_bytes).max(1),
         }
     }
 
@@ -389,7 +421,7 @@ impl Controller {
             None
         } else {
             self.held.take();
-            Some(self.plans[line.tag as usize].bytes.div_ceil(self.access_bytes).max(1))
+            Some(self.accesses(self.plans[line.tag as usize].bytes))
         };
         let (channel, _) = self.present(line.channel);
         match accesses {
@@ -422,7 +454,7 @@ impl Controller {
     pub fn settle(&mut self, cycle: u64) {
         self.bring_to(cycle);
         for channel in &mut self.channels {
-            channel.settle(self.now, &mut self.counters);
+            channel.settle(self.now, &mut self.counted);
         }
         for hung in &mut self.sites {
             hung.site.settle(cycle);

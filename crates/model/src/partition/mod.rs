@@ -18,6 +18,7 @@ mod channel;
 mod controller;
 mod counters;
 mod held;
+mod hits;
 mod mapping;
 mod queue;
 mod replies;
@@ -50,23 +51,32 @@ pub struct Partition {
     next_clock: u64,
     /// Why the next request stood still in the last clock that was run, if it did.
     blocked: Option<Cause>,
-    /// The next request's line. No other request allocates or evicts lines while it is blocked.
-    head: LookedUp,
+    /// The next request's line, if that was looked up. No other request allocates or evicts lines before it is taken.
+    head: Option<LookedUp>,
+    /// Requests that hit can be taken by `hits`: a clock is a cycle, and no technique is at the controller.
+    streams: bool,
+    /// The last request hit, and they are: the next one may hit, too.
+    hits: bool,
     /// Whether the host has instructions for bits.
     bit_instructions: bool,
 }
 
 impl Partition {
     pub fn new(config: &Config, techniques: &Techniques, index: usize) -> Partition {
+        let clock = SliceClock::new(config);
+        let slice = Slice::new(config, techniques, index as u32);
+        let memory = Controller::new(config, techniques, index, config.l2.mshrs as usize);
         Partition {
             index,
             interleave: Interleave::new(config),
-            clock: SliceClock::new(config),
-            slice: Slice::new(config, techniques, index as u32),
-            memory: Controller::new(config, techniques, index, config.l2.mshrs as usize),
+            streams: clock.is_core() && !memory.has_sites(),
+            clock,
+            slice,
+            memory,
+            hits: false,
             next_clock: 0,
             blocked: None,
-            head: LookedUp::default(),
+            head: None,
             bit_instructions: has_bit_instructions(),
         }
     }
@@ -75,8 +85,8 @@ impl Partition {
         self.slice.counters()
     }
 
-    pub fn dram(&self) -> &DramCounters {
-        &self.memory.counters
+    pub fn dram(&self) -> DramCounters {
+        self.memory.counters()
     }
 
     /// What techniques counted in this partition.
@@ -167,7 +177,11 @@ impl Partition {
         }
         while clock < end {
             let until = if step { clock } else { end };
-            clock = self.step(clock, until, memory, inbox, outbox);
+            let last_hit = if step { None } else { self.take_hits(clock, end, inbox, outbox) };
+            clock = match last_hit {
+                Some(clock) => clock,
+                None => self.step(clock, until, memory, inbox, outbox),
+            };
             let next = if step { clock + 1 } else { self.next_event(clock, inbox, outbox).min(end) };
             self.stand_still(clock, next);
             clock = next;
@@ -191,10 +205,8 @@ impl Partition {
     ) -> u64 {
         let mut now = self.clock.cycle(clock);
         self.memory.advance(now);
-        if self.memory.returned_at() <= now
-            && let Some(line) = self.memory.returned()
-        {
-            self.slice.fill(clock, line, &mut self.memory, outbox);
+        if self.memory.returned_at() <= now {
+            self.slice.fill(clock, &mut self.memory, outbox);
             // Lines that a technique gave up are written back with a fill, too.
             self.memory.dispatch(now, memory);
         }
@@ -207,12 +219,12 @@ impl Partition {
         if self.blocked.is_none() {
             self.slice.lose(clock, &mut self.memory);
         }
-        let mut head = self.head;
         // A line can be lost while a request for it waits.
-        if self.blocked.is_none() || self.slice.data.has_sites() {
-            head = self.slice.look_up(self.interleave.local(packet.address) / LINE_BYTES);
-            self.head = head;
-        }
+        let head = match self.head {
+            Some(head) if !self.slice.data.has_sites() => head,
+            _ => self.slice.look_up(self.interleave.local(packet.address) / LINE_BYTES),
+        };
+        self.head = Some(head);
         loop {
             let accepted = self.slice.accept(clock, head, packet, &mut self.memory, outbox);
             self.blocked = accepted.err();
@@ -231,6 +243,7 @@ impl Partition {
         }
         self.memory.dispatch(now, memory);
         if self.blocked.is_none() {
+            (self.head, self.hits) = (None, self.streams && head.is_there());
             inbox.drop_next(now);
         }
         clock

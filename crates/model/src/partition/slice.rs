@@ -14,13 +14,13 @@ use std::collections::VecDeque;
 
 use warpwatt_config::Config;
 
-use super::channel::Returned;
 use super::controller::Controller;
 use super::counters::L2Counters;
 use super::replies::Replies;
 use crate::cache::{
     Array, ArrayShape, DataArray, Evicted, LineId, Mshr, MshrId, RowAccess, State, Tags, Use,
 };
+use crate::host::{has_bit_instructions, in_two_copies};
 use crate::net::{LINE_BYTES, Outbox, Packet, PacketKind};
 use crate::techniques::Techniques;
 
@@ -60,6 +60,14 @@ pub struct LookedUp {
     place: Option<LineId>,
 }
 
+impl LookedUp {
+    /// It has a place, and may still be on its way there.
+    #[inline(always)]
+    pub fn is_there(&self) -> bool {
+        self.place.is_some()
+    }
+}
+
 /// A line being fetched.
 #[derive(Clone, Copy, Debug)]
 struct Fetch {
@@ -89,6 +97,9 @@ pub struct Slice {
     /// L2 clocks from which data array and atomic unit are free.
     array_free: u64,
     atomic_free: u64,
+    /// Whether the host has instructions for bits.
+    bit_instructions: bool,
+    /// Requests by kind, with their bytes, without those that hit.
     pub counters: L2Counters,
 }
 
@@ -114,17 +125,26 @@ impl Slice {
             replies: Replies::new(config),
             array_free: 0,
             atomic_free: 0,
+            bit_instructions: has_bit_instructions(),
             counters: L2Counters::default(),
         }
     }
 
-    /// What was counted, with the intervals that the data array keeps.
+    /// What was counted, with what follows from it and the intervals that the data array keeps.
     #[inline(always)]
     pub fn counters(&self) -> L2Counters {
+        let counted = &self.counters;
         L2Counters {
+            reads: counted.reads + counted.read_hits,
+            writes: counted.writes + counted.write_hits,
+            atomics: counted.atomics + counted.atomic_hits,
+            written: counted.written + counted.hit_written,
+            atomic_written: counted.atomic_written + counted.atomic_hit_written,
+            array_busy: counted.array_reads + counted.array_writes,
+            replies: counted.latencies.total(),
             intervals: self.data.intervals(),
             line_intervals: self.data.frame_intervals(),
-            ..self.counters.clone()
+            ..counted.clone()
         }
     }
 
@@ -177,12 +197,16 @@ impl Slice {
         memory: &mut Controller,
         outbox: &mut Outbox,
     ) -> Result<(), Cause> {
-        if !self.replies.has_room(1, clock, outbox, &mut self.counters) {
+        if !self.has_room(clock, outbox) {
             return Err(Cause::Reply);
         }
         match place {
             Some(place) if self.tags.state(place) == State::Reserved => self.merge(clock, line, packet)?,
-            Some(place) => self.hit(clock, place, line, packet)?,
+            Some(place) => {
+                self.hit(clock, place, line, packet)?;
+                self.note_request(clock, packet);
+                return Ok(());
+            }
             None if packet.kind == PacketKind::Write && packet.words == ALL_WORDS && !self.write_fetch => {
                 self.allocate(clock, line, packet, memory)?;
             }
@@ -207,9 +231,49 @@ impl Slice {
             }
             _ => self.counters.reads += 1,
         }
+        self.note_request(clock, packet);
+        Ok(())
+    }
+
+    /// Counts a request that was taken.
+    #[inline(always)]
+    fn note_request(&mut self, clock: u64, packet: &Packet) {
         self.counters.lanes += u64::from(packet.lanes);
         self.data.note_use(clock);
-        Ok(())
+    }
+
+    /// Where the line is that a read or a write hits. Other requests, and lines that are not there or are being fetched, take another way.
+    #[inline(always)]
+    pub fn plain_hit(&self, LookedUp { place, .. }: LookedUp, packet: &Packet) -> Option<LineId> {
+        let is_plain = matches!(packet.kind, PacketKind::Read | PacketKind::Write);
+        place.filter(|&place| is_plain && self.tags.state(place) != State::Reserved)
+    }
+
+    /// A read or a write hits in a clock in which the data array is free, without techniques: what [`Slice::accept`] does then.
+    #[inline(always)]
+    pub fn take_hit(&mut self, clock: u64, place: LineId, packet: &Packet) {
+        debug_assert!(self.array_free <= clock && !self.data.has_sites());
+        let moves = self.moves(packet.words);
+        self.array_free = clock + moves;
+        self.data.note_frame(clock, place);
+        if packet.kind == PacketKind::Write {
+            self.counters.array_writes += moves;
+            self.counters.write_hits += 1;
+            self.counters.hit_written += u64::from(packet.payload());
+            self.tags.write(place);
+        } else {
+            self.counters.array_reads += moves;
+            self.counters.read_hits += 1;
+            self.tags.touch(place);
+        }
+        self.replies.push(clock + self.latency, packet, false);
+        self.note_request(clock, packet);
+    }
+
+    /// Whether one more answer finds room in a clock.
+    #[inline(always)]
+    pub fn has_room(&mut self, clock: u64, outbox: &mut Outbox) -> bool {
+        self.replies.has_room(1, clock, outbox, &mut self.counters)
     }
 
     #[inline(always)]
@@ -275,8 +339,27 @@ impl Slice {
     }
 
     /// A whole line is written that is not there: it takes a place, and nothing is fetched.
-    #[inline(never)]
+    #[inline(always)]
     fn allocate(
+        &mut self,
+        clock: u64,
+        line: u64,
+        packet: &Packet,
+        memory: &mut Controller,
+    ) -> Result<(), Cause> {
+        let slice = self;
+        in_two_copies!(slice.bit_instructions, |slice: &mut Slice,
+                                                clock: u64,
+                                                line: u64,
+                                                packet: &Packet,
+                                                memory: &mut Controller|
+         -> Result<(), Cause> {
+            slice.allocate_plain(clock, line, packet, memory)
+        })
+    }
+
+    #[inline(always)]
+    fn allocate_plain(
         &mut self,
         clock: u64,
         line: u64,
@@ -295,8 +378,27 @@ impl Slice {
         Ok(())
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn miss(&mut self, clock: u64, line: u64, packet: &Packet, memory: &mut Controller) -> Result<(), Cause> {
+        let slice = self;
+        in_two_copies!(slice.bit_instructions, |slice: &mut Slice,
+                                                clock: u64,
+                                                line: u64,
+                                                packet: &Packet,
+                                                memory: &mut Controller|
+         -> Result<(), Cause> {
+            slice.miss_plain(clock, line, packet, memory)
+        })
+    }
+
+    #[inline(always)]
+    fn miss_plain(
+        &mut self,
+        clock: u64,
+        line: u64,
+        packet: &Packet,
+        memory: &mut Controller,
+    ) -> Result<(), Cause> {
         if self.mshrs.is_full() {
             return Err(Cause::Mshr);
         }
@@ -321,13 +423,13 @@ impl Slice {
         memory: &mut Controller,
     ) -> Result<LineId, Cause> {
         if !memory.has_room_for_any() {
-            let victim = self.tags.victim(line).ok_or(Cause::Ways)?;
+            let victim = self.tags.victim_of_many(line).ok_or(Cause::Ways)?;
             let write_back = victim.filter(|victim| victim.dirty).map(|victim| victim.line);
             if !memory.has_room(fetch, write_back) {
                 return Err(Cause::Memory);
             }
         }
-        let (place, evicted) = self.tags.reserve(line).ok_or(Cause::Ways)?;
+        let (place, evicted) = self.tags.reserve_of_many(line).ok_or(Cause::Ways)?;
         if let Some(Evicted { line, dirty }) = evicted {
             self.counters.evictions += 1;
             if dirty {
@@ -340,9 +442,10 @@ impl Slice {
         Ok(place)
     }
 
-    /// Takes a line that came from memory, if nothing is in its way.
+    /// Takes the line that came from memory first, if nothing is in its way.
     #[inline(never)]
-    pub fn fill(&mut self, clock: u64, line: Returned, memory: &mut Controller, outbox: &mut Outbox) {
+    pub fn fill(&mut self, clock: u64, memory: &mut Controller, outbox: &mut Outbox) {
+        let Some(line) = memory.returned() else { return };
         let Fetch { place, answers } = self.fetches[line.tag as usize];
         if self.array_free > clock || !self.replies.has_room(answers, clock, outbox, &mut self.counters) {
             return;
@@ -385,7 +488,6 @@ impl Slice {
     fn access(&mut self, clock: u64, usage: Use, lanes: u8, row: RowAccess) -> u64 {
         let moves = self.moves(row.words);
         self.array_free = self.array_free.max(clock) + moves;
-        self.counters.array_busy += moves;
         match usage {
             Use::Read | Use::Modify | Use::WriteBack => self.counters.array_reads += moves,
             Use::Write | Use::Fill => self.counters.array_writes += moves,
@@ -420,7 +522,7 @@ impl Slice {
     /// Whether it is certain, without looking the line up again, that what blocked the next request still does.
     #[inline(always)]
     pub fn still_blocks(&mut self, cause: Cause, clock: u64, outbox: &mut Outbox) -> bool {
-        if !self.replies.has_room(1, clock, outbox, &mut self.counters) {
+        if !self.has_room(clock, outbox) {
             return cause == Cause::Reply;
         }
         match cause {

@@ -22,9 +22,9 @@ pub struct Collectors {
     slack: u32,
     /// By cycle after the present one: those that are free from then on.
     ends: [u32; NEAR as usize],
-    /// Those in use for longer, and when the first of them is free.
+    /// Those in use for longer, and from when on the first of them is not.
     far: BinaryHeap<Reverse<(u64, u32)>>,
-    next_far: u64,
+    next_near: u64,
     /// One collector of each kind. Memory instructions have the memory unit's queue instead; with one pool for all, they are of the first kind.
     one: [u32; CollectorPool::COUNT],
 }
@@ -43,7 +43,7 @@ impl Collectors {
             slack: u32::from_le_bytes(counts.map(|count| 0x80 - count as u8)),
             ends: [0; NEAR as usize],
             far: BinaryHeap::new(),
-            next_far: u64::MAX,
+            next_near: u64::MAX,
             one,
         }
     }
@@ -62,7 +62,7 @@ impl Collectors {
             if now - before > 1 {
                 self.end_between(before + 1, now);
             }
-            if self.next_far < now + NEAR {
+            if self.next_near <= now {
                 self.come_near(now);
             }
         }
@@ -99,13 +99,19 @@ impl Collectors {
                 false => self.in_use -= one,
             }
         }
-        self.next_far = self.far.peek().map_or(u64::MAX, |&Reverse((until, _))| until);
+        self.next_near = self.far.peek().map_or(u64::MAX, |&Reverse((until, _))| until - (NEAR - 1));
+    }
+
+    /// Whether all of a kind are in use.
+    #[inline(always)]
+    pub fn any_full(&self) -> bool {
+        (self.in_use + self.slack) & TOP != 0
     }
 
     /// Kinds without a free collector, a bit for each.
     #[inline(always)]
     pub fn full(&self) -> u32 {
-        if (self.in_use + self.slack) & TOP == 0 { 0 } else { self.kinds(self.in_use) }
+        if self.any_full() { self.kinds(self.in_use) } else { 0 }
     }
 
     /// The kinds of which all are in use.
@@ -134,20 +140,29 @@ impl Collectors {
     #[inline(always)]
     pub fn hold(&mut self, pool: CollectorPool, now: u64, until: u64) {
         debug_assert!(until > now && self.full() >> pool as u32 & 1 == 0);
+        if until - now < NEAR {
+            self.hold_briefly(pool, now, until);
+        } else {
+            self.hold_long(pool, until);
+        }
+    }
+
+    /// [`Collectors::hold`] for less than [`NEAR`] cycles.
+    #[inline(always)]
+    pub fn hold_briefly(&mut self, pool: CollectorPool, now: u64, until: u64) {
+        debug_assert!(until > now && until - now < NEAR);
         let one = self.one[pool as usize];
         self.in_use += one;
-        if until - now < NEAR {
-            self.ends[(until % NEAR) as usize] += one;
-        } else {
-            self.hold_long(one, until);
-        }
+        self.ends[(until % NEAR) as usize] += one;
     }
 
     #[cold]
     #[inline(never)]
-    fn hold_long(&mut self, one: u32, until: u64) {
+    fn hold_long(&mut self, pool: CollectorPool, until: u64) {
+        let one = self.one[pool as usize];
+        self.in_use += one;
         self.far.push(Reverse((until, one)));
-        self.next_far = self.next_far.min(until);
+        self.next_near = self.next_near.min(until - (NEAR - 1));
     }
 }
 

@@ -48,12 +48,19 @@ const WRITES: usize = 1;
 const BUSES: usize = 2;
 pub const UNITS: usize = 3;
 
+/// The ports that results go through: those that operands come from, or their own. As numbers, their calendars.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WritePorts {
+    OfReads = READS as isize,
+    Own = WRITES as isize,
+}
+
 pub struct RegisterFile {
     map: Map,
     pub calendars: Calendars,
     columns: Columns,
     /// The calendar of the ports that results go through.
-    write_ports: usize,
+    write_ports: WritePorts,
     /// Result buses.
     unit_buses: u64,
     memory_buses: u64,
@@ -81,7 +88,7 @@ impl RegisterFile {
             map: Map::new(config),
             calendars: Calendars::default(),
             columns: Columns::default(),
-            write_ports: if rf.shared_port { READS } else { WRITES },
+            write_ports: if rf.shared_port { WritePorts::OfReads } else { WritePorts::Own },
             unit_buses,
             memory_buses: ((1 << rf.write_back_memory) - 1) << rf.write_back,
             collectors: Collectors::new(config),
@@ -130,6 +137,12 @@ impl RegisterFile {
         self.looks_before
     }
 
+    /// Whether a kind has no free collector.
+    #[inline(always)]
+    pub fn any_full(&self) -> bool {
+        self.collectors.any_full()
+    }
+
     /// Kinds without a free collector, a bit for each.
     #[inline(always)]
     pub fn full(&self) -> u32 {
@@ -166,36 +179,72 @@ impl RegisterFile {
     /// [`RegisterFile::collect`] where no technique acts.
     #[inline(always)]
     pub fn collect_unchanged(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
-        if timing.reads_plainly() {
-            return self.collect_plainly(now, slot, timing);
+        match self.reads_at_once(now, slot, timing) {
+            Some(ready) => ready,
+            None => self.collect_later(now, slot, timing),
         }
-        self.collect_one_by_one(now, slot, timing)
     }
 
-    /// A shortcut for operands of different banks that no technique changes: what the plan comes to is known since the kernel was decoded.
+    /// A shortcut for operands of different banks that no technique changes, if these are free: what the plan comes to is known since the kernel was decoded.
+    /// All operands are there within three cycles.
     #[inline(always)]
-    fn collect_plainly(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
+    pub fn reads_at_once(&mut self, now: u64, slot: usize, timing: &Timing) -> Option<u64> {
+        if !timing.reads_plainly() {
+            return None;
+        }
         let [first, second] = timing.read_banks.map(|banks| self.map.turned(banks, slot));
         let calendars = &mut self.calendars;
         if calendars.taken_on(READS, now + 1) & first | calendars.taken_on(READS, now + 2) & second != 0 {
-            return if timing.reads_later > 1 {
-                self.collect_one_by_one(now, slot, timing)
-            } else {
-                self.counters.reads += u64::from(timing.sources);
-                self.collect_cycle_by_cycle(now, first, second)
-            };
+            return None;
         }
         calendars.mark_on(READS, now + 1, first);
         calendars.mark_on(READS, now + 2, second);
         self.counters.read_conflicts += u64::from(timing.reads_later);
         self.counters.reads += u64::from(timing.sources);
-        now + 1 + u64::from(first != 0) + u64::from(second != 0)
+        Some(now + 1 + u64::from(first != 0) + u64::from(second != 0))
+    }
+
+    /// Books reads that the shortcut has no answer for.
+    #[cold]
+    #[inline(never)]
+    fn collect_later(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
+        self.collect_later_here(now, slot, timing)
+    }
+
+    /// [`RegisterFile::collect_later`] for functions that are not called often.
+    #[inline(always)]
+    pub fn collect_later_here(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
+        if timing.reads_later > 1 {
+            // As many, or scattered.
+            return self.collect_one_by_one(now, slot, timing);
+        }
+        let [first, second] = timing.read_banks.map(|banks| self.map.turned(banks, slot));
+        self.counters.reads += u64::from(timing.sources);
+        if second == 0
+            && let Some(ready) = self.collect_in_two(now, first)
+        {
+            return ready;
+        }
+        self.collect_cycle_by_cycle(now, first, second)
+    }
+
+    /// The shortcut for operands of different banks that would come at once, if it were not for some of them, which mostly are free in the next cycle.
+    #[inline(always)]
+    fn collect_in_two(&mut self, now: u64, banks: u64) -> Option<u64> {
+        let free = banks & !self.calendars.taken_on(READS, now + 1);
+        let left = banks ^ free;
+        if left & left.wrapping_sub(1) != 0 || self.calendars.taken_on(READS, now + 2) & left != 0 {
+            return None;
+        }
+        self.calendars.mark_on(READS, now + 1, free);
+        self.calendars.mark_on(READS, now + 2, left);
+        self.counters.read_conflicts += 1;
+        Some(now + 3)
     }
 
     /// The shortcut for operands of different banks, one more than ports at most: in each cycle all come whose banks are free, and if that is
     /// everything, the last has to wait.
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     fn collect_cycle_by_cycle(&mut self, now: u64, first: u64, second: u64) -> u64 {
         let calendars = &mut self.calendars;
         let mut left = first | second;
@@ -228,8 +277,7 @@ impl RegisterFile {
     }
 
     /// Any operands without techniques: an access for each source, booked one by one.
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     fn collect_one_by_one(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
         let mut booking = Booking::new(now, self.collector_ports);
         let mut ready = now + 1;
@@ -269,6 +317,13 @@ impl RegisterFile {
         self.counters.collecting += until - now;
     }
 
+    /// [`RegisterFile::hold`] until one of the next few cycles.
+    #[inline(always)]
+    pub fn hold_briefly(&mut self, now: u64, pool: CollectorPool, until: u64) {
+        self.collectors.hold_briefly(pool, now, until);
+        self.counters.collecting += until - now;
+    }
+
     /// A memory instruction has its operands from a cycle on. Its collector is a place in the memory unit's queue, and one of the pool that
     /// all units share, if they do.
     #[inline(always)]
@@ -289,16 +344,13 @@ impl RegisterFile {
     #[inline(always)]
     pub fn write_plainly(&mut self, now: u64, slot: usize, timing: &Timing, memory: bool) -> u64 {
         debug_assert_eq!(memory, timing.unit == Unit::Memory);
-        if timing.dst_words > 1 {
-            return self.write_one_by_one(now, slot, timing);
-        }
-        if timing.dst_words == 0 {
-            return now;
+        if timing.dst_words != 1 {
+            return if timing.dst_words == 0 { now } else { self.write_one_by_one(now, slot, timing) };
         }
         self.counters.writes += 1;
         let buses = self.buses(memory);
         let (bank, row) = (self.map.bit(slot, timing.dst), self.calendars.present());
-        let (free, port) = (buses & !row[BUSES], self.write_ports % 2);
+        let (free, port) = (buses & !row[BUSES], self.write_ports as usize);
         if free != 0 && row[port] & bank == 0 {
             row[BUSES] |= free & free.wrapping_neg();
             row[port] |= bank;
@@ -311,8 +363,18 @@ impl RegisterFile {
     #[cold]
     #[inline(never)]
     fn write_later(&mut self, now: u64, buses: u64, bank: u64) -> u64 {
-        let start = self.calendars.book_any_on(BUSES, buses, now);
-        let at = self.calendars.book_on(self.write_ports % 2, bank, start);
+        let port = self.write_ports as usize;
+        let start = match self.calendars.takes(BUSES, buses, now) {
+            // Then its bank is taken, mostly for this cycle alone.
+            true if self.calendars.taken_on(port, now + 1) & bank == 0 => {
+                self.calendars.mark_on(port, now + 1, bank);
+                self.counters.write_conflicts += 1;
+                return now + 1;
+            }
+            true => now,
+            false => self.calendars.book_any_on(BUSES, buses, now),
+        };
+        let at = self.calendars.book_on(port, bank, start);
         self.counters.write_conflicts += at - now;
         at
     }
@@ -321,15 +383,17 @@ impl RegisterFile {
     #[cold]
     #[inline(never)]
     fn write_one_by_one(&mut self, now: u64, slot: usize, timing: &Timing) -> u64 {
-        let (buses, port) = (self.buses(timing.unit == Unit::Memory), self.write_ports % 2);
+        let (buses, port) = (self.buses(timing.unit == Unit::Memory), self.write_ports as usize);
         if timing.dst_words == 2
             && let Some(done) = self.write_two(now, slot, timing.dst, buses, port)
         {
             return done;
         }
-        let (mut done, mut waited) = (now, 0);
+        let (mut done, mut waited, mut earliest) = (now, 0, now);
         for word in 0..timing.dst_words {
-            let start = self.calendars.book_any_on(BUSES, buses, now);
+            let start = self.calendars.book_any_on(BUSES, buses, earliest);
+            // Before that, none is free for the next one, and if there is but one, it is taken then, too.
+            earliest = start + u64::from(buses & (buses - 1) == 0);
             let at = self.calendars.book_on(port, self.map.bit(slot, timing.dst + word), start);
             waited += at - now;
             done = done.max(at);
@@ -374,7 +438,7 @@ impl RegisterFile {
     pub fn write_back(&mut self, result: &Coming) -> u64 {
         let mut port = ResultPort {
             buses: self.buses(result.timing.unit == Unit::Memory),
-            board: self.write_ports % 2,
+            board: self.write_ports as usize,
             sub_banks: self.sub_banks as u32,
             map: &self.map,
             calendars: &mut self.calendars,

@@ -115,7 +115,7 @@ fn a_result_of_two_registers_is_written_as_one_register_after_the_other() {
             let ends = [dst, dst + 1].map(|register| {
                 let start = plain.file.calendars.book_any_on(BUSES, buses, now);
                 let bank = plain.file.map.bit(0, register);
-                plain.file.calendars.book_on(plain.file.write_ports, bank, start)
+                plain.file.calendars.book_on(plain.file.write_ports as usize, bank, start)
             });
             plain.file.counters.write_conflicts += ends[0] + ends[1] - 2 * now;
             plain.file.counters.writes += 2;

@@ -21,6 +21,7 @@ impl Sm {
         let merging = std::mem::take(&mut self.waits.merge);
         // What they waited until now is charged to the merge.
         self.settle(work, now);
+        self.borrow_instructions(kernels);
         let turn = Turn { now, end: now, kernels, work };
         for slot in Slots(merging) {
             self.warps[slot].gates &= !gate::MERGE;
@@ -53,13 +54,14 @@ impl Sm {
         }
         let next = resident.warp_pc(index);
         let now = self.tally.accounted;
+        self.borrow_instructions(kernels);
         let turn = Turn { now, end: now, kernels, work };
         self.value_came_late(&turn, slot);
         match next {
             Some(pc) => {
                 self.follow(slot, outcome.pc, pc);
                 let warp = &self.warps[slot];
-                self.schedulers.changes(warp.scheduler, warp.rank);
+                self.schedulers.changes(warp.place);
             }
             None => self.lose_path(slot),
         }
@@ -69,6 +71,7 @@ impl Sm {
     /// The barrier of a kernel's grid has opened.
     pub fn grid_barrier_opened(&mut self, work: &mut Work, kernels: Kernels, kernel: u32, now: u64) {
         self.settle(work, now);
+        self.borrow_instructions(kernels);
         let turn = Turn { now, end: now, kernels, work };
         for slot in (0..self.spec.warp_slots).map(Slot::new) {
             let warp = &self.warps[slot];

@@ -3,9 +3,10 @@
 
 use warpwatt_exec::stepping::Resident;
 
+use super::high::HighRegisters;
 use super::mem::ROW_BYTES;
 use super::stall::Stall;
-use super::warp::{Condition, WarpHome, WarpSlot, gate};
+use super::warp::{Condition, Instructions, WarpHome, WarpSlot, gate};
 use super::work::{Finished, Start};
 use super::{Event, Slot, Slots, Sm, Turn};
 use crate::address;
@@ -30,6 +31,9 @@ pub struct BlockSlot {
 /// The first of so many rows of shared memory in a line that no block on the SM has. They lie behind the end of the memory if it is in pieces
 /// that are too small, which takes kernels of different needs at the same time.
 fn free_rows(blocks: &[BlockSlot], rows: u32) -> u32 {
+    if rows == 0 {
+        return 0;
+    }
     let mut first = 0;
     let in_the_way = |first: u32| {
         let overlaps = |block: &&BlockSlot| {
@@ -75,6 +79,7 @@ impl Sm {
         for (free, index) in Slots(self.free_slots).zip(0..slot.warps as u8) {
             slot.slots.push(free);
             self.free_slots &= !free.bit();
+            self.high[free] = HighRegisters::default();
             let warp = &mut self.warps[free];
             *warp = WarpSlot {
                 condition: Condition::Waits,
@@ -84,6 +89,7 @@ impl Sm {
                 index,
                 code: kernel.code,
                 first: kernel.first,
+                program: Instructions::new(turn.kernels.timing, kernel.first),
                 end: kernel.decoded.uops() as u32,
                 next: 0,
                 path: warp.path + 1,
@@ -106,9 +112,8 @@ impl Sm {
         for i in 0..self.blocks[block].slots.len() {
             let slot = self.blocks[block].slots[i];
             let scheduler = slot.number() % self.schedulers.count();
-            let rank = self.schedulers.add(scheduler, slot);
             let warp = &mut self.warps[slot];
-            (warp.scheduler, warp.rank) = (scheduler, rank);
+            warp.place = self.schedulers.add(scheduler, slot, warp.pool);
             self.fetch.start(slot, warp);
             let program = prepared.image().program();
             for hung in &mut self.rf.sites {
@@ -125,11 +130,9 @@ impl Sm {
         self.waits.stores |= slot.bit();
         turn.work.warps_ended += 1;
         let warp = &self.warps[slot];
-        let (scheduler, rank) = (warp.scheduler, warp.rank);
-        self.schedulers.remove(scheduler, rank);
-        for i in 0..self.schedulers[scheduler].slots_from(rank).len() {
-            let younger = self.schedulers[scheduler].slots_from(rank)[i];
-            self.warps[younger].rank -= 1;
+        let place = warp.place;
+        for &younger in self.schedulers.remove(place) {
+            self.warps[younger].place.move_up();
         }
         self.drain(turn, slot);
     }

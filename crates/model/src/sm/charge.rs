@@ -54,13 +54,14 @@ impl Sm {
     #[inline(always)]
     pub(super) fn charge(&mut self, turn: &mut Turn, scheduler: u8) {
         if self.schedulers.is_stale(scheduler) {
-            self.find_causes(turn.work, 1 << scheduler);
+            self.find_cause(turn.work, scheduler);
         }
         self.schedulers.pass(scheduler, turn.now);
     }
 
     /// Finds out what the slots of a scheduler are charged to from now on, and notes those that were charged to something else.
-    #[inline(always)]
+    #[cold]
+    #[inline(never)]
     fn find_cause(&mut self, work: &mut Work, number: u8) {
         let SlotCharge { slots, kernel, pc, stall, .. } = *self.schedulers.charge(number);
         if slots != 0 {
@@ -99,19 +100,10 @@ impl Sm {
     /// Slots whose cause has changed are charged to the one that holds now.
     #[inline(always)]
     pub(super) fn charge_stale(&mut self, work: &mut Work) {
-        let stale = self.schedulers.stale();
-        if stale != 0 {
-            self.find_causes(work, stale);
-        }
-    }
-
-    /// Those of some schedulers, a bit for each.
-    #[cold]
-    #[inline(never)]
-    fn find_causes(&mut self, work: &mut Work, mut schedulers: u32) {
-        while schedulers != 0 {
-            self.find_cause(work, schedulers.trailing_zeros() as u8);
-            schedulers &= schedulers - 1;
+        let mut stale = self.schedulers.stale();
+        while stale != 0 {
+            self.find_cause(work, stale.trailing_zeros() as u8);
+            stale &= stale - 1;
         }
     }
 
@@ -145,7 +137,7 @@ impl Sm {
         }
         for scheduler in 0..self.schedulers.count() {
             self.schedulers.forget_cause(scheduler);
-            self.find_causes(work, 1 << scheduler);
+            self.find_cause(work, scheduler);
         }
         self.count_until(self.tally.accounted);
         self.mem.settle(now);

@@ -44,6 +44,30 @@ pub struct SmCounters {
     pub techniques: TechniqueCounters,
 }
 
+/// Counters that grow while time passes without blocks.
+#[derive(Clone, Default)]
+pub struct SmTime {
+    pub cycles: u64,
+    pub slots: u64,
+    pub stalls: Stalls,
+}
+
+impl SmTime {
+    pub fn add(&mut self, other: &SmTime) {
+        self.cycles += other.cycles;
+        self.slots += other.slots;
+        self.stalls.iter_mut().zip(&other.stalls).for_each(|(sum, count)| *sum += count);
+    }
+
+    pub fn since(&self, earlier: &SmTime) -> SmTime {
+        SmTime {
+            cycles: self.cycles - earlier.cycles,
+            slots: self.slots - earlier.slots,
+            stalls: std::array::from_fn(|i| self.stalls[i] - earlier.stalls[i]),
+        }
+    }
+}
+
 /// Names of the stall counters.
 const STALLS: [CounterInfo; Stall::COUNT] = {
     const fn stall(name: &'static str, doc: &'static str) -> CounterInfo {
@@ -103,29 +127,13 @@ impl SmCounters {
         }
     }
 
-    /// As `since`, where nothing but time has passed without blocks.
-    pub fn time_since(&self, earlier: &SmCounters) -> SmCounters {
-        let since = SmCounters {
-            issue: IssueCounters {
-                cycles: self.issue.cycles - earlier.issue.cycles,
-                slots: self.issue.slots - earlier.issue.slots,
-                ..IssueCounters::default()
-            },
-            stalls: std::array::from_fn(|i| self.stalls[i] - earlier.stalls[i]),
-            ..SmCounters::default()
-        };
-        debug_assert_eq!(since, self.since(earlier), "more than time has passed");
-        since
+    /// What grows while time passes without blocks.
+    pub fn time(&self) -> SmTime {
+        SmTime { cycles: self.issue.cycles, slots: self.issue.slots, stalls: self.stalls }
     }
 
-    /// Of a sum, adds up again what grows while time passes without blocks.
-    pub fn sum_time(&mut self, all: &[SmCounters]) {
-        (self.issue.cycles, self.issue.slots, self.stalls) = (0, 0, Stalls::default());
-        for one in all {
-            self.issue.cycles += one.issue.cycles;
-            self.issue.slots += one.issue.slots;
-            self.stalls.iter_mut().zip(&one.stalls).for_each(|(sum, count)| *sum += count);
-        }
+    pub fn set_time(&mut self, time: &SmTime) {
+        (self.issue.cycles, self.issue.slots, self.stalls) = (time.cycles, time.slots, time.stalls);
     }
 
     pub fn visit(&self, f: &mut dyn FnMut(&'static str, Count)) {

@@ -32,19 +32,34 @@ pub(super) struct Epoch<'e, 'a> {
 }
 
 impl Sm {
-    /// Runs from cycle `from` to before `to`. With `step`, no cycle is skipped.
-    pub fn run(&mut self, work: &mut Work, context: &mut SmContext, from: u64, to: u64, step: bool) {
+    /// Runs from cycle `from` to before `to`. With `step`, no cycle is skipped. `wake` is the first cycle in which something happens, if it is known: it lies before `from`
+    /// otherwise.
+    pub fn run(
+        &mut self,
+        work: &mut Work,
+        context: &mut SmContext,
+        (from, to): (u64, u64),
+        wake: u64,
+        step: bool,
+    ) {
         if work.stopped.is_some() {
             return;
         }
-        let start = if step { from } else { self.wake(work, context.inbox, context.outbox, from) };
+        let start = match step {
+            true => from,
+            false if wake >= from => wake,
+            false => self.wake(work, context.inbox, context.outbox, from),
+        };
+        debug_assert!(step || start == self.wake(work, context.inbox, context.outbox, from));
         if start >= to {
             self.next = start;
             return;
         }
+        self.borrow_instructions(context.kernels);
         let turn = Turn { now: start, end: to, kernels: context.kernels, work };
         let SmContext { memory, inbox, outbox, .. } = context;
-        let mut epoch = Epoch { turn, memory, inbox, outbox, outside: 0 };
+        let outside = inbox.next().min(turn.work.next_start());
+        let mut epoch = Epoch { turn, memory, inbox, outbox, outside };
         if self.resident_warps != 0 {
             // What issue slots since the last epoch are charged to.
             self.charge_until(epoch.turn.work, start);
@@ -52,10 +67,10 @@ impl Sm {
         match (self.spec.bit_instructions, self.has_techniques()) {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the host was asked whether it has them.
-            (true, false) => unsafe { self.run_with_bit_instructions::<false>(&mut epoch, step) },
+            (true, false) if !step => unsafe { self.run_with_bit_instructions::<false>(&mut epoch, false) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            (true, true) => unsafe { self.run_with_bit_instructions::<true>(&mut epoch, step) },
+            (true, _) => unsafe { self.run_with_bit_instructions::<true>(&mut epoch, step) },
             _ => self.run_until_end::<true>(&mut epoch, step),
         }
     }
@@ -72,15 +87,13 @@ impl Sm {
         self.run_until_end::<TECHNIQUES>(epoch, step);
     }
 
-    /// Cycle after cycle. Without `TECHNIQUES`, none of them is asked: there must be none.
+    /// Cycle after cycle. Without `TECHNIQUES`, none of them is asked: there must be none, and cycles are skipped.
     #[inline(always)]
     fn run_until_end<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, step: bool) {
+        let step = TECHNIQUES && step;
         while epoch.turn.now < epoch.turn.end {
             let (sm, epoch) = (opaque(self), opaque(epoch));
-            let issued = sm.cycle::<TECHNIQUES>(epoch);
-            // A warp that is ready now mostly still is in the next cycle, or another one.
-            let goes_on = issued && sm.schedulers.any_ready() || step;
-            epoch.turn.now = if goes_on { epoch.turn.now + 1 } else { sm.pass_until_next(epoch) };
+            epoch.turn.now = sm.cycle::<TECHNIQUES>(epoch, step);
         }
         self.tally.accounted = self.tally.accounted.max(self.schedulers.accounted());
         self.next = epoch.turn.now;
@@ -95,33 +108,96 @@ impl Sm {
         next.max(from)
     }
 
-    /// One cycle. Returns whether an instruction issued.
+    /// One cycle, and those behind it in which nothing happens but events, after which no warp can issue or be fetched for. Gives the next cycle.
     #[inline(always)]
-    fn cycle<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) -> bool {
+    fn cycle<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, step: bool) -> u64 {
         let now = epoch.turn.now;
-        self.rf.advance(now);
-        if self.resident_warps != 0 {
-            self.schedulers.begin(now);
-        }
+        self.come_to(now);
         if epoch.outside <= now {
             self.take_from_outside(epoch);
         }
         if self.mem.second.next() <= now {
             self.take_from_second_level(&mut epoch.turn);
         }
-        self.take_instructions(&mut epoch.turn);
-        let events = self.events.take(now);
-        if events != 0 {
-            for number in 0..events.min(FEW) {
-                let (sm, epoch) = (opaque(self), opaque(epoch));
-                let event = sm.events.first(number);
-                sm.handle::<TECHNIQUES>(&mut epoch.turn, event);
+        // When something happens beside events, and when the memory unit does something, once these are known.
+        let (mut others, mut memory) = (0, 0);
+        loop {
+            let (sm, epoch) = (opaque(self), opaque(epoch));
+            sm.take_instructions::<TECHNIQUES>(&mut epoch.turn);
+            sm.take_events::<TECHNIQUES>(epoch);
+            if others == 0 {
+                sm.let_memory_work(epoch);
             }
-            if events > FEW {
-                self.handle_rest(&mut epoch.turn, events);
+            // If no warp can issue or be fetched for, nothing changes until the next event.
+            if sm.fetch.has_work::<TECHNIQUES>() || sm.schedulers.any_ready() {
+                break;
+            }
+            sm.charge_stale(epoch.turn.work);
+            if sm.fetch.has_requests() {
+                sm.fetch.send(epoch.turn.now, epoch.outbox);
+            }
+            let soon = epoch.turn.now + 1;
+            if step {
+                return soon;
+            }
+            if others == 0 {
+                others = sm.next_beside_events(epoch, soon);
+                memory = sm.mem.next(soon, epoch.outbox);
+            }
+            let next = sm.next_event();
+            if next >= others.min(memory).min(epoch.turn.end) {
+                return sm.pass_beside_memory(epoch, next.min(others), memory);
+            }
+            epoch.turn.now = next;
+            sm.come_to(next);
+        }
+        let issued = self.issue_all::<TECHNIQUES>(epoch);
+        if self.fetch_one::<TECHNIQUES>(&epoch.turn) && self.fetch.ports > 1 {
+            self.fetch_more(&epoch.turn);
+        }
+        if self.fetch.has_requests() {
+            self.fetch.send(epoch.turn.now, epoch.outbox);
+        }
+        // A warp that is ready now mostly still is in the next cycle, or another one.
+        let goes_on = issued && self.schedulers.any_ready() || step;
+        if goes_on { epoch.turn.now + 1 } else { self.pass_until_next::<TECHNIQUES>(epoch) }
+    }
+
+    /// Time passes in those parts that have a present of their own.
+    #[inline(always)]
+    fn come_to(&mut self, now: u64) {
+        self.rf.advance(now);
+        if self.resident_warps != 0 {
+            self.schedulers.begin(now);
+        }
+    }
+
+    /// Handles the events of the present cycle.
+    #[inline(always)]
+    fn take_events<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) {
+        let (events, first) = match self.events.take(epoch.turn.now) {
+            0 => return,
+            events => (events, self.events.first(epoch.turn.now)),
+        };
+        let mut number = 0;
+        loop {
+            let (sm, epoch) = (opaque(self), opaque(epoch));
+            sm.handle::<TECHNIQUES>(&mut epoch.turn, first[number % FEW]);
+            number += 1;
+            if number == events {
+                break;
+            }
+            if number == FEW {
+                return sm.handle_rest(&mut epoch.turn, events);
             }
         }
-        if self.mem.next(now, epoch.outbox) <= now || self.stepped == now {
+    }
+
+    /// Steps the memory unit if it has something to do in the present cycle.
+    #[inline(always)]
+    fn let_memory_work(&mut self, epoch: &mut Epoch) {
+        let now = epoch.turn.now;
+        if self.stepped == now || self.mem.next(now, epoch.outbox) <= now {
             if self.stepped != now {
                 self.mem.step(now, epoch.outbox, &mut self.done);
             }
@@ -135,20 +211,6 @@ impl Sm {
                 _ => self.follow_memory(&mut epoch.turn),
             }
         }
-        // If no warp can issue or be fetched for, nothing changes until the next event.
-        let mut issued = false;
-        if self.fetch.has_work() || self.schedulers.any_ready() {
-            issued = self.issue_all::<TECHNIQUES>(epoch);
-            if self.fetch_one::<TECHNIQUES>(&epoch.turn) && self.fetch.ports > 1 {
-                self.fetch_more(&epoch.turn);
-            }
-        } else {
-            self.charge_stale(epoch.turn.work);
-        }
-        if self.fetch.has_requests() {
-            self.fetch.send(now, epoch.outbox);
-        }
-        issued
     }
 
     /// What the second-level cache answers by now.
@@ -178,11 +240,8 @@ impl Sm {
     #[inline(never)]
     fn take_from_outside(&mut self, epoch: &mut Epoch) {
         let now = epoch.turn.now;
-        while let Some(&start) = epoch.turn.work.starts.front()
-            && start.cycle <= now
-        {
-            epoch.turn.work.starts.pop_front();
-            self.start_block(&mut epoch.turn, start);
+        if epoch.turn.work.next_start() <= now {
+            self.start_blocks(&mut epoch.turn);
         }
         while let Some(packet) = epoch.inbox.peek(now) {
             if matches!(packet.client, Client::Instruction | Client::Constant) {
@@ -192,6 +251,18 @@ impl Sm {
             epoch.inbox.drop_next(now);
         }
         epoch.outside = epoch.inbox.next().min(epoch.turn.work.next_start());
+    }
+
+    /// Starts the next block, which is due, and all others that start by now.
+    #[cold]
+    #[inline(never)]
+    fn start_blocks(&mut self, turn: &mut Turn) {
+        while let Some(start) = turn.work.starts.pop_front() {
+            self.start_block(turn, start);
+            if turn.work.next_start() > turn.now {
+                break;
+            }
+        }
     }
 
     /// A reply from L2, or from the second-level cache.
@@ -214,7 +285,7 @@ impl Sm {
         for i in 0..self.done.len() {
             let Done { at, token } = self.done[i];
             if at <= turn.now {
-                self.data(turn, token);
+                self.data_now(turn, token);
             } else {
                 self.events.push(at, Event::Data { op: token });
             }
@@ -234,8 +305,8 @@ impl Sm {
     /// The next cycle in which something happens. Issue slots until then are charged to what holds now, unless the epoch ends before: then what
     /// happens between epochs comes first.
     #[inline(always)]
-    fn pass_until_next(&mut self, epoch: &mut Epoch) -> u64 {
-        let next = self.next_event(epoch);
+    fn pass_until_next<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) -> u64 {
+        let next = self.next_cycle::<TECHNIQUES>(epoch);
         if next > epoch.turn.now + 1 && next < epoch.turn.end {
             self.charge_stale(epoch.turn.work);
         }
@@ -244,11 +315,11 @@ impl Sm {
 
     /// The next cycle in which something happens, but for what the memory unit does alone before.
     #[inline(always)]
-    fn next_event(&mut self, epoch: &mut Epoch) -> u64 {
+    fn next_cycle<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) -> u64 {
         let soon = epoch.turn.now + 1;
         let mut next = u64::MAX;
         if self.resident_warps != 0 {
-            if self.fetch.has_work() {
+            if self.fetch.has_work::<TECHNIQUES>() {
                 return soon;
             }
             if self.schedulers.any_ready() {
@@ -258,8 +329,21 @@ impl Sm {
                 }
             }
         }
-        next = next.min(self.next_arrival(epoch, soon));
+        next = next.min(self.next_event()).min(self.next_beside_events(epoch, soon));
         let memory = self.mem.next(soon, epoch.outbox);
+        self.pass_beside_memory(epoch, next, memory)
+    }
+
+    /// The cycle of the next event.
+    #[inline(always)]
+    fn next_event(&self) -> u64 {
+        self.events.next().unwrap_or(u64::MAX)
+    }
+
+    /// The first of two cycles: that in which something happens but in the memory unit, and that in which the memory unit has something to do, which
+    /// it does alone up to the other.
+    #[inline(always)]
+    fn pass_beside_memory(&mut self, epoch: &mut Epoch, next: u64, memory: u64) -> u64 {
         if memory < next.min(epoch.turn.end) && !self.fetch.has_requests() {
             return self.step_memory(epoch, memory, next);
         }
@@ -287,11 +371,10 @@ impl Sm {
         next
     }
 
-    /// The next cycle in which something happens but for the memory unit.
+    /// The next cycle in which something happens but events, and but for the memory unit.
     #[inline(always)]
-    fn next_arrival(&self, epoch: &Epoch, soon: u64) -> u64 {
-        let mut next = self.events.next().unwrap_or(u64::MAX).min(epoch.outside);
-        next = next.min(self.fetch.next_arrival(&self.warps)).min(self.mem.second.next());
+    fn next_beside_events(&self, epoch: &Epoch, soon: u64) -> u64 {
+        let next = epoch.outside.min(self.fetch.next_arrival(&self.warps)).min(self.mem.second.next());
         next.min(self.fetch.next(soon, epoch.outbox)).max(soon)
     }
 
@@ -309,22 +392,24 @@ impl Sm {
     /// Fetches for one warp. False if no warp has room for instructions.
     #[inline(always)]
     fn fetch_one<const TECHNIQUES: bool>(&mut self, turn: &Turn) -> bool {
-        let Some(slot) = self.fetch.pick() else { return false };
+        let Some(slot) = self.fetch.pick::<TECHNIQUES>() else { return false };
         let warp = &mut self.warps[slot];
         let Some(pc) = warp.pc() else { return true };
-        let from = pc + u32::from(warp.buffered + warp.coming);
+        let from = pc + u32::from(warp.fetched);
         let end = warp.end;
         if from >= end {
             // There is nothing behind the last instruction; the executor reports a warp that gets there.
             self.fetch.need &= !slot.bit();
             if pc >= end {
+                warp.fetched += 1 - warp.buffered;
                 warp.buffered = 1;
                 self.evaluate(turn, slot);
             }
             return true;
         }
+        let count = turn.timing(warp, from).brings;
         if let Fetched::Hit { count, ready } =
-            self.fetch.access::<TECHNIQUES>(turn.now, slot, from, end, &mut self.mem.second)
+            self.fetch.access::<TECHNIQUES>(turn.now, slot, from, (count, end), &mut self.mem.second)
         {
             self.fetch.announce::<TECHNIQUES>(ready, slot, warp, count);
         }

@@ -42,8 +42,8 @@ pub enum Effect {
     End,
 }
 
-/// Registers as a set.
-pub type RegisterSet = [u64; 4];
+/// Registers below this number have a bit each in the words of [`Timing`], and predicates those above.
+pub const LOW_REGISTERS: u8 = 56;
 
 /// The most registers that an instruction reads.
 pub const SOURCES: usize = 16;
@@ -51,14 +51,15 @@ pub const SOURCES: usize = 16;
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Timing {
-    /// Registers read or written: none of them may be under way.
-    pub hazards: RegisterSet,
-    pub writes: RegisterSet,
-    /// Whether any of them is above R63.
+    /// Registers below [`LOW_REGISTERS`] and predicates that are read or written: none of them may be under way.
+    pub hazards: u64,
+    pub writes: u64,
+    /// There are other registers among its operands, which are found in `source` and `dst`.
     pub high: bool,
-    /// Predicates read or written, none of which may have a pending write.
-    pub pred_hazards: u8,
-    pub pred_writes: u8,
+    /// It writes a register or a predicate.
+    pub has_result: bool,
+    /// Instructions that a fetch from this one on brings.
+    pub brings: u8,
     pub unit: Unit,
     pub pool: CollectorPool,
     pub effect: Effect,
@@ -96,6 +97,16 @@ impl Timing {
     pub fn reads_plainly(&self) -> bool {
         self.reads_later != SCATTERED
     }
+
+    /// The registers that it writes.
+    pub fn written(&self) -> std::ops::Range<u8> {
+        self.dst..self.dst + self.dst_words
+    }
+
+    /// The registers that it reads.
+    pub fn read(&self) -> &[u8] {
+        &self.source[..usize::from(self.sources)]
+    }
 }
 
 /// Which of an instruction's sources belong together, a bit for each source.
@@ -122,7 +133,10 @@ impl Decoded {
         let map = Map::new(config);
         let timers = [Sub::SReg(SReg::GlobalTimerLo), Sub::SReg(SReg::GlobalTimerHi)];
         let end = Timing { effect: Effect::End, ..decode(&Uop::new(Op::Nop, Ty::U32), config, &map) };
-        let timing = program.uops.iter().map(|uop| decode(uop, config, &map));
+        let uops = program.uops.len() as u32;
+        let timing = program.uops.iter().zip(0..);
+        let timing = timing
+            .map(|(uop, pc)| Timing { brings: fetched(pc, uops, config) as u8, ..decode(uop, config, &map) });
         Decoded {
             timing: timing.chain([end]).collect(),
             words: program.uops.iter().map(source_words).collect(),
@@ -146,14 +160,21 @@ pub fn decode_move(register: u8, config: &Config, map: &Map) -> Timing {
     decode(&uop, config, map)
 }
 
+/// How many instructions a fetch from `pc` on brings: those of the line, up to the end of the program and the width of a fetch.
+pub fn fetched(pc: u32, end: u32, config: &Config) -> u32 {
+    let in_line = config.icache.line_bytes / config.fetch.instruction_bytes;
+    let width = config.fetch.width.min(config.fetch.buffer);
+    width.min(in_line - pc % in_line).min(end - pc)
+}
+
 fn decode(uop: &Uop, config: &Config, map: &Map) -> Timing {
     let (latency, initiation) = class_cycles(uop.class(), config);
     let mut timing = Timing {
-        hazards: [0; 4],
-        writes: [0; 4],
+        hazards: 0,
+        writes: 0,
         high: false,
-        pred_hazards: 0,
-        pred_writes: 0,
+        has_result: false,
+        brings: 0,
         unit: uop.unit(),
         pool: match uop.unit() {
             Unit::Sp | Unit::Shuffle => CollectorPool::Sp,
@@ -179,16 +200,14 @@ fn decode(uop: &Uop, config: &Config, map: &Map) -> Timing {
     };
     if uop.dst != Reg::ZERO {
         timing.dst_words = uop.dst_words() as u8;
-        for register in 0..timing.dst_words {
-            insert(&mut timing.writes, uop.dst.0 + register);
-        }
+        timing.writes = timing.written().fold(0, |set, register| set | low(register));
     }
     timing.hazards = timing.writes;
     for i in 0..uop.src.len() {
         match uop.src[i] {
             Src::Reg(first) if first != Reg::ZERO => {
                 for register in 0..uop.src_words(i) as u8 {
-                    insert(&mut timing.hazards, first.0 + register);
+                    timing.hazards |= low(first.0 + register);
                     let known = usize::from(timing.sources);
                     // A register that is named twice is read once.
                     if known < SOURCES && !timing.source[..known].contains(&(first.0 + register)) {
@@ -207,18 +226,22 @@ fn decode(uop: &Uop, config: &Config, map: &Map) -> Timing {
         }
     }
     plan_reads(&mut timing, config, map);
-    timing.high = timing.hazards[1..] != [0; 3];
-    for pred in uop.pdst {
-        timing.pred_writes |= 1 << pred.0;
-    }
-    timing.pred_hazards = timing.pred_writes | 1 << uop.guard.pred.0;
-    for source in uop.psrc {
-        timing.pred_hazards |= 1 << source.pred.0;
-    }
-    // P7 is the constant true.
-    timing.pred_writes &= 0x7f;
-    timing.pred_hazards &= 0x7f;
+    timing.high = timing.read().iter().copied().chain(timing.written()).any(|register| low(register) == 0);
+    timing.writes |= uop.pdst.iter().fold(0, |set, pred| set | predicate(pred.0));
+    timing.hazards |= timing.writes | predicate(uop.guard.pred.0);
+    timing.hazards |= uop.psrc.iter().fold(0, |set, source| set | predicate(source.pred.0));
+    timing.has_result = timing.dst_words != 0 || timing.writes != 0;
     timing
+}
+
+/// The bit of a register, if it has one.
+fn low(register: u8) -> u64 {
+    if register < LOW_REGISTERS { 1 << register } else { 0 }
+}
+
+/// The bit of a predicate, if it has one: P7 is the constant true.
+fn predicate(number: u8) -> u64 {
+    if number < 7 { 1 << (LOW_REGISTERS + number) } else { 0 }
 }
 
 /// Finds out which banks the operands come from, and whether that takes two cycles at most.
@@ -277,10 +300,6 @@ fn is_wide(uop: &Uop, source: usize) -> bool {
         _ if memory => uop.ty.words() == 2,
         _ => uop.src_words(source) == 2,
     }
-}
-
-fn insert(set: &mut RegisterSet, register: u8) {
-    set[usize::from(register / 64)] |= 1 << (register % 64);
 }
 
 fn effect(uop: &Uop) -> Effect {

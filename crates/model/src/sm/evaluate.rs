@@ -27,10 +27,10 @@ impl Sm {
             return self.wait(slot, Stall::Fetch);
         }
         let timing = turn.timing(warp, pc);
-        match warp.hazard(timing) {
+        match warp.hazard(&self.high[slot], timing) {
             // It is still ready, for the same pool.
             None if timing.pool == pool => {}
-            None => self.schedulers.set_ready(warp.scheduler, warp.rank, timing.pool),
+            None => self.schedulers.set_ready(warp.place, &mut warp.pool, timing.pool),
             Some(stall) => self.wait(slot, stall),
         }
     }
@@ -44,11 +44,11 @@ impl Sm {
             Err(stall) => return self.wait(slot, stall),
         };
         let timing = turn.timing(warp, pc);
-        if let Some(stall) = warp.hazard(timing) {
+        if let Some(stall) = warp.hazard(&self.high[slot], timing) {
             return self.wait(slot, stall);
         }
         warp.condition = Condition::Ready;
-        self.schedulers.set_ready(warp.scheduler, warp.rank, timing.pool);
+        self.schedulers.set_ready(warp.place, &mut warp.pool, timing.pool);
     }
 
     #[inline(always)]
@@ -58,7 +58,7 @@ impl Sm {
         warp.condition = if misses { Condition::Misses } else { Condition::Waits };
         warp.stall = stall;
         let away = matches!(stall, Stall::Memory | Stall::Barrier | Stall::Fence | Stall::Merge);
-        self.schedulers.set_waiting(warp.scheduler, warp.rank, away);
+        self.schedulers.set_waiting(warp.place, away);
     }
 
     /// Whether the constant operands of a warp's next instruction are there, which so many lanes will execute. If not, the warp waits.

@@ -46,34 +46,17 @@ pub struct MemoryOp {
     pub pc: u32,
 }
 
-/// The memory instructions under way, by number.
-#[derive(Default)]
-pub struct MemoryOps {
-    ops: Vec<MemoryOp>,
-    free: Vec<u32>,
-}
-
-impl MemoryOps {
-    /// Gives an instruction a number.
+impl MemoryOp {
+    /// As a number, which the memory unit gives back. Programs have fewer instructions than it has room for.
     #[inline(always)]
-    pub fn start(&mut self, op: MemoryOp) -> u32 {
-        match self.free.pop() {
-            Some(number) => {
-                self.ops[number as usize] = op;
-                number
-            }
-            None => {
-                self.ops.push(op);
-                self.ops.len() as u32 - 1
-            }
-        }
+    pub fn token(self) -> u32 {
+        debug_assert!(self.pc < u32::MAX / Slot::COUNT as u32);
+        self.pc * Slot::COUNT as u32 + u32::from(self.slot.number())
     }
 
-    /// The instruction with a number, which is free from now on.
     #[inline(always)]
-    pub fn end(&mut self, number: u32) -> MemoryOp {
-        self.free.push(number);
-        self.ops[number as usize]
+    fn of(token: u32) -> MemoryOp {
+        MemoryOp { slot: Slot::new(token as usize % Slot::COUNT), pc: token / Slot::COUNT as u32 }
     }
 }
 
@@ -119,8 +102,19 @@ impl Sm {
     /// The reply of memory to an instruction is there.
     #[inline(never)]
     pub(super) fn data(&mut self, turn: &mut Turn, op: u32) {
-        let MemoryOp { slot, pc } = self.memory_ops.end(op);
+        let MemoryOp { slot, pc } = MemoryOp::of(op);
         self.result::<true>(turn, slot, pc, true);
+    }
+
+    /// [`Sm::data`] from where it is not known whether techniques act.
+    #[inline(always)]
+    pub(super) fn data_now(&mut self, turn: &mut Turn, op: u32) {
+        match self.spec.bit_instructions && !self.rf.has_sites() {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the host was asked whether it has them.
+            true => unsafe { self.data_with_bit_instructions(turn, op) },
+            _ => self.data(turn, op),
+        }
     }
 
     /// [`Sm::data`] without techniques, compiled with the host's bit and vector instructions.
@@ -128,21 +122,22 @@ impl Sm {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn data_with_bit_instructions(&mut self, turn: &mut Turn, op: u32) {
-        let MemoryOp { slot, pc } = self.memory_ops.end(op);
+        let MemoryOp { slot, pc } = MemoryOp::of(op);
         self.result::<false>(turn, slot, pc, true);
     }
 
     /// Instructions arrive in buffers.
     #[inline(always)]
-    pub(super) fn take_instructions(&mut self, turn: &mut Turn) {
-        while let Some(Arrival { slot, path, count, .. }) = self.fetch.arrive(turn.now) {
+    pub(super) fn take_instructions<const TECHNIQUES: bool>(&mut self, turn: &mut Turn) {
+        while let Some(Arrival { slot, path, count, .. }) = self.fetch.arrive::<TECHNIQUES>(turn.now) {
             let (sm, turn) = (opaque(self), opaque(turn));
             let warp = &mut sm.warps[slot];
             if warp.path == path {
                 let was_empty = warp.buffered == 0;
                 warp.buffered += count;
-                warp.coming -= count;
                 if was_empty && warp.is_live() {
+                    // SAFETY: some have come.
+                    unsafe { std::hint::assert_unchecked(warp.buffered != 0) };
                     sm.evaluate_here(turn, slot);
                 }
             }
@@ -168,7 +163,7 @@ impl Sm {
     #[inline(always)]
     fn written(&mut self, turn: &mut Turn, slot: Slot, timing: &Timing) {
         let warp = &mut self.warps[slot];
-        warp.release(timing);
+        warp.release(&mut self.high[slot], timing);
         warp.in_flight -= 1;
         self.tally.issue.retired += 1;
         self.after_write(turn, slot);

@@ -62,7 +62,7 @@ const NONE: Complete = Complete { line: u64::MAX, place: LineId(0) };
 pub enum Fetched {
     /// So many instructions are on their way to the buffer, since the array serves the access in a cycle.
     Hit {
-        count: u32,
+        count: u8,
         ready: u64,
     },
     Miss,
@@ -78,9 +78,8 @@ pub struct Fetch {
     instruction_shift: u32,
     /// Instructions of a line.
     in_line_shift: u32,
-    /// Instructions that one access brings at most, and how full a buffer may be for another.
-    width: u32,
-    limit: u32,
+    /// How many instructions a warp may have, with those on their way, for another access.
+    limit: u8,
     cycles: u64,
     pub ports: u32,
     /// A ring, in order, since all take equally long and none overtakes one that a technique delays: the numbers of the first and of the one after the last, and when the first comes.
@@ -126,8 +125,7 @@ impl Fetch {
             line_shift: icache.line_bytes.trailing_zeros(),
             instruction_shift: config.fetch.instruction_bytes.trailing_zeros(),
             in_line_shift: (icache.line_bytes / config.fetch.instruction_bytes).trailing_zeros(),
-            width: config.fetch.width.min(config.fetch.buffer),
-            limit: config.fetch.buffer - config.fetch.width.min(config.fetch.buffer),
+            limit: (config.fetch.buffer - config.fetch.width.min(config.fetch.buffer)) as u8,
             cycles: u64::from(config.fetch.cycles),
             ports: config.fetch.warps,
             arriving: Box::new([Arrival::default(); ARRIVALS]),
@@ -176,7 +174,7 @@ impl Fetch {
     #[inline(always)]
     pub fn update(&mut self, slot: Slot, warp: &WarpSlot) {
         let bit = slot.bit();
-        if warp.fetches() && u32::from(warp.buffered + warp.coming) <= self.limit {
+        if warp.fetches() && warp.fetched <= self.limit {
             self.need |= bit;
         } else {
             self.need &= !bit;
@@ -187,7 +185,7 @@ impl Fetch {
     /// An instruction left a warp's buffer, and nothing else changed.
     #[inline(always)]
     pub fn consumed(&mut self, slot: Slot, warp: &WarpSlot) {
-        if u32::from(warp.buffered + warp.coming) == self.limit && !warp.branches {
+        if warp.fetched == self.limit && !warp.branches {
             self.need |= slot.bit();
         }
     }
@@ -199,18 +197,20 @@ impl Fetch {
         ready: u64,
         slot: Slot,
         warp: &mut WarpSlot,
-        count: u32,
+        count: u8,
     ) {
-        warp.coming += count as u8;
-        if u32::from(warp.buffered + warp.coming) > self.limit {
+        warp.fetched += count;
+        if warp.fetched > self.limit {
             self.need &= !slot.bit();
         }
         let mut cycle = ready + self.cycles;
         if TECHNIQUES && self.data.has_sites() {
             cycle = self.in_order(cycle);
         }
-        self.next_arrival = self.next_arrival.min(cycle);
-        self.arriving[self.behind % ARRIVALS] = Arrival { cycle, slot, count: count as u8, path: warp.path };
+        if self.ahead == self.behind {
+            self.next_arrival = cycle;
+        }
+        self.arriving[self.behind % ARRIVALS] = Arrival { cycle, slot, count, path: warp.path };
         self.behind += 1;
     }
 
@@ -227,25 +227,32 @@ impl Fetch {
     /// When the next instructions arrive for a warp that has none. Until then nothing depends on whether others have arrived.
     #[inline(always)]
     pub fn next_arrival(&self, warps: &PerSlot<WarpSlot>) -> u64 {
-        if self.ahead == self.behind { u64::MAX } else { self.next_needed(warps) }
+        if self.ahead == self.behind {
+            return u64::MAX;
+        }
+        // Mostly the first that comes is for such a warp, if one is.
+        let Arrival { cycle, slot, .. } = self.arriving[self.ahead % ARRIVALS];
+        if warps[slot].buffered == 0 { cycle } else { self.next_needed(warps) }
     }
 
     #[cold]
     #[inline(never)]
     fn next_needed(&self, warps: &PerSlot<WarpSlot>) -> u64 {
-        let mut arrivals = (self.ahead..self.behind).map(|number| &self.arriving[number % ARRIVALS]);
+        let mut arrivals = (self.ahead + 1..self.behind).map(|number| &self.arriving[number % ARRIVALS]);
         arrivals.find(|arrival| warps[arrival.slot].buffered == 0).map_or(u64::MAX, |arrival| arrival.cycle)
     }
 
     /// Those that arrive by now, one after the other.
     #[inline(always)]
-    pub fn arrive(&mut self, now: u64) -> Option<Arrival> {
+    pub fn arrive<const TECHNIQUES: bool>(&mut self, now: u64) -> Option<Arrival> {
         if self.next_arrival > now {
             return None;
         }
         let arrival = self.arriving[self.ahead % ARRIVALS];
         self.ahead += 1;
-        self.room = u64::MAX;
+        if TECHNIQUES {
+            self.room = u64::MAX;
+        }
         let next = self.arriving[self.ahead % ARRIVALS].cycle;
         self.next_arrival = if self.ahead == self.behind { u64::MAX } else { next };
         Some(arrival)
@@ -253,35 +260,53 @@ impl Fetch {
 
     /// The next warp to fetch for.
     #[inline(always)]
-    pub fn pick(&mut self) -> Option<Slot> {
-        let mut set = self.need & !self.waiting & self.room;
+    pub fn pick<const TECHNIQUES: bool>(&mut self) -> Option<Slot> {
+        let mut set = self.wanting::<TECHNIQUES>();
         if set == 0 {
             return None;
         }
-        if set & self.first != 0 {
-            set &= self.first;
+        if self.first != 0 {
+            set = self.prefer_first(set);
         }
         let later = set & (!1u64).wrapping_shl(self.last);
         let slot = Slots(if later != 0 { later } else { set }).next()?;
         self.last = u32::from(slot.number());
-        self.first &= !slot.bit();
         Some(slot)
+    }
+
+    /// Of some warps, those whose line has come, if there are any. The one that will be chosen is not among them any longer.
+    #[cold]
+    #[inline(never)]
+    fn prefer_first(&mut self, set: u64) -> u64 {
+        let preferred = if set & self.first != 0 { set & self.first } else { set };
+        let later = preferred & (!1u64).wrapping_shl(self.last);
+        let chosen = if later != 0 { later } else { preferred };
+        self.first &= !(chosen & chosen.wrapping_neg());
+        preferred
+    }
+
+    /// The warps that an instruction can be fetched for.
+    #[inline(always)]
+    fn wanting<const TECHNIQUES: bool>(&self) -> u64 {
+        let set = self.need & !self.waiting;
+        // Without techniques, the ring has room for all.
+        if TECHNIQUES { set & self.room } else { set }
     }
 
     /// Whether an instruction can be fetched for any warp.
     #[inline(always)]
-    pub fn has_work(&self) -> bool {
-        self.need & !self.waiting & self.room != 0
+    pub fn has_work<const TECHNIQUES: bool>(&self) -> bool {
+        self.wanting::<TECHNIQUES>() != 0
     }
 
-    /// Accesses the cache for the instructions at `pc` of a warp's program that has `end` of them, more than that.
+    /// Accesses the cache for the `count` instructions from `pc` on of a warp's program, which has `end` of them.
     #[inline(always)]
     pub fn access<const TECHNIQUES: bool>(
         &mut self,
         now: u64,
         slot: Slot,
         pc: u32,
-        end: u32,
+        (count, end): (u8, u32),
         second: &mut SecondLevel,
     ) -> Fetched {
         // Code begins at a line.
@@ -291,20 +316,21 @@ impl Fetch {
             self.lose(now);
         }
         // A warp most often stays on its line, or comes back to it.
-        if !self.tags.use_at(self.place[slot], line) {
+        // SAFETY: places are those that the tags gave, and these do not change in number.
+        if !unsafe { self.tags.use_known(self.place[slot], line) } {
             let last = self.first_line[slot] + u64::from((end - 1) >> self.in_line_shift);
             if !self.access_other_line(now, slot, line, last, second) {
                 return Fetched::Miss;
             }
         }
-        let place = pc % (1 << self.in_line_shift);
-        let count = self.width.min((1 << self.in_line_shift) - place).min(end - pc);
         self.counters.instructions += u64::from(count);
         if !TECHNIQUES {
-            self.data.note_frame(now, self.place[slot]);
+            // SAFETY: the array has a frame for each place of the tags.
+            unsafe { self.data.note_known_frame(now, self.place[slot]) };
             return Fetched::Hit { count, ready: now };
         }
-        let words = ((1u64 << (count << self.instruction_shift >> 2)) - 1) as u32;
+        let place = pc % (1 << self.in_line_shift);
+        let words = ((1u64 << (u32::from(count) << self.instruction_shift >> 2)) - 1) as u32;
         let first_word = place << self.instruction_shift >> 2;
         let row = RowAccess { frame: self.place[slot], line, words: words << first_word };
         Fetched::Hit { count, ready: self.data.access(now, Use::Read, 32, row) }
@@ -469,7 +495,7 @@ mod tests {
     fn with_line(config: &Config) -> Fetch {
         let mut fetch = Fetch::new(config, &Techniques::default(), 0);
         let second = &mut SecondLevel::new(config);
-        assert!(matches!(fetch.access::<true>(0, Slot::new(0), 0, 64, second), Fetched::Miss));
+        assert!(matches!(fetch.access::<true>(0, Slot::new(0), 0, (2, 64), second), Fetched::Miss));
         let packet = fetch.requests.pop_front().expect("a request");
         fetch.fill(100, &packet);
         fetch
@@ -483,7 +509,8 @@ mod tests {
         let mut warp = WarpSlot::default();
         let mut second = SecondLevel::new(&config);
         let mut fetch_at = |fetch: &mut Fetch, now| {
-            let Fetched::Hit { count, ready } = fetch.access::<true>(now, Slot::new(1), 0, 64, &mut second)
+            let Fetched::Hit { count, ready } =
+                fetch.access::<true>(now, Slot::new(1), 0, (2, 64), &mut second)
             else {
                 panic!("a hit")
             };
@@ -496,7 +523,7 @@ mod tests {
         fetch.data = Fetch::new(&config, &Techniques::default(), 0).data;
         fetch.data.add_site(slow(Use::Read, 0));
         assert_eq!(fetch_at(&mut fetch, 112), 112);
-        let mut arrive = |now| fetch.arrive(now).map(|arrival| arrival.cycle);
+        let mut arrive = |now| fetch.arrive::<true>(now).map(|arrival| arrival.cycle);
         assert_eq!(arrive(110 + cycles), Some(110 + cycles));
         assert_eq!(arrive(130 + cycles), None);
         assert_eq!([arrive(131 + cycles), arrive(131 + cycles)], [Some(131 + cycles); 2]);
@@ -510,8 +537,9 @@ mod tests {
         fetch.data.add_site(slow(Use::Read, 10_000));
         fetch.need = u64::MAX;
         for number in 0..ARRIVALS {
-            assert!(fetch.has_work() && fetch.pick().is_some(), "{number}");
-            let Fetched::Hit { count, ready } = fetch.access::<true>(200, Slot::new(1), 0, 64, &mut second)
+            assert!(fetch.has_work::<true>() && fetch.pick::<true>().is_some(), "{number}");
+            let Fetched::Hit { count, ready } =
+                fetch.access::<true>(200, Slot::new(1), 0, (2, 64), &mut second)
             else {
                 panic!("a hit")
             };
@@ -520,9 +548,9 @@ mod tests {
             fetch.announce::<true>(ready, Slot::new(1), &mut warp, count);
             fetch.need = u64::MAX;
         }
-        assert!(!fetch.has_work() && fetch.pick().is_none());
-        assert!(fetch.arrive(u64::MAX - 1).is_some());
-        assert!(fetch.has_work());
+        assert!(!fetch.has_work::<true>() && fetch.pick::<true>().is_none());
+        assert!(fetch.arrive::<true>(u64::MAX - 1).is_some());
+        assert!(fetch.has_work::<true>());
     }
 
     #[test]
@@ -531,11 +559,11 @@ mod tests {
         let mut fetch = with_line(&config);
         fetch.data.add_site(slow(Use::Read, 0));
         let Fetched::Hit { count, .. } =
-            fetch.access::<true>(150, Slot::new(1), 1, 64, &mut SecondLevel::new(&config))
+            fetch.access::<true>(150, Slot::new(1), 1, (2, 64), &mut SecondLevel::new(&config))
         else {
             panic!("a hit")
         };
-        let words = u64::from(count * config.fetch.instruction_bytes / 4);
+        let words = u64::from(u32::from(count) * config.fetch.instruction_bytes / 4);
         assert_eq!((fetch.data.seen().words, fetch.data.seen().lanes), (words, 32));
         let counters = fetch.counters();
         assert_eq!((counters.intervals.total(), counters.line_intervals.total()), (2, 1));
@@ -548,7 +576,7 @@ mod tests {
         let in_line = config.icache.line_bytes / config.fetch.instruction_bytes;
         let asked = |end: u32, pc: u32| {
             let mut fetch = Fetch::new(&config, &Techniques::default(), 0);
-            fetch.access::<true>(0, Slot::new(0), pc, end, &mut SecondLevel::new(&config));
+            fetch.access::<true>(0, Slot::new(0), pc, (1, end), &mut SecondLevel::new(&config));
             let lines: Vec<_> =
                 fetch.requests.iter().map(|packet| packet.address % (1 << 24) / 128).collect();
             (lines, fetch.counters.prefetches)

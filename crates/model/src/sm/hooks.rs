@@ -91,7 +91,7 @@ impl Sm {
         let start = self.units.dispatch(&mut self.rf.calendars, ready, timing);
         self.rf.hold(now, timing.pool, start);
         let warp = &mut self.warps[slot];
-        warp.reserve(timing, false);
+        warp.reserve(&mut self.high[slot], timing, false);
         warp.in_flight += 1;
         self.events.push(start + u64::from(timing.latency), Event::Moved { slot, register });
     }
@@ -110,7 +110,7 @@ impl Sm {
     #[inline(never)]
     pub(super) fn move_written(&mut self, turn: &mut Turn, slot: Slot, register: u8) {
         let warp = &mut self.warps[slot];
-        warp.release(&self.spec.moves[usize::from(register)]);
+        warp.release(&mut self.high[slot], &self.spec.moves[usize::from(register)]);
         warp.in_flight -= 1;
         self.after_write(turn, slot);
     }

@@ -7,10 +7,10 @@ use warpwatt_exec::stepping::{Access, Accessed, NextLanes, Now, StepEvent};
 use super::cycle::Epoch;
 use super::decode::{CollectorPool, Effect, Timing, Unit};
 use super::hooks::Asked;
-use super::mem::{Job, JobKind};
+use super::mem::{Job, Origin};
 use super::stall::Stall;
 use super::warp::gate;
-use super::work::{Deferred, Work};
+use super::work::{Deferred, KernelState, Work};
 use super::{Event, Kernel, MemoryOp, Slot, Sm, Turn};
 
 impl Sm {
@@ -23,25 +23,133 @@ impl Sm {
     /// Lets every scheduler issue once. Returns whether one did.
     #[inline(always)]
     pub(super) fn issue_all<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) -> bool {
+        if self.schedulers.count() == 2 {
+            // The usual case: each has a copy of the way of an instruction, in which its place is known.
+            let first = opaque(self).issue_or_charge::<TECHNIQUES>(opaque(epoch), 0);
+            return opaque(self).issue_or_charge::<TECHNIQUES>(opaque(epoch), 1) | first;
+        }
+        match TECHNIQUES {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the loop without techniques runs only on hosts with these instructions.
+            false => unsafe { self.issue_all_with_bit_instructions(epoch) },
+            _ => self.issue_all_asked(epoch),
+        }
+    }
+
+    /// [`Sm::issue_each`] where techniques may act.
+    #[cold]
+    #[inline(never)]
+    fn issue_all_asked(&mut self, epoch: &mut Epoch) -> bool {
+        self.issue_each::<true>(epoch)
+    }
+
+    /// [`Sm::issue_each`] without techniques, compiled with the host's bit and vector instructions.
+    #[cold]
+    #[inline(never)]
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn issue_all_with_bit_instructions(&mut self, epoch: &mut Epoch) -> bool {
+        self.issue_each::<false>(epoch)
+    }
+
+    /// [`Sm::issue_all`] for any number of schedulers.
+    #[inline(always)]
+    fn issue_each<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch) -> bool {
         let mut any = false;
         for scheduler in self.schedulers.numbers() {
-            let (sm, epoch) = (opaque(self), opaque(epoch));
-            if sm.schedulers.has_ready(scheduler) && sm.issue_from::<TECHNIQUES>(epoch, scheduler) {
-                any = true;
-            } else {
-                sm.charge(&mut epoch.turn, scheduler);
-            }
+            any |= opaque(self).issue_or_charge::<TECHNIQUES>(opaque(epoch), scheduler);
         }
         any
+    }
+
+    /// Lets a scheduler issue. If it does not, its slot is charged to a cause.
+    #[inline(always)]
+    fn issue_or_charge<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, scheduler: u8) -> bool {
+        let issues = self.schedulers.has_ready(scheduler) && self.issue_from::<TECHNIQUES>(epoch, scheduler);
+        if !issues {
+            self.charge(&mut epoch.turn, scheduler);
+        }
+        issues
     }
 
     /// Issues an instruction of one of the scheduler's warps. False if none can.
     #[inline(always)]
     fn issue_from<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, scheduler: u8) -> bool {
-        let candidates = self.schedulers.candidates(scheduler, self.full_pools());
+        let mut candidates = self.schedulers.candidates(scheduler);
+        if self.rf.any_full() || !self.mem.has_room() {
+            candidates = self.schedulers.without(scheduler, candidates, self.full_pools());
+        }
         let Some(rank) = self.schedulers[scheduler].pick(candidates) else { return false };
-        self.issue_rank::<TECHNIQUES>(epoch, scheduler, rank)
-            || self.issue_another(epoch, scheduler, candidates & !(1 << rank))
+        match TECHNIQUES {
+            true => {
+                self.issue_rank(epoch, scheduler, rank)
+                    || self.issue_another(epoch, scheduler, candidates & !(1 << rank))
+            }
+            false => self.issue_plainly(epoch, scheduler, rank, candidates),
+        }
+    }
+
+    /// Issues an instruction of one of the candidates, the chosen one or else another, where no technique acts.
+    #[inline(always)]
+    fn issue_plainly(&mut self, epoch: &mut Epoch, scheduler: u8, rank: u8, candidates: u64) -> bool {
+        let turn = &mut epoch.turn;
+        let slot = self.schedulers[scheduler].slot(rank);
+        let warp = &self.warps[slot];
+        let pc = warp.ready_pc();
+        let timing = turn.timing(warp, pc);
+        if timing.constants != 0 && !self.constants_are_found(turn, slot, pc, timing) {
+            return self.issue_another(epoch, scheduler, candidates & !(1 << rank));
+        }
+        if timing.effect == Effect::None
+            // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
+            && let Some(done) = unsafe { self.homes[slot].state.execute(pc) }
+        {
+            self.schedulers.issued(scheduler, rank, turn.now);
+            self.note_issue(slot, pc, done.lanes, timing);
+            self.start_unit::<false>(timing, slot, pc, turn.now);
+            // SAFETY: as above; it has been executed.
+            match unsafe { self.homes[slot].state.goes_straight_on(pc) } {
+                true => self.pass_straight_on(turn, slot, pc, timing.pool),
+                false => self.go_on(turn, slot, pc),
+            }
+            return true;
+        }
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the loop without techniques runs only on hosts with these instructions.
+        return unsafe { self.issue_other_with_bit_instructions(epoch, scheduler, rank, candidates) };
+        #[cfg(not(target_arch = "x86_64"))]
+        return self.issue_chosen(epoch, scheduler, rank, candidates);
+    }
+
+    /// [`Sm::issue_chosen`] compiled with the host's bit and vector instructions.
+    #[cold]
+    #[inline(never)]
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn issue_other_with_bit_instructions(
+        &mut self,
+        epoch: &mut Epoch,
+        scheduler: u8,
+        rank: u8,
+        candidates: u64,
+    ) -> bool {
+        self.issue_chosen(epoch, scheduler, rank, candidates)
+    }
+
+    /// Issues an instruction of the chosen candidate that may do more than compute on registers, and whose constants are there, or else one of another,
+    /// where no technique acts.
+    #[inline(always)]
+    fn issue_chosen(&mut self, epoch: &mut Epoch, scheduler: u8, rank: u8, candidates: u64) -> bool {
+        let now = epoch.turn.now;
+        let slot = self.schedulers[scheduler].slot(rank);
+        let pc = self.warps[slot].ready_pc();
+        // Before it issues, since with that it may end.
+        let before = self.schedulers.issued(scheduler, rank, now);
+        if self.issue_other::<false>(epoch, slot, pc, None) {
+            return true;
+        }
+        self.schedulers.take_back(scheduler, before, now);
+        self.issue_another(epoch, scheduler, candidates & !(1 << rank))
     }
 
     /// Issues an instruction of one of these warps of a scheduler, since the first could not after all.
@@ -51,7 +159,7 @@ impl Sm {
         while epoch.turn.work.stopped.is_none()
             && let Some(rank) = self.schedulers[scheduler].pick(candidates)
         {
-            if self.issue_rank::<true>(epoch, scheduler, rank) {
+            if self.issue_rank(epoch, scheduler, rank) {
                 return true;
             }
             candidates &= !(1 << rank);
@@ -61,11 +169,11 @@ impl Sm {
 
     /// Issues an instruction of one warp of a scheduler. False if it cannot after all.
     #[inline(always)]
-    fn issue_rank<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, scheduler: u8, rank: u8) -> bool {
+    fn issue_rank(&mut self, epoch: &mut Epoch, scheduler: u8, rank: u8) -> bool {
         let slot = self.schedulers[scheduler].slot(rank);
         // Before it issues, since with that it may end.
         let before = self.schedulers.issued(scheduler, rank, epoch.turn.now);
-        let issues = self.try_issue::<TECHNIQUES>(epoch, slot);
+        let issues = self.try_issue(epoch, slot);
         if !issues {
             self.schedulers.take_back(scheduler, before, epoch.turn.now);
         }
@@ -74,26 +182,21 @@ impl Sm {
 
     /// Issues the next instruction of a warp that is ready. False if something turns up that it has to wait for.
     #[inline(always)]
-    fn try_issue<const TECHNIQUES: bool>(&mut self, epoch: &mut Epoch, slot: Slot) -> bool {
+    fn try_issue(&mut self, epoch: &mut Epoch, slot: Slot) -> bool {
         let turn = &mut epoch.turn;
         let warp = &self.warps[slot];
         let pc = warp.ready_pc();
         let timing = turn.timing(warp, pc);
         let mut lanes = None;
-        if TECHNIQUES && self.rf.has_sites() && timing.effect != Effect::End {
+        if self.rf.has_sites() && timing.effect != Effect::End {
             match self.ask_first(turn, slot, timing) {
                 Asked::Go(known) => lanes = Some(known),
                 Asked::Injected => return true,
                 Asked::Wait => return false,
             }
         }
-        if timing.constants != 0 {
-            // SAFETY: the warp is in its slot, nothing of it is borrowed, and the end has no constants.
-            let mask = unsafe { self.homes[slot].state.next_mask(pc) };
-            let code = self.warps[slot].code;
-            if !self.constants_are_there(turn, code, timing, slot, mask.count_ones() as u8) {
-                return false;
-            }
+        if timing.constants != 0 && !self.constants_are_found(turn, slot, pc, timing) {
+            return false;
         }
         if timing.effect == Effect::None
             // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
@@ -101,7 +204,7 @@ impl Sm {
         {
             self.note_issue(slot, pc, done.lanes, timing);
             self.tell_techniques(turn, slot, timing, lanes);
-            self.start_unit::<TECHNIQUES>(timing, slot, pc, turn.now);
+            self.start_unit::<true>(timing, slot, pc, turn.now);
             // SAFETY: as above; it has been executed.
             match unsafe { self.homes[slot].state.goes_straight_on(pc) } {
                 true => self.pass_straight_on(turn, slot, pc, timing.pool),
@@ -109,33 +212,29 @@ impl Sm {
             }
             return true;
         }
-        match TECHNIQUES {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the loop without techniques runs only on hosts with these instructions.
-            false => unsafe { self.issue_other_with_bit_instructions(epoch, slot, pc) },
-            _ => self.issue_other_plainly::<TECHNIQUES>(epoch, slot, pc, lanes),
-        }
+        self.issue_other_asked(epoch, slot, pc, lanes)
     }
 
-    /// [`Sm::issue_other`] without techniques, compiled with the host's bit and vector instructions.
+    /// [`Sm::issue_other`] where techniques may act.
     #[cold]
     #[inline(never)]
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    fn issue_other_with_bit_instructions(&mut self, epoch: &mut Epoch, slot: Slot, pc: u32) -> bool {
-        self.issue_other::<false>(epoch, slot, pc, None)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn issue_other_plainly<const TECHNIQUES: bool>(
+    fn issue_other_asked(
         &mut self,
         epoch: &mut Epoch,
         slot: Slot,
         pc: u32,
         lanes: Option<NextLanes>,
     ) -> bool {
-        self.issue_other::<TECHNIQUES>(epoch, slot, pc, lanes)
+        self.issue_other::<true>(epoch, slot, pc, lanes)
+    }
+
+    /// Whether the constant operands of a warp's next instruction are there. If not, it waits.
+    #[inline(always)]
+    fn constants_are_found(&mut self, turn: &Turn, slot: Slot, pc: u32, timing: &Timing) -> bool {
+        // SAFETY: the warp is in its slot, nothing of it is borrowed, and the end has no constants.
+        let mask = unsafe { self.homes[slot].state.next_mask(pc) };
+        let code = self.warps[slot].code;
+        self.constants_are_there(turn, code, timing, slot, mask.count_ones() as u8)
     }
 
     /// Issues an instruction that may do more than compute on registers.
@@ -164,7 +263,7 @@ impl Sm {
         self.issue_with_memory::<TECHNIQUES>(epoch, slot, pc, lanes)
     }
 
-    /// Issues a branch of all active lanes or none. False for other branches, calls and returns, of which nothing has happened.
+    /// Issues a branch. False for calls and returns and for branches of lanes that may spin, of which nothing has happened.
     #[inline(always)]
     fn issue_branch<const TECHNIQUES: bool>(
         &mut self,
@@ -175,8 +274,18 @@ impl Sm {
     ) -> bool {
         let turn = &mut epoch.turn;
         let timing = turn.timing(&self.warps[slot], pc);
+        let state = &self.homes[slot].state;
         // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
-        let Some(done) = (unsafe { self.homes[slot].state.branch(pc) }) else { return false };
+        let together = unsafe { state.branch(pc) };
+        let done = match together {
+            Some(done) => done,
+            None => {
+                let stepper = &mut turn.share(&self.warps[slot]).stepper;
+                // SAFETY: as above.
+                let Some(done) = (unsafe { state.branch_apart(stepper, pc) }) else { return false };
+                done
+            }
+        };
         self.note_issue(slot, pc, done.lanes, timing);
         if TECHNIQUES {
             self.tell_techniques(turn, slot, timing, lanes);
@@ -219,21 +328,28 @@ impl Sm {
         lanes: Option<NextLanes>,
     ) -> bool {
         let turn = &mut epoch.turn;
-        let warp = &self.warps[slot];
+        let (now, warp) = (turn.now, &self.warps[slot]);
         let timing = turn.timing(warp, pc);
         let Work { shares, log, .. } = &mut *turn.work;
-        let stepper = &mut shares[warp.kernel as usize].stepper;
+        let share = &mut shares[warp.kernel as usize];
         let state = &self.homes[slot].state;
         // SAFETY: the warp is in its slot, nothing of it is borrowed, and this is an instruction of its program.
-        let done = unsafe { state.access(stepper, epoch.memory, log, pc, turn.now) };
-        let Some(Accessed { mask, lanes: lane_count, goes_straight_on }) = done else { return false };
-        let lane_count = u32::from(lane_count);
+        let done = unsafe { state.access(&mut share.stepper, epoch.memory, log, pc, now) };
+        let Some(Accessed { mask, goes_straight_on }) = done else { return false };
+        let lane_count = mask.count_ones();
         self.note_issue(slot, pc, lane_count, timing);
-        if TECHNIQUES {
-            self.tell_techniques(turn, slot, timing, lanes);
-            self.tell_late(turn, slot);
+        let share = match TECHNIQUES {
+            true => {
+                self.tell_techniques(turn, slot, timing, lanes);
+                self.tell_late(turn, slot);
+                turn.share(&self.warps[slot])
+            }
+            false => share,
+        };
+        let touches = self.start_memory::<TECHNIQUES>(share, timing, slot, pc, lane_count, now);
+        if TECHNIQUES && !touches && mask != 0 {
+            self.value_came_late(turn, slot);
         }
-        self.start_memory::<TECHNIQUES>(turn, timing, slot, pc, mask, lane_count);
         match goes_straight_on {
             true => self.pass_straight_on(turn, slot, pc, timing.pool),
             false => self.go_on(turn, slot, pc),
@@ -280,7 +396,11 @@ impl Sm {
             self.tell_late(turn, slot);
         }
         if timing.unit == Unit::Memory && outcome.event != StepEvent::Deferred {
-            self.start_memory::<TECHNIQUES>(turn, timing, slot, pc, outcome.mask, outcome.lanes);
+            let share = turn.share(&self.warps[slot]);
+            let touches = self.start_memory::<TECHNIQUES>(share, timing, slot, pc, outcome.lanes, now);
+            if TECHNIQUES && !touches && outcome.mask != 0 {
+                self.value_came_late(turn, slot);
+            }
         } else if timing.unit == Unit::Memory {
             // A surface store, done between epochs: it only takes its way to the memory unit.
             self.rf.collect(now, slot.index(), timing);
@@ -332,73 +452,111 @@ impl Sm {
     /// Books operands and a unit for an instruction of fixed latency.
     #[inline(always)]
     fn start_unit<const TECHNIQUES: bool>(&mut self, timing: &Timing, slot: Slot, pc: u32, now: u64) {
-        let ready = match TECHNIQUES {
-            true => self.rf.collect(now, slot.index(), timing),
-            false => self.rf.collect_unchanged(now, slot.index(), timing),
+        let start = match TECHNIQUES {
+            true => {
+                let ready = self.rf.collect(now, slot.index(), timing);
+                self.start_when_ready(timing, now, ready)
+            }
+            false => self.start_plainly(timing, slot, now),
         };
-        let start = self.units.dispatch(&mut self.rf.calendars, ready, timing);
-        self.rf.hold(now, timing.pool, start);
-        if timing.dst_words == 0 && timing.pred_writes == 0 {
+        if !timing.has_result {
             self.tally.issue.retired += 1;
             return;
         }
         let warp = &mut self.warps[slot];
-        warp.reserve(timing, false);
+        warp.reserve(&mut self.high[slot], timing, false);
         warp.in_flight += 1;
         self.events.push(start + u64::from(timing.latency), Event::Result { slot, pc });
     }
 
-    /// Hands a memory instruction to the memory unit.
+    /// Books operands and a unit where no technique acts; gives the cycle in which the unit starts.
+    #[inline(always)]
+    fn start_plainly(&mut self, timing: &Timing, slot: Slot, now: u64) -> u64 {
+        let Some(ready) = self.rf.reads_at_once(now, slot.index(), timing) else {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the loop without techniques runs only on hosts with these instructions.
+            return unsafe { self.start_after_conflicts(timing, slot, now) };
+            #[cfg(not(target_arch = "x86_64"))]
+            return self.start_after_conflicts(timing, slot, now);
+        };
+        let Some(start) = self.units.takes_at_once(&mut self.rf.calendars, ready, timing) else {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            return unsafe { self.start_later(timing, now, ready) };
+            #[cfg(not(target_arch = "x86_64"))]
+            return self.start_later(timing, now, ready);
+        };
+        self.rf.hold_briefly(now, timing.pool, start);
+        start
+    }
+
+    /// [`Sm::start_plainly`] where operands come later than they could.
+    #[cold]
+    #[inline(never)]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt"))]
+    fn start_after_conflicts(&mut self, timing: &Timing, slot: Slot, now: u64) -> u64 {
+        let ready = self.rf.collect_later_here(now, slot.index(), timing);
+        self.start_when_ready(timing, now, ready)
+    }
+
+    /// [`Sm::start_plainly`] where the unit may be busy when the operands are there.
+    #[cold]
+    #[inline(never)]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt"))]
+    fn start_later(&mut self, timing: &Timing, now: u64, ready: u64) -> u64 {
+        let start = self.units.dispatch_later(&mut self.rf.calendars, ready, timing);
+        self.rf.hold(now, timing.pool, start);
+        start
+    }
+
+    /// Books a unit for an instruction whose operands are there from `ready` on; gives the cycle in which it starts.
+    #[inline(always)]
+    fn start_when_ready(&mut self, timing: &Timing, now: u64, ready: u64) -> u64 {
+        let start = self.units.dispatch(&mut self.rf.calendars, ready, timing);
+        self.rf.hold(now, timing.pool, start);
+        start
+    }
+
+    /// Hands a memory instruction to the memory unit. False if it needs nothing there.
     #[inline(always)]
     fn start_memory<const TECHNIQUES: bool>(
         &mut self,
-        turn: &mut Turn,
+        share: &mut KernelState,
         timing: &Timing,
         slot: Slot,
         pc: u32,
-        mask: u32,
         lanes: u32,
-    ) {
-        let now = turn.now;
+        now: u64,
+    ) -> bool {
         let ready = match TECHNIQUES {
             true => self.rf.collect(now, slot.index(), timing),
             false => self.rf.collect_unchanged(now, slot.index(), timing),
         };
         self.rf.hold_for_memory(now, ready);
         self.units.hand_over();
-        let share = turn.share(&self.warps[slot]);
         if matches!(share.stepper.access(), Access::None) {
             // No lane took part, or nothing was touched.
             self.tally.issue.retired += 1;
-            if TECHNIQUES && mask != 0 {
-                self.value_came_late(turn, slot);
-            }
-            return;
+            return false;
         }
-        let token = self.memory_ops.start(MemoryOp { slot, pc });
+        let token = MemoryOp { slot, pc }.token();
         let warp = &mut self.warps[slot];
-        warp.reserve(timing, true);
+        warp.reserve(&mut self.high[slot], timing, true);
         warp.in_flight += 1;
         let job = Job {
             token,
             warp: slot.number(),
             lanes: lanes as u8,
-            kind: match timing.effect {
-                Effect::Store => JobKind::Store,
-                Effect::Atomic => JobKind::Atomic,
-                Effect::Reduction => JobKind::Reduction,
-                Effect::Texture => JobKind::Texture,
-                _ => JobKind::Load,
-            },
+            kind: timing.effect,
             cache: timing.cache,
             ready,
             issued: now,
-            local_base: self.homes[slot].local_base,
-            shared_row: self.homes[slot].shared_row,
-            kernel: warp.code,
         };
-        let lines = self.mem.accept(job, &share.stepper);
+        let (home, kernel) = (&self.homes[slot], warp.code);
+        let origin = || Origin { local_base: home.local_base, shared_row: home.shared_row, kernel };
+        let lines = self.mem.accept(job, origin, &share.stepper);
         share.lines[pc as usize] += u64::from(lines);
+        true
     }
 
     /// What a step meant beyond going on.
@@ -440,7 +598,7 @@ impl Sm {
     pub(super) fn follow(&mut self, slot: Slot, latest: u32, pc: u32) {
         let warp = &mut self.warps[slot];
         warp.set_pc(Some(pc));
-        warp.buffered -= 1;
+        warp.consume();
         if pc == latest + 1 {
             self.fetch.consumed(slot, warp);
         } else {
@@ -452,7 +610,7 @@ impl Sm {
     pub(super) fn go_to(&mut self, slot: Slot, pc: u32) {
         let warp = &mut self.warps[slot];
         warp.set_pc(Some(pc));
-        self.schedulers.changes(warp.scheduler, warp.rank);
+        self.schedulers.changes(warp.place);
         if pc == warp.last_pc + 1 {
             self.fetch.update(slot, &self.warps[slot]);
         } else {
@@ -464,8 +622,8 @@ impl Sm {
     pub(super) fn lose_path(&mut self, slot: Slot) {
         let warp = &mut self.warps[slot];
         warp.set_pc(None);
-        warp.buffered -= 1;
-        self.schedulers.changes(warp.scheduler, warp.rank);
+        warp.consume();
+        self.schedulers.changes(warp.place);
         self.fetch.update(slot, &self.warps[slot]);
     }
 
@@ -480,8 +638,8 @@ impl Sm {
     fn drop_buffer(&mut self, slot: Slot) {
         let warp = &mut self.warps[slot];
         self.tally.issue.jumps += 1;
-        self.fetch.counters.flushed += u64::from(warp.buffered + warp.coming);
-        (warp.buffered, warp.coming) = (0, 0);
+        self.fetch.counters.flushed += u64::from(warp.fetched);
+        (warp.buffered, warp.fetched) = (0, 0);
         warp.path += 1;
         self.fetch.update(slot, &self.warps[slot]);
     }

@@ -20,6 +20,7 @@ mod decode;
 mod evaluate;
 mod event;
 mod fetch;
+mod high;
 mod hooks;
 mod issue;
 mod meanwhile;
@@ -38,7 +39,7 @@ use warpwatt_config::Config;
 use crate::register_file::{Map, RegisterFile};
 use crate::techniques::{TechniqueCounters, Techniques};
 
-pub use counters::{IssueCounters, SmCounters};
+pub use counters::{IssueCounters, SmCounters, SmTime};
 pub use cycle::SmContext;
 pub use decode::{CollectorPool, Decoded, Effect, SOURCES, SourceWords, Timing, Unit};
 pub use slot::Slot;
@@ -48,13 +49,14 @@ pub use work::{Deferred, Finished, Kernel, KernelState, Kernels, Spare, Start, S
 use block::BlockSlot;
 use charge::Tally;
 pub(crate) use decode::{decode_move, source_words};
-use event::{Event, MemoryOp, MemoryOps};
+use event::{Event, MemoryOp};
 use fetch::Fetch;
+use high::HighRegisters;
 use mem::{Done, MemoryUnit};
 use schedule::Schedulers;
 use slot::{PerSlot, Slots};
 use units::Units;
-use warp::{WarpHome, WarpSlot};
+use warp::{Instructions, WarpHome, WarpSlot};
 use work::Turn;
 
 /// What the configuration says about an SM beyond its parts. It does not change.
@@ -102,6 +104,7 @@ pub struct Sm {
     spec: Spec,
     warps: PerSlot<WarpSlot>,
     homes: PerSlot<WarpHome>,
+    high: PerSlot<HighRegisters>,
     /// Slots without a warp.
     free_slots: u64,
     schedulers: Schedulers,
@@ -111,12 +114,13 @@ pub struct Sm {
     units: Units,
     mem: MemoryUnit,
     events: Wheel<Event>,
-    memory_ops: MemoryOps,
     /// What the memory unit has announced and the SM has not handled.
     done: Vec<Done>,
     /// The cycle to be run in which the memory unit has been stepped already, if there is one.
     stepped: u64,
     waits: Waits,
+    /// Where the instructions of the run were when warps noted theirs.
+    instructions: Instructions,
     /// Warps that have not drained.
     resident_warps: u32,
     tally: Tally,
@@ -131,6 +135,7 @@ impl Sm {
             spec: Spec::new(config, id, rf.has_sites()),
             warps: PerSlot::new(WarpSlot::default),
             homes: PerSlot::new(WarpHome::default),
+            high: PerSlot::new(HighRegisters::default),
             free_slots: u64::MAX >> (u64::BITS - config.sm.warps),
             schedulers: Schedulers::new(&config.sm),
             blocks: (0..config.sm.ctas).map(|_| BlockSlot::default()).collect(),
@@ -139,10 +144,10 @@ impl Sm {
             units: Units::new(config),
             mem: MemoryUnit::new(config, techniques, id),
             events: Wheel::new(Event::Wake { slot: Slot::default() }),
-            memory_ops: MemoryOps::default(),
             done: Vec::new(),
             stepped: u64::MAX,
             waits: Waits::default(),
+            instructions: Instructions::default(),
             resident_warps: 0,
             tally: Tally::default(),
             next: u64::MAX,
@@ -162,11 +167,10 @@ impl Sm {
         }
     }
 
-    /// Brings counters of this SM up to date after time without a block.
-    pub fn count_time(&self, counters: &mut SmCounters) {
-        counters.issue.cycles = self.tally.issue.cycles;
-        counters.issue.slots = self.tally.issue.slots;
-        counters.stalls = self.tally.stalls;
+    /// What grows while time passes without a block.
+    pub fn counted_time(&self) -> SmTime {
+        let issue = &self.tally.issue;
+        SmTime { cycles: issue.cycles, slots: issue.slots, stalls: self.tally.stalls }
     }
 
     /// What techniques counted in this SM.

@@ -16,6 +16,45 @@ use super::stall::Stall;
 /// Warps of one scheduler at most.
 const RANKS: usize = Slot::COUNT;
 
+/// No rank.
+const NO_RANK: u8 = u8::MAX;
+
+/// A warp's place: its scheduler, and its rank there by age, which is a bit of sets, too.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    scheduler: u8,
+    rank: u8,
+    bit: u64,
+}
+
+impl Default for Place {
+    fn default() -> Place {
+        Place::new(0, 0)
+    }
+}
+
+impl Place {
+    fn new(scheduler: u8, rank: u8) -> Place {
+        let (scheduler, rank) = (scheduler % SCHEDULERS as u8, rank % RANKS as u8);
+        Place { scheduler, rank, bit: 1 << rank }
+    }
+
+    /// The number of the scheduler, of which the compiler is to know how large it can be.
+    #[inline(always)]
+    fn number(self) -> usize {
+        // SAFETY: the constructor sees to it, and it does not change.
+        unsafe { std::hint::assert_unchecked(self.scheduler < SCHEDULERS as u8) };
+        usize::from(self.scheduler)
+    }
+
+    /// An older warp of the scheduler is gone.
+    pub fn move_up(&mut self) {
+        *self = Place::new(self.scheduler, self.rank - 1);
+    }
+}
+
+/// A power of two in size, so that one is found by a shift.
+#[repr(align(256))]
 pub struct Scheduler {
     policy: Policy,
     /// Most warps that are active at once with two levels.
@@ -23,22 +62,19 @@ pub struct Scheduler {
     /// Warp slots by age, oldest first.
     slots: [Slot; RANKS],
     pub count: usize,
-    /// The collectors that the next instruction of each rank wants, if it can issue, and by pool the ranks that want one of it.
-    pool: [u8; RANKS],
+    /// By pool of collectors: the ranks whose next instruction wants one of it, if it can issue.
     of_pool: [u64; CollectorPool::COUNT],
     /// Ranks that wait for something long: they leave the active set.
     /// Only with two levels.
     away: u64,
     /// With one level, all are active.
     active: u64,
-    /// The warp that issued last, as a set of ranks; empty if it has gone.
-    last: u64,
+    /// The warp that issued last; [`NO_RANK`] if it has gone.
+    last: u8,
     /// Those that go first if they are ready: that warp, or those behind it. And what they are for the first rank, to be shifted for others.
     preferred: u64,
     preferred_first: u64,
     charge: SlotCharge,
-    /// Ranks whose changes matter to others: see [`Scheduler::watch`].
-    watched: u64,
 }
 
 /// What issue slots without an instruction are charged to: the instruction that the first warp of a scheduler waits with, and why.
@@ -66,30 +102,26 @@ impl SlotCharge {
 
 impl Scheduler {
     pub fn new(policy: Policy, active_limit: u32) -> Scheduler {
-        let mut scheduler = Scheduler {
+        Scheduler {
             policy,
             active_limit,
             slots: [Slot::default(); RANKS],
             count: 0,
-            pool: [0; RANKS],
             of_pool: [0; CollectorPool::COUNT],
             away: 0,
             active: if policy == Policy::TwoLevel { 0 } else { u64::MAX },
-            last: 0,
+            last: NO_RANK,
             preferred: 0,
             preferred_first: if policy == Policy::Gto { 1 } else { !1 },
             charge: SlotCharge::EMPTY,
-            watched: 0,
-        };
-        scheduler.watch();
-        scheduler
+        }
     }
 
     /// Takes over a new warp, younger than all others, which waits at first. Gives its rank.
-    fn add(&mut self, slot: Slot) -> u8 {
+    fn add(&mut self, slot: Slot, pool: CollectorPool) -> u8 {
         let rank = self.count % RANKS;
         self.slots[rank] = slot;
-        self.set_pool(rank as u8, CollectorPool::Sp);
+        self.of_pool[pool as usize] |= 1 << rank;
         self.count += 1;
         self.fill_active();
         rank as u8
@@ -103,9 +135,12 @@ impl Scheduler {
         if self.policy == Policy::TwoLevel {
             self.active = close(self.active);
         }
-        self.set_last(close(self.last & !(1 << rank)));
+        self.set_last(match self.last {
+            NO_RANK => NO_RANK,
+            last if last == rank => NO_RANK,
+            last => last - u8::from(last > rank),
+        });
         self.slots.copy_within(usize::from(rank) + 1..self.count, usize::from(rank));
-        self.pool.copy_within(usize::from(rank) + 1..self.count, usize::from(rank));
         self.count -= 1;
         self.fill_active();
     }
@@ -120,14 +155,6 @@ impl Scheduler {
         self.slots[usize::from(rank) % RANKS]
     }
 
-    /// The next instruction of a warp wants a collector of this pool.
-    #[inline(always)]
-    fn set_pool(&mut self, rank: u8, pool: CollectorPool) {
-        let last = std::mem::replace(&mut self.pool[usize::from(rank) % RANKS], pool as u8);
-        self.of_pool[usize::from(last) % CollectorPool::COUNT] &= !(1 << rank);
-        self.of_pool[pool as usize] |= 1 << rank;
-    }
-
     /// A warp waits for something long, or no longer. With two levels, others may become active.
     #[cold]
     #[inline(never)]
@@ -138,10 +165,9 @@ impl Scheduler {
 
     /// The ranks whose changes matter beyond themselves: that which slots are charged to, or with two levels all, since any may change which
     /// warp is the first.
-    fn watch(&mut self) {
+    fn watched(&self) -> u64 {
         // A scheduler without warps has none, and what it is charged to changes with the first that comes.
-        self.watched =
-            if self.policy == Policy::TwoLevel { !0 } else { 1 << (self.charge.rank % RANKS as u8) };
+        if self.policy == Policy::TwoLevel { !0 } else { 1 << (self.charge.rank % RANKS as u8) }
     }
 
     /// With two levels, active warps with long stalls are replaced by pending ones that are ready.
@@ -166,16 +192,12 @@ impl Scheduler {
         }
     }
 
-    /// Which of the ready warps may issue, given the pools without a free collector, a bit for each.
+    /// Those of some warps that want no collector of the pools without a free one, a bit for each.
     #[inline(always)]
-    fn candidates(&self, ready: u64, full: u32) -> u64 {
-        let mut set = ready & self.active;
-        if full != 0 {
-            // No loop: the compiler would take it for the part that matters.
-            let without = |pool: usize| self.of_pool[pool] & u64::from(full >> pool & 1).wrapping_neg();
-            set &= !(without(0) | without(1) | without(2) | without(3));
-        }
-        set
+    fn without(&self, warps: u64, full: u32) -> u64 {
+        // No loop: the compiler would take it for the part that matters.
+        let without = |pool: usize| self.of_pool[pool] & u64::from(full >> pool & 1).wrapping_neg();
+        warps & !(without(0) | without(1) | without(2) | without(3))
     }
 
     /// The pools of which ready warps want a collector, a bit for each.
@@ -188,9 +210,9 @@ impl Scheduler {
 
     /// A warp was the last to issue, or none that is still there.
     #[cold]
-    fn set_last(&mut self, last: u64) {
+    fn set_last(&mut self, last: u8) {
         self.last = last;
-        self.preferred = if last == 0 { 0 } else { self.preferred_first << last.trailing_zeros() };
+        self.preferred = if last == NO_RANK { 0 } else { self.preferred_first << last };
     }
 
     /// The first of a set in the order of the policy.
@@ -212,7 +234,7 @@ impl Scheduler {
     pub fn first(&self) -> Option<u8> {
         let all = || if self.count == RANKS { !0 } else { (1u64 << self.count) - 1 };
         match (self.policy, self.last) {
-            (Policy::Gto, last) if last != 0 => Some(last.trailing_zeros() as u8),
+            (Policy::Gto, last) if last != NO_RANK => Some(last),
             (Policy::TwoLevel, _) if self.active != 0 => self.first_of(self.active),
             _ => self.first_of(all()),
         }
@@ -232,8 +254,11 @@ const SCHEDULERS: usize = 4;
 pub struct Schedulers {
     all: [Scheduler; SCHEDULERS],
     count: u8,
+    has_two_levels: bool,
     /// By scheduler and rank: warps that can issue as soon as a collector is free.
     ready: [u64; SCHEDULERS],
+    /// By scheduler: ranks whose changes matter to others, see [`Scheduler::watched`].
+    watched: [u64; SCHEDULERS],
     /// The present cycle, and those before which issue slots are decided.
     now: u64,
     decided: [u64; SCHEDULERS],
@@ -244,10 +269,14 @@ pub struct Schedulers {
 impl Schedulers {
     pub fn new(sm: &SmParameters) -> Schedulers {
         assert!(sm.schedulers as usize <= SCHEDULERS, "the range of the parameter");
+        let all: [Scheduler; SCHEDULERS] =
+            std::array::from_fn(|_| Scheduler::new(sm.scheduler, sm.active_warps));
         Schedulers {
-            all: std::array::from_fn(|_| Scheduler::new(sm.scheduler, sm.active_warps)),
             count: sm.schedulers as u8,
+            has_two_levels: sm.scheduler == Policy::TwoLevel,
             ready: [0; SCHEDULERS],
+            watched: all.each_ref().map(Scheduler::watched),
+            all,
             now: 0,
             decided: [0; SCHEDULERS],
             stale: u32::MAX >> (u32::BITS - sm.schedulers),
@@ -277,6 +306,7 @@ impl Schedulers {
         if !self.is_stale(number) {
             let clock = self.now.max(self.decided[usize::from(number) % SCHEDULERS]);
             let charge = &mut self[number].charge;
+            let clock = clock.max(charge.since);
             charge.slots += clock - charge.since;
             charge.since = clock;
             self.stale |= 1 << number;
@@ -294,13 +324,13 @@ impl Schedulers {
     pub fn charge_to(&mut self, number: u8, charge: SlotCharge) {
         let since = self[number].charge.since;
         self[number].charge = SlotCharge { slots: 0, since, ..charge };
-        self[number].watch();
+        self.watched[usize::from(number) % SCHEDULERS] = self[number].watched();
         self.stale &= !(1 << number);
     }
 
     /// The cycle before which all issue slots are decided, or have passed with the cause that holds.
     pub fn accounted(&self) -> u64 {
-        self.now.max(self.decided[0])
+        self.now.max(self.decided[0]).max(self[0].charge.since)
     }
 
     /// The issue slot of a scheduler has no instruction.
@@ -311,20 +341,19 @@ impl Schedulers {
 
     /// A warp issues: the greedy order stays with it, and round robin goes on from it. Gives what `take_back` wants if it cannot after all.
     #[inline(always)]
-    pub fn issued(&mut self, number: u8, rank: u8, now: u64) -> u64 {
+    pub fn issued(&mut self, number: u8, rank: u8, now: u64) -> u8 {
         debug_assert!(!self.is_stale(number) || self[number].charge.since == now, "no slot without a cause");
         self.stale |= 1 << number;
-        self.decided[usize::from(number) % SCHEDULERS] = now + 1;
         let scheduler = &mut self[number];
         scheduler.charge.slots += now - scheduler.charge.since;
+        // Its slot is decided.
         scheduler.charge.since = now + 1;
         scheduler.preferred = scheduler.preferred_first << rank;
-        std::mem::replace(&mut scheduler.last, 1 << rank)
+        std::mem::replace(&mut scheduler.last, rank)
     }
 
     #[inline(always)]
-    pub fn take_back(&mut self, number: u8, before: u64, now: u64) {
-        self.decided[usize::from(number) % SCHEDULERS] = now;
+    pub fn take_back(&mut self, number: u8, before: u8, now: u64) {
         let scheduler = &mut self[number];
         scheduler.charge.since = now;
         scheduler.set_last(before);
@@ -332,16 +361,16 @@ impl Schedulers {
 
     /// Something about a warp changes.
     #[inline(always)]
-    pub fn changes(&mut self, number: u8, rank: u8) {
-        if self[number].watched >> rank & 1 != 0 {
-            self.forget_cause(number);
+    pub fn changes(&mut self, place: Place) {
+        if self.watched[place.number()] & place.bit != 0 {
+            self.forget_cause(place.scheduler);
         }
     }
 
-    /// Gives a scheduler a new warp, younger than all others, which waits at first. Gives its rank.
-    pub fn add(&mut self, number: u8, slot: Slot) -> u8 {
+    /// Gives a scheduler a new warp, younger than all others, which waits at first. Gives its place.
+    pub fn add(&mut self, number: u8, slot: Slot, pool: CollectorPool) -> Place {
         self.forget_cause(number);
-        self[number].add(slot)
+        Place::new(number, self[number].add(slot, pool))
     }
 
     #[inline(always)]
@@ -365,10 +394,16 @@ impl Schedulers {
         ready.fold(0, |all, number| all | wanted(number))
     }
 
-    /// Warps of a scheduler that may issue, given the pools without a free collector, a bit for each.
+    /// Warps of a scheduler that may issue if all pools have a free collector.
     #[inline(always)]
-    pub fn candidates(&self, number: u8, full: u32) -> u64 {
-        self[number].candidates(self.ready[usize::from(number) % SCHEDULERS], full)
+    pub fn candidates(&self, number: u8) -> u64 {
+        self.ready[usize::from(number) % SCHEDULERS] & self[number].active
+    }
+
+    /// Those of them that may given the pools without one, a bit for each.
+    #[inline(always)]
+    pub fn without(&self, number: u8, candidates: u64, full: u32) -> u64 {
+        self[number].without(candidates, full)
     }
 
     /// Whether a warp can issue as soon as it is its turn and a collector is free.
@@ -383,39 +418,44 @@ impl Schedulers {
         self.ready[usize::from(number) % SCHEDULERS] != 0
     }
 
-    /// A warp can issue, given a collector of the pool.
+    /// A warp can issue, given a collector of a pool: of which one it wanted last, and now wants one.
     #[inline(always)]
-    pub fn set_ready(&mut self, number: u8, rank: u8, pool: CollectorPool) {
-        self.ready[usize::from(number) % SCHEDULERS] |= 1 << rank;
-        if self[number].pool[usize::from(rank) % RANKS] != pool as u8 {
-            self[number].set_pool(rank, pool);
+    pub fn set_ready(&mut self, place: Place, last: &mut CollectorPool, pool: CollectorPool) {
+        self.ready[place.number()] |= place.bit;
+        if *last != pool {
+            let of_pool = &mut self.all[place.number()].of_pool;
+            of_pool[*last as usize] &= !place.bit;
+            of_pool[pool as usize] |= place.bit;
+            *last = pool;
         }
-        self.watched_changes(number, rank, false);
+        self.watched_changes(place, false);
     }
 
     /// A warp cannot issue; `away` if it will take long.
     #[inline(always)]
-    pub fn set_waiting(&mut self, number: u8, rank: u8, away: bool) {
-        self.ready[usize::from(number) % SCHEDULERS] &= !(1 << rank);
-        self.watched_changes(number, rank, away);
+    pub fn set_waiting(&mut self, place: Place, away: bool) {
+        self.ready[place.number()] &= !place.bit;
+        self.watched_changes(place, away);
     }
 
     #[inline(always)]
-    fn watched_changes(&mut self, number: u8, rank: u8, away: bool) {
-        if self[number].watched >> rank & 1 != 0 {
-            self.forget_cause(number);
-            if self[number].policy == Policy::TwoLevel {
-                self[number].set_away(rank, away);
+    fn watched_changes(&mut self, place: Place, away: bool) {
+        if self.watched[place.number()] & place.bit != 0 {
+            self.forget_cause(place.scheduler);
+            if self.has_two_levels {
+                self[place.scheduler].set_away(place.rank, away);
             }
         }
     }
 
-    /// A warp is gone; those younger than it move up by one rank.
-    pub fn remove(&mut self, number: u8, rank: u8) {
-        self.forget_cause(number);
-        self[number].remove(rank);
-        let ready = &mut self.ready[usize::from(number) % SCHEDULERS];
+    /// A warp is gone; those younger than it, which it gives, move up by one rank.
+    pub fn remove(&mut self, place: Place) -> &[Slot] {
+        let Place { scheduler, rank, .. } = place;
+        self.forget_cause(scheduler);
+        self[scheduler].remove(rank);
+        let ready = &mut self.ready[place.number()];
         *ready = without(*ready, rank);
+        self[scheduler].slots_from(rank)
     }
 }
 
@@ -445,17 +485,27 @@ mod tests {
         let sm = SmParameters { scheduler, schedulers: 1, active_warps: 2, ..Config::default().sm };
         let mut schedulers = Schedulers::new(&sm);
         for rank in 0..warps {
-            assert_eq!(schedulers.add(0, Slot::new(10 + usize::from(rank))), rank);
+            let place = schedulers.add(0, Slot::new(10 + usize::from(rank)), CollectorPool::Sp);
+            assert_eq!((place.rank, place.bit), (rank, 1 << rank));
         }
         for rank in 0..warps {
-            schedulers.set_ready(0, rank, CollectorPool::Sp);
+            set_ready(&mut schedulers, rank);
         }
         schedulers
     }
 
+    /// A warp of the first scheduler is ready for the pool that it wanted last.
+    fn set_ready(schedulers: &mut Schedulers, rank: u8) {
+        schedulers.set_ready(Place::new(0, rank), &mut CollectorPool::Sp, CollectorPool::Sp);
+    }
+
+    fn set_waiting(schedulers: &mut Schedulers, rank: u8, away: bool) {
+        schedulers.set_waiting(Place::new(0, rank), away);
+    }
+
     fn issue(schedulers: &mut Schedulers) -> Option<u8> {
-        let rank = schedulers[0].pick(schedulers.candidates(0, 0))?;
-        schedulers[0].set_last(1 << rank);
+        let rank = schedulers[0].pick(schedulers.candidates(0))?;
+        schedulers[0].set_last(rank);
         Some(schedulers[0].slot(rank).number())
     }
 
@@ -463,11 +513,11 @@ mod tests {
     fn greedy_stays_with_a_warp_and_then_takes_the_oldest() {
         let mut gto = scheduler(Policy::Gto, 3);
         assert_eq!([issue(&mut gto), issue(&mut gto)], [Some(10), Some(10)]);
-        gto.set_waiting(0, 0, false);
+        set_waiting(&mut gto, 0, false);
         assert_eq!([issue(&mut gto), issue(&mut gto)], [Some(11), Some(11)]);
-        gto.set_ready(0, 0, CollectorPool::Sp);
+        set_ready(&mut gto, 0);
         assert_eq!(issue(&mut gto), Some(11), "as long as it is ready");
-        gto.set_waiting(0, 1, false);
+        set_waiting(&mut gto, 1, false);
         assert_eq!(issue(&mut gto), Some(10));
     }
 
@@ -483,18 +533,19 @@ mod tests {
         let mut two = scheduler(Policy::TwoLevel, 4);
         let order: Vec<_> = (0..4).filter_map(|_| issue(&mut two)).collect();
         assert_eq!(order, [10, 11, 10, 11]);
-        two.set_waiting(0, 0, true);
+        set_waiting(&mut two, 0, true);
         let order: Vec<_> = (0..3).filter_map(|_| issue(&mut two)).collect();
         assert_eq!(order, [12, 11, 12]);
-        two.set_ready(0, 0, CollectorPool::Sp);
+        set_ready(&mut two, 0);
         assert!(!(0..4).filter_map(|_| issue(&mut two)).any(|slot| slot == 10), "it is pending now");
     }
 
     #[test]
     fn a_warp_whose_unit_is_busy_lets_others_go_first() {
         let mut gto = scheduler(Policy::Gto, 2);
-        gto.set_ready(0, 0, CollectorPool::Sfu);
-        assert_eq!(gto[0].pick(gto.candidates(0, 1 << CollectorPool::Sfu as u32)), Some(1));
+        gto.set_ready(Place::new(0, 0), &mut CollectorPool::Sp, CollectorPool::Sfu);
+        let others = gto.without(0, gto.candidates(0), 1 << CollectorPool::Sfu as u32);
+        assert_eq!(gto[0].pick(others), Some(1));
         assert_eq!(gto.wanted(), 1 << CollectorPool::Sfu as u32 | 1 << CollectorPool::Sp as u32);
         assert_eq!(gto[0].first(), Some(0), "the stall is the first one's");
     }
@@ -502,14 +553,14 @@ mod tests {
     #[test]
     fn the_greedy_warp_keeps_its_place_when_others_come_and_go() {
         let mut gto = scheduler(Policy::Gto, 3);
-        gto.set_waiting(0, 0, false);
+        set_waiting(&mut gto, 0, false);
         issue(&mut gto);
-        gto.remove(0, 0);
-        let youngest = gto.add(0, Slot::new(13));
-        gto.set_ready(0, youngest, CollectorPool::Sp);
+        gto.remove(Place::new(0, 0));
+        let youngest = gto.add(0, Slot::new(13), CollectorPool::Sp);
+        set_ready(&mut gto, youngest.rank);
         assert_eq!(gto[0].slots_from(0), [11, 12, 13].map(Slot::new));
         assert_eq!(issue(&mut gto), Some(11));
-        gto.set_waiting(0, 0, false);
+        set_waiting(&mut gto, 0, false);
         assert_eq!(issue(&mut gto), Some(12));
     }
 }

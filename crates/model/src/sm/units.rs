@@ -23,12 +23,15 @@ warpwatt_base::counters! {
     }
 }
 
-/// Books one of some units for `RUN` cycles from `ready` on. False if none is free then: nothing is booked.
+/// Whether a run of cycles from one on is in sight.
+#[inline(always)]
+fn is_in_sight<const RUN: u64>(calendars: &Calendars, ready: u64) -> bool {
+    ready - calendars.now() <= HORIZON - RUN
+}
+
+/// Books one of some units for `RUN` cycles from `ready` on, all in sight. False if none is free then: nothing is booked.
 #[inline(always)]
 fn takes_run<const RUN: u64>(calendars: &mut Calendars, units: u64, ready: u64) -> bool {
-    if ready - calendars.now() > HORIZON - RUN {
-        return false;
-    }
     let free = (0..RUN).fold(units, |free, after| free & !calendars.taken_on(UNITS, ready + after));
     if free != 0 {
         (0..RUN).for_each(|after| calendars.mark_on(UNITS, ready + after, free & free.wrapping_neg()));
@@ -57,6 +60,28 @@ impl Units {
         Units { units, taken: [0; Unit::COUNT], longer: [0; Unit::COUNT], waits: 0 }
     }
 
+    /// Books a unit for an instruction whose operands are there in one of the next few cycles, if one is free then, or in the cycle behind it; gives the cycle
+    /// in which it starts.
+    #[inline(always)]
+    pub fn takes_at_once(&mut self, calendars: &mut Calendars, ready: u64, timing: &Timing) -> Option<u64> {
+        let unit = timing.unit as usize;
+        let units = self.units[unit];
+        let start = match timing.initiation {
+            1 if calendars.takes(UNITS, units, ready) => ready,
+            1 if calendars.takes(UNITS, units, ready + 1) => {
+                self.waits += 1;
+                ready + 1
+            }
+            2 if takes_run::<2>(calendars, units, ready) => {
+                self.longer[unit] += 1;
+                ready
+            }
+            _ => return None,
+        };
+        self.taken[unit] += 1;
+        Some(start)
+    }
+
     /// Books a unit for an instruction whose operands are there from `ready` on; gives the cycle in which it starts.
     #[inline(always)]
     pub fn dispatch(&mut self, calendars: &mut Calendars, ready: u64, timing: &Timing) -> u64 {
@@ -64,11 +89,27 @@ impl Units {
         let units = self.units[timing.unit as usize];
         let start = match timing.initiation {
             1 => calendars.book_any_on(UNITS, units, ready),
-            2 if takes_run::<2>(calendars, units, ready) => {
+            2 if is_in_sight::<2>(calendars, ready) && takes_run::<2>(calendars, units, ready) => {
                 self.longer[timing.unit as usize] += 1;
                 ready
             }
             run => self.dispatch_long(calendars, ready, timing.unit, run),
+        };
+        self.waits += start - ready;
+        start
+    }
+
+    /// [`Units::dispatch`] where [`Units::takes_at_once`] has no answer.
+    #[inline(always)]
+    pub fn dispatch_later(&mut self, calendars: &mut Calendars, ready: u64, timing: &Timing) -> u64 {
+        let (unit, run) = (timing.unit as usize, timing.initiation);
+        self.taken[unit] += 1;
+        self.longer[unit] += u64::from(run) - 1;
+        let units = self.units[unit];
+        let start = match run {
+            1 => calendars.book_any_behind(UNITS, units, ready),
+            4 if takes_run::<4>(calendars, units, ready) => ready,
+            _ => calendars.book_run_on(UNITS, units, ready, u32::from(run)),
         };
         self.waits += start - ready;
         start
@@ -79,7 +120,10 @@ impl Units {
     #[inline(never)]
     fn dispatch_long(&mut self, calendars: &mut Calendars, ready: u64, unit: Unit, run: u16) -> u64 {
         self.longer[unit as usize] += u64::from(run) - 1;
-        if run == 4 && takes_run::<4>(calendars, self.units[unit as usize], ready) {
+        if run == 4
+            && is_in_sight::<4>(calendars, ready)
+            && takes_run::<4>(calendars, self.units[unit as usize], ready)
+        {
             return ready;
         }
         calendars.book_run_on(UNITS, self.units[unit as usize], ready, u32::from(run))
@@ -116,7 +160,7 @@ mod tests {
             let after = [4, 70][usize::from(random.next_u64().is_multiple_of(40))];
             let ready = now + 1 + random.next_u64() % after;
             let expected = plain.book_run_on(UNITS, units, ready, RUN as u32);
-            let at_once = takes_run::<RUN>(&mut fast, units, ready);
+            let at_once = is_in_sight::<RUN>(&fast, ready) && takes_run::<RUN>(&mut fast, units, ready);
             let start = if at_once { ready } else { fast.book_run_on(UNITS, units, ready, RUN as u32) };
             assert_eq!(start, expected);
         }

@@ -3,7 +3,9 @@
 
 use warpwatt_exec::stepping::WarpPlace;
 
-use super::decode::{RegisterSet, Timing};
+use super::decode::{CollectorPool, LOW_REGISTERS, Timing};
+use super::high::HighRegisters;
+use super::schedule::Place;
 use super::stall::Stall;
 
 /// Whether a warp can issue.
@@ -31,8 +33,9 @@ pub mod gate {
     pub const CONSTANT: u8 = 4;
 }
 
-/// Where the warp in a slot has its state and its memory.
+/// Where the warp in a slot has its state and its memory. As large as a [`WarpSlot`], so that both are found by one distance.
 #[derive(Clone, Copy, Default)]
+#[repr(align(128))]
 pub struct WarpHome {
     /// Valid while a warp is in the slot.
     pub state: WarpPlace,
@@ -44,6 +47,38 @@ pub struct WarpHome {
 
 /// No next instruction.
 const NO_PC: u32 = u32::MAX;
+
+/// The instructions of a program as far as timing is concerned, with the end behind them, in the table of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Instructions(*const Timing);
+
+// SAFETY: it is only followed by an SM at work, which has been lent the table.
+unsafe impl Send for Instructions {}
+// SAFETY: as above; nobody writes to the table.
+unsafe impl Sync for Instructions {}
+
+impl Default for Instructions {
+    fn default() -> Instructions {
+        Instructions(std::ptr::null())
+    }
+}
+
+impl Instructions {
+    /// Those from a place in the table on.
+    pub fn new(table: &[Timing], first: u32) -> Instructions {
+        Instructions(table[first as usize..].as_ptr())
+    }
+
+    /// One of them.
+    ///
+    /// # Safety
+    /// The table must still be there for `'t`, and the program must have this instruction, or end before it.
+    #[inline(always)]
+    pub unsafe fn get<'t>(self, pc: u32) -> &'t Timing {
+        // SAFETY: as the caller promises.
+        unsafe { &*self.0.add(pc as usize) }
+    }
+}
 
 /// Two lines of the host's cache: what is needed for every instruction.
 #[derive(Clone, Debug)]
@@ -58,19 +93,22 @@ pub struct WarpSlot {
     pub index: u8,
     pub resident: u16,
     /// Its scheduler, and its rank there.
-    pub scheduler: u8,
-    pub rank: u8,
+    pub place: Place,
+    /// The collectors that its next instruction wants, since it was ready last.
+    pub pool: CollectorPool,
     /// Next instruction; [`NO_PC`] while all lanes wait.
     pub next: u32,
     /// Its kernel's code, where that begins among the instructions of the run, and how many it has.
     pub code: u32,
     pub first: u32,
     pub end: u32,
+    /// Its kernel's instructions as far as timing is concerned.
+    pub program: Instructions,
     /// The latest instruction issued: what waits at a barrier is charged to it.
     pub last_pc: u32,
-    /// Instructions decoded, from the next one on, and those on their way.
+    /// Instructions decoded, from the next one on, and with those that are on their way.
     pub buffered: u8,
-    pub coming: u8,
+    pub fetched: u8,
     /// Goes up at every jump, so that what was fetched before is not taken.
     pub path: u32,
     /// Nothing happens before this cycle, for this reason.
@@ -82,13 +120,12 @@ pub struct WarpSlot {
     pub gates: u8,
     /// Constant operands of the next instruction that it has been given, a bit each: it waits for the array to serve the last of them.
     pub granted: u8,
-    /// Registers of R0 to R63 that the next instruction waits for: while one of them is under way, the stall does not change. Valid while the
-    /// warp waits for registers.
+    /// Low registers and predicates that the next instruction waits for: while one of them is under way, the stall does not change. Valid while
+    /// the warp waits for registers.
     pub missing: u64,
-    /// Registers and predicates under way, and those of them that memory sends.
-    pub busy: RegisterSet,
-    pub busy_memory: RegisterSet,
-    pub busy_preds: u8,
+    /// Low registers and predicates under way, and those registers of them that memory sends.
+    pub busy: u64,
+    pub busy_memory: u64,
     /// Instructions that have not retired.
     pub in_flight: u16,
 }
@@ -104,15 +141,16 @@ impl Default for WarpSlot {
             block: 0,
             index: 0,
             resident: 0,
-            scheduler: 0,
-            rank: 0,
+            place: Place::default(),
+            pool: CollectorPool::Sp,
             next: NO_PC,
             code: 0,
             first: 0,
             end: 0,
+            program: Instructions::default(),
             last_pc: 0,
             buffered: 0,
-            coming: 0,
+            fetched: 0,
             path: 0,
             held_until: 0,
             held_for: Stall::Fetch,
@@ -120,9 +158,8 @@ impl Default for WarpSlot {
             gates: 0,
             granted: 0,
             missing: 0,
-            busy: [0; 4],
-            busy_memory: [0; 4],
-            busy_preds: 0,
+            busy: 0,
+            busy_memory: 0,
             in_flight: 0,
         }
     }
@@ -145,6 +182,13 @@ impl WarpSlot {
     pub fn ready_pc(&self) -> u32 {
         debug_assert_ne!(self.next, NO_PC, "a ready warp has a next instruction");
         self.next
+    }
+
+    /// An instruction leaves the buffer.
+    #[inline(always)]
+    pub fn consume(&mut self) {
+        self.buffered -= 1;
+        self.fetched -= 1;
     }
 
     /// Whether it has lanes that have not ended.
@@ -201,90 +245,60 @@ impl WarpSlot {
         }
     }
 
-    /// What the next instruction waits for among registers and predicates, noting which registers these are.
+    /// What the next instruction waits for among registers and predicates, noting which of the low ones these are.
     #[inline(always)]
-    pub fn hazard(&mut self, timing: &Timing) -> Option<Stall> {
+    pub fn hazard(&mut self, high: &HighRegisters, timing: &Timing) -> Option<Stall> {
         if timing.high {
-            if let Some(stall) = self.high_hazard(timing) {
-                return Some(stall);
-            }
-        } else if self.busy[0] & timing.hazards[0] != 0 {
-            let missing = self.busy_memory[0] & timing.hazards[0];
-            let memory = missing != 0;
-            self.missing = if memory { missing } else { self.busy[0] & timing.hazards[0] };
-            return Some(if memory { Stall::Memory } else { Stall::Dependency });
+            return self.high_hazard(high, timing);
         }
-        if self.busy_preds & timing.pred_hazards != 0 {
-            self.missing = 0;
-            return Some(Stall::Dependency);
-        }
-        None
-    }
-
-    /// What an instruction waits for that has registers beyond R63.
-    #[cold]
-    #[inline(never)]
-    fn high_hazard(&mut self, timing: &Timing) -> Option<Stall> {
-        if overlap(&self.busy, &timing.hazards) == 0 {
+        let missing = self.busy & timing.hazards;
+        if missing == 0 {
             return None;
         }
-        let memory = overlap(&self.busy_memory, &timing.hazards) != 0;
-        let busy = if memory { self.busy_memory[0] } else { self.busy[0] };
-        self.missing = busy & timing.hazards[0];
+        let of_memory = self.busy_memory & timing.hazards;
+        self.missing = if of_memory != 0 { of_memory } else { missing };
+        Some(if of_memory != 0 { Stall::Memory } else { Stall::Dependency })
+    }
+
+    /// What an instruction waits for that has high registers, too.
+    #[cold]
+    #[inline(never)]
+    fn high_hazard(&mut self, high: &HighRegisters, timing: &Timing) -> Option<Stall> {
+        let (misses, memory) = high.hazards(timing);
+        let (missing, of_memory) = (self.busy & timing.hazards, self.busy_memory & timing.hazards);
+        if !misses && missing == 0 {
+            return None;
+        }
+        let memory = memory || of_memory != 0;
+        self.missing = if memory { of_memory } else { missing };
         Some(if memory { Stall::Memory } else { Stall::Dependency })
     }
 
     /// Whether it waits for registers, one of which is still under way.
     #[inline(always)]
     pub fn still_misses(&self) -> bool {
-        self.missing & self.busy[0] != 0
+        self.missing & self.busy != 0
     }
 
     /// Marks what an instruction writes as under way.
     #[inline(always)]
-    pub fn reserve(&mut self, timing: &Timing, memory: bool) {
-        self.busy[0] |= timing.writes[0];
+    pub fn reserve(&mut self, high: &mut HighRegisters, timing: &Timing, memory: bool) {
+        self.busy |= timing.writes;
         if memory {
-            self.busy_memory[0] |= timing.writes[0];
+            self.busy_memory |= timing.writes & ((1 << LOW_REGISTERS) - 1);
         }
-        self.busy_preds |= timing.pred_writes;
         if timing.high {
-            self.reserve_high(timing, memory);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn reserve_high(&mut self, timing: &Timing, memory: bool) {
-        for word in 1..timing.writes.len() {
-            self.busy[word] |= timing.writes[word];
-            if memory {
-                self.busy_memory[word] |= timing.writes[word];
-            }
+            high.reserve(timing, memory);
         }
     }
 
     /// What an instruction writes is there.
     #[inline(always)]
-    pub fn release(&mut self, timing: &Timing) {
-        self.busy[0] &= !timing.writes[0];
-        self.busy_memory[0] &= !timing.writes[0];
-        self.busy_preds &= !timing.pred_writes;
+    pub fn release(&mut self, high: &mut HighRegisters, timing: &Timing) {
+        self.busy &= !timing.writes;
+        self.busy_memory &= !timing.writes;
         if timing.high {
-            self.release_high(timing);
+            high.release(timing);
         }
     }
-
-    #[cold]
-    #[inline(never)]
-    fn release_high(&mut self, timing: &Timing) {
-        for word in 1..timing.writes.len() {
-            self.busy[word] &= !timing.writes[word];
-            self.busy_memory[word] &= !timing.writes[word];
-        }
-    }
-}
-
-fn overlap(a: &RegisterSet, b: &RegisterSet) -> u64 {
-    a.iter().zip(b).fold(0, |hit, (a, b)| hit | a & b)
 }

@@ -8,7 +8,8 @@ use warpwatt_exec::{CheckOptions, Fault};
 
 use super::decode::{Decoded, Timing};
 use super::stall::{Stall, Stalls};
-use super::warp::WarpSlot;
+use super::warp::{Instructions, WarpSlot};
+use super::{Slots, Sm};
 
 /// A kernel of the run; it is immutable.
 pub struct Kernel<'a> {
@@ -137,6 +138,21 @@ impl KernelState {
     }
 }
 
+impl Sm {
+    /// An epoch lends the instructions of all kernels, which may have moved since the last one, when kernels came.
+    #[inline(always)]
+    pub(super) fn borrow_instructions(&mut self, kernels: Kernels) {
+        let all = Instructions::new(kernels.timing, 0);
+        if self.instructions != all {
+            self.instructions = all;
+            for slot in Slots(!self.free_slots).take_while(|slot| slot.index() < self.spec.warp_slots) {
+                let warp = &mut self.warps[slot];
+                warp.program = Instructions::new(kernels.timing, warp.first);
+            }
+        }
+    }
+}
+
 /// A block to be started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Start {
@@ -205,10 +221,9 @@ impl<'t, 'a> Turn<'t, 'a> {
     /// An instruction of a warp's program, or the end behind it.
     #[inline(always)]
     pub fn timing(&self, warp: &WarpSlot, pc: u32) -> &'t Timing {
-        let place = (warp.first + pc) as usize;
-        debug_assert!(pc <= warp.end && place < self.kernels.timing.len());
-        // SAFETY: warps get to instructions of their program or to its end, each of which has its place in the table.
-        unsafe { self.kernels.timing.get_unchecked(place) }
+        debug_assert!(pc <= warp.end && warp.program == Instructions::new(self.kernels.timing, warp.first));
+        // SAFETY: warps get to instructions of their program or to its end, each of which has its place in the table that the turn lends.
+        unsafe { warp.program.get(pc) }
     }
 }
 

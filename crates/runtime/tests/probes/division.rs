@@ -54,7 +54,7 @@ fn launches(with: &[&'static str], preferences: &[bool]) -> Vec<Ran> {
         device.read(out, &mut bytes).expect("it is there");
         let results = bytes.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
         let record = device.log().last().expect("it ran").clone();
-        let counters = record.timed.as_ref().expect("it is timed").counters.clone();
+        let counters = record.timed.as_ref().expect("it is timed").counters.as_ref().clone();
         ran.push(Ran { record, counters, results, pending: false });
     }
     ran

@@ -136,7 +136,7 @@ impl Setup {
         device.read(out, &mut bytes).map_err(|error| error.to_string())?;
         let results = bytes.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
         let record = device.log()[0].clone();
-        let counters = record.timed.as_ref().expect("it is timed").counters.clone();
+        let counters = record.timed.as_ref().expect("it is timed").counters.as_ref().clone();
         Ok(Ran { record, counters, results, pending: device.fault_is_pending() })
     }
 }

@@ -123,7 +123,7 @@ pub(super) fn run(config: &Config, seed: u64) {
         assert!(cycle < 10_000_000, "the memory does not finish");
     }
     assert_eq!(returned + written, 3000);
-    let counters = &controller.counters;
+    let counters = &controller.counters();
     assert_eq!((counters.line_reads, counters.line_writes), (returned, written));
     assert_eq!(counters.row_hits + counters.row_misses, counters.reads + counters.writes);
     assert!(counters.refreshes > 0 && counters.turnarounds > 0 && counters.row_hits > 0);

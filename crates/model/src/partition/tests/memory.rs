@@ -62,7 +62,7 @@ fn rows_that_are_closed_open_or_taken_make_the_difference_of_their_commands() {
     assert_eq!(closed, u64::from(dram.t_rcd + dram.t_ccdl + dram.t_cl + 2 + dram.cycles));
     assert_eq!(closed - hit, u64::from(dram.t_rcd));
     assert_eq!(conflict - closed, u64::from(dram.t_rp));
-    let counters = &controller.counters;
+    let counters = &controller.counters();
     assert_eq!(
         (counters.row_misses, counters.row_hits, counters.activates, counters.precharges),
         (2, 4, 2, 1)
@@ -120,7 +120,7 @@ fn reads_go_before_writes_until_the_write_queue_fills() {
         .iter()
         .rposition(|(_, command)| matches!(command, Command::Access { direction: Direction::Read, .. }));
     assert!(first_write < last_read);
-    assert!(controller.counters.turnarounds <= 4, "{} turnarounds", controller.counters.turnarounds);
+    assert!(controller.counters().turnarounds <= 4, "{} turnarounds", controller.counters().turnarounds);
 }
 
 #[test]
@@ -133,8 +133,8 @@ fn a_line_still_in_the_write_queue_is_read_from_there() {
     controller.read(4096, 2);
     let returned = finish(&mut controller, 100);
     assert_eq!(returned.iter().map(|line| line.1).collect::<Vec<_>>(), [2, 1]);
-    assert_eq!((controller.counters.forwards, controller.counters.reads), (1, 2));
-    assert_eq!(controller.counters.line_reads, 2);
+    assert_eq!((controller.counters().forwards, controller.counters().reads), (1, 2));
+    assert_eq!(controller.counters().line_reads, 2);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn time_with_and_without_open_rows_adds_up() {
         read(&mut controller, 500 * i + 100, i * 77);
     }
     controller.settle(30_000);
-    let counters = &controller.counters;
+    let counters = &controller.counters();
     assert_eq!(counters.active + counters.idle, 30_000 * 924 / 700);
     assert!(counters.active > 0 && counters.idle > 0);
 }
@@ -183,7 +183,7 @@ fn channels_serve_lines_side_by_side() {
         controller.advance(100);
         (0..32).for_each(|line| controller.read(line, 0));
         let returned = finish(&mut controller, 100);
-        assert_eq!((returned.len(), controller.counters.reads), (32, 128));
+        assert_eq!((returned.len(), controller.counters().reads), (32, 128));
         returned[31].0 - 100
     };
     let (one, two) = (time(1), time(2));

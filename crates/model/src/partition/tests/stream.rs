@@ -25,7 +25,7 @@ fn stream(config: Config, kinds: &[PacketKind], stretch: u64, lines: u64) -> (f6
     // Warm up, measure in the middle.
     rig.epochs(200);
     rig.partition.settle(rig.now, true);
-    let (start, before) = (rig.now, rig.partition.dram().clone());
+    let (start, before) = (rig.now, rig.partition.dram());
     while rig.queues.iter().all(|queue| queue.len() > 16) {
         rig.epoch();
     }

@@ -120,11 +120,29 @@ pub fn span(bytes: u32) -> u64 {
     (1 << bytes.div_ceil(4).min(WORDS)) - 1
 }
 
-/// Lines of global memory. `base` is the address that offsets count from. `spread` says how lanes lie, if that is known.
+/// Lines of global memory. `base` is the address that offsets count from. `spread` says how lanes lie, if that is known. `wide`: the host has vector
+/// instructions.
 #[inline(always)]
-pub fn global(base: u64, offsets: &Offsets, mask: u32, bytes: u32, spread: Spread, lines: &mut Vec<Line>) {
+pub fn global(
+    base: u64,
+    offsets: &Offsets,
+    mask: u32,
+    bytes: u32,
+    spread: Spread,
+    wide: bool,
+    lines: &mut Vec<Line>,
+) {
     if mask == 0 {
         return;
+    }
+    // Where some lanes do not take part, to find out how the others lie would take as long as their lines.
+    let is_irregular = wide && (spread == Spread::Scattered || mask != u32::MAX);
+    #[cfg(not(target_arch = "x86_64"))]
+    debug_assert!(!is_irregular);
+    #[cfg(target_arch = "x86_64")]
+    if is_irregular && !mask.is_power_of_two() && base.is_multiple_of(LINE_BYTES) {
+        // SAFETY: the host has the instructions.
+        return unsafe { super::lines::by_line(base, offsets, mask, bytes, lines) };
     }
     let first = mask.trailing_zeros();
     let origin = base + u64::from(offsets[first as usize]);
@@ -132,6 +150,8 @@ pub fn global(base: u64, offsets: &Offsets, mask: u32, bytes: u32, spread: Sprea
         Spread::Unknown => Shape::of(offsets, mask, bytes),
         Spread::Consecutive => Shape::Consecutive,
         Spread::Uniform => Shape::Uniform,
+        Spread::Rows => return two_runs(base, [offsets[0], offsets[16]], 0xffff, lines),
+        Spread::Places => return two_runs(base, [offsets[0], offsets[16]], 1, lines),
         Spread::Scattered => Shape::Other,
     };
     match shape {
@@ -163,6 +183,32 @@ pub fn global(base: u64, offsets: &Offsets, mask: u32, bytes: u32, spread: Sprea
             } else {
                 scattered(base, offsets, mask, bytes, lines);
             }
+        }
+    }
+}
+
+/// Two halves of the lanes, each with a run of words from an offset on.
+#[inline(always)]
+fn two_runs(base: u64, [first, second]: [u32; 2], run: u64, lines: &mut Vec<Line>) {
+    let place = |offset: u32| {
+        let at = base + u64::from(offset);
+        let words = run << (at / 4 % u64::from(WORDS));
+        (at & !(LINE_BYTES - 1), words as u32, (words >> 32) as u32)
+    };
+    let before = lines.len();
+    let (address, here, behind) = place(first);
+    lines.push(Line { address, words: here, rounds: 1 });
+    if behind != 0 {
+        lines.push(Line { address: address + LINE_BYTES, words: behind, rounds: 1 });
+    }
+    let (address, here, behind) = place(second);
+    for (address, words) in [(address, here), (address + LINE_BYTES, behind)] {
+        if words == 0 {
+            break;
+        }
+        match lines[before..].iter_mut().find(|line| line.address == address) {
+            Some(line) => line.words |= words,
+            None => lines.push(Line { address, words, rounds: 1 }),
         }
     }
 }
@@ -297,9 +343,9 @@ fn in_runs(base: u64, offsets: &Offsets, mask: u32, lines: &mut Vec<Line>) {
 }
 
 /// Coalesces the lanes of a global atomic, and counts how many lanes access the same word.
-pub fn global_atomic(base: u64, offsets: &Offsets, mask: u32, bytes: u32, lines: &mut Vec<Line>) {
+pub fn global_atomic(base: u64, offsets: &Offsets, mask: u32, bytes: u32, wide: bool, lines: &mut Vec<Line>) {
     let before = lines.len();
-    global(base, offsets, mask, bytes, Spread::Unknown, lines);
+    global(base, offsets, mask, bytes, Spread::Unknown, wide, lines);
     if mask == 0 || (bytes >= 4 && Shape::of(offsets, mask, bytes) == Shape::Consecutive) {
         return;
     }
@@ -386,6 +432,7 @@ pub fn segments(words: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::has_bit_instructions;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -440,13 +487,15 @@ mod tests {
         #[test]
         fn lines_equal_those_of_the_plain_twin((base, offsets, mask, bytes) in patterns()) {
             let expected = plain(base, &offsets, mask, bytes);
-            let mut lines = Vec::new();
-            global_atomic(base, &offsets, mask, bytes, &mut lines);
-            prop_assert_eq!(&lines, &expected);
-            lines.clear();
-            global(base, &offsets, mask, bytes, Spread::of(&offsets, mask, bytes), &mut lines);
             let without: Vec<_> = expected.iter().map(|line| Line { rounds: 1, ..*line }).collect();
-            prop_assert_eq!(lines, without);
+            for wide in [false, has_bit_instructions()] {
+                let mut lines = Vec::new();
+                global_atomic(base, &offsets, mask, bytes, wide, &mut lines);
+                prop_assert_eq!(&lines, &expected);
+                lines.clear();
+                global(base, &offsets, mask, bytes, Spread::of(&offsets, mask, bytes), wide, &mut lines);
+                prop_assert_eq!(&lines, &without);
+            }
         }
 
         #[test]
@@ -492,7 +541,7 @@ mod tests {
     fn consecutive_words_that_cross_a_line_are_two_transactions() {
         let offsets = std::array::from_fn(|lane| 64 + 4 * lane as u32);
         let mut lines = Vec::new();
-        global(1 << 40, &offsets, u32::MAX, 4, Spread::Unknown, &mut lines);
+        global(1 << 40, &offsets, u32::MAX, 4, Spread::Unknown, false, &mut lines);
         let halves: Vec<_> = lines.iter().map(|line| (line.address, line.words)).collect();
         assert_eq!(halves, [(1 << 40, 0xffff_0000), ((1 << 40) + 128, 0x0000_ffff)]);
     }

@@ -50,6 +50,8 @@ const LATEST: usize = 8;
 
 pub struct ConstantCache {
     pub counters: ConstantCounters,
+    /// Operands that [`ConstantCache::operand_again`] found: they hit.
+    read_again: u64,
     cycles: u64,
     shift: u32,
     tags: Tags,
@@ -79,6 +81,7 @@ impl ConstantCache {
         let shape = ArrayShape { frames: tags.len(), ways: tags.ways(), line_bytes: spec.line_bytes };
         ConstantCache {
             counters: ConstantCounters::default(),
+            read_again: 0,
             cycles: u64::from(spec.cycles),
             shift: spec.line_bytes.trailing_zeros(),
             tags,
@@ -99,8 +102,13 @@ impl ConstantCache {
     /// What was counted, with the intervals that the data array keeps.
     #[inline(always)]
     pub fn counters(&self) -> ConstantCounters {
+        let intervals = self.data.intervals();
         ConstantCounters {
-            intervals: self.data.intervals(),
+            operands: self.counters.operands + self.read_again,
+            hits: self.counters.hits + self.read_again,
+            // The array is used to read or to fill a line.
+            array_reads: intervals.total() - self.counters.fills,
+            intervals,
             line_intervals: self.data.frame_intervals(),
             ..self.counters.clone()
         }
@@ -109,9 +117,8 @@ impl ConstantCache {
     /// Every use of the data array; gives the cycle in which it is served.
     #[inline(always)]
     fn use_data(&mut self, now: u64, usage: Use, lanes: u8, row: RowAccess) -> u64 {
-        match usage {
-            Use::Read | Use::Modify | Use::WriteBack => self.counters.array_reads += 1,
-            Use::Write | Use::Fill => self.counters.fills += 1,
+        if matches!(usage, Use::Write | Use::Fill) {
+            self.counters.fills += 1;
         }
         self.counters.lanes += u64::from(lanes);
         self.data.note_use(now);
@@ -132,20 +139,15 @@ impl ConstantCache {
         let is_late = self.late >> (warp & 63) & 1 != 0;
         let number = address >> self.shift;
         let latest = self.latest[number as usize % LATEST];
-        if self.data.has_sites()
-            || is_late
-            || !self.tags.has_at(latest, number)
-            || self.tags.state(latest) == State::Reserved
-        {
+        // SAFETY: places are those that the tags gave, and these do not change in number.
+        if self.data.has_sites() || is_late || !unsafe { self.tags.use_known(latest, number) } {
             return false;
         }
-        self.tags.touch(latest);
         self.data.note_use(now);
-        self.data.note_frame(now, latest);
-        self.counters.array_reads += 1;
+        // SAFETY: the array has a frame for each place of the tags.
+        unsafe { self.data.note_known_frame(now, latest) };
         self.counters.lanes += u64::from(lanes);
-        self.counters.operands += 1;
-        self.counters.hits += 1;
+        self.read_again += 1;
         true
     }
 

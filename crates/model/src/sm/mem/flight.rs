@@ -19,6 +19,12 @@ impl FlightId {
     pub const NONE: FlightId = FlightId(u32::MAX);
 }
 
+impl Default for FlightId {
+    fn default() -> FlightId {
+        FlightId::NONE
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     token: u32,

@@ -1,94 +1,85 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Instructions in the load/store unit: a place for each, and the order of those that have not started.
+//! Instructions in the load/store unit: a ring of places, in which those that have not started are one behind the other.
 //!
-//! There are few of them, so that lists of places are arrays of a fixed size, which the host needs no checks and no pointers for.
+//! A place is free again when the instruction has left the queue and the slot that works on it is done. With a single slot that is before the next one
+//! leaves; with several, instructions that start move to places beside the ring, since they end in any order.
 
 use std::ops::{Index, IndexMut};
 
-use super::job::{Entry, Job};
-
-/// More than instructions can be in the unit (`rf.collectors_mem` and `units.ldst`), a power of two.
-const PLACES: usize = 128;
+use super::SLOTS;
+use super::job::Entry;
 
 pub struct Instructions {
-    /// By place. Places are made as they are needed, and used again.
-    entries: Vec<Entry>,
-    /// Places that are not in use.
-    free: [u8; PLACES],
-    free_len: usize,
-    /// Places of instructions that have not started, in order, from the first one on and around the end.
-    queue: [u8; PLACES],
-    first: usize,
-    len: usize,
+    /// Places of the ring, a power of two of them, and behind them one for each slot.
+    entries: Box<[Entry]>,
+    /// One less than the ring has places.
+    mask: u32,
+    /// The place of the first instruction that has not started, and how many there are.
+    first: u32,
+    len: u32,
     /// Cycle in which the first of these has its operands.
     ready: u64,
 }
 
 impl Instructions {
-    pub fn new(most: usize) -> Instructions {
-        debug_assert!(most <= PLACES);
+    /// For so many that have not started, and one that has.
+    pub fn new(most: u32) -> Instructions {
+        let places = (most + 1).next_power_of_two();
         Instructions {
-            entries: Vec::with_capacity(most),
-            free: [0; PLACES],
-            free_len: 0,
-            queue: [0; PLACES],
+            entries: (0..places as usize + SLOTS).map(|_| Entry::default()).collect(),
+            mask: places - 1,
             first: 0,
             len: 0,
             ready: u64::MAX,
         }
     }
 
-    /// A place for an instruction. What is there is to be [reset](Entry::reset).
+    /// Where the next instruction goes, which is to be filled in before it is [pushed](Instructions::push).
     #[inline(always)]
-    pub fn place(&mut self, job: &Job) -> u32 {
-        if self.free_len == 0 {
-            return self.add_place(job);
-        }
-        self.free_len -= 1;
-        u32::from(self.free[self.free_len % PLACES])
+    pub fn upcoming(&mut self) -> &mut Entry {
+        let place = self.first.wrapping_add(self.len);
+        self.in_ring_mut(place)
     }
 
-    #[cold]
-    #[inline(never)]
-    fn add_place(&mut self, job: &Job) -> u32 {
-        self.entries.push(Entry::new(*job));
-        self.entries.len() as u32 - 1
-    }
-
-    /// All transactions of an instruction have been made.
+    /// Queues the upcoming instruction, which has its operands in a cycle. Whether it is the only one.
     #[inline(always)]
-    pub fn give_back(&mut self, place: u32) {
-        self.free[self.free_len % PLACES] = place as u8;
-        self.free_len += 1;
-    }
-
-    /// Queues an instruction, which has its operands in a cycle. Whether it is the only one.
-    #[inline(always)]
-    pub fn push(&mut self, place: u32, ready: u64) -> bool {
-        debug_assert!(self.len < PLACES);
-        self.queue[(self.first + self.len) % PLACES] = place as u8;
+    pub fn push(&mut self, ready: u64) -> bool {
+        debug_assert!(self.len < self.mask);
+        let is_first = self.len == 0;
         self.len += 1;
-        if self.len == 1 {
+        if is_first {
             self.ready = ready;
         }
-        self.len == 1
+        is_first
     }
 
-    /// Takes the first instruction from the queue, which must not be empty.
+    /// Takes the first instruction from the queue, which must not be empty. It has its place until the next one is taken.
     #[inline(always)]
     pub fn pop(&mut self) -> u32 {
         debug_assert!(self.len != 0);
-        let place = self.front();
-        self.first = (self.first + 1) % PLACES;
+        let place = self.first & self.mask;
+        self.first = (self.first + 1) & self.mask;
         self.len -= 1;
-        self.ready = if self.len == 0 { u64::MAX } else { self[self.front()].job.ready };
+        self.ready = if self.len == 0 { u64::MAX } else { self.front().job.ready };
         place
     }
 
-    /// The place of the first instruction of the queue, which must not be empty.
+    /// [`Instructions::pop`] for one of several slots, whose instruction keeps its place for as long as it takes.
+    pub fn pop_aside(&mut self, slot: usize) -> u32 {
+        let (from, to) = (self.pop(), self.aside(slot));
+        self.entries.swap(from as usize, to as usize);
+        to
+    }
+
+    /// The place beside the ring with a number.
+    pub fn aside(&self, slot: usize) -> u32 {
+        self.mask + 1 + (slot % SLOTS) as u32
+    }
+
+    /// The first instruction of the queue, which must not be empty.
     #[inline(always)]
-    pub fn front(&self) -> u32 {
-        u32::from(self.queue[self.first % PLACES])
+    pub fn front(&self) -> &Entry {
+        self.in_ring(self.first)
     }
 
     /// Cycle in which the first instruction of the queue has its operands; `u64::MAX` if the queue is empty.
@@ -100,7 +91,7 @@ impl Instructions {
     /// How many have not started.
     #[inline(always)]
     pub fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     pub fn is_empty(&self) -> bool {
@@ -108,8 +99,20 @@ impl Instructions {
     }
 
     /// Those that have not started.
-    pub fn waiting(&self) -> impl Iterator<Item = u32> {
-        (0..self.len).map(|after| u32::from(self.queue[(self.first + after) % PLACES]))
+    pub fn waiting(&self) -> impl Iterator<Item = &Entry> {
+        (0..self.len).map(|after| self.in_ring(self.first + after))
+    }
+
+    #[inline(always)]
+    fn in_ring(&self, place: u32) -> &Entry {
+        // SAFETY: the ring has one place more than its mask says, and its size never changes.
+        unsafe { self.entries.get_unchecked((place & self.mask) as usize) }
+    }
+
+    #[inline(always)]
+    fn in_ring_mut(&mut self, place: u32) -> &mut Entry {
+        // SAFETY: as above.
+        unsafe { self.entries.get_unchecked_mut((place & self.mask) as usize) }
     }
 }
 
@@ -134,57 +137,44 @@ mod tests {
     use std::collections::VecDeque;
 
     use warpwatt_base::SplitMix64;
-    use warpwatt_isa::CacheOp;
 
-    use super::super::job::JobKind;
+    use super::super::job::Job;
     use super::*;
 
-    fn job(token: u32, ready: u64) -> Job {
-        Job {
-            token,
-            warp: 0,
-            lanes: 32,
-            kind: JobKind::Load,
-            cache: CacheOp::Ca,
-            ready,
-            issued: 0,
-            local_base: 0,
-            shared_row: 0,
-            kernel: 0,
+    /// With one slot, whose instruction stays in the ring, or with several.
+    fn against_a_plain_queue(slots: usize) {
+        let mut random = SplitMix64::new(11);
+        let mut instructions = Instructions::new(9);
+        let (mut queue, mut started) = (VecDeque::new(), vec![None; slots]);
+        for token in 0..3000 {
+            match random.below(3) {
+                0 if queue.len() < 9 => {
+                    let job = Job { token, ready: random.next_u64() >> 1, ..Job::default() };
+                    instructions.upcoming().job = job;
+                    assert_eq!(instructions.push(job.ready), queue.is_empty());
+                    queue.push_back(job);
+                }
+                1 if let Some(slot) = started.iter().position(Option::is_none) => {
+                    if let Some(job) = queue.pop_front() {
+                        let place =
+                            if slots == 1 { instructions.pop() } else { instructions.pop_aside(slot) };
+                        started[slot] = Some((place, job));
+                    }
+                }
+                // They end in any order.
+                2 => started[random.below(slots as u32) as usize] = None,
+                _ => {}
+            }
+            assert_eq!(instructions.ready(), queue.front().map_or(u64::MAX, |job| job.ready));
+            assert_eq!((instructions.len(), instructions.is_empty()), (queue.len(), queue.is_empty()));
+            assert!(instructions.waiting().map(|entry| entry.job).eq(queue.iter().copied()));
+            assert!(started.iter().flatten().all(|(place, job)| instructions[*place].job == *job));
         }
     }
 
     #[test]
     fn instructions_start_in_the_order_of_a_plain_queue() {
-        let mut random = SplitMix64::new(11);
-        let (mut instructions, mut queue, mut started) = (Instructions::new(68), VecDeque::new(), Vec::new());
-        for token in 0..3000 {
-            match random.below(3) {
-                0 if queue.len() < 64 => {
-                    let job = job(token, random.next_u64() >> 1);
-                    let place = instructions.place(&job);
-                    instructions[place].reset(&job);
-                    assert_eq!(instructions.push(place, job.ready), queue.is_empty());
-                    queue.push_back(job);
-                }
-                1 if started.len() < 4 => {
-                    if let Some(job) = queue.pop_front() {
-                        let place = instructions.pop();
-                        assert_eq!(instructions[place].job, job);
-                        started.push(place);
-                    }
-                }
-                // They end in any order.
-                2 if !started.is_empty() => {
-                    let which = random.below(started.len() as u32) as usize;
-                    instructions.give_back(started.swap_remove(which));
-                }
-                _ => {}
-            }
-            assert_eq!(instructions.ready(), queue.front().map_or(u64::MAX, |job| job.ready));
-            assert_eq!((instructions.len(), instructions.is_empty()), (queue.len(), queue.is_empty()));
-            let tokens = instructions.waiting().map(|place| instructions[place].job.token);
-            assert!(tokens.eq(queue.iter().map(|job| job.token)));
-        }
+        against_a_plain_queue(1);
+        against_a_plain_queue(4);
     }
 }

@@ -16,17 +16,8 @@ use super::l1d::Op;
 use super::rows::{Row, list_rows};
 use super::shared::{Passes, Shared};
 
-/// What an instruction does to memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum JobKind {
-    Load,
-    /// Loads through the texture cache.
-    Texture,
-    Store,
-    /// Wants the old values.
-    Atomic,
-    Reduction,
-}
+/// What an instruction does to memory. One that is none of those that access memory loads.
+pub use super::super::decode::Effect as JobKind;
 
 /// An instruction for the memory unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +33,11 @@ pub struct Job {
     /// Cycle in which its operands are there.
     pub ready: u64,
     pub issued: u64,
+}
+
+/// What only some instructions need to know of their warp.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Origin {
     /// Where the warp's local memory starts.
     pub local_base: u64,
     /// The first row of shared memory that its block has.
@@ -50,31 +46,40 @@ pub struct Job {
     pub kernel: u32,
 }
 
+impl Default for Job {
+    fn default() -> Job {
+        let (kind, cache) = (JobKind::Load, CacheOp::Default);
+        Job { token: 0, warp: 0, lanes: 0, kind, cache, ready: 0, issued: 0 }
+    }
+}
+
 impl Job {
     /// Whether an instruction waits for the value.
+    #[inline(always)]
     pub fn is_load(&self) -> bool {
-        matches!(self.kind, JobKind::Load | JobKind::Texture | JobKind::Atomic)
+        !matches!(self.kind, JobKind::Store | JobKind::Reduction)
     }
 
-    fn access_kind(&self) -> AccessKind {
+    #[inline(always)]
+    pub fn access_kind(&self) -> AccessKind {
         match self.kind {
-            JobKind::Load | JobKind::Texture => AccessKind::Load,
             JobKind::Store => AccessKind::Store,
             JobKind::Atomic | JobKind::Reduction => AccessKind::Atomic,
+            _ => AccessKind::Load,
         }
     }
 
     /// What its transactions do to global memory; `cached` if loads may be.
     fn global_op(&self, cached: bool) -> Op {
         match self.kind {
-            JobKind::Load | JobKind::Texture => match self.cache {
+            JobKind::Store => Op::Store,
+            JobKind::Atomic => Op::Atomic,
+            JobKind::Reduction => Op::Reduction,
+            _ => match self.cache {
                 CacheOp::Cg | CacheOp::Cv => Op::Bypass,
                 _ if cached => Op::Load,
                 _ => Op::Bypass,
             },
-            JobKind::Store => Op::Store,
-            JobKind::Atomic => Op::Atomic,
-            JobKind::Reduction => Op::Reduction,
         }
     }
 }
@@ -89,9 +94,10 @@ pub enum Unit {
 }
 
 /// A run of transactions of one kind.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub enum Part {
     /// No lane accesses anything.
+    #[default]
     Nothing,
     Shared {
         kind: AccessKind,
@@ -124,9 +130,12 @@ impl Part {
     }
 }
 
-/// An instruction with its transactions. Entries are used again and keep their vectors.
+/// An instruction with its transactions. Entries are used again and keep their vectors, which are empty again when its last transaction is made.
+#[derive(Default)]
 pub struct Entry {
     pub job: Job,
+    /// Filled in where it may be needed.
+    pub origin: Origin,
     /// [`FlightId::NONE`] as long as it has none: one that makes a single transaction gets one if that has to wait.
     pub flight: FlightId,
     /// Almost all instructions have one part.
@@ -143,30 +152,30 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub fn new(job: Job) -> Entry {
-        Entry {
-            job,
-            flight: FlightId::NONE,
-            first: Part::Nothing,
-            others: Vec::new(),
-            // As many as lanes that each move one word: almost always enough.
-            lines: Vec::with_capacity(32),
-            rows: Vec::new(),
-            transactions: 0,
-            touched: 0,
-            acknowledged: 0,
+    /// Starts anew, for another instruction.
+    #[inline(always)]
+    pub fn reset(&mut self) {
+        debug_assert!(self.others.is_empty() && self.lines.is_empty() && self.rows.is_empty());
+        self.first = Part::Nothing;
+        (self.transactions, self.touched, self.acknowledged) = (0, 0, 0);
+        if self.lines.capacity() == 0 {
+            self.make_lines();
         }
     }
 
-    /// Starts anew, for another instruction.
+    /// As many as lanes that each move one word: almost always enough.
+    #[cold]
+    #[inline(never)]
+    fn make_lines(&mut self) {
+        self.lines.reserve_exact(32);
+    }
+
+    /// All transactions have been made.
     #[inline(always)]
-    pub fn reset(&mut self, job: &Job) {
-        self.job = *job;
-        self.first = Part::Nothing;
+    pub fn clear(&mut self) {
         self.others.clear();
         self.lines.clear();
         self.rows.clear();
-        (self.transactions, self.touched, self.acknowledged) = (0, 0, 0);
     }
 
     #[inline(always)]
@@ -219,19 +228,25 @@ impl Entry {
             Space::Global | Space::Generic => {
                 let op = job.global_op(cached);
                 if matches!(op, Op::Atomic | Op::Reduction) {
-                    coalesce::global_atomic(base, offsets, mask, bytes, lines);
+                    coalesce::global_atomic(base, offsets, mask, bytes, shared.bit_instructions, lines);
                 } else {
-                    coalesce::global(base, offsets, mask, bytes, spread, lines);
+                    coalesce::global(base, offsets, mask, bytes, spread, shared.bit_instructions, lines);
                 }
                 self.push_global(op, before);
             }
             Space::Local => {
-                coalesce::local(job.local_base, offsets, mask, bytes, lines);
+                coalesce::local(self.origin.local_base, offsets, mask, bytes, lines);
                 // Nobody else can reach local memory, so that an atomic is no more than a load or a store.
                 self.push_global(if self.job.is_load() { Op::Load } else { Op::LocalStore }, before);
             }
             Space::Const => {
-                coalesce::constant(address::constant(job.kernel, bank, 0), offsets, mask, bytes, lines);
+                coalesce::constant(
+                    address::constant(self.origin.kernel, bank, 0),
+                    offsets,
+                    mask,
+                    bytes,
+                    lines,
+                );
                 let end = lines.len() as u32;
                 self.transactions += end - before as u32;
                 self.push_part(|| Part::Constant { end });

@@ -23,6 +23,8 @@ mod flight;
 mod instructions;
 mod job;
 mod l1d;
+#[cfg(target_arch = "x86_64")]
+mod lines;
 mod requests;
 mod rows;
 mod second;
@@ -33,8 +35,11 @@ mod step;
 mod tests;
 mod texture;
 
+use warpwatt_base::counters::Magnitudes;
 use warpwatt_config::Config;
+use warpwatt_exec::AccessKind;
 use warpwatt_exec::stepping::{Access, AccessGroup, Lanes, Stepper};
+use warpwatt_isa::Space;
 
 use crate::address;
 use crate::cache::DataArray;
@@ -45,7 +50,7 @@ use crate::techniques::{TechniqueCounters, Techniques};
 pub use constant::ConstantCounters;
 pub use counters::{LsuCounters, MemCounters};
 pub use flight::Done;
-pub use job::{Job, JobKind};
+pub use job::{Job, JobKind, Origin};
 pub use l1d::L1dCounters;
 pub use rows::ROW_BYTES;
 pub use second::{SecondCounters, SecondLevel};
@@ -85,9 +90,9 @@ struct Requester {
 
 /// A transaction of an instruction is done as of cycle `at`.
 #[inline(always)]
-fn land(flights: &mut Flights, counters: &mut LsuCounters, flight: FlightId, at: u64, done: &mut Vec<Done>) {
+fn land(flights: &mut Flights, latencies: &mut Magnitudes, flight: FlightId, at: u64, done: &mut Vec<Done>) {
     if let Some(latency) = flights.land(flight, at, done) {
-        counters.latency.note(latency);
+        latencies.note(latency);
     }
 }
 
@@ -103,7 +108,9 @@ const WARPS: usize = 64;
 const SLOTS: usize = 4;
 
 pub struct MemoryUnit {
+    /// But for latencies, which are counted beside.
     counters: LsuCounters,
+    latencies: Magnitudes,
     /// Loads of global memory are cached.
     caches_global: bool,
     capacity: usize,
@@ -142,11 +149,12 @@ impl MemoryUnit {
         debug_assert!(width <= SLOTS);
         MemoryUnit {
             counters: LsuCounters::default(),
+            latencies: Magnitudes::default(),
             caches_global: config.l1d.global,
             capacity,
             width,
-            instructions: Instructions::new(capacity + width),
-            slots: [Slot::new(NONE, Part::Nothing, 0); SLOTS],
+            instructions: Instructions::new(capacity as u32),
+            slots: [Slot::new(NONE, 0); SLOTS],
             // The only slot is looked at whether or not it works.
             working: usize::from(width == 1),
             is_blocked: false,
@@ -175,45 +183,96 @@ impl MemoryUnit {
 
     /// Takes an instruction at issue, with what it accesses. Tells how many transactions that makes.
     #[inline(always)]
-    pub fn accept(&mut self, job: Job, stepper: &Stepper) -> u32 {
+    pub fn accept(&mut self, job: Job, origin: impl FnOnce() -> Origin, stepper: &Stepper) -> u32 {
+        // Filled in where it stays.
+        let entry = self.instructions.upcoming();
+        entry.job = job;
         match stepper.access() {
-            Access::Lanes(lanes) => self.accept_lanes(job, lanes, stepper.offsets()),
-            _ => self.accept_other(job, stepper),
+            Access::Lanes(lanes) => {
+                let needs_origin = match lanes.space {
+                    Space::Global | Space::Generic => false,
+                    // Techniques want to know rows.
+                    Space::Shared => self.shared.data.has_sites(),
+                    Space::Local | Space::Const => true,
+                };
+                if needs_origin {
+                    entry.origin = origin();
+                }
+                self.accept_lanes(lanes, stepper.offsets())
+            }
+            _ => {
+                entry.origin = origin();
+                self.accept_other(stepper)
+            }
         }
     }
 
     #[inline(never)]
-    fn accept_other(&mut self, job: Job, stepper: &Stepper) -> u32 {
+    fn accept_other(&mut self, stepper: &Stepper) -> u32 {
         match stepper.access() {
-            Access::Lanes(lanes) => self.accept_lanes(job, lanes, stepper.offsets()),
-            Access::Mixed => self.accept_groups(job, stepper.groups()),
-            &Access::Texture { texels, .. } => self.accept_texture(job, stepper.lines(), texels),
-            Access::None => self.accept_groups(job, &[]),
+            Access::Lanes(lanes) => self.accept_lanes(lanes, stepper.offsets()),
+            Access::Mixed => self.accept_groups(stepper.groups()),
+            &Access::Texture { texels, .. } => self.accept_texture(stepper.lines(), texels),
+            Access::None => self.accept_groups(&[]),
         }
     }
 
-    /// Takes an instruction whose lanes are all in one place.
+    /// Takes the upcoming instruction, whose lanes are all in one place.
     #[inline(always)]
-    pub fn accept_lanes(&mut self, job: Job, lanes: &Lanes, offsets: &Offsets) -> u32 {
-        let (unit, job) = (self, &job);
+    fn accept_lanes(&mut self, lanes: &Lanes, offsets: &Offsets) -> u32 {
+        let unit = self;
+        if lanes.space != Space::Shared {
+            return unit.accept_others(lanes, offsets);
+        }
         // Vector instructions are for the offsets of the lanes.
         in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
-                                               job: &Job,
                                                lanes: &Lanes,
                                                offsets: &Offsets|
          -> u32 {
-            unit.accept_with(job, |entry, shared, cached| entry.add_lanes(lanes, offsets, shared, cached))
+            match unit.accept_shared(lanes, offsets) {
+                true => 1,
+                false => unit.accept_others(lanes, offsets),
+            }
         })
     }
 
-    /// Takes an instruction whose lanes are in several places, or that has none.
-    pub fn accept_groups(&mut self, job: Job, groups: &[AccessGroup]) -> u32 {
-        let (unit, job) = (self, &job);
+    /// Takes a load or store of shared memory whose pattern is known, while no technique acts there. False for others.
+    #[inline(always)]
+    fn accept_shared(&mut self, lanes: &Lanes, offsets: &Offsets) -> bool {
+        let &Lanes { mask, bytes, spread, .. } = lanes;
+        let entry = self.instructions.upcoming();
+        let kind = match entry.job.kind {
+            JobKind::Load => AccessKind::Load,
+            JobKind::Store => AccessKind::Store,
+            _ => return false,
+        };
+        if mask == 0 || self.shared.data.has_sites() {
+            return false;
+        }
+        let Some(passes) = self.shared.passes_at_once(offsets, mask, bytes, spread) else { return false };
+        entry.first = Part::Shared { kind, passes, rows: (0, 0) };
+        entry.transactions = 1;
+        self.queue(FlightId::NONE);
+        true
+    }
+
+    /// [`MemoryUnit::accept_lanes`] in general.
+    #[inline(always)]
+    fn accept_others(&mut self, lanes: &Lanes, offsets: &Offsets) -> u32 {
+        let unit = self;
         in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
-                                               job: &Job,
-                                               groups: &[AccessGroup]|
+                                               lanes: &Lanes,
+                                               offsets: &Offsets|
          -> u32 {
-            unit.accept_with(job, |entry, shared, cached| {
+            unit.accept_with(|entry, shared, cached| entry.add_lanes(lanes, offsets, shared, cached))
+        })
+    }
+
+    /// Takes the upcoming instruction, whose lanes are in several places, or that has none.
+    fn accept_groups(&mut self, groups: &[AccessGroup]) -> u32 {
+        let unit = self;
+        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit, groups: &[AccessGroup]| -> u32 {
+            unit.accept_with(|entry, shared, cached| {
                 for group in groups {
                     entry.add_lanes(&group.lanes, &group.offsets, shared, cached);
                 }
@@ -221,41 +280,49 @@ impl MemoryUnit {
         })
     }
 
-    /// Takes a texture or surface instruction that touches lines of 128 bytes.
-    pub fn accept_texture(&mut self, job: Job, lines: &[u64], texels: u32) -> u32 {
-        if job.kind == JobKind::Texture {
+    /// Takes the upcoming texture or surface instruction, which touches lines of 128 bytes.
+    fn accept_texture(&mut self, lines: &[u64], texels: u32) -> u32 {
+        if self.instructions.upcoming().job.kind == JobKind::Texture {
             self.texture.counters.instructions += 1;
             self.texture.counters.texels += u64::from(texels);
             let line_bytes = self.texture.line_bytes();
-            self.accept_with(&job, |entry, _, _| entry.add_texture(lines, line_bytes))
+            self.accept_with(|entry, _, _| entry.add_texture(lines, line_bytes))
         } else {
-            self.accept_with(&job, |entry, _, cached| entry.add_surface(lines, texels, cached))
+            self.accept_with(|entry, _, cached| entry.add_surface(lines, texels, cached))
         }
     }
 
-    /// Takes an instruction, with what adds its transactions; that may need shared memory, and has to know whether global memory is cached.
+    /// Takes the upcoming instruction, with what adds its transactions; that may need shared memory, and has to know whether global memory is cached.
     #[inline(always)]
-    fn accept_with(&mut self, job: &Job, add: impl FnOnce(&mut Entry, &mut Shared, bool)) -> u32 {
-        let place = self.instructions.place(job);
-        let entry = &mut self.instructions[place];
-        entry.reset(job);
+    fn accept_with(&mut self, add: impl FnOnce(&mut Entry, &mut Shared, bool)) -> u32 {
+        let entry = self.instructions.upcoming();
+        entry.reset();
         add(entry, &mut self.shared, self.caches_global);
         // Texture accesses come to their end while others are made, which would mix up the handles.
-        entry.flight = match entry.first {
+        let flight = match entry.first {
             Part::Texture { .. } => start(&mut self.flights, entry),
             _ if entry.transactions > 1 => start(&mut self.flights, entry),
             _ => FlightId::NONE,
         };
         if entry.touched != 0 {
             self.counters.transactions[(entry.touched as usize - 1).min(31)] += 1;
-            self.pending_writes[usize::from(job.warp) % WARPS] += entry.acknowledged;
+            self.pending_writes[usize::from(entry.job.warp) % WARPS] += entry.acknowledged;
             self.unacknowledged += entry.acknowledged;
         }
         let transactions = entry.transactions;
-        if self.instructions.push(place, job.ready) {
+        self.queue(flight);
+        transactions
+    }
+
+    /// The upcoming instruction is complete but for its handle.
+    #[inline(always)]
+    fn queue(&mut self, flight: FlightId) {
+        let entry = self.instructions.upcoming();
+        entry.flight = flight;
+        let ready = entry.job.ready;
+        if self.instructions.push(ready) {
             self.wake = self.wake.min(self.next_start());
         }
-        transactions
     }
 
     #[inline(always)]
@@ -268,7 +335,7 @@ impl MemoryUnit {
     pub fn fill(&mut self, now: u64, packet: &Packet, done: &mut Vec<Done>) {
         match Note::of(packet) {
             Note::Fill(register) => self.fill_line(now, register, packet.client, done),
-            Note::Flight(flight) => land(&mut self.flights, &mut self.counters, flight, now, done),
+            Note::Flight(flight) => land(&mut self.flights, &mut self.latencies, flight, now, done),
             Note::Write(warp) => {
                 let pending = &mut self.pending_writes[usize::from(warp) % WARPS];
                 *pending = pending.saturating_sub(1);
@@ -303,8 +370,8 @@ impl MemoryUnit {
         if matches!(client, Client::L1d | Client::Instruction) {
             self.expect_requests(now);
         }
-        let (counters, flights) = (&mut self.counters, &mut self.flights);
-        let land = |flight, at| land(flights, counters, flight, at, done);
+        let (latencies, flights) = (&mut self.latencies, &mut self.flights);
+        let land = |flight, at| land(flights, latencies, flight, at, done);
         match client {
             Client::L1d | Client::Instruction => self.l1d.fill(now, register, land),
             Client::Constant => self.constant.fill(now, register, land),
@@ -502,7 +569,7 @@ impl MemoryUnit {
     #[inline(always)]
     pub fn counters(&self) -> MemCounters {
         MemCounters {
-            lsu: self.counters.clone(),
+            lsu: LsuCounters { latency: self.latencies.log2(), ..self.counters.clone() },
             l1d: self.l1d.counters(),
             shared: self.shared.counters(),
             constant: self.constant.counters(),
@@ -559,8 +626,9 @@ impl MemoryUnit {
 
     /// Instructions that are not done.
     fn undone(&self) -> usize {
-        let here = self.instructions.waiting().chain(self.started().map(|slot| slot.entry));
-        let without = here.filter(|&place| self.instructions[place].flight == FlightId::NONE);
+        let started = self.started().map(|slot| &self.instructions[slot.entry]);
+        let without =
+            self.instructions.waiting().chain(started).filter(|entry| entry.flight == FlightId::NONE);
         self.flights.in_use() + without.count()
     }
 

@@ -49,6 +49,22 @@ impl Passes {
     }
 }
 
+/// What two rows of 16 words cost, the second so many bytes behind the first, with 32 banks.
+#[inline(always)]
+fn two_rows(behind: u32) -> Passes {
+    let apart = (behind.cast_signed() / 4).unsigned_abs();
+    // Rows that overlap are less than 32 words altogether, and others want the same banks unless they fit together.
+    let meet = apart >= 16 && apart % 32 != 16;
+    Passes::new(1 + u32::from(meet), meet.into(), apart < 16)
+}
+
+/// What two words cost that 16 lanes want each, the second so many bytes behind the first, with 32 banks.
+#[inline(always)]
+fn two_places(behind: u32) -> Passes {
+    let meet = (behind / 4).is_multiple_of(32);
+    Passes::new(1 + u32::from(meet), meet.into(), true)
+}
+
 /// The most banks that there can be.
 const BANKS: usize = 64;
 
@@ -294,6 +310,17 @@ struct Pattern {
     passes: Passes,
 }
 
+impl Pattern {
+    #[inline(always)]
+    fn is_that_of(&self, offsets: &Offsets, mask: u32, bytes: u32) -> bool {
+        let first = offsets[(mask.trailing_zeros() & 31) as usize];
+        self.mask == mask
+            && self.bytes == bytes
+            && self.odd == first % 4
+            && differences(offsets, mask, |lane| self.steps[lane].wrapping_add(first)) == 0
+    }
+}
+
 pub struct Shared {
     /// The latest patterns, each in the place that its steps lead to.
     patterns: Box<[Pattern; PATTERNS]>,
@@ -305,8 +332,8 @@ pub struct Shared {
     bytes: [u32; 2],
     is_small: bool,
     counters: SharedCounters,
-    /// Whether the host has instructions for bits.
-    bit_instructions: bool,
+    /// Whether the host has instructions for bits and vectors.
+    pub bit_instructions: bool,
 }
 
 /// The array of so many bytes.
@@ -350,11 +377,9 @@ impl Shared {
         spread: Spread,
     ) -> Passes {
         match kind {
-            AccessKind::Load | AccessKind::Store => match spread {
-                Spread::Uniform => Passes::new(1, 0, true),
-                Spread::Consecutive if self.banks >= 32 => Passes::new(1, 0, false),
-                _ => self.remembered(offsets, mask, bytes),
-            },
+            AccessKind::Load | AccessKind::Store => self
+                .passes_at_once(offsets, mask, bytes, spread)
+                .unwrap_or_else(|| self.remember(offsets, mask, bytes)),
             AccessKind::Atomic => {
                 let rounds = rounds(offsets, mask, self.banks);
                 let cycles = rounds * self.atomic_cycles;
@@ -363,30 +388,48 @@ impl Shared {
         }
     }
 
-    /// Programs come back with the same patterns over and over.
+    /// [`Shared::passes`] of a load or store, if that takes no more than a look. Programs come back with the same patterns over and over.
     #[inline(always)]
-    fn remembered(&mut self, offsets: &Offsets, mask: u32, bytes: u32) -> Passes {
+    pub fn passes_at_once(&self, offsets: &Offsets, mask: u32, bytes: u32, spread: Spread) -> Option<Passes> {
+        let behind = offsets[16].wrapping_sub(offsets[0]);
+        match spread {
+            Spread::Uniform => Some(Passes::new(1, 0, true)),
+            Spread::Consecutive if self.banks >= 32 => Some(Passes::new(1, 0, false)),
+            Spread::Rows if self.banks == 32 => Some(two_rows(behind)),
+            Spread::Places if self.banks == 32 => Some(two_places(behind)),
+            _ => {
+                let pattern = &self.patterns[Shared::place(offsets, mask, bytes)];
+                pattern.is_that_of(offsets, mask, bytes).then_some(pattern.passes)
+            }
+        }
+    }
+
+    /// Where a pattern is, if it is remembered.
+    #[inline(always)]
+    fn place(offsets: &Offsets, mask: u32, bytes: u32) -> usize {
         let rest = mask & mask.wrapping_sub(1);
         let [first, second, last] =
             [mask, if rest == 0 { mask } else { rest }, 1 << (31 - (mask | 1).leading_zeros())]
                 .map(|lanes| offsets[(lanes.trailing_zeros() & 31) as usize]);
         let key = second.wrapping_sub(first).rotate_left(7) ^ last.wrapping_sub(first).rotate_left(17);
         let key = (mask ^ key ^ bytes << 27).wrapping_mul(0x9e37_79b1) >> (32 - PATTERNS.trailing_zeros());
-        let pattern = &mut self.patterns[key as usize % PATTERNS];
-        let known = pattern.mask == mask
-            && pattern.bytes == bytes
-            && pattern.odd == first % 4
-            && differences(offsets, mask, |lane| pattern.steps[lane].wrapping_add(first)) == 0;
-        if !known {
-            *pattern = Pattern {
-                mask,
-                bytes,
-                steps: offsets.map(|offset| offset.wrapping_sub(first)),
-                odd: first % 4,
-                passes: passes_anew(self.bit_instructions, offsets, mask, bytes, self.banks),
-            };
-        }
-        pattern.passes
+        key as usize % PATTERNS
+    }
+
+    /// Works out what a pattern costs, and remembers it.
+    #[cold]
+    #[inline(never)]
+    fn remember(&mut self, offsets: &Offsets, mask: u32, bytes: u32) -> Passes {
+        let first = offsets[(mask.trailing_zeros() & 31) as usize];
+        let passes = passes_anew(self.bit_instructions, offsets, mask, bytes, self.banks);
+        self.patterns[Shared::place(offsets, mask, bytes)] = Pattern {
+            mask,
+            bytes,
+            steps: offsets.map(|offset| offset.wrapping_sub(first)),
+            odd: first % 4,
+            passes,
+        };
+        passes
     }
 
     /// What was counted.
@@ -416,16 +459,34 @@ impl Shared {
             AccessKind::Store => counters.writes += 1,
             AccessKind::Atomic => counters.atomics += 1,
         }
+        let at = self.use_banks(now, lanes, passes);
+        match self.data.has_sites() {
+            true => at - now + self.ask(now, kind, lanes, base, &rows[from as usize..to as usize]),
+            false => at,
+        }
+    }
+
+    /// [`Shared::access`] for a load or store while no technique acts here.
+    #[inline(always)]
+    pub fn access_plainly(&mut self, now: u64, is_load: bool, lanes: u8, passes: Passes) -> u64 {
+        if is_load {
+            self.counters.reads += 1;
+            self.counters.broadcasts += u64::from(passes.broadcast);
+        } else {
+            self.counters.writes += 1;
+        }
+        self.use_banks(now, lanes, passes)
+    }
+
+    /// The part of an access that is the same for all. Gives the cycle in which its result is there if nothing delays it.
+    #[inline(always)]
+    fn use_banks(&mut self, now: u64, lanes: u8, passes: Passes) -> u64 {
+        let counters = &mut self.counters;
         counters.lanes += u64::from(lanes);
         counters.conflicts += u64::from(passes.conflicts);
         counters.cycles[(passes.cycles as usize - 1).min(31)] += 1;
         self.data.note_use(now);
-        let ready = if self.data.has_sites() {
-            self.ask(now, kind, lanes, base, &rows[from as usize..to as usize])
-        } else {
-            now
-        };
-        ready + u64::from(passes.cycles - 1 + self.cycles)
+        now + u64::from(passes.cycles - 1 + self.cycles)
     }
 
     /// Shows an access to the techniques: an atomic as a read, for which it waits, and then as a write.
@@ -468,6 +529,25 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
     use warpwatt_base::SplitMix64;
+
+    #[test]
+    fn rows_and_places_cost_what_they_would_lane_by_lane() {
+        for words in -80..80i32 {
+            let behind = (4 * words).cast_unsigned();
+            let halves = |step: u32| -> Offsets {
+                std::array::from_fn(|lane| {
+                    let lane = lane as u32;
+                    4096u32.wrapping_add(lane / 16 * behind).wrapping_add(lane % 16 * step)
+                })
+            };
+            if words != 16 {
+                assert_eq!(two_rows(behind), passes(&halves(4), u32::MAX, 4, 32), "rows {words} words apart");
+            }
+            if words != 0 {
+                assert_eq!(two_places(behind), passes(&halves(0), u32::MAX, 4, 32), "{words} words apart");
+            }
+        }
+    }
 
     #[test]
     fn remembered_patterns_cost_what_they_would_anew() {

@@ -48,8 +48,7 @@ pub struct Slot {
     pub entry: u32,
     /// What the latest transaction was made with, or is tried with.
     pub unit: Unit,
-    /// The part that is worked on, its number, and the next line.
-    pub current: Part,
+    /// The number of the part that is worked on, and the next line.
     pub part: u32,
     pub line: u32,
     /// Occupied until before this cycle by the latest transaction.
@@ -59,21 +58,28 @@ pub struct Slot {
 
 impl Slot {
     #[inline(always)]
-    pub fn new(entry: u32, first: Part, now: u64) -> Slot {
-        Slot { entry, unit: first.unit(), current: first, part: 0, line: 0, until: now, blocked: None }
+    pub fn new(entry: u32, now: u64) -> Slot {
+        Slot { entry, unit: Unit::L1d, part: 0, line: 0, until: now, blocked: None }
+    }
+
+    /// The part of its instruction that is worked on.
+    #[inline(always)]
+    pub fn current<'e>(&self, entry: &'e Entry) -> &'e Part {
+        if self.part == 0 { &entry.first } else { self.later(entry) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn later<'e>(&self, entry: &'e Entry) -> &'e Part {
+        &entry.others[self.part as usize - 1]
     }
 
     /// Goes on with the next part of its instruction. False if there is none.
     #[inline(always)]
     pub fn next_part(&mut self, entry: &Entry) -> bool {
-        match entry.others.get(self.part as usize) {
-            Some(next) => {
-                self.part += 1;
-                self.current = *next;
-                true
-            }
-            None => false,
-        }
+        let has_more = (self.part as usize) < entry.others.len();
+        self.part += u32::from(has_more);
+        has_more
     }
 
     /// Takes what its next transaction is made with, unless an older instruction has taken it.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A cycle of the load/store unit: requests go to the network, and slots make a transaction each.
 
+use warpwatt_base::counters::Magnitudes;
+use warpwatt_exec::AccessKind;
+
 use super::flight::{Done, FlightId, Flights};
 use super::job::{Entry, Job, Part, Unit};
 use super::slot::{Cause, NONE, Slot};
-use super::{Answer, LsuCounters, MemoryUnit, Requester, SLOTS, land, start};
+use super::{Answer, MemoryUnit, Requester, SLOTS, land, start};
 use crate::host::in_two_copies;
 use crate::net::Outbox;
 
@@ -21,12 +24,12 @@ fn note(
     answer: Answer,
     entry: &Entry,
     flights: &mut Flights,
-    counters: &mut LsuCounters,
+    latencies: &mut Magnitudes,
     done: &mut Vec<Done>,
 ) {
     match (answer, entry.flight) {
-        (Answer::At(at), FlightId::NONE) => finish(&entry.job, counters, at, done),
-        (Answer::At(at), flight) => land(flights, counters, flight, at, done),
+        (Answer::At(at), FlightId::NONE) => finish(&entry.job, latencies, at, done),
+        (Answer::At(at), flight) => land(flights, latencies, flight, at, done),
         // The handle that it was told to wait with.
         (Answer::Later, FlightId::NONE) => {
             start(flights, entry);
@@ -37,11 +40,11 @@ fn note(
 
 /// The only transaction of an instruction that nothing waited for is done as of cycle `at`.
 #[inline(always)]
-fn finish(job: &Job, counters: &mut LsuCounters, at: u64, done: &mut Vec<Done>) {
-    done.push(Done { at, token: job.token });
+fn finish(job: &Job, latencies: &mut Magnitudes, at: u64, done: &mut Vec<Done>) {
     if job.is_load() {
-        counters.latency.note(at.saturating_sub(job.issued));
+        latencies.note(at.saturating_sub(job.issued));
     }
+    done.push(Done { at, token: job.token });
 }
 
 impl MemoryUnit {
@@ -55,21 +58,67 @@ impl MemoryUnit {
                                                outbox: &mut Outbox,
                                                done: &mut Vec<Done>|
          -> () {
-            unit.step_plain(now, outbox, done);
+            if !unit.step_at_once(now, done) {
+                unit.step_slowly(now, outbox, done);
+            }
         });
     }
 
+    /// A cycle in which at most an access to shared memory begins, as most do, in the only slot and without a technique. False if it is another; then
+    /// nothing has happened. It calls nothing, so that the host keeps all in registers.
     #[inline(always)]
-    fn step_plain(&mut self, now: u64, outbox: &mut Outbox, done: &mut Vec<Done>) {
-        // Without requests and a blocked slot, there is nothing to account for.
-        if self.has_requests() {
-            self.send(now, outbox);
-        } else if self.is_blocked {
-            self.settle(now);
+    fn step_at_once(&mut self, now: u64, done: &mut Vec<Done>) -> bool {
+        if self.width != 1 || self.slots[0].entry != NONE || self.has_requests() {
+            return false;
         }
+        let start = self.next_start();
+        if start > now {
+            self.wake = start;
+            (self.accounted, self.port_accounted) = (now + 1, now + 1);
+            return true;
+        }
+        let entry = self.instructions.front();
+        let Part::Shared { kind, passes, .. } = entry.first else { return false };
+        let is_usual = kind != AccessKind::Atomic && entry.flight == FlightId::NONE;
+        // A list that is full would have to be made longer by a call.
+        if !is_usual || self.shared.data.has_sites() || done.len() == done.capacity() {
+            return false;
+        }
+        let is_load = kind == AccessKind::Load;
+        let at = self.shared.access_plainly(now, is_load, entry.job.lanes, passes);
+        if is_load {
+            self.latencies.note(at - entry.job.issued);
+        }
+        done.push(Done { at, token: entry.job.token });
+        self.counters.instructions += 1;
+        self.counters.busy += u64::from(passes.cycles);
         (self.accounted, self.port_accounted) = (now + 1, now + 1);
+        self.instructions.pop();
+        let until = now + u64::from(passes.cycles);
+        self.slots[0].until = until;
+        self.slot_free = until;
+        self.wake = self.next_start();
+        true
+    }
 
-        if self.width == 1 { self.work_alone(now, done) } else { self.work_together(now, done) }
+    #[inline(always)]
+    fn step_slowly(&mut self, now: u64, outbox: &mut Outbox, done: &mut Vec<Done>) {
+        let unit = self;
+        in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
+                                               now: u64,
+                                               outbox: &mut Outbox,
+                                               done: &mut Vec<Done>|
+         -> () {
+            // Without requests and a blocked slot, there is nothing to account for.
+            if unit.has_requests() {
+                unit.send(now, outbox);
+            } else if unit.is_blocked {
+                unit.settle(now);
+            }
+            (unit.accounted, unit.port_accounted) = (now + 1, now + 1);
+
+            if unit.width == 1 { unit.work_alone(now, done) } else { unit.work_together(now, done) }
+        });
     }
 
     /// One cycle of the only slot.
@@ -82,24 +131,7 @@ impl MemoryUnit {
                 return;
             }
             self.counters.instructions += 1;
-            let place = self.instructions.pop();
-            let entry = &self.instructions[place];
-            // Most instructions with shared memory are done in one go.
-            if let Part::Shared { kind, passes, rows } = entry.first
-                && entry.flight == FlightId::NONE
-            {
-                let Job { lanes, shared_row, .. } = entry.job;
-                let at = self.shared.access(now, kind, lanes, passes, shared_row, (&entry.rows, rows));
-                finish(&entry.job, &mut self.counters, at, done);
-                self.instructions.give_back(place);
-                self.counters.busy += u64::from(passes.cycles);
-                let until = now + u64::from(passes.cycles);
-                self.slots[0].until = until;
-                self.slot_free = until;
-                self.wake = self.next_start();
-                return;
-            }
-            self.slots[0] = Slot::new(place, entry.first, now);
+            self.slots[0] = Slot::new(self.instructions.pop(), now);
         }
         self.go_on_alone(now, done);
     }
@@ -108,7 +140,7 @@ impl MemoryUnit {
     #[inline(always)]
     fn go_on_alone(&mut self, now: u64, done: &mut Vec<Done>) {
         if self.slots[0].until <= now {
-            self.work(0, now, &mut 0, done);
+            self.work::<true>(0, now, &mut 0, done);
         }
         let slot = &self.slots[0];
         self.is_blocked = slot.blocked.is_some();
@@ -144,12 +176,12 @@ impl MemoryUnit {
                 self.slots[index % SLOTS]
             } else if index < self.width
                 && self.instructions.ready() <= now
-                && !self.is_taken(self.instructions.front(), taken)
+                && !MemoryUnit::is_taken(self.instructions.front(), taken)
             {
                 self.counters.instructions += 1;
+                let entry = self.instructions.pop_aside(self.free_aside());
                 self.working += 1;
-                let entry = self.instructions.pop();
-                self.slots[index % SLOTS] = Slot::new(entry, self.instructions[entry].first, now);
+                self.slots[index % SLOTS] = Slot::new(entry, now);
                 self.slots[index % SLOTS]
             } else {
                 break;
@@ -163,7 +195,7 @@ impl MemoryUnit {
                 }
                 continue;
             } else {
-                self.work(index, now, &mut taken, done);
+                self.work::<false>(index, now, &mut taken, done);
                 slot = self.slots[index % SLOTS];
             }
             if slot.entry == NONE {
@@ -181,22 +213,30 @@ impl MemoryUnit {
 
     /// Whether an instruction would start with a cache that an older one works with.
     #[inline(always)]
-    fn is_taken(&self, entry: u32, taken: u32) -> bool {
-        let first = &self.instructions[entry].first;
+    fn is_taken(entry: &Entry, taken: u32) -> bool {
+        let first = &entry.first;
         !matches!(first, Part::Nothing) && taken >> first.unit() as u32 & 1 != 0
     }
 
-    /// Makes the next transaction of a slot.
+    /// A place for an instruction that starts beside others. One of the slots is free.
+    fn free_aside(&self) -> usize {
+        let is_free =
+            |&number: &usize| self.started().all(|slot| slot.entry != self.instructions.aside(number));
+        (0..SLOTS).find(is_free).unwrap_or_default()
+    }
+
+    /// Makes the next transaction of a slot. `ALONE`: there is no other, which could take its cache.
     #[inline(always)]
-    fn work(&mut self, index: usize, now: u64, taken: &mut u32, done: &mut Vec<Done>) {
+    fn work<const ALONE: bool>(&mut self, index: usize, now: u64, taken: &mut u32, done: &mut Vec<Done>) {
         let slot = &mut self.slots[index % SLOTS];
         slot.until = now + 1;
-        if slot.blocked == Some(Cause::Mshrs) && *taken == 0 && self.l1d.is_still_full() {
+        if slot.blocked == Some(Cause::Mshrs) && (ALONE || *taken == 0) && self.l1d.is_still_full() {
             *taken |= slot.bit();
             self.note_blocked(Cause::Mshrs, 1);
             return;
         }
-        let Part::Global { op, end } = slot.current else {
+        let entry = &mut self.instructions[slot.entry];
+        let &Part::Global { op, end } = slot.current(entry) else {
             let unit = self;
             in_two_copies!(unit.bit_instructions, |unit: &mut MemoryUnit,
                                                    index: usize,
@@ -208,20 +248,19 @@ impl MemoryUnit {
             });
             return;
         };
-        if !slot.takes(Unit::L1d, taken) {
+        if !ALONE && !slot.takes(Unit::L1d, taken) {
             self.note_blocked(Cause::Unit, 1);
             return;
         }
-        let entry = &self.instructions[slot.entry];
         let requester = requester(entry, &self.flights);
         match self.l1d.access(now, op, &entry.lines[slot.line as usize], requester) {
             Ok(answer) => {
-                note(answer, entry, &mut self.flights, &mut self.counters, done);
+                note(answer, entry, &mut self.flights, &mut self.latencies, done);
                 self.counters.busy += 1;
                 slot.blocked = None;
                 slot.line += 1;
                 if slot.line == end && !slot.next_part(entry) {
-                    self.instructions.give_back(slot.entry);
+                    entry.clear();
                     slot.entry = NONE;
                 }
             }
@@ -236,41 +275,42 @@ impl MemoryUnit {
     #[inline(always)]
     fn work_elsewhere(&mut self, index: usize, now: u64, taken: &mut u32, done: &mut Vec<Done>) {
         let slot = &mut self.slots[index % SLOTS];
-        if !matches!(slot.current, Part::Nothing) && !slot.takes(slot.current.unit(), taken) {
+        let entry = &mut self.instructions[slot.entry];
+        let current = *slot.current(entry);
+        if !matches!(current, Part::Nothing) && !slot.takes(current.unit(), taken) {
             self.note_blocked(Cause::Unit, 1);
             return;
         }
-        let entry = &self.instructions[slot.entry];
         let requester = requester(entry, &self.flights);
-        let (counters, flights) = (&mut self.counters, &mut self.flights);
+        let (latencies, flights) = (&mut self.latencies, &mut self.flights);
         let line = || &entry.lines[slot.line as usize];
-        let (answer, end) = match slot.current {
+        let (answer, end) = match current {
             Part::Nothing | Part::Global { .. } => (Ok(Answer::At(now)), None),
             Part::Shared { kind, passes, rows } => {
                 slot.until = now + u64::from(passes.cycles);
-                let Job { lanes, shared_row, .. } = entry.job;
-                let at = self.shared.access(now, kind, lanes, passes, shared_row, (&entry.rows, rows));
+                let base = entry.origin.shared_row;
+                let at = self.shared.access(now, kind, entry.job.lanes, passes, base, (&entry.rows, rows));
                 (Ok(Answer::At(at)), None)
             }
             Part::Constant { end } => {
                 (self.constant.access(now, line(), requester, &mut self.second), Some(end))
             }
             Part::Texture { end } => {
-                let mut land = |flight, at| land(flights, counters, flight, at, done);
+                let mut land = |flight, at| land(flights, latencies, flight, at, done);
                 let answer = self.texture.access(now, line(), requester, &mut land);
                 (answer.map(|()| Answer::Later), Some(end))
             }
         };
         match answer {
             Ok(answer) => {
-                note(answer, entry, flights, counters, done);
-                if !matches!(slot.current, Part::Nothing) {
-                    counters.busy += slot.until - now;
+                note(answer, entry, flights, latencies, done);
+                if !matches!(current, Part::Nothing) {
+                    self.counters.busy += slot.until - now;
                 }
                 slot.blocked = None;
                 slot.line += u32::from(end.is_some());
                 if end.is_none_or(|end| slot.line == end) && !slot.next_part(entry) {
-                    self.instructions.give_back(slot.entry);
+                    entry.clear();
                     slot.entry = NONE;
                 }
             }

@@ -15,7 +15,7 @@ use warpwatt_exec::AccessKind;
 use warpwatt_exec::stepping::{AccessGroup, Lanes, Spread};
 use warpwatt_isa::{CacheOp, Space};
 
-use super::{Done, Job, JobKind, MemCounters, MemoryUnit};
+use super::{Done, Job, JobKind, MemCounters, MemoryUnit, Origin};
 use crate::net::{Inbox, Outbox, Packet, PacketKind, exchange_all};
 use crate::techniques::Techniques;
 
@@ -126,12 +126,16 @@ impl Bench {
 }
 
 fn hand(unit: &mut MemoryUnit, job: Job, handed: &Handed) {
+    let entry = unit.instructions.upcoming();
+    // Each warp is a block, which has four rows of shared memory.
+    let (local_base, shared_row) = (crate::address::local_base(0, 0, 64), 4 * u32::from(job.warp));
+    (entry.job, entry.origin) = (job, Origin { local_base, shared_row, kernel: 1 });
     let transactions = match handed {
         Handed::Groups(groups) => match groups.as_slice() {
-            [group] => unit.accept_lanes(job, &group.lanes, &group.offsets),
-            groups => unit.accept_groups(job, groups),
+            [group] => unit.accept_lanes(&group.lanes, &group.offsets),
+            groups => unit.accept_groups(groups),
         },
-        Handed::Lines(lines, texels) => unit.accept_texture(job, lines, *texels),
+        Handed::Lines(lines, texels) => unit.accept_texture(lines, *texels),
     };
     let nothing = match handed {
         Handed::Groups(groups) => groups.is_empty(),
@@ -141,8 +145,7 @@ fn hand(unit: &mut MemoryUnit, job: Job, handed: &Handed) {
 }
 
 fn job(token: u32, kind: JobKind) -> Job {
-    let (cache, local_base) = (CacheOp::Default, crate::address::local_base(0, 0, 64));
-    Job { token, warp: 0, lanes: 32, kind, cache, ready: 0, issued: 0, local_base, shared_row: 0, kernel: 1 }
+    Job { token, warp: 0, lanes: 32, kind, cache: CacheOp::Default, ready: 0, issued: 0 }
 }
 
 fn group(space: Space, bytes: u32, offset: impl Fn(u32) -> u32) -> AccessGroup {

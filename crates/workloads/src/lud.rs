@@ -3,7 +3,7 @@
 //! within a tolerance.
 
 use crate::check::Check;
-use crate::fused::{add_products, fma};
+use crate::fused::add_products;
 use crate::job::Job;
 use crate::rng::Rng;
 use crate::{Data, Dim, Fill, Info, Kernel, Known, Size, Workload};
@@ -84,17 +84,15 @@ fn decompose(m: &mut [f32], n: usize) {
     let side = SIDE as usize;
     for k in (0..n).step_by(side) {
         let end = k + side;
-        // The tiles of the row and the column of the diagonal: plain elimination.
+        // The tiles of the row and the column of the diagonal: plain elimination, row by row.
         for i in k..n {
-            for j in k..n {
-                if i >= end && j >= end {
-                    continue;
-                }
-                let mut value = m[i * n + j];
-                for p in k..i.min(j) {
-                    value = fma(-m[i * n + p], m[p * n + j], value);
-                }
-                m[i * n + j] = if i > j { value / m[j * n + j] } else { value };
+            let to = if i < end { n } else { end };
+            for p in k..i.min(end) {
+                let (above, row) = m.split_at_mut(i * n);
+                let pivot = &above[p * n..][..to];
+                row[p] /= pivot[p];
+                let factor = -row[p];
+                add_products(&mut row[p + 1..to], factor, &pivot[p + 1..]);
             }
         }
         // All others: the product of a tile of the column and a tile of the row.

@@ -232,7 +232,11 @@ impl Fetch {
         }
         // Mostly the first that comes is for such a warp, if one is.
         let Arrival { cycle, slot, .. } = self.arriving[self.ahead % ARRIVALS];
-        if warps[slot].buffered == 0 { cycle } else { self.next_needed(warps) }
+        match warps[slot].buffered {
+            0 => cycle,
+            _ if self.ahead + 1 == self.behind => u64::MAX,
+            _ => self.next_needed(warps),
+        }
     }
 
     #[cold]

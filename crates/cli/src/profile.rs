@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use warpwatt_codecs::huffman::SymbolBits;
 use warpwatt_config::Config;
-use warpwatt_runtime::{Device, Profile, SymbolProfile, Techniques, Traffic, WantedCounts, WantedProfile};
+use warpwatt_runtime::{
+    Collected, Device, Profile, SymbolProfile, Techniques, Traffic, WantedCounts, WantedProfile,
+};
 
 use crate::args::Execution;
 use crate::console::Console;
@@ -92,17 +94,25 @@ pub fn read_for_a_program(techniques: &mut Techniques) -> Result<(), Failure> {
 /// What a functional run found for codes.
 pub struct Symbols {
     profile: Arc<SymbolProfile>,
-    /// The best ratio of any code for 16-bit symbols in the lines that moved.
+    /// The best ratio of any code for 16-bit symbols in the lines that moved, if it was wanted.
     pub bound: Option<f64>,
 }
 
 /// Symbols of jobs that have been run, for other runs of the same.
-#[derive(Default)]
-pub struct Known(Mutex<BTreeMap<String, SymbolsSlot>>);
+pub struct Known {
+    slots: Mutex<BTreeMap<String, SymbolsSlot>>,
+    /// Lines that move are noted for [`Symbols::bound`], also where codes are made from loads and stores.
+    bound: bool,
+}
 
 type SymbolsSlot = Arc<Mutex<Option<Arc<Symbols>>>>;
 
 impl Known {
+    /// `bound`: with the best ratio of any code.
+    pub fn new(bound: bool) -> Known {
+        Known { slots: Mutex::default(), bound }
+    }
+
     /// The symbols of a job, which is run if it has not been.
     fn symbols(
         &self,
@@ -113,16 +123,25 @@ impl Known {
     ) -> Result<Arc<Symbols>, Failure> {
         // What decides which lines move, beside the job.
         let l2 = (config.gpu.partitions, config.l2.sets, config.l2.ways, config.l2.write_fetch);
-        let key = format!("{} {:?} {} {l2:?}", job.name(), job.inputs().seed, wanted.collected.name());
-        let place = self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        // Traffic has symbols of all lengths.
+        let whole = self.bound || wanted.width == SymbolBits::ThirtyTwo;
+        let from = wanted.collected.name();
+        let key = format!("{} {:?} {from} {whole} {l2:?}", job.name(), job.inputs().seed);
+        let place = self.slots.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
         let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(symbols) = &*place {
             return Ok(symbols.clone());
         }
-        let symbols = collect(job, config, flag, |traffic| Symbols {
-            profile: Arc::new(traffic.profile(wanted.collected)),
-            bound: traffic.bound(SymbolBits::Sixteen),
-        })?;
+        let symbols = match wanted.collected {
+            Collected::LoadsStores if !self.bound => {
+                let profile = Arc::new(count_words(job, config, flag, whole)?);
+                Symbols { profile, bound: None }
+            }
+            _ => collect(job, config, flag, |traffic| Symbols {
+                profile: Arc::new(traffic.profile(wanted.collected)),
+                bound: self.bound.then(|| traffic.bound(SymbolBits::Sixteen)).flatten(),
+            })?,
+        };
         Ok(place.insert(Arc::new(symbols)).clone())
     }
 }
@@ -182,6 +201,19 @@ pub fn collect<R>(
     let log = device.note_traffic(config, &job.name());
     job.run(&mut device)?;
     Ok(device.with_traffic(&log, look))
+}
+
+/// Runs a job functionally and counts the words that it loads and stores; `whole`: also for symbols of 32 bits.
+fn count_words(
+    job: &Job,
+    config: &Config,
+    flag: &Arc<AtomicBool>,
+    whole: bool,
+) -> Result<SymbolProfile, Failure> {
+    let mut device = functional(&Execution::default(), config, flag)?;
+    let log = device.count_words(whole);
+    job.run(&mut device)?;
+    Ok(log.profile(&job.name()))
 }
 
 /// Runs a job functionally, with kernels compiled as for the run, and counts its instructions.

@@ -165,7 +165,7 @@ impl Target {
         console: &Console,
     ) -> Result<(), Failure> {
         let Timed { config, techniques, .. } = &mut self.timed;
-        let known = profile::Known::default();
+        let known = profile::Known::new(false);
         profile::provide(&known, job, execution, config, techniques, flag, Some(console)).map(drop)
     }
 }

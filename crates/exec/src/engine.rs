@@ -5,6 +5,7 @@
 
 use warpwatt_memory::DeviceMemory;
 
+use crate::counted::Counted;
 use crate::cta::Cta;
 use crate::fault::{Fault, FaultKind};
 use crate::grid::Grid;
@@ -44,10 +45,22 @@ pub fn run(
 ) -> Result<GridStats, Box<Failure>> {
     let grid = Grid::new(launch, options.sm)
         .map_err(|fault| Box::new(Failure { fault: *fault, stats: GridStats::default() }))?;
-    let mut state = State::new(&grid);
+    match memory.counter() {
+        Some(_) => run_with(&grid, Counted(memory), services, options),
+        None => run_with(&grid, Direct(memory), services, options),
+    }
+}
+
+fn run_with<P: GlobalPort>(
+    grid: &Grid,
+    port: P,
+    services: &mut dyn Services,
+    options: &Options,
+) -> Result<GridStats, Box<Failure>> {
+    let mut state = State::new(grid);
     let mut engine = Engine {
-        machine: Machine::new(&grid, Direct(memory), services, &mut state),
-        grid: &grid,
+        machine: Machine::new(grid, port, services, &mut state),
+        grid,
         options,
         ctas: Vec::new(),
         next: 0,

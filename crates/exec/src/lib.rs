@@ -11,6 +11,7 @@ mod barrier;
 mod check;
 mod collective;
 mod control;
+mod counted;
 mod cta;
 mod deciding;
 mod engine;

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::allocator::{Allocator, unit};
 use crate::bounds::{Bounds, Stray, Strays};
-use crate::monitor::{Finding, Monitor, Observed, Origin, Witness};
+use crate::monitor::{Finding, Monitor, Observed, Origin, Witness, WordCounter};
 use crate::region::Region;
 use crate::texture::Images;
 use crate::{ALIGNMENT, Allocation, BASE, DEFAULT_CAPACITY, DEFAULT_HEAP, Nearest};
@@ -47,6 +47,8 @@ pub struct DeviceMemory {
     monitor: Option<Mutex<Monitor>>,
     /// Sees all accesses, if there is one.
     witness: Option<Box<dyn Witness>>,
+    /// Counts the words of all accesses, if there is one.
+    counter: Option<Box<dyn WordCounter>>,
     /// What kernels took with `malloc`, and where: launch, place in the program, thread.
     heap: BTreeMap<u64, HeapOrigin>,
     /// Texture and surface objects.
@@ -69,6 +71,7 @@ impl DeviceMemory {
             strays: Strays::default(),
             monitor: None,
             witness: None,
+            counter: None,
             heap: BTreeMap::new(),
             images: Images::default(),
         })
@@ -145,6 +148,33 @@ impl DeviceMemory {
     pub fn set_witness(&mut self, witness: Box<dyn Witness>) {
         self.witness = Some(witness);
         self.generation += 1;
+    }
+
+    /// Has the words of all accesses counted from now on.
+    pub fn set_counter(&mut self, counter: Box<dyn WordCounter>) {
+        self.counter = Some(counter);
+    }
+
+    /// What counts the words of accesses; functional engines report them to it.
+    #[inline]
+    pub fn counter(&self) -> Option<&dyn WordCounter> {
+        self.counter.as_deref()
+    }
+
+    /// The words that loading or storing some bytes at an address counts as. Of an access to a part of a word it is the word that memory holds, with that
+    /// part in it, as lines consist of words.
+    pub fn words_of(&self, address: u64, data: &[u8], mut each: impl FnMut(u32)) {
+        let (words, rest) = data.as_chunks::<4>();
+        words.iter().for_each(|&word| each(u32::from_le_bytes(word)));
+        if words.is_empty() && !rest.is_empty() {
+            let first = (address % 4) as usize;
+            let mut word: [u8; 4] = self.line(address - first as u64).unwrap_or_default();
+            // An access is aligned to its size, so that it lies in one word.
+            if let Some(part) = word.get_mut(first..first + rest.len()) {
+                part.copy_from_slice(rest);
+            }
+            each(u32::from_le_bytes(word));
+        }
     }
 
     /// The host has written bytes.

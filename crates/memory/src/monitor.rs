@@ -58,6 +58,11 @@ pub trait Witness: Send + Sync {
     fn written(&self, memory: &DeviceMemory, address: u64, bytes: u64);
 }
 
+/// Counts the words that kernels load and store in global memory, in no particular order.
+pub trait WordCounter: Send + Sync {
+    fn count(&self, words: &[u32]);
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Problem {
     /// With the earlier access.

@@ -126,20 +126,10 @@ impl Traffic {
         }
     }
 
-    /// Counts the words that a thread loads or stores. Of an access to a part of a word it is the word that memory holds, as lines consist of these.
+    /// Counts the words that a thread loads or stores.
     fn count(&mut self, memory: &DeviceMemory, seen: &Observed) {
         let data = if seen.stored.is_empty() { seen.current } else { seen.stored };
-        let (words, rest) = data.as_chunks::<4>();
-        words.iter().for_each(|&word| self.loads_stores.add_word(u32::from_le_bytes(word)));
-        if words.is_empty() && !rest.is_empty() {
-            let first = (seen.address % 4) as usize;
-            let mut word: [u8; 4] = memory.line(seen.address - first as u64).unwrap_or_default();
-            // An access is aligned to its size, so that it lies in one word.
-            if let Some(part) = word.get_mut(first..first + rest.len()) {
-                part.copy_from_slice(rest);
-            }
-            self.loads_stores.add_word(u32::from_le_bytes(word));
-        }
+        memory.words_of(seen.address, data, |word| self.loads_stores.add_word(word));
     }
 
     /// Contents of the lines that moved, each with how often it was read and written, in a fixed order.

@@ -51,7 +51,7 @@ pub use notices::Notice;
 pub use options::{Mode, Nobody, Observer, Options, Selection, Timed};
 pub use record::{Instruction, LaunchRecord, LineCount, TimedRecord};
 pub use report::{FaultReport, SourcePosition, Waiting};
-pub use traffic::TrafficLog;
+pub use traffic::{TrafficLog, WordLog};
 pub use types::{Args, DevicePtr, Dim3, Event, LaunchConfig, ModuleId, Stream};
 pub use warpwatt_codecs::profile::{Collected, Profile as SymbolProfile, ProfileError};
 pub use warpwatt_exec::lanes::Level;

@@ -3,9 +3,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use warpwatt_codecs::huffman::WordCounts;
+use warpwatt_codecs::profile::{Collected, Profile as SymbolProfile};
 use warpwatt_config::Config;
 use warpwatt_memory::DeviceMemory;
-use warpwatt_memory::monitor::{Observed, Witness};
+use warpwatt_memory::monitor::{Observed, Witness, WordCounter};
 use warpwatt_model::Profile;
 use warpwatt_model::traffic::Traffic;
 
@@ -31,7 +33,36 @@ impl Witness for TrafficLog {
     }
 }
 
+/// The words that kernels of a device loaded and stored.
+#[derive(Clone)]
+pub struct WordLog(Arc<Mutex<WordCounts>>);
+
+impl WordLog {
+    fn lock(&self) -> MutexGuard<'_, WordCounts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Frequencies of symbols in these words; `of` is a description of the run.
+    pub fn profile(&self, of: &str) -> SymbolProfile {
+        self.lock().profile(Collected::LoadsStores, of)
+    }
+}
+
+impl WordCounter for WordLog {
+    fn count(&self, words: &[u32]) {
+        self.lock().add(words);
+    }
+}
+
 impl Device {
+    /// Counts the words that functional launches load and store from now on, as [`Device::note_traffic`] does beside the traffic. `whole`: also by the values
+    /// of whole words, for symbols of 32 bits.
+    pub fn count_words(&mut self, whole: bool) -> WordLog {
+        let log = WordLog(Arc::new(Mutex::new(WordCounts::new(whole))));
+        self.memory.set_counter(Box::new(log.clone()));
+        log
+    }
+
     /// Notes the traffic behind the L2 cache of a GPU from now on; `of` is a description of the run. For functional devices: a timed one has its own
     /// controllers.
     pub fn note_traffic(&mut self, config: &Config, of: &str) -> TrafficLog {

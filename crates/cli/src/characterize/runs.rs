@@ -139,7 +139,7 @@ pub fn run_all(
     };
     let names: Vec<_> = tasks.iter().map(|task| name_of(*task)).collect();
     let progress = Progress::new(console, jobs, names.iter().map(String::as_str), 0);
-    let known = Known::default();
+    let known = Known::new(true);
     let results: Vec<_> = tasks.iter().map(|_| Mutex::new(None)).collect();
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
     let worker = || {

@@ -23,7 +23,7 @@ pub fn point(args: &PointArgs, console: &Console) -> Result<Exit, Failure> {
         console.note(&format!("{} has this point already: it is not run again", args.output.display()));
         return Ok(Exit::Ok);
     }
-    let record = run::run(&task, &Known::default(), &interrupt::flag()).map_err(|missing| match missing {
+    let record = run::run(&task, &Known::new(true), &interrupt::flag()).map_err(|missing| match missing {
         Missing::Interrupted => Failure::new(Exit::Interrupted, "interrupted: nothing is written"),
         Missing::Failed(reason) => Failure::new(Exit::CheckFailed, format!("{} failed: {reason}", task.name))
             .help(format!("to run it with all messages: {}", task.point.command())),

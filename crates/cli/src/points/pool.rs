@@ -42,7 +42,7 @@ pub fn run(
             progress.known(&task.name, found.wall_seconds);
         }
     }
-    let known = Known::default();
+    let known = Known::new(true);
     let shared = Mutex::new((
         Outcome { found, failed: Vec::new(), there, run: 0, interrupted: false },
         None::<Failure>,

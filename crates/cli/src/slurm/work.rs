@@ -82,7 +82,7 @@ impl Worker<'_> {
             requests: batch.list(task)?,
             points: out.join(folder::POINTS),
             flag: interrupt::flag(),
-            known: Known::default(),
+            known: Known::new(true),
             planner: Mutex::new(Planner::new()?),
             next: AtomicUsize::new(0),
             stopped: Mutex::new(None),

@@ -74,6 +74,19 @@ impl Frequencies {
         Frequencies { width, dense, sparse: FxHashMap::default(), rest: 0 }
     }
 
+    /// Of counts by code and value, for all but the longest symbols.
+    pub(super) fn dense_of(width: SymbolBits, dense: Vec<Vec<u64>>) -> Frequencies {
+        debug_assert!(
+            dense.len() == width.trees() && dense.iter().all(|tree| tree.len() == 1 << width.bits())
+        );
+        Frequencies { width, dense, sparse: FxHashMap::default(), rest: 0 }
+    }
+
+    /// Of counts of the longest symbols.
+    pub(super) fn sparse_of(sparse: FxHashMap<u32, u64>) -> Frequencies {
+        Frequencies { width: SymbolBits::ThirtyTwo, dense: vec![], sparse, rest: 0 }
+    }
+
     pub fn width(&self) -> SymbolBits {
         self.width
     }

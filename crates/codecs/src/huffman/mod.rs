@@ -15,9 +15,11 @@ mod frequencies;
 mod lengths;
 mod look_up;
 mod pairs;
+mod words;
 
 pub use code::{Code, Codeword};
 pub use codec::Huffman;
 pub use frequencies::{Frequencies, SymbolBits};
 pub use lengths::limited_lengths;
 pub use look_up::WAYS;
+pub use words::WordCounts;

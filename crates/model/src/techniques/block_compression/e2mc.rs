@@ -138,6 +138,8 @@ pub struct WantedProfile {
     pub collected: Collected,
     /// It is to be collected with inputs of another seed.
     pub other_seed: bool,
+    /// Length of the symbols that codes are made for.
+    pub width: SymbolBits,
 }
 
 impl Techniques {
@@ -152,7 +154,8 @@ impl Techniques {
             ProfileFrom::Dram => Collected::Dram,
         };
         let other_seed = parameters.profile_seed == ProfileSeed::Other;
-        Some(WantedProfile { file, collected, other_seed })
+        let width = parameters.symbol_bits.width();
+        Some(WantedProfile { file, collected, other_seed, width })
     }
 }
 
